@@ -1,0 +1,267 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+func typed[T any]() func() any { return func() any { return new(T) } }
+
+// answers are the types of the answers, by operation.
+var answers = map[api.OperationID]func() any{
+	api.OpBootInstance:               typed[api.Empty](),
+	api.OpCreateInstance:             typed[api.Instance](),
+	api.OpCreateInstanceConfig:       typed[api.InstanceConfig](),
+	api.OpCreateInstanceDisk:         typed[api.InstanceDisk](),
+	api.OpCreateLKECluster:           typed[api.LKECluster](),
+	api.OpCreateLKENodePool:          typed[api.LKENodePool](),
+	api.OpCreateTag:                  typed[api.TagObject](),
+	api.OpDeleteInstance:             typed[api.Empty](),
+	api.OpDeleteInstanceConfig:       typed[api.Empty](),
+	api.OpDeleteInstanceDisk:         typed[api.Empty](),
+	api.OpDeleteLKECluster:           typed[api.Empty](),
+	api.OpDeleteLKENode:              typed[api.Empty](),
+	api.OpDeleteLKENodePool:          typed[api.Empty](),
+	api.OpDeleteTag:                  typed[api.Empty](),
+	api.OpGetAccountAvailability:     typed[api.AccountAvailability](),
+	api.OpGetAccountSettings:         typed[api.AccountSettings](),
+	api.OpGetFirewall:                typed[api.Firewall](),
+	api.OpGetFirewallSettings:        typed[api.FirewallSettings](),
+	api.OpGetImage:                   typed[api.Image](),
+	api.OpGetInstance:                typed[api.Instance](),
+	api.OpGetInstanceConfig:          typed[api.InstanceConfig](),
+	api.OpGetInstanceDisk:            typed[api.InstanceDisk](),
+	api.OpGetInstanceIPs:             typed[api.InstanceIPs](),
+	api.OpGetInstanceInterface:       typed[api.InstanceInterface](),
+	api.OpGetLKECluster:              typed[api.LKECluster](),
+	api.OpGetLKEClusterKubeconfig:    typed[api.LKEKubeconfig](),
+	api.OpGetLKENode:                 typed[api.LKENode](),
+	api.OpGetLKENodePool:             typed[api.LKENodePool](),
+	api.OpGetLKETierVersion:          typed[api.LKETierVersion](),
+	api.OpGetLKEVersion:              typed[api.LKEVersion](),
+	api.OpGetPlacementGroup:          typed[api.PlacementGroup](),
+	api.OpGetProfile:                 typed[api.Profile](),
+	api.OpGetRegion:                  typed[api.Region](),
+	api.OpGetRegionAvailability:      typed[api.RegionAvailabilityList](),
+	api.OpGetType:                    typed[api.LinodeType](),
+	api.OpGetVPC:                     typed[api.VPC](),
+	api.OpGetVPCSubnet:               typed[api.VPCSubnet](),
+	api.OpListAccountAvailability:    typed[api.AccountAvailabilityPage](),
+	api.OpListFirewalls:              typed[api.FirewallPage](),
+	api.OpListImages:                 typed[api.ImagePage](),
+	api.OpListInstanceConfigs:        typed[api.InstanceConfigPage](),
+	api.OpListInstanceDisks:          typed[api.InstanceDiskPage](),
+	api.OpListInstanceInterfaces:     typed[api.InstanceInterfaceList](),
+	api.OpListInstances:              typed[api.InstancePage](),
+	api.OpListLKEClusterAPIEndpoints: typed[api.LKEClusterAPIEndpointPage](),
+	api.OpListLKEClusters:            typed[api.LKEClusterPage](),
+	api.OpListLKENodePools:           typed[api.LKENodePoolPage](),
+	api.OpListLKETierVersions:        typed[api.LKETierVersionPage](),
+	api.OpListLKETypes:               typed[api.LKETypePage](),
+	api.OpListLKEVersions:            typed[api.LKEVersionPage](),
+	api.OpListPlacementGroups:        typed[api.PlacementGroupPage](),
+	api.OpListRegions:                typed[api.RegionPage](),
+	api.OpListRegionsAvailability:    typed[api.RegionAvailabilityPage](),
+	api.OpListTaggedObjects:          typed[api.TaggedObjectPage](),
+	api.OpListTags:                   typed[api.TagObjectPage](),
+	api.OpListTypes:                  typed[api.LinodeTypePage](),
+	api.OpListVPCSubnets:             typed[api.VPCSubnetPage](),
+	api.OpListVPCs:                   typed[api.VPCPage](),
+	api.OpRecycleLKENode:             typed[api.Empty](),
+	api.OpRecycleLKENodePool:         typed[api.Empty](),
+	api.OpShutdownInstance:           typed[api.Empty](),
+	api.OpUpdateInstance:             typed[api.Instance](),
+	api.OpUpdateInstanceConfig:       typed[api.InstanceConfig](),
+	api.OpUpdateLKENodePool:          typed[api.LKENodePool](),
+}
+
+// requests are the types of the requests' bodies.
+var requests = map[api.OperationID]func() any{
+	api.OpBootInstance:         typed[api.InstanceBoot](),
+	api.OpCreateInstance:       typed[api.InstanceCreate](),
+	api.OpCreateInstanceConfig: typed[api.InstanceConfigCreate](),
+	api.OpCreateInstanceDisk:   typed[api.InstanceDiskCreate](),
+	api.OpCreateLKECluster:     typed[api.LKEClusterCreate](),
+	api.OpCreateLKENodePool:    typed[api.LKENodePoolCreate](),
+	api.OpCreateTag:            typed[api.TagCreate](),
+	api.OpUpdateInstance:       typed[api.InstanceUpdate](),
+	api.OpUpdateInstanceConfig: typed[api.InstanceConfigUpdate](),
+	api.OpUpdateLKENodePool:    typed[api.LKENodePoolUpdate](),
+}
+
+// notDescribed are recorded calls that are no part of the description, with the types that their answers have all the
+// same. They prepare what other calls of the same recording look at.
+var notDescribed = map[string]func() any{
+	"POST /images":                      typed[api.Image](),
+	"DELETE /images/{id}":               typed[api.Empty](),
+	"POST /networking/firewalls":        typed[api.Firewall](),
+	"DELETE /networking/firewalls/{id}": typed[api.Empty](),
+	"POST /placement/groups":            typed[api.PlacementGroup](),
+	"PUT /placement/groups/{id}":        typed[api.PlacementGroup](),
+	"DELETE /placement/groups/{id}":     typed[api.Empty](),
+	"POST /vpcs":                        typed[api.VPC](),
+	"DELETE /vpcs/{id}":                 typed[api.Empty](),
+}
+
+// TestDescribedExamples decodes and encodes the examples of every operation.
+func TestDescribedExamples(t *testing.T) {
+	for _, operation := range api.Operations() {
+		t.Run(string(operation.ID), func(t *testing.T) {
+			example, ok := describedExamples[operation.ID]
+			if !ok || answers[operation.ID] == nil || (example.request != "") != (requests[operation.ID] != nil) {
+				t.Fatal("the operation lacks an example or an entry in the tables of this test")
+			}
+			roundTrip(t, []byte(example.answer), answers[operation.ID]())
+			if example.request != "" {
+				roundTrip(t, []byte(example.request), requests[operation.ID]())
+			}
+		})
+	}
+}
+
+// exchange is one recorded request and its answer.
+type exchange struct {
+	Method   string          `json:"method"`
+	Path     string          `json:"path"`
+	Request  json.RawMessage `json:"request"`
+	Status   int             `json:"status"`
+	Response json.RawMessage `json:"response"`
+}
+
+// TestRecordedExchanges decodes and encodes recorded answers and requests of the real API. The recordings are no part of
+// the repository: they lie beside it, or where LINODE_EXCHANGES says.
+func TestRecordedExchanges(t *testing.T) {
+	folder := os.Getenv("LINODE_EXCHANGES")
+	if folder == "" {
+		folder = filepath.Join("..", "..", "..", "..", "shared", "linode-api", "exchanges")
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Skipf("no recordings in %s: set LINODE_EXCHANGES to their folder to check the types against real answers", folder)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var exchanges []exchange
+			if err := json.Unmarshal(text, &exchanges); err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range exchanges {
+				checkExchange(t, e)
+			}
+		})
+	}
+}
+
+func checkExchange(t *testing.T, e exchange) {
+	t.Helper()
+	request, answer, ok := typesOf(e)
+	if !ok {
+		t.Errorf("%s %s is neither described nor in notDescribed", e.Method, e.Path)
+		return
+	}
+	if e.Status != 200 {
+		answer = typed[api.ErrorList]()
+	}
+	t.Logf("%s %s %d", e.Method, e.Path, e.Status)
+	roundTrip(t, e.Response, answer())
+	if len(e.Request) > 0 && request != nil {
+		roundTrip(t, e.Request, request())
+	}
+}
+
+var (
+	parameter = regexp.MustCompile(`\\\{[^}]*\\\}`)
+	number    = regexp.MustCompile(`/([0-9]+|private%2F[0-9]+)$`)
+)
+
+// typesOf finds the types of a recorded call by its path.
+func typesOf(e exchange) (request, answer func() any, ok bool) {
+	address, err := url.Parse(e.Path)
+	if err != nil {
+		return nil, nil, false
+	}
+	path := strings.TrimPrefix(strings.TrimPrefix(address.EscapedPath(), "/v4beta"), "/v4")
+	best := ""
+	for _, operation := range api.Operations() {
+		pattern := "^" + parameter.ReplaceAllString(regexp.QuoteMeta(operation.Route), "[^/]+") + "$"
+		matches := operation.Method == e.Method && regexp.MustCompile(pattern).MatchString(path)
+		// /regions/availability fits /regions/{regionId} as well: the route with fewer parameters wins.
+		if matches && (best == "" || strings.Count(operation.Route, "{") < strings.Count(best, "{")) {
+			best, request, answer = operation.Route, requests[operation.ID], answers[operation.ID]
+		}
+	}
+	if best == "" {
+		answer = notDescribed[e.Method+" "+number.ReplaceAllString(path, "/{id}")]
+	}
+	return request, answer, answer != nil
+}
+
+// roundTrip decodes text into the type, encodes it again and compares: nothing may be lost, nothing invented.
+func roundTrip(t *testing.T, text []byte, into any) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		t.Errorf("%T: %v in %.300s", into, err, text)
+		return
+	}
+	encoded, err := json.Marshal(into)
+	if err != nil {
+		t.Errorf("%T: %v", into, err)
+		return
+	}
+	want, got := decode(t, text), decode(t, encoded)
+	if isRequest(into) {
+		want = withoutNulls(want)
+	}
+	if !reflect.DeepEqual(want, got) {
+		t.Errorf("%T:\nread    %.2000s\nwritten %.2000s", into, text, encoded)
+	}
+}
+
+func decode(t *testing.T, text []byte) any {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// isRequest tells whether null means the same as leaving a field out, as it does in the requests that were recorded
+// ("labels": null); the types cannot write it.
+func isRequest(value any) bool {
+	name := reflect.TypeOf(value).Elem().Name()
+	return strings.HasSuffix(name, "Create") || strings.HasSuffix(name, "Update") || strings.HasSuffix(name, "Boot")
+}
+
+func withoutNulls(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if inner == nil {
+				delete(v, key)
+				continue
+			}
+			v[key] = withoutNulls(inner)
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNulls(v[i])
+		}
+	}
+	return value
+}

@@ -1,0 +1,192 @@
+package linode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+// Client calls the API. Make it with New; it is safe for concurrent use. One Client per token keeps the rate limits:
+// several in one process would each believe that they are alone.
+type Client struct {
+	server    string // with the version and a slash at the end
+	token     TokenSource
+	timeout   time.Duration
+	userAgent string
+	transport http.RoundTripper
+	observer  func(Call)
+	limiters  map[api.RateClass]*limiter
+}
+
+// String names the server and nothing else.
+func (c *Client) String() string { return "linode.Client(" + c.server + ")" }
+
+// GoString is String: %#v shows no more.
+func (c *Client) GoString() string { return c.String() }
+
+// operationInfo is what round trippers may learn of a call.
+type operationInfo struct{ id, route string }
+
+// call is one call of a method: up to a handful of attempts of one request.
+type call struct {
+	client    *Client
+	operation api.Operation
+	last      attempt
+	made      int  // attempts so far
+	effect    bool // an earlier attempt may have been carried out
+	waiting   bool // between two attempts
+	nextWait  time.Duration
+	limiter   time.Duration
+}
+
+// do sends a request until an attempt is final, and decodes the body of a success unless answer is nil. A DELETE whose
+// object is gone after an attempt that may have removed it has succeeded.
+func (c *Client) do(ctx context.Context, id api.OperationID, request *http.Request, answer any) error {
+	operation, _ := api.OperationByID(id)
+	started := time.Now()
+	k := &call{client: c, operation: operation}
+	ctx = context.WithValue(ctx, operationKey{}, operationInfo{string(id), operation.Route})
+	err := k.run(request.WithContext(ctx))
+	if err == nil && answer != nil {
+		if wrong := json.Unmarshal(k.last.body, answer); wrong != nil {
+			err = malformed(operation, wrong)
+		}
+	}
+	c.observe(k, err, time.Since(started))
+	return err
+}
+
+func (k *call) run(request *http.Request) error {
+	ctx := request.Context()
+	retrying, err := retryablehttp.FromRequest(request)
+	if err != nil {
+		return k.invalid(err)
+	}
+	// The bounds and the waits are in rules; each attempt is judged by nextTry, whatever the library thinks of it.
+	driver := retryablehttp.Client{
+		HTTPClient: &http.Client{
+			Transport: attemptTransport{k},
+			// The API redirects nowhere. Following one would carry the token to another host.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		RetryMax:   100,
+		CheckRetry: func(context.Context, *http.Response, error) (bool, error) { return k.again(ctx), nil },
+		Backoff:    func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return k.nextWait },
+		ErrorHandler: func(response *http.Response, err error, _ int) (*http.Response, error) {
+			return response, err
+		},
+	}
+	response, err := driver.Do(retrying)
+	if response != nil {
+		_ = response.Body.Close() // in memory; the attempt holds the bytes
+	}
+	if k.made == 0 {
+		return k.invalid(err)
+	}
+	if k.waiting { // the context ended between two attempts, when nothing was on its way
+		k.last.outcome, k.last.err = outcomeCanceled, err
+	}
+	return k.result()
+}
+
+// again decides after an attempt. It gives up at once when the wait would outlast the context, so that the caller
+// learns the reason and not only that time is up.
+func (k *call) again(ctx context.Context) bool {
+	wait, again := nextTry(k.operation.Method, k.last, k.made)
+	if !again || ctx.Err() != nil {
+		return false
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+		return false
+	}
+	k.waiting, k.nextWait = true, wait
+	k.effect = k.effect || k.last.mayHaveEffect()
+	return true
+}
+
+// result turns the last attempt into the call's error.
+func (k *call) result() error {
+	method := k.operation.Method
+	kind := k.last.kind(method)
+	if kind == "" || (kind == KindNotFound && method == http.MethodDelete && k.effect) {
+		return nil
+	}
+	e := &Error{
+		Kind: kind, Status: k.last.status, Method: method, Route: k.operation.Route,
+		Reasons: k.last.reasons, RetryAfter: k.last.wait, Err: k.last.err,
+	}
+	if kind == KindRateLimited && e.RetryAfter == 0 {
+		e.RetryAfter = defaultLimitedWait
+	}
+	return e
+}
+
+func (k *call) invalid(err error) error {
+	k.last = attempt{outcome: outcomeRefused, err: err}
+	return invalid(k.operation, "", err)
+}
+
+// invalid is the error for a request that is not sent.
+func invalid(operation api.Operation, field string, err error) *Error {
+	e := &Error{Kind: KindInvalid, Method: operation.Method, Route: operation.Route, Err: err}
+	if field != "" {
+		e.Reasons, e.Err = []Reason{{Field: field, Reason: err.Error()}}, nil
+	}
+	return e
+}
+
+func (c *Client) observe(k *call, err error, duration time.Duration) {
+	if c.observer == nil {
+		return
+	}
+	c.observer(Call{
+		Operation: string(k.operation.ID), Method: k.operation.Method, Route: k.operation.Route,
+		RateClass: string(k.operation.Class), Status: k.last.status, Kind: KindOf(err),
+		Duration: duration, LimiterWait: k.limiter, Retries: max(0, k.made-1),
+	})
+}
+
+// fetch builds a function that takes what the generated request builders return, sends it and decodes the answer.
+func fetch[T any](ctx context.Context, c *Client, id api.OperationID) func(*http.Request, error) (*T, error) {
+	return func(request *http.Request, err error) (*T, error) {
+		operation, _ := api.OperationByID(id)
+		if err != nil {
+			return nil, invalid(operation, "", err)
+		}
+		answer := new(T)
+		if err := c.do(ctx, id, request, answer); err != nil {
+			return nil, err
+		}
+		return answer, nil
+	}
+}
+
+// send is fetch for operations whose answer tells nothing.
+func send(ctx context.Context, c *Client, id api.OperationID) func(*http.Request, error) error {
+	return func(request *http.Request, err error) error {
+		operation, _ := api.OperationByID(id)
+		if err != nil {
+			return invalid(operation, "", err)
+		}
+		return c.do(ctx, id, request, nil)
+	}
+}
+
+// malformed is the error for a success whose JSON is not of the promised shape. After a POST the object exists all the
+// same, and the caller has to look it up.
+func malformed(operation api.Operation, err error) *Error {
+	kind := KindMalformed
+	if operation.Method == http.MethodPost {
+		kind = KindAmbiguous
+	}
+	return &Error{
+		Kind: kind, Status: http.StatusOK, Method: operation.Method, Route: operation.Route,
+		Err: errors.Join(errors.New("the answer does not have the described shape"), err),
+	}
+}

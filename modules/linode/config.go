@@ -1,0 +1,174 @@
+package linode
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"time"
+)
+
+const (
+	defaultBaseURL    = "https://api.linode.com"
+	defaultAPIVersion = "v4beta"
+	defaultTimeout    = 30 * time.Second
+	defaultUserAgent  = "karpenter-linode (https://github.com/karpenter-linode/karpenter-linode)"
+)
+
+// Config is what a Client is made of. Only Token is required. Printing a Config in any form shows no token.
+type Config struct {
+	Token TokenSource
+	// BaseURL is the address of the API; "" is https://api.linode.com. A version at the end of its path (/v4, /v4beta)
+	// is accepted and counts when APIVersion is "".
+	BaseURL string
+	// APIVersion is v4 or v4beta; "" is v4beta. On v4 clusters have no tier, and what is Enterprise's alone is missing.
+	APIVersion string
+	// Timeout bounds one HTTP attempt, its answer's body included, and neither the waits between attempts nor those
+	// for the rate limit: these the context bounds. 0 is 30 s.
+	Timeout time.Duration
+	// CAFile names a PEM file with the certificates to trust instead of the system's. Not together with Transport.
+	CAFile string
+	// UserAgent is sent with every request; "" is this project's.
+	UserAgent string
+	// Transport sends the requests; nil is one like http.DefaultTransport. Tests pass a handler in memory. A round
+	// tripper that traces can ask OperationFromContext for the route template.
+	Transport http.RoundTripper
+	// Observer is told of every call when it has ended, from the goroutine of the call; it must not block.
+	Observer func(Call)
+}
+
+// Call is what an Observer is told: a fact for metrics, never the token, a body or an ID.
+type Call struct {
+	Operation   string        // operationId of the description
+	Method      string        // HTTP method
+	Route       string        // path template without the version: a value with few variants
+	RateClass   string        // the rate limit that counts it
+	Status      int           // last HTTP status; 0 without an answer
+	Kind        Kind          // "" for success
+	Duration    time.Duration // of the whole call, waits included
+	LimiterWait time.Duration // part of Duration spent waiting for the rate limit
+	Retries     int           // attempts after the first
+}
+
+// New returns a client. It sends nothing; a token or an address that is refused shows at the first call.
+func New(cfg Config) (*Client, error) {
+	if cfg.Token == nil {
+		return nil, errors.New("linode: Config.Token is required")
+	}
+	server, err := serverURL(cfg.BaseURL, cfg.APIVersion)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Timeout < 0 {
+		return nil, fmt.Errorf("linode: Config.Timeout is negative: %v", cfg.Timeout)
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = defaultUserAgent
+	}
+	transport := cfg.Transport
+	if transport == nil {
+		transport, err = newTransport(cfg.CAFile)
+	} else if cfg.CAFile != "" {
+		err = errors.New("linode: Config.CAFile has no meaning together with Config.Transport")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Client{
+		server:    server,
+		token:     cfg.Token,
+		timeout:   cfg.Timeout,
+		userAgent: cfg.UserAgent,
+		transport: transport,
+		observer:  cfg.Observer,
+		limiters:  newLimiters(),
+	}, nil
+}
+
+// serverURL joins base and version: https://api.linode.com/v4beta.
+func serverURL(base, version string) (string, error) {
+	if base == "" {
+		base = defaultBaseURL
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return "", fmt.Errorf("linode: Config.BaseURL must look like %s, found %q", defaultBaseURL, redactUserinfo(base))
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("linode: Config.BaseURL must have no user, query or fragment: %q", redactUserinfo(base))
+	}
+	u.Path = strings.TrimRight(u.Path, "/")
+	if last := path.Base(u.Path); last == "v4" || last == "v4beta" {
+		u.Path = strings.TrimSuffix(u.Path, "/"+last)
+		if version == "" {
+			version = last
+		}
+	}
+	switch version {
+	case "":
+		version = defaultAPIVersion
+	case "v4", "v4beta":
+	default:
+		return "", fmt.Errorf("linode: Config.APIVersion must be v4 or v4beta, found %q", version)
+	}
+	return u.String() + "/" + version + "/", nil
+}
+
+// redactUserinfo removes what stands before an @, which may be a secret.
+func redactUserinfo(address string) string {
+	if i := strings.LastIndex(address, "@"); i >= 0 {
+		return "..." + address[i:]
+	}
+	return address
+}
+
+func newTransport(caFile string) (http.RoundTripper, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	// Claims are written concurrently to one host; the default of 2 would close and open connections all the time.
+	transport.MaxIdleConnsPerHost = 32
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	if caFile == "" {
+		return transport, nil
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, fmt.Errorf("linode: Config.CAFile: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("linode: Config.CAFile: no certificate in PEM form in %s", caFile)
+	}
+	transport.TLSClientConfig.RootCAs = pool
+	return transport, nil
+}
+
+// String describes the configuration without the token.
+func (c Config) String() string {
+	return fmt.Sprintf("linode.Config{BaseURL: %q, APIVersion: %q, Timeout: %v, CAFile: %q, UserAgent: %q, Token: (redacted)}",
+		redactUserinfo(c.BaseURL), c.APIVersion, c.Timeout, c.CAFile, c.UserAgent)
+}
+
+// GoString is String: %#v shows no more.
+func (c Config) GoString() string { return c.String() }
+
+// Format is String for every verb.
+func (c Config) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String())) }
+
+// operationKey is the key of the operation in a request's context.
+type operationKey struct{}
+
+// OperationFromContext returns the operationId and the route template of the call that a request belongs to, for round
+// trippers that name spans or metrics. ok is false for a request that is not of this package.
+func OperationFromContext(ctx context.Context) (operation, route string, ok bool) {
+	op, ok := ctx.Value(operationKey{}).(operationInfo)
+	return op.id, op.route, ok
+}

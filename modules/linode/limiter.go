@@ -1,0 +1,240 @@
+package linode
+
+import (
+	"container/list"
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+// limiter keeps the requests of one rate class within a limit: no window of the given length, as the server sees it,
+// holds more requests than the limit. A token bucket with a burst cannot promise that (a full burst and a refill fit
+// into one window); this one counts a request from the moment it may be sent until one window after its answer came, so
+// that neither bursts nor unequal delays on the way can put two windows' worth of requests into one.
+//
+// Waiting requests are served in the order of their arrival. Each class has a limiter of its own: a flood of lists does
+// not hold up a delete.
+type limiter struct {
+	documented int
+	window     time.Duration
+
+	mu       sync.Mutex
+	inFlight int
+	done     []time.Time // when answers of the last window came, oldest first
+	queue    list.List   // of chan struct{}: waiting requests, the first one watches the clock
+
+	announced    int       // smaller limit that the server announced; 0 for none
+	budget       int       // requests that the server has left until budgetEnd
+	budgetEnd    time.Time // zero when the server said nothing, or the time has passed
+	blockedUntil time.Time // after a 429
+	halvings     int       // how often the limit is halved, after 429s
+	recovery     time.Time // when one halving ends
+}
+
+// feedback is what an answer says about the limit.
+type feedback struct {
+	limited   bool          // 429
+	wait      time.Duration // how long the server wants silence after a 429
+	limit     int           // X-RateLimit-Limit, 0 when missing
+	remaining int           // X-RateLimit-Remaining, -1 when missing
+	reset     time.Duration // time until X-RateLimit-Reset, 0 when missing
+}
+
+func newLimiters() map[api.RateClass]*limiter {
+	limiters := map[api.RateClass]*limiter{}
+	for _, operation := range api.Operations() {
+		if limit, ok := api.DocumentedRateLimit(operation.Class); ok && limiters[operation.Class] == nil {
+			limiters[operation.Class] = &limiter{documented: limit.Requests, window: limit.Per}
+		}
+	}
+	return limiters
+}
+
+// noRoom is the error of a request that would have to wait for the limit longer than its context lasts.
+type noRoom struct{ wait time.Duration }
+
+func (e noRoom) Error() string {
+	return "the rate limit leaves no room for " + e.wait.Round(time.Second).String() + ", longer than the context lasts"
+}
+
+// acquire waits until a request may be sent and returns how long that took. Every success needs one release. It fails
+// at once when the wait would outlast the context's deadline.
+func (l *limiter) acquire(ctx context.Context) (time.Duration, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queue.Len() == 0 && l.delay(start) == 0 {
+		l.take()
+		return 0, nil
+	}
+	turn := make(chan struct{}, 1)
+	element := l.queue.PushBack(turn)
+	defer l.leave(element)
+	for {
+		first, delay := l.queue.Front() == element, l.delay(time.Now())
+		if deadline, ok := ctx.Deadline(); ok && delay > 0 && time.Until(deadline) < delay {
+			return time.Since(start), noRoom{delay}
+		}
+		if first && delay == 0 {
+			l.take()
+			return time.Since(start), nil
+		}
+		var clock <-chan time.Time
+		if first && delay > 0 { // below 0 only an answer can make room, and release wakes the first in the queue
+			clock = time.After(delay)
+		}
+		if err := l.wait(ctx, turn, clock); err != nil {
+			return time.Since(start), err
+		}
+	}
+}
+
+// wait gives the lock back until it is the request's turn to look again.
+func (l *limiter) wait(ctx context.Context, turn <-chan struct{}, clock <-chan time.Time) error {
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-turn:
+	case <-clock:
+	}
+	return nil
+}
+
+// leave takes a waiting request out of the queue and wakes the one that is first now.
+func (l *limiter) leave(element *list.Element) {
+	l.queue.Remove(element)
+	l.wake()
+}
+
+func (l *limiter) wake() {
+	if first := l.queue.Front(); first != nil {
+		select {
+		case first.Value.(chan struct{}) <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (l *limiter) take() {
+	l.inFlight++
+	if !l.budgetEnd.IsZero() {
+		l.budget--
+	}
+}
+
+// delay returns 0 when a request may be sent now, how long to wait for the clock, or -1 when an answer must come first.
+func (l *limiter) delay(now time.Time) time.Duration {
+	l.expire(now)
+	if now.Before(l.blockedUntil) {
+		return l.blockedUntil.Sub(now)
+	}
+	if !l.budgetEnd.IsZero() && l.budget <= 0 {
+		return l.budgetEnd.Sub(now)
+	}
+	if l.inFlight+len(l.done) < l.limit() {
+		return 0
+	}
+	if len(l.done) == 0 {
+		return -1
+	}
+	return l.done[0].Add(l.window).Sub(now)
+}
+
+// limit is the documented one, or less when the server announced less or answered 429.
+func (l *limiter) limit() int {
+	limit := l.documented
+	if l.announced > 0 && l.announced < limit {
+		limit = l.announced
+	}
+	return max(1, limit>>l.halvings)
+}
+
+func (l *limiter) expire(now time.Time) {
+	for len(l.done) > 0 && !l.done[0].Add(l.window).After(now) {
+		l.done = l.done[1:]
+	}
+	if !l.budgetEnd.IsZero() && !now.Before(l.budgetEnd) {
+		l.budget, l.budgetEnd = 0, time.Time{}
+	}
+	for l.halvings > 0 && !now.Before(l.recovery) {
+		l.halvings--
+		l.recovery = l.recovery.Add(l.window)
+	}
+}
+
+// release ends a request that acquire let pass, and learns from its answer.
+func (l *limiter) release(f feedback) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	l.expire(now)
+	l.inFlight--
+	l.done = append(l.done, now)
+	if f.limit > 0 {
+		l.announced = f.limit
+	}
+	if f.remaining >= 0 && f.reset > 0 {
+		l.learnBudget(now, f)
+	}
+	if f.limited {
+		l.backOff(now, f.wait)
+	}
+	l.wake()
+}
+
+// learnBudget believes the smaller figure: others may use the same token, and requests that are still on their way are
+// not yet in the server's count.
+func (l *limiter) learnBudget(now time.Time, f feedback) {
+	end := now.Add(min(f.reset, l.window))
+	left := max(0, f.remaining-l.inFlight)
+	if l.budgetEnd.IsZero() || left < l.budget {
+		l.budget, l.budgetEnd = left, end
+	}
+}
+
+// backOff holds the class back after a 429 and halves its limit for the next windows, once for the 429s of one burst.
+// The random part keeps processes that share a token from waking at the same moment.
+//
+// It lasts one window at most: a longer wish concerns the request that was refused, whose caller learns of it, and not
+// all others of the class.
+func (l *limiter) backOff(now time.Time, wait time.Duration) {
+	until := now.Add(spread(min(wait, l.window)))
+	if now.Before(l.blockedUntil) {
+		if until.After(l.blockedUntil) {
+			l.blockedUntil = until
+		}
+		return
+	}
+	l.blockedUntil = until
+	l.recovery = until.Add(l.window)
+	if l.limit() > 1 {
+		l.halvings++
+	}
+}
+
+// spread adds up to a fifth to a wait.
+func spread(wait time.Duration) time.Duration {
+	if wait <= 0 {
+		return 0
+	}
+	return wait + rand.N(wait/5+1)
+}
+
+// cancel ends a request that acquire let pass and that was not sent.
+func (l *limiter) cancel() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight--
+	if !l.budgetEnd.IsZero() {
+		l.budget++
+	}
+	l.wake()
+}

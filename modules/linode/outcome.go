@@ -1,0 +1,177 @@
+package linode
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+// outcome is what became of one attempt. Retries and kinds of errors are decided by it and the method alone.
+type outcome string
+
+const (
+	outcomeSuccess     outcome = "success"      // 2xx with JSON, or 204
+	outcomeRefused     outcome = "refused"      // 4xx of the API itself: it will not do this
+	outcomeRotated     outcome = "rotated"      // 401, and the token source has a newer token by now
+	outcomeRateLimited outcome = "rate limited" // 429
+	outcomeNoRoom      outcome = "no room"      // not sent: the rate limit leaves no room before the context's deadline
+	outcomeBusy        outcome = "busy"         // 400 "Linode busy.": another job runs on the Linode
+	outcomeMaintenance outcome = "maintenance"  // 503 with X-Maintenance-Mode: planned, and not over soon
+	outcomeTimeout     outcome = "timeout"      // 408
+	outcomeServerError outcome = "server error" // 5xx of the API itself
+	outcomeProxy       outcome = "proxy"        // an error status without the API's error body: something in front of it
+	outcomeGarbled     outcome = "garbled"      // 2xx with something that is not JSON
+	outcomeUnsent      outcome = "unsent"       // no connection: the API has not seen the request
+	outcomeUntrusted   outcome = "untrusted"    // the server's certificate was refused: nothing was sent, and will not be
+	outcomeLost        outcome = "lost"         // sent, or perhaps sent, without an answer
+	outcomeNotTried    outcome = "not tried"    // no token, or an unusable request: an error on this side
+	outcomeCanceled    outcome = "canceled"     // the context ended before the request was sent
+	outcomeAbandoned   outcome = "abandoned"    // the context ended while the request was on its way
+)
+
+// attempt is one try of a request and all that is known of it afterwards. The body is in memory, at most maxBody long.
+type attempt struct {
+	outcome outcome
+	status  int
+	header  http.Header
+	body    []byte
+	reasons []Reason
+	err     error         // cause without an answer, or the excerpt of a body that is not the API's
+	wait    time.Duration // how long the server asked to wait; 0 when it said nothing
+	limiter time.Duration // time spent waiting for the rate limit
+}
+
+// classify reads an answer.
+func classify(status int, header http.Header, body []byte) attempt {
+	a := attempt{status: status, header: header, body: body}
+	var envelope api.ErrorList
+	isEnvelope := json.Unmarshal(body, &envelope) == nil && len(envelope.Errors) > 0
+	for _, e := range envelope.Errors {
+		reason := Reason{Reason: e.Reason}
+		if e.Field != nil {
+			reason.Field = *e.Field
+		}
+		a.reasons = append(a.reasons, reason)
+	}
+	switch {
+	case status >= 200 && status < 300:
+		a.outcome = outcomeSuccess
+		if status != http.StatusNoContent && !json.Valid(body) {
+			a.outcome, a.err = outcomeGarbled, excerpt(header, body)
+		}
+	case status == http.StatusTooManyRequests:
+		a.outcome = outcomeRateLimited
+	case status == http.StatusServiceUnavailable && header.Get("X-Maintenance-Mode") != "":
+		a.outcome = outcomeMaintenance
+	case status == http.StatusRequestTimeout:
+		a.outcome = outcomeTimeout
+	case !isEnvelope:
+		a.outcome, a.err = outcomeProxy, excerpt(header, body)
+	case status >= 500:
+		a.outcome = outcomeServerError
+	case status == http.StatusBadRequest && a.reasons[0].Reason == "Linode busy.":
+		a.outcome = outcomeBusy
+	default:
+		a.outcome = outcomeRefused
+	}
+	return a
+}
+
+// excerpt tells what an answer was when it was not the API's: the type and the first words, on one line.
+func excerpt(header http.Header, body []byte) error {
+	const limit = 160
+	text := strings.Join(strings.Fields(strings.Map(printable, string(body[:min(len(body), 4*limit)]))), " ")
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "..."
+	}
+	kind := header.Get("Content-Type")
+	if kind == "" {
+		kind = "no type"
+	}
+	if text == "" {
+		return errors.New("the answer is not the API's: " + kind + ", empty")
+	}
+	return errors.New("the answer is not the API's: " + kind + ", " + strconv.Quote(text))
+}
+
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7f || r == '\uFFFD' {
+		return ' '
+	}
+	return r
+}
+
+// failed is an attempt without an answer. ctx is the caller's context, without the timeout of one attempt; connected is
+// false only when it is certain that there was no connection.
+func failed(ctx context.Context, err error, connected bool) attempt {
+	a := attempt{err: err, outcome: outcomeLost}
+	var dial *net.OpError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &certificate):
+		a.outcome = outcomeUntrusted
+	case errors.As(err, &dial) && dial.Op == "dial", !connected:
+		a.outcome = outcomeUnsent
+		if ctx.Err() != nil {
+			a.outcome = outcomeCanceled
+		}
+	case ctx.Err() != nil:
+		a.outcome = outcomeAbandoned
+	}
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		a.err = errors.Join(ctx.Err(), err)
+	}
+	return a
+}
+
+// serverWait returns how long the server asked to wait, 0 when it did not: Retry-After in seconds, and after a 429 that
+// lacks it the time until X-RateLimit-Reset, a header that ordinary answers carry as well.
+func serverWait(status int, header http.Header, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(strings.TrimSpace(header.Get("Retry-After"))); err == nil && seconds >= 0 {
+		return time.Duration(min(seconds, 24*3600)) * time.Second
+	}
+	if status == http.StatusTooManyRequests {
+		return untilReset(header, now)
+	}
+	return 0
+}
+
+// untilReset returns the time until X-RateLimit-Reset by the server's own clock (the header Date), so that a clock of
+// ours that is wrong does no harm; 0 when it is missing, past or absurd.
+func untilReset(header http.Header, now time.Time) time.Duration {
+	seconds, err := strconv.ParseInt(strings.TrimSpace(header.Get("X-RateLimit-Reset")), 10, 64)
+	if err != nil || seconds <= 0 {
+		return 0
+	}
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = date
+	}
+	wait := time.Unix(seconds, 0).Sub(now)
+	if wait < 0 || wait > time.Hour {
+		return 0
+	}
+	return wait
+}
+
+// limitFeedback reads what an answer says about the rate limit.
+func limitFeedback(a attempt, now time.Time) feedback {
+	f := feedback{remaining: -1}
+	if limit, err := strconv.Atoi(a.header.Get("X-RateLimit-Limit")); err == nil {
+		f.limit = limit
+	}
+	if remaining, err := strconv.Atoi(a.header.Get("X-RateLimit-Remaining")); err == nil && remaining >= 0 {
+		f.remaining, f.reset = remaining, untilReset(a.header, now)
+	}
+	if a.outcome == outcomeRateLimited {
+		f.limited, f.wait = true, max(a.wait, defaultLimitedWait)
+	}
+	return f
+}

@@ -1,0 +1,123 @@
+package linode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+const (
+	// pageSize is the largest that the API allows: fewer calls of a class that has only 200 a minute.
+	pageSize = 500
+	// maxPages stops an iteration over answers that always promise one more page.
+	maxPages = 1000
+	// maxPasses bounds how often a collection is read anew because it shrank.
+	maxPasses = 4
+)
+
+// page is the envelope of all collections.
+type page[T any] struct {
+	Data    []T `json:"data"`
+	Page    int `json:"page"`
+	Pages   int `json:"pages"`
+	Results int `json:"results"`
+}
+
+// pageRequest builds the request for one page.
+type pageRequest func(number, size *int, filter *string) (*http.Request, error)
+
+// iterate yields the entries of a collection, page by page. When it shrinks between two pages, what follows the removed entries has
+// moved to a page already read; then it is read again from the start, and entries that were yielded are left out.
+func iterate[T any, K comparable](ctx context.Context, c *Client, id api.OperationID, filter Filter, key func(T) K, build pageRequest) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		operation, _ := api.OperationByID(id)
+		header, err := filter.header()
+		if err != nil {
+			yield(none, invalid(operation, "X-Filter", err))
+			return
+		}
+		seen := map[K]bool{}
+		for range maxPasses {
+			complete, err := readPages(ctx, c, operation, header, build, func(item T) bool {
+				if seen[key(item)] {
+					return true
+				}
+				seen[key(item)] = true
+				return yield(item, nil)
+			})
+			if err != nil {
+				yield(none, err)
+			}
+			if err != nil || complete {
+				return
+			}
+		}
+		yield(none, &Error{
+			Kind: KindUnavailable, Method: operation.Method, Route: operation.Route,
+			Err: errors.New("the collection shrank every time it was read"),
+		})
+	}
+}
+
+// readPages hands all entries to use, and returns false when the collection shrank meanwhile. It is complete as well
+// when use wants no more.
+func readPages[T any](ctx context.Context, c *Client, operation api.Operation, filter string, build pageRequest, use func(T) bool) (complete bool, err error) {
+	var header *string
+	if filter != "" {
+		header = &filter
+	}
+	size, results := pageSize, 0
+	for number := 1; number <= maxPages; number++ {
+		request, err := build(&number, &size, header)
+		if err != nil {
+			return false, invalid(operation, "", err)
+		}
+		answer, err := readPage[T](ctx, c, operation, request)
+		if err != nil {
+			return false, err
+		}
+		// Beyond the end the API is said to serve its last page again.
+		if number > 1 && (answer.Page != number || answer.Results < results) {
+			return false, nil
+		}
+		results = answer.Results
+		for _, item := range answer.Data {
+			if !use(item) {
+				return true, nil
+			}
+		}
+		// An old answer without hits had page 0 of 0.
+		if answer.Page >= answer.Pages {
+			return true, nil
+		}
+	}
+	return false, malformed(operation, fmt.Errorf("more than %d pages", maxPages))
+}
+
+func readPage[T any](ctx context.Context, c *Client, operation api.Operation, request *http.Request) (page[T], error) {
+	var answer page[T]
+	if err := c.do(ctx, operation.ID, request, &answer); err != nil {
+		return answer, err
+	}
+	if answer.Data == nil {
+		return answer, malformed(operation, errors.New("the page has no data"))
+	}
+	return answer, nil
+}
+
+// Collect returns all entries of an iteration, or its error and no entries: never a part of them.
+func Collect[T any](entries iter.Seq2[T, error]) ([]T, error) {
+	var all []T
+	for entry, err := range entries {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entry)
+	}
+	return all, nil
+}
