@@ -1,0 +1,190 @@
+package linodesim
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+)
+
+// Admin is the simulator's control over HTTP, for programs in other languages
+// and for people: JSON in and out, no token. Serve it on a port of its own, on
+// loopback.
+//
+//	GET    /state /calls /audit /meters /unknown /violations
+//	POST   /rules            a Rule as JSON, durations such as "2s"; answers {"id": 1}
+//	DELETE /rules/{id}       ends one rule
+//	DELETE /rules            ends all rules and conditions
+//	POST   /conditions       {"maintenance": true, "account_limit": 5, "never_boot": 1, "stall": 1,
+//	                          "no_capacity": {"type": "g6-standard-2", "region": "us-ord"}}
+//	POST   /nodes/{cluster}/{node}/recycle
+//	DELETE /instances/{id}   deletes a Linode behind everybody's back
+//	POST   /pools/{cluster}/{pool}   {"count": 3, "labels": {}, "tags": []}: an edit by hand
+func (s *Sim) Admin() http.Handler {
+	mux := http.NewServeMux()
+	show(mux, "state", s.Snapshot)
+	show(mux, "calls", s.Calls)
+	show(mux, "audit", s.Audit)
+	show(mux, "meters", s.Meters)
+	show(mux, "unknown", s.Unknown)
+	show(mux, "violations", s.Violations)
+	mux.HandleFunc("POST /rules", s.adminAddRule)
+	mux.HandleFunc("DELETE /rules", func(w http.ResponseWriter, _ *http.Request) { s.HealAll(); done(w, nil) })
+	mux.HandleFunc("DELETE /rules/{id}", func(w http.ResponseWriter, r *http.Request) {
+		id, err := number(r, "id")
+		s.Heal(RuleID(id))
+		done(w, err)
+	})
+	mux.HandleFunc("POST /conditions", s.adminConditions)
+	mux.HandleFunc("POST /nodes/{cluster}/{node}/recycle", func(w http.ResponseWriter, r *http.Request) {
+		cluster, err := number(r, "cluster")
+		if err == nil {
+			err = s.RecycleNode(cluster, r.PathValue("node"))
+		}
+		done(w, err)
+	})
+	mux.HandleFunc("DELETE /instances/{id}", func(w http.ResponseWriter, r *http.Request) {
+		id, err := number(r, "id")
+		if err == nil {
+			err = s.DeleteInstance(id)
+		}
+		done(w, err)
+	})
+	mux.HandleFunc("POST /pools/{cluster}/{pool}", s.adminEditPool)
+	return mux
+}
+
+// ruleRequest is a Rule in JSON.
+type ruleRequest struct {
+	Method      string  `json:"method"`
+	Route       string  `json:"route"`
+	Nth         int     `json:"nth"`
+	Times       int     `json:"times"`
+	Probability float64 `json:"probability"`
+	Delay       wait    `json:"delay"`
+	Status      int     `json:"status"`
+	Reason      string  `json:"reason"`
+	Field       string  `json:"field"`
+	RetryAfter  wait    `json:"retry_after"`
+	HTML        bool    `json:"html"`
+	Drop        bool    `json:"drop"`
+	AfterEffect bool    `json:"after_effect"`
+	Stale       wait    `json:"stale"`
+}
+
+// wait is a duration written as text, such as 1.5s.
+type wait struct{ time.Duration }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (w *wait) UnmarshalText(text []byte) (err error) {
+	w.Duration, err = time.ParseDuration(string(text))
+	return err
+}
+
+func (s *Sim) adminAddRule(w http.ResponseWriter, r *http.Request) {
+	var q ruleRequest
+	if err := decode(r, &q); err != nil {
+		done(w, err)
+		return
+	}
+	id := s.Fail(Rule{
+		Method: q.Method, Route: q.Route, Nth: q.Nth, Times: q.Times, Probability: q.Probability, Delay: q.Delay.Duration,
+		Status: q.Status, Reason: q.Reason, Field: q.Field, RetryAfter: q.RetryAfter.Duration, HTML: q.HTML, Drop: q.Drop,
+		AfterEffect: q.AfterEffect, Stale: q.Stale.Duration,
+	})
+	send(w, http.StatusOK, map[string]any{"id": id})
+}
+
+func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Maintenance  *bool `json:"maintenance"`
+		AccountLimit *int  `json:"account_limit"`
+		NeverBoot    *int  `json:"never_boot"`
+		Stall        *int  `json:"stall"`
+		NoCapacity   *struct {
+			Type   string `json:"type"`
+			Region string `json:"region"`
+			Status int    `json:"status"`
+			Reason string `json:"reason"`
+		} `json:"no_capacity"`
+	}
+	if err := decode(r, &q); err != nil {
+		done(w, err)
+		return
+	}
+	if q.Maintenance != nil {
+		s.SetMaintenance(*q.Maintenance)
+	}
+	if q.AccountLimit != nil {
+		s.SetAccountLimit(*q.AccountLimit)
+	}
+	if q.NeverBoot != nil {
+		s.NeverBoot(0, *q.NeverBoot)
+	}
+	if q.Stall != nil {
+		s.StallNodes(0, *q.Stall)
+	}
+	if c := q.NoCapacity; c != nil {
+		s.RefuseCapacity(NoCapacity{Type: c.Type, Region: c.Region, Status: c.Status, Reason: c.Reason})
+	}
+	done(w, nil)
+}
+
+func (s *Sim) adminEditPool(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Count  *int               `json:"count"`
+		Labels *map[string]string `json:"labels"`
+		Tags   *[]string          `json:"tags"`
+	}
+	cluster, err := number(r, "cluster")
+	pool, err2 := number(r, "pool")
+	if err == nil {
+		err = err2
+	}
+	if err == nil {
+		err = decode(r, &q)
+	}
+	if err == nil {
+		err = s.EditPool(cluster, pool, PoolEdit{Count: q.Count, Labels: q.Labels, Tags: q.Tags})
+	}
+	done(w, err)
+}
+
+func show[T any](mux *http.ServeMux, name string, get func() T) {
+	mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, get()) })
+}
+
+func number(r *http.Request, name string) (int, error) {
+	n, err := strconv.Atoi(r.PathValue(name))
+	if err != nil {
+		return 0, fmt.Errorf("%s is %q; it must be a number", name, r.PathValue(name))
+	}
+	return n, nil
+}
+
+func decode(r *http.Request, into any) error {
+	dec := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxBody))
+	dec.DisallowUnknownFields()
+	return dec.Decode(into)
+}
+
+func done(w http.ResponseWriter, err error) {
+	if err == nil {
+		send(w, http.StatusOK, map[string]any{})
+		return
+	}
+	status := http.StatusBadRequest
+	if refusal := world.AsRefusal(err); refusal != nil {
+		status = refusal.Status
+	}
+	send(w, status, map[string]any{"error": err.Error()})
+}
+
+func send(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the caller may be gone
+}

@@ -1,0 +1,111 @@
+// Package linodesim is a stateful simulator of the part of the Linode API that
+// a Kubernetes node provider uses: LKE clusters, node pools and nodes of both
+// tiers, Linodes, plans, regions, firewalls. It is a model of what the platform
+// does, not a mock of a client, so the HTTP of a client, its paging, filters,
+// limits and retries are really run.
+//
+// A Sim is an http.Handler for real sockets, and Transport an in-memory
+// http.RoundTripper for tests. Neither starts a goroutine; Subscribe starts one
+// per subscriber. All waiting goes through one Clock and ends with the
+// request's context, so that inside a testing/synctest bubble hours take
+// milliseconds:
+//
+//	sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Realistic(), Seed: 1})
+//	cluster, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Tier: linodesim.Enterprise})
+//	client := &http.Client{Transport: sim.Transport()} // any host; Bearer linodesim.DefaultToken
+//
+// # A node's life
+//
+// What is drawn from the Profile is written on the arrows. State moves on when
+// it is looked at after its time has come, and when a subscriber waits for it.
+//
+//	stateDiagram-v2
+//	    [*] --> requested: pool made, count raised
+//	    requested --> offline: InstanceID. The Linode exists, instance_id is set
+//	    offline --> booting: half of Join
+//	    booting --> running: four fifths of Join
+//	    running --> ready: Join. Event NodeJoins
+//	    requested --> [*]: node or pool deleted
+//	    offline --> deleting: node or pool deleted, count lowered, recycled
+//	    booting --> deleting
+//	    running --> deleting
+//	    ready --> deleting
+//	    deleting --> [*]: Gone. The Linode is a 404. Event NodeGone
+//	    ready --> lost: Linode deleted directly. Event NodeGone
+//	    lost --> [*]: Repair. A new node is requested in its place
+//
+// On Standard a node is in its pool's nodes[] from the start, with instance_id
+// null, and its Linode never gets tags. On Enterprise it appears in nodes[]
+// only after NodeListed, while its Linode carries lke<cluster>, nodepool=<pool>
+// and the pool's tags after Tagged; later changes of the pool's tags reach the
+// Linodes as well.
+//
+// # A pool's life
+//
+//	stateDiagram-v2
+//	    [*] --> there: POST pools
+//	    there --> there: PUT, more. Nodes are requested at once
+//	    there --> there: PUT, less. Nodes of the seed's choice are deleted
+//	    there --> there: DELETE node. Exactly that node, count minus one
+//	    there --> there: DELETE of the last node, see Behaviour.LastNode
+//	    there --> [*]: DELETE pool. All nodes are deleted
+//
+// # A request's way
+//
+// Route, maintenance, token, rate limit; then half of the drawn delay; scope,
+// fault rules, form of the body, the model's own rules, the effect; then the
+// rest of the delay. A request that is given up in the first half has had no
+// effect, one that is given up in the second half has. Limits are counted as
+// documented, per token and class, in windows that begin with their first
+// request: 200 a minute for collections, 1,600 for everything else. What the
+// API does not have, an unknown route, field, filter or method, is refused and
+// kept in Unknown.
+//
+// # What is recorded
+//
+// Calls counts answers by route template, status and rate class; Audit has
+// every change of state with who, when and the request's ID; Snapshot copies
+// everything; Floor tells how long the platform itself took. A token is never
+// in any of them: its user's name stands for it.
+//
+// # Not known, chosen here
+//
+// Where nobody outside the platform knows an answer and both matter, Behaviour
+// chooses: deletion of a pool's last node and of a cluster's last pool, a
+// Linode deleted directly, count 0 on Enterprise, reserved taint keys, nodes
+// that are not listed yet, filters on pools, pages beyond the end, and whether
+// removed labels and taints come back (read by whoever plays the cluster).
+// Decided without a choice, because a client should not depend on it:
+//
+//   - a recycled or repaired node is a new node with a new ID;
+//   - LKE does not drain; a deleted node's Linode is seen as deleting for a while;
+//   - a 403 for a missing scope, a 404 for a method that a route does not have;
+//   - the words for no capacity, a full cluster, a plan that LKE does not take,
+//     an unavailable plan: 400 with field type or count and words of our own;
+//   - label keys with kubernetes.io or linode.com are refused by the API, as the
+//     Cloud Manager does; taint keys have at most 63 characters;
+//   - every 429 has a Retry-After; a refused request does not count;
+//   - text filters compare exactly, tags are case sensitive;
+//   - firewalls, versions and strategies of a pool change at once for the API
+//     and have no effect on existing nodes.
+//
+// # Not modelled
+//
+// Creating and deleting clusters over HTTP (AddCluster does it in Go); creating,
+// deleting, booting Linodes over HTTP (AddInstance, DeleteInstance); recycling
+// over HTTP (RecycleNode, RecyclePool); images, volumes, VPCs, placement groups,
+// NodeBalancers, tags as objects; LKE's autoscaler, which is stored and never
+// runs; resource locks, grants of restricted users, quotas per plan; Kubernetes
+// itself, kubeconfigs and API endpoints; plans, prices and regions beyond the
+// catalogue of package catalog. TimeScale does not shorten rate limit windows.
+//
+// # Faults
+//
+// Fail puts rules in force (package fault), for single requests or many:
+// statuses, delays, dropped connections before or after the effect, stale
+// reads. RefuseCapacity, SetAccountLimit, SetMaintenance, NeverBoot,
+// StallNodes, RecycleNode, DeleteInstance, EditPool and their like change the
+// world itself. Admin offers most of it over HTTP.
+//
+// Program linodesim, in cmd/linodesim, serves one simulator with one cluster.
+package linodesim

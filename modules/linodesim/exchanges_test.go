@@ -1,0 +1,337 @@
+package linodesim_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+)
+
+// exchange is one recorded request with its answer.
+type exchange struct {
+	Method   string            `json:"method"`
+	Path     string            `json:"path"`
+	Filter   json.RawMessage   `json:"x_filter"`
+	Request  map[string]any    `json:"request"`
+	Status   int               `json:"status"`
+	Headers  map[string]string `json:"response_headers"`
+	Response any               `json:"response"`
+}
+
+// recordings finds the folder with real traffic, which is not part of the
+// repository.
+func recordings(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("LINODE_EXCHANGES"); dir != "" {
+		return dir
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return filepath.Join(dir, "..", "shared", "linode-api", "exchanges")
+		}
+		if parent := filepath.Dir(dir); parent != dir {
+			dir = parent
+			continue
+		}
+		return ""
+	}
+}
+
+// TestRecordedExchanges replays recorded requests of the real API against a
+// simulator in the same state: same status, same accepted scopes, same fields,
+// and null where null was recorded.
+func TestRecordedExchanges(t *testing.T) {
+	dir := recordings(t)
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir == "" || len(files) == 0 {
+		t.Skipf("no recorded exchanges in %q: they are not part of the repository; LINODE_EXCHANGES names their folder", dir)
+	}
+	replayed := 0
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var list []exchange
+			if err := json.Unmarshal(raw, &list); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) { replayed += newReplay(t, list).run() })
+		})
+	}
+	t.Logf("%d exchanges replayed", replayed)
+	if replayed < 30 {
+		t.Errorf("%d exchanges were replayed; at least 30 are of operations that exist here", replayed)
+	}
+}
+
+// replay maps what was recorded to what the simulator has instead.
+type replay struct {
+	client
+	list []exchange
+	ids  map[string]string // recorded path segment -> ours
+}
+
+func newReplay(t *testing.T, list []exchange) replay {
+	// The account's backup setting at the time shows in its Linodes.
+	raw, _ := json.Marshal(list)
+	sim, api := newSim(t, linodesim.Config{Profile: even(), AccountBackups: strings.Contains(string(raw), `"Scheduling"`)})
+	return replay{api, list, map[string]string{"0": "0"}}.prepare(sim)
+}
+
+// prepare makes what the recordings take for granted: the clusters of a list,
+// and the objects that other recorded operations made.
+func (p replay) prepare(sim *linodesim.Sim) replay {
+	for _, e := range p.list {
+		answer, _ := e.Response.(map[string]any)
+		id := fmt.Sprint(number(answer["id"]))
+		switch {
+		case e.Method == "POST" && strings.HasSuffix(e.Path, "/lke/clusters"):
+			p.ids[id] = p.cluster(answer)
+		case e.Method == "POST" && strings.HasSuffix(e.Path, "/linode/instances") && e.Status == 200:
+			image, _ := answer["image"].(string)
+			own, err := sim.AddInstance(linodesim.InstanceSpec{Type: answer["type"].(string), Image: image})
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			p.ids[id] = strconv.Itoa(own)
+		case e.Method == "POST" && strings.HasSuffix(e.Path, "/networking/firewalls"):
+			rule := linodesim.FirewallRule{Action: "DROP", Protocol: "ICMP", Label: "one", IPv4: []string{"0.0.0.0/0"}, IPv6: []string{"::/0"}}
+			p.ids[id] = strconv.Itoa(sim.AddFirewall(linodesim.FirewallSpec{Label: "one", Tags: []string{"testing"}, Inbound: []linodesim.FirewallRule{rule}}))
+		}
+	}
+	if len(p.ids) > 1 { // a list of clusters shows both tiers
+		p.cluster(map[string]any{"label": "another", "region": "us-ord", "k8s_version": "v1.31.8+lke1", "tier": "enterprise"})
+	}
+	return p
+}
+
+func (p replay) cluster(answer map[string]any) string {
+	c, err := p.sim.AddCluster(linodesim.ClusterSpec{
+		Label: answer["label"].(string), Region: answer["region"].(string), K8sVersion: answer["k8s_version"].(string),
+		Tier: answer["tier"].(string), Tags: []string{"testing"}, Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}},
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return strconv.Itoa(c.ID)
+}
+
+// run replays what the simulator knows and gives the number of exchanges.
+func (p replay) run() int {
+	n := 0
+	for _, e := range p.list {
+		body := ""
+		if e.Request != nil {
+			raw, err := json.Marshal(e.Request)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			body = string(raw)
+		}
+		var headers []string
+		if e.Filter != nil {
+			headers = []string{"X-Filter", string(e.Filter)}
+		}
+		path := p.path(e.Path)
+		got := p.do(e.Method, path, body, headers...)
+		calls := p.sim.RecentCalls()
+		if calls[len(calls)-1].Route == "(unknown)" || got.status == 404 && e.Status != 404 && p.unprepared(e) {
+			continue
+		}
+		n++
+		p.compare(e, got)
+		p.learn(e.Response, decoded(got))
+		time.Sleep(15 * time.Second)
+	}
+	return n
+}
+
+// unprepared tells of an object whose making is not described here, such as a
+// second request about a cluster that a recorded DELETE has removed.
+func (p replay) unprepared(e exchange) bool {
+	for segment := range strings.SplitSeq(e.Path, "/") {
+		if _, err := strconv.Atoi(segment); err == nil && p.ids[segment] == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// path puts our IDs for the recorded ones. Pages that only the recording has
+// become the first.
+func (p replay) path(recorded string) string {
+	path, query, _ := strings.Cut(recorded, "?")
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		if own, ok := p.ids[s]; ok {
+			segments[i] = own
+		}
+	}
+	if query == "" {
+		return strings.Join(segments, "/")
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if values.Get("page") != "1" {
+		values.Set("page", "1")
+	}
+	return strings.Join(segments, "/") + "?" + values.Encode()
+}
+
+// learn notes the IDs of pools, nodes and Linodes that both sides name.
+func (p replay) learn(recorded, ours any) {
+	switch r := recorded.(type) {
+	case map[string]any:
+		o, ok := ours.(map[string]any)
+		if !ok {
+			return
+		}
+		for _, key := range []string{"id", "instance_id"} {
+			if r[key] != nil && o[key] != nil {
+				p.ids[fmt.Sprint(number(r[key]))] = fmt.Sprint(number(o[key]))
+			}
+		}
+		p.learn(r["nodes"], o["nodes"])
+	case []any:
+		o, _ := ours.([]any)
+		for i := range min(len(r), len(o)) {
+			p.learn(r[i], o[i])
+		}
+	}
+}
+
+func number(v any) any {
+	if f, ok := v.(float64); ok {
+		return int(f)
+	}
+	return v
+}
+
+func decoded(r reply) any {
+	var v any
+	_ = json.Unmarshal([]byte(r.raw), &v) // not JSON: nil, which differs
+	return v
+}
+
+func (p replay) compare(e exchange, got reply) {
+	p.t.Helper()
+	what := e.Method + " " + e.Path
+	if got.status != e.Status {
+		p.t.Errorf("%s: status %d, recorded %d: %s", what, got.status, e.Status, got.raw)
+		return
+	}
+	if want := e.Headers["X-Accepted-Oauth-Scopes"]; want != "" && got.header.Get("X-Accepted-OAuth-Scopes") != want {
+		p.t.Errorf("%s: accepted scopes %q, recorded %q", what, got.header.Get("X-Accepted-OAuth-Scopes"), want)
+	}
+	for _, d := range differences("", e.Response, decoded(got)) {
+		p.t.Errorf("%s: %s", what, d)
+	}
+}
+
+// newer are fields that answers got during the years of the recordings; older
+// ones lack them.
+var newer = map[string]bool{
+	"locks": true, "label": true, "accelerated_devices": true, "maximum_linodes_per_flexible_pg": true, "maintenance_policy": true,
+}
+
+// differences compares the shapes of two JSON values: kinds and fields.
+func differences(at string, recorded, ours any) []string {
+	if kindOf(recorded) != kindOf(ours) {
+		return []string{fmt.Sprintf("%s is %s, recorded %s", at, kindOf(ours), kindOf(recorded))}
+	}
+	var out []string
+	switch r := recorded.(type) {
+	case map[string]any:
+		o := ours.(map[string]any)
+		if strings.HasSuffix(at, ".labels") {
+			return nil // free keys
+		}
+		for _, key := range slices.Sorted(maps.Keys(r)) {
+			if _, ok := o[key]; !ok {
+				out = append(out, fmt.Sprintf("%s.%s is missing", at, key))
+				continue
+			}
+			out = append(out, differences(at+"."+key, r[key], o[key])...)
+		}
+		for _, key := range slices.Sorted(maps.Keys(o)) {
+			if _, ok := r[key]; !ok && !newer[key] {
+				out = append(out, fmt.Sprintf("%s.%s was not recorded", at, key))
+			}
+		}
+	case []any:
+		out = listDifferences(at, r, ours.([]any))
+	}
+	return out
+}
+
+// listDifferences wants each recorded element to look like one of ours, and
+// the other way round; lists without elements tell nothing.
+func listDifferences(at string, recorded, ours []any) []string {
+	if len(recorded) == 0 || len(ours) == 0 {
+		return nil
+	}
+	var out []string
+	for _, pair := range []struct{ these, those []any }{{recorded, ours}, {ours, recorded}} {
+		for i, a := range pair.these {
+			var best []string
+			for j, b := range pair.those {
+				r, o := a, b
+				if &pair.these[0] == &ours[0] {
+					r, o = b, a
+				}
+				d := tolerated(differences(fmt.Sprintf("%s[%d]", at, i), r, o))
+				if j == 0 || len(d) < len(best) {
+					best = d
+				}
+			}
+			out = append(out, best...)
+		}
+	}
+	return slices.Compact(out)
+}
+
+// tolerated drops what differs by chance: of two new nodes the recording had
+// one whose Linode existed at once.
+func tolerated(differences []string) []string {
+	return slices.DeleteFunc(differences, func(d string) bool {
+		return strings.Contains(d, ".nodes[") && strings.Contains(d, ".instance_id is ")
+	})
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	default:
+		return "a number"
+	}
+}

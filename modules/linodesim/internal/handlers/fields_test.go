@@ -1,0 +1,43 @@
+package handlers
+
+import (
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+)
+
+// Every field that the description calls filterable has a value here.
+func TestEveryFilterableFieldIsKnown(t *testing.T) {
+	api, err := operation.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]func(field string) any{
+		"listLKEClusters":         func(f string) any { return clusterField(world.Cluster{}, f) },
+		"listLKENodePools":        func(f string) any { return poolField(world.Pool{}, f) },
+		"listLKETierVersions":     func(f string) any { return versionField("", f) },
+		"listInstances":           func(f string) any { return instanceField(world.Instance{}, f) },
+		"listTypes":               func(f string) any { return typeField(catalog.Type{}, f) },
+		"listRegions":             func(f string) any { return regionField(catalog.Region{}, f) },
+		"listRegionsAvailability": func(f string) any { return availabilityField(catalog.Availability{}, f) },
+		"listFirewalls":           func(f string) any { return firewallField(world.Firewall{Created: time.Unix(0, 0)}, f) },
+	}
+	for _, op := range api.Operations {
+		if !op.Paginated {
+			continue
+		}
+		get := values[op.ID]
+		if get == nil {
+			t.Errorf("%s: a collection without a function for its fields", op.ID)
+			continue
+		}
+		for _, field := range op.FilterableFields() {
+			if get(field) == nil {
+				t.Errorf("%s: the description calls %s filterable, and there is no value for it", op.ID, field)
+			}
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package operation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+)
+
+// Fault is one thing that is wrong with a request's body.
+type Fault struct {
+	Field, Reason string
+}
+
+// CheckBody finds what is wrong with the body's form: not JSON, not an object,
+// missing or unknown fields, wrong types, values outside an enumeration, beta
+// fields on v4. Lengths, ranges and patterns are left to the model, which
+// knows the tier and answers in more useful words.
+func (o *Operation) CheckBody(body []byte, beta bool) []Fault {
+	if o.described.RequestBody == nil {
+		return nil
+	}
+	schema := o.described.RequestBody.Value.Content.Get("application/json").Schema.Value
+	dec := json.NewDecoder(bytes.NewReader(body))
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return []Fault{{"", "JSON parse error"}}
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return []Fault{{"", "JSON parse error"}}
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return []Fault{{"", "The body must be a JSON object"}}
+	}
+	var out []Fault
+	if !beta {
+		for name := range object {
+			if p := schema.Properties[name]; p != nil && truth(p.Value.Extensions["x-linode-beta"]) {
+				out = append(out, Fault{name, name + " is only available on v4beta"})
+			}
+		}
+	}
+	out = append(out, unknown(schema, object, "")...)
+	return append(out, faults(schema.VisitJSON(value, openapi3.MultiErrors()))...)
+}
+
+// unknown finds fields that the description does not have. (The validator of
+// the description finds them too, but does not say where they are.)
+func unknown(schema *openapi3.Schema, value any, at string) []Fault {
+	var out []Fault
+	switch v := value.(type) {
+	case []any:
+		if schema.Items == nil {
+			return nil
+		}
+		for i, item := range v {
+			out = append(out, unknown(schema.Items.Value, item, fmt.Sprintf("%s[%d]", at, i))...)
+		}
+	case map[string]any:
+		if open := schema.AdditionalProperties; open.Has == nil || *open.Has {
+			return nil
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			where := strings.TrimPrefix(at+"."+name, ".")
+			if p := schema.Properties[name]; p != nil {
+				out = append(out, unknown(p.Value, v[name], where)...)
+			} else {
+				out = append(out, Fault{where, name + " is not a known field"})
+			}
+		}
+	}
+	return out
+}
+
+func faults(err error) []Fault {
+	var many openapi3.MultiError
+	if errors.As(err, &many) {
+		var out []Fault
+		for _, e := range many {
+			out = append(out, faults(e)...)
+		}
+		return out
+	}
+	var one *openapi3.SchemaError
+	if !errors.As(err, &one) {
+		return nil
+	}
+	field := path(one.JSONPointer())
+	switch one.SchemaField {
+	case "required":
+		return []Fault{{field, last(one.JSONPointer()) + " is required"}}
+	case "enum":
+		return []Fault{{field, "Must be one of " + values(one.Schema.Enum)}}
+	case "type", "nullable", "format":
+		return []Fault{{field, fmt.Sprintf("%s must be %s", last(one.JSONPointer()), kind(one.Schema))}}
+	case "allOf", "anyOf", "oneOf":
+		return faults(one.Origin)
+	}
+	return nil
+}
+
+func kind(s *openapi3.Schema) string {
+	if s == nil || s.Type == nil {
+		return "of another type"
+	}
+	names := map[string]string{
+		"integer": "an integer", "number": "a number", "string": "a string", "boolean": "a boolean",
+		"array": "a list", "object": "an object",
+	}
+	return names[s.Type.Slice()[0]]
+}
+
+func values(enum []any) string {
+	parts := make([]string, len(enum))
+	for i, v := range enum {
+		parts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// path writes a position as the API does: taints[0].effect.
+func path(pointer []string) string {
+	var b strings.Builder
+	for _, p := range pointer {
+		if _, err := strconv.Atoi(p); err == nil {
+			b.WriteString("[" + p + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+func last(pointer []string) string {
+	if len(pointer) == 0 {
+		return "The body"
+	}
+	return pointer[len(pointer)-1]
+}
+
+// CheckAnswer reports in what an answer differs from the description.
+func (o *Operation) CheckAnswer(r *http.Request, status int, header http.Header, body []byte) error {
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: r,
+			Route:   &routers.Route{Spec: o.api.spec, Path: o.Route, PathItem: o.item, Method: o.Method, Operation: o.described},
+		},
+		Status: status, Header: header,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	}
+	input.SetBodyBytes(body)
+	return openapi3filter.ValidateResponse(context.WithoutCancel(r.Context()), input)
+}

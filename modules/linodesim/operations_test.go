@@ -1,0 +1,32 @@
+package linodesim_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
+)
+
+// Every operation has a handler: whatever it says to a request about nothing,
+// it is an answer of the API.
+func TestEveryOperationAnswers(t *testing.T) {
+	api, err := operation.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range api.Operations {
+		for _, body := range []string{"", "{}"} {
+			synctest.Test(t, func(t *testing.T) {
+				sim, c := newSim(t, linodesim.Config{})
+				got := c.do(op.Method, "/v4beta"+op.Route, body)
+				if got.status != 200 && got.status != 400 && got.status != 404 {
+					t.Errorf("%s %s: answer %d: %s", op.Method, op.Route, got.status, got.raw)
+				}
+				if len(sim.Unknown()) != 0 {
+					t.Errorf("%s: the description has it, and the simulator does not know it", op.ID)
+				}
+			})
+		}
+	}
+}

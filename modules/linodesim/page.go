@@ -1,0 +1,164 @@
+package linodesim
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+)
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// Page shows people what is there: clusters, pools and nodes with their state
+// and owner, the last calls and the use of the rate limits. It refreshes
+// itself and needs no token, so serve it where the API is served.
+func (s *Sim) Page() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var out bytes.Buffer
+		if err := pageTemplate.Execute(&out, s.pageData()); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		_, _ = out.WriteTo(w) // the reader may be gone
+	})
+}
+
+type pageData struct {
+	At       string
+	Clusters []pageCluster
+	Others   []pageNode // Linodes that are no workers
+	Meters   []pageMeter
+	Calls    []pageCall
+	Requests int
+	Unknown  []string
+}
+
+type pageCluster struct {
+	world.Cluster
+	Nodes, Joined int
+	PoolViews     []pagePool
+}
+
+type pagePool struct {
+	world.Pool
+	TagText, LabelText string
+	NodeViews          []pageNode
+}
+
+type pageNode struct {
+	Name, Status, Class, Owner, Age, Tags string
+	InstanceID                            int
+}
+
+type pageMeter struct {
+	Meter
+	Percent int
+	Resets  string
+}
+
+type pageCall struct {
+	Call
+	Time, Duration, Class string
+}
+
+func (s *Sim) pageData() pageData {
+	state := s.Snapshot()
+	instances := map[int]world.Instance{}
+	out := pageData{At: state.At.UTC().Format("2006-01-02 15:04:05 UTC"), Unknown: s.Unknown()}
+	for _, i := range state.Instances {
+		instances[i.ID] = i
+		if i.ClusterID == 0 {
+			out.Others = append(out.Others, pageNode{Name: i.Label, InstanceID: i.ID, Status: i.Status, Class: i.Status, Tags: strings.Join(i.Tags, ", ")})
+		}
+	}
+	for _, c := range state.Clusters {
+		out.Clusters = append(out.Clusters, clusterView(c, instances, state.At))
+	}
+	for _, m := range s.Meters() {
+		out.Meters = append(out.Meters, pageMeter{m, 100 * m.Used / max(1, m.Limit.Requests), seconds(m.Reset.Sub(state.At))})
+	}
+	recent := s.RecentCalls()
+	slices.Reverse(recent)
+	for _, c := range recent[:min(len(recent), 40)] {
+		out.Calls = append(out.Calls, pageCall{c, c.At.UTC().Format("15:04:05.000"), c.Took.Round(time.Millisecond).String(), callClass(c.Status)})
+	}
+	for _, c := range s.Calls() {
+		out.Requests += c.N
+	}
+	return out
+}
+
+func clusterView(c world.Cluster, instances map[int]world.Instance, now time.Time) pageCluster {
+	out := pageCluster{Cluster: c}
+	for _, p := range c.Pools {
+		view := pagePool{Pool: p, TagText: strings.Join(p.Tags, ", "), LabelText: labelText(p)}
+		for _, n := range p.Nodes {
+			out.Nodes++
+			if n.Status == world.Ready {
+				out.Joined++
+			}
+			view.NodeViews = append(view.NodeViews, nodeView(n, instances[n.InstanceID], now))
+		}
+		out.PoolViews = append(out.PoolViews, view)
+	}
+	return out
+}
+
+func nodeView(n world.Node, i world.Instance, now time.Time) pageNode {
+	out := pageNode{
+		Name: n.Name(), InstanceID: n.InstanceID, Status: cmp.Or(i.Status, "no Linode yet"), Class: n.Status,
+		Age: seconds(now.Sub(n.Requested)), Tags: strings.Join(i.Tags, ", "),
+	}
+	if n.Status == world.Ready {
+		out.Status = "ready, " + out.Status
+	}
+	out.Owner = claimant(i.Tags)
+	return out
+}
+
+// claimant guesses who a node works for: the value of a tag that ends in
+// nodeclaim, as Karpenter providers write it.
+func claimant(tags []string) string {
+	for _, t := range tags {
+		if key, value, ok := strings.Cut(t, "="); ok && strings.HasSuffix(key, "/nodeclaim") {
+			return value
+		}
+	}
+	return ""
+}
+
+func labelText(p world.Pool) string {
+	var parts []string
+	for k, v := range p.Labels {
+		parts = append(parts, k+"="+v)
+	}
+	slices.Sort(parts)
+	for _, t := range p.Taints {
+		parts = append(parts, fmt.Sprintf("taint %s=%s:%s", t.Key, t.Value, t.Effect))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func seconds(d time.Duration) string { return max(0, d).Round(time.Second).String() }
+
+func callClass(status int) string {
+	switch {
+	case status == 0 || status >= 500:
+		return "bad"
+	case status >= 400:
+		return "warn"
+	}
+	return "ok"
+}

@@ -1,0 +1,165 @@
+package linodesim_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+)
+
+func page(t *testing.T, h http.Handler, method, path, body string) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body)))
+	return w.Code, w.Body.String()
+}
+
+func TestPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim, api := newSim(t, linodesim.Config{Profile: even()})
+		if _, text := page(t, sim.Page(), "GET", "/", ""); !strings.Contains(text, "No clusters.") || !strings.Contains(text, "No request yet.") {
+			t.Errorf("page of an empty account:\n%s", text)
+		}
+		info, path := addCluster(t, sim, linodesim.Standard)
+		got := mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-4","count":1,"tags":["<script>alert(1)</script>"],"labels":{"a":"b"},"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]}`)
+		_, text := page(t, sim.Page(), "GET", "/", "")
+		for _, want := range []string{
+			"demo", fmt.Sprintf("cluster %d, standard, us-ord", info.ID), "1 of 2 nodes joined", fmt.Sprintf("Pool %v", got.body["id"]),
+			"g6-standard-4, count 1, by user1", "a=b, taint k=v:NoSchedule", "no Linode yet", "ready, running", "POST " + path + "/pools", "general",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the page does not show %q", want)
+			}
+		}
+		if strings.Contains(text, "<script>alert") {
+			t.Error("a tag is not escaped")
+		}
+		if strings.Contains(text, linodesim.DefaultToken+"\"") {
+			t.Error("the page shows the token")
+		}
+		linode := sim.Snapshot().Instances[0].ID
+		mustDo(t, api, "PUT", fmt.Sprintf("/v4/linode/instances/%d", linode), `{"tags":["karpenter.sh/nodeclaim=default-abcde"]}`)
+		api.do("GET", "/v4/no/such/thing", "")
+		_, text = page(t, sim.Page(), "GET", "/", "")
+		for _, want := range []string{`<td data-h="Owner">default-abcde</td>`, "GET /v4/no/such/thing"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the page does not show %q", want)
+			}
+		}
+	})
+}
+
+func TestAdmin(t *testing.T) {
+	for _, c := range []struct {
+		name, method, path, body string // {c} {p} {n} {i}: cluster, pool, node, Linode
+		status                   int
+		words                    string
+		then                     func(t *testing.T, sim *linodesim.Sim, api client, path string)
+	}{
+		{name: "state", method: "GET", path: "/state", status: 200, words: `"Label":"demo"`},
+		{name: "calls", method: "GET", path: "/calls", status: 200, words: "[]"},
+		{name: "audit", method: "GET", path: "/audit", status: 200, words: "pool.create"},
+		{name: "meters", method: "GET", path: "/meters", status: 200},
+		{name: "unknown", method: "GET", path: "/unknown", status: 200},
+		{name: "violations", method: "GET", path: "/violations", status: 200},
+		{name: "rule", method: "POST", path: "/rules", body: `{"method":"GET","status":418,"delay":"1.5s","times":1}`, status: 200, words: `"id":1`,
+			then: func(t *testing.T, _ *linodesim.Sim, api client, path string) {
+				start := time.Now()
+				if got := api.do("GET", path, ""); got.status != 418 || time.Since(start) != 1500*time.Millisecond {
+					t.Errorf("answer %d after %v", got.status, time.Since(start))
+				}
+			}},
+		{name: "rule with a typo", method: "POST", path: "/rules", body: `{"stauts":418}`, status: 400, words: "stauts"},
+		{name: "rule with a bad duration", method: "POST", path: "/rules", body: `{"delay":"soon"}`, status: 400, words: "soon"},
+		{name: "end a rule", method: "DELETE", path: "/rules/1", status: 200},
+		{name: "end a rule without number", method: "DELETE", path: "/rules/x", status: 400, words: "must be a number"},
+		{name: "end all", method: "DELETE", path: "/rules", status: 200},
+		{name: "maintenance", method: "POST", path: "/conditions", body: `{"maintenance":true,"account_limit":1,"never_boot":1,"stall":1,"no_capacity":{"type":"g6-standard-2"}}`, status: 200,
+			then: func(t *testing.T, sim *linodesim.Sim, api client, path string) {
+				if got := api.do("GET", path, ""); got.status != 503 {
+					t.Errorf("answer %d, want 503", got.status)
+				}
+				sim.SetMaintenance(false)
+				if _, reason := api.do("POST", path+"/pools", `{"type":"g6-standard-2","count":1}`).reason(); !strings.Contains(reason, "capacity") {
+					t.Errorf("reason %q", reason)
+				}
+			}},
+		{name: "conditions with a typo", method: "POST", path: "/conditions", body: `{"maintenence":true}`, status: 400},
+		{name: "recycle", method: "POST", path: "/nodes/{c}/{n}/recycle", status: 200},
+		{name: "recycle what is not there", method: "POST", path: "/nodes/{c}/1-1/recycle", status: 404},
+		{name: "delete a Linode", method: "DELETE", path: "/instances/{i}", status: 200},
+		{name: "delete a Linode that is not there", method: "DELETE", path: "/instances/1", status: 404},
+		{name: "edit a pool", method: "POST", path: "/pools/{c}/{p}", body: `{"count":3,"labels":{"x":"y"}}`, status: 200,
+			then: func(t *testing.T, sim *linodesim.Sim, _ client, _ string) {
+				if p := sim.Snapshot().Clusters[0].Pools[0]; p.Count != 3 || p.Labels["x"] != "y" {
+					t.Errorf("pool %+v", p)
+				}
+			}},
+		{name: "edit a pool wrongly", method: "POST", path: "/pools/{c}/{p}", body: `{"count":300}`, status: 400},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
+				info, path := addCluster(t, sim, linodesim.Standard)
+				pool := info.Pools[0]
+				where := strings.NewReplacer("{c}", fmt.Sprint(info.ID), "{p}", fmt.Sprint(pool.ID), "{n}", pool.Nodes[0].ID, "{i}", fmt.Sprint(pool.Nodes[0].InstanceID)).Replace(c.path)
+				status, text := page(t, sim.Admin(), c.method, where, c.body)
+				if status != c.status || !strings.Contains(text, c.words) {
+					t.Errorf("%d: %s, want %d with %q", status, text, c.status, c.words)
+				}
+				if c.then != nil {
+					c.then(t, sim, api, path)
+				}
+			})
+		})
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	for _, c := range []struct {
+		name, words string
+		cfg         linodesim.Config
+	}{
+		{"time scale", "TimeScale is -1", linodesim.Config{TimeScale: -1}},
+		{"token", "empty token", linodesim.Config{Tokens: map[string][]string{"": nil}}},
+		{"rate class", `class "lists"`, linodesim.Config{RateLimits: map[string]linodesim.RateLimit{"lists": {Requests: 1, Window: time.Second}}}},
+		{"rate limit", "collections", linodesim.Config{RateLimits: map[string]linodesim.RateLimit{"collections": {}}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := linodesim.New(c.cfg); err == nil || !strings.Contains(err.Error(), c.words) {
+				t.Errorf("error %v, want %q", err, c.words)
+			}
+		})
+	}
+}
+
+func TestBadClusters(t *testing.T) {
+	for _, c := range []struct {
+		name, words string
+		spec        linodesim.ClusterSpec
+	}{
+		{"label", "[label]", linodesim.ClusterSpec{}},
+		{"tier", "[tier]", linodesim.ClusterSpec{Label: "a", Tier: "gold"}},
+		{"region", "[region]", linodesim.ClusterSpec{Label: "a", Region: "xx"}},
+		{"region without Kubernetes", "[region]", linodesim.ClusterSpec{Label: "a", Region: "in-bom-2"}},
+		{"region without Enterprise", "[region]", linodesim.ClusterSpec{Label: "a", Region: "us-east", Tier: linodesim.Enterprise}},
+		{"version", "[k8s_version]", linodesim.ClusterSpec{Label: "a", K8sVersion: "1.0"}},
+		{"tag", "[tags[0]]", linodesim.ClusterSpec{Label: "a", Tags: []string{"x"}}},
+		{"pool", "[node_pools[0].type]", linodesim.ClusterSpec{Label: "a", Pools: []linodesim.PoolSpec{{Type: "x", Count: 1}}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sim, _ := newSim(t, linodesim.Config{})
+			if _, err := sim.AddCluster(c.spec); err == nil || !strings.Contains(err.Error(), c.words) {
+				t.Errorf("error %v, want %q", err, c.words)
+			}
+			if s := sim.Snapshot(); len(s.Clusters) != 0 {
+				t.Errorf("a refused cluster exists: %+v", s.Clusters)
+			}
+		})
+	}
+}

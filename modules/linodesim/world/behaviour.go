@@ -1,0 +1,52 @@
+package world
+
+// LastNode is what deleting the only node of a pool does; the real answer is
+// not known.
+type LastNode int
+
+// Answers to deleting the last node.
+const (
+	KeepEmptyPool    LastNode = iota // the pool stays with count 0
+	RemovePool                       // the pool goes with its node
+	RefuseLastDelete                 // 400
+)
+
+// LostLinode is what LKE does about a worker whose Linode somebody deleted
+// directly; the real answer is not known.
+type LostLinode int
+
+// Answers to a deleted Linode.
+const (
+	RecreateLinode LostLinode = iota // a new node takes the place after Profile.Repair
+	LeaveHole                        // the place stays, with the ID of the Linode that is gone
+)
+
+// Behaviour chooses between answers where nobody outside the platform knows
+// which one is true, and where both matter to a client. The zero value is the
+// default. Run a client's tests with each.
+type Behaviour struct {
+	LastNode   LastNode
+	LostLinode LostLinode
+
+	// AllowLastPool lets the last pool of a Standard cluster be deleted. The
+	// documentation says that a cluster needs one, hence the default.
+	AllowLastPool bool
+	// AllowZeroCount lets an Enterprise pool have count 0, which is in limited
+	// availability.
+	AllowZeroCount bool
+	// RefuseReservedTaintKeys refuses taint keys that contain kubernetes.io or
+	// linode.com. Label keys that do are always refused.
+	RefuseReservedTaintKeys bool
+	// ReapplyRemoved: labels and taints of the pool that somebody removes from
+	// a Node by hand come back. Whoever plays the Kubernetes side reads it.
+	ReapplyRemoved bool
+	// IgnorePoolFilter makes the pool list ignore X-Filter.
+	IgnorePoolFilter bool
+	// UnlistedNotFound: a node that is not in its pool's nodes[] yet (on
+	// Enterprise, for a while) cannot be got, deleted or recycled: 404, although
+	// it exists and is paid for.
+	UnlistedNotFound bool
+	// LenientPages answers a page beyond the end with an empty page instead of
+	// a 404.
+	LenientPages bool
+}

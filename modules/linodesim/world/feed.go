@@ -1,0 +1,177 @@
+package world
+
+import (
+	"context"
+	"time"
+)
+
+// EventKind says what happened to a worker node.
+type EventKind string
+
+// What happens to worker nodes.
+const (
+	NodeJoins   EventKind = "joins"   // its kubelet is up: a Kubernetes Node should appear
+	NodeChanged EventKind = "changed" // the pool's labels or taints changed
+	NodeGone    EventKind = "gone"    // its Linode is gone: the Kubernetes Node should disappear
+)
+
+// Event carries all that is needed to build a Kubernetes Node.
+type Event struct {
+	Kind       EventKind
+	At         time.Time
+	Cluster    EventCluster
+	PoolID     int
+	PoolLabel  string
+	NodeID     string
+	Name       string // the Kubernetes Node's name
+	InstanceID int
+	HostUUID   string
+	Type       string
+	Region     string
+	K8sVersion string // of the kubelet: the pool's, or the cluster's on Standard
+	Labels     map[string]string
+	Taints     []Taint
+	PublicIPv4 string
+	// PrivateIPv4 and IPv6 as the Linode has them; IPv6 with its prefix length.
+	PrivateIPv4, IPv6      string
+	VCPUs, GPUs            int
+	MemoryMB, DiskMB       int
+	DiskEncryption         string
+	InstanceTags, PoolTags []string
+}
+
+// EventCluster is the event's cluster in short.
+type EventCluster struct {
+	ID    int
+	Label string
+	Tier  string
+}
+
+type feed struct {
+	subscribers map[*subscriber]struct{}
+}
+
+type subscriber struct {
+	pending []Event
+	signal  chan struct{} // capacity 1: something is pending, or the agenda changed
+}
+
+func newFeed() feed { return feed{subscribers: map[*subscriber]struct{}{}} }
+
+// wake makes every subscriber look again when the next thing is due.
+func (f *feed) wake() {
+	for s := range f.subscribers {
+		select {
+		case s.signal <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (f *feed) send(e Event) {
+	for s := range f.subscribers {
+		s.pending = append(s.pending, e)
+	}
+	f.wake()
+}
+
+// Subscribe gives the events of worker nodes in order, none lost, until the
+// context ends; then the channel is closed. It starts with a joins event for
+// every node that has joined already. One goroutine runs for each subscriber,
+// none without.
+func (w *World) Subscribe(ctx context.Context) <-chan Event {
+	s := &subscriber{signal: make(chan struct{}, 1)}
+	unlock := w.lock()
+	for _, c := range w.clusterStates() {
+		for _, p := range w.clusters[c.ID].pools {
+			for _, n := range p.nodes {
+				if i := w.instances[n.InstanceID]; i != nil && !n.JoinedAt.IsZero() {
+					s.pending = append(s.pending, w.event(NodeJoins, p, i))
+				}
+			}
+		}
+	}
+	w.feed.subscribers[s] = struct{}{}
+	unlock()
+
+	out := make(chan Event)
+	go w.deliver(ctx, s, out)
+	return out
+}
+
+func (w *World) deliver(ctx context.Context, s *subscriber, out chan<- Event) {
+	defer close(out)
+	defer func() {
+		w.mu.Lock()
+		delete(w.feed.subscribers, s)
+		w.mu.Unlock()
+	}()
+	for {
+		events, next := w.take(s)
+		for _, e := range events {
+			select {
+			case out <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if len(events) > 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.signal:
+		case <-next:
+		}
+	}
+}
+
+// take gives what is pending, and a channel that fires when the next planned
+// thing is due (nil without one).
+func (w *World) take(s *subscriber) ([]Event, <-chan time.Time) {
+	defer w.lock()()
+	events := s.pending
+	s.pending = nil
+	at, ok := w.agenda.next()
+	if !ok || len(events) > 0 {
+		return events, nil
+	}
+	return nil, w.clock.After(at.Sub(w.now))
+}
+
+func (w *World) publish(kind EventKind, n *node) {
+	if i := w.instances[n.InstanceID]; i != nil {
+		w.feed.send(w.event(kind, n.pool, i))
+	}
+}
+
+// publishGone tells of a worker's end; its pool may be gone already.
+func (w *World) publishGone(i *Instance) {
+	if i.ClusterID == 0 {
+		return
+	}
+	p := w.pools[i.PoolID]
+	if p == nil {
+		p = &pool{Pool: Pool{ID: i.PoolID, ClusterID: i.ClusterID}, cluster: w.clusters[i.ClusterID]}
+	}
+	w.feed.send(w.event(NodeGone, p, i))
+}
+
+func (w *World) event(kind EventKind, p *pool, i *Instance) Event {
+	plan, _ := w.catalog.Type(i.Type)
+	pool, instance := p.clone(), i.clone()
+	version := pool.K8sVersion
+	if version == "" {
+		version = p.cluster.K8sVersion
+	}
+	return Event{
+		Kind: kind, At: w.now,
+		Cluster: EventCluster{ID: p.cluster.ID, Label: p.cluster.Label, Tier: p.cluster.Tier},
+		PoolID:  i.PoolID, PoolLabel: pool.Label, NodeID: i.NodeID, Name: nodeName(i.ClusterID, i.NodeID),
+		InstanceID: i.ID, HostUUID: i.HostUUID, Type: i.Type, Region: i.Region, K8sVersion: version,
+		Labels: pool.Labels, Taints: pool.Taints, PublicIPv4: i.PublicIPv4, PrivateIPv4: i.PrivateIPv4, IPv6: i.IPv6,
+		VCPUs: plan.VCPUs, GPUs: plan.GPUs, MemoryMB: plan.MemoryMB, DiskMB: plan.DiskMB,
+		DiskEncryption: i.DiskEncryption, InstanceTags: instance.Tags, PoolTags: pool.Tags,
+	}
+}

@@ -1,0 +1,37 @@
+package world
+
+import "time"
+
+// Visibility says when a node's Linode can first be found through the API in
+// the way its tier offers: on Standard once it has an ID, on Enterprise once
+// it carries LKE's tags.
+type Visibility struct {
+	ClusterID, PoolID  int
+	NodeID             string
+	Requested, Visible time.Time
+}
+
+// Floor is the platform's own share of a scale-up: no client can be quicker.
+type Floor struct {
+	Nodes   int           // nodes asked for at or after the start
+	Last    time.Time     // when the last of them becomes visible; zero without nodes
+	Longest time.Duration // the longest way of one of them from asked for to visible
+}
+
+// Floor measures the nodes that were asked for at or after the given time.
+// Nodes that never get a Linode do not count.
+func (w *World) Floor(since time.Time) Floor {
+	defer w.lock()()
+	var f Floor
+	for _, v := range w.visible {
+		if v.Requested.Before(since) {
+			continue
+		}
+		f.Nodes++
+		f.Longest = max(f.Longest, v.Visible.Sub(v.Requested))
+		if v.Visible.After(f.Last) {
+			f.Last = v.Visible
+		}
+	}
+	return f
+}

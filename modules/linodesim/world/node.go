@@ -1,0 +1,223 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+)
+
+// Node finds a node of a cluster, as far as the API shows it.
+func (w *World) Node(clusterID int, nodeID string) (Node, error) {
+	defer w.lock()()
+	n, err := w.findNode(clusterID, nodeID)
+	if err != nil {
+		return Node{}, err
+	}
+	return n.Node, nil
+}
+
+func (w *World) findNode(clusterID int, nodeID string) (*node, error) {
+	c, ok := w.clusters[clusterID]
+	if !ok {
+		return nil, notFound()
+	}
+	for _, p := range c.pools {
+		for _, n := range p.nodes {
+			if n.ID == nodeID && (n.Listed || !w.behaviour.UnlistedNotFound) {
+				return n, nil
+			}
+		}
+	}
+	return nil, notFound()
+}
+
+// DeleteNode takes exactly this node out of its pool and lowers the count by
+// one, at once.
+func (w *World) DeleteNode(by Actor, clusterID int, nodeID string) error {
+	defer w.lock()()
+	n, err := w.findNode(clusterID, nodeID)
+	if err != nil {
+		return err
+	}
+	p := n.pool
+	if p.Count <= 1 {
+		switch w.behaviour.LastNode {
+		case RefuseLastDelete:
+			return refuse("", "The last node of a pool cannot be deleted.")
+		case RemovePool:
+			w.dropPool(by, p)
+			return nil
+		case KeepEmptyPool:
+		}
+	}
+	w.setCount(by, p, p.Count-1)
+	w.removeNode(by, n)
+	return nil
+}
+
+// RecycleNode replaces a node by a new one; the count stays.
+func (w *World) RecycleNode(by Actor, clusterID int, nodeID string) error {
+	defer w.lock()()
+	n, err := w.findNode(clusterID, nodeID)
+	if err != nil {
+		return err
+	}
+	w.replaceNode(by, n)
+	return nil
+}
+
+// replaceNode gives the time after which the new node should have joined.
+func (w *World) replaceNode(by Actor, n *node) time.Duration {
+	w.removeNode(by, n)
+	return w.addNode(by, n.pool)
+}
+
+// addNode adds a place to the pool and plans its life. It gives the time until
+// the node should join.
+func (w *World) addNode(by Actor, p *pool) time.Duration {
+	enterprise := p.cluster.Tier == catalog.Enterprise
+	n := &node{pool: p, Node: Node{
+		ID: w.newNodeID(p.ID), ClusterID: p.ClusterID, PoolID: p.ID, Status: NotReady, Listed: !enterprise, Requested: w.now,
+	}}
+	p.nodes = append(p.nodes, n)
+	w.record(by, Entry{Action: NodeRequested, ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID})
+
+	created := w.profile.InstanceID.draw(w.rng)
+	join := w.profile.Join.draw(w.rng)
+	var tagged time.Duration
+	if enterprise {
+		w.after(w.profile.NodeListed.draw(w.rng), func() { w.list(n) })
+		tagged = w.profile.Tagged.draw(w.rng)
+	}
+	if w.conditions.stalls(p.ID) {
+		return created + join
+	}
+	w.visible = append(w.visible, Visibility{
+		ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID, Requested: w.now, Visible: w.now.Add(created + tagged),
+	})
+	boots := !w.conditions.neverBoots(p.ID)
+	w.after(created, func() { w.launch(n, tagged, join, boots) })
+	return created + join
+}
+
+func (w *World) list(n *node) {
+	if n.gone {
+		return
+	}
+	n.Listed = true
+	w.record(LKE, Entry{Action: NodeListed, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID})
+}
+
+// launch creates the Linode behind a node and plans its boot.
+func (w *World) launch(n *node, tagged, join time.Duration, boots bool) {
+	if n.gone {
+		return
+	}
+	public, private, v6 := w.addresses()
+	i := &Instance{
+		ID: w.nextID(&w.seq.instance), Label: n.Name(), Type: n.pool.Type, Region: n.pool.cluster.Region, Status: StatusOffline,
+		Tags: []string{}, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, HostUUID: w.hostUUID(),
+		PublicIPv4: public, PrivateIPv4: private, IPv6: v6,
+		// Recorded as enabled even for workers of pools that say disabled.
+		DiskEncryption: "enabled", WatchdogEnabled: true, Created: w.now, Updated: w.now,
+	}
+	w.defaultSettings(i)
+	w.instances[i.ID] = i
+	n.InstanceID, n.InstanceAt = i.ID, w.now
+	w.record(LKE, Entry{Action: InstanceCreated, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: i.ID, After: i.Label})
+	if n.pool.cluster.Tier == catalog.Enterprise {
+		w.after(tagged, func() { w.autoTag(n, i) })
+	}
+	if !boots {
+		return
+	}
+	// Booting starts half way to joining, and the Linode runs a while before
+	// its kubelet has joined.
+	w.after(join/2, func() { w.setStatus(i, StatusBooting) })
+	w.after(join*4/5, func() { w.setStatus(i, StatusRunning) })
+	w.after(join, func() { w.join(n, i) })
+}
+
+// after runs at once what has no delay, so that it is one step with its cause.
+func (w *World) after(d time.Duration, run func()) {
+	if d <= 0 {
+		run()
+		return
+	}
+	w.in(d, run)
+}
+
+// autoTag puts LKE's own tags on an Enterprise worker, and the pool's, which
+// cascade there; it keeps what somebody put on meanwhile.
+func (w *World) autoTag(n *node, i *Instance) {
+	if w.instances[i.ID] != i {
+		return
+	}
+	tags := []string{fmt.Sprintf("lke%d", n.ClusterID), fmt.Sprintf("nodepool=%d", n.PoolID)}
+	w.retag(LKE, i, union(tags, n.pool.Tags, i.Tags))
+}
+
+// cascadeTags follows a change of an Enterprise pool's tags on its Linodes.
+// Tags that are neither from the pool's old set nor its new one stay.
+func (w *World) cascadeTags(by Actor, p *pool, old []string) {
+	if p.cluster.Tier != catalog.Enterprise {
+		return
+	}
+	for _, n := range p.nodes {
+		i := w.instances[n.InstanceID]
+		if i == nil {
+			continue
+		}
+		kept := slices.DeleteFunc(slices.Clone(i.Tags), func(t string) bool { return slices.Contains(old, t) && !slices.Contains(p.Tags, t) })
+		w.retag(by, i, union(kept, p.Tags))
+	}
+}
+
+func (w *World) retag(by Actor, i *Instance, tags []string) {
+	if slices.Equal(i.Tags, tags) {
+		return
+	}
+	w.record(by, Entry{
+		Action: InstanceTagged, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID,
+		Before: strings.Join(i.Tags, ","), After: strings.Join(tags, ","),
+	})
+	i.Tags, i.Updated = tags, w.now
+}
+
+func union(sets ...[]string) []string {
+	out := []string{}
+	for _, set := range sets {
+		for _, s := range set {
+			if !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+func (w *World) join(n *node, i *Instance) {
+	if n.gone || w.instances[i.ID] != i || i.Status != StatusRunning {
+		return
+	}
+	n.Status, n.JoinedAt = Ready, w.now
+	w.record(LKE, Entry{Action: NodeJoined, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: i.ID})
+	w.publish(NodeJoins, n)
+}
+
+// removeNode takes the place out of the pool; its Linode disappears a little
+// later.
+func (w *World) removeNode(by Actor, n *node) {
+	n.gone = true
+	n.pool.nodes = slices.DeleteFunc(n.pool.nodes, func(m *node) bool { return m == n })
+	w.record(by, Entry{Action: NodeRemoved, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: n.InstanceID})
+	i := w.instances[n.InstanceID]
+	if i == nil {
+		return
+	}
+	w.setStatus(i, StatusDeleting)
+	w.after(w.profile.Gone.draw(w.rng), func() { w.vanish(LKE, i) })
+}

@@ -1,0 +1,87 @@
+package world
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Span is a range from which a delay is drawn, both ends included.
+type Span struct {
+	Min, Max time.Duration
+}
+
+// Exactly is the span that always gives d.
+func Exactly(d time.Duration) Span { return Span{Min: d, Max: d} }
+
+func (s Span) draw(r *rand.Rand) time.Duration {
+	if s.Max <= s.Min {
+		return s.Min
+	}
+	return s.Min + time.Duration(r.Int64N(int64(s.Max-s.Min)+1))
+}
+
+func (s Span) scaled(by float64) Span {
+	return Span{Min: time.Duration(float64(s.Min) / by), Max: time.Duration(float64(s.Max) / by)}
+}
+
+// Profile says how long the platform takes for each step.
+type Profile struct {
+	Name       string
+	Request    Span // answering one HTTP request
+	InstanceID Span // from a node being asked for to its Linode having an ID
+	NodeListed Span // Enterprise: from a node being asked for to its place in the pool's nodes[]
+	Tagged     Span // Enterprise: from the Linode having an ID to LKE's tags being on it
+	Join       Span // from the Linode having an ID to its kubelet joining the cluster
+	Gone       Span // from a node's deletion to its Linode's disappearance
+	Repair     Span // from a Linode being deleted directly to LKE replacing it
+}
+
+// Fast is for quick tests and demonstrations.
+func Fast() Profile {
+	ms := time.Millisecond
+	return Profile{
+		Name: "fast", Request: Exactly(5 * ms), InstanceID: Exactly(200 * ms), NodeListed: Exactly(500 * ms),
+		Join: Exactly(time.Second), Gone: Exactly(200 * ms), Repair: Exactly(time.Second),
+	}
+}
+
+// Realistic is an ordinary day. Its figures are those observed or documented
+// where there are any: instance IDs within seconds, minutes until a node joins.
+func Realistic() Profile {
+	ms, s := time.Millisecond, time.Second
+	return Profile{
+		Name: "realistic", Request: Span{150 * ms, 400 * ms}, InstanceID: Span{2 * s, 10 * s}, NodeListed: Span{30 * s, 60 * s},
+		Tagged: Span{0, s}, Join: Span{90 * s, 200 * s}, Gone: Span{2 * s, 10 * s}, Repair: Span{30 * s, 120 * s},
+	}
+}
+
+// Slow is a bad day, for finding assumptions.
+func Slow() Profile {
+	ms, s := time.Millisecond, time.Second
+	return Profile{
+		Name: "slow", Request: Span{400 * ms, 2 * s}, InstanceID: Span{30 * s, 60 * s}, NodeListed: Span{60 * s, 120 * s},
+		Tagged: Span{0, 5 * s}, Join: Exactly(300 * s), Gone: Span{30 * s, 60 * s}, Repair: Span{120 * s, 300 * s},
+	}
+}
+
+// ProfileNamed finds fast, realistic or slow.
+func ProfileNamed(name string) (Profile, bool) {
+	for _, p := range []Profile{Fast(), Realistic(), Slow()} {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Profile{}, false
+}
+
+// Scaled divides every delay by the factor; 10 makes the platform ten times
+// as quick.
+func (p Profile) Scaled(by float64) Profile {
+	if by <= 0 || by == 1 {
+		return p
+	}
+	for _, s := range []*Span{&p.Request, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Gone, &p.Repair} {
+		*s = s.scaled(by)
+	}
+	return p
+}

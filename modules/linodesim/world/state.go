@@ -1,0 +1,156 @@
+package world
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Node states as the API names them: the platform's own progress, not the
+// Kubernetes Ready condition.
+const (
+	NotReady = "not_ready"
+	Ready    = "ready"
+)
+
+// Instance states in use here, of the API's longer list.
+const (
+	StatusOffline      = "offline"
+	StatusProvisioning = "provisioning"
+	StatusBooting      = "booting"
+	StatusRunning      = "running"
+	StatusDeleting     = "deleting"
+)
+
+// State is the whole world at one moment, a deep copy.
+type State struct {
+	At        time.Time
+	Clusters  []Cluster  // by ID
+	Instances []Instance // all, workers included, by ID
+}
+
+// Cluster is an LKE cluster with its pools by ID.
+type Cluster struct {
+	ID               int
+	Label            string
+	Region           string
+	Tier             string // catalog.Standard or catalog.Enterprise
+	K8sVersion       string
+	HighAvailability bool
+	Tags             []string
+	Created, Updated time.Time
+	Pools            []Pool
+}
+
+// Pool is a node pool with its nodes in the order in which they were asked for.
+type Pool struct {
+	ID, ClusterID  int
+	Type, Label    string
+	Count          int
+	Autoscaler     Autoscaler
+	Disks          []Disk
+	Labels         map[string]string
+	Taints         []Taint
+	Tags           []string
+	DiskEncryption string
+	FirewallID     *int   // Enterprise
+	K8sVersion     string // Enterprise
+	UpdateStrategy string // Enterprise
+	CreatedBy      string // who asked for it: a token's user, or the program that prepared the state
+	Created        time.Time
+	Nodes          []Node
+}
+
+// Autoscaler is LKE's own autoscaler, stored and never run.
+type Autoscaler struct {
+	Enabled  bool
+	Min, Max int
+}
+
+// Disk is a custom disk of a pool's nodes.
+type Disk struct {
+	SizeMB int
+	Type   string
+}
+
+// Taint of a pool.
+type Taint struct {
+	Key, Value, Effect string
+}
+
+// Node is one place in a pool.
+type Node struct {
+	ID                string // <pool id>-<12 hex digits>
+	ClusterID, PoolID int
+	InstanceID        int // 0 until a Linode has an ID
+	Status            string
+	Listed            bool // in the pool's nodes[]; false for a while on Enterprise
+	Requested         time.Time
+	InstanceAt        time.Time // when the Linode got its ID; zero before
+	JoinedAt          time.Time // when it joined; zero before
+}
+
+// Name is the Linode's label and the Kubernetes Node's name.
+func (n Node) Name() string { return nodeName(n.ClusterID, n.ID) }
+
+// Instance is a Linode.
+type Instance struct {
+	ID              int
+	Label           string
+	Type, Region    string
+	Status          string
+	Image           string // "" = none
+	Tags            []string
+	ClusterID       int    // 0 = not a worker
+	PoolID          int    // workers only; the API does not show it
+	NodeID          string // workers only; the API does not show it
+	HostUUID        string
+	PublicIPv4      string
+	PrivateIPv4     string // "" = none
+	IPv6            string
+	DiskEncryption  string
+	HasUserData     bool
+	WatchdogEnabled bool
+	Alerts          Alerts
+	BackupsEnabled  bool
+	BackupDay       string // "" = null
+	BackupWindow    string // "" = null
+
+	MaintenancePolicy string
+	Created, Updated  time.Time
+}
+
+// Alerts are the thresholds at which the account gets a mail.
+type Alerts struct {
+	CPU, NetworkIn, NetworkOut, TransferQuota, IO int
+}
+
+// IPv4 lists the addresses, the public one first.
+func (i Instance) IPv4() []string {
+	if i.PrivateIPv4 == "" {
+		return []string{i.PublicIPv4}
+	}
+	return []string{i.PublicIPv4, i.PrivateIPv4}
+}
+
+func (c Cluster) clone() Cluster {
+	c.Tags = slices.Clone(c.Tags)
+	return c
+}
+
+func (p Pool) clone() Pool {
+	p.Disks = slices.Clone(p.Disks)
+	p.Labels = maps.Clone(p.Labels)
+	p.Taints = slices.Clone(p.Taints)
+	p.Tags = slices.Clone(p.Tags)
+	if p.FirewallID != nil {
+		id := *p.FirewallID
+		p.FirewallID = &id
+	}
+	return p
+}
+
+func (i Instance) clone() Instance {
+	i.Tags = slices.Clone(i.Tags)
+	return i
+}
