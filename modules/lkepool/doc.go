@@ -1,0 +1,56 @@
+// Package lkepool hands each claimant exactly one node of a pool, on a platform
+// that only knows "make this pool larger": the node pools of the Linode
+// Kubernetes Engine (LKE). It takes a free node of the right pool if there is
+// one; otherwise it enlarges the pool by exactly what is missing and takes what
+// appears. The claim is a tag on the instance, so a restarted process rebuilds
+// everything from the API.
+//
+// It is for controllers that need one machine per object, such as a Karpenter
+// cloud provider. It knows no Kubernetes type. The platform is a [Backend];
+// package lke has those for both tiers of LKE, package memory one for tests, and
+// package pooltest the conformance suite for further ones.
+//
+// # Guarantees
+//
+//   - No instance is handed to two claimants, and no claimant gets two.
+//   - A burst of n claimants makes the platform add n nodes, whatever the
+//     delays, lost answers and restarts.
+//   - A claimant that asks again gets the node that it has.
+//   - A node is removed by name. No count is ever lowered by number, and no
+//     instance deleted behind its pool's back. A pool goes with its last node.
+//   - KindNotFound is returned on a 404 for that very instance, on nothing else.
+//   - Only pools of this cluster that carry our tags, and their nodes, are ever
+//     modified.
+//   - The end of a caller's context ends that caller's wait at once, and nobody
+//     else's. Nothing sleeps outside of a context, and no lock is held while
+//     capacity is awaited.
+//
+// # Not guaranteed
+//
+//   - Two allocators for one cluster at the same time, as without leader
+//     election, may scale or claim twice: the API has no preconditions.
+//   - A list may lag behind writes by up to Config.TagVerificationTimeout; if it
+//     lags longer, a restart within that time may scale again. The surplus is
+//     collected as an orphan.
+//   - A claim tag that somebody removes by hand is remembered only until the
+//     process ends; then the node is free.
+//   - Tags that somebody else changes between a read and the write that follows
+//     it may be lost, except for claims, which only the allocator writes.
+//   - Pools edited by hand: a changed count is taken as it is, and what is free
+//     is used or collected. A pool whose labels, taints, firewall or version do
+//     not fit its key any more, or whose autoscaler was switched on, keeps its
+//     nodes and gets no new claimants; nothing is changed back. After three such
+//     pools of one key, Claim returns KindConflict.
+//   - Nothing is drained. Whoever releases a node drains it before.
+//
+// # Cost
+//
+// A claim costs one write, the tag. What comes on top is shared by all who wait
+// for the same key: two lists at first, one write to scale, and about ten reads
+// while capacity is on its way: single reads on Standard, lists on Enterprise.
+// List is two lists, Collect the same and one read per node that it removes.
+//
+// Durations are time.Duration, times are UTC, IDs are the API's. Errors are
+// *[Error]. An [Allocator] is safe for concurrent use; it starts goroutines only
+// while somebody waits.
+package lkepool

@@ -1,0 +1,49 @@
+package lkepool_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+)
+
+func Example() {
+	sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Instant()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	cluster, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: sim.Transport()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	backend, err := lke.New(client, lke.Cluster{ID: cluster.ID, Name: "demo", Tier: lke.Standard})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// A shorter settle time than the default only suits a simulator.
+	allocator, err := lkepool.New(backend, lkepool.Config{TagVerificationTimeout: 10 * time.Millisecond, RetryDelay: 20 * time.Millisecond})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	key := lkepool.Key{NodePool: "default", InstanceType: "g6-standard-4"}
+	node, err := allocator.Claim(ctx, lkepool.Request{Claimant: "default-x7k2p", Key: key})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(node.InstanceType, "for", node.Claim)
+	fmt.Println("released:", allocator.Release(ctx, node.InstanceID))
+	// Output:
+	// g6-standard-4 for default-x7k2p
+	// released: <nil>
+}

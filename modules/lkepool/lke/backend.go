@@ -1,0 +1,136 @@
+package lke
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+// Tiers of LKE.
+const (
+	Standard   = "standard"
+	Enterprise = "enterprise"
+)
+
+// Cluster names the cluster whose pools are used.
+type Cluster struct {
+	ID   int
+	Name string
+	Tier string
+}
+
+// New returns the backend for a cluster. It makes no request.
+func New(client *linode.Client, cluster Cluster) (lkepool.Backend, error) {
+	refuse := func(field, format string, args ...any) error {
+		return &lkepool.Error{Kind: lkepool.KindInvalid, Op: "configure", Field: field, Err: fmt.Errorf(format, args...)}
+	}
+	if client == nil {
+		return nil, refuse("client", "is nil")
+	}
+	if cluster.ID <= 0 {
+		return nil, refuse("Cluster.ID", "%d is not a cluster ID", cluster.ID)
+	}
+	b := base{client: client, cluster: cluster}
+	switch cluster.Tier {
+	case Standard:
+		return &standard{base: b}, nil
+	case Enterprise:
+		return &enterprise{base: b}, nil
+	}
+	return nil, refuse("Cluster.Tier", "%q must be %s or %s", cluster.Tier, Standard, Enterprise)
+}
+
+// base is what both tiers share.
+type base struct {
+	client  *linode.Client
+	cluster Cluster
+}
+
+// clusterTag is the tag that LKE puts on Enterprise workers.
+func (b *base) clusterTag() string { return "lke" + strconv.Itoa(b.cluster.ID) }
+
+const poolTagPrefix = "nodepool="
+
+// ReservedTag says whether LKE sets the tag itself.
+func (b *base) ReservedTag(tag string) bool {
+	return tag == b.clusterTag() || strings.HasPrefix(tag, poolTagPrefix)
+}
+
+func (b *base) pools(ctx context.Context) ([]lkepool.Pool, error) {
+	var pools []lkepool.Pool
+	// Not filtered: whether the pool list honours X-Filter is not known, and
+	// the pools of others are wanted too, to know their nodes.
+	for pool, err := range b.client.ListPools(ctx, b.cluster.ID, linode.Filter{}) {
+		if err != nil {
+			return nil, b.unlisted("list pools", err)
+		}
+		pools = append(pools, poolOf(pool))
+	}
+	return pools, nil
+}
+
+func (b *base) instances(ctx context.Context, filter linode.Filter) ([]lkepool.Instance, error) {
+	var instances []lkepool.Instance
+	for instance, err := range b.client.ListInstances(ctx, filter) {
+		if err != nil {
+			return nil, b.unlisted("list instances", err)
+		}
+		if i := b.instanceOf(instance); !i.Foreign {
+			instances = append(instances, i)
+		}
+	}
+	return instances, nil
+}
+
+func (b *base) Pool(ctx context.Context, id int) (lkepool.Pool, error) {
+	pool, err := b.client.GetPool(ctx, b.cluster.ID, id)
+	if err != nil {
+		return lkepool.Pool{}, b.failed("get pool", id, err)
+	}
+	return poolOf(*pool), nil
+}
+
+func (b *base) Instance(ctx context.Context, id int) (lkepool.Instance, error) {
+	instance, err := b.client.GetInstance(ctx, id)
+	if err != nil {
+		return lkepool.Instance{}, b.failed("get instance", 0, err)
+	}
+	return b.instanceOf(*instance), nil
+}
+
+func (b *base) Scale(ctx context.Context, poolID, count int) (lkepool.Pool, error) {
+	pool, err := b.client.UpdatePool(ctx, b.cluster.ID, poolID, api.LKENodePoolUpdate{Count: &count})
+	if err != nil {
+		return lkepool.Pool{}, b.refused("scale pool", poolID, err)
+	}
+	return poolOf(*pool), nil
+}
+
+func (b *base) Mark(ctx context.Context, instanceID int, tags []string) (lkepool.Instance, error) {
+	instance, err := b.client.UpdateInstance(ctx, instanceID, api.InstanceUpdate{Tags: &tags})
+	if err != nil {
+		return lkepool.Instance{}, b.failed("tag instance", 0, err)
+	}
+	return b.instanceOf(*instance), nil
+}
+
+func (b *base) Remove(ctx context.Context, poolID int, nodeID string) error {
+	return b.removed("remove node", poolID, b.client.DeleteNode(ctx, b.cluster.ID, nodeID))
+}
+
+func (b *base) Drop(ctx context.Context, poolID int) error {
+	return b.removed("delete pool", poolID, b.client.DeletePool(ctx, b.cluster.ID, poolID))
+}
+
+func (b *base) create(ctx context.Context, spec lkepool.PoolSpec, version string) (lkepool.Pool, error) {
+	pool, err := b.client.CreatePool(ctx, b.cluster.ID, b.creation(spec, version))
+	if err != nil {
+		return lkepool.Pool{}, b.refused("create pool", 0, err)
+	}
+	return poolOf(*pool), nil
+}

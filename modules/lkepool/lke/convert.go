@@ -1,0 +1,95 @@
+package lke
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+func poolOf(p api.LKENodePool) lkepool.Pool {
+	pool := lkepool.Pool{
+		ID: p.ID, Count: p.Count, InstanceType: p.Type, Tags: slices.Clone(p.Tags), Autoscaled: p.Autoscaler.Enabled,
+		Template: lkepool.Template{Labels: maps.Clone(p.Labels), DiskEncryption: string(p.DiskEncryption)},
+	}
+	for _, taint := range p.Taints {
+		pool.Template.Taints = append(pool.Template.Taints, lkepool.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
+	}
+	if id, err := p.FirewallID.Get(); err == nil {
+		pool.Template.FirewallID = id
+	}
+	if p.K8SVersion != nil {
+		pool.Template.KubernetesVersion = *p.K8SVersion
+	}
+	for _, node := range p.Nodes {
+		slot := lkepool.Slot{NodeID: node.ID}
+		if node.InstanceID != nil {
+			slot.InstanceID = *node.InstanceID
+		}
+		pool.Slots = append(pool.Slots, slot)
+	}
+	return pool
+}
+
+func (b *base) instanceOf(i api.Instance) lkepool.Instance {
+	instance := lkepool.Instance{
+		ID: i.ID, Name: i.Label, InstanceType: i.Type, Region: i.Region, Status: string(i.Status),
+		State: stateOf(i.Status), Tags: slices.Clone(i.Tags), Created: i.Created.Time,
+		Foreign: i.LKEClusterID == nil || *i.LKEClusterID != b.cluster.ID,
+	}
+	for _, tag := range i.Tags {
+		if value, ok := strings.CutPrefix(tag, poolTagPrefix); ok {
+			if id, err := strconv.Atoi(value); err == nil {
+				instance.PoolID = id
+			}
+		}
+	}
+	return instance
+}
+
+// stateOf: a new worker is offline before its first boot (recorded), so offline
+// says nothing about a young instance. What is busy with something is up.
+func stateOf(status api.InstanceStatus) lkepool.State {
+	switch status {
+	case "deleting":
+		return lkepool.Leaving
+	case "offline", "stopped", "shutting_down", "billing_suspension":
+		return lkepool.Down
+	}
+	return lkepool.Up
+}
+
+// creation leaves out what is empty: the API's defaults differ by tier.
+func (b *base) creation(spec lkepool.PoolSpec, version string) api.LKENodePoolCreate {
+	template := spec.Key.Template
+	pool := api.LKENodePoolCreate{Type: spec.Key.InstanceType, Count: spec.Count, Tags: &spec.Tags}
+	if len(template.Labels) > 0 {
+		labels := maps.Clone(template.Labels)
+		pool.Labels = &labels
+	}
+	if len(template.Taints) > 0 {
+		taints := make([]api.LKETaint, 0, len(template.Taints))
+		for _, taint := range template.Taints {
+			taints = append(taints, api.LKETaint{Key: taint.Key, Value: taint.Value, Effect: api.LKETaintEffect(taint.Effect)})
+		}
+		pool.Taints = &taints
+	}
+	if template.DiskEncryption != "" {
+		encryption := api.DiskEncryption(template.DiskEncryption)
+		pool.DiskEncryption = &encryption
+	}
+	if template.FirewallID != 0 {
+		pool.FirewallID = &template.FirewallID
+	}
+	if version != "" {
+		pool.K8SVersion = &version
+		// Nodes get a new version when they are replaced, and Karpenter does
+		// that; a rolling update would recycle them under running claims.
+		strategy := api.LKEUpdateStrategy("on_recycle")
+		pool.UpdateStrategy = &strategy
+	}
+	return pool
+}

@@ -1,0 +1,217 @@
+package memory
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+// Observe shows all pools and instances.
+func (p *Platform) Observe(ctx context.Context) (lkepool.Observation, error) {
+	return call(ctx, p, "Observe", func() (lkepool.Observation, error) { return p.observation(), nil })
+}
+
+// Poll shows the given pools.
+func (p *Platform) Poll(ctx context.Context, known []lkepool.Pool) ([]lkepool.Pool, error) {
+	return call(ctx, p, "Poll", func() ([]lkepool.Pool, error) {
+		return slices.DeleteFunc(p.observation().Pools, func(pool lkepool.Pool) bool {
+			return !slices.ContainsFunc(known, func(k lkepool.Pool) bool { return k.ID == pool.ID })
+		}), nil
+	})
+}
+
+func (p *Platform) observation() lkepool.Observation {
+	var o lkepool.Observation
+	member := map[int]bool{}
+	for _, id := range slices.Sorted(maps.Keys(p.pools)) {
+		shown := p.shown(p.pools[id])
+		for _, n := range p.pools[id].nodes {
+			if n.started == nil {
+				continue
+			}
+			m := lkepool.Member{Instance: n.started.shown()}
+			if slices.ContainsFunc(shown.Slots, func(s lkepool.Slot) bool { return s.NodeID == n.id }) {
+				m.NodeID = n.id
+			}
+			member[m.ID] = true
+			shown.Members = append(shown.Members, m)
+		}
+		o.Pools = append(o.Pools, shown)
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.instances)) {
+		if !member[id] {
+			o.Loose = append(o.Loose, p.instances[id].shown())
+		}
+	}
+	return o
+}
+
+// Pool shows one pool.
+func (p *Platform) Pool(ctx context.Context, id int) (lkepool.Pool, error) {
+	return call(ctx, p, "Pool", func() (lkepool.Pool, error) {
+		of, ok := p.pools[id]
+		if !ok {
+			return lkepool.Pool{}, failure(lkepool.KindNotFound, "Pool", id, "no such pool")
+		}
+		return p.shown(of), nil
+	})
+}
+
+// Instance shows one instance.
+func (p *Platform) Instance(ctx context.Context, id int) (lkepool.Instance, error) {
+	return call(ctx, p, "Instance", func() (lkepool.Instance, error) {
+		i, ok := p.instances[id]
+		if !ok {
+			return lkepool.Instance{}, failure(lkepool.KindNotFound, "Instance", 0, "no such instance")
+		}
+		return i.shown(), nil
+	})
+}
+
+// Create makes a pool.
+func (p *Platform) Create(ctx context.Context, spec lkepool.PoolSpec) (lkepool.Pool, error) {
+	return call(ctx, p, "Create", func() (lkepool.Pool, error) {
+		if err := p.room(0, spec.Count, spec.Count); err != nil {
+			return lkepool.Pool{}, err
+		}
+		p.lastID++
+		of := &pool{Pool: lkepool.Pool{
+			ID: p.lastID, InstanceType: spec.Key.InstanceType, Template: spec.Key.Template, Tags: slices.Clone(spec.Tags),
+		}}
+		p.pools[of.ID] = of
+		for range spec.Count {
+			p.add(of)
+		}
+		return p.shown(of), nil
+	})
+}
+
+// Scale sets a pool's count. A lower one removes the newest nodes.
+func (p *Platform) Scale(ctx context.Context, poolID, count int) (lkepool.Pool, error) {
+	return call(ctx, p, "Scale", func() (lkepool.Pool, error) {
+		of, ok := p.pools[poolID]
+		if !ok {
+			return lkepool.Pool{}, failure(lkepool.KindNotFound, "Scale", poolID, "no such pool")
+		}
+		if err := p.room(poolID, count, count-of.Count); err != nil {
+			return lkepool.Pool{}, err
+		}
+		for of.Count > count {
+			p.drop(of, of.nodes[len(of.nodes)-1])
+		}
+		for of.Count < count {
+			p.add(of)
+		}
+		return p.shown(of), nil
+	})
+}
+
+func (p *Platform) room(poolID, count, more int) error {
+	if count < 1 || count > p.cfg.PoolSize {
+		return failure(lkepool.KindInvalid, "Scale", poolID, "count out of range")
+	}
+	if p.cfg.Capacity > 0 && more > 0 && p.total()+more > p.cfg.Capacity {
+		return failure(lkepool.KindInsufficientCapacity, "Scale", poolID, "no capacity left")
+	}
+	return nil
+}
+
+// Mark replaces an instance's tags.
+func (p *Platform) Mark(ctx context.Context, instanceID int, tags []string) (lkepool.Instance, error) {
+	return call(ctx, p, "Mark", func() (lkepool.Instance, error) {
+		i, ok := p.instances[instanceID]
+		if !ok {
+			return lkepool.Instance{}, failure(lkepool.KindNotFound, "Mark", 0, "no such instance")
+		}
+		i.Tags = slices.Clone(tags)
+		return i.shown(), nil
+	})
+}
+
+// Remove removes a node.
+func (p *Platform) Remove(ctx context.Context, poolID int, nodeID string) error {
+	_, err := call(ctx, p, "Remove", func() (struct{}, error) {
+		of, ok := p.pools[poolID]
+		if !ok {
+			return struct{}{}, nil
+		}
+		for _, n := range of.nodes {
+			if n.id == nodeID {
+				p.drop(of, n)
+				break
+			}
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// Drop deletes a pool.
+func (p *Platform) Drop(ctx context.Context, poolID int) error {
+	_, err := call(ctx, p, "Drop", func() (struct{}, error) {
+		if of, ok := p.pools[poolID]; ok {
+			for len(of.nodes) > 0 {
+				p.drop(of, of.nodes[0])
+			}
+			delete(p.pools, poolID)
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// State is what there is now, without a call.
+func (p *Platform) State() lkepool.Observation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.advance()
+	return p.observation()
+}
+
+// Calls counts the calls by method.
+func (p *Platform) Calls() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.calls)
+}
+
+// Edit changes a pool as a person would by hand.
+func (p *Platform) Edit(poolID int, change func(*lkepool.Pool)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if of, ok := p.pools[poolID]; ok {
+		change(&of.Pool)
+	}
+}
+
+// EditInstance changes an instance as a person would by hand.
+func (p *Platform) EditInstance(id int, change func(*lkepool.Instance)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i, ok := p.instances[id]; ok {
+		change(&i.Instance)
+	}
+}
+
+// Recycle replaces a node's instance by a new one, or, for an instance deleted
+// by hand, does what the platform does about that.
+func (p *Platform) Recycle(instanceID int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, ok := p.instances[instanceID]
+	if !ok {
+		return
+	}
+	for _, n := range p.pools[i.PoolID].nodes {
+		if n.started == i {
+			n.started = nil
+			n.due = p.cfg.Clock.Now()
+			if p.cfg.InstanceAfter != nil {
+				n.due = n.due.Add(p.cfg.InstanceAfter())
+			}
+		}
+	}
+	i.State, i.Status, i.gone = lkepool.Leaving, "deleting", p.cfg.Clock.Now().Add(p.cfg.GoneAfter)
+}

@@ -1,0 +1,325 @@
+// Package pooltest is the conformance suite of backends for package lkepool:
+// what the claim engine relies on, as tests. A backend that passes can be put
+// under the engine.
+//
+// The suite waits for the platform with time.Sleep, so run it inside a
+// testing/synctest bubble, or against a platform that is quick. It creates and
+// deletes pools, and expects to be alone with pools of its own tags.
+package pooltest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+// Harness is a backend under test.
+type Harness struct {
+	Backend lkepool.Backend
+	// Key is one that the platform accepts, BadKey one that it refuses.
+	Key, BadKey lkepool.Key
+	// Patience bounds how long the platform takes for anything.
+	Patience time.Duration
+}
+
+// Run runs the suite. begin is called once for each test, inside whatever run
+// arranges around it, for example a bubble.
+func Run(t *testing.T, run func(*testing.T, func(*testing.T)), begin func(*testing.T) Harness) {
+	for _, c := range []struct {
+		name string
+		test func(*suite)
+	}{
+		{"a created pool is observed with its tags, count and template", (*suite).create},
+		{"members arrive, and each is in one pool", (*suite).arrive},
+		{"a poll shows what has arrived, and leaves out pools that are gone", (*suite).poll},
+		{"scaling sets the count", (*suite).scale},
+		{"marking replaces the tags, and everybody sees it", (*suite).mark},
+		{"removing takes exactly the node that was named", (*suite).remove},
+		{"removing what is gone is no error", (*suite).removeGone},
+		{"dropping takes the pool and its nodes", (*suite).drop},
+		{"what does not exist is not found", (*suite).missing},
+		{"a key that the platform refuses is invalid", (*suite).refuse},
+		{"the end of the context ends a call", (*suite).cancelled},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run(t, func(t *testing.T) {
+				s := &suite{T: t, Harness: begin(t)}
+				c.test(s)
+			})
+		})
+	}
+}
+
+type suite struct {
+	*testing.T
+	Harness
+}
+
+// made creates a pool of n and waits until all members are known.
+func (s *suite) made(n int) lkepool.Pool {
+	s.Helper()
+	created := s.created(n)
+	return s.eventually("members of the pool", created.ID, func(pool lkepool.Pool) bool {
+		return len(pool.Members) == n && !slices.ContainsFunc(pool.Members, func(m lkepool.Member) bool { return m.NodeID == "" })
+	})
+}
+
+func (s *suite) created(n int) lkepool.Pool {
+	s.Helper()
+	pool, err := s.Backend.Create(s.Context(), lkepool.PoolSpec{
+		Key: s.Key, Count: n, Tags: []string{s.Key.Tag(), lkepool.ManagedTag},
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return pool
+}
+
+// eventually observes until the pool is as wanted.
+func (s *suite) eventually(what string, id int, wanted func(lkepool.Pool) bool) lkepool.Pool {
+	s.Helper()
+	for waited := time.Duration(0); waited <= s.Patience; waited += time.Second {
+		if pool, ok := s.observed(id); ok && wanted(pool) {
+			return pool
+		}
+		time.Sleep(time.Second)
+	}
+	pool, _ := s.observed(id)
+	s.Fatalf("%s: not within %s; the pool is %+v", what, s.Patience, pool)
+	return lkepool.Pool{}
+}
+
+func (s *suite) observed(id int) (lkepool.Pool, bool) {
+	s.Helper()
+	o, err := s.Backend.Observe(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, pool := range o.Pools {
+		if pool.ID == id {
+			return pool, true
+		}
+	}
+	return lkepool.Pool{}, false
+}
+
+func (s *suite) create() {
+	pool := s.created(2)
+	if pool.ID == 0 || pool.Count != 2 || pool.InstanceType != s.Key.InstanceType || !slices.Contains(pool.Tags, s.Key.Tag()) {
+		s.Errorf("the answer is %+v", pool)
+	}
+	seen, ok := s.observed(pool.ID)
+	if !ok || seen.Count != 2 || !slices.Contains(seen.Tags, s.Key.Tag()) || seen.InstanceType != s.Key.InstanceType {
+		s.Errorf("observed %+v", seen)
+	}
+	for name, want := range s.Key.Template.Labels {
+		if seen.Template.Labels[name] != want {
+			s.Errorf("label %s is %q", name, seen.Template.Labels[name])
+		}
+	}
+	if len(seen.Template.Taints) != len(s.Key.Template.Taints) {
+		s.Errorf("taints are %v", seen.Template.Taints)
+	}
+}
+
+func (s *suite) arrive() {
+	first, second := s.made(2), s.made(1)
+	o, err := s.Backend.Observe(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, pool := range o.Pools {
+		for _, member := range pool.Members {
+			if seen[member.ID] {
+				s.Errorf("instance %d is in two pools", member.ID)
+			}
+			seen[member.ID] = true
+		}
+	}
+	for _, member := range append(first.Members, second.Members...) {
+		if !seen[member.ID] || member.Name == "" || member.InstanceType != s.Key.InstanceType || member.Created.IsZero() || member.Foreign {
+			s.Errorf("member %+v", member)
+		}
+	}
+}
+
+func (s *suite) poll() {
+	pool := s.created(2)
+	known := []lkepool.Pool{pool}
+	for waited := time.Duration(0); ; waited += time.Second {
+		pools, err := s.Backend.Poll(s.Context(), known)
+		if err != nil || len(pools) != 1 || pools[0].Count != 2 {
+			s.Fatalf("got %+v, %v", pools, err)
+		}
+		if known = pools; len(pools[0].Members) == 2 {
+			break
+		}
+		if waited > s.Patience {
+			s.Fatalf("only %+v arrived", pools[0].Members)
+		}
+		time.Sleep(time.Second)
+	}
+	if pools, err := s.Backend.Poll(s.Context(), nil); err != nil || len(pools) != 0 {
+		s.Errorf("a poll of nothing gave %+v, %v", pools, err)
+	}
+}
+
+func (s *suite) scale() {
+	pool := s.created(1)
+	scaled, err := s.Backend.Scale(s.Context(), pool.ID, 3)
+	if err != nil || scaled.Count != 3 {
+		s.Fatalf("got %+v, %v", scaled, err)
+	}
+	read, err := s.Backend.Pool(s.Context(), pool.ID)
+	if err != nil || read.Count != 3 {
+		s.Errorf("got %+v, %v", read, err)
+	}
+	s.eventually("three members", pool.ID, func(p lkepool.Pool) bool { return len(p.Members) == 3 })
+}
+
+func (s *suite) mark() {
+	pool := s.made(1)
+	member := pool.Members[0]
+	tags := append(slices.Clone(member.Tags), "karpenter.sh/nodeclaim=a", "team=a")
+	stored, err := s.Backend.Mark(s.Context(), member.ID, tags)
+	if err != nil {
+		s.Fatal(err)
+	}
+	slices.Sort(tags)
+	for what, got := range map[string]func() []string{
+		"the answer": func() []string { return stored.Tags },
+		"Instance": func() []string {
+			instance, err := s.Backend.Instance(s.Context(), member.ID)
+			if err != nil {
+				s.Fatal(err)
+			}
+			return instance.Tags
+		},
+		"Observe": func() []string {
+			pool, _ := s.observed(pool.ID)
+			return pool.Members[0].Tags
+		},
+	} {
+		sorted := slices.Sorted(slices.Values(got()))
+		if !slices.Equal(sorted, tags) {
+			s.Errorf("%s has %v, want %v", what, sorted, tags)
+		}
+	}
+	if stored.ID != member.ID || stored.Name == "" {
+		s.Errorf("the answer is %+v", stored)
+	}
+}
+
+func (s *suite) remove() {
+	pool := s.made(3)
+	victim := pool.Members[1]
+	if err := s.Backend.Remove(s.Context(), pool.ID, victim.NodeID); err != nil {
+		s.Fatal(err)
+	}
+	read, err := s.Backend.Pool(s.Context(), pool.ID)
+	if err != nil || read.Count != 2 {
+		s.Fatalf("got %+v, %v", read, err)
+	}
+	for _, slot := range read.Slots {
+		if slot.InstanceID == victim.ID {
+			s.Errorf("the pool still lists %+v", slot)
+		}
+	}
+	s.gone(victim.ID)
+	left := s.eventually("two members", pool.ID, func(p lkepool.Pool) bool { return len(p.Members) == 2 })
+	for _, member := range left.Members {
+		if member.ID != pool.Members[0].ID && member.ID != pool.Members[2].ID {
+			s.Errorf("%d was not there before", member.ID)
+		}
+	}
+}
+
+// gone waits until an instance is proven not to exist.
+func (s *suite) gone(id int) {
+	s.Helper()
+	for waited := time.Duration(0); waited <= s.Patience; waited += time.Second {
+		instance, err := s.Backend.Instance(s.Context(), id)
+		if lkepool.KindOf(err) == lkepool.KindNotFound {
+			return
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+		if instance.ID != id {
+			s.Fatalf("got %+v", instance)
+		}
+		time.Sleep(time.Second)
+	}
+	s.Errorf("instance %d exists for ever", id)
+}
+
+func (s *suite) removeGone() {
+	pool := s.made(2)
+	for range 2 {
+		if err := s.Backend.Remove(s.Context(), pool.ID, pool.Members[0].NodeID); err != nil {
+			s.Fatal(err)
+		}
+	}
+	if read, err := s.Backend.Pool(s.Context(), pool.ID); err != nil || read.Count != 1 {
+		s.Errorf("removed twice, the count is %d, %v", read.Count, err)
+	}
+}
+
+func (s *suite) drop() {
+	pool := s.made(1)
+	for range 2 {
+		if err := s.Backend.Drop(s.Context(), pool.ID); err != nil {
+			s.Fatal(err)
+		}
+	}
+	if _, err := s.Backend.Pool(s.Context(), pool.ID); lkepool.KindOf(err) != lkepool.KindNotFound {
+		s.Errorf("the pool: %v", err)
+	}
+	if _, ok := s.observed(pool.ID); ok {
+		s.Error("the pool is observed")
+	}
+	if pools, err := s.Backend.Poll(s.Context(), []lkepool.Pool{pool}); err != nil || len(pools) > 0 && len(pools[0].Members) > 1 {
+		s.Errorf("polled %+v, %v", pools, err)
+	}
+	s.gone(pool.Members[0].ID)
+}
+
+func (s *suite) missing() {
+	const nobody = 999_999_999
+	if _, err := s.Backend.Pool(s.Context(), nobody); lkepool.KindOf(err) != lkepool.KindNotFound {
+		s.Errorf("pool: %v", err)
+	}
+	if _, err := s.Backend.Instance(s.Context(), nobody); lkepool.KindOf(err) != lkepool.KindNotFound {
+		s.Errorf("instance: %v", err)
+	}
+	if _, err := s.Backend.Mark(s.Context(), nobody, []string{"team=a"}); lkepool.KindOf(err) != lkepool.KindNotFound {
+		s.Errorf("mark: %v", err)
+	}
+}
+
+func (s *suite) refuse() {
+	if err := s.Backend.Check(s.Key); err != nil {
+		s.Errorf("the good key: %v", err)
+	}
+	if err := s.Backend.Check(s.BadKey); lkepool.KindOf(err) != lkepool.KindInvalid {
+		s.Errorf("the bad key: %v", err)
+	}
+	if s.Backend.Limits().PoolSize < 1 {
+		s.Errorf("limits are %+v", s.Backend.Limits())
+	}
+}
+
+func (s *suite) cancelled() {
+	ctx, cancel := context.WithCancel(s.Context())
+	cancel()
+	if _, err := s.Backend.Observe(ctx); err == nil {
+		s.Error("Observe succeeded")
+	}
+	if _, err := s.Backend.Scale(ctx, 1, 1); err == nil {
+		s.Error("Scale succeeded")
+	}
+}
