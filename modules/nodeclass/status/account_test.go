@@ -1,0 +1,66 @@
+package status_test
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+var (
+	standard   = status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierStandard, Region: "us-ord", ControlPlaneVersion: "1.35"}
+	enterprise = status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierEnterprise, Region: "us-ord", ControlPlaneVersion: "v1.33.6+lke7"}
+	instance   = status.Cluster{Mode: v1alpha1.ModeInstance, Region: "us-ord", ControlPlaneVersion: "v1.35.1"}
+)
+
+// account answers lookups. Its objects are those a test names; err, when set, answers everything.
+type account struct {
+	firewalls map[int]status.Firewall
+	images    map[string]status.Image
+	groups    map[int]status.PlacementGroup
+	err       error
+	asked     []string
+}
+
+func answer[K comparable, V any](a *account, kind string, objects map[K]V, id K) (*V, error) {
+	a.asked = append(a.asked, fmt.Sprintf("%s %v", kind, id))
+	if a.err != nil {
+		return nil, a.err
+	}
+	if object, ok := objects[id]; ok {
+		return &object, nil
+	}
+	return nil, nil
+}
+
+func (a *account) Firewall(_ context.Context, id int) (*status.Firewall, error) {
+	return answer(a, "firewall", a.firewalls, id)
+}
+
+func (a *account) Image(_ context.Context, id string) (*status.Image, error) {
+	return answer(a, "image", a.images, id)
+}
+
+func (a *account) PlacementGroup(_ context.Context, id int) (*status.PlacementGroup, error) {
+	return answer(a, "placement group", a.groups, id)
+}
+
+func anAccount() *account {
+	return &account{
+		firewalls: map[int]status.Firewall{
+			1: {Label: "nodes", Status: "enabled"}, 2: {Label: "old", Status: "deleted"}, 3: {Label: "off", Status: "disabled"},
+		},
+		images: map[string]status.Image{
+			v1alpha1.DefaultImage: {Label: "Ubuntu", Available: true, CloudInit: true},
+			"private/1":           {Label: "uploading", CloudInit: true}, "private/2": {Label: "plain", Available: true},
+		},
+		groups: map[int]status.PlacementGroup{1: {Label: "here", Region: "us-ord"}, 2: {Label: "there", Region: "de-fra-2"}},
+	}
+}
+
+func classOf(spec v1alpha1.LinodeNodeClassSpec) *v1alpha1.LinodeNodeClass {
+	return &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1}, Spec: spec}
+}

@@ -1,0 +1,62 @@
+package status
+
+import (
+	"slices"
+
+	"github.com/awslabs/operatorpkg/status"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// Apply writes a result into the class's status. It reports whether anything changed; when nothing did, the
+// status is as it was, times included, and need not be stored.
+func Apply(class *v1alpha1.LinodeNodeClass, result Result, opts ...status.ForOption) bool {
+	before := class.Status.DeepCopy()
+	class.Status.KubernetesVersion = result.KubernetesVersion
+	class.Status.Firewall = result.Firewall
+	class.Status.Images = result.Images
+	dropConditionsOfOtherMode(class, result.Mode)
+	conditions := class.StatusConditionsFor(result.Mode, opts...)
+	for _, condition := range result.Conditions {
+		conditions.Set(condition)
+	}
+	setReady(conditions, result)
+	return !equal(before, &class.Status)
+}
+
+// setReady gives Ready the reason and the message of what it waits for. The set has computed Ready by then,
+// with a general reason that only names the other conditions.
+func setReady(conditions status.ConditionSet, result Result) {
+	unhealthy := result.firstUnhealthy()
+	if unhealthy == nil {
+		conditions.SetTrue(status.ConditionReady)
+		return
+	}
+	conditions.Set(status.Condition{
+		Type: status.ConditionReady, Status: unhealthy.Status, Reason: unhealthy.Reason, Message: unhealthy.Message,
+	})
+}
+
+// dropConditionsOfOtherMode removes the conditions of instance mode from a class that the controller once saw
+// in that mode: nobody would keep them up to date.
+func dropConditionsOfOtherMode(class *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode) {
+	wanted := v1alpha1.ConditionTypes(mode)
+	class.Status.Conditions = slices.DeleteFunc(class.Status.Conditions, func(c status.Condition) bool {
+		return !slices.Contains(wanted, c.Type) && slices.Contains(v1alpha1.ConditionTypes(v1alpha1.ModeInstance), c.Type)
+	})
+}
+
+// equal compares two statuses without regard to the order of conditions, which says nothing.
+func equal(a, b *v1alpha1.LinodeNodeClassStatus) bool {
+	if a.KubernetesVersion != b.KubernetesVersion || !slices.Equal(a.Images, b.Images) ||
+		(a.Firewall == nil) != (b.Firewall == nil) || (a.Firewall != nil && *a.Firewall != *b.Firewall) ||
+		len(a.Conditions) != len(b.Conditions) {
+		return false
+	}
+	for _, condition := range a.Conditions {
+		if !slices.Contains(b.Conditions, condition) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,60 @@
+package status
+
+import (
+	"context"
+	"errors"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// Tiers of an LKE cluster, as the Linode API names them.
+const (
+	TierStandard   = "standard"
+	TierEnterprise = "enterprise"
+)
+
+// Cluster is what is known of the cluster that nodes are made for.
+type Cluster struct {
+	Mode v1alpha1.Mode
+	// Tier is TierStandard or TierEnterprise in lke mode, empty in instance mode.
+	Tier string
+	// Region is the Linode region's ID.
+	Region string
+	// ControlPlaneVersion is the Kubernetes version of the control plane: in lke mode the cluster's k8s_version
+	// as the Linode API gives it ("1.35" on the Standard tier, "v1.33.6+lke7" on the Enterprise tier), in
+	// instance mode the API server's. Empty when it could not be read.
+	ControlPlaneVersion string
+}
+
+// ErrForbidden is what a Lookup wraps when the token may not read the object.
+var ErrForbidden = errors.New("the token may not read it")
+
+// Lookup reads objects that a class names. A nil object without an error means that the Linode API said there is
+// none; an error means that it is not known.
+type Lookup interface {
+	Firewall(ctx context.Context, id int) (*Firewall, error)
+	Image(ctx context.Context, id string) (*Image, error)
+	PlacementGroup(ctx context.Context, id int) (*PlacementGroup, error)
+}
+
+// Firewall is a Cloud Firewall of the account.
+type Firewall struct {
+	Label string
+	// Status as the API gives it: enabled, disabled or deleted.
+	Status string
+}
+
+// Image is an image that the account sees.
+type Image struct {
+	Label string
+	// Available: the image is ready to be deployed (status "available").
+	Available bool
+	// CloudInit: the image has the capability "cloud-init", by which a Linode joins the cluster.
+	CloudInit bool
+}
+
+// PlacementGroup is a placement group of the account.
+type PlacementGroup struct {
+	Label  string
+	Region string
+}

@@ -1,0 +1,32 @@
+// Package status decides the conditions of a LinodeNodeClass: whether nodes can be made from it, and if not, why
+// and what to do about it.
+//
+// The controller that reconciles LinodeNodeClasses calls [Evaluate] with the class, the facts of the cluster,
+// and a [Lookup] that reads the Linode API, writes the [Result] into the object with [Apply], and stores it.
+// The package knows nothing of Linode's client, of caching, or of scheduling of the next check: those are the
+// controller's.
+//
+// # Guarantees
+//
+//   - Evaluate changes nothing, and its result depends on its arguments and the answers of the Lookup alone.
+//   - It asks only for objects that the class names, each once, and for none when the Lookup is nil.
+//   - A failure to ask (the API is down) never turns a condition that was true for the same object to false:
+//     the last answer stands, and Result.Err asks for a repetition.
+//   - Apply leaves the object unchanged, times included, when nothing is different from before.
+//   - Ready carries the reason and message of the first condition that is not true, so that whoever reads Ready
+//     alone, as Karpenter's core does for a NodePool, learns the reason.
+//
+// # Where a rule is checked
+//
+// Rules of format (length of a tag, an image's form, keys of eviction thresholds) are refused by the API server
+// from the CRD. Tags whose key the provider manages are not: the API server accepts them, and they make the
+// class not Ready here, with reason TagValidationFailed. Lengths of tags are checked in both places, for objects
+// that were stored under an older CRD.
+//
+// # Not guaranteed
+//
+// That a class which is Ready can be used: an account limit, a plan without capacity, or a change after the
+// check only show when a node is made.
+//
+// Concurrency: Evaluate may be called concurrently with anything that does not write the class; Apply writes it.
+package status

@@ -1,0 +1,221 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/awslabs/operatorpkg/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// Result is what Evaluate found.
+type Result struct {
+	// Mode the result is for.
+	Mode v1alpha1.Mode
+	// Conditions that Ready depends on in this mode, in the order of v1alpha1.ConditionTypes. Type, Status,
+	// Reason and Message are set.
+	Conditions []status.Condition
+	// KubernetesVersion, Firewall and Images are what the class's nodes would get, empty where not resolved.
+	KubernetesVersion string
+	Firewall          *v1alpha1.Firewall
+	Images            []v1alpha1.Image
+	// Err joins the lookups that failed. The evaluation is to be repeated after a pause.
+	Err error
+}
+
+// Ready tells whether all conditions are true.
+func (r Result) Ready() bool {
+	return r.firstUnhealthy() == nil
+}
+
+func (r Result) firstUnhealthy() *status.Condition {
+	var unknown *status.Condition
+	for i := range r.Conditions {
+		switch r.Conditions[i].Status {
+		case metav1.ConditionTrue:
+		case metav1.ConditionFalse:
+			return &r.Conditions[i]
+		default:
+			if unknown == nil {
+				unknown = &r.Conditions[i]
+			}
+		}
+	}
+	return unknown
+}
+
+// Evaluate decides the conditions of a class in a cluster. With a nil Lookup nothing is asked, and what would
+// have to be asked counts as fine (DISABLE_DRY_RUN).
+func Evaluate(ctx context.Context, class *v1alpha1.LinodeNodeClass, cluster Cluster, lookup Lookup) Result {
+	e := evaluation{class: class, cluster: cluster, lookup: lookup, result: Result{Mode: cluster.Mode}}
+	e.add(e.validation())
+	e.add(e.kubernetesVersion())
+	e.add(e.firewall(ctx))
+	if cluster.Mode == v1alpha1.ModeInstance {
+		e.add(e.image(ctx))
+		e.add(e.placementGroup(ctx))
+	}
+	return e.result
+}
+
+type evaluation struct {
+	class   *v1alpha1.LinodeNodeClass
+	cluster Cluster
+	lookup  Lookup
+	result  Result
+}
+
+func (e *evaluation) add(condition status.Condition) {
+	e.result.Conditions = append(e.result.Conditions, condition)
+}
+
+func (e *evaluation) firewall(ctx context.Context) status.Condition {
+	const conditionType = v1alpha1.ConditionFirewallReady
+	if e.class.Spec.FirewallID == nil {
+		return isTrue(conditionType, v1alpha1.ReasonNotRequested, "")
+	}
+	id := *e.class.Spec.FirewallID
+	// LKE's API has firewall_id on node pools of the Enterprise tier alone. Leaving it out silently would leave
+	// nodes open that the user believes protected.
+	if e.cluster.Mode == v1alpha1.ModeLKE && e.cluster.Tier == TierStandard {
+		return isFalse(conditionType, v1alpha1.ReasonFirewallUnsupported,
+			"spec.firewallID is %d, but node pools of an LKE Standard cluster take no firewall; "+
+				"remove spec.firewallID, or use an LKE Enterprise cluster", id)
+	}
+	if e.lookup == nil {
+		e.result.Firewall = &v1alpha1.Firewall{ID: id}
+		return skipped(conditionType)
+	}
+	found, err := e.lookup.Firewall(ctx, id)
+	if err != nil {
+		if known := e.class.Status.Firewall; known != nil && known.ID == id && e.stands(conditionType, err) {
+			e.result.Firewall = known.DeepCopy()
+			return e.unanswered(conditionType, err)
+		}
+		return e.failed(conditionType, fmt.Sprintf("firewall %d", id), "firewall:read_only", err)
+	}
+	if found == nil || found.Status == "deleted" {
+		return isFalse(conditionType, v1alpha1.ReasonFirewallNotFound,
+			"the account has no Cloud Firewall with ID %d; correct spec.firewallID or remove it", id)
+	}
+	e.result.Firewall = &v1alpha1.Firewall{ID: id, Label: found.Label}
+	if found.Status == "disabled" {
+		return isTrue(conditionType, conditionType,
+			fmt.Sprintf("firewall %d (%s) is disabled and filters nothing", id, found.Label))
+	}
+	return isTrue(conditionType, conditionType, "")
+}
+
+func (e *evaluation) image(ctx context.Context) status.Condition {
+	const conditionType = v1alpha1.ConditionImageReady
+	id := e.class.Spec.Image
+	if id == "" {
+		id = v1alpha1.DefaultImage
+	}
+	if e.lookup == nil {
+		e.result.Images = []v1alpha1.Image{{ID: id}}
+		return skipped(conditionType)
+	}
+	found, err := e.lookup.Image(ctx, id)
+	switch {
+	case err != nil:
+		if known := e.class.Status.Images; len(known) == 1 && known[0].ID == id && e.stands(conditionType, err) {
+			e.result.Images = known
+			return e.unanswered(conditionType, err)
+		}
+		return e.failed(conditionType, "image "+id, "images:read_only", err)
+	case found == nil:
+		return isFalse(conditionType, v1alpha1.ReasonImageNotFound,
+			"the account sees no image %q; correct spec.image", id)
+	case !found.Available:
+		return isFalse(conditionType, v1alpha1.ReasonImageUnsuitable,
+			"image %q is not available yet; wait until it is uploaded, or choose another in spec.image", id)
+	case !found.CloudInit:
+		return isFalse(conditionType, v1alpha1.ReasonImageUnsuitable,
+			"image %q does not support cloud-init, by which nodes join; choose another in spec.image", id)
+	}
+	e.result.Images = []v1alpha1.Image{{ID: id, Label: found.Label}}
+	return isTrue(conditionType, conditionType, "")
+}
+
+func (e *evaluation) placementGroup(ctx context.Context) status.Condition {
+	const conditionType = v1alpha1.ConditionPlacementGroupReady
+	if e.class.Spec.PlacementGroup == nil {
+		return isTrue(conditionType, v1alpha1.ReasonNotRequested, "")
+	}
+	if e.lookup == nil {
+		return skipped(conditionType)
+	}
+	id := e.class.Spec.PlacementGroup.ID
+	found, err := e.lookup.PlacementGroup(ctx, id)
+	switch {
+	case err != nil:
+		if e.stands(conditionType, err) {
+			return e.unanswered(conditionType, err)
+		}
+		return e.failed(conditionType, fmt.Sprintf("placement group %d", id), "linodes:read_only", err)
+	case found == nil:
+		return isFalse(conditionType, v1alpha1.ReasonPlacementGroupNotFound,
+			"the account has no placement group with ID %d; correct spec.placementGroup.id", id)
+	case found.Region != e.cluster.Region:
+		return isFalse(conditionType, v1alpha1.ReasonPlacementGroupWrongRegion,
+			"placement group %d (%s) is in region %s, but nodes are made in %s; choose one of that region",
+			id, found.Label, found.Region, e.cluster.Region)
+	}
+	return isTrue(conditionType, conditionType, "")
+}
+
+// stands tells whether the last answer stands although the API gave none now: the condition is true for the
+// class's present generation, so it is about the present spec. A refusal of the token is an answer.
+func (e *evaluation) stands(conditionType string, err error) bool {
+	if errors.Is(err, ErrForbidden) {
+		return false
+	}
+	for _, c := range e.class.Status.Conditions {
+		if c.Type == conditionType {
+			return c.Status == metav1.ConditionTrue && c.ObservedGeneration == e.class.Generation
+		}
+	}
+	return false
+}
+
+// unanswered keeps a condition that was true as it was, and asks for a repetition.
+func (e *evaluation) unanswered(conditionType string, err error) status.Condition {
+	e.result.Err = errors.Join(e.result.Err, err)
+	for _, c := range e.class.Status.Conditions {
+		if c.Type == conditionType {
+			return isTrue(conditionType, c.Reason, c.Message)
+		}
+	}
+	return isTrue(conditionType, conditionType, "")
+}
+
+func (e *evaluation) failed(conditionType, object, scope string, err error) status.Condition {
+	e.result.Err = errors.Join(e.result.Err, fmt.Errorf("reading %s: %w", object, err))
+	if errors.Is(err, ErrForbidden) {
+		return isFalse(conditionType, v1alpha1.ReasonForbidden,
+			"the Linode API token may not read %s; give the token the scope %s, "+
+				"or switch the checks off with DISABLE_DRY_RUN=true", object, scope)
+	}
+	return status.Condition{
+		Type: conditionType, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonCheckFailed,
+		Message: fmt.Sprintf("could not read %s from the Linode API; the check is repeated", object),
+	}
+}
+
+func skipped(conditionType string) status.Condition {
+	return isTrue(conditionType, v1alpha1.ReasonCheckSkipped, "not checked, since DISABLE_DRY_RUN is set")
+}
+
+func isTrue(conditionType, reason, message string) status.Condition {
+	return status.Condition{Type: conditionType, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+}
+
+func isFalse(conditionType, reason, format string, args ...any) status.Condition {
+	return status.Condition{
+		Type: conditionType, Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...),
+	}
+}

@@ -1,0 +1,130 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/awslabs/operatorpkg/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// problem is something that keeps a class from working in this cluster.
+type problem struct {
+	reason, message string
+}
+
+// validation judges the spec from the spec and the cluster alone. The first problem gives the reason, the
+// message names them all, so that a user corrects them in one go.
+func (e *evaluation) validation() status.Condition {
+	const conditionType = v1alpha1.ConditionValidationSucceeded
+	problems := tagProblems(e.class.Spec.Tags)
+	if p := e.versionProblem(); p != nil {
+		problems = append(problems, *p)
+	}
+	if len(problems) == 0 {
+		if fields := fieldsWithoutEffect(e.class.Spec, e.cluster.Mode); len(fields) > 0 {
+			return isTrue(conditionType, v1alpha1.ReasonFieldsWithoutEffect,
+				fmt.Sprintf("these fields of spec have no effect in %s mode: %s", e.cluster.Mode, strings.Join(fields, ", ")))
+		}
+		return isTrue(conditionType, conditionType, "")
+	}
+	messages := make([]string, 0, len(problems))
+	for _, p := range problems {
+		messages = append(messages, p.message)
+	}
+	return isFalse(conditionType, problems[0].reason, "%s", strings.Join(messages, "; "))
+}
+
+func tagProblems(tags []string) []problem {
+	var problems []problem
+	for _, tag := range tags {
+		var wrong string
+		length := utf8.RuneCountInString(tag)
+		switch {
+		case v1alpha1.IsRestrictedTag(tag):
+			wrong = "has a key that is managed by Karpenter, this provider or LKE"
+		case length < v1alpha1.TagMinLength || length > v1alpha1.TagMaxLength:
+			wrong = fmt.Sprintf("has %d characters, and Linode takes %d to %d",
+				length, v1alpha1.TagMinLength, v1alpha1.TagMaxLength)
+		default:
+			continue
+		}
+		problems = append(problems, problem{v1alpha1.ReasonTagValidationFailed,
+			fmt.Sprintf("tag %q %s; remove it from spec.tags or choose another", tag, wrong)})
+	}
+	return problems
+}
+
+// versionProblem judges lkeK8sVersion. LKE gives node pools a version of their own on the Enterprise tier alone,
+// and there a pool cannot be newer than its control plane; nodes of other versions than the control plane's
+// would be replaced at the next upgrade, so the two must be equal.
+func (e *evaluation) versionProblem() *problem {
+	version := e.class.Spec.LKEK8sVersion
+	if version == "" {
+		return nil
+	}
+	if e.cluster.Mode != v1alpha1.ModeLKE {
+		return &problem{v1alpha1.ReasonLKEK8sVersionUnsupported, fmt.Sprintf(
+			"spec.lkeK8sVersion is %q, but in %s mode nodes are not made by LKE; remove spec.lkeK8sVersion",
+			version, e.cluster.Mode)}
+	}
+	if e.cluster.Tier != TierEnterprise {
+		return &problem{v1alpha1.ReasonLKEK8sVersionUnsupported, fmt.Sprintf(
+			"spec.lkeK8sVersion is %q, but nodes of an LKE Standard cluster always run the cluster's version; "+
+				"remove spec.lkeK8sVersion", version)}
+	}
+	if e.cluster.ControlPlaneVersion != "" && version != e.cluster.ControlPlaneVersion {
+		return &problem{v1alpha1.ReasonLKEK8sVersionControlPlaneMismatch, fmt.Sprintf(
+			"spec.lkeK8sVersion is %q, but the control plane runs %q; set spec.lkeK8sVersion to that, or remove it",
+			version, e.cluster.ControlPlaneVersion)}
+	}
+	return nil
+}
+
+func (e *evaluation) kubernetesVersion() status.Condition {
+	const conditionType = v1alpha1.ConditionKubernetesVersionReady
+	if p := e.versionProblem(); p != nil {
+		return isFalse(conditionType, p.reason, "%s", p.message)
+	}
+	if e.cluster.ControlPlaneVersion == "" {
+		return status.Condition{
+			Type: conditionType, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonCheckFailed,
+			Message: "the version of the control plane could not be read; the check is repeated",
+		}
+	}
+	e.result.KubernetesVersion = e.cluster.ControlPlaneVersion
+	return isTrue(conditionType, conditionType, "")
+}
+
+// fieldsWithoutEffect returns the names of fields that are set and mean nothing in the mode. The image does not
+// count when it is the default, which the API server fills in.
+func fieldsWithoutEffect(spec v1alpha1.LinodeNodeClassSpec, mode v1alpha1.Mode) []string {
+	if mode != v1alpha1.ModeLKE {
+		return nil
+	}
+	var names []string
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{
+		{"image", spec.Image != "" && spec.Image != v1alpha1.DefaultImage},
+		{"authorizedKeys", len(spec.AuthorizedKeys) > 0},
+		{"authorizedUsers", len(spec.AuthorizedUsers) > 0},
+		{"backupsEnabled", spec.BackupsEnabled != nil},
+		{"swapSize", spec.SwapSize != nil},
+		{"placementGroup", spec.PlacementGroup != nil},
+		{"vpcID", spec.VPCID != nil},
+		{"ipv6Options", spec.IPv6Options != nil},
+		{"osDisk", spec.OSDisk != nil},
+		{"dataDisks", spec.DataDisks != nil},
+		{"configuration", spec.Configuration != nil},
+	} {
+		if field.set {
+			names = append(names, field.name)
+		}
+	}
+	return names
+}

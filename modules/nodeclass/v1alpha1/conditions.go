@@ -1,0 +1,98 @@
+package v1alpha1
+
+import (
+	"slices"
+
+	"github.com/awslabs/operatorpkg/status"
+)
+
+// Types of the conditions. Ready, status.ConditionReady, is true when all the others are; Karpenter makes no
+// node from a class that is not Ready.
+const (
+	// ConditionValidationSucceeded: the spec is one that can work in this cluster and mode.
+	ConditionValidationSucceeded = "ValidationSucceeded"
+	// ConditionKubernetesVersionReady: status.kubernetesVersion is the version new nodes will run.
+	ConditionKubernetesVersionReady = "KubernetesVersionReady"
+	// ConditionFirewallReady: the Cloud Firewall of the spec exists and can be used, or none is asked for.
+	ConditionFirewallReady = "FirewallReady"
+	// ConditionImageReady: the image can be used. In instance mode only.
+	ConditionImageReady = "ImageReady"
+	// ConditionPlacementGroupReady: the placement group of the spec exists in the region, or none is asked for.
+	// In instance mode only.
+	ConditionPlacementGroupReady = "PlacementGroupReady"
+)
+
+// Reasons of conditions that are not true. Scripts and alerts may rely on them.
+const (
+	// ReasonTagValidationFailed: a tag has a key that the provider manages, or a length that Linode refuses.
+	ReasonTagValidationFailed = "TagValidationFailed"
+	// ReasonLKEK8sVersionUnsupported: lkeK8sVersion is set where nodes cannot have a version of their own.
+	ReasonLKEK8sVersionUnsupported = "LKEK8sVersionUnsupported"
+	// ReasonLKEK8sVersionControlPlaneMismatch: lkeK8sVersion is not the version of the control plane.
+	ReasonLKEK8sVersionControlPlaneMismatch = "LKEK8sVersionControlPlaneMismatch"
+	// ReasonFirewallNotFound: no Cloud Firewall of the account has this ID.
+	ReasonFirewallNotFound = "FirewallNotFound"
+	// ReasonFirewallUnsupported: node pools of the cluster's tier take no firewall.
+	ReasonFirewallUnsupported = "FirewallUnsupported"
+	// ReasonImageNotFound: the account sees no image with this ID.
+	ReasonImageNotFound = "ImageNotFound"
+	// ReasonImageUnsuitable: the image exists and cannot be used: not available, or without cloud-init.
+	ReasonImageUnsuitable = "ImageUnsuitable"
+	// ReasonPlacementGroupNotFound: the account has no placement group with this ID.
+	ReasonPlacementGroupNotFound = "PlacementGroupNotFound"
+	// ReasonPlacementGroupWrongRegion: the placement group is in another region than the cluster.
+	ReasonPlacementGroupWrongRegion = "PlacementGroupWrongRegion"
+	// ReasonForbidden: the token may not read what has to be checked.
+	ReasonForbidden = "Forbidden"
+	// ReasonCheckFailed: the Linode API did not answer; the check is repeated.
+	ReasonCheckFailed = "CheckFailed"
+)
+
+// Reasons of conditions that are true and need a word more than their type.
+const (
+	// ReasonNotRequested: the class asks for nothing that would have to be checked.
+	ReasonNotRequested = "NotRequested"
+	// ReasonCheckSkipped: checks that call the Linode API are switched off (DISABLE_DRY_RUN).
+	ReasonCheckSkipped = "CheckSkipped"
+	// ReasonFieldsWithoutEffect: fields are set that have no effect in the controller's mode.
+	ReasonFieldsWithoutEffect = "FieldsWithoutEffect"
+)
+
+// ConditionTypes returns the conditions that Ready depends on in a mode, in the order they are evaluated.
+func ConditionTypes(mode Mode) []string {
+	types := []string{ConditionValidationSucceeded, ConditionKubernetesVersionReady, ConditionFirewallReady}
+	if mode == ModeInstance {
+		types = append(types, ConditionImageReady, ConditionPlacementGroupReady)
+	}
+	return types
+}
+
+// StatusConditions returns the conditions as a set whose root, Ready, follows the others. The class does not
+// know the controller's mode: the conditions of instance mode count when the class has them.
+func (in *LinodeNodeClass) StatusConditions(opts ...status.ForOption) status.ConditionSet {
+	mode := ModeLKE
+	if slices.ContainsFunc(in.Status.Conditions, func(c status.Condition) bool {
+		return c.Type == ConditionImageReady || c.Type == ConditionPlacementGroupReady
+	}) {
+		mode = ModeInstance
+	}
+	return in.StatusConditionsFor(mode, opts...)
+}
+
+// StatusConditionsFor is StatusConditions for a known mode. The controller that writes the status uses it, so
+// that the conditions of the mode exist from the first write on.
+func (in *LinodeNodeClass) StatusConditionsFor(mode Mode, opts ...status.ForOption) status.ConditionSet {
+	return status.NewReadyConditions(ConditionTypes(mode)...).For(in, opts...)
+}
+
+// GetConditions implements status.Object.
+func (in *LinodeNodeClass) GetConditions() []status.Condition {
+	return in.Status.Conditions
+}
+
+// SetConditions implements status.Object.
+func (in *LinodeNodeClass) SetConditions(conditions []status.Condition) {
+	in.Status.Conditions = conditions
+}
+
+var _ status.Object = (*LinodeNodeClass)(nil)

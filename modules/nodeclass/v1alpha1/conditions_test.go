@@ -1,0 +1,74 @@
+package v1alpha1_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+func TestReadyFollowsTheConditionsOfTheMode(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		mode  v1alpha1.Mode
+		leave string // the condition that is not set
+		ready bool
+	}{
+		{"lke, all true", v1alpha1.ModeLKE, "", true},
+		{"lke, firewall not known", v1alpha1.ModeLKE, v1alpha1.ConditionFirewallReady, false},
+		{"lke, validation not known", v1alpha1.ModeLKE, v1alpha1.ConditionValidationSucceeded, false},
+		{"instance, all true", v1alpha1.ModeInstance, "", true},
+		{"instance, image not known", v1alpha1.ModeInstance, v1alpha1.ConditionImageReady, false},
+		{"instance, placement group not known", v1alpha1.ModeInstance, v1alpha1.ConditionPlacementGroupReady, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			class := &v1alpha1.LinodeNodeClass{}
+			conditions := class.StatusConditionsFor(test.mode)
+			for _, conditionType := range v1alpha1.ConditionTypes(test.mode) {
+				if conditionType != test.leave {
+					conditions.SetTrue(conditionType)
+				}
+			}
+			if got := class.StatusConditions().Get(status.ConditionReady).IsTrue(); got != test.ready {
+				t.Errorf("Ready is %t, expected %t: %v", got, test.ready, class.Status.Conditions)
+			}
+		})
+	}
+}
+
+func TestConditionsOfANewClass(t *testing.T) {
+	class := &v1alpha1.LinodeNodeClass{}
+	if !class.StatusConditions().Get(status.ConditionReady).IsUnknown() {
+		t.Error("Ready of a class that nobody looked at is not Unknown")
+	}
+	if slices.ContainsFunc(class.Status.Conditions, func(c status.Condition) bool { return c.Type == v1alpha1.ConditionImageReady }) {
+		t.Error("a class has conditions of instance mode without being in that mode")
+	}
+}
+
+func TestRegistration(t *testing.T) {
+	for _, object := range []string{"LinodeNodeClass", "LinodeNodeClassList"} {
+		if !scheme.Scheme.Recognizes(v1alpha1.SchemeGroupVersion.WithKind(object)) {
+			t.Errorf("%s is not in the scheme", object)
+		}
+	}
+	for _, label := range v1alpha1.InstanceLabels() {
+		if err := karpv1.IsRestrictedLabel(label); err != nil {
+			t.Errorf("%s: %v", label, err)
+		}
+	}
+	if karpv1.IsRestrictedLabel(v1alpha1.Group+"/instance-famly") == nil {
+		t.Error("a misspelt label of the provider is not refused")
+	}
+	if !karpv1.WellKnownResources.Has(v1alpha1.ResourceNvidiaGPU) || !karpv1.WellKnownLabels.Has(corev1.LabelTopologyRegion) {
+		t.Error("well known names are missing")
+	}
+	if key := karpv1.NodeClassLabelKey(v1alpha1.GroupKind); key != v1alpha1.LabelNodeClass {
+		t.Errorf("Karpenter's core labels nodes with %s, expected %s", key, v1alpha1.LabelNodeClass)
+	}
+}

@@ -1,0 +1,20 @@
+package v1alpha1
+
+// Annotations of LinodeNodeClass and NodeClaim.
+const (
+	// AnnotationHash holds Hash() of the LinodeNodeClass: on the class its present value, on a NodeClaim the
+	// value its Linode was made with. They differ when the Linode has drifted.
+	AnnotationHash = Group + "/linodenodeclass-hash"
+	// AnnotationHashVersion holds the HashVersion that AnnotationHash was computed with. Hashes of different
+	// versions say nothing about drift: they are rewritten, and no node is replaced.
+	AnnotationHashVersion = Group + "/linodenodeclass-hash-version"
+	// AnnotationLastAppliedUserTags is on a NodeClaim: the tags of the LinodeNodeClass that were last written
+	// to its Linode, as a JSON list. When the class's tags change, these and no others are replaced.
+	AnnotationLastAppliedUserTags = Group + "/last-applied-user-tags"
+)
+
+// Finalizer keeps a LinodeNodeClass until no NodeClaim uses it.
+const Finalizer = Group + "/termination"
+
+// ProviderIDPrefix comes before the Linode's ID in a node's spec.providerID: linode://<instance id>.
+const ProviderIDPrefix = "linode://"

@@ -1,0 +1,11 @@
+package v1alpha1
+
+// Mode is how the controller gets nodes, set for the whole controller (KARPENTER_MODE), not per class.
+type Mode string
+
+const (
+	// ModeLKE takes nodes from LKE node pools.
+	ModeLKE Mode = "lke"
+	// ModeInstance makes plain Linodes that join a self-managed cluster.
+	ModeInstance Mode = "instance"
+)

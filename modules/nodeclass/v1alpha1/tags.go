@@ -1,0 +1,72 @@
+package v1alpha1
+
+import (
+	"regexp"
+	"strings"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// Keys of the tags the provider manages, written `key=value`. They are on the LKE pools and on the claimed
+// instances, TagNodeClaim on claimed instances alone.
+const (
+	// TagClusterPrefix and the cluster's name make up the key of the tag with value TagClusterOwned.
+	TagClusterPrefix = "kubernetes.io/cluster/"
+	TagClusterOwned  = "owned"
+	// TagNodePool names the Karpenter NodePool.
+	TagNodePool = karpv1.NodePoolLabelKey
+	// TagNodeClaim names the NodeClaim that an instance was handed to; it is the durable record of the claim.
+	TagNodeClaim = "karpenter.sh/nodeclaim"
+	// TagNodeClass names the LinodeNodeClass.
+	TagNodeClass = LabelNodeClass
+	// TagLKEManaged is "true" on what this provider made through LKE.
+	TagLKEManaged = Group + "/lke-managed"
+	// TagLKEClusterName names the LKE cluster.
+	TagLKEClusterName = "lke-cluster-name"
+	// TagEnterprisePool is the key of the tag that LKE Enterprise itself puts on an instance; its value is the
+	// ID of the pool. LKE Enterprise also tags with lke<cluster id>.
+	TagEnterprisePool = "nodepool"
+)
+
+// Bounds on the length of a tag, in characters. The Linode API answers a shorter or longer one with 400.
+const (
+	TagMinLength = 3
+	TagMaxLength = 50
+)
+
+// enterpriseClusterTag is what LKE Enterprise puts on each instance of a cluster, by which a cluster's
+// instances are found.
+var enterpriseClusterTag = regexp.MustCompile(`^lke[0-9]+$`)
+
+// IsRestrictedTag tells whether a tag has a key that the provider, Karpenter or LKE manages. A user who set it
+// could make the provider take an instance for claimed, or for another cluster's.
+//
+// The key is what comes before the first "=". Upper case does not get around it: whether Linode tags are
+// case sensitive is not documented.
+func IsRestrictedTag(tag string) bool {
+	key, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "=")
+	key = strings.TrimSpace(key)
+	switch {
+	case key == TagLKEClusterName, key == TagEnterprisePool, enterpriseClusterTag.MatchString(key):
+		return true
+	case strings.HasPrefix(key, TagClusterPrefix):
+		return true
+	}
+	domain, _, found := strings.Cut(key, "/")
+	return found && (inDomain(domain, Group) || inDomain(domain, "karpenter.sh"))
+}
+
+// RestrictedTags returns those of the tags that IsRestrictedTag refuses, in the given order.
+func RestrictedTags(tags []string) []string {
+	var restricted []string
+	for _, tag := range tags {
+		if IsRestrictedTag(tag) {
+			restricted = append(restricted, tag)
+		}
+	}
+	return restricted
+}
+
+func inDomain(domain, of string) bool {
+	return domain == of || strings.HasSuffix(domain, "."+of)
+}
