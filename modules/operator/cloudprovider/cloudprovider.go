@@ -1,0 +1,259 @@
+package cloudprovider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+// Pools hands out nodes of LKE pools; *lkepool.Allocator is one.
+type Pools interface {
+	Claim(ctx context.Context, request lkepool.Request) (lkepool.Node, error)
+	Release(ctx context.Context, instanceID int) error
+	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
+	List(ctx context.Context) ([]lkepool.Node, error)
+}
+
+// Catalog says what can be bought; *instancetype.Catalog is one.
+type Catalog interface {
+	InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType
+	MarkUnavailable(instanceType string, cause instancetype.Cause)
+}
+
+// Config configures a CloudProvider. Cluster is required.
+type Config struct {
+	Cluster        Cluster
+	CreateDeadline time.Duration                               // how long one Create waits; 0 = 10 s
+	OnClaim        func(outcome string, elapsed time.Duration) // after every claim; may be nil. Outcomes are a closed set.
+}
+
+// Cluster is the LKE cluster that nodes are for.
+type Cluster struct {
+	Name   string
+	Region string
+	Tier   string // standard or enterprise
+}
+
+const tierEnterprise = "enterprise"
+
+// CloudProvider implements Karpenter's cloudprovider.CloudProvider.
+type CloudProvider struct {
+	kube      client.Reader
+	pools     Pools
+	catalog   Catalog
+	cfg       Config
+	attempts  *attempts
+	inventory *inventory
+}
+
+var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
+
+// New returns a CloudProvider. kube may read from a cache.
+func New(kube client.Reader, pools Pools, catalog Catalog, cfg Config) *CloudProvider {
+	if cfg.CreateDeadline <= 0 {
+		cfg.CreateDeadline = 10 * time.Second
+	}
+	if cfg.OnClaim == nil {
+		cfg.OnClaim = func(string, time.Duration) {}
+	}
+	return &CloudProvider{kube: kube, pools: pools, catalog: catalog, cfg: cfg, attempts: newAttempts(), inventory: newInventory(pools)}
+}
+
+// Create claims a node of the cheapest plan that meets the NodeClaim.
+func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	nodeClass, err := c.readyNodeClass(ctx, nodeClaim)
+	if err != nil {
+		return nil, err
+	}
+	nodePool, err := c.nodePoolOf(ctx, nodeClaim)
+	if err != nil {
+		return nil, err
+	}
+	all := c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)
+	instanceType := find(all, c.attempts.get(nodeClaim.UID))
+	if instanceType == nil {
+		if instanceType, err = cheapest(all, nodeClaim); err != nil {
+			return nil, cloudprovider.NewInsufficientCapacityError(err)
+		}
+	}
+	c.attempts.put(nodeClaim.UID, instanceType.Name)
+
+	node, err := c.claim(ctx, request(c.cfg.Cluster, nodeClaim, nodePool, nodeClass, instanceType.Name))
+	if err != nil {
+		coreErr, final := c.launchError(err, instanceType.Name)
+		if final {
+			c.attempts.drop(nodeClaim.UID)
+		}
+		return nil, coreErr
+	}
+	c.attempts.drop(nodeClaim.UID)
+	// A NodeClaim that has a node already, from before a restart, gets that one, whatever would be chosen now.
+	return launched(node, nodeClass, find(all, node.InstanceType), c.cfg.Cluster.Region)
+}
+
+func (c *CloudProvider) claim(ctx context.Context, r lkepool.Request) (lkepool.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.CreateDeadline)
+	defer cancel()
+	start := time.Now()
+	node, err := c.pools.Claim(ctx, r)
+	c.cfg.OnClaim(outcome(err), time.Since(start))
+	return node, err
+}
+
+// readyNodeClass returns the NodeClaim's LinodeNodeClass if nodes may be made from it.
+func (c *CloudProvider) readyNodeClass(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*v1alpha1.LinodeNodeClass, error) {
+	if nodeClaim.Spec.NodeClassRef == nil {
+		return nil, cloudprovider.NewNodeClassNotReadyError(errors.New("the NodeClaim names no LinodeNodeClass"))
+	}
+	name := nodeClaim.Spec.NodeClassRef.Name
+	nodeClass := &v1alpha1.LinodeNodeClass{}
+	switch err := c.kube.Get(ctx, types.NamespacedName{Name: name}, nodeClass); {
+	case apierrors.IsNotFound(err):
+		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s does not exist", name))
+	case err != nil:
+		return nil, fmt.Errorf("reading LinodeNodeClass %s: %w", name, err)
+	case !nodeClass.DeletionTimestamp.IsZero():
+		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s is being deleted", name))
+	}
+	switch ready := nodeClass.StatusConditions().Get(status.ConditionReady); {
+	case ready.IsTrue():
+		return nodeClass, nil
+	case ready.IsFalse():
+		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s: %s", name, ready.Message))
+	default:
+		// It has just been made or changed; core asks again.
+		return nil, cloudprovider.NewCreateError(fmt.Errorf("LinodeNodeClass %s is not checked yet", name),
+			"NodeClassReadinessUnknown", "The LinodeNodeClass is not checked yet")
+	}
+}
+
+// nodePoolOf returns the NodeClaim's NodePool, nil if it has none or none any more.
+func (c *CloudProvider) nodePoolOf(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*karpv1.NodePool, error) {
+	name := nodeClaim.Labels[karpv1.NodePoolLabelKey]
+	if name == "" {
+		return nil, nil
+	}
+	nodePool := &karpv1.NodePool{}
+	if err := c.kube.Get(ctx, types.NamespacedName{Name: name}, nodePool); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("reading NodePool %s: %w", name, err)
+	}
+	return nodePool, nil
+}
+
+// Delete releases the NodeClaim's node. It returns nil when the removal was accepted and NodeClaimNotFound
+// when the instance is proven to be gone.
+func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
+	c.attempts.drop(nodeClaim.UID)
+	if nodeClaim.Status.ProviderID == "" {
+		return c.deleteByName(ctx, nodeClaim.Name)
+	}
+	id, err := instanceID(nodeClaim.Status.ProviderID)
+	if err != nil {
+		return err
+	}
+	return lookupError(c.pools.Release(ctx, id))
+}
+
+// deleteByName releases what carries the NodeClaim's tag. A NodeClaim whose status was lost has no provider
+// ID, and may have an instance all the same.
+func (c *CloudProvider) deleteByName(ctx context.Context, name string) error {
+	nodes, err := c.pools.List(ctx)
+	if err != nil {
+		return lookupError(err)
+	}
+	found := false
+	for _, node := range nodes {
+		if node.Claim != lkepool.ClaimValue(name) {
+			continue
+		}
+		if err := lookupError(c.pools.Release(ctx, node.InstanceID)); err == nil {
+			found = true
+		} else if !cloudprovider.IsNodeClaimNotFoundError(err) {
+			return err
+		}
+	}
+	if found {
+		return nil
+	}
+	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no instance carries the claim of %s", name))
+}
+
+// Get returns the NodeClaim of an instance as the Linode API tells it.
+func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
+	id, err := instanceID(providerID)
+	if err != nil {
+		return nil, err
+	}
+	node, err := c.pools.Get(ctx, id)
+	if err != nil {
+		return nil, lookupError(err)
+	}
+	return observed(node, find(c.catalog.InstanceTypes(nil), node.InstanceType), c.cfg.Cluster.Region)
+}
+
+// List returns the NodeClaims of all claimed instances of the cluster, never a part of them. A name is the
+// one in the instance's tag, which is shortened when the NodeClaim's is longer than a tag can hold.
+func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
+	nodes, err := c.inventory.refresh(ctx)
+	if err != nil {
+		return nil, lookupError(err)
+	}
+	all := c.catalog.InstanceTypes(nil)
+	claims := make([]*karpv1.NodeClaim, 0, len(nodes))
+	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+		node := nodes[id]
+		claim, err := observed(node, find(all, node.InstanceType), c.cfg.Cluster.Region)
+		if err != nil {
+			return nil, err
+		}
+		claims = append(claims, claim)
+	}
+	return claims, nil
+}
+
+// GetInstanceTypes returns all plans, those that cannot be bought now without an available offering.
+func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
+	nodeClass := &v1alpha1.LinodeNodeClass{}
+	if nodePool != nil && nodePool.Spec.Template.Spec.NodeClassRef != nil {
+		name := nodePool.Spec.Template.Spec.NodeClassRef.Name
+		if err := c.kube.Get(ctx, types.NamespacedName{Name: name}, nodeClass); err != nil {
+			return nil, fmt.Errorf("reading LinodeNodeClass %s: %w", name, err)
+		}
+	}
+	return c.catalog.InstanceTypes(nodeClass.Spec.Kubelet), nil
+}
+
+// RepairPolicies says when a node counts as broken: its kubelet has been silent, or has called itself not
+// ready, for ten minutes, which is longer than LKE takes to reboot a Linode.
+func (c *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {
+	return []cloudprovider.RepairPolicy{
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: 10 * time.Minute},
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, TolerationDuration: 10 * time.Minute},
+	}
+}
+
+// Name is the name in core's metrics.
+func (c *CloudProvider) Name() string { return "linode" }
+
+// GetSupportedNodeClasses returns the one kind of NodeClass there is.
+func (c *CloudProvider) GetSupportedNodeClasses() []status.Object {
+	return []status.Object{&v1alpha1.LinodeNodeClass{}}
+}

@@ -1,0 +1,88 @@
+package cloudprovider
+
+import (
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+// A verdict is what a kind of lkepool error means for the launch of a NodeClaim.
+type verdict struct {
+	outcome string             // label of the claim metric
+	cause   instancetype.Cause // the instance type is not available for a while, and core tries another one
+	reason  string             // otherwise: reason of the NodeClaim's Launched condition; core tries again
+	message string
+	detail  bool // the error's own text goes into the condition: somebody has to act, and must know on what
+}
+
+// verdicts is the one table from lkepool's kinds to core's error types: with a cause the error is an
+// InsufficientCapacityError, which makes core give up this NodeClaim and schedule the pods anew; without
+// one it is a CreateError, which makes core call Create again, with growing pauses. A request that can
+// never work is repeated too: its cause is a setting, and the launch succeeds once that is corrected.
+var verdicts = map[lkepool.Kind]verdict{
+	lkepool.KindProvisioning:         {outcome: "provisioning", reason: "Provisioning", message: "The node is on its way"},
+	lkepool.KindInsufficientCapacity: {outcome: "insufficient_capacity", cause: instancetype.NoCapacity},
+	lkepool.KindQuotaExceeded:        {outcome: "quota_exceeded", cause: instancetype.AccountLimit},
+	lkepool.KindRateLimited:          {outcome: "rate_limited", reason: "RateLimited", message: "The Linode API limits requests; trying again"},
+	lkepool.KindInvalid:              {outcome: "invalid", reason: "InvalidRequest", message: "LKE refuses the request", detail: true},
+	lkepool.KindNotFound:             {outcome: "not_found", reason: "NotFound", message: "The LKE cluster or pool was not found"},
+	lkepool.KindConflict:             {outcome: "conflict", reason: "Conflict", message: "The pool is in a state that needs a person", detail: true},
+	lkepool.KindForbidden:            {outcome: "forbidden", reason: "Forbidden", message: "The Linode API refuses the token or its scopes", detail: true},
+	lkepool.KindUnavailable:          {outcome: "unavailable", reason: "LinodeAPIUnavailable", message: "The Linode API does not answer; trying again"},
+}
+
+// unknown is the verdict on an error without a kind, a cancelled context for example.
+var unknown = verdict{outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true}
+
+// verdictOn looks the error up. A request is refused because of the plan when the API names the field
+// `type`: then, and only then, does an invalid request say anything about what can be bought.
+func verdictOn(err error) verdict {
+	var poolErr *lkepool.Error
+	if !errors.As(err, &poolErr) {
+		return unknown
+	}
+	if poolErr.Kind == lkepool.KindInvalid && poolErr.Field == "type" {
+		return verdict{outcome: "plan_refused", cause: instancetype.PlanRefused}
+	}
+	if v, ok := verdicts[poolErr.Kind]; ok {
+		return v
+	}
+	return unknown
+}
+
+// outcome is the label of the claim metric for the result of a claim.
+func outcome(err error) string {
+	if err == nil {
+		return "claimed"
+	}
+	return verdictOn(err).outcome
+}
+
+// launchError turns the error of a claim into core's. final says that core gives the NodeClaim up.
+func (c *CloudProvider) launchError(err error, instanceType string) (coreErr error, final bool) {
+	v := verdictOn(err)
+	err = fmt.Errorf("claiming a %s: %w", instanceType, err)
+	if v.cause != "" {
+		c.catalog.MarkUnavailable(instanceType, v.cause)
+		return cloudprovider.NewInsufficientCapacityError(err), true
+	}
+	message := v.message
+	if v.detail {
+		message = fmt.Sprintf("%s: %s", v.message, err)
+	}
+	return cloudprovider.NewCreateError(err, v.reason, message), false
+}
+
+// lookupError turns the error of reading or releasing one instance into core's: lkepool reports not found
+// only when the API has proven it, and nothing else may become NodeClaimNotFound, since core then forgets
+// an instance that goes on running.
+func lookupError(err error) error {
+	if err != nil && lkepool.KindOf(err) == lkepool.KindNotFound {
+		return cloudprovider.NewNodeClaimNotFoundError(err)
+	}
+	return err
+}

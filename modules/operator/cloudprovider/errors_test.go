@@ -1,0 +1,130 @@
+package cloudprovider_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+func failing(kind lkepool.Kind, field string) error {
+	return &lkepool.Error{Kind: kind, Op: "test", Field: field, Err: errors.New("the API's words")}
+}
+
+// Pitfalls 23 and 24: which errors of a claim make a plan unavailable, and how each reaches core.
+func TestPitfall23And24ErrorsOfAClaim(t *testing.T) {
+	tests := []struct {
+		name   string
+		err    error
+		reason string // of the Launched condition; "" = InsufficientCapacity and the plan is marked
+	}{
+		{"provisioning", failing(lkepool.KindProvisioning, ""), "Provisioning"},
+		{"no capacity", failing(lkepool.KindInsufficientCapacity, ""), ""},
+		{"account limit", failing(lkepool.KindQuotaExceeded, ""), ""},
+		{"plan refused", failing(lkepool.KindInvalid, "type"), ""},
+		{"a firewall that does not exist", failing(lkepool.KindInvalid, "firewall_id"), "InvalidRequest"},
+		{"invalid without a field", failing(lkepool.KindInvalid, ""), "InvalidRequest"},
+		{"rate limited", failing(lkepool.KindRateLimited, ""), "RateLimited"},
+		{"conflict", failing(lkepool.KindConflict, ""), "Conflict"},
+		{"forbidden", failing(lkepool.KindForbidden, ""), "Forbidden"},
+		{"a server error", failing(lkepool.KindUnavailable, ""), "LinodeAPIUnavailable"},
+		{"not found", failing(lkepool.KindNotFound, ""), "NotFound"},
+		{"an error of no kind", context.Canceled, "LaunchFailed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) { return lkepool.Node{}, tt.err }}
+			p := provider(t, "standard", pools, readyClass(), nodePool(nil))
+			_, err := p.Create(t.Context(), nodeClaim())
+			if !errors.Is(err, tt.err) {
+				t.Errorf("the cause is lost in %v", err)
+			}
+			if core.IsNodeClaimNotFoundError(err) {
+				t.Errorf("a launch that fails is not a NodeClaim that is gone: %v", err)
+			}
+			var createErr *core.CreateError
+			if tt.reason != "" && (!errors.As(err, &createErr) || createErr.ConditionReason != tt.reason || createErr.ConditionMessage == "") {
+				t.Errorf("got %v, want a CreateError with reason %s and a message", err, tt.reason)
+			}
+			if core.IsInsufficientCapacityError(err) != (tt.reason == "") {
+				t.Errorf("InsufficientCapacity: %v", err)
+			}
+			if marked := unavailable(t, p); (len(marked) > 0) != (tt.reason == "") || len(marked) > 1 {
+				t.Errorf("marked as unavailable: %v", marked)
+			}
+		})
+	}
+}
+
+func unavailable(t *testing.T, p core.CloudProvider) []string {
+	t.Helper()
+	all, err := p.GetInstanceTypes(t.Context(), nodePool(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != len(somePlans) {
+		t.Errorf("got %d types, want all %d, the unavailable ones too", len(all), len(somePlans))
+	}
+	var names []string
+	for _, it := range all {
+		if len(it.Offerings.Available()) == 0 {
+			names = append(names, it.Name)
+		}
+	}
+	return names
+}
+
+// After a refusal the next NodeClaim gets the next type.
+func TestPitfall24TheNextTypeIsTriedAtOnce(t *testing.T) {
+	pools := &scripted{t: t, claim: func(ctx context.Context, r lkepool.Request) (lkepool.Node, error) {
+		if r.Key.InstanceType == "g6-standard-1" {
+			return lkepool.Node{}, failing(lkepool.KindInsufficientCapacity, "")
+		}
+		return grant(ctx, r)
+	}}
+	p := provider(t, "standard", pools, readyClass(), nodePool(nil))
+	small := nodeClaim(requests("cpu", "500m"))
+	if _, err := p.Create(t.Context(), small); !core.IsInsufficientCapacityError(err) {
+		t.Fatalf("got %v", err)
+	}
+	created, err := p.Create(t.Context(), small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := created.Labels["node.kubernetes.io/instance-type"]; got != "g6-dedicated-2" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Pitfall 5: any error of a look-up becomes "not found". Pitfall 6: an instance that is gone is not reported as gone.
+func TestPitfall5And6OnlyAProvenAbsenceIsNotFound(t *testing.T) {
+	for _, kind := range []lkepool.Kind{
+		lkepool.KindProvisioning, lkepool.KindInsufficientCapacity, lkepool.KindQuotaExceeded, lkepool.KindRateLimited,
+		lkepool.KindInvalid, lkepool.KindNotFound, lkepool.KindConflict, lkepool.KindForbidden, lkepool.KindUnavailable,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			err := failing(kind, "")
+			pools := &scripted{
+				t:       t,
+				get:     func(int) (lkepool.Node, error) { return lkepool.Node{}, err },
+				release: func(int) error { return err },
+				list:    func() ([]lkepool.Node, error) { return nil, err },
+			}
+			p := provider(t, "standard", pools, readyClass())
+			claim := nodeClaim()
+			claim.Status.ProviderID = "linode://12"
+			_, getErr := p.Get(t.Context(), "linode://12")
+			for call, got := range map[string]error{"Get": getErr, "Delete": p.Delete(t.Context(), claim)} {
+				if got == nil || core.IsNodeClaimNotFoundError(got) != (kind == lkepool.KindNotFound) {
+					t.Errorf("%s: got %v", call, got)
+				}
+			}
+			if _, got := p.List(t.Context()); got == nil {
+				t.Error("List returned a list in place of an error")
+			}
+		})
+	}
+}

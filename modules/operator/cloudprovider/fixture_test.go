@@ -1,0 +1,178 @@
+package cloudprovider_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+// scripted is a Pools that answers what a test says and remembers what it was asked for. A method without a
+// script fails the test.
+type scripted struct {
+	t        *testing.T
+	claim    func(context.Context, lkepool.Request) (lkepool.Node, error)
+	release  func(id int) error
+	get      func(id int) (lkepool.Node, error)
+	list     func() ([]lkepool.Node, error)
+	requests []lkepool.Request
+	released []int
+	lists    int
+}
+
+func (s *scripted) Claim(ctx context.Context, r lkepool.Request) (lkepool.Node, error) {
+	s.requests = append(s.requests, r)
+	if s.claim == nil {
+		s.t.Error("unexpected Claim")
+		return lkepool.Node{}, nil
+	}
+	return s.claim(ctx, r)
+}
+
+func (s *scripted) Release(_ context.Context, id int) error {
+	s.released = append(s.released, id)
+	if s.release == nil {
+		return nil
+	}
+	return s.release(id)
+}
+
+func (s *scripted) Get(_ context.Context, id int) (lkepool.Node, error) {
+	if s.get == nil {
+		s.t.Error("unexpected Get")
+		return lkepool.Node{}, nil
+	}
+	return s.get(id)
+}
+
+func (s *scripted) List(context.Context) ([]lkepool.Node, error) {
+	s.lists++
+	if s.list == nil {
+		s.t.Error("unexpected List")
+		return nil, nil
+	}
+	return s.list()
+}
+
+// grant is a Claim that succeeds at once.
+func grant(_ context.Context, r lkepool.Request) (lkepool.Node, error) {
+	return lkepool.Node{InstanceID: 4711, PoolID: 7, NodeID: "7-abc", Name: "lke1-7-abc", InstanceType: r.Key.InstanceType,
+		Region: "us-ord", Claim: lkepool.ClaimValue(r.Claimant), Tags: r.PoolTags, Template: r.Key.Template}, nil
+}
+
+// plans is a source of instance types.
+type plans []instancetype.Plan
+
+func (p plans) Plans(context.Context) ([]instancetype.Plan, error) {
+	return append([]instancetype.Plan{}, p...), nil
+}
+
+func (p plans) Availability(context.Context, string) (map[string]bool, error) { return nil, nil }
+
+var somePlans = plans{
+	{ID: "g6-standard-1", Class: "standard", VCPUs: 1, MemoryMB: 2048, DiskMB: 51200, HourlyUSD: 0.018},
+	{ID: "g6-standard-2", Class: "standard", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920, HourlyUSD: 0.036},
+	{ID: "g6-dedicated-2", Class: "dedicated", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920, HourlyUSD: 0.036},
+	{ID: "g6-standard-4", Class: "standard", VCPUs: 4, MemoryMB: 8192, DiskMB: 163840, HourlyUSD: 0.072},
+	{ID: "g1-gpu-rtx4000a-1", Class: "gpu", VCPUs: 4, GPUs: 1, MemoryMB: 16384, DiskMB: 512000, HourlyUSD: 0.52},
+}
+
+func catalog(t *testing.T) *instancetype.Catalog {
+	t.Helper()
+	c := instancetype.NewCatalog(somePlans, instancetype.Config{Region: "us-ord", MemoryOverhead: 0.075})
+	if err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// provider returns a CloudProvider of a cluster "demo" over scripted pools and the given objects.
+func provider(t *testing.T, tier string, pools cloudprovider.Pools, objects ...client.Object) *cloudprovider.CloudProvider {
+	t.Helper()
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build()
+	return cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
+		Cluster:        cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: tier},
+		CreateDeadline: 10 * time.Second,
+	})
+}
+
+func readyClass(change ...func(*v1alpha1.LinodeNodeClass)) *v1alpha1.LinodeNodeClass {
+	c := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1}}
+	for _, f := range change {
+		f(c)
+	}
+	conditions := c.StatusConditionsFor(v1alpha1.ModeLKE)
+	for _, conditionType := range v1alpha1.ConditionTypes(v1alpha1.ModeLKE) {
+		if c.Status.Conditions == nil || conditions.Get(conditionType).IsUnknown() {
+			conditions.SetTrue(conditionType)
+		}
+	}
+	c.Annotations = map[string]string{
+		v1alpha1.AnnotationHash: c.Hash(v1alpha1.ModeLKE), v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion,
+	}
+	return c
+}
+
+func nodePool(labels map[string]string) *karpv1.NodePool {
+	return &karpv1.NodePool{
+		ObjectMeta: metav1.ObjectMeta{Name: "default"},
+		Spec: karpv1.NodePoolSpec{Template: karpv1.NodeClaimTemplate{
+			ObjectMeta: karpv1.ObjectMeta{Labels: labels},
+			Spec:       karpv1.NodeClaimTemplateSpec{NodeClassRef: classRef()},
+		}},
+	}
+}
+
+func classRef() *karpv1.NodeClassReference {
+	return &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}
+}
+
+func nodeClaim(change ...func(*karpv1.NodeClaim)) *karpv1.NodeClaim {
+	c := &karpv1.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "default-x7k2p", UID: types.UID("uid-1"),
+			Labels: map[string]string{karpv1.NodePoolLabelKey: "default", v1alpha1.LabelNodeClass: "default"},
+		},
+		Spec: karpv1.NodeClaimSpec{
+			NodeClassRef: classRef(),
+			Resources:    karpv1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("3")}},
+		},
+	}
+	for _, f := range change {
+		f(c)
+	}
+	return c
+}
+
+func requires(key string, operator corev1.NodeSelectorOperator, values ...string) func(*karpv1.NodeClaim) {
+	return func(c *karpv1.NodeClaim) {
+		c.Spec.Requirements = append(c.Spec.Requirements, karpv1.NodeSelectorRequirementWithMinValues{
+			Key: key, Operator: operator, Values: values,
+		})
+	}
+}
+
+func requests(name corev1.ResourceName, quantity string) func(*karpv1.NodeClaim) {
+	return func(c *karpv1.NodeClaim) { c.Spec.Resources.Requests[name] = resource.MustParse(quantity) }
+}
+
+func notReady(reason, message string) *v1alpha1.LinodeNodeClass {
+	c := readyClass()
+	c.StatusConditionsFor(v1alpha1.ModeLKE).SetFalse(v1alpha1.ConditionValidationSucceeded, reason, message)
+	c.StatusConditionsFor(v1alpha1.ModeLKE).SetFalse(status.ConditionReady, reason, message)
+	return c
+}

@@ -1,0 +1,95 @@
+package cloudprovider
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+// inventory keeps the last list of claimed nodes for a while. Core asks for the drift of every NodeClaim every
+// five minutes; one read per question would be the whole budget of requests of a large cluster.
+type inventory struct {
+	pools Pools
+
+	mu      sync.Mutex
+	nodes   map[int]lkepool.Node
+	at      time.Time
+	reading *reading // under way; nil if none is
+}
+
+// A reading is one read that several ask for. Its results may be looked at once done is closed.
+type reading struct {
+	done  chan struct{}
+	nodes map[int]lkepool.Node
+	err   error
+}
+
+// How old a list may be to tell drift from it.
+const inventoryTTL = time.Minute
+
+func newInventory(pools Pools) *inventory { return &inventory{pools: pools} }
+
+// refresh reads the list now.
+func (i *inventory) refresh(ctx context.Context) (map[int]lkepool.Node, error) {
+	list, err := i.pools.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make(map[int]lkepool.Node, len(list))
+	for _, node := range list {
+		nodes[node.InstanceID] = node
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.nodes, i.at = nodes, time.Now()
+	return nodes, nil
+}
+
+// recent returns the list if it is young enough, and reads it otherwise. Those who ask at the same time share
+// one read and its error; the lock is not held while it lasts.
+func (i *inventory) recent(ctx context.Context) (map[int]lkepool.Node, error) {
+	for {
+		nodes, shared, own := i.join()
+		switch {
+		case nodes != nil:
+			return nodes, nil
+		case own:
+			shared.nodes, shared.err = i.refresh(ctx)
+			i.finish(shared)
+			return shared.nodes, shared.err
+		}
+		select {
+		case <-shared.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if !errors.Is(shared.err, context.Canceled) {
+			return shared.nodes, shared.err
+		}
+		// Who read has left; that says nothing about the list.
+	}
+}
+
+// join returns the list if it is young enough; otherwise the read that is under way, or one for the caller to do.
+func (i *inventory) join() (nodes map[int]lkepool.Node, shared *reading, own bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case i.nodes != nil && time.Since(i.at) < inventoryTTL:
+		return i.nodes, nil, false
+	case i.reading != nil:
+		return nil, i.reading, false
+	}
+	i.reading = &reading{done: make(chan struct{})}
+	return nil, i.reading, true
+}
+
+func (i *inventory) finish(r *reading) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.reading = nil
+	close(r.done)
+}

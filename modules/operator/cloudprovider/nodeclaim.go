@@ -1,0 +1,109 @@
+package cloudprovider
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// providerID is the ID that the cloud controller manager writes on the Node.
+func providerID(instanceID int) string { return v1alpha1.ProviderIDPrefix + strconv.Itoa(instanceID) }
+
+func instanceID(providerID string) (int, error) {
+	text, ok := strings.CutPrefix(providerID, v1alpha1.ProviderIDPrefix)
+	id, err := strconv.Atoi(text)
+	if !ok || err != nil || id <= 0 {
+		return 0, fmt.Errorf("provider ID %q is not of the form %s<instance id>", providerID, v1alpha1.ProviderIDPrefix)
+	}
+	return id, nil
+}
+
+// launched is the NodeClaim as Create returns it.
+func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
+	claim, err := observed(node, instanceType, region)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := json.Marshal(sortedTags(nodeClass.Spec.Tags))
+	if err != nil {
+		return nil, fmt.Errorf("writing the tags of LinodeNodeClass %s: %w", nodeClass.Name, err)
+	}
+	claim.Annotations = map[string]string{
+		v1alpha1.AnnotationHash:                nodeClass.Hash(v1alpha1.ModeLKE),
+		v1alpha1.AnnotationHashVersion:         v1alpha1.HashVersion,
+		v1alpha1.AnnotationLastAppliedUserTags: string(tags),
+	}
+	return claim, nil
+}
+
+func sortedTags(tags []string) []string {
+	sorted := append([]string{}, tags...)
+	slices.Sort(sorted)
+	return sorted
+}
+
+// observed is the NodeClaim that a claimed node stands for. instanceType is nil when the plan is not in the
+// catalogue (any more): the node is there all the same.
+func observed(node lkepool.Node, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
+	if node.InstanceID <= 0 {
+		return nil, fmt.Errorf("node %s of pool %d has no instance", node.NodeID, node.PoolID)
+	}
+	claim := &karpv1.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              node.Claim,
+			CreationTimestamp: metav1.NewTime(node.Created),
+			Labels:            labels(node, instanceType, region),
+		},
+		Status: karpv1.NodeClaimStatus{ProviderID: providerID(node.InstanceID)},
+	}
+	if instanceType != nil {
+		claim.Status.Capacity = instanceType.Capacity.DeepCopy()
+		claim.Status.Allocatable = instanceType.Allocatable().DeepCopy()
+	}
+	if node.Health == lkepool.Deleting || node.Health == lkepool.Detached {
+		// Core takes an instance that is being deleted for gone. When that began is not known, and core does
+		// not ask.
+		claim.DeletionTimestamp = &metav1.Time{Time: node.Created}
+	}
+	return claim, nil
+}
+
+// labels are what Karpenter puts on the Node. Linode has no zones: the zone is the region.
+func labels(node lkepool.Node, instanceType *cloudprovider.InstanceType, region string) map[string]string {
+	result := map[string]string{}
+	if instanceType != nil {
+		addSingleValued(result, instanceType.Requirements)
+		for _, offering := range instanceType.Offerings {
+			addSingleValued(result, offering.Requirements)
+		}
+	}
+	result[corev1.LabelInstanceTypeStable] = node.InstanceType
+	result[corev1.LabelTopologyRegion] = region
+	result[corev1.LabelTopologyZone] = region
+	result[karpv1.CapacityTypeLabelKey] = karpv1.CapacityTypeOnDemand
+	for _, tag := range node.Tags {
+		if nodePool, ok := strings.CutPrefix(tag, v1alpha1.TagNodePool+"="); ok {
+			result[karpv1.NodePoolLabelKey] = nodePool
+		}
+	}
+	return result
+}
+
+func addSingleValued(result map[string]string, requirements scheduling.Requirements) {
+	for key, requirement := range requirements {
+		if requirement.Operator() == corev1.NodeSelectorOpIn && requirement.Len() == 1 {
+			result[key] = requirement.Any()
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package cloudprovider
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// identityTags say whose a pool or an instance is. lkepool adds the NodeClaim's own tag to instances.
+func identityTags(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
+	tags := []string{
+		clusterTag(cluster.Name),
+		lkepool.Tag(v1alpha1.TagNodeClass, nodeClass.Name),
+		lkepool.Tag(v1alpha1.TagLKEManaged, "true"),
+		lkepool.Tag(v1alpha1.TagLKEClusterName, cluster.Name),
+	}
+	if nodePool := nodeClaim.Labels[karpv1.NodePoolLabelKey]; nodePool != "" {
+		tags = append(tags, lkepool.Tag(v1alpha1.TagNodePool, nodePool))
+	}
+	return tags
+}
+
+// clusterTag is kubernetes.io/cluster/<cluster>=owned. Here the key carries the name, so the key is what is
+// shortened: a tag has at most 50 characters, and 22 + 32 + 6 would be too many for the longest label.
+func clusterTag(cluster string) string {
+	room := lkepool.MaxTagLength - len(v1alpha1.TagClusterPrefix) - len("="+v1alpha1.TagClusterOwned)
+	return v1alpha1.TagClusterPrefix + shorten(cluster, room) + "=" + v1alpha1.TagClusterOwned
+}
+
+// shorten keeps a prefix and ends in a hash of the whole, so that two long names never become one.
+func shorten(text string, room int) string {
+	const digits = 8
+	if len(text) <= room {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return text[:room-digits-1] + "-" + hex.EncodeToString(sum[:])[:digits]
+}

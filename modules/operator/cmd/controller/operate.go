@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/karpenter/pkg/apis"
+	corecloudprovider "sigs.k8s.io/karpenter/pkg/cloudprovider"
+	coremetrics "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
+	"sigs.k8s.io/karpenter/pkg/controllers"
+	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
+	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
+)
+
+// How old answers about the cluster and about what a LinodeNodeClass names may be.
+const answerTTL = 4 * time.Minute
+
+// operate runs the controllers until ctx ends.
+func operate(ctx context.Context, o options.Options, p *platform) error {
+	// Asked for first because core ends the process in its own words when there is no configuration.
+	if _, err := controllerruntime.GetConfig(); err != nil {
+		return &setting.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
+			Fix: "run inside a cluster, or set KUBECONFIG to a kubeconfig file"}
+	}
+	coreoptions.Injectables = append(coreoptions.Injectables, options.Injectable{})
+	coreCtx, op, err := newOperator()
+	if err != nil {
+		return err
+	}
+	if err := checkDefinitions(op.GetRESTMapper()); err != nil {
+		return err
+	}
+	provider := coremetrics.Decorate(cloudprovider.New(op.GetClient(), p.pools, p.catalog, cloudprovider.Config{
+		Cluster:        cloudprovider.Cluster{Name: p.cluster.Name, Region: p.cluster.Region, Tier: p.cluster.Tier},
+		CreateDeadline: o.CreateDeadline,
+		OnClaim:        p.metrics.Claim,
+	}))
+	register(coreCtx, o, p, op, provider)
+	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {
+		return fmt.Errorf("adding a readiness check: %w", err)
+	}
+	if err := op.Add(p.catalog); err != nil {
+		return fmt.Errorf("adding the refresh of instance types: %w", err)
+	}
+	log.FromContext(coreCtx).Info("discovered the LKE cluster", "cluster", p.cluster.Name, "id", p.cluster.ID,
+		"tier", p.cluster.Tier, "region", p.cluster.Region, "version", p.cluster.Version)
+
+	coreCtx, cancel := context.WithCancel(coreCtx) // core's context has its options and its logger, but no end
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	if err := op.Manager.Start(coreCtx); err != nil {
+		return runProblem(err)
+	}
+	return nil
+}
+
+// register adds core's controllers and the provider's own to the manager.
+func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, provider corecloudprovider.CloudProvider) {
+	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
+	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid)
+	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, op.GetClient(), op.EventRecorder,
+		overlaid, provider, clusterState, op.InstanceTypeStore)...)
+
+	tracker := discovery.NewTracker(p.client, p.cluster, answerTTL)
+	classes := nodeclass.Config{Cluster: func(ctx context.Context) status.Cluster {
+		cluster := tracker.Cluster(ctx)
+		return status.Cluster{Mode: v1alpha1.ModeLKE, Tier: cluster.Tier, Region: cluster.Region, ControlPlaneVersion: cluster.Version}
+	}}
+	if !o.DisableDryRun {
+		classes.Lookup = nodeclass.NewLookup(p.client, answerTTL)
+	}
+	op.WithControllers(ctx,
+		nodeclass.NewController(op.GetClient(), op.EventRecorder, classes),
+		garbagecollection.NewController(op.GetAPIReader(), p.pools, garbagecollection.Config{
+			Interval: o.GarbageCollectionInterval, OnCollected: p.metrics.Collected,
+		}),
+		tagging.NewController(op.GetClient(), p.pools),
+	)
+}
+
+// newOperator sets up core's manager. Core panics when it cannot; that is a matter of settings and deserves a line,
+// not a stack.
+func newOperator() (ctx context.Context, op *coreoperator.Operator, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = setupProblem(fmt.Sprint(cause))
+		}
+	}()
+	ctx, op = coreoperator.NewOperator()
+	return ctx, op, nil
+}
+
+// setupProblem names the setting behind what core panicked with, which is a text.
+func setupProblem(text string) error {
+	if strings.Contains(text, syscall.EADDRINUSE.Error()) {
+		return &setting.Error{Name: "HEALTH_PROBE_PORT", Found: "the port is in use: " + text, Fix: "set HEALTH_PROBE_PORT to a free port"}
+	}
+	return &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster: " + text,
+		Fix: "check that the API server answers, and the kubeconfig or ServiceAccount"}
+}
+
+// checkDefinitions looks for the kinds whose absence would let every controller wait for minutes and then fail.
+func checkDefinitions(mapper meta.RESTMapper) error {
+	for _, kind := range []schema.GroupVersionKind{
+		v1alpha1.GroupVersionKind,
+		{Group: apis.Group, Version: "v1", Kind: "NodePool"},
+		{Group: apis.Group, Version: "v1", Kind: "NodeClaim"},
+	} {
+		if _, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); err != nil {
+			return &setting.Error{Name: "KUBECONFIG", Found: fmt.Sprintf("the Kubernetes cluster does not know %s", kind.Kind), Err: err,
+				Fix: "install the chart karpenter-crd first"}
+		}
+	}
+	return nil
+}
+
+// runProblem names the setting behind an error that ended the manager.
+func runProblem(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return &setting.Error{Name: "METRICS_PORT", Found: "the port is in use", Err: err, Fix: "set METRICS_PORT to a free port"}
+	}
+	return fmt.Errorf("the controllers ended: %w", err)
+}
+
+func logCatalogError(err error) {
+	log.Log.Error(err, "could not refresh instance types; going on with what is known")
+}

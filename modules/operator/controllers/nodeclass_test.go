@@ -1,0 +1,195 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	operatorstatus "github.com/awslabs/operatorpkg/status"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+var _ = Describe("LinodeNodeClass", func() {
+	var class *v1alpha1.LinodeNodeClass
+	number := 0
+
+	BeforeEach(func() {
+		number++
+		setCluster("standard", "1.34")
+		class = &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("class-%d", number)}}
+	})
+
+	ready := func(g Gomega) *operatorstatus.Condition {
+		g.Expect(kube.Get(context.Background(), client.ObjectKeyFromObject(class), class)).To(Succeed())
+		condition := class.StatusConditions().Get(operatorstatus.ConditionReady)
+		g.Expect(condition).NotTo(BeNil())
+		return condition
+	}
+	becomesReady := func() {
+		GinkgoHelper()
+		Eventually(func(g Gomega) { g.Expect(ready(g).IsTrue()).To(BeTrue()) }).Should(Succeed())
+	}
+	becomesUnready := func(reason, says string) {
+		GinkgoHelper()
+		Eventually(func(g Gomega) {
+			condition := ready(g)
+			g.Expect(condition.IsFalse()).To(BeTrue())
+			g.Expect(condition.Reason).To(Equal(reason))
+			g.Expect(condition.Message).To(ContainSubstring(says))
+		}).Should(Succeed())
+	}
+	claimOf := func(name string) *karpv1.NodeClaim {
+		return &karpv1.NodeClaim{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: karpv1.NodeClaimSpec{
+				NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: class.Name},
+				Requirements: []karpv1.NodeSelectorRequirementWithMinValues{},
+				Resources:    karpv1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}},
+			},
+		}
+	}
+
+	It("gets a finalizer, its hash and a status, and one event", func(ctx context.Context) {
+		Expect(kube.Create(ctx, class)).To(Succeed())
+		becomesReady()
+		Expect(class.Finalizers).To(ConsistOf(v1alpha1.Finalizer))
+		Expect(class.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationHash, class.Hash(v1alpha1.ModeLKE)))
+		Expect(class.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationHashVersion, v1alpha1.HashVersion))
+		Expect(class.Status.KubernetesVersion).To(Equal("1.34"))
+		Eventually(func() []string { return recorded.of(class.Name) }).Should(HaveExactElements(HavePrefix("Normal Ready:")))
+		Consistently(func() int { return recorded.count(class.Name, "Ready") }).Should(Equal(1))
+	})
+
+	DescribeTable("says why nodes cannot be made, once",
+		func(ctx context.Context, change func(*v1alpha1.LinodeNodeClass), reason, says string) {
+			change(class)
+			Expect(kube.Create(ctx, class)).To(Succeed())
+			becomesUnready(reason, says)
+			Eventually(func() []string { return recorded.of(class.Name) }).
+				Should(HaveExactElements(And(HavePrefix("Warning "+reason+":"), ContainSubstring(says))))
+			Consistently(func() int { return recorded.count(class.Name, reason) }).Should(Equal(1))
+		},
+		Entry("a tag that is the provider's", func(c *v1alpha1.LinodeNodeClass) {
+			c.Spec.Tags = []string{"karpenter.sh/nodeclaim=mine"}
+		}, v1alpha1.ReasonTagValidationFailed, "karpenter.sh/nodeclaim=mine"),
+		Entry("a version on the Standard tier", func(c *v1alpha1.LinodeNodeClass) {
+			c.Spec.LKEK8sVersion = "v1.33.6+lke7"
+		}, v1alpha1.ReasonLKEK8sVersionUnsupported, "Standard"),
+	)
+
+	It("becomes ready when the spec is corrected, and says so", func(ctx context.Context) {
+		class.Spec.Tags = []string{"lke12=x"}
+		Expect(kube.Create(ctx, class)).To(Succeed())
+		becomesUnready(v1alpha1.ReasonTagValidationFailed, "lke12=x")
+		stored := class.DeepCopy()
+		class.Spec.Tags = []string{"team=a"}
+		Expect(kube.Patch(ctx, class, client.MergeFrom(stored))).To(Succeed())
+		becomesReady()
+		Eventually(func() []string { return recorded.of(class.Name) }).
+			Should(HaveExactElements(HavePrefix("Warning TagValidationFailed:"), HavePrefix("Normal Ready:")))
+	})
+
+	It("follows the control plane's version", func(ctx context.Context) {
+		setCluster("enterprise", "v1.32.9+lke5")
+		class.Spec.LKEK8sVersion = "v1.33.6+lke7"
+		Expect(kube.Create(ctx, class)).To(Succeed())
+		becomesUnready(v1alpha1.ReasonLKEK8sVersionControlPlaneMismatch, "v1.32.9+lke5")
+		setCluster("enterprise", "v1.33.6+lke7")
+		becomesReady()
+		Expect(class.Status.KubernetesVersion).To(Equal("v1.33.6+lke7"))
+	})
+
+	It("asks the API for the firewall", func(ctx context.Context) {
+		setCluster("enterprise", "v1.33.6+lke7")
+		missing := 999999
+		class.Spec.FirewallID = &missing
+		Expect(kube.Create(ctx, class)).To(Succeed())
+		becomesUnready(v1alpha1.ReasonFirewallNotFound, "999999")
+		id := sim.AddFirewall(linodesim.FirewallSpec{Label: "edge"})
+		stored := class.DeepCopy()
+		class.Spec.FirewallID = &id
+		Expect(kube.Patch(ctx, class, client.MergeFrom(stored))).To(Succeed())
+		becomesReady()
+		Expect(class.Status.Firewall).To(HaveValue(Equal(v1alpha1.Firewall{ID: id, Label: "edge"})))
+	})
+
+	It("waits for its NodeClaims when it is deleted, and says for which", func(ctx context.Context) {
+		Expect(kube.Create(ctx, class)).To(Succeed())
+		becomesReady()
+		claim := claimOf(class.Name + "-user")
+		Expect(kube.Create(ctx, claim)).To(Succeed())
+		Eventually(func() error { // the controller's cache has to know the NodeClaim
+			return mgr.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), &karpv1.NodeClaim{})
+		}).Should(Succeed())
+		Expect(kube.Delete(ctx, class)).To(Succeed())
+		Eventually(func() []string { return recorded.of(class.Name) }).
+			Should(ContainElement(And(HavePrefix("Normal WaitingOnNodeClaimTermination:"), ContainSubstring(claim.Name))))
+		Consistently(func() error { return kube.Get(ctx, client.ObjectKeyFromObject(class), class) }).Should(Succeed())
+		Expect(kube.Delete(ctx, claim)).To(Succeed())
+		Eventually(func() bool {
+			return apierrors.IsNotFound(kube.Get(ctx, client.ObjectKeyFromObject(class), class))
+		}).Should(BeTrue())
+	})
+
+	It("replaces a hash of an older version on itself and on its NodeClaims", func(ctx context.Context) {
+		old := map[string]string{v1alpha1.AnnotationHash: "old", v1alpha1.AnnotationHashVersion: "v0"}
+		var claims []*karpv1.NodeClaim
+		for _, suffix := range []string{"-plain", "-drifted"} {
+			claim := claimOf(class.Name + suffix)
+			claim.Annotations = old
+			Expect(kube.Create(ctx, claim)).To(Succeed())
+			claims = append(claims, claim)
+		}
+		claims[1].StatusConditions().SetTrue(karpv1.ConditionTypeDrifted)
+		Expect(kube.Status().Update(ctx, claims[1])).To(Succeed())
+		for _, claim := range claims {
+			Eventually(func(g Gomega) {
+				cached := &karpv1.NodeClaim{}
+				g.Expect(mgr.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), cached)).To(Succeed())
+				g.Expect(cached.ResourceVersion).To(Equal(claim.ResourceVersion))
+			}).Should(Succeed())
+		}
+		class.Annotations = old
+		Expect(kube.Create(ctx, class)).To(Succeed())
+		becomesReady()
+		Expect(class.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationHash, class.Hash(v1alpha1.ModeLKE)))
+		for i, hash := range []string{class.Hash(v1alpha1.ModeLKE), "old"} {
+			Expect(kube.Get(ctx, client.ObjectKeyFromObject(claims[i]), claims[i])).To(Succeed())
+			Expect(claims[i].Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationHashVersion, v1alpha1.HashVersion))
+			Expect(claims[i].Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationHash, hash))
+		}
+	})
+
+	It("does not read the API for every event (pitfall 31)", func(ctx context.Context) {
+		setCluster("enterprise", "v1.33.6+lke7")
+		id := sim.AddFirewall(linodesim.FirewallSpec{Label: "quiet"})
+		class.Spec.FirewallID = &id
+		Expect(kube.Create(ctx, class)).To(Succeed())
+		becomesReady()
+		before := totalCalls()
+		for i := range 50 {
+			stored := class.DeepCopy()
+			class.Annotations["example.com/touched"] = fmt.Sprint(i)
+			Expect(kube.Patch(ctx, class, client.MergeFrom(stored))).To(Succeed())
+		}
+		Consistently(func() int { return totalCalls() - before }).Should(BeZero())
+		Expect(sim.Unknown()).To(BeEmpty(), strings.Join(sim.Unknown(), "\n"))
+	})
+})
+
+func totalCalls() (n int) {
+	for _, call := range sim.Calls() {
+		n += call.N
+	}
+	return n
+}

@@ -1,0 +1,187 @@
+// Package tagging keeps the user's tags on instances in step with the LinodeNodeClass.
+//
+// Tags are changed on the running Linode; no node is replaced for them. Of an instance's tags only those that
+// came from the class are replaced: a NodeClaim's annotation says which were applied last, so tags that
+// somebody else has set stay. The Linode API is called only when the annotation and the class differ, and the
+// claim on the instance is never lost: lkepool writes under the instance's lock.
+//
+// Registered by cmd/controller; it runs on the leader only.
+package tagging
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/awslabs/operatorpkg/reasonable"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/operator/injection"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// Pools changes tags; *lkepool.Allocator is one.
+type Pools interface {
+	SetTags(ctx context.Context, instanceID int, remove, add []string) error
+}
+
+// Controller reconciles the tags of NodeClaims' instances.
+type Controller struct {
+	kube  client.Client
+	pools Pools
+}
+
+// NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of
+// NodeClaims.
+func NewController(kube client.Client, pools Pools) *Controller {
+	return &Controller{kube: kube, pools: pools}
+}
+
+// Name is the controller's name in logs and metrics.
+func (c *Controller) Name() string { return "nodeclaim.tagging" }
+
+// Reconcile brings the tags of one NodeClaim's instance up to date.
+func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
+	ctx = injection.WithControllerName(ctx, c.Name())
+	id, launched := instanceOf(nodeClaim)
+	if !launched || !isOurs(nodeClaim.Spec.NodeClassRef) || !nodeClaim.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, nil
+	}
+	nodeClass := &v1alpha1.LinodeNodeClass{}
+	if err := c.kube.Get(ctx, types.NamespacedName{Name: nodeClaim.Spec.NodeClassRef.Name}, nodeClass); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	// A class that was refused, or is not judged yet, may hold tags that are not the user's to set.
+	validated := nodeClass.StatusConditions().Get(v1alpha1.ConditionValidationSucceeded)
+	if !validated.IsTrue() || validated.ObservedGeneration != nodeClass.Generation {
+		return reconcile.Result{}, nil // its status comes as an event
+	}
+	last, known := applied(nodeClaim)
+	wanted := sorted(nodeClass.Spec.Tags)
+	if known && slices.Equal(last, wanted) {
+		return reconcile.Result{}, nil
+	}
+	remove, add := difference(last, wanted)
+	if err := c.pools.SetTags(ctx, id, remove, add); err != nil {
+		if lkepool.KindOf(err) == lkepool.KindNotFound {
+			return reconcile.Result{}, nil // the instance is gone; core removes the NodeClaim
+		}
+		return reconcile.Result{}, fmt.Errorf("setting the tags of instance %d: %w", id, err)
+	}
+	log.FromContext(ctx).Info("changed the tags of an instance", "instance", id, "removed", remove, "added", add)
+	return reconcile.Result{}, c.remember(ctx, nodeClaim, wanted)
+}
+
+// remember notes what was applied. Were the process killed before, the same change would be made again, which changes
+// nothing.
+func (c *Controller) remember(ctx context.Context, nodeClaim *karpv1.NodeClaim, tags []string) error {
+	text, err := json.Marshal(tags)
+	if err != nil {
+		return fmt.Errorf("writing tags: %w", err)
+	}
+	stored := nodeClaim.DeepCopy()
+	if nodeClaim.Annotations == nil {
+		nodeClaim.Annotations = map[string]string{}
+	}
+	nodeClaim.Annotations[v1alpha1.AnnotationLastAppliedUserTags] = string(text)
+	if err := c.kube.Patch(ctx, nodeClaim, client.MergeFrom(stored)); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("noting the tags of NodeClaim %s: %w", nodeClaim.Name, err)
+	}
+	return nil
+}
+
+func isOurs(ref *karpv1.NodeClassReference) bool {
+	return ref != nil && ref.Group == v1alpha1.Group && ref.Kind == v1alpha1.Kind
+}
+
+// instanceOf is the Linode behind a NodeClaim; false while it has none.
+func instanceOf(nodeClaim *karpv1.NodeClaim) (int, bool) {
+	text, ours := strings.CutPrefix(nodeClaim.Status.ProviderID, v1alpha1.ProviderIDPrefix)
+	id, err := strconv.Atoi(text)
+	return id, ours && err == nil && id > 0
+}
+
+// applied reads what was applied last; false when that is not known, or not readable.
+func applied(nodeClaim *karpv1.NodeClaim) ([]string, bool) {
+	text, ok := nodeClaim.Annotations[v1alpha1.AnnotationLastAppliedUserTags]
+	if !ok {
+		return nil, false
+	}
+	var tags []string
+	if err := json.Unmarshal([]byte(text), &tags); err != nil {
+		return nil, false
+	}
+	return sorted(tags), true
+}
+
+func sorted(tags []string) []string {
+	result := append([]string{}, tags...)
+	slices.Sort(result)
+	return result
+}
+
+// difference says what to take off and what to put on. All that is wanted is put on: a tag that is there already
+// costs nothing.
+func difference(last, wanted []string) (remove, add []string) {
+	for _, tag := range last {
+		// A tag that the provider manages is in the annotation only if somebody wrote it there.
+		if !slices.Contains(wanted, tag) && !v1alpha1.IsRestrictedTag(tag) {
+			remove = append(remove, tag)
+		}
+	}
+	return remove, wanted
+}
+
+// Register adds the controller to a manager.
+func (c *Controller) Register(_ context.Context, m manager.Manager) error {
+	return controllerruntime.NewControllerManagedBy(m).
+		Named(c.Name()).
+		For(&karpv1.NodeClaim{}, builder.WithPredicates(predicate.Or(predicate.AnnotationChangedPredicate{}, launches()))).
+		Watches(&v1alpha1.LinodeNodeClass{}, handler.EnqueueRequestsFromMapFunc(c.nodeClaimsOf)).
+		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter(), MaxConcurrentReconciles: 10}).
+		Complete(reconcile.AsReconciler(m.GetClient(), c))
+}
+
+// launches lets a NodeClaim pass that has got its instance: the class's tags may have changed on the way.
+func launches() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return true },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectOld.(*karpv1.NodeClaim).Status.ProviderID != e.ObjectNew.(*karpv1.NodeClaim).Status.ProviderID
+		},
+	}
+}
+
+// nodeClaimsOf maps a class to its NodeClaims.
+func (c *Controller) nodeClaimsOf(ctx context.Context, o client.Object) []reconcile.Request {
+	list := &karpv1.NodeClaimList{}
+	if err := c.kube.List(ctx, list, client.MatchingFields{
+		"spec.nodeClassRef.group": v1alpha1.Group, "spec.nodeClassRef.kind": v1alpha1.Kind, "spec.nodeClassRef.name": o.GetName(),
+	}, client.UnsafeDisableDeepCopy); err != nil { // read only, and there may be many
+		log.FromContext(ctx).Error(err, "listing the NodeClaims of a LinodeNodeClass", "LinodeNodeClass", o.GetName())
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}

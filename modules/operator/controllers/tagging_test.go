@@ -1,0 +1,95 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+var _ = Describe("Tags", func() {
+	var (
+		class *v1alpha1.LinodeNodeClass
+		claim *karpv1.NodeClaim
+		node  lkepool.Node
+	)
+
+	BeforeEach(func(ctx context.Context) {
+		setCluster("standard", "1.34")
+		class = &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "tagged"}}
+		class.Spec.Tags = []string{"team=a", "cost=1"}
+		Expect(kube.Create(ctx, class)).To(Succeed())
+		claim = &karpv1.NodeClaim{
+			ObjectMeta: metav1.ObjectMeta{Name: "tagged-1", Annotations: map[string]string{v1alpha1.AnnotationLastAppliedUserTags: `["cost=1","team=a"]`}},
+			Spec: karpv1.NodeClaimSpec{
+				NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: class.Name},
+				Requirements: []karpv1.NodeSelectorRequirementWithMinValues{},
+			},
+		}
+		Expect(kube.Create(ctx, claim)).To(Succeed())
+		var err error
+		node, err = tagPools.Claim(ctx, lkepool.Request{Claimant: claim.Name, Tags: class.Spec.Tags,
+			Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-1"}})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(sim.EditInstanceTags(node.InstanceID, append(tagsOf(node.InstanceID), "by=hand"))).To(Succeed())
+		claim.Status.ProviderID = fmt.Sprint("linode://", node.InstanceID)
+		Expect(kube.Status().Update(ctx, claim)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) {
+			Expect(kube.Delete(ctx, claim)).To(Succeed())
+			Expect(kube.Delete(ctx, class)).To(Succeed())
+			Expect(tagPools.Release(ctx, node.InstanceID)).To(Succeed())
+			Eventually(func() error { return kube.Get(ctx, client.ObjectKeyFromObject(class), class) }).ShouldNot(Succeed())
+		})
+	})
+
+	change := func(ctx context.Context, tags ...string) {
+		GinkgoHelper()
+		Eventually(func() error {
+			if err := kube.Get(ctx, client.ObjectKeyFromObject(class), class); err != nil {
+				return err
+			}
+			class.Spec.Tags = tags
+			return kube.Update(ctx, class)
+		}).Should(Succeed())
+	}
+
+	It("follow the class in place; others, and the claim, stay", func(ctx context.Context) {
+		change(ctx, "team=b", "cost=1")
+		Eventually(func() []string { return tagsOf(node.InstanceID) }).Should(And(
+			ContainElements("team=b", "cost=1", "by=hand", "karpenter.sh/nodeclaim=tagged-1", lkepool.ManagedTag),
+			Not(ContainElement("team=a"))))
+		Eventually(func(g Gomega) {
+			g.Expect(kube.Get(ctx, client.ObjectKeyFromObject(claim), claim)).To(Succeed())
+			g.Expect(claim.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationLastAppliedUserTags, `["cost=1","team=b"]`))
+		}).Should(Succeed())
+		change(ctx)
+		Eventually(func() []string { return tagsOf(node.InstanceID) }).Should(And(
+			ContainElements("by=hand", "karpenter.sh/nodeclaim=tagged-1"), Not(ContainElement("team=b")), Not(ContainElement("cost=1"))))
+	})
+
+	It("of a class that was refused are not applied", func(ctx context.Context) {
+		before := tagsOf(node.InstanceID)
+		change(ctx, "karpenter.sh/nodeclaim=another")
+		Eventually(func(g Gomega) {
+			g.Expect(kube.Get(ctx, client.ObjectKeyFromObject(class), class)).To(Succeed())
+			g.Expect(class.StatusConditions().Get(v1alpha1.ConditionValidationSucceeded).IsFalse()).To(BeTrue())
+		}).Should(Succeed())
+		Consistently(func() []string { return tagsOf(node.InstanceID) }).Should(ConsistOf(before))
+	})
+})
+
+func tagsOf(id int) []string {
+	for _, instance := range sim.Snapshot().Instances {
+		if instance.ID == id {
+			return instance.Tags
+		}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+// Package discovery finds the LKE cluster that CLUSTER_NAME names, and checks that the token can do the work.
+//
+// Find is called once, at start, by cmd/controller, before anything is set up; its errors are
+// *setting.Error, one line for the user. It makes no write to find out what the token may do: the cluster
+// and one of its instances are read, and the scopes that the API reports with every answer are looked at.
+// It does not retry beyond what the client does; the caller's context bounds it.
+//
+// A Tracker then keeps what can change while the controller runs, the control plane's version.
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
+)
+
+// Cluster is what the Linode API knows of the cluster.
+type Cluster struct {
+	ID      int
+	Name    string
+	Tier    string // standard or enterprise
+	Region  string
+	Version string // of the control plane: 1.35 on Standard, v1.33.6+lke7 on Enterprise
+}
+
+// API is what Find reads; *linode.Client is one.
+type API interface {
+	ListClusters(ctx context.Context, filter linode.Filter) iter.Seq2[api.LKECluster, error]
+	ListInstances(ctx context.Context, filter linode.Filter) iter.Seq2[api.Instance, error]
+}
+
+// Wanted says which cluster to look for, and what for messages about it.
+type Wanted struct {
+	Name   string
+	Region string        // if not empty, the region that the cluster must be in
+	URL    string        // the API's address
+	Scopes func() string // the token's scopes as the API has reported them; empty if it has not
+}
+
+// Find returns the one cluster with this label.
+func Find(ctx context.Context, client API, wanted Wanted) (Cluster, error) {
+	var found []api.LKECluster
+	for cluster, err := range client.ListClusters(ctx, linode.Where("label").Equal(wanted.Name)) {
+		if err != nil {
+			return Cluster{}, explain(err, wanted.URL, "lke:read_only", "reading LKE clusters")
+		}
+		if cluster.Label == wanted.Name { // whether the filter heeds case is not documented
+			found = append(found, cluster)
+		}
+	}
+	switch len(found) {
+	case 1:
+	case 0:
+		return Cluster{}, &setting.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("no LKE cluster of this account has the label %q", wanted.Name),
+			Fix: "set it to the label of the cluster as the Cloud Manager shows it, and check that the token is of the same account"}
+	default:
+		return Cluster{}, &setting.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("%d LKE clusters have the label %q (IDs %s)", len(found), wanted.Name, ids(found)),
+			Fix: "rename all but one of them"}
+	}
+	cluster := fromAPI(found[0])
+	if found[0].Tier == nil && strings.Contains(cluster.Version, "+lke") {
+		return Cluster{}, &setting.Error{Name: "LINODE_API_VERSION", Found: fmt.Sprintf("this version of the API hides that the cluster %q is an Enterprise one", cluster.Name),
+			Fix: "set it to v4beta, or leave it out"}
+	}
+	if wanted.Region != "" && wanted.Region != cluster.Region {
+		return Cluster{}, &setting.Error{Name: "CLUSTER_REGION", Found: fmt.Sprintf("set to %q, but the cluster %q is in %q", wanted.Region, cluster.Name, cluster.Region),
+			Fix: "leave it out: in lke mode it is discovered"}
+	}
+	if err := checkInstances(ctx, client, cluster, wanted.URL); err != nil {
+		return Cluster{}, err
+	}
+	return cluster, checkScopes(wanted.Scopes())
+}
+
+func ids(clusters []api.LKECluster) string {
+	var texts []string
+	for _, cluster := range clusters {
+		texts = append(texts, strconv.Itoa(cluster.ID))
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
+}
+
+func fromAPI(cluster api.LKECluster) Cluster {
+	tier := "standard" // the field exists on v4beta only, and so does the other tier
+	if cluster.Tier != nil && *cluster.Tier != "" {
+		tier = string(*cluster.Tier)
+	}
+	return Cluster{ID: cluster.ID, Name: cluster.Label, Tier: tier, Region: cluster.Region, Version: cluster.K8SVersion}
+}
+
+// checkInstances reads the cluster's instances, which needs a scope of its own. One answer is enough.
+func checkInstances(ctx context.Context, client API, cluster Cluster, url string) error {
+	for _, err := range client.ListInstances(ctx, linode.Where("label").Contains(fmt.Sprintf("lke%d-", cluster.ID))) {
+		if err != nil {
+			return explain(err, url, "linodes:read_only", "reading Linodes")
+		}
+		break
+	}
+	return nil
+}
+
+// explain turns an error of the API into what the user can do.
+func explain(err error, url, scope, doing string) error {
+	switch linode.KindOf(err) {
+	case linode.KindUnauthorized:
+		return refused(err, url)
+	case linode.KindForbidden:
+		return &setting.Error{Name: "LINODE_TOKEN", Found: "the token may not do what is needed (403 " + doing + ", which takes the scope " + scope + ")",
+			Fix: newToken}
+	case linode.KindNotFound:
+		return &setting.Error{Name: "LINODE_URL", Found: "there is no Linode API at " + url + " (404 " + doing + ")",
+			Fix: "set LINODE_URL and LINODE_API_VERSION to the API's, or leave them out"}
+	default:
+		return &setting.Error{Name: "LINODE_URL", Found: "the Linode API at " + url + " gives no answer when " + doing, Err: err,
+			Fix: "check the address, the network, and LINODE_CA if the API has a certificate of its own"}
+	}
+}
+
+const newToken = "make a personal access token with the scopes lke:read_write and linodes:read_write and set LINODE_TOKEN to it"
+
+// refused tells a token that the API does not accept from one that could not be sent.
+func refused(err error, url string) error {
+	var apiErr *linode.Error
+	if errors.As(err, &apiErr) && apiErr.Status == 0 {
+		return &setting.Error{Name: "LINODE_TOKEN", Found: "no usable token", Err: apiErr.Err,
+			Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
+	}
+	return &setting.Error{Name: "LINODE_TOKEN", Found: "the Linode API at " + url + " refuses the token (401)", Fix: newToken}
+}

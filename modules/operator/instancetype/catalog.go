@@ -1,0 +1,169 @@
+package instancetype
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// Source is where plans and their availability come from.
+type Source interface {
+	Plans(ctx context.Context) ([]Plan, error)
+	// Availability has an entry for each plan of restricted availability in the region.
+	Availability(ctx context.Context, region string) (map[string]bool, error)
+}
+
+// Config configures a Catalog.
+type Config struct {
+	Region         string
+	MemoryOverhead float64
+	Interval       time.Duration   // between reads; 0 = 5 min
+	OnError        func(error)     // a read failed and the old data stays; may be nil
+	OnChange       func([]Offered) // the data changed; may be nil
+}
+
+// Offered is one plan as it can be bought, for metrics.
+type Offered struct {
+	InstanceType string
+	Region       string
+	HourlyUSD    float64
+	Available    bool
+}
+
+// Catalog serves instance types from memory.
+type Catalog struct {
+	source      Source
+	cfg         Config
+	unavailable *Unavailable
+
+	mu        sync.Mutex
+	snapshot  snapshot
+	state     string                                   // what converted was made from
+	converted map[string][]*cloudprovider.InstanceType // by kubelet settings
+}
+
+type snapshot struct {
+	number       int // grows when the data changes
+	plans        []Plan
+	availability map[string]bool
+}
+
+// NewCatalog returns an empty catalog; call Refresh before using it.
+func NewCatalog(source Source, cfg Config) *Catalog {
+	if cfg.Interval <= 0 {
+		cfg.Interval = 5 * time.Minute
+	}
+	return &Catalog{source: source, cfg: cfg, unavailable: NewUnavailable()}
+}
+
+// Refresh reads plans and availability. On an error the old data stays.
+func (c *Catalog) Refresh(ctx context.Context) error {
+	all, err := c.source.Plans(ctx)
+	if err != nil {
+		return fmt.Errorf("reading Linode types: %w", err)
+	}
+	plans := slices.DeleteFunc(all, func(p Plan) bool { return p.excluded() != "" })
+	if len(plans) == 0 {
+		return fmt.Errorf("reading Linode types: the API lists none that LKE could use")
+	}
+	slices.SortFunc(plans, func(a, b Plan) int { return strings.Compare(a.ID, b.ID) })
+	availability, err := c.source.Availability(ctx, c.cfg.Region)
+	if err != nil {
+		return fmt.Errorf("reading the availability of Linode types in %s: %w", c.cfg.Region, err)
+	}
+	c.mu.Lock()
+	changed := !reflect.DeepEqual(c.snapshot.plans, plans) || !reflect.DeepEqual(c.snapshot.availability, availability)
+	if changed {
+		c.snapshot = snapshot{number: c.snapshot.number + 1, plans: plans, availability: availability}
+	}
+	c.mu.Unlock()
+	if changed && c.cfg.OnChange != nil {
+		c.cfg.OnChange(c.offered())
+	}
+	return nil
+}
+
+// Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.
+func (c *Catalog) Start(ctx context.Context) error {
+	ticker := time.NewTicker(c.cfg.Interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := c.Refresh(ctx); err != nil && ctx.Err() == nil && c.cfg.OnError != nil {
+			c.cfg.OnError(err)
+		}
+	}
+}
+
+// NeedLeaderElection says that a replica that waits reads too, so that it knows all when it takes over.
+func (c *Catalog) NeedLeaderElection() bool { return false }
+
+// InstanceTypes returns all instance types, those that cannot be bought now with an unavailable
+// offering. The slice is the caller's, the instance types are shared.
+func (c *Catalog) InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType {
+	marked := c.unavailable.In(c.cfg.Region)
+	key := kubeletKey(kubelet)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if state := fmt.Sprint(c.snapshot.number, marked); state != c.state {
+		c.state, c.converted = state, map[string][]*cloudprovider.InstanceType{}
+	}
+	if _, ok := c.converted[key]; !ok {
+		c.converted[key] = c.convert(marked, kubelet)
+	}
+	return slices.Clone(c.converted[key])
+}
+
+func (c *Catalog) convert(marked []string, kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType {
+	s := Settings{Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Kubelet: kubelet.DeepCopy()}
+	result := make([]*cloudprovider.InstanceType, 0, len(c.snapshot.plans))
+	for _, p := range c.snapshot.plans {
+		_, refused := slices.BinarySearch(marked, p.ID)
+		result = append(result, Convert(p, c.snapshot.buyable(p.ID) && !refused, s))
+	}
+	return result
+}
+
+// buyable is true for a plan without an entry: the list names only plans of restricted availability.
+func (s snapshot) buyable(plan string) bool {
+	available, listed := s.availability[plan]
+	return available || !listed
+}
+
+// MarkUnavailable remembers that a plan was refused in the catalog's region.
+func (c *Catalog) MarkUnavailable(instanceType string, cause Cause) {
+	c.unavailable.Mark(instanceType, c.cfg.Region, cause)
+}
+
+func (c *Catalog) offered() []Offered {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	result := make([]Offered, 0, len(c.snapshot.plans))
+	for _, p := range c.snapshot.plans {
+		result = append(result, Offered{p.ID, c.cfg.Region, p.Price(c.cfg.Region), c.snapshot.buyable(p.ID)})
+	}
+	return result
+}
+
+// kubeletKey tells kubelet settings apart by everything in them, so that a setting that is added to the
+// type later cannot be forgotten here. Maps are written in the order of their keys.
+func kubeletKey(kubelet *v1alpha1.KubeletConfiguration) string {
+	key, err := json.Marshal(kubelet)
+	if err != nil {
+		return fmt.Sprintf("%#v", kubelet) // unreachable for a Kubernetes type; distinct all the same
+	}
+	return string(key)
+}

@@ -1,0 +1,216 @@
+package instancetype_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+func simulated(t *testing.T, cfg instancetype.Config) (*linodesim.Sim, *instancetype.Catalog) {
+	t.Helper()
+	sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Instant()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: sim.Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.MemoryOverhead = 0.075
+	c := instancetype.NewCatalog(instancetype.FromAPI(client), cfg)
+	if err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return sim, c
+}
+
+func named(t *testing.T, all []*cloudprovider.InstanceType, name string) *cloudprovider.InstanceType {
+	t.Helper()
+	for _, it := range all {
+		if it.Name == name {
+			return it
+		}
+	}
+	t.Fatalf("%s is missing", name)
+	return nil
+}
+
+// Pitfall 22: plans that LKE does not allow are offered.
+func TestPitfall22PlansThatLKERefusesAreLeftOut(t *testing.T) {
+	sim, c := simulated(t, instancetype.Config{Region: "us-ord"})
+	offered := map[string]bool{}
+	for _, it := range c.InstanceTypes(nil) {
+		offered[it.Name] = true
+	}
+	for _, plan := range sim.Catalog().Types {
+		if offered[plan.ID] != plan.AllowedInLKE {
+			t.Errorf("%s: offered %v, LKE allows it: %v", plan.ID, offered[plan.ID], plan.AllowedInLKE)
+		}
+	}
+	if offered["g6-nanode-1"] || offered["g1-gpu-rtx6000-1"] || !offered["g6-standard-1"] {
+		t.Errorf("offered: %v", offered)
+	}
+}
+
+// Pitfall 18: availability by region ignored, or plans without a row taken for unavailable.
+func TestPitfall18AvailabilityIsTheRegions(t *testing.T) {
+	for _, region := range []string{"us-ord", "us-east", "id-cgk"} {
+		sim, c := simulated(t, instancetype.Config{Region: region})
+		rows := map[string]bool{}
+		for _, row := range sim.Catalog().AvailabilityOf(region) {
+			rows[row.Plan] = row.Available
+		}
+		unlisted, unavailable := 0, 0
+		for _, it := range c.InstanceTypes(nil) {
+			available, listed := rows[it.Name]
+			if !listed {
+				unlisted++
+			} else if !available {
+				unavailable++
+			}
+			if got := len(it.Offerings.Available()) == 1; got != (available || !listed) {
+				t.Errorf("%s in %s: available %v, the API says %v, listed %v", it.Name, region, got, available, listed)
+			}
+		}
+		if unlisted == 0 {
+			t.Errorf("%s: every plan is listed; the test shows nothing", region)
+		}
+	}
+}
+
+func TestPricesComeFromTheAPI(t *testing.T) {
+	for region, want := range map[string]float64{"us-ord": 0.036, "id-cgk": 0.043, "br-gru": 0.05} {
+		_, c := simulated(t, instancetype.Config{Region: region})
+		if got := named(t, c.InstanceTypes(nil), "g6-standard-2").Offerings[0].Price; got != want {
+			t.Errorf("%s: got %v, want %v", region, got, want)
+		}
+	}
+}
+
+// Pitfall 17, second half: changes are noticed. A read that fails or hangs leaves what was known.
+func TestRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failures []error
+		sim, c := simulated(t, instancetype.Config{Region: "us-ord", OnError: func(err error) { failures = append(failures, err) }})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- c.Start(ctx) }()
+		before := typeReads(sim)
+
+		rule := sim.Fail(linodesim.Rule{Route: "/linode/types", Status: 400, Reason: "no"})
+		time.Sleep(5*time.Minute + time.Second)
+		if len(failures) != 1 || len(c.InstanceTypes(nil)) == 0 {
+			t.Errorf("%d failures reported, %d types left", len(failures), len(c.InstanceTypes(nil)))
+		}
+		sim.Heal(rule)
+
+		sim.Fail(linodesim.Rule{Route: "/linode/types", Delay: time.Hour})
+		time.Sleep(5 * time.Minute)
+		start := time.Now()
+		if len(c.InstanceTypes(nil)) == 0 || time.Since(start) != 0 {
+			t.Errorf("InstanceTypes took %s while a read hangs", time.Since(start))
+		}
+		if n := typeReads(sim) - before; n < 1 {
+			t.Errorf("read %d times in 10 minutes", n)
+		}
+		stop()
+		if err := <-done; err != nil || len(failures) != 1 {
+			t.Errorf("stopped with %v and %d failures", err, len(failures))
+		}
+	})
+}
+
+func typeReads(sim *linodesim.Sim) (n int) {
+	for _, call := range sim.Calls() {
+		if call.Route == "/linode/types" {
+			n += call.N
+		}
+	}
+	return n
+}
+
+// Pitfall 21, second half: a kubelet setting that changes capacity is missing from the cache's key.
+func TestPitfall21KubeletSettingsAreInTheCacheKey(t *testing.T) {
+	_, c := simulated(t, instancetype.Config{Region: "us-ord"})
+	number := func(n int32) *int32 { return &n }
+	settings := []*v1alpha1.KubeletConfiguration{
+		nil,
+		{MaxPods: number(30)},
+		{PodsPerCore: number(5)},
+		{KubeReserved: map[string]string{"memory": "1Gi"}},
+		{SystemReserved: map[string]string{"memory": "512Mi"}},
+		{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "10%"}},
+		{EvictionHard: map[string]v1alpha1.EvictionThreshold{"nodefs.available": "50%"}},
+	}
+	seen := map[string]int{}
+	for range 2 { // the second time from memory
+		for i, kubelet := range settings {
+			it := named(t, c.InstanceTypes(kubelet), "g6-standard-4")
+			allocatable := it.Allocatable()
+			figures := allocatable.Memory().String() + " " + allocatable.Pods().String() + " " + allocatable.StorageEphemeral().String()
+			if other, ok := seen[figures]; ok && other != i {
+				t.Errorf("settings %d and %d give the same: %s", other, i, figures)
+			}
+			seen[figures] = i
+		}
+	}
+	if len(seen) != len(settings) {
+		t.Errorf("%d settings gave %d results", len(settings), len(seen))
+	}
+}
+
+func TestARefusedPlanIsUnavailableForAWhile(t *testing.T) {
+	tests := []struct {
+		cause instancetype.Cause
+		lasts time.Duration
+	}{{instancetype.NoCapacity, 3 * time.Minute}, {instancetype.AccountLimit, 5 * time.Minute}, {instancetype.PlanRefused, 30 * time.Minute}}
+	for _, tt := range tests {
+		t.Run(string(tt.cause), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, c := simulated(t, instancetype.Config{Region: "us-ord"})
+				all := len(available(c))
+				c.MarkUnavailable("g6-standard-2", tt.cause)
+				time.Sleep(tt.lasts - time.Second)
+				if left := available(c); len(left) != all-1 || slices.Contains(left, "g6-standard-2") {
+					t.Errorf("before its end: %s", strings.Join(left, " "))
+				}
+				time.Sleep(time.Second)
+				if got := len(available(c)); got != all {
+					t.Errorf("after its end %d of %d are available", got, all)
+				}
+			})
+		})
+	}
+}
+
+func TestALongerBeliefIsNotShortened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := simulated(t, instancetype.Config{Region: "us-ord"})
+		c.MarkUnavailable("g6-standard-2", instancetype.PlanRefused)
+		c.MarkUnavailable("g6-standard-2", instancetype.NoCapacity)
+		time.Sleep(10 * time.Minute)
+		if slices.Contains(available(c), "g6-standard-2") {
+			t.Error("available again too early")
+		}
+	})
+}
+
+func available(c *instancetype.Catalog) []string {
+	var names []string
+	for _, it := range c.InstanceTypes(nil) {
+		if len(it.Offerings.Available()) > 0 {
+			names = append(names, it.Name)
+		}
+	}
+	return names
+}

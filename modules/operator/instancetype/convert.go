@@ -1,0 +1,77 @@
+package instancetype
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// Settings are what the conversion depends on besides the plan.
+type Settings struct {
+	Region         string
+	MemoryOverhead float64 // share of the plan's memory that a VM does not show
+	Kubelet        *v1alpha1.KubeletConfiguration
+}
+
+// Convert turns a plan into an instance type. available says whether it can be bought now.
+func Convert(p Plan, available bool, s Settings) *cloudprovider.InstanceType {
+	total := capacity(p, s)
+	return &cloudprovider.InstanceType{
+		Name:         p.ID,
+		Requirements: requirements(p, s.Region),
+		Offerings: cloudprovider.Offerings{{
+			Requirements: scheduling.NewRequirements(
+				is(karpv1.CapacityTypeLabelKey, karpv1.CapacityTypeOnDemand),
+				is(corev1.LabelTopologyZone, s.Region),
+				is(corev1.LabelTopologyRegion, s.Region),
+			),
+			Price:     p.Price(s.Region),
+			Available: available,
+		}},
+		Capacity: total,
+		Overhead: overhead(total, s.Kubelet),
+	}
+}
+
+func requirements(p Plan, region string) scheduling.Requirements {
+	return scheduling.NewRequirements(
+		is(corev1.LabelInstanceTypeStable, p.ID),
+		is(corev1.LabelArchStable, karpv1.ArchitectureAmd64), // the API has no field for it; every plan is amd64
+		is(corev1.LabelOSStable, string(corev1.Linux)),
+		is(corev1.LabelTopologyRegion, region),
+		is(corev1.LabelTopologyZone, region),
+		is(karpv1.CapacityTypeLabelKey, karpv1.CapacityTypeOnDemand),
+		is(corev1.LabelWindowsBuild, ""),
+		is(v1alpha1.LabelInstanceGeneration, p.Generation()),
+		is(v1alpha1.LabelInstanceClass, p.Class),
+		is(v1alpha1.LabelInstanceCPU, positive(p.VCPUs)),
+		is(v1alpha1.LabelInstanceMemory, positive(p.MemoryMB)),
+		is(v1alpha1.LabelInstanceDisk, positive(p.DiskMB)),
+		is(v1alpha1.LabelInstanceGPUName, p.GPUName()),
+		is(v1alpha1.LabelInstanceGPUCount, positive(p.GPUs)),
+		is(v1alpha1.LabelInstanceAcceleratedDevicesCount, positive(p.AcceleratedDevices)),
+		is(v1alpha1.LabelInstanceTransfer, positive(p.TransferGB)),
+		is(v1alpha1.LabelInstanceNetworkOut, positive(p.NetworkOutMbit)),
+	)
+}
+
+// is requires a label to have a value, or, if there is none, not to exist: without the second, a
+// requirement such as `gpu-name In [rtx4000a]` would be met by a plan without a GPU.
+func is(key, value string) *scheduling.Requirement {
+	if value == "" {
+		return scheduling.NewRequirement(key, corev1.NodeSelectorOpDoesNotExist)
+	}
+	return scheduling.NewRequirement(key, corev1.NodeSelectorOpIn, value)
+}
+
+func positive(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}

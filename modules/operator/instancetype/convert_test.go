@@ -1,0 +1,243 @@
+package instancetype_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+// Figures of the Linode API: memory and disk in MB, price in USD per hour, dearer in Jakarta and Sao Paulo.
+var (
+	standard2 = instancetype.Plan{ID: "g6-standard-2", Class: "standard", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920,
+		TransferGB: 4000, NetworkOutMbit: 4000, HourlyUSD: 0.036, RegionHourlyUSD: map[string]float64{"id-cgk": 0.043, "br-gru": 0.05}}
+	standard1 = instancetype.Plan{ID: "g6-standard-1", Class: "standard", VCPUs: 1, MemoryMB: 2048, DiskMB: 51200,
+		TransferGB: 2000, NetworkOutMbit: 2000, HourlyUSD: 0.018, RegionHourlyUSD: map[string]float64{"id-cgk": 0.022, "br-gru": 0.025}}
+	gpu2 = instancetype.Plan{ID: "g1-gpu-rtx4000a-2", Class: "gpu", VCPUs: 16, GPUs: 2, MemoryMB: 65536, DiskMB: 655360,
+		TransferGB: 0, NetworkOutMbit: 10000, HourlyUSD: 1.04}
+	// In Jakarta the order of these two is the other way round than elsewhere.
+	cheapAbroad = instancetype.Plan{ID: "g6-dedicated-2", Class: "dedicated", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920,
+		HourlyUSD: 0.04, RegionHourlyUSD: map[string]float64{"id-cgk": 0.042}}
+)
+
+func convert(p instancetype.Plan, region string, kubelet *v1alpha1.KubeletConfiguration) map[corev1.ResourceName]int64 {
+	it := instancetype.Convert(p, true, instancetype.Settings{Region: region, MemoryOverhead: 0.075, Kubelet: kubelet})
+	result := map[corev1.ResourceName]int64{}
+	for name, quantity := range it.Capacity {
+		result[name] = quantity.Value()
+	}
+	return result
+}
+
+// Pitfall 17: region_prices ignored.
+func TestPitfall17PriceIsTheRegions(t *testing.T) {
+	tests := []struct {
+		name, region string
+		plan         instancetype.Plan
+		want         float64
+	}{
+		{"Chicago", "us-ord", standard2, 0.036},
+		{"Jakarta", "id-cgk", standard2, 0.043},
+		{"Sao Paulo", "br-gru", standard2, 0.05},
+		{"Jakarta, another plan", "id-cgk", standard1, 0.022},
+		{"a plan without regional prices", "br-gru", gpu2, 1.04},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			it := instancetype.Convert(tt.plan, true, instancetype.Settings{Region: tt.region})
+			if got := it.Offerings[0].Price; got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+	t.Run("the cheapest changes with the region", func(t *testing.T) {
+		if !(cheapAbroad.Price("us-ord") > standard2.Price("us-ord") && cheapAbroad.Price("id-cgk") < standard2.Price("id-cgk")) {
+			t.Error("the order of prices does not follow the region")
+		}
+	})
+}
+
+// Pitfall 19: a requirement on the GPU's name selects a plan without a GPU.
+func TestPitfall19EveryWellKnownLabelIsARequirement(t *testing.T) {
+	for _, plan := range []instancetype.Plan{standard2, gpu2, {ID: "odd", VCPUs: 1, MemoryMB: 1, DiskMB: 1}} {
+		it := instancetype.Convert(plan, true, instancetype.Settings{Region: "us-ord"})
+		for label := range karpv1.WellKnownLabels {
+			if label == karpv1.NodePoolLabelKey {
+				continue // the NodePool's own
+			}
+			if !it.Requirements.Has(label) {
+				t.Errorf("%s: no requirement for %s", plan.ID, label)
+			}
+		}
+	}
+	wantGPU := scheduling.NewRequirements(scheduling.NewRequirement(v1alpha1.LabelInstanceGPUName, corev1.NodeSelectorOpIn, "rtx4000a"))
+	for _, tt := range []struct {
+		plan instancetype.Plan
+		want bool
+	}{{standard2, false}, {gpu2, true}} {
+		it := instancetype.Convert(tt.plan, true, instancetype.Settings{Region: "us-ord"})
+		if got := wantGPU.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels); got != tt.want {
+			t.Errorf("%s compatible with gpu-name In [rtx4000a]: %v, want %v", tt.plan.ID, got, tt.want)
+		}
+	}
+}
+
+func TestLabels(t *testing.T) {
+	tests := []struct {
+		name string
+		plan instancetype.Plan
+		want map[string]string // "" = does not exist
+	}{
+		{"a shared plan", standard2, map[string]string{
+			corev1.LabelInstanceTypeStable: "g6-standard-2", corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux",
+			corev1.LabelTopologyRegion: "us-ord", corev1.LabelTopologyZone: "us-ord", karpv1.CapacityTypeLabelKey: "on-demand",
+			v1alpha1.LabelInstanceGeneration: "6", v1alpha1.LabelInstanceClass: "standard", v1alpha1.LabelInstanceCPU: "2",
+			v1alpha1.LabelInstanceMemory: "4096", v1alpha1.LabelInstanceDisk: "81920", v1alpha1.LabelInstanceTransfer: "4000",
+			v1alpha1.LabelInstanceNetworkOut: "4000", v1alpha1.LabelInstanceGPUName: "", v1alpha1.LabelInstanceGPUCount: "",
+			v1alpha1.LabelInstanceAcceleratedDevicesCount: "", corev1.LabelWindowsBuild: "",
+		}},
+		{"a GPU plan", gpu2, map[string]string{
+			v1alpha1.LabelInstanceGPUName: "rtx4000a", v1alpha1.LabelInstanceGPUCount: "2", v1alpha1.LabelInstanceClass: "gpu",
+			v1alpha1.LabelInstanceGeneration: "1", v1alpha1.LabelInstanceTransfer: "",
+		}},
+		{"a GPU plan with another form of name", instancetype.Plan{ID: "g3-gpu-rtxpro6000-blackwell-1", GPUs: 1}, map[string]string{
+			v1alpha1.LabelInstanceGPUName: "rtxpro6000-blackwell",
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			it := instancetype.Convert(tt.plan, true, instancetype.Settings{Region: "us-ord"})
+			for label, want := range tt.want {
+				requirement := it.Requirements.Get(label)
+				if want == "" {
+					if requirement.Operator() != corev1.NodeSelectorOpDoesNotExist {
+						t.Errorf("%s: got %s, want DoesNotExist", label, requirement)
+					}
+				} else if !requirement.Has(want) || requirement.Len() != 1 {
+					t.Errorf("%s: got %s, want %s", label, requirement, want)
+				}
+			}
+		})
+	}
+}
+
+// Pitfall 20: offerings without capacity type or zone.
+func TestPitfall20OfferingIsOnDemandInTheRegionAsZone(t *testing.T) {
+	it := instancetype.Convert(standard2, true, instancetype.Settings{Region: "us-ord"})
+	if len(it.Offerings) != 1 {
+		t.Fatalf("got %d offerings, want 1", len(it.Offerings))
+	}
+	tests := []struct {
+		name       string
+		key, value string
+		want       bool
+	}{
+		{"on-demand", karpv1.CapacityTypeLabelKey, karpv1.CapacityTypeOnDemand, true},
+		{"spot", karpv1.CapacityTypeLabelKey, karpv1.CapacityTypeSpot, false},
+		{"reserved", karpv1.CapacityTypeLabelKey, karpv1.CapacityTypeReserved, false},
+		{"zone", corev1.LabelTopologyZone, "us-ord", true},
+		{"another zone", corev1.LabelTopologyZone, "us-east", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			wanted := scheduling.NewRequirements(scheduling.NewRequirement(tt.key, corev1.NodeSelectorOpIn, tt.value))
+			if got := it.Offerings.HasCompatible(wanted); got != tt.want {
+				t.Errorf("offering: got %v, want %v", got, tt.want)
+			}
+			if got := wanted.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels); got != tt.want {
+				t.Errorf("type: got %v, want %v", got, tt.want)
+			}
+		})
+	}
+	if zone := it.Offerings[0].Zone(); zone != "us-ord" {
+		t.Errorf("zone %q, want us-ord", zone)
+	}
+}
+
+// Pitfall 16: no GPU and no ephemeral storage in the capacity.
+func TestPitfall16CapacityHasEveryResource(t *testing.T) {
+	got := convert(gpu2, "us-ord", nil)
+	for name, want := range map[corev1.ResourceName]int64{corev1.ResourceCPU: 16, corev1.ResourcePods: 110, "nvidia.com/gpu": 2} {
+		if got[name] != want {
+			t.Errorf("%s: got %d, want %d", name, got[name], want)
+		}
+	}
+	if got[corev1.ResourceEphemeralStorage] == 0 {
+		t.Error("no ephemeral storage")
+	}
+	if _, ok := convert(standard2, "us-ord", nil)["nvidia.com/gpu"]; ok {
+		t.Error("a plan without a GPU has one")
+	}
+}
+
+// Pitfall 21: estimates far from what a node reports. LKE nodes report, in KiB, g6-standard-2: 4022024 of memory,
+// 3919624 allocatable, 82470344 of disk; g6-standard-1: 2027296, 1924896, 51524172.
+func TestPitfall21EstimatesAreBelowAndNearWhatNodesReport(t *testing.T) {
+	tests := []struct {
+		plan                      instancetype.Plan
+		memory, allocatable, disk int64
+	}{
+		{standard2, 4022024, 3919624, 82470344},
+		{standard1, 2027296, 1924896, 51524172},
+	}
+	for _, tt := range tests {
+		t.Run(tt.plan.ID, func(t *testing.T) {
+			it := instancetype.Convert(tt.plan, true, instancetype.Settings{Region: "us-ord", MemoryOverhead: 0.075})
+			allocatable := it.Allocatable()
+			for _, figure := range []struct {
+				name     string
+				got      int64
+				reported int64
+				within   float64
+			}{
+				{"memory", it.Capacity.Memory().Value(), tt.memory * 1024, 0.05},
+				{"allocatable memory", allocatable.Memory().Value(), tt.allocatable * 1024, 0.05},
+				{"disk", it.Capacity.StorageEphemeral().Value(), tt.disk * 1024, 0.01},
+			} {
+				if figure.got > figure.reported || float64(figure.got) < float64(figure.reported)*(1-figure.within) {
+					t.Errorf("%s: got %d, a node reports %d", figure.name, figure.got, figure.reported)
+				}
+			}
+			if reserved := it.Capacity.Memory().Value() - allocatable.Memory().Value(); reserved != 100<<20 {
+				t.Errorf("got %d bytes of memory reserved, want 100 MiB", reserved)
+			}
+		})
+	}
+}
+
+func TestKubeletSettingsChangeCapacity(t *testing.T) {
+	number := func(n int32) *int32 { return &n }
+	tests := []struct {
+		name    string
+		kubelet v1alpha1.KubeletConfiguration
+		pods    int64
+		reserve int64 // MiB of memory that is not allocatable
+	}{
+		{"none", v1alpha1.KubeletConfiguration{}, 110, 100},
+		{"maxPods", v1alpha1.KubeletConfiguration{MaxPods: number(30)}, 30, 100},
+		{"podsPerCore below maxPods", v1alpha1.KubeletConfiguration{MaxPods: number(30), PodsPerCore: number(10)}, 20, 100},
+		{"podsPerCore above the default", v1alpha1.KubeletConfiguration{PodsPerCore: number(100)}, 110, 100},
+		{"reserved", v1alpha1.KubeletConfiguration{
+			KubeReserved: map[string]string{"memory": "200Mi"}, SystemReserved: map[string]string{"memory": "300Mi"}}, 110, 600},
+		{"eviction as a quantity", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "250Mi"}}, 110, 250},
+		{"eviction as a percentage", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "50%"}}, 110, 2048},
+		{"eviction off", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "100%"}}, 110, 0},
+		{"soft eviction is not reserved", v1alpha1.KubeletConfiguration{EvictionSoft: map[string]v1alpha1.EvictionThreshold{"memory.available": "1Gi"}}, 110, 100},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			it := instancetype.Convert(standard2, true, instancetype.Settings{Region: "us-ord", Kubelet: &tt.kubelet})
+			if got := it.Capacity.Pods().Value(); got != tt.pods {
+				t.Errorf("got %d pods, want %d", got, tt.pods)
+			}
+			allocatable := it.Allocatable()
+			if got := (it.Capacity.Memory().Value() - allocatable.Memory().Value()) >> 20; got != tt.reserve {
+				t.Errorf("got %d MiB reserved, want %d", got, tt.reserve)
+			}
+		})
+	}
+}

@@ -1,0 +1,110 @@
+package metrics_test
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
+)
+
+// Pitfall 30: the number of series grows without end. 30 claims, releases and failures leave as many series as one
+// of each, and no label holds an ID, a name or the token.
+func TestPitfall30LabelsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const token = "s3cret-token-of-the-test"
+		registry := prometheus.NewRegistry()
+		m := metrics.New(registry)
+		sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Fast(), Tokens: map[string][]string{token: {"*"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Region: "us-ord", Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := linode.New(linode.Config{Token: linode.StaticToken(token), Transport: sim.Transport(), Observer: m.APICall})
+		if err != nil {
+			t.Fatal(err)
+		}
+		backend, err := lke.New(client, lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pools, err := lkepool.New(backend, lkepool.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		round := func(claimant string) {
+			node, err := pools.Claim(t.Context(), lkepool.Request{Claimant: claimant, Key: lkepool.Key{NodePool: "p", InstanceType: "g6-standard-1"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Claim("claimed", time.Second)
+			for lkepool.KindOf(pools.Release(t.Context(), node.InstanceID)) != lkepool.KindNotFound {
+				time.Sleep(time.Second)
+			}
+			m.Collected(lkepool.Collected{Released: []lkepool.Node{node}})
+			_, err = client.GetInstance(t.Context(), node.InstanceID+1000)
+			var apiErr *linode.Error
+			if !errors.As(err, &apiErr) {
+				t.Fatal(err)
+			}
+		}
+		round("claim-first")
+		first := series(t, registry)
+		for i := range 30 {
+			round("claim-" + strings.Repeat("x", i%5) + string(rune('a'+i%26)))
+		}
+		if again := series(t, registry); len(again) != len(first) {
+			t.Errorf("%d series at first, %d after 30 rounds", len(first), len(again))
+		}
+		number := regexp.MustCompile(`[0-9]{4,}`)
+		for _, name := range first {
+			if number.MatchString(name) || strings.Contains(name, "claim-") || strings.Contains(name, token) {
+				t.Errorf("the label of %s is not bounded", name)
+			}
+		}
+	})
+}
+
+func TestOfferingsThatGoDisappear(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := metrics.New(registry)
+	m.Offered([]instancetype.Offered{{InstanceType: "a", Region: "us-ord", HourlyUSD: 1, Available: true}, {InstanceType: "b", Region: "us-ord"}})
+	before := len(series(t, registry))
+	m.Offered([]instancetype.Offered{{InstanceType: "a", Region: "us-ord", HourlyUSD: 2, Available: true}})
+	if after := len(series(t, registry)); before != 4 || after != 2 {
+		t.Errorf("%d series, then %d, want 4, then 2", before, after)
+	}
+}
+
+// series lists all series by name and labels.
+func series(t *testing.T, registry *prometheus.Registry) []string {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range metric.GetLabel() {
+				name += " " + label.GetName() + "=" + label.GetValue()
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,151 @@
+// Package options reads the controller's settings: environment variables and command line flags.
+//
+// Parse is called once, by cmd/controller, before anything else happens; every other package gets
+// values. A flag wins over its environment variable, which wins over the default; an empty
+// environment variable counts as not set. The API token is taken from the environment or a file only,
+// because a command line can be read by every user of a machine. Errors are *setting.Error: one line,
+// the setting's name first, the token never in it.
+//
+// Karpenter core has settings of its own and parses the command line again by itself, without telling
+// which variable was wrong. Parse therefore checks core's settings too, and Injectable makes core's
+// parser accept the flags of this package.
+package options
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
+)
+
+// Mode is where nodes come from.
+type Mode string
+
+// The two modes. Instance mode is known, so that it can be refused by name.
+const (
+	ModeLKE      Mode = "lke"
+	ModeInstance Mode = "instance"
+)
+
+// A Secret is a text that printing, in whatever form, does not show. Convert it to a string to use it.
+type Secret string
+
+// Format writes a placeholder.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "(redacted)") }
+
+// MarshalText writes a placeholder.
+func (s Secret) MarshalText() ([]byte, error) { return []byte("(redacted)"), nil }
+
+// Options are the controller's settings, valid as a whole once Parse has returned them.
+type Options struct {
+	Token     Secret // one of Token and TokenFile is set
+	TokenFile string
+
+	APIURL        string
+	APIVersion    string
+	CAFile        string
+	ClientTimeout time.Duration // for one HTTP attempt
+
+	Mode            Mode
+	ClusterName     string
+	ClusterRegion   string // empty: discovered
+	ClusterEndpoint string // empty: discovered; used in instance mode only
+
+	VMMemoryOverhead float64 // share of a plan's memory that its VM does not show, 0 <= x < 1
+	DisableDryRun    bool    // skip the checks of a LinodeNodeClass that call the API
+
+	CreateDeadline         time.Duration
+	TagVerificationTimeout time.Duration
+	RetryDelay             time.Duration
+
+	CatalogInterval           time.Duration // between reads of plans, prices and availability
+	GarbageCollectionInterval time.Duration
+	OrphanTTL                 time.Duration
+}
+
+// ErrHelp is returned when the command line asks for help.
+var ErrHelp = flag.ErrHelp
+
+// Parse reads args and the environment and checks the result. lookup is os.LookupEnv, or a test's.
+func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
+	fs, values := flagSet()
+	core, err := checkCoreEnvironment(fs, lookup)
+	if err != nil {
+		return Options{}, err
+	}
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return Options{}, ErrHelp
+		}
+		return Options{}, &setting.Error{Name: "command line", Found: err.Error(), Fix: "run with -h to see all flags"}
+	}
+	if fs.NArg() > 0 {
+		return Options{}, &setting.Error{Name: "command line", Found: fmt.Sprintf("unexpected argument %q", fs.Arg(0)), Fix: "run with -h to see all flags"}
+	}
+	var o Options
+	for _, s := range settings {
+		if err := s.read(&o, values[s.flag], lookup); err != nil {
+			return Options{}, err
+		}
+	}
+	if err := o.validate(); err != nil {
+		return Options{}, err
+	}
+	// Last, because it repeats the checks above in words that do not name the variable.
+	if err := core.Parse(fs, args...); err != nil {
+		return Options{}, coreError(err)
+	}
+	return o, nil
+}
+
+// Usage writes the help text: the settings of this package, then Karpenter core's.
+func Usage(w io.Writer) {
+	fmt.Fprintln(w, "karpenter-linode: Karpenter for Linode Kubernetes Engine")
+	fmt.Fprintln(w, "\nEvery setting is an environment variable; those with a flag can be given as a flag, which wins.")
+	fmt.Fprintln(w, "\nSettings for Linode:")
+	for _, s := range settings {
+		name := strings.Join(s.env, " or ")
+		if s.flag != "" {
+			name += " (--" + s.flag + ")"
+		}
+		fmt.Fprintf(w, "  %s\n      %s%s\n", name, s.usage, defaultText(s.def))
+	}
+	fmt.Fprintln(w, "\nSettings of Karpenter core (the environment variable is the flag in upper case with underscores):")
+	coreFlags().VisitAll(func(f *flag.Flag) {
+		fmt.Fprintf(w, "  --%s\n      %s%s\n", f.Name, f.Usage, defaultText(f.DefValue))
+	})
+}
+
+func defaultText(def string) string {
+	if def == "" {
+		return ""
+	}
+	return " (default " + def + ")"
+}
+
+func (o *Options) validate() error {
+	switch {
+	case o.Token == "" && o.TokenFile == "":
+		return &setting.Error{Name: "LINODE_TOKEN", Found: "not set", Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
+	case o.Token != "" && o.TokenFile != "":
+		return &setting.Error{Name: "LINODE_TOKEN", Found: "set together with LINODE_TOKEN_FILE", Fix: "set only one of them"}
+	}
+	switch o.Mode {
+	case ModeLKE:
+		if o.ClusterName == "" {
+			return &setting.Error{Name: "CLUSTER_NAME", Found: "not set", Fix: "set it to the label of the LKE cluster (or use --cluster-name)"}
+		}
+		return nil
+	case ModeInstance:
+		if o.ClusterRegion == "" {
+			return &setting.Error{Name: "CLUSTER_REGION", Found: "not set, and KARPENTER_MODE is instance", Fix: "set it to the region of the nodes (or use --cluster-region)"}
+		}
+		return &setting.Error{Name: "KARPENTER_MODE", Found: "instance mode is not in this release", Fix: "use lke"}
+	default:
+		return &setting.Error{Name: "KARPENTER_MODE", Found: fmt.Sprintf("unknown mode %q", o.Mode), Fix: "use lke or instance"}
+	}
+}

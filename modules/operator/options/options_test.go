@@ -1,0 +1,169 @@
+package options_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
+)
+
+const secret = "not-a-real-token-0123456789"
+
+func environment(pairs ...string) func(string) (string, bool) {
+	values := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		values[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) (string, bool) {
+		v, ok := values[name]
+		return v, ok
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	got, err := options.Parse(nil, environment("LINODE_TOKEN", secret, "CLUSTER_NAME", "demo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := options.Options{
+		Token: secret, APIURL: "https://api.linode.com", APIVersion: "v4beta", ClientTimeout: 30 * time.Second,
+		Mode: options.ModeLKE, ClusterName: "demo", VMMemoryOverhead: 0.075,
+		CreateDeadline: 10 * time.Second, TagVerificationTimeout: 4 * time.Second, RetryDelay: 2 * time.Second,
+		CatalogInterval: 5 * time.Minute, GarbageCollectionInterval: 2 * time.Minute, OrphanTTL: 5 * time.Minute,
+	}
+	if got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestSourcesOfASetting(t *testing.T) {
+	base := []string{"LINODE_TOKEN", secret, "CLUSTER_NAME", "demo"}
+	tests := []struct {
+		name string
+		args []string
+		env  []string
+		got  func(options.Options) any
+		want any
+	}{
+		{"environment over default", nil, []string{"LKE_CREATE_DEADLINE", "1m30s"}, func(o options.Options) any { return o.CreateDeadline }, 90 * time.Second},
+		{"flag over environment", []string{"--cluster-name", "other"}, nil, func(o options.Options) any { return o.ClusterName }, "other"},
+		{"flag with =", []string{"--cluster-region=us-ord"}, nil, func(o options.Options) any { return o.ClusterRegion }, "us-ord"},
+		{"boolean flag without value", []string{"--disable-dry-run"}, nil, func(o options.Options) any { return o.DisableDryRun }, true},
+		{"boolean from the environment", nil, []string{"DISABLE_DRY_RUN", "true"}, func(o options.Options) any { return o.DisableDryRun }, true},
+		{"LINODE_REGION is a second name", nil, []string{"LINODE_REGION", "de-fra-2"}, func(o options.Options) any { return o.ClusterRegion }, "de-fra-2"},
+		{"CLUSTER_REGION goes first", nil, []string{"LINODE_REGION", "de-fra-2", "CLUSTER_REGION", "us-ord"}, func(o options.Options) any { return o.ClusterRegion }, "us-ord"},
+		{"an empty variable counts as not set", nil, []string{"LKE_RETRY_DELAY", "", "CLUSTER_REGION", ""}, func(o options.Options) any { return o.RetryDelay }, 2 * time.Second},
+		{"client timeout in seconds", nil, []string{"LINODE_CLIENT_TIMEOUT", "45"}, func(o options.Options) any { return o.ClientTimeout }, 45 * time.Second},
+		{"client timeout as a duration", nil, []string{"LINODE_CLIENT_TIMEOUT", "2m"}, func(o options.Options) any { return o.ClientTimeout }, 2 * time.Minute},
+		{"flags of Karpenter core beside ours", []string{"--metrics-port", "9090", "--mode", "lke"}, nil, func(o options.Options) any { return o.Mode }, options.ModeLKE},
+		{"white space around a secret", nil, []string{"LINODE_TOKEN", " " + secret + "\n"}, func(o options.Options) any { return string(o.Token) }, secret},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o, err := options.Parse(tt.args, environment(append(append([]string{}, base...), tt.env...)...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := tt.got(o); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
+	full := []string{"LINODE_TOKEN", secret, "CLUSTER_NAME", "demo"}
+	tests := []struct {
+		name    string
+		args    []string
+		env     []string
+		setting string
+		says    string
+	}{
+		{"no token", nil, []string{"CLUSTER_NAME", "demo"}, "LINODE_TOKEN", "not set"},
+		{"token twice", nil, append([]string{"LINODE_TOKEN_FILE", "/run/token"}, full...), "LINODE_TOKEN", "LINODE_TOKEN_FILE"},
+		{"no cluster name", nil, []string{"LINODE_TOKEN", secret}, "CLUSTER_NAME", "not set"},
+		{"unknown mode", nil, append([]string{"KARPENTER_MODE", "lxc"}, full...), "KARPENTER_MODE", `"lxc"`},
+		{"instance mode without region", nil, append([]string{"KARPENTER_MODE", "instance"}, full...), "CLUSTER_REGION", "instance"},
+		{"instance mode with region", nil, append([]string{"KARPENTER_MODE", "instance", "CLUSTER_REGION", "us-ord"}, full...), "KARPENTER_MODE", "not in this release"},
+		{"bad duration", nil, append([]string{"LKE_CREATE_DEADLINE", "ten"}, full...), "LKE_CREATE_DEADLINE", `"ten"`},
+		{"duration without unit", nil, append([]string{"LKE_RETRY_DELAY", "10"}, full...), "LKE_RETRY_DELAY", `"10"`},
+		{"negative duration", nil, append([]string{"LKE_TAG_VERIFICATION_TIMEOUT", "-4s"}, full...), "LKE_TAG_VERIFICATION_TIMEOUT", "-4s"},
+		{"bad number", nil, append([]string{"VM_MEMORY_OVERHEAD_PERCENT", "7,5"}, full...), "VM_MEMORY_OVERHEAD_PERCENT", "7,5"},
+		{"share out of range", nil, append([]string{"VM_MEMORY_OVERHEAD_PERCENT", "7.5"}, full...), "VM_MEMORY_OVERHEAD_PERCENT", "7.5"},
+		{"share that is no number", nil, append([]string{"VM_MEMORY_OVERHEAD_PERCENT", "NaN"}, full...), "VM_MEMORY_OVERHEAD_PERCENT", "NaN"},
+		{"bad timeout", nil, append([]string{"LINODE_CLIENT_TIMEOUT", "0"}, full...), "LINODE_CLIENT_TIMEOUT", `"0"`},
+		{"bad boolean", nil, append([]string{"DISABLE_DRY_RUN", "maybe"}, full...), "DISABLE_DRY_RUN", "maybe"},
+		{"bad address", nil, append([]string{"LINODE_URL", "api.linode.com"}, full...), "LINODE_URL", "api.linode.com"},
+		{"bad API version", nil, append([]string{"LINODE_API_VERSION", "v5"}, full...), "LINODE_API_VERSION", "v5"},
+		{"bad flag value", []string{"--lke-create-deadline", "soon"}, full, "--lke-create-deadline", "soon"},
+		{"unknown flag", []string{"--no-such-flag"}, full, "command line", "no-such-flag"},
+		{"argument", []string{"start"}, full, "command line", `"start"`},
+		{"core: bad number", nil, append([]string{"METRICS_PORT", "http"}, full...), "METRICS_PORT", `"http"`},
+		{"core: bad duration", nil, append([]string{"BATCH_MAX_DURATION", "10"}, full...), "BATCH_MAX_DURATION", `"10"`},
+		{"core: bad log level in a flag", []string{"--log-level", "loud"}, full, "LOG_LEVEL", `"loud"`},
+		{"core: bad feature gates in a flag", []string{"--feature-gates", "NodeRepair"}, full, "FEATURE_GATES", "NodeRepair"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := options.Parse(tt.args, environment(tt.env...))
+			var problem *setting.Error
+			if !errors.As(err, &problem) {
+				t.Fatalf("got %v, want a *setting.Error", err)
+			}
+			text := err.Error()
+			if problem.Name != tt.setting || !strings.HasPrefix(text, tt.setting+": ") || !strings.Contains(text, tt.says) {
+				t.Errorf("got %q, want it to begin with %q and to contain %q", text, tt.setting, tt.says)
+			}
+			if problem.Fix == "" || strings.Contains(text, "\n") {
+				t.Errorf("got %q, want one line that says what to do", text)
+			}
+			if strings.Contains(text, secret) {
+				t.Errorf("the token is in %q", text)
+			}
+		})
+	}
+}
+
+func TestHelpNamesEverySetting(t *testing.T) {
+	if _, err := options.Parse([]string{"-h"}, environment()); !errors.Is(err, options.ErrHelp) {
+		t.Fatalf("got %v, want ErrHelp", err)
+	}
+	var help bytes.Buffer
+	options.Usage(&help)
+	for _, name := range []string{
+		"LINODE_TOKEN", "LINODE_TOKEN_FILE", "LINODE_URL", "LINODE_API_VERSION", "LINODE_CLIENT_TIMEOUT", "LINODE_CA",
+		"CLUSTER_NAME (--cluster-name)", "CLUSTER_REGION or LINODE_REGION (--cluster-region)", "CLUSTER_ENDPOINT (--cluster-endpoint)",
+		"KARPENTER_MODE (--mode)", "VM_MEMORY_OVERHEAD_PERCENT", "DISABLE_DRY_RUN", "LKE_CREATE_DEADLINE",
+		"LKE_TAG_VERIFICATION_TIMEOUT", "LKE_RETRY_DELAY", "--feature-gates", "--batch-max-duration", "--metrics-port",
+	} {
+		if !strings.Contains(help.String(), name) {
+			t.Errorf("the help does not mention %s", name)
+		}
+	}
+}
+
+func TestOptionsCanBePrintedWithoutTheToken(t *testing.T) {
+	o, err := options.Parse(nil, environment("LINODE_TOKEN", secret, "CLUSTER_NAME", "demo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for form, text := range map[string]string{
+		"%v": fmt.Sprintf("%v", o), "%+v": fmt.Sprintf("%+v", &o), "%#v": fmt.Sprintf("%#v", o), "%s": fmt.Sprintf("%s", o.Token),
+		"%q": fmt.Sprintf("%q", o.Token), "%x": fmt.Sprintf("%x", o.Token), "JSON": string(encoded),
+	} {
+		if strings.Contains(text, secret) || strings.Contains(text, fmt.Sprintf("%x", secret)) {
+			t.Errorf("%s shows the token", form)
+		}
+	}
+}

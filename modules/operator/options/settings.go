@@ -1,0 +1,141 @@
+package options
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
+)
+
+// A definition is one setting: its names, its default, its help and how its text becomes a value.
+type definition struct {
+	env   []string // in order of precedence
+	flag  string   // empty: environment only
+	def   string
+	usage string
+	fix   string // what to do when the text is not a value
+	bool  bool   // the flag may be given without a value
+	set   func(*Options, string) error
+}
+
+var settings = []definition{
+	{env: []string{"LINODE_TOKEN"}, usage: "Linode personal access token with the scopes lke:read_write and linodes:read_write",
+		set: func(o *Options, v string) error { o.Token = Secret(v); return nil }},
+	{env: []string{"LINODE_TOKEN_FILE"}, usage: "file that holds the token; read again when it changes",
+		set: text(func(o *Options) *string { return &o.TokenFile })},
+	{env: []string{"LINODE_URL"}, flag: "linode-url", def: "https://api.linode.com", usage: "base URL of the Linode API",
+		fix: "use an address such as https://api.linode.com", set: setURL},
+	{env: []string{"LINODE_API_VERSION"}, flag: "linode-api-version", def: "v4beta", usage: "version of the Linode API; Enterprise clusters are visible in v4beta only",
+		fix: "use v4beta or v4", set: setAPIVersion},
+	{env: []string{"LINODE_CLIENT_TIMEOUT"}, flag: "linode-client-timeout", def: "30", usage: "seconds for one API request",
+		fix: "use a number of seconds greater than 0, such as 30", set: setClientTimeout},
+	{env: []string{"LINODE_CA"}, flag: "linode-ca", usage: "file with the CA certificates of the API endpoint",
+		set: text(func(o *Options) *string { return &o.CAFile })},
+	{env: []string{"KARPENTER_MODE"}, flag: "mode", def: "lke", usage: "where nodes come from: lke (LKE node pools) or instance",
+		set: func(o *Options, v string) error { o.Mode = Mode(v); return nil }},
+	{env: []string{"CLUSTER_NAME"}, flag: "cluster-name", usage: "label of the LKE cluster; its ID, tier, region and version are discovered from it",
+		set: text(func(o *Options) *string { return &o.ClusterName })},
+	{env: []string{"CLUSTER_REGION", "LINODE_REGION"}, flag: "cluster-region", usage: "region of the cluster; discovered in lke mode",
+		set: text(func(o *Options) *string { return &o.ClusterRegion })},
+	{env: []string{"CLUSTER_ENDPOINT"}, flag: "cluster-endpoint", usage: "API server address that new nodes join; discovered in lke mode",
+		set: text(func(o *Options) *string { return &o.ClusterEndpoint })},
+	{env: []string{"VM_MEMORY_OVERHEAD_PERCENT"}, flag: "vm-memory-overhead-percent", def: "0.075", usage: "share of a plan's memory that its VM does not show",
+		fix: "use a share between 0 and 1, such as 0.075", set: setMemoryOverhead},
+	{env: []string{"DISABLE_DRY_RUN"}, flag: "disable-dry-run", def: "false", usage: "skip the checks of a LinodeNodeClass that call the API", bool: true,
+		fix: "use true or false", set: func(o *Options, v string) (err error) { o.DisableDryRun, err = strconv.ParseBool(v); return err }},
+	{env: []string{"LKE_CREATE_DEADLINE"}, flag: "lke-create-deadline", def: "10s", usage: "how long one Create waits for a claimable node",
+		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.CreateDeadline })},
+	{env: []string{"LKE_TAG_VERIFICATION_TIMEOUT"}, flag: "lke-tag-verification-timeout", def: "4s", usage: "how long a claim's tag may take to be seen",
+		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.TagVerificationTimeout })},
+	{env: []string{"LKE_RETRY_DELAY"}, flag: "lke-retry-delay", def: "2s", usage: "first pause between passes over a pool",
+		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.RetryDelay })},
+	{env: []string{"INSTANCE_TYPE_REFRESH_INTERVAL"}, flag: "instance-type-refresh-interval", def: "5m", usage: "how often plans, prices and availability are read",
+		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.CatalogInterval })},
+	{env: []string{"GARBAGE_COLLECTION_INTERVAL"}, flag: "garbage-collection-interval", def: "2m", usage: "how often instances without NodeClaim are looked for",
+		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.GarbageCollectionInterval })},
+	{env: []string{"LKE_ORPHAN_TTL"}, flag: "lke-orphan-ttl", def: "5m", usage: "how long a node that nobody claims is kept",
+		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.OrphanTTL })},
+}
+
+const durationFix = "use a duration greater than 0, such as 10s or 2m"
+
+// read takes the setting from its flag, its variables or its default, in this order.
+func (d definition) read(o *Options, fromFlag *flagValue, lookup func(string) (string, bool)) error {
+	name, value := d.env[0], d.def
+	for i := len(d.env) - 1; i >= 0; i-- {
+		if v, ok := lookup(d.env[i]); ok && strings.TrimSpace(v) != "" {
+			name, value = d.env[i], strings.TrimSpace(v)
+		}
+	}
+	if fromFlag != nil && fromFlag.given {
+		name, value = "--"+d.flag, fromFlag.text
+	}
+	if err := d.set(o, value); err != nil {
+		return &setting.Error{Name: name, Found: fmt.Sprintf("%q is not valid", value), Fix: d.fix}
+	}
+	return nil
+}
+
+func text(field func(*Options) *string) func(*Options, string) error {
+	return func(o *Options, v string) error {
+		*field(o) = v
+		return nil
+	}
+}
+
+func duration(field func(*Options) *time.Duration) func(*Options, string) error {
+	return func(o *Options, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil {
+			return err
+		}
+		if d <= 0 {
+			return fmt.Errorf("%s is not greater than 0", d)
+		}
+		*field(o) = d
+		return nil
+	}
+}
+
+func setURL(o *Options, v string) error {
+	u, err := url.Parse(v)
+	if err != nil {
+		return err
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return fmt.Errorf("no http or https address")
+	}
+	o.APIURL = v
+	return nil
+}
+
+func setAPIVersion(o *Options, v string) error {
+	if v != "v4" && v != "v4beta" {
+		return fmt.Errorf("unknown version")
+	}
+	o.APIVersion = v
+	return nil
+}
+
+// setClientTimeout takes seconds, as users of the variable know it, and Go durations too.
+func setClientTimeout(o *Options, v string) error {
+	if n, err := strconv.ParseFloat(v, 64); err == nil {
+		v = strconv.FormatFloat(n, 'f', -1, 64) + "s"
+	}
+	return duration(func(o *Options) *time.Duration { return &o.ClientTimeout })(o, v)
+}
+
+func setMemoryOverhead(o *Options, v string) error {
+	share, err := strconv.ParseFloat(v, 64)
+	if err != nil {
+		return err
+	}
+	if !(share >= 0 && share < 1) { // false for NaN as well
+		return fmt.Errorf("out of range")
+	}
+	o.VMMemoryOverhead = share
+	return nil
+}
