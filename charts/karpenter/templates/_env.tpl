@@ -1,0 +1,105 @@
+{{- /* The controller's environment, as a list of name and value. Values that are not set are left to the
+controller's own defaults. Variables of controller.env take the place of the chart's. */}}
+{{- define "karpenter.env" -}}
+{{- $own := dict }}
+{{- range .Values.controller.env }}{{ $_ := set $own .name true }}{{ end }}
+{{- $env := list }}
+{{- range include "karpenter.chartEnv" . | fromYamlArray }}
+{{- if not (hasKey $own .name) }}{{ $env = append $env . }}{{ end }}
+{{- end }}
+{{- toYaml (concat $env .Values.controller.env) }}
+{{- end }}
+
+{{- define "karpenter.chartEnv" -}}
+{{- $ref := include "karpenter.credentialsSecretRef" . }}
+{{- $settings := .Values.settings }}
+{{- if .Values.apiToken }}
+- name: LINODE_TOKEN
+  valueFrom:
+    secretKeyRef:
+      name: {{ include "karpenter.fullname" . }}
+      key: LINODE_TOKEN
+{{- else if $ref }}
+- name: LINODE_TOKEN
+  valueFrom:
+    secretKeyRef:
+      name: {{ $ref }}
+      key: LINODE_TOKEN
+{{- end }}
+{{- range $name, $value := dict "LINODE_URL" .Values.apiURL "LINODE_API_VERSION" .Values.apiVersion "CLUSTER_REGION" .Values.region }}
+{{- if $value }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- else if $ref }}
+- name: {{ $name }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ $ref }}
+      key: {{ $name }}
+      optional: true
+{{- end }}
+{{- end }}
+- name: KARPENTER_MODE
+  value: {{ $settings.mode | quote }}
+{{- range $name, $value := dict "CLUSTER_NAME" $settings.clusterName "CLUSTER_ENDPOINT" $settings.clusterEndpoint "CLUSTER_CA_BUNDLE" $settings.clusterCABundle }}
+{{- with $value }}
+- name: {{ $name }}
+  value: {{ . | quote }}
+{{- end }}
+{{- end }}
+- name: LKE_CREATE_DEADLINE
+  value: {{ $settings.lkeCreateDeadline | quote }}
+- name: LKE_TAG_VERIFICATION_TIMEOUT
+  value: {{ $settings.lkeTagVerificationTimeout | quote }}
+- name: LKE_RETRY_DELAY
+  value: {{ $settings.lkeRetryDelay | quote }}
+- name: VM_MEMORY_OVERHEAD_PERCENT
+  value: {{ $settings.vmMemoryOverheadPercent | quote }}
+- name: DISABLE_DRY_RUN
+  value: {{ $settings.disableDryRun | quote }}
+- name: BATCH_MAX_DURATION
+  value: {{ $settings.batchMaxDuration | quote }}
+- name: BATCH_IDLE_DURATION
+  value: {{ $settings.batchIdleDuration | quote }}
+- name: PREFERENCE_POLICY
+  value: {{ $settings.preferencePolicy | quote }}
+- name: MIN_VALUES_POLICY
+  value: {{ $settings.minValuesPolicy | quote }}
+- name: FEATURE_GATES
+  value: {{ printf "NodeRepair=%t,NodeOverlay=%t,StaticCapacity=%t" $settings.featureGates.nodeRepair $settings.featureGates.nodeOverlay $settings.featureGates.staticCapacity }}
+- name: LOG_LEVEL
+  value: {{ .Values.logLevel | quote }}
+- name: LOG_OUTPUT_PATHS
+  value: {{ join "," .Values.logOutputPaths | quote }}
+- name: LOG_ERROR_OUTPUT_PATHS
+  value: {{ join "," .Values.logErrorOutputPaths | quote }}
+- name: METRICS_PORT
+  value: {{ .Values.controller.metrics.port | quote }}
+- name: HEALTH_PROBE_PORT
+  value: {{ .Values.controller.healthProbe.port | quote }}
+- name: KARPENTER_SERVICE
+  value: {{ include "karpenter.fullname" . }}
+- name: LEADER_ELECTION_NAME
+  value: {{ include "karpenter.leaderElectionName" . }}
+- name: LEADER_ELECTION_NAMESPACE
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.namespace
+- name: CPU_REQUESTS
+  valueFrom:
+    resourceFieldRef:
+      containerName: controller
+      resource: requests.cpu
+      divisor: 1m
+- name: MEMORY_LIMIT
+  valueFrom:
+    resourceFieldRef:
+      containerName: controller
+      resource: limits.memory
+      divisor: "1"
+{{- end }}
+
+{{- /* Name of the Lease by which one controller of several is chosen; the Role names it too. */}}
+{{- define "karpenter.leaderElectionName" -}}
+karpenter-leader-election
+{{- end }}

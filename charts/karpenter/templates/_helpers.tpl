@@ -1,0 +1,129 @@
+{{- define "karpenter.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "karpenter.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- $name := .Values.nameOverride | default .Chart.Name }}
+{{- if contains $name .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Labels that select the controller's pods. They never change: a Deployment's selector cannot. */}}
+{{- define "karpenter.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "karpenter.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- /* Labels of objects. The chart's own win over those of the values. */}}
+{{- define "karpenter.labels" -}}
+{{- toYaml (merge (include "karpenter.ownLabels" . | fromYaml) .Values.additionalLabels) }}
+{{- end }}
+
+{{- define "karpenter.ownLabels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "karpenter.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- /* Labels of the pods: those that select them win over podLabels, and these over additionalLabels. */}}
+{{- define "karpenter.podLabels" -}}
+{{- toYaml (merge (include "karpenter.selectorLabels" . | fromYaml) .Values.podLabels .Values.additionalLabels) }}
+{{- end }}
+
+{{- /* The metadata of an object but for its name and namespace. */}}
+{{- define "karpenter.metadata" -}}
+labels:
+  {{- include "karpenter.labels" . | nindent 2 }}
+{{- with .Values.additionalAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "karpenter.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- .Values.serviceAccount.name | default (include "karpenter.fullname" .) }}
+{{- else }}
+{{- .Values.serviceAccount.name | default "default" }}
+{{- end }}
+{{- end }}
+
+{{- define "karpenter.image" -}}
+{{- $image := .Values.controller.image }}
+{{- $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}{{ with $image.digest }}@{{ . }}{{ end }}
+{{- end }}
+
+{{- /* Name of the user's Secret with the credentials, empty without one. */}}
+{{- define "karpenter.credentialsSecretRef" -}}
+{{- $ref := .Values.credentialsSecretRef }}
+{{- if kindIs "map" $ref }}{{ $ref.name }}{{ else }}{{ $ref | default "" }}{{ end }}
+{{- end }}
+
+{{- /* Affinity in which pod anti-affinity terms without a selector select the controller's pods. */}}
+{{- define "karpenter.affinity" -}}
+{{- $selector := dict "matchLabels" (include "karpenter.selectorLabels" . | fromYaml) }}
+{{- $affinity := deepCopy .Values.affinity }}
+{{- with $affinity.podAntiAffinity }}
+{{- range .requiredDuringSchedulingIgnoredDuringExecution }}
+{{- if not .labelSelector }}{{ $_ := set . "labelSelector" $selector }}{{ end }}
+{{- end }}
+{{- range .preferredDuringSchedulingIgnoredDuringExecution }}
+{{- if not .podAffinityTerm.labelSelector }}{{ $_ := set .podAffinityTerm "labelSelector" $selector }}{{ end }}
+{{- end }}
+{{- end }}
+{{- toYaml $affinity }}
+{{- end }}
+
+{{- define "karpenter.topologySpreadConstraints" -}}
+{{- $selector := dict "matchLabels" (include "karpenter.selectorLabels" . | fromYaml) }}
+{{- $constraints := list }}
+{{- range .Values.topologySpreadConstraints }}
+{{- $constraint := deepCopy . }}
+{{- if not $constraint.labelSelector }}{{ $_ := set $constraint "labelSelector" $selector }}{{ end }}
+{{- $constraints = append $constraints $constraint }}
+{{- end }}
+{{- toYaml $constraints }}
+{{- end }}
+
+{{- /* Containers beside the controller, with the mounts of the values added. */}}
+{{- define "karpenter.sidecars" -}}
+{{- $mounts := concat .Values.controller.extraVolumeMounts .Values.controller.sidecarVolumeMounts }}
+{{- $containers := list }}
+{{- range .Values.controller.sidecarContainer }}
+{{- $container := deepCopy . }}
+{{- with concat ($container.volumeMounts | default list) $mounts }}{{ $_ := set $container "volumeMounts" . }}{{ end }}
+{{- $containers = append $containers $container }}
+{{- end }}
+{{- toYaml $containers }}
+{{- end }}
+
+{{- /* Stops with a message when values that only make sense together are not there together. */}}
+{{- define "karpenter.validate" -}}
+{{- $ref := include "karpenter.credentialsSecretRef" . }}
+{{- $named := dict }}
+{{- range .Values.controller.env }}{{ $_ := set $named .name true }}{{ end }}
+{{- $elsewhere := or (hasKey $named "LINODE_TOKEN") (hasKey $named "LINODE_TOKEN_FILE") .Values.controller.envFrom }}
+{{- if and .Values.apiToken $ref }}
+{{- fail "apiToken and credentialsSecretRef are both set: set only one of them" }}
+{{- end }}
+{{- if and (hasKey $named "LINODE_TOKEN_FILE") (or .Values.apiToken $ref) }}
+{{- fail "controller.env has LINODE_TOKEN_FILE, so apiToken and credentialsSecretRef must not be set" }}
+{{- end }}
+{{- if not (or .Values.apiToken $ref $elsewhere) }}
+{{- fail "no Linode API token: set apiToken, or credentialsSecretRef to a Secret with the key LINODE_TOKEN" }}
+{{- end }}
+{{- if and (eq .Values.settings.mode "lke") (not .Values.settings.clusterName) (not (hasKey $named "CLUSTER_NAME")) (not .Values.controller.envFrom) }}
+{{- fail "settings.clusterName is not set: in lke mode it must be the label of the LKE cluster" }}
+{{- end }}
+{{- if and (eq .Values.settings.mode "instance") (not (or .Values.region $ref (hasKey $named "CLUSTER_REGION") (hasKey $named "LINODE_REGION") .Values.controller.envFrom)) }}
+{{- fail "region is not set: in instance mode it must be the region of the cluster" }}
+{{- end }}
+{{- end }}
