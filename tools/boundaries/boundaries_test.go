@@ -1,0 +1,158 @@
+package boundaries_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const prefix = "github.com/karpenter-linode/karpenter-linode/"
+
+// rule is what one module may import. Names are folders below the repository's root.
+type rule struct {
+	imports     []string // siblings that its programs and packages may import
+	testImports []string // further siblings that only its tests may import
+	never       []string // outside import paths (and all below them) that it must not reach, even indirectly
+}
+
+// lean lists what would turn a small library into a Kubernetes program.
+var lean = []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter"}
+
+var rules = map[string]rule{
+	"modules/linode":    {never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
+	"modules/linodesim": {imports: []string{"modules/linode"}, never: lean},
+	"modules/lkepool":   {imports: []string{"modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean},
+	"modules/nodeclass": {},
+	"modules/operator": {
+		imports:     []string{"modules/linode", "modules/lkepool", "modules/nodeclass"},
+		testImports: []string{"modules/linodesim"},
+	},
+}
+
+type pkg struct {
+	ImportPath, ForTest string
+	Standard            bool
+	Module              *struct{ Path string }
+	Imports             []string
+	TestImports         []string
+	XTestImports        []string
+	Deps                []string
+}
+
+func TestModulesImportOnlyWhatTheyMay(t *testing.T) {
+	root := repositoryRoot(t)
+	for dir, r := range rules {
+		t.Run(dir, func(t *testing.T) {
+			t.Parallel()
+			for _, p := range list(t, filepath.Join(root, dir)) {
+				for _, imp := range p.Imports {
+					if why := r.refuses(dir, imp, false); why != "" {
+						t.Errorf("%s imports %s: %s", p.ImportPath, imp, why)
+					}
+				}
+				for _, imp := range slices.Concat(p.TestImports, p.XTestImports) {
+					if why := r.refuses(dir, imp, true); why != "" {
+						t.Errorf("a test of %s imports %s: %s", p.ImportPath, imp, why)
+					}
+				}
+				for _, dep := range p.Deps {
+					for _, never := range r.never {
+						if dep == never || strings.HasPrefix(dep, never+"/") {
+							// k8s.io/utils has no dependency on Kubernetes' API and is allowed by name.
+							if never == "k8s.io" && strings.HasPrefix(dep, "k8s.io/utils") {
+								continue
+							}
+							t.Errorf("%s depends on %s, which importers of %s must not get", p.ImportPath, dep, dir)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestEveryModuleHasARule fails when a module is added without a line in rules.
+func TestEveryModuleHasARule(t *testing.T) {
+	root := repositoryRoot(t)
+	found, err := filepath.Glob(filepath.Join(root, "modules", "*", "go.mod"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no modules below %s/modules (%v)", root, err)
+	}
+	for _, f := range found {
+		if dir := "modules/" + filepath.Base(filepath.Dir(f)); rules[dir].isZero() && dir != "modules/nodeclass" {
+			t.Errorf("%s has no rule in this test", dir)
+		}
+	}
+}
+
+func (r rule) isZero() bool { return r.imports == nil && r.testImports == nil && r.never == nil }
+
+// refuses says why the module in dir must not import path, or "" when it may.
+func (r rule) refuses(dir, path string, test bool) string {
+	rest, ours := strings.CutPrefix(path, prefix)
+	switch {
+	case !ours || rest == dir || strings.HasPrefix(rest, dir+"/"):
+		return ""
+	case strings.HasPrefix(rest, "tools/"):
+		return "nothing in modules/ imports tools"
+	}
+	may := r.imports
+	if test {
+		may = slices.Concat(may, r.testImports)
+	}
+	for _, m := range may {
+		if rest == m || strings.HasPrefix(rest, m+"/") {
+			return ""
+		}
+	}
+	return "it may import of ours only: " + strings.Join(may, ", ")
+}
+
+func list(t *testing.T, dir string) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,ForTest,Standard,Module,Imports,TestImports,XTestImports,Deps", "./...")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list in %s: %v", dir, err)
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+	if len(pkgs) == 0 {
+		t.Fatalf("no packages in %s", dir)
+	}
+	return pkgs
+}
+
+func repositoryRoot(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.work above the test's folder")
+		}
+		dir = filepath.Dir(dir)
+	}
+}

@@ -1,0 +1,139 @@
+package charttest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
+)
+
+// api is a client of a real API server that has the custom resources.
+var api client.Client
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	environment := &envtest.Environment{CRDs: crds.All()}
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		environment.BinaryAssetsDirectory = "../../.bin"
+		for _, program := range []string{"etcd", "kube-apiserver"} {
+			if _, err := os.Stat(filepath.Join(environment.BinaryAssetsDirectory, program)); err != nil {
+				fmt.Fprintf(os.Stderr, "%s is missing in .bin: run `make build` first\n", program)
+				return 1
+			}
+		}
+	}
+	config, err := environment.Start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "starting the API server:", err)
+		return 1
+	}
+	defer func() {
+		if err := environment.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
+		}
+	}()
+	api, err = client.New(config, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err := waitForNamespace("kube-system"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// waitForNamespace waits until the API server, which has just started, has made one of its own namespaces.
+func waitForNamespace(name string) error {
+	return wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			err := api.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
+			return err == nil, client.IgnoreNotFound(err)
+		})
+}
+
+// accept asks the API server whether it would create an object, unknown fields counting as errors.
+func accept(t *testing.T, object *unstructured.Unstructured) {
+	t.Helper()
+	if object.GetNamespace() == "" {
+		if namespaced, err := api.IsObjectNamespaced(object); err == nil && namespaced {
+			object.SetNamespace("default")
+		}
+	}
+	if err := api.Create(context.Background(), object, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
+		t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
+	}
+}
+
+// A real API server takes what the chart renders.
+func TestChartIsAccepted(t *testing.T) {
+	for name, values := range map[string]string{
+		"quickstart": ``,
+		"everything": `{fullnameOverride: nodes, additionalLabels: {a: b}, additionalAnnotations: {c: d}, imagePullSecrets: [{name: s}], hostNetwork: true,
+			dnsPolicy: None, dnsConfig: {nameservers: [1.1.1.1]}, extraVolumes: [{name: v, emptyDir: {}}], podLabels: {e: f}, podAnnotations: {g: h},
+			additionalClusterRoleRules: [{apiGroups: [batch], resources: [jobs], verbs: [get]}], podDisruptionBudget: {maxUnavailable: 50%},
+			controller: {env: [{name: X, value: x}], envFrom: [{configMapRef: {name: m}}], extraVolumeMounts: [{name: v, mountPath: /v}],
+			sidecarContainer: [{name: side, image: i}], sidecarVolumeMounts: [{name: v, mountPath: /w}]},
+			settings: {featureGates: {nodeOverlay: true, nodeRepair: true, staticCapacity: true}}}`,
+		"secret of the user": `{apiToken: "", credentialsSecretRef: mine, serviceAccount: {annotations: {a: b}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, object := range mustRender(t, "karpenter", quickstart, values).objects {
+				accept(t, object)
+			}
+		})
+	}
+}
+
+// A real API server takes the manifests that the notes tell people to apply.
+func TestManifestsOfNotesAreAccepted(t *testing.T) {
+	_, rest, _ := strings.Cut(mustRender(t, "karpenter", quickstart).notes, "<<EOF\n")
+	// Not indented: a shell takes only a line that is EOF and nothing else for the end.
+	manifests, _, found := strings.Cut(rest, "\nEOF\n")
+	objects := decode(t, "NOTES.txt", manifests)
+	if !found || len(objects) != 2 {
+		t.Fatalf("the notes have %d manifests, expected 2:\n%s", len(objects), manifests)
+	}
+	for _, object := range objects {
+		accept(t, object)
+	}
+}
+
+// A real API server takes the example manifests.
+func TestExamplesAreAccepted(t *testing.T) {
+	files, err := filepath.Glob("../../docs/examples/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects := decode(t, file, string(content))
+			if len(objects) == 0 {
+				t.Error("no object")
+			}
+			for _, object := range objects {
+				accept(t, object)
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package charttest
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
+)
+
+// The chart installs what the tests of the other modules install.
+func TestCRDs(t *testing.T) {
+	r := mustRender(t, "karpenter-crd")
+	if len(r.objects) != len(crds.CRDs) {
+		t.Errorf("the chart has %v, expected %d definitions", r.names(), len(crds.CRDs))
+	}
+	for _, want := range crds.CRDs {
+		got := get[apiextensionsv1.CustomResourceDefinition](t, r, "CustomResourceDefinition", want.Name)
+		if !reflect.DeepEqual(got.Spec, want.Spec) {
+			t.Errorf("%s differs from the one in modules/nodeclass: run `make generate`", want.Name)
+		}
+	}
+}
+
+// A printer column that names a field which does not exist is empty for ever.
+func TestPrinterColumnsExist(t *testing.T) {
+	for _, crd := range crds.CRDs {
+		for _, version := range crd.Spec.Versions {
+			for _, column := range version.AdditionalPrinterColumns {
+				if path := column.JSONPath; !exists(version.Schema.OpenAPIV3Schema, path) {
+					t.Errorf("%s %s: column %s shows %s, which the schema has not", crd.Name, version.Name, column.Name, path)
+				}
+			}
+		}
+	}
+}
+
+// exists follows a JSON path through a schema. A list is left through its filter, metadata is known to everybody,
+// and keys of a map can be any.
+func exists(schema *apiextensionsv1.JSONSchemaProps, path string) bool {
+	path = strings.TrimPrefix(path, ".")
+	if strings.HasPrefix(path, "metadata.") {
+		return true
+	}
+	if before, after, filtered := strings.Cut(path, "[?("); filtered {
+		list := descend(schema, before)
+		_, rest, closed := strings.Cut(after, ")].")
+		return closed && list != nil && list.Items != nil && descend(list.Items.Schema, rest) != nil
+	}
+	return descend(schema, path) != nil
+}
+
+func descend(schema *apiextensionsv1.JSONSchemaProps, path string) *apiextensionsv1.JSONSchemaProps {
+	for _, name := range strings.Split(path, ".") {
+		if schema.AdditionalProperties != nil {
+			return schema.AdditionalProperties.Schema
+		}
+		next, ok := schema.Properties[name]
+		if !ok {
+			return nil
+		}
+		schema = &next
+	}
+	return schema
+}

@@ -1,0 +1,126 @@
+package charttest
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// environment returns the controller's variables with their values; a reference is written as
+// secret:<name>/<key>, with a question mark when it may be absent, field:<path> or resource:<name>.
+func environment(t *testing.T, documents ...string) map[string]string {
+	t.Helper()
+	variables := map[string]string{}
+	for _, v := range deployment(t, documents...).Spec.Template.Spec.Containers[0].Env {
+		if _, twice := variables[v.Name]; twice {
+			t.Errorf("%s is there twice", v.Name)
+		}
+		variables[v.Name] = describe(v)
+	}
+	return variables
+}
+
+func describe(v corev1.EnvVar) string {
+	switch from := v.ValueFrom; {
+	case from == nil:
+		return v.Value
+	case from.SecretKeyRef != nil:
+		text := "secret:" + from.SecretKeyRef.Name + "/" + from.SecretKeyRef.Key
+		if o := from.SecretKeyRef.Optional; o != nil && *o {
+			text += "?"
+		}
+		return text
+	case from.FieldRef != nil:
+		return "field:" + from.FieldRef.FieldPath
+	case from.ResourceFieldRef != nil:
+		return "resource:" + from.ResourceFieldRef.Resource
+	}
+	return "unknown"
+}
+
+// The whole environment of the quickstart. Settings that nobody made are left to the controller's defaults.
+func TestEnvironmentOfQuickstart(t *testing.T) {
+	want := map[string]string{
+		"LINODE_TOKEN": "secret:karpenter/LINODE_TOKEN", "CLUSTER_NAME": "my-cluster", "KARPENTER_MODE": "lke",
+		"LKE_CREATE_DEADLINE": "10s", "LKE_TAG_VERIFICATION_TIMEOUT": "4s", "LKE_RETRY_DELAY": "2s",
+		"VM_MEMORY_OVERHEAD_PERCENT": "0.075", "DISABLE_DRY_RUN": "false",
+		"BATCH_MAX_DURATION": "10s", "BATCH_IDLE_DURATION": "1s", "PREFERENCE_POLICY": "Respect", "MIN_VALUES_POLICY": "Strict",
+		"FEATURE_GATES": "NodeRepair=false,NodeOverlay=false,StaticCapacity=false",
+		"LOG_LEVEL":     "info", "LOG_OUTPUT_PATHS": "stdout", "LOG_ERROR_OUTPUT_PATHS": "stderr",
+		"METRICS_PORT": "8080", "HEALTH_PROBE_PORT": "8081", "KARPENTER_SERVICE": "karpenter",
+		"LEADER_ELECTION_NAME": "karpenter-leader-election", "LEADER_ELECTION_NAMESPACE": "field:metadata.namespace",
+		"CPU_REQUESTS": "resource:requests.cpu", "MEMORY_LIMIT": "resource:limits.memory",
+	}
+	if got := environment(t); !reflect.DeepEqual(got, want) {
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			if got[name] != want[name] {
+				t.Errorf("%s is %q, expected %q", name, got[name], want[name])
+			}
+			delete(got, name)
+		}
+		t.Errorf("not expected: %v", got)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	for _, test := range []struct{ values, variable, want string }{
+		{`apiURL: https://api.example.com`, "LINODE_URL", "https://api.example.com"},
+		{`apiVersion: v4`, "LINODE_API_VERSION", "v4"},
+		{`region: us-ord`, "CLUSTER_REGION", "us-ord"},
+		{`settings: {clusterEndpoint: "https://1.2.3.4:6443"}`, "CLUSTER_ENDPOINT", "https://1.2.3.4:6443"},
+		{`settings: {clusterCABundle: QUJD}`, "CLUSTER_CA_BUNDLE", "QUJD"},
+		{`{region: us-ord, settings: {mode: instance}}`, "KARPENTER_MODE", "instance"},
+		{`settings: {lkeCreateDeadline: 1m30s}`, "LKE_CREATE_DEADLINE", "1m30s"},
+		{`settings: {lkeTagVerificationTimeout: 8s}`, "LKE_TAG_VERIFICATION_TIMEOUT", "8s"},
+		{`settings: {lkeRetryDelay: 500ms}`, "LKE_RETRY_DELAY", "500ms"},
+		{`settings: {vmMemoryOverheadPercent: 0.1}`, "VM_MEMORY_OVERHEAD_PERCENT", "0.1"},
+		{`settings: {vmMemoryOverheadPercent: 0}`, "VM_MEMORY_OVERHEAD_PERCENT", "0"},
+		{`settings: {disableDryRun: true}`, "DISABLE_DRY_RUN", "true"},
+		{`settings: {batchMaxDuration: 20s}`, "BATCH_MAX_DURATION", "20s"},
+		{`settings: {batchIdleDuration: 2s}`, "BATCH_IDLE_DURATION", "2s"},
+		{`settings: {preferencePolicy: Ignore}`, "PREFERENCE_POLICY", "Ignore"},
+		{`settings: {minValuesPolicy: BestEffort}`, "MIN_VALUES_POLICY", "BestEffort"},
+		{`settings: {featureGates: {nodeRepair: true}}`, "FEATURE_GATES", "NodeRepair=true,NodeOverlay=false,StaticCapacity=false"},
+		{`settings: {featureGates: {nodeOverlay: true, staticCapacity: true}}`, "FEATURE_GATES", "NodeRepair=false,NodeOverlay=true,StaticCapacity=true"},
+		{`logLevel: debug`, "LOG_LEVEL", "debug"},
+		{`logOutputPaths: [stdout, /tmp/log]`, "LOG_OUTPUT_PATHS", "stdout,/tmp/log"},
+		{`logErrorOutputPaths: [stdout]`, "LOG_ERROR_OUTPUT_PATHS", "stdout"},
+		{`controller: {metrics: {port: 9090}}`, "METRICS_PORT", "9090"},
+		{`controller: {healthProbe: {port: 9091}}`, "HEALTH_PROBE_PORT", "9091"},
+		{`nameOverride: karp`, "LINODE_TOKEN", "secret:karpenter/LINODE_TOKEN"},
+		{`controller: {env: [{name: LKE_RETRY_DELAY, value: 9s}]}`, "LKE_RETRY_DELAY", "9s"},
+		{`controller: {env: [{name: KUBE_CLIENT_QPS, value: "20"}]}`, "KUBE_CLIENT_QPS", "20"},
+		{`{apiToken: "", controller: {env: [{name: LINODE_TOKEN_FILE, value: /token}]}}`, "LINODE_TOKEN_FILE", "/token"},
+		{`{apiToken: "", controller: {env: [{name: LINODE_TOKEN_FILE, value: /token}]}}`, "LINODE_TOKEN", ""},
+	} {
+		t.Run(fmt.Sprintf("%s %s", test.values, test.variable), func(t *testing.T) {
+			if got := environment(t, test.values)[test.variable]; got != test.want {
+				t.Errorf("%s is %q, expected %q", test.variable, got, test.want)
+			}
+		})
+	}
+}
+
+func TestCredentialsSecretRef(t *testing.T) {
+	for _, reference := range []string{`credentialsSecretRef: linode`, `credentialsSecretRef: {name: linode}`} {
+		t.Run(reference, func(t *testing.T) {
+			values := "apiToken: \"\"\nregion: us-ord\n" + reference
+			got := environment(t, values)
+			for variable, want := range map[string]string{
+				"LINODE_TOKEN": "secret:linode/LINODE_TOKEN", "LINODE_URL": "secret:linode/LINODE_URL?",
+				"LINODE_API_VERSION": "secret:linode/LINODE_API_VERSION?", "CLUSTER_REGION": "us-ord",
+			} {
+				if got[variable] != want {
+					t.Errorf("%s is %q, expected %q", variable, got[variable], want)
+				}
+			}
+			if names := mustRender(t, "karpenter", quickstart, values).names(); slices.Contains(names, "Secret/karpenter") {
+				t.Error("a Secret is created although the user has one")
+			}
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package charttest
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What users set today must keep its name.
+var known = []string{
+	"apiToken", "apiURL", "apiVersion", "region", "credentialsSecretRef", "nameOverride", "fullnameOverride",
+	"additionalLabels", "additionalAnnotations", "imagePullPolicy", "imagePullSecrets",
+	"serviceAccount.create", "serviceAccount.name", "serviceAccount.annotations", "additionalClusterRoleRules",
+	"serviceMonitor.enabled", "serviceMonitor.additionalLabels", "serviceMonitor.endpointConfig",
+	"replicas", "revisionHistoryLimit", "strategy", "podLabels", "podAnnotations",
+	"podDisruptionBudget.name", "podDisruptionBudget.maxUnavailable", "podSecurityContext", "priorityClassName",
+	"terminationGracePeriodSeconds", "hostNetwork", "dnsPolicy", "dnsConfig", "nodeSelector", "affinity",
+	"topologySpreadConstraints", "tolerations", "extraVolumes",
+	"controller.image.repository", "controller.image.tag", "controller.image.digest", "controller.env", "controller.envFrom",
+	"controller.resources", "controller.extraVolumeMounts", "controller.sidecarContainer", "controller.sidecarVolumeMounts",
+	"controller.metrics.port", "controller.healthProbe.port", "logLevel", "logOutputPaths", "logErrorOutputPaths",
+	"settings.batchMaxDuration", "settings.batchIdleDuration", "settings.clusterCABundle", "settings.clusterName",
+	"settings.clusterEndpoint", "settings.mode", "settings.lkeCreateDeadline", "settings.lkeTagVerificationTimeout",
+	"settings.lkeRetryDelay", "settings.vmMemoryOverheadPercent", "settings.featureGates.nodeRepair",
+}
+
+func TestKnownValuesHaveDefaults(t *testing.T) {
+	values := load(t, "karpenter").Values
+	for _, path := range known {
+		if _, ok := find(values, path); !ok {
+			t.Errorf("values.yaml has no %s", path)
+		}
+	}
+}
+
+// Every value of the schema is in values.yaml, where the README's table comes from. (The reverse holds because the
+// defaults are checked against the schema, which takes no other.)
+func TestSchemaAndDefaultsAgree(t *testing.T) {
+	c := load(t, "karpenter")
+	var schema map[string]any
+	if err := json.Unmarshal(c.Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	without := []string{"global", "webhook", "affinity.podAffinity", "controller.resources.claims"}
+	for _, path := range leaves(schema, "") {
+		if _, ok := find(c.Values, path); !ok && !slices.Contains(without, path) {
+			t.Errorf("the schema has %s, values.yaml has not", path)
+		}
+	}
+}
+
+func leaves(schema map[string]any, prefix string) []string {
+	properties, ok := schema["properties"].(map[string]any)
+	if !ok {
+		return []string{strings.TrimSuffix(prefix, ".")}
+	}
+	var paths []string
+	for name, property := range properties {
+		paths = append(paths, leaves(property.(map[string]any), prefix+name+".")...)
+	}
+	return paths
+}
+
+func find(values map[string]any, path string) (any, bool) {
+	name, rest, nested := strings.Cut(path, ".")
+	value, ok := values[name]
+	if !nested || !ok {
+		return value, ok
+	}
+	child, ok := value.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	return find(child, rest)
+}
+
+// Wrong values are refused, and the message names the value and what is wrong with it.
+func TestRefusals(t *testing.T) {
+	for _, test := range []struct {
+		name, values string
+		message      []string
+	}{
+		{"unknown value", `replica: 3`, []string{"replica", "not allowed"}},
+		{"unknown setting", `settings: {clustername: x}`, []string{"/settings", "clustername", "not allowed"}},
+		{"unknown feature gate", `settings: {featureGates: {drift: true}}`, []string{"/settings/featureGates", "drift"}},
+		{"unknown mode", `settings: {mode: vm}`, []string{"/settings/mode", "'lke', 'instance'"}},
+		{"a number where a duration belongs", `settings: {lkeCreateDeadline: 10}`, []string{"/settings/lkeCreateDeadline", "want string"}},
+		{"a duration without a unit", `settings: {batchIdleDuration: "10"}`, []string{"/settings/batchIdleDuration", "does not match"}},
+		{"a percentage where a share belongs", `settings: {vmMemoryOverheadPercent: 7.5}`, []string{"/settings/vmMemoryOverheadPercent", "got 7.5, want 1"}},
+		{"text where true or false belongs", `settings: {featureGates: {nodeRepair: "yes"}}`, []string{"/settings/featureGates/nodeRepair", "want boolean"}},
+		{"cluster name with a space", `settings: {clusterName: my cluster}`, []string{"/settings/clusterName"}},
+		{"log level", `logLevel: warn`, []string{"/logLevel", "'debug', 'info', 'error'"}},
+		{"no log output", `logOutputPaths: []`, []string{"/logOutputPaths"}},
+		{"replicas as text", `replicas: two`, []string{"/replicas", "want integer"}},
+		{"negative replicas", `replicas: -1`, []string{"/replicas"}},
+		{"API address without scheme", `apiURL: api.linode.com`, []string{"/apiURL"}},
+		{"API version", `apiVersion: v5`, []string{"/apiVersion", "'v4'"}},
+		{"region", `region: Chicago`, []string{"/region"}},
+		{"digest", `controller: {image: {digest: latest}}`, []string{"/controller/image/digest"}},
+		{"port", `controller: {metrics: {port: 70000}}`, []string{"/controller/metrics/port", "65,535"}},
+		{"pull policy", `imagePullPolicy: always`, []string{"/imagePullPolicy"}},
+		{"a variable without a name", `controller: {env: [{value: x}]}`, []string{"/controller/env/0", "name"}},
+		{"a label that is no text", `podLabels: {a: 1}`, []string{"/podLabels/a", "want string"}},
+		{"maxUnavailable", `podDisruptionBudget: {maxUnavailable: half}`, []string{"/podDisruptionBudget/maxUnavailable"}},
+		{"reference without a name", `{apiToken: "", credentialsSecretRef: {key: x}}`, []string{"/credentialsSecretRef"}},
+
+		{"no token", `apiToken: ""`, []string{"no Linode API token", "apiToken", "credentialsSecretRef"}},
+		{"token twice", `credentialsSecretRef: linode`, []string{"apiToken and credentialsSecretRef are both set"}},
+		{"token and token file", `controller: {env: [{name: LINODE_TOKEN_FILE, value: /token}]}`, []string{"LINODE_TOKEN_FILE", "must not be set"}},
+		{"no cluster name", `settings: {clusterName: ""}`, []string{"settings.clusterName is not set"}},
+		{"instance mode without region", `settings: {mode: instance}`, []string{"region is not set"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := render(t, "karpenter", quickstart, test.values)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, part := range test.message {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the message lacks %q:\n%v", part, err)
+				}
+			}
+		})
+	}
+	if _, err := render(t, "karpenter-crd", `replicas: 1`); err == nil {
+		t.Error("karpenter-crd accepts values, and has none")
+	}
+}

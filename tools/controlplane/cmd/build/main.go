@@ -1,0 +1,31 @@
+// Command build builds the control plane's programs and the operator into .bin.
+//
+//	go run ./controlplane/cmd/build            everything that is not up to date
+//	go run ./controlplane/cmd/build etcd kwok  only these
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root, err := controlplane.FindRoot(".")
+	if err == nil {
+		err = controlplane.Build(ctx, controlplane.Options{
+			Root: root, Out: os.Stdout, Live: controlplane.IsTerminal(os.Stdout), Only: os.Args[1:],
+		})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		stop()
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,91 @@
+// Package charts installs this repository's Helm charts with Helm as a library,
+// as `helm upgrade --install` does from a folder.
+//
+// It is called by package localcluster and by end-to-end tests that change
+// values. It knows a cluster's kubeconfig and a chart's folder.
+//
+// Guarantees: a release that exists is upgraded, with exactly the values given,
+// otherwise it is installed; the chart's values schema and the API server's
+// validation apply; nothing of the user's Helm environment (repositories,
+// plugins, HELM_* variables) is used. It does not wait for pods: whoever plays
+// them may come later. Errors are one line.
+package charts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/kube"
+	"helm.sh/helm/v4/pkg/storage/driver"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+)
+
+const timeout = 2 * time.Minute
+
+// Release is a chart to be in a cluster.
+type Release struct {
+	Name      string
+	Namespace string
+	Chart     string // folder
+	Values    map[string]any
+}
+
+// Apply installs or upgrades the release in the cluster of the kubeconfig.
+func Apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) error {
+	if err := apply(ctx, kubeconfig, r, log); err != nil {
+		return fmt.Errorf("helm: release %s: %s", r.Name, strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return nil
+}
+
+func apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) error {
+	chart, err := loader.LoadDir(r.Chart)
+	if err != nil {
+		return err
+	}
+	cfg, err := configuration(kubeconfig, r.Namespace, log)
+	if err != nil {
+		return err
+	}
+	if _, err := cfg.Releases.Last(r.Name); errors.Is(err, driver.ErrReleaseNotFound) {
+		install := action.NewInstall(cfg)
+		install.ReleaseName, install.Namespace = r.Name, r.Namespace
+		install.WaitStrategy, install.Timeout = kube.HookOnlyStrategy, timeout
+		_, err = install.RunWithContext(ctx, chart, r.Values)
+		return err
+	} else if err != nil {
+		return err
+	}
+	upgrade := action.NewUpgrade(cfg)
+	upgrade.Namespace, upgrade.ResetValues = r.Namespace, true
+	upgrade.WaitStrategy, upgrade.Timeout = kube.HookOnlyStrategy, timeout
+	_, err = upgrade.RunWithContext(ctx, r.Name, chart, r.Values)
+	return err
+}
+
+// Remove uninstalls a release, as `helm uninstall` does.
+func Remove(_ context.Context, kubeconfig, namespace, name string, log slog.Handler) error {
+	cfg, err := configuration(kubeconfig, namespace, log)
+	if err != nil {
+		return err
+	}
+	uninstall := action.NewUninstall(cfg)
+	uninstall.WaitStrategy, uninstall.Timeout = kube.HookOnlyStrategy, timeout
+	if _, err := uninstall.Run(name); err != nil {
+		return fmt.Errorf("helm: release %s: %w", name, err)
+	}
+	return nil
+}
+
+func configuration(kubeconfig, namespace string, log slog.Handler) (*action.Configuration, error) {
+	flags := genericclioptions.NewConfigFlags(false)
+	flags.KubeConfig, flags.Namespace = &kubeconfig, &namespace
+	cfg := action.NewConfiguration(action.ConfigurationSetLogger(log))
+	return cfg, cfg.Init(flags, namespace, "secret")
+}

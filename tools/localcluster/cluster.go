@@ -1,0 +1,199 @@
+package localcluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
+)
+
+// startPatience bounds a start on a slow and busy machine.
+const startPatience = 4 * time.Minute
+
+// Cluster is a running local cluster.
+type Cluster struct {
+	Name       string         // also the LKE cluster's label
+	Kubeconfig string         // file of an administrator
+	Sim        *linodesim.Sim // the simulated account
+	SimURL     string         // where it is served: base URL of the Linode API
+	SimToken   string         // a token with all scopes
+	ClusterID  int            // of the LKE cluster
+	Operator   *Operator      // nil with Options.WithoutCharts
+
+	opts   Options
+	plane  *plane.Plane
+	client kubernetes.Interface
+	log    *slog.Logger
+
+	stopOnce sync.Once
+	closers  []func(context.Context) // run in reverse by Stop
+}
+
+// Start starts everything and waits until it is ready or ctx ends. When it
+// fails, what was started is stopped again.
+func Start(ctx context.Context, opts Options) (*Cluster, error) {
+	if err := opts.complete(); err != nil {
+		return nil, fmt.Errorf("localcluster: %w", err)
+	}
+	lock, err := TakeLock(opts.StateDir)
+	if err != nil {
+		return nil, fmt.Errorf("localcluster %s: %w", opts.Name, err)
+	}
+	c := &Cluster{Name: opts.Name, opts: opts}
+	c.onStop(func(context.Context) { lock.Release() })
+	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("gave up after %s", startPatience))
+	defer cancel()
+	if err := c.start(ctx); err != nil {
+		c.Stop(context.WithoutCancel(ctx))
+		return nil, fmt.Errorf("localcluster %s: %w", opts.Name, err)
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	steps := []struct {
+		says string
+		do   func(context.Context) error
+		skip bool
+	}{
+		{"", c.prepareFolders, false},
+		{"Linode API simulator", c.startSimulator, false},
+		{"Kubernetes control plane", c.startPlane, false},
+		{"LKE's nodes", c.startPlayer, false},
+		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
+		{"operator", c.startOperator, c.opts.WithoutCharts || c.opts.NoOperator},
+	}
+	for _, step := range steps {
+		if step.skip {
+			continue
+		}
+		began := time.Now()
+		if err := step.do(ctx); err != nil {
+			return err
+		}
+		if step.says != "" {
+			fmt.Fprintf(c.opts.Progress, "%s: ready in %s\n", step.says, time.Since(began).Round(10*time.Millisecond))
+		}
+	}
+	return nil
+}
+
+// prepareFolders clears what a run that was killed has left.
+func (c *Cluster) prepareFolders(context.Context) error {
+	if missing := controlplane.Missing(c.bin(), c.needed()...); len(missing) > 0 {
+		return fmt.Errorf("%s lacks %v: run `make build` first", c.bin(), missing)
+	}
+	c.onStop(func(context.Context) { _ = os.RemoveAll(c.opts.stateDir()) })
+	for dir, mode := range map[string]os.FileMode{c.opts.stateDir(): 0o700, c.opts.logDir(): 0o755} {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(dir, mode); err != nil {
+			return err
+		}
+	}
+	return c.openLog()
+}
+
+func (c *Cluster) needed() []string {
+	if c.opts.WithoutCharts || c.opts.NoOperator {
+		return plane.Programs
+	}
+	return append([]string{operatorProgram}, plane.Programs...)
+}
+
+func (c *Cluster) bin() string { return controlplane.BinDir(c.opts.Root) }
+
+// openLog: what this package itself has to tell, as JSON lines.
+func (c *Cluster) openLog() error {
+	file, err := os.OpenFile(filepath.Join(c.opts.logDir(), "localcluster.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	c.log = slog.New(slog.NewJSONHandler(file, nil))
+	c.onStop(func(context.Context) { file.Close() })
+	return nil
+}
+
+func (c *Cluster) startPlane(ctx context.Context) error {
+	p, err := plane.Start(ctx, plane.Config{
+		Name: c.Name, Bin: c.bin(), Dir: c.opts.stateDir(), LogDir: c.opts.logDir(), Port: c.opts.Port, Audit: c.opts.Audit,
+	})
+	if err != nil {
+		return err
+	}
+	c.plane, c.Kubeconfig = p, p.AdminKubeconfig()
+	c.onStop(p.Stop)
+	config, err := c.RESTConfig()
+	if err != nil {
+		return err
+	}
+	c.client, err = kubernetes.NewForConfig(config)
+	return err
+}
+
+// startPlayer lets nodes come and go, and waits for the user's own.
+func (c *Cluster) startPlayer(ctx context.Context) error {
+	config, err := c.plane.RESTConfig("lke")
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	player := lkeplayer.New(client.CoreV1().Nodes(), lkeplayer.Config{
+		ClusterID: c.ClusterID, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
+		Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
+	})
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var done sync.WaitGroup
+	done.Go(func() { player.Run(running, c.Sim.Subscribe(running)) })
+	c.onStop(func(context.Context) { stop(); done.Wait() })
+	return c.waitForUserNode(ctx)
+}
+
+// RESTConfig is an administrator's client configuration, without client-side
+// limits.
+func (c *Cluster) RESTConfig() (*rest.Config, error) { return c.plane.RESTConfig("localcluster") }
+
+// LogDir is where the logs of all parts are.
+func (c *Cluster) LogDir() string { return c.opts.logDir() }
+
+// Died delivers one error when a part of the control plane ends by itself.
+func (c *Cluster) Died() <-chan error { return c.plane.Died() }
+
+// PIDs are the numbers of all child processes that were started.
+func (c *Cluster) PIDs() map[string]int {
+	pids := map[string]int{}
+	for _, child := range c.plane.Processes() {
+		pids[child.Name()] = child.PID()
+	}
+	if c.Operator != nil && c.Operator.PID() != 0 {
+		pids[operatorProgram] = c.Operator.PID()
+	}
+	return pids
+}
+
+func (c *Cluster) onStop(do func(context.Context)) { c.closers = append(c.closers, do) }
+
+// Stop ends everything in the reverse order of its start and returns when all of
+// it has ended: within seconds, at once when ctx ends. It may be called again.
+func (c *Cluster) Stop(ctx context.Context) {
+	c.stopOnce.Do(func() {
+		for i := len(c.closers) - 1; i >= 0; i-- {
+			c.closers[i](ctx)
+		}
+	})
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/demo"
+)
+
+// runDemo starts a cluster of its own, beside one that `up` may have left
+// running, shows the main job on it and stops it again, whatever happened.
+func runDemo(ctx context.Context, args []string) error {
+	start := time.Now()
+	opts, err := options("demo", args)
+	if err != nil {
+		return err
+	}
+	if opts.Name == "dev" {
+		opts.Name = "demo"
+		opts.StateDir = localcluster.DefaultStateDir(opts.Root, opts.Name)
+	}
+	opts.Progress = os.Stderr
+	cluster, err := localcluster.Start(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer cluster.Stop(context.WithoutCancel(ctx))
+	config, err := cluster.RESTConfig()
+	if err != nil {
+		return err
+	}
+	kube, err := client.New(config, client.Options{})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("the simulated LKE: %s    logs: %s\n", cluster.SimURL, cluster.LogDir())
+	err = demo.Run(ctx, demo.Config{
+		Tier: opts.Tier, Examples: filepath.Join(opts.Root, "docs", "examples"),
+		Client: kube, Sim: cluster.Sim, Out: os.Stdout, Start: start,
+	})
+	if err != nil {
+		return fmt.Errorf("demo: %w; logs: %s", err, cluster.LogDir())
+	}
+	return nil
+}

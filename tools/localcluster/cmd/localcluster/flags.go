@@ -1,0 +1,52 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+)
+
+// options reads a verb's flags; `make up TIER=enterprise PROFILE=realistic` sets
+// their defaults through the environment.
+func options(verb string, args []string) (localcluster.Options, error) {
+	var opts localcluster.Options
+	flags := flag.NewFlagSet(verb, flag.ContinueOnError)
+	flags.StringVar(&opts.Name, "name", cmp.Or(os.Getenv("NAME"), "dev"), "name of the cluster; several run side by side")
+	flags.StringVar(&opts.Tier, "tier", cmp.Or(os.Getenv("TIER"), localcluster.Standard), "LKE tier: standard or enterprise")
+	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"), "how slow the simulated platform is: fast, realistic or slow")
+	flags.Float64Var(&opts.TimeScale, "time-scale", 1, "divides the profile's delays")
+	flags.IntVar(&opts.Port, "port", 0, "port of the Kubernetes API server; 0 = a free one")
+	flags.BoolVar(&opts.WithoutCharts, "without-charts", false, "install nothing, run no operator")
+	flags.BoolVar(&opts.NoOperator, "no-operator", false, "install the charts, run no operator")
+	flags.BoolVar(&opts.Audit, "audit", false, "log every request to the API server to logs/audit.log")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		os.Exit(0)
+	} else if err != nil {
+		return opts, err
+	}
+	if flags.NArg() > 0 {
+		return opts, fmt.Errorf("%s takes no argument %q", verb, flags.Arg(0))
+	}
+	root, err := controlplane.FindRoot(".")
+	if err != nil {
+		return opts, err
+	}
+	opts.Root, opts.StateDir = root, localcluster.DefaultStateDir(root, opts.Name)
+	return opts, nil
+}
+
+// arguments are the flags that lead to the same options again.
+func arguments(opts localcluster.Options) []string {
+	return []string{
+		"-name=" + opts.Name, "-tier=" + opts.Tier, "-profile=" + opts.Profile,
+		"-time-scale=" + strconv.FormatFloat(opts.TimeScale, 'g', -1, 64), "-port=" + strconv.Itoa(opts.Port),
+		fmt.Sprintf("-without-charts=%t", opts.WithoutCharts), fmt.Sprintf("-no-operator=%t", opts.NoOperator),
+		fmt.Sprintf("-audit=%t", opts.Audit),
+	}
+}

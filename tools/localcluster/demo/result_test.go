@@ -1,0 +1,41 @@
+package demo
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestResultIsOKOnlyWhenAllOfItIs(t *testing.T) {
+	good := result{tier: "standard", pods: 5, wanted: 5, nodes: 2, nodeClaims: 2, apiCalls: 31, elapsed: 48 * time.Second}
+	tests := []struct {
+		name   string
+		change func(*result)
+		want   string
+	}{
+		{"good", func(*result) {}, ""},
+		{"a pod without a node", func(r *result) { r.pods = 4 }, "4 of 5 pods"},
+		{"no node", func(r *result) { r.nodes, r.nodeClaims = 0, 0 }, "no node"},
+		{"a NodeClaim without a node", func(r *result) { r.nodeClaims = 3 }, "2 nodes for 3"},
+		{"one instance too many", func(r *result) { r.surplus = 1 }, "1 instances beyond"},
+		{"a NodeClaim without an instance", func(r *result) { r.surplus = -1 }, "-1 instances"},
+		{"something left", func(r *result) { r.leaked = 2 }, "2 instances or pools"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := good
+			test.change(&r)
+			problems := strings.Join(r.problems(), "; ")
+			if test.want == "" && problems != "" || !strings.Contains(problems, test.want) {
+				t.Errorf("problems are %q, want %q", problems, test.want)
+			}
+			if ok := strings.HasPrefix(r.String(), "demo: ok "); ok != (test.want == "") {
+				t.Errorf("the line says %q", r)
+			}
+		})
+	}
+	const want = "demo: ok tier=standard pods=5/5 nodes=2 nodeclaims=2 surplus=0 leaked=0 api_calls=31 elapsed=48s"
+	if good.String() != want {
+		t.Errorf("line is %q, want %q", good, want)
+	}
+}

@@ -1,0 +1,27 @@
+// Package localcluster runs a whole Karpenter-on-Linode world on one machine,
+// without Docker: a real Kubernetes control plane (package plane), a simulated
+// Linode account served over HTTP (modules/linodesim), what LKE does to nodes
+// (package lkeplayer), this repository's Helm charts installed (package charts),
+// and the operator as a local process that runs with the ServiceAccount,
+// arguments and environment of the installed Deployment (package workload).
+//
+// It is called by cmd/localcluster (`make up`), the demo, the bench and the
+// end-to-end tests:
+//
+//	cluster, err := localcluster.Start(ctx, localcluster.Options{Name: "test"})
+//	if err != nil { ... }
+//	defer cluster.Stop(context.Background())
+//
+// As in a real Standard cluster, one pool of the user's own with one node exists
+// from the start; the operator's Pod is scheduled there and played by kwok.
+//
+// Guarantees: every listener that this package and the control plane open is on
+// 127.0.0.1 (the operator's own metrics and health listeners are as it opens
+// them); clusters of different names run side by side; one name runs once. Stop
+// ends exactly what Start started and removes its state; logs stay until the next
+// start of the same name. On Linux nothing survives the calling process, however
+// it dies. The simulator's token is random and is in no message.
+//
+// Errors are one line: what failed, why, and the log's place. A Cluster's methods
+// are safe for concurrent use.
+package localcluster

@@ -1,0 +1,31 @@
+// Package lkeplayer plays, on the Kubernetes side, what LKE does to worker nodes:
+// it follows the events of a simulated Linode account and lets Nodes come,
+// change and go as a real cluster's would.
+//
+// It is called by package localcluster. It knows the simulator's events and the
+// Kubernetes API; it does not know who asked for a node.
+//
+// Three parties are played:
+//
+//   - the kubelet registers: a Node named like the Linode's label, with LKE's
+//     pool label, the pool's own labels and taints, the taint of an uninitialised
+//     node, and capacity as real LKE nodes report it (see Capacity). From then on
+//     kwok plays it: conditions, leases, pods.
+//   - the cloud controller manager initialises: provider ID, instance type and
+//     region labels, taint lifted. There is no zone label; LKE has none. When the
+//     Linode is gone it deletes the Node, and never before.
+//   - LKE carries later changes of the pool's labels and taints to existing Nodes.
+//
+// Guarantees: what a pool change did not touch stays as somebody set it, so a
+// startup taint that was removed from a Node does not come back, unless
+// Config.ReapplyRemoved. A Node that somebody deletes does not come back while
+// its Linode lives: a kubelet registers once.
+//
+// Not known of the real platform, and decided here: pool taints are there from
+// registration on; removed labels and taints stay removed. Not played: a Linode
+// that is shut down but not gone, pod networks, volumes, the address annotations
+// of Calico and WireGuard.
+//
+// Failed API calls are repeated with growing pauses. A Player is used by one
+// goroutine calling Run.
+package lkeplayer

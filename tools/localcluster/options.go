@@ -1,0 +1,103 @@
+package localcluster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+)
+
+// Tiers of LKE.
+const (
+	Standard   = "standard"
+	Enterprise = "enterprise"
+)
+
+// Options of a local cluster. The zero value is a Standard cluster named "dev"
+// with the operator running against a quick simulator.
+type Options struct {
+	Root     string // of the repository; "" = found from the working directory
+	Name     string // "" = dev; lower case letters, digits and dashes
+	StateDir string // "" = <root>/.local/<name>; state and logs are below
+
+	Tier       string  // "" = standard
+	Region     string  // "" = us-ord
+	K8sVersion string  // as LKE names it; "" = the tier's newest
+	Profile    string  // of the simulator: fast ("" too), realistic, slow
+	TimeScale  float64 // divides the profile's delays; 0 = 1
+	Port       int     // of the API server; 0 = a free one
+
+	// UserPoolType is the plan of the user's own node. "" = g6-standard-1: room
+	// for the operator's pod and for no pod that asks for a whole CPU beside it.
+	UserPoolType string
+
+	Values        map[string]any // Helm values for charts/karpenter, over this package's own
+	Env           []string       // more variables for the operator, NAME=value, over the Deployment's
+	WithoutCharts bool           // install nothing; no operator then either
+	NoOperator    bool           // install the charts, do not run the operator
+	Audit         bool           // the API server logs all requests to logs/audit.log
+
+	// Behaviour of the simulated platform where the real one is not known.
+	// ReapplyRemoved in it is honoured here.
+	Behaviour linodesim.Behaviour
+	Seed      uint64 // of everything that the simulator draws
+
+	Progress io.Writer // a line for each step; nil = silent
+}
+
+var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$`)
+
+// complete fills in what was left out and refuses what cannot be.
+func (o *Options) complete() error {
+	o.Name = cmp.Or(o.Name, "dev")
+	o.Tier = cmp.Or(o.Tier, Standard)
+	o.Profile = cmp.Or(o.Profile, "fast")
+	o.Region = cmp.Or(o.Region, "us-ord")
+	o.UserPoolType = cmp.Or(o.UserPoolType, "g6-standard-1")
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	if !validName.MatchString(o.Name) {
+		return fmt.Errorf("name %q: only lower case letters, digits and dashes, at most 30", o.Name)
+	}
+	if o.Name == "logs" { // .local/logs holds the logs of builds
+		return errors.New("name \"logs\": choose another")
+	}
+	if o.Tier != Standard && o.Tier != Enterprise {
+		return fmt.Errorf("tier %q: standard or enterprise", o.Tier)
+	}
+	if _, known := linodesim.ProfileNamed(o.Profile); !known {
+		return fmt.Errorf("profile %q: fast, realistic or slow", o.Profile)
+	}
+	if o.TimeScale < 0 {
+		return errors.New("time scale: a positive number")
+	}
+	return o.findRoot()
+}
+
+func (o *Options) findRoot() error {
+	if o.Root == "" {
+		root, err := controlplane.FindRoot(".")
+		if err != nil {
+			return err
+		}
+		o.Root = root
+	}
+	if o.StateDir == "" {
+		o.StateDir = DefaultStateDir(o.Root, o.Name)
+	}
+	dir, err := filepath.Abs(o.StateDir)
+	o.StateDir = dir
+	return err
+}
+
+// DefaultStateDir is where a cluster of this name keeps state and logs.
+func DefaultStateDir(root, name string) string { return filepath.Join(root, ".local", name) }
+
+func (o *Options) stateDir() string { return filepath.Join(o.StateDir, "state") }
+func (o *Options) logDir() string   { return filepath.Join(o.StateDir, "logs") }

@@ -1,0 +1,27 @@
+package pki
+
+import (
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// User is how a kubeconfig's user proves who it is: a certificate, or the token
+// in a file that clients read again when it changes.
+type User struct {
+	Name      string
+	Pair      Pair
+	TokenFile string
+}
+
+// Kubeconfig returns a kubeconfig with one context, named after the cluster.
+// Certificates are embedded: the file can be copied and used anywhere here.
+func Kubeconfig(cluster, server string, ca []byte, user User) ([]byte, error) {
+	config := clientcmdapi.NewConfig()
+	config.Clusters[cluster] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca}
+	config.AuthInfos[user.Name] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: user.Pair.Cert, ClientKeyData: user.Pair.Key, TokenFile: user.TokenFile,
+	}
+	config.Contexts[cluster] = &clientcmdapi.Context{Cluster: cluster, AuthInfo: user.Name}
+	config.CurrentContext = cluster
+	return clientcmd.Write(*config)
+}

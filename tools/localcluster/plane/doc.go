@@ -1,0 +1,21 @@
+// Package plane runs a Kubernetes control plane as child processes on loopback:
+// etcd, kube-apiserver, kube-controller-manager and kube-scheduler, and kwok,
+// which plays the kubelets of nodes that carry NodeLabel.
+//
+// It is called by package localcluster. It knows nothing of Linode: whoever wants
+// a node creates it.
+//
+// Guarantees: everything listens on 127.0.0.1 only; etcd answers to the API
+// server alone (a certificate authority of its own); RBAC and the node authorizer
+// are on, and controller manager and scheduler have the identities that
+// Kubernetes gives them; no cloud controller runs in the controller manager.
+// After Start returns, every component has answered its health endpoint and the
+// ServiceAccounts of the namespace kube-system exist, so that pods can be
+// created. Any number of planes runs side by side. After Stop no process is left.
+//
+// Not guaranteed: the state survives (etcd does not sync to disk). There is no
+// pod network, no DNS and no container: pods are only played.
+//
+// Errors are one line: what failed, why, and the log. A Plane's methods are safe
+// for concurrent use.
+package plane

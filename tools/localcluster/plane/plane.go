@@ -1,0 +1,218 @@
+package plane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
+)
+
+// Programs are the files that Config.Bin has to hold.
+var Programs = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"}
+
+const (
+	loopback = "127.0.0.1"
+	// stopGrace is short: nothing that a component could still write is wanted.
+	stopGrace = 3 * time.Second
+	// portAttempts bounds new starts when somebody else took a port between its
+	// choice and its use.
+	portAttempts = 3
+)
+
+// Config of a control plane.
+type Config struct {
+	Name   string // of the cluster in kubeconfig files
+	Bin    string // folder of the programs
+	Dir    string // state: certificates, data; removed by the caller
+	LogDir string // one file per component
+	Port   int    // of the API server; 0 = a free one
+	Audit  bool   // log every request to LogDir/audit.log
+}
+
+// Plane is a running control plane.
+type Plane struct {
+	cfg       Config
+	ports     ports
+	authority *pki.Authority
+	died      chan error
+
+	mu      sync.Mutex
+	stopped bool
+	running []*process.Process // in the order of their start
+}
+
+// Start starts everything and waits until it is ready or ctx ends. When it
+// fails, what was started is stopped.
+func Start(ctx context.Context, cfg Config) (*Plane, error) {
+	if err := checkPort(cfg.Port); err != nil {
+		return nil, err
+	}
+	var err error
+	for range portAttempts {
+		p := &Plane{cfg: cfg, died: make(chan error, 1)}
+		if err = p.start(ctx); err == nil {
+			return p, nil
+		}
+		taken := p.portTaken()
+		p.Stop(context.WithoutCancel(ctx))
+		if !taken || cfg.Port != 0 {
+			break
+		}
+	}
+	return nil, err
+}
+
+// checkPort refuses a wanted port that is in use before anything is started.
+func checkPort(port int) error {
+	if port == 0 {
+		return nil
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+	if err != nil {
+		return fmt.Errorf("kube-apiserver: port %d on %s cannot be used: %w", port, loopback, errors.Unwrap(err))
+	}
+	return listener.Close()
+}
+
+func (p *Plane) start(ctx context.Context) error {
+	var err error
+	if p.ports, err = freePorts(p.cfg.Port); err != nil {
+		return fmt.Errorf("control plane: no free port on %s: %w", loopback, err)
+	}
+	// A retry must not find the first attempt's data.
+	if err := os.RemoveAll(p.path("etcd")); err != nil {
+		return fmt.Errorf("control plane: %w", err)
+	}
+	if err := p.writeFiles(); err != nil {
+		return fmt.Errorf("control plane: %w", err)
+	}
+	if err := p.launch(ctx, p.etcd(), p.apiserver()); err != nil {
+		return err
+	}
+	if err := p.launch(ctx, p.controllerManager(), p.scheduler(), p.kwok()); err != nil {
+		return err
+	}
+	return p.waitForServiceAccounts(ctx)
+}
+
+// launch starts components together and waits until all are healthy.
+func (p *Plane) launch(ctx context.Context, components ...component) error {
+	children := make([]*process.Process, len(components))
+	for i, c := range components {
+		child, err := process.Start(process.Spec{
+			Name: c.name, Path: filepath.Join(p.cfg.Bin, c.name), Args: c.args, Dir: p.cfg.Dir,
+			LogFile: filepath.Join(p.cfg.LogDir, c.name+".log"),
+			// HOME: kwok reads a user's own configuration from there.
+			Env: []string{"HOME=" + p.cfg.Dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()},
+		})
+		if err != nil {
+			return err
+		}
+		p.track(child)
+		children[i] = child
+	}
+	for i, c := range components {
+		if err := p.waitHealthy(ctx, c, children[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// track remembers a child for Stop and reports its end when nobody asked for it.
+func (p *Plane) track(child *process.Process) {
+	p.mu.Lock()
+	p.running = append(p.running, child)
+	p.mu.Unlock()
+	go func() {
+		<-child.Exited()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.stopped {
+			return
+		}
+		select {
+		case p.died <- child.Failure():
+		default: // the first one is the cause
+		}
+	}()
+}
+
+// Died delivers one error when a component ends by itself.
+func (p *Plane) Died() <-chan error { return p.died }
+
+// Processes lists the children, whether they still run or not.
+func (p *Plane) Processes() []*process.Process {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]*process.Process(nil), p.running...)
+}
+
+func (p *Plane) portTaken() bool {
+	for _, child := range p.Processes() {
+		if child.PortTaken() {
+			return true
+		}
+	}
+	return false
+}
+
+// Stop ends all children and returns when they have ended: at the latest after a
+// few seconds, at once when ctx ends. It may be called again.
+func (p *Plane) Stop(ctx context.Context) {
+	p.mu.Lock()
+	p.stopped = true
+	p.mu.Unlock()
+	var all sync.WaitGroup
+	for _, child := range p.Processes() {
+		// etcd goes last: the API server hangs on it while it says goodbye.
+		if child.Name() != "etcd" {
+			all.Go(func() { child.Stop(ctx, stopGrace) })
+		}
+	}
+	all.Wait()
+	for _, child := range p.Processes() {
+		child.Stop(ctx, stopGrace)
+	}
+}
+
+// Server is the API server's URL.
+func (p *Plane) Server() string {
+	return "https://" + net.JoinHostPort(loopback, strconv.Itoa(p.ports.apiserver))
+}
+
+// CA returns the certificate that signed the API server's.
+func (p *Plane) CA() []byte { return p.authority.Cert }
+
+// AdminKubeconfig is the file for people and tests: group system:masters.
+func (p *Plane) AdminKubeconfig() string { return p.kubeconfigFile("admin") }
+
+// RESTConfig returns a client configuration for a component that plays a part of
+// the outside world with all rights, under its own name in audit logs.
+func (p *Plane) RESTConfig(user string) (*rest.Config, error) {
+	if err := p.writeKubeconfig(user, user, "system:masters"); err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfigFile(user))
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = user
+	config.QPS, config.Burst = -1, -1 // the API server's own limits are enough here
+	return config, nil
+}
+
+func (p *Plane) path(elements ...string) string {
+	return filepath.Join(append([]string{p.cfg.Dir}, elements...)...)
+}

@@ -1,0 +1,233 @@
+package plane_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
+)
+
+const patience = 2 * time.Minute
+
+func config(t *testing.T) plane.Config {
+	t.Helper()
+	root, err := controlplane.FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := controlplane.BinDir(root)
+	if missing := controlplane.Missing(bin, plane.Programs...); len(missing) > 0 {
+		t.Fatalf("%s lacks %v: run `make build` first", bin, missing)
+	}
+	dir := t.TempDir()
+	return plane.Config{Name: "test", Bin: bin, Dir: filepath.Join(dir, "state"), LogDir: filepath.Join(dir, "logs")}
+}
+
+func start(t *testing.T, cfg plane.Config) *plane.Plane {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	p, err := plane.Start(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Stop(context.Background()) })
+	return p
+}
+
+func client(t *testing.T, config *rest.Config, err error) *kubernetes.Clientset {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestPlaneRunsPodsAndLeavesNothing(t *testing.T) {
+	p := start(t, config(t))
+	admin, err := clientcmd.BuildConfigFromFlags("", p.AdminKubeconfig())
+	c := client(t, admin, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	version, err := c.ServerVersion()
+	if err != nil || version.GitVersion != controlplane.KubernetesVersion {
+		t.Errorf("server version %v, %v", version, err)
+	}
+	nobody := rest.AnonymousClientConfig(admin)
+	if _, err := client(t, nobody, nil).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+		t.Errorf("an anonymous list answers %v: want a refusal", err)
+	}
+	runPod(ctx, t, c)
+
+	p.Stop(ctx)
+	for _, child := range p.Processes() {
+		if err := syscall.Kill(child.PID(), 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("%s (%d) is still there: %v", child.Name(), child.PID(), err)
+		}
+	}
+	select {
+	case err := <-p.Died():
+		t.Errorf("a stop is reported as a death: %v", err)
+	default:
+	}
+}
+
+// runPod makes a node and a pod, sees the pod run on it and go again.
+func runPod(ctx context.Context, t *testing.T, c *kubernetes.Clientset) {
+	t.Helper()
+	room := corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi"), "pods": resource.MustParse("10")}
+	_, err := c.CoreV1().Nodes().Create(ctx, &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue}},
+		Status:     corev1.NodeStatus{Capacity: room, Allocatable: room},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := c.CoreV1().Pods("default")
+	_, err = pods.Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "pause"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(ctx, t, "the pod runs", func() bool {
+		pod, err := pods.Get(ctx, "p", metav1.GetOptions{})
+		return err == nil && pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName == "n" && pod.Status.PodIP != ""
+	})
+	if err := pods.Delete(ctx, "p", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(ctx, t, "the pod goes", func() bool {
+		_, err := pods.Get(ctx, "p", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}
+
+func eventually(ctx context.Context, t *testing.T, what string, check func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) { return check(), nil })
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func TestADeathIsReported(t *testing.T) {
+	p := start(t, config(t))
+	for _, child := range p.Processes() {
+		if child.Name() == "kube-scheduler" {
+			child.Kill()
+		}
+	}
+	select {
+	case err := <-p.Died():
+		if !strings.Contains(err.Error(), "kube-scheduler ended (signal: killed") || !strings.Contains(err.Error(), "kube-scheduler.log") {
+			t.Errorf("says %q", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("nobody says that the scheduler died")
+	}
+}
+
+func TestStartSaysInOneLineWhatIsWrong(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	cases := map[string]struct {
+		change func(*testing.T, *plane.Config)
+		says   []string
+	}{
+		"port in use": {
+			func(_ *testing.T, c *plane.Config) { c.Port = taken.Addr().(*net.TCPAddr).Port },
+			[]string{"kube-apiserver: port ", "address already in use"},
+		},
+		"binary missing": {
+			func(t *testing.T, c *plane.Config) { c.Bin = binWithout(t, c.Bin, "etcd") },
+			[]string{"etcd: the program is missing: run `make build` first"},
+		},
+		"child dies during start": {
+			func(t *testing.T, c *plane.Config) {
+				c.Bin = binWithout(t, c.Bin, "kube-scheduler")
+				script(t, filepath.Join(c.Bin, "kube-scheduler"), "echo fatal: no way >&2; exit 3")
+			},
+			[]string{"kube-scheduler ended (exit status 3: fatal: no way)", "kube-scheduler.log"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			cfg := config(t)
+			c.change(t, &cfg)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			p, err := plane.Start(ctx, cfg)
+			if err == nil {
+				p.Stop(ctx)
+				t.Fatal("want an error")
+			}
+			t.Log(err)
+			for _, part := range c.says {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("error %q lacks %q", err, part)
+				}
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("more than one line: %q", err)
+			}
+		})
+	}
+}
+
+// binWithout links all programs but one into a folder.
+func binWithout(t *testing.T, bin, without string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range plane.Programs {
+		if name == without {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(bin, name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func script(t *testing.T, file, body string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+body+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStartEndsWithItsContext(t *testing.T) {
+	cfg := config(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	if _, err := plane.Start(ctx, cfg); err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,94 @@
+package localcluster
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+)
+
+const (
+	nodePoll          = 50 * time.Millisecond
+	readHeaderTimeout = 10 * time.Second
+)
+
+// startSimulator makes the account with its cluster and serves it on loopback:
+// the API below /v4 and /v4beta, a page for people at /.
+func (c *Cluster) startSimulator(context.Context) error {
+	profile, _ := linodesim.ProfileNamed(c.opts.Profile)
+	c.SimToken = rand.Text()
+	sim, err := linodesim.New(linodesim.Config{
+		Profile: profile, TimeScale: c.opts.TimeScale, Seed: c.opts.Seed, Behaviour: c.opts.Behaviour,
+		Tokens: map[string][]string{c.SimToken: {"*"}},
+	})
+	if err != nil {
+		return err
+	}
+	cluster, err := sim.AddCluster(linodesim.ClusterSpec{
+		Label: c.Name, Region: c.opts.Region, Tier: c.opts.Tier, K8sVersion: c.opts.K8sVersion,
+		Pools: []linodesim.PoolSpec{{Type: c.opts.UserPoolType, Count: 1}},
+	})
+	if err != nil {
+		return fmt.Errorf("simulator: %w", err)
+	}
+	c.Sim, c.ClusterID = sim, cluster.ID
+	return c.serve(sim)
+}
+
+func (c *Cluster) serve(sim *linodesim.Sim) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("simulator: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", sim.Page())
+	mux.Handle("/", sim)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(listener) // ends with Close below, and with nothing else
+	}()
+	c.SimURL = "http://" + listener.Addr().String()
+	c.onStop(func(context.Context) { _ = server.Close(); <-done })
+	return nil
+}
+
+// waitForUserNode waits until the user's node can take pods.
+func (c *Cluster) waitForUserNode(ctx context.Context) error {
+	ticker := time.NewTicker(nodePoll)
+	defer ticker.Stop()
+	for {
+		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err == nil && len(list.Items) > 0 && usable(&list.Items[0]) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the user's node does not become ready (%w); logs: %s", context.Cause(ctx), c.LogDir())
+		case <-ticker.C:
+		}
+	}
+}
+
+func usable(node *corev1.Node) bool {
+	for _, taint := range node.Spec.Taints {
+		if taint.Key == lkeplayer.UninitializedTaint || taint.Key == corev1.TaintNodeNotReady {
+			return false
+		}
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

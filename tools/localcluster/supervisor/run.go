@@ -1,0 +1,107 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+)
+
+const (
+	firstRestart   = time.Second
+	longestRestart = 30 * time.Second
+	readyPatience  = 2 * time.Minute
+	stopPatience   = 20 * time.Second
+)
+
+// Words between Up and Run, each the start of a line on the pipe.
+const (
+	sayStep  = "step "
+	sayError = "error "
+	sayReady = "ready"
+)
+
+// Run starts the cluster, tells the starter through report how that went, and
+// keeps it running until ctx ends or it breaks. What it has to say later goes to
+// log.
+func Run(ctx context.Context, opts localcluster.Options, report io.WriteCloser, log io.Writer) error {
+	opts.Progress = steps{report}
+	cluster, err := localcluster.Start(ctx, opts)
+	if err != nil {
+		fmt.Fprintln(report, sayError+err.Error())
+		report.Close()
+		return err
+	}
+	defer func() {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+		defer cancel()
+		cluster.Stop(stopping)
+	}()
+	if err := write(opts.StateDir, describe(cluster, opts)); err != nil {
+		fmt.Fprintln(report, sayError+err.Error())
+		report.Close()
+		return err
+	}
+	fmt.Fprintln(report, sayReady)
+	report.Close()
+	return keep(ctx, cluster, log)
+}
+
+// keep watches until ctx ends or the control plane loses a part.
+func keep(ctx context.Context, cluster *localcluster.Cluster, log io.Writer) error {
+	restart := firstRestart
+	for {
+		var ended <-chan struct{}
+		if cluster.Operator != nil {
+			ended = cluster.Operator.Exited()
+		}
+		began := time.Now()
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-cluster.Died():
+			return err
+		case <-ended:
+		}
+		if time.Since(began) > 10*longestRestart {
+			restart = firstRestart
+		}
+		fmt.Fprintf(log, "%s operator ended; it is started again in %s\n", time.Now().UTC().Format(time.RFC3339), restart)
+		if !pause(ctx, restart) {
+			return nil
+		}
+		restart = min(2*restart, longestRestart)
+		again(ctx, cluster, log)
+	}
+}
+
+func again(ctx context.Context, cluster *localcluster.Cluster, log io.Writer) {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyPatience, fmt.Errorf("gave up after %s", readyPatience))
+	defer cancel()
+	if err := cluster.Operator.Start(ctx); err != nil {
+		fmt.Fprintln(log, err)
+	}
+}
+
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// steps passes the cluster's progress lines on.
+type steps struct{ out io.Writer }
+
+func (s steps) Write(line []byte) (int, error) {
+	if _, err := s.out.Write(append([]byte(sayStep), line...)); err != nil {
+		return len(line), nil // nobody listens any more; the start goes on
+	}
+	return len(line), nil
+}
