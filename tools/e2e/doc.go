@@ -1,0 +1,9 @@
+// Package e2e holds the end-to-end tests: the operator as it is installed by its
+// charts, on the local cluster's real API server, scheduler and controller manager,
+// against the simulated LKE over HTTP, once on each tier.
+//
+// A test sees what a user sees (pods, nodes, NodeClaims, events) and checks it
+// against what the simulator recorded: which instances were made, who owns them and
+// what is left. It waits for conditions, never for a time. `make build` must have
+// run; `make test` does that.
+package e2e

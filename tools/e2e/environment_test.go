@@ -1,0 +1,302 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
+)
+
+// patience bounds every wait. It is far above what anything takes, so that a slow
+// machine does not fail a test; what is asserted never depends on it.
+const (
+	patience = 4 * time.Minute
+	interval = 250 * time.Millisecond
+)
+
+// environment is one local cluster with the operator running.
+type environment struct {
+	*localcluster.Cluster
+	tier   string
+	kube   client.Client
+	theirs map[int]bool // the pools that exist from the start, which are the user's
+	before world.State
+}
+
+func start(t *testing.T, tier string) *environment {
+	t.Helper()
+	options := localcluster.Options{
+		Name: "e2e-" + tier, Tier: tier, Progress: t.Output(),
+	}
+	cluster, err := localcluster.Start(t.Context(), options)
+	if err != nil {
+		t.Fatalf("starting the local cluster: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		cluster.Stop(ctx)
+	})
+	config, err := cluster.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kube, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &environment{Cluster: cluster, tier: tier, kube: kube, theirs: map[int]bool{}, before: cluster.Sim.Snapshot()}
+	for _, pool := range pools(e.before) {
+		e.theirs[pool.ID] = true
+	}
+	return e
+}
+
+// run runs one scenario and checks, whatever it was, that nothing of it stays: no
+// NodeClaim, no node, no pool or instance that is not the user's, and that the
+// user's own pools were never touched.
+func (e *environment) run(t *testing.T, name string, scenario func(*testing.T, *environment)) {
+	t.Run(name, func(t *testing.T) {
+		defer func() {
+			if t.Failed() {
+				e.describe(t)
+			}
+		}()
+		scenario(t, e)
+		e.clear(t)
+		e.untouched(t)
+	})
+}
+
+// clear deletes the workloads and waits until the cluster is as it was. Nodes go
+// because nothing needs them: NodePools are deleted only afterwards.
+func (e *environment) clear(t *testing.T) {
+	t.Helper()
+	ctx, g := t.Context(), NewWithT(t)
+	for _, list := range []client.Object{&appsv1.Deployment{}, &corev1.Pod{}} {
+		g.Expect(e.kube.DeleteAllOf(ctx, list, client.InNamespace("default"), client.PropagationPolicy("Background"))).To(Succeed())
+	}
+	g.Eventually(ctx, func() string { return e.remains(ctx) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+	g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodePool{})).To(Succeed())
+	g.Expect(e.kube.DeleteAllOf(ctx, &v1alpha1.LinodeNodeClass{})).To(Succeed())
+	g.Eventually(ctx, func(g Gomega) {
+		classes := &v1alpha1.LinodeNodeClassList{}
+		g.Expect(e.kube.List(ctx, classes)).To(Succeed())
+		g.Expect(classes.Items).To(BeEmpty())
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+}
+
+// remains names what there is beyond what the user made.
+func (e *environment) remains(ctx context.Context) string {
+	var found []string
+	claims := &karpv1.NodeClaimList{}
+	if err := e.kube.List(ctx, claims); err != nil {
+		return err.Error()
+	}
+	for _, claim := range claims.Items {
+		found = append(found, "NodeClaim "+claim.Name)
+	}
+	nodes := &corev1.NodeList{}
+	if err := e.kube.List(ctx, nodes); err != nil {
+		return err.Error()
+	}
+	for _, node := range nodes.Items {
+		if !e.isTheirs(node) {
+			found = append(found, "Node "+node.Name)
+		}
+	}
+	for _, pool := range e.ourPools() {
+		found = append(found, fmt.Sprintf("pool %d of %d", pool.ID, pool.Count))
+	}
+	for _, instance := range e.ourInstances() {
+		found = append(found, fmt.Sprintf("instance %d (%s)", instance.ID, instance.Label))
+	}
+	return strings.Join(found, ", ")
+}
+
+// untouched checks invariant I4: nothing outside our tagged pools is modified.
+func (e *environment) untouched(t *testing.T) {
+	t.Helper()
+	for _, entry := range e.Sim.Audit() {
+		if entry.Actor != world.LKE && e.theirs[entry.PoolID] && entry.Actor.RequestID != "" {
+			t.Errorf("the user's pool %d was changed by a request: %+v", entry.PoolID, entry)
+		}
+	}
+}
+
+func (e *environment) isTheirs(node corev1.Node) bool {
+	return slices.ContainsFunc(e.before.Instances, func(i world.Instance) bool { return i.Label == node.Name })
+}
+
+func pools(state world.State) []world.Pool {
+	var all []world.Pool
+	for _, cluster := range state.Clusters {
+		all = append(all, cluster.Pools...)
+	}
+	return all
+}
+
+func (e *environment) ourPools() []world.Pool {
+	return slices.DeleteFunc(pools(e.Sim.Snapshot()), func(p world.Pool) bool { return e.theirs[p.ID] })
+}
+
+func (e *environment) ourInstances() []world.Instance {
+	return slices.DeleteFunc(e.Sim.Snapshot().Instances, func(i world.Instance) bool { return e.theirs[i.PoolID] })
+}
+
+// made counts the instances that the simulator has made for pools that are not the user's.
+func (e *environment) made() int {
+	n := 0
+	for _, entry := range e.Sim.Audit() {
+		if entry.Action == world.InstanceCreated && !e.theirs[entry.PoolID] {
+			n++
+		}
+	}
+	return n
+}
+
+func (e *environment) nodeClaims(ctx context.Context, g Gomega) []karpv1.NodeClaim {
+	list := &karpv1.NodeClaimList{}
+	g.Expect(e.kube.List(ctx, list)).To(Succeed())
+	return list.Items
+}
+
+func (e *environment) karpenterNodes(ctx context.Context, g Gomega) []corev1.Node {
+	list := &corev1.NodeList{}
+	g.Expect(e.kube.List(ctx, list, client.HasLabels{karpv1.NodePoolLabelKey})).To(Succeed())
+	return list.Items
+}
+
+func (e *environment) pods(ctx context.Context, g Gomega, app string) []corev1.Pod {
+	list := &corev1.PodList{}
+	g.Expect(e.kube.List(ctx, list, client.InNamespace("default"), client.MatchingLabels{"app": app})).To(Succeed())
+	return list.Items
+}
+
+// apply applies a YAML document, or a file of docs/examples when it names one.
+func (e *environment) apply(t *testing.T, yaml string) {
+	t.Helper()
+	var err error
+	if strings.HasSuffix(yaml, ".yaml") {
+		_, err = manifest.ApplyFile(t.Context(), e.kube, filepath.Join(repositoryRoot(t), "docs", "examples", yaml))
+	} else {
+		_, err = manifest.Apply(t.Context(), e.kube, []byte(yaml))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (e *environment) scale(t *testing.T, name string, replicas int32) {
+	t.Helper()
+	g, deployment := NewWithT(t), &appsv1.Deployment{}
+	g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, deployment)).To(Succeed())
+	patch := client.MergeFrom(deployment.DeepCopy())
+	deployment.Spec.Replicas = &replicas
+	g.Expect(e.kube.Patch(t.Context(), deployment, patch)).To(Succeed())
+}
+
+// settled waits until a Deployment has all its pods ready and every NodeClaim of
+// the cluster has an initialized node.
+func (e *environment) settled(t *testing.T, app string, replicas int) {
+	t.Helper()
+	ctx := t.Context()
+	NewWithT(t).Eventually(ctx, func(g Gomega) {
+		ready := 0
+		for _, pod := range e.pods(ctx, g, app) {
+			if slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+			}) {
+				ready++
+			}
+		}
+		g.Expect(ready).To(Equal(replicas), "ready pods of %s", app)
+		for _, claim := range e.nodeClaims(ctx, g) {
+			g.Expect(claim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue()).To(BeTrue(), "NodeClaim %s is initialized", claim.Name)
+		}
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+}
+
+// oneToOne checks that NodeClaims, nodes and instances are the same set, by provider ID.
+func (e *environment) oneToOne(t *testing.T) int {
+	t.Helper()
+	g := NewWithT(t)
+	var claims, nodes, instances []string
+	for _, claim := range e.nodeClaims(t.Context(), g) {
+		claims = append(claims, claim.Status.ProviderID)
+	}
+	for _, node := range e.karpenterNodes(t.Context(), g) {
+		nodes = append(nodes, node.Spec.ProviderID)
+	}
+	for _, instance := range e.ourInstances() {
+		instances = append(instances, fmt.Sprintf("linode://%d", instance.ID))
+	}
+	g.Expect(nodes).To(ConsistOf(claims), "nodes and NodeClaims")
+	g.Expect(instances).To(ConsistOf(claims), "instances and NodeClaims")
+	return len(claims)
+}
+
+// event waits for an event on an object whose message has all the words.
+func (e *environment) event(t *testing.T, kind, name string, words ...string) {
+	t.Helper()
+	ctx := t.Context()
+	NewWithT(t).Eventually(ctx, func(g Gomega) {
+		list := &corev1.EventList{}
+		g.Expect(e.kube.List(ctx, list)).To(Succeed())
+		var seen []string
+		for _, event := range list.Items {
+			if event.InvolvedObject.Kind != kind || event.InvolvedObject.Name != name {
+				continue
+			}
+			text := event.Reason + ": " + event.Message
+			if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
+				return
+			}
+			seen = append(seen, text)
+		}
+		g.Expect(seen).To(ContainElement("an event with "+strings.Join(words, ", ")), "events on %s %s", kind, name)
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+}
+
+// describe prints what a person would look at after a failure.
+func (e *environment) describe(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	t.Logf("remains: %s", e.remains(ctx))
+	t.Logf("the operator's log: %s", e.Operator.LogPath())
+	if log, err := os.ReadFile(e.Operator.LogPath()); err == nil {
+		lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+		t.Logf("its last lines:\n%s", strings.Join(lines[max(0, len(lines)-40):], "\n"))
+	}
+}
+
+func repositoryRoot(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	t.Fatal("no go.work above the test's folder")
+	return ""
+}
