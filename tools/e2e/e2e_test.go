@@ -1,15 +1,17 @@
 package e2e_test
 
-import (
-	"testing"
-)
+import "testing"
 
-func TestStandard(t *testing.T)   { everything(t, "standard") }
-func TestEnterprise(t *testing.T) { everything(t, "enterprise") }
+func TestStandard(t *testing.T)          { everyday(t, "standard") }
+func TestEnterprise(t *testing.T)        { everyday(t, "enterprise") }
+func TestTroubleStandard(t *testing.T)   { trouble(t, "standard") }
+func TestTroubleEnterprise(t *testing.T) { trouble(t, "enterprise") }
 
-func everything(t *testing.T, tier string) {
+// everyday is what users do, and the operator's death in the middle of it, with
+// the chart's defaults.
+func everyday(t *testing.T, tier string) {
 	t.Parallel() // most of it is waiting for Karpenter's own windows
-	e := start(t, tier)
+	e := start(t, "everyday", tier, nil)
 	e.run(t, "scale up and down", scaleUpAndDown)
 	e.run(t, "a deleted node takes its Linode with it", deletedNode)
 	e.run(t, "two NodePools have pools of their own", twoNodePools)
@@ -17,4 +19,18 @@ func everything(t *testing.T, tier string) {
 	e.run(t, "a pod that no instance type fits", impossiblePod)
 	e.run(t, "LinodeNodeClasses that are refused", refusedNodeClasses)
 	e.run(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
+}
+
+// trouble is what the platform and people do behind the operator's back. Orphans
+// are collected after 20 seconds instead of 5 minutes, so that it can be awaited.
+func trouble(t *testing.T, tier string) {
+	t.Parallel()
+	e := start(t, "trouble", tier, map[string]any{"controller": map[string]any{"env": []any{
+		map[string]any{"name": "LKE_ORPHAN_TTL", "value": "20s"},
+		map[string]any{"name": "GARBAGE_COLLECTION_INTERVAL", "value": "5s"},
+	}}})
+	e.run(t, "a plan without capacity", noCapacity)
+	e.run(t, "a NodePool whose labels change", driftedLabels)
+	e.run(t, "an instance that LKE replaces", lostInstance)
+	e.run(t, "an instance without NodeClaim", strandedInstance)
 }

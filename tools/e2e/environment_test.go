@@ -38,10 +38,10 @@ type environment struct {
 	before world.State
 }
 
-func start(t *testing.T, tier string) *environment {
+func start(t *testing.T, name, tier string, values map[string]any) *environment {
 	t.Helper()
 	options := localcluster.Options{
-		Name: "e2e-" + tier, Tier: tier, Progress: t.Output(),
+		Name: "e2e-" + name + "-" + tier, Tier: tier, Values: values, Progress: t.Output(),
 	}
 	cluster, err := localcluster.Start(t.Context(), options)
 	if err != nil {

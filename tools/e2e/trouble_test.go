@@ -1,0 +1,110 @@
+package e2e_test
+
+import (
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+)
+
+// noCapacity makes the platform refuse the plan that would have been chosen: the
+// pod gets the next one, and nothing is made of the first.
+func noCapacity(t *testing.T, e *environment) {
+	const cheapest = "g6-standard-1"
+	e.Sim.RefuseCapacity(linodesim.NoCapacity{Type: cheapest})
+	t.Cleanup(e.Sim.RestoreCapacity)
+	made := e.made()
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", "", ""))
+	e.apply(t, deployment("elsewhere", 1, ""))
+	e.settled(t, "elsewhere", 1)
+	g := NewWithT(t)
+	nodes := e.karpenterNodes(t.Context(), g)
+	g.Expect(nodes).To(HaveLen(1))
+	g.Expect(nodes[0].Labels[corev1.LabelInstanceTypeStable]).NotTo(Equal(cheapest))
+	if !slices.ContainsFunc(e.Sim.Calls(), func(c linodesim.CallCount) bool { return c.Method == "POST" && c.Status == 400 }) {
+		t.Error("the cheapest plan was never asked for, so this showed nothing")
+	}
+	if n := e.oneToOne(t); e.made()-made != n {
+		t.Errorf("%d instances were made for %d NodeClaims", e.made()-made, n)
+	}
+}
+
+// driftedLabels changes the labels of a NodePool: its node is replaced by one of a
+// new LKE pool, and the old pool goes with its last node.
+func driftedLabels(t *testing.T, e *environment) {
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", `
+    metadata:
+      labels: {tone: old}
+    spec:`, ""))
+	e.apply(t, deployment("drifting", 1, ""))
+	e.settled(t, "drifting", 1)
+	g, ctx := NewWithT(t), t.Context()
+	before := e.ourPools()
+	g.Expect(before).To(HaveLen(1))
+	e.apply(t, nodePool("default", `
+    metadata:
+      labels: {tone: new}
+    spec:`, ""))
+	g.Eventually(ctx, func(g Gomega) {
+		pools := e.ourPools()
+		g.Expect(pools).To(HaveLen(1))
+		g.Expect(pools[0].ID).NotTo(Equal(before[0].ID))
+		g.Expect(pools[0].Labels).To(HaveKeyWithValue("tone", "new"))
+		nodes := e.karpenterNodes(ctx, g)
+		g.Expect(nodes).To(HaveLen(1))
+		g.Expect(nodes[0].Labels).To(HaveKeyWithValue("tone", "new"))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	e.settled(t, "drifting", 1)
+	e.oneToOne(t)
+}
+
+// lostInstance recycles a node as LKE does by itself: the Linode goes, another one
+// takes its place in the pool. The NodeClaim of the first ends, the pod gets a
+// node, and the newcomer is claimed or collected, never kept for nobody.
+func lostInstance(t *testing.T, e *environment) {
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", "", ""))
+	e.apply(t, deployment("loser", 1, ""))
+	e.settled(t, "loser", 1)
+	g, ctx := NewWithT(t), t.Context()
+	claims := e.nodeClaims(ctx, g)
+	g.Expect(claims).To(HaveLen(1))
+	lost := e.ourInstances()[0]
+	g.Expect(e.Sim.RecycleNode(e.ClusterID, lost.NodeID)).To(Succeed())
+	g.Eventually(ctx, func(g Gomega) {
+		now := e.nodeClaims(ctx, g)
+		g.Expect(now).To(HaveLen(1))
+		g.Expect(now[0].UID).NotTo(Equal(claims[0].UID))
+		instances := e.ourInstances()
+		g.Expect(instances).To(HaveLen(1))
+		g.Expect(slices.ContainsFunc(instances, func(i world.Instance) bool { return i.ID == lost.ID })).To(BeFalse())
+	}).WithTimeout(2 * patience).WithPolling(interval).Should(Succeed())
+	e.settled(t, "loser", 1)
+	e.oneToOne(t)
+}
+
+// strandedInstance loses a NodeClaim without its instance being released, as when
+// somebody removes its finalizer and deletes it: the instance is collected. (Should
+// Karpenter put the finalizer back in between, the ordinary release does it.)
+func strandedInstance(t *testing.T, e *environment) {
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", "", ""))
+	e.apply(t, deployment("stranded", 1, ""))
+	e.settled(t, "stranded", 1)
+	e.scale(t, "stranded", 0)
+	g, ctx := NewWithT(t), t.Context()
+	claims := e.nodeClaims(ctx, g)
+	g.Expect(claims).To(HaveLen(1))
+	claim := claims[0]
+	patch := client.MergeFrom(claim.DeepCopy())
+	claim.Finalizers = nil
+	g.Expect(e.kube.Patch(ctx, &claim, patch)).To(Succeed())
+	g.Expect(client.IgnoreNotFound(e.kube.Delete(ctx, &claim))).To(Succeed())
+}
