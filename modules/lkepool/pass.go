@@ -52,7 +52,7 @@ type passing struct {
 
 func (p *passing) run(ctx context.Context) error {
 	a := p.a
-	v, err := a.look(ctx, p.q)
+	v, err := a.look(ctx, p.q, p.key)
 	p.report.Calls++
 	if err != nil {
 		return p.refuse(p.claimsOf(a.wants(p.q)), &Error{Op: "observe"}, err)

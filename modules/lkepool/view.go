@@ -33,9 +33,9 @@ const viewLifetime = time.Minute
 
 // look reads what the pass needs to know: everything when there is reason to,
 // otherwise only whether capacity has arrived.
-func (a *Allocator) look(ctx context.Context, q *queue) (view, error) {
+func (a *Allocator) look(ctx context.Context, q *queue, key Key) (view, error) {
 	if a.needsFull(q) {
-		return a.lookFully(ctx, q)
+		return a.lookFully(ctx, key)
 	}
 	began := a.cfg.Clock.Now()
 	pools, err := a.backend.Poll(ctx, q.view.pools)
@@ -43,23 +43,23 @@ func (a *Allocator) look(ctx context.Context, q *queue) (view, error) {
 		return view{}, err
 	}
 	if a.knowsBetter(q.view, pools) {
-		return a.lookFully(ctx, q)
+		return a.lookFully(ctx, key)
 	}
 	v := view{began: began, full: q.view.full, shut: q.view.shut, places: map[string]place{}}
 	for _, pool := range a.ledger.correct(pools, began) {
-		if pool.belongsTo(q.key) {
-			v.add(a, pool, q.key)
+		if pool.belongsTo(key) {
+			v.add(a, pool, key)
 		}
 	}
 	return v, nil
 }
 
-func (a *Allocator) lookFully(ctx context.Context, q *queue) (view, error) {
+func (a *Allocator) lookFully(ctx context.Context, key Key) (view, error) {
 	r, err := a.reads.Do(ctx)
 	if err != nil {
 		return view{}, err
 	}
-	return a.viewOf(q.key, r), nil
+	return a.viewOf(key, r), nil
 }
 
 // knowsBetter says whether a poll took an instance for new, and left it unread,

@@ -24,27 +24,34 @@ import (
 // mutant is one safeguard less.
 type mutant struct {
 	name, file, old, new string
+	more                 []change
 }
 
+// change is a further change in the mutant's file.
+type change struct{ old, new string }
+
 var mutants = []mutant{
-	{"pending does not count", "scale.go", "plan.Deficit(len(p.left), 0, pending)", "plan.Deficit(len(p.left), 0, 0*pending)"},
+	{"pending does not count", "scale.go", "plan.Deficit(len(p.left), 0, pending)", "plan.Deficit(len(p.left), 0, 0*pending)", nil},
 	{"no reservation in memory", "ledger.go",
 		"if m, ok := l.marks[instanceID]; ok && (tag == \"\" || m.state != marked) {",
-		"if m, ok := l.marks[instanceID]; ok && false && m != nil {"},
-	{"collecting takes no lock", "collect.go", "unlock, err := a.keys.Lock(ctx, hash)", "unlock, err := func() {}, error(nil)"},
-	{"any error is not found", "lke/failure.go", "e := &lkepool.Error{Kind: lkepool.KindUnavailable,", "e := &lkepool.Error{Kind: lkepool.KindNotFound,"},
-	{"claims are not given back", "pass.go", "at, seen := p.view.places[claim]", "at, seen := place{}, false"},
-	{"the last node leaves an empty pool", "internal/plan/plan.go", "if len(targets) < count {", "if len(targets) <= count {"},
-	{"the pool's list decides, not its count", "release.go", "if pool.Count > 1 {", "if len(pool.Slots) > 1 {"},
-	{"lost creations are repeated at once", "scale.go", "if a.cfg.Clock.Now().Before(p.q.hold) {", "if false {"},
-	{"what this process wrote is forgotten", "ledger.go", "func (l *ledger) recent(at, began time.Time) bool { return began.Before(at.Add(l.settle)) }", "func (l *ledger) recent(at, began time.Time) bool { return false && began.Before(at) }"},
-	{"a claim is as old as its instance", "collect.go", "s.age(member, claim, claimedAtOf(member.Tags))", "s.age(member, claim, member.Created)"},
-	{"free nodes are collected under those who wait", "collect.go", "plan.Surplus(idle, a.demand(q, a.cfg.OrphanTTL), a.cfg.OrphanTTL)", "plan.Surplus(idle, 0*a.demand(q, a.cfg.OrphanTTL), 0)"},
-	{"foreign pools count as ours", "pool.go", "return slices.Contains(p.Tags, ManagedTag) && p.keyHash() != \"\"", "return true || slices.Contains(p.Tags, ManagedTag)"},
-	{"tags replace claims", "settags.go", "tags := slices.DeleteFunc(slices.Clone(instance.Tags), func(tag string) bool {", "tags := slices.DeleteFunc(slices.Clone(instance.Tags[:0]), func(tag string) bool {"},
-	{"edited pools fit", "pool.go", "return !p.Autoscaled && p.InstanceType == key.InstanceType &&", "return true || !p.Autoscaled && p.InstanceType == key.InstanceType &&"},
-	{"a new process trusts the first list", "allocator.go", "return a.cfg.Clock.Now().Before(a.born.Add(a.cfg.TagVerificationTimeout))", "return false && a.cfg.Clock.Now().Before(a.born.Add(a.cfg.TagVerificationTimeout))"},
-	{"refusals are retried in place", "pass.go", "case KindInvalid, KindForbidden, KindConflict, KindInsufficientCapacity, KindQuotaExceeded:", "case KindInvalid, KindForbidden, KindConflict:"},
+		"if m, ok := l.marks[instanceID]; ok && false && m != nil {", nil},
+	{"collecting takes no lock", "collect.go", "unlock, err := a.keys.Lock(ctx, hash)", "unlock, err := func() {}, error(nil)", nil},
+	{"any error is not found", "lke/failure.go", "e := &lkepool.Error{Kind: lkepool.KindUnavailable,", "e := &lkepool.Error{Kind: lkepool.KindNotFound,", nil},
+	{"claims are not given back", "pass.go", "at, seen := p.view.places[claim]", "at, seen := place{}, false", nil},
+	{"the last node leaves an empty pool", "internal/plan/plan.go", "if len(targets) < count {", "if len(targets) <= count {", nil},
+	{"the pool's list decides, not its count", "release.go", "if pool.Count > 1 {", "if len(pool.Slots) > 1 {", []change{
+		{"plan.Remove(fresh.Count, targets)", "plan.Remove(len(fresh.Slots), targets)"},
+		{"if pool.Count != 1 || len(pool.Slots) != 1 {", "if len(pool.Slots) != 1 {"},
+	}},
+	{"lost creations are repeated at once", "scale.go", "if a.cfg.Clock.Now().Before(p.q.hold) {", "if false {", nil},
+	{"what this process wrote is forgotten", "ledger.go", "func (l *ledger) recent(at, began time.Time) bool { return began.Before(at.Add(l.settle)) }", "func (l *ledger) recent(at, began time.Time) bool { return false && began.Before(at) }", nil},
+	{"a claim is as old as its instance", "collect.go", "s.age(member, claim, claimedAtOf(member.Tags))", "s.age(member, claim, member.Created)", nil},
+	{"free nodes are collected under those who wait", "collect.go", "plan.Surplus(idle, a.demand(q, a.cfg.OrphanTTL), a.cfg.OrphanTTL)", "plan.Surplus(idle, 0*a.demand(q, a.cfg.OrphanTTL), 0)", nil},
+	{"foreign pools count as ours", "pool.go", "return slices.Contains(p.Tags, ManagedTag) && p.keyHash() != \"\"", "return true || slices.Contains(p.Tags, ManagedTag)", nil},
+	{"tags replace claims", "settags.go", "tags := slices.DeleteFunc(slices.Clone(instance.Tags), func(tag string) bool {", "tags := slices.DeleteFunc(slices.Clone(instance.Tags[:0]), func(tag string) bool {", nil},
+	{"edited pools fit", "pool.go", "return !p.Autoscaled && p.InstanceType == key.InstanceType &&", "return true || !p.Autoscaled && p.InstanceType == key.InstanceType &&", nil},
+	{"a new process trusts the first list", "allocator.go", "return a.cfg.Clock.Now().Before(a.born.Add(a.cfg.TagVerificationTimeout))", "return false && a.cfg.Clock.Now().Before(a.born.Add(a.cfg.TagVerificationTimeout))", nil},
+	{"refusals are retried in place", "pass.go", "case KindInvalid, KindForbidden, KindConflict, KindInsufficientCapacity, KindQuotaExceeded:", "case KindInvalid, KindForbidden, KindConflict:", nil},
 }
 
 func main() {
@@ -104,6 +111,11 @@ func (m mutant) try(ctx context.Context, schedules int) (red bool, why string, e
 	}
 	if err := edit(filepath.Join(dir, m.file), m.old, m.new, 1); err != nil {
 		return false, "", err
+	}
+	for _, c := range m.more {
+		if err := edit(filepath.Join(dir, m.file), c.old, c.new, 1); err != nil {
+			return false, "", err
+		}
 	}
 	build := exec.CommandContext(ctx, "go", "vet", ".")
 	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK=off")
