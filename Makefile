@@ -11,6 +11,7 @@ export CGO_ENABLED = 0
 
 TIER     ?= standard
 PROFILE  ?= fast
+SCHEDULES ?= 100000
 LIBRARIES := $(sort $(patsubst %/go.mod,%,$(wildcard modules/*/go.mod)))
 MODULES   := $(LIBRARIES) tools
 LOCALCLUSTER = .bin/localcluster
@@ -47,6 +48,14 @@ race: ## Run the libraries' tests under the race detector (needs a C compiler)
 	@for m in modules/linode modules/linodesim modules/lkepool; do \
 		echo "race: $$m"; (cd $$m && GOWORK=off CGO_ENABLED=1 go test -race ./...) || exit 1; \
 	done
+
+.PHONY: soak
+soak: ## Run SCHEDULES=100000 random schedules of faults against the claim engine
+	@cd modules/lkepool && GOWORK=off go test -run TestSchedules -timeout 0 . -schedules $(SCHEDULES)
+
+.PHONY: mutants
+mutants: ## Break the claim engine on purpose, one way at a time; each must be noticed
+	@cd modules/lkepool && GOWORK=off go run ./internal/mutants
 
 .PHONY: lint
 lint: ## Run the linters over every module and the OpenAPI description

@@ -1,7 +1,6 @@
 package cloudprovider
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -51,62 +51,22 @@ func poolLabels(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool) map[stri
 		return labels
 	}
 	for key := range nodePool.Spec.Template.Labels {
-		if value, ok := nodeClaim.Labels[key]; ok && lkeTakesLabel(key, value) {
+		if value, ok := nodeClaim.Labels[key]; ok && lke.CheckLabel(key, value) == nil {
 			labels[key] = value
 		}
 	}
 	return labels
 }
 
+// poolTaints are the taints that LKE takes. Whether it takes reserved words in a taint's key is not known, so
+// such a taint is left to Karpenter too.
 func poolTaints(taints []corev1.Taint) []lkepool.Taint {
 	var result []lkepool.Taint
 	for _, t := range taints {
-		if lkeTakesTaint(t) {
-			result = append(result, lkepool.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
+		taint := lkepool.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
+		if lke.CheckTaint(taint) == nil && !strings.Contains(t.Key, "kubernetes.io") && !strings.Contains(t.Key, "linode.com") {
+			result = append(result, taint)
 		}
 	}
 	return result
-}
-
-// Linode API: a key has at most 63 characters without a prefix; with one 128 in total and 62 after the slash.
-// A value has at most 63. Keys of the domains kubernetes.io and linode.com are reserved.
-const (
-	maxBareKey    = 63
-	maxPrefixed   = 128
-	maxAfterSlash = 62
-	maxValue      = 63
-	maxTaintKey   = 63 // the schema's bound; its text says 253 and the console allows 253
-)
-
-var (
-	keyName   = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
-	valueText = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`)
-)
-
-func reserved(text string) bool {
-	return strings.Contains(text, "kubernetes.io") || strings.Contains(text, "linode.com")
-}
-
-func lkeTakesLabel(key, value string) bool {
-	return lkeTakesKey(key) && len(value) <= maxValue && valueText.MatchString(value)
-}
-
-func lkeTakesKey(key string) bool {
-	if reserved(key) {
-		return false
-	}
-	prefix, name, prefixed := strings.Cut(key, "/")
-	if !prefixed {
-		return len(key) <= maxBareKey && keyName.MatchString(key)
-	}
-	return len(key) <= maxPrefixed && len(name) <= maxAfterSlash && keyName.MatchString(prefix) && keyName.MatchString(name)
-}
-
-func lkeTakesTaint(t corev1.Taint) bool {
-	switch t.Effect {
-	case corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute:
-	default:
-		return false
-	}
-	return len(t.Key) <= maxTaintKey && lkeTakesKey(t.Key) && !reserved(t.Value) && len(t.Value) <= maxValue && valueText.MatchString(t.Value)
 }
