@@ -53,12 +53,12 @@ func TestRetryTable(t *testing.T) {
 		answer  func(int, *http.Request) (*http.Response, error)
 		want    want
 	}{
-		{"429 without headers", all, always(429, refusal("Too many requests")), want{6, linode.KindRateLimited, 62 * s, 75 * s}},
+		{"429 without headers", all, always(429, refusal("Too many requests")), want{6, linode.KindRateLimited, 60 * s, 75 * s}},
 		{"429 with Retry-After", all, always(429, refusal("Too many requests"), "Retry-After", "5"), want{6, linode.KindRateLimited, 25 * s, 36 * s}},
 		{"429 with X-RateLimit-Reset", all, func(int, *http.Request) (*http.Response, error) {
 			return reply(429, refusal("Too many requests"), "X-RateLimit-Reset", unix(time.Now().Add(7*s)))
 		}, want{6, linode.KindRateLimited, 30 * s, 48 * s}},
-		{"429 with a body of a proxy", all, always(429, htmlPage), want{6, linode.KindRateLimited, 62 * s, 75 * s}},
+		{"429 with a body of a proxy", all, always(429, htmlPage), want{6, linode.KindRateLimited, 60 * s, 75 * s}},
 		{"429 that asks for an hour", all, always(429, refusal("Too many requests"), "Retry-After", "3600"), once(linode.KindRateLimited)},
 		{"400 Linode busy.", all, always(400, refusal("Linode busy.")), want{6, linode.KindBusy, 15 * s, 18 * s}},
 		{"no connection", all, func(int, *http.Request) (*http.Response, error) {
