@@ -49,6 +49,10 @@ race: ## Run the libraries' tests under the race detector (needs a C compiler)
 		echo "race: $$m"; (cd $$m && GOWORK=off CGO_ENABLED=1 go test -race ./...) || exit 1; \
 	done
 
+.PHONY: bench
+bench: ## Measure API calls and waiting, check the targets, write docs/performance.md
+	@GOWORK=off go -C tools/bench test -run '^TestBench$$' -count=1 -timeout 30m -args -full -write ../../docs/performance.md
+
 .PHONY: soak
 soak: ## Run SCHEDULES=100000 random schedules of faults against the claim engine
 	@cd modules/lkepool && GOWORK=off go test -run TestSchedules -timeout 0 . -schedules $(SCHEDULES)

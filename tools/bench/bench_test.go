@@ -1,0 +1,114 @@
+package bench_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/bench"
+)
+
+var (
+	full  = flag.Bool("full", false, "measure everything and check the targets; without it, only that the measurements work")
+	write = flag.String("write", "", "file to write the report to; goes with -full")
+	seeds = flag.Uint64("seeds", 10, "how many seeds to run each burst with; the worst counts")
+	seed  = flag.Uint64("seed", 1, "the first seed")
+	trace = flag.Bool("trace", false, "print every request")
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// size is how large things are measured.
+type size struct {
+	bursts []int
+	nodes  int
+}
+
+var (
+	fullSizes = map[string]size{
+		linodesim.Standard:   {bursts: []int{1, 10, 100, 240}, nodes: 240},
+		linodesim.Enterprise: {bursts: []int{1, 10, 100, 500}, nodes: 1000},
+	}
+	smallSizes = map[string]size{
+		linodesim.Standard:   {bursts: []int{3}, nodes: 5},
+		linodesim.Enterprise: {bursts: []int{3}, nodes: 5},
+	}
+)
+
+// TestBench measures, prints a line for each result, and fails with a line for
+// each target that was missed.
+func TestBench(t *testing.T) {
+	sizes, claims := smallSizes, 5
+	if *full {
+		sizes, claims = fullSizes, 500
+	}
+	var results []bench.Result
+	all := 0
+	measure := func(name string, run func(*testing.T) bench.Result) {
+		all++
+		t.Run(name, func(t *testing.T) {
+			r := run(t)
+			if t.Failed() {
+				return
+			}
+			t.Log(r.Line())
+			if *full {
+				fmt.Println(r.Line())
+			}
+			results = append(results, r)
+		})
+	}
+	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
+		for _, profile := range []linodesim.Profile{linodesim.Realistic(), linodesim.Slow()} {
+			for _, n := range sizes[tier].bursts {
+				measure(fmt.Sprintf("burst/%s/%s/%d", tier, profile.Name, n), func(t *testing.T) bench.Result {
+					var runs []bench.Result
+					for i := range *seeds {
+						runs = append(runs, runBurst(t, tier, profile, n, *seed+i).Result())
+					}
+					return bench.Worst(runs)
+				})
+			}
+		}
+	}
+	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
+		measure("idle/"+tier, func(t *testing.T) bench.Result { return runIdle(t, tier, sizes[tier].nodes).Result() })
+	}
+	measure("heap", func(t *testing.T) bench.Result { return runHeap(t, linodesim.Enterprise, claims).Result() })
+	switch {
+	case !*full || t.Failed():
+	case len(results) == all:
+		judge(t, results)
+	case *write != "":
+		t.Error("the report needs all measurements: leave out -run, or name TestBench alone")
+	default:
+		fmt.Println("some measurements were left out, so no target is checked")
+	}
+}
+
+// judge writes the report and checks the targets.
+func judge(t *testing.T, results []bench.Result) {
+	report := bench.Report{
+		Machine: bench.ThisMachine(), Deadline: *createDeadline, Seeds: int(*seeds), Targets: bench.Targets, Results: results,
+	}
+	if *write != "" {
+		page, err := report.Markdown()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(*write, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	missed := bench.Missed(bench.Targets, results)
+	for _, line := range missed {
+		fmt.Println(line)
+	}
+	if len(missed) > 0 {
+		t.Errorf("%d targets were missed", len(missed))
+	}
+}

@@ -1,0 +1,150 @@
+package bench_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+)
+
+// lab is a simulated account with one cluster, in which its owner has a pool of
+// one node, and the real client and engine over it.
+type lab struct {
+	t       *testing.T
+	sim     *linodesim.Sim
+	cluster linodesim.ClusterInfo
+	client  *linode.Client
+	pools   *lkepool.Allocator
+	log     *callLog
+}
+
+const plan = "g6-standard-2"
+
+func newLab(t *testing.T, tier string, profile linodesim.Profile, seed uint64) *lab {
+	t.Helper()
+	sim, err := linodesim.New(linodesim.Config{Profile: profile, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{t: t, sim: sim, log: &callLog{next: sim.Transport()}}
+	l.cluster, err = sim.AddCluster(linodesim.ClusterSpec{
+		Label: "demo", Region: "us-ord", Tier: tier, Settled: true,
+		Pools: []linodesim.PoolSpec{{Type: plan, Count: 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.client, err = linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: l.log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend, err := lke.New(l.client, lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: tier})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.pools, err = lkepool.New(backend, lkepool.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// tally is how many requests there have been.
+type tally struct {
+	calls, collectionGETs, throttled int
+	routes                           map[string]int
+}
+
+func (l *lab) tally() tally {
+	sum := tally{routes: map[string]int{}}
+	for _, c := range l.sim.Calls() {
+		sum.calls += c.N
+		if c.Class == "collections" && c.Method == http.MethodGet {
+			sum.collectionGETs += c.N
+		}
+		if c.Status == http.StatusTooManyRequests {
+			sum.throttled += c.N
+		}
+		sum.routes[c.Method+" "+c.Route] += c.N
+	}
+	return sum
+}
+
+func (t tally) since(before tally) tally {
+	t.calls -= before.calls
+	t.collectionGETs -= before.collectionGETs
+	t.throttled -= before.throttled
+	for route, n := range before.routes {
+		if t.routes[route] -= n; t.routes[route] == 0 {
+			delete(t.routes, route)
+		}
+	}
+	return t
+}
+
+// requested are the nodes that were asked for through the API, and when the
+// last of them was.
+func (l *lab) requested() (n int, last time.Time) {
+	for _, e := range l.sim.Audit() {
+		if e.Action == world.NodeRequested && e.Actor.User != "owner" {
+			n, last = n+1, e.At
+		}
+	}
+	return n, last
+}
+
+// present are the cluster's instances but for the owner's own.
+func (l *lab) present() int {
+	n := 0
+	for _, i := range l.sim.Snapshot().Instances {
+		if i.PoolID != l.cluster.Pools[0].ID {
+			n++
+		}
+	}
+	return n
+}
+
+// callLog notes what was sent when, for whoever looks for the reason of a
+// figure, and lets a measurement look at the moment of each answer.
+type callLog struct {
+	next   http.RoundTripper
+	answer func()
+
+	mu    sync.Mutex
+	began time.Time
+	on    bool
+	lines []string
+}
+
+// start notes calls from now on.
+func (c *callLog) start() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.began, c.on = time.Now(), true
+}
+
+func (c *callLog) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent := time.Now()
+	answer, err := c.next.RoundTrip(r)
+	if c.answer != nil {
+		c.answer()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.on {
+		status := 0
+		if answer != nil {
+			status = answer.StatusCode
+		}
+		c.lines = append(c.lines, fmt.Sprintf("%8.2fs +%4.2fs %-6s %s %s %d",
+			sent.Sub(c.began).Seconds(), time.Since(sent).Seconds(), r.Method, r.URL.RequestURI(), r.Header.Get("X-Filter"), status))
+	}
+	return answer, err
+}

@@ -1,0 +1,228 @@
+package bench_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+// The intervals of what an operator does at rest.
+const (
+	coreCollects = 2 * time.Minute // core v1.14.1, nodeclaim.garbagecollection
+	coreDrift    = 5 * time.Minute // core v1.14.1, nodeclaim.disruption, for each NodeClaim
+	sweepOrphans = 2 * time.Minute // GARBAGE_COLLECTION_INTERVAL
+	checkClasses = 5 * time.Minute // linodenodeclass
+	answersLast  = 4 * time.Minute // how old what it knows of cluster and firewalls may be
+)
+
+// operator is the provider's own parts over the lab, as cmd/controller wires
+// them, with NodeClaims in memory instead of a Kubernetes API server. Core's
+// controllers are played by rest.
+type operator struct {
+	t        *testing.T
+	lab      *lab
+	kube     client.Client
+	class    *v1alpha1.LinodeNodeClass
+	provider *cloudprovider.CloudProvider
+	sweeper  *garbagecollection.Controller
+	tagger   *tagging.Controller
+	catalog  *instancetype.Catalog
+	tracker  *discovery.Tracker
+	lookup   *nodeclass.Lookup
+	claims   []*karpv1.NodeClaim
+}
+
+func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
+	t.Helper()
+	o := &operator{t: t, lab: l, class: nodeClass(l)}
+	o.catalog = instancetype.NewCatalog(instancetype.FromAPI(l.client), instancetype.Config{Region: l.cluster.Region, MemoryOverhead: 0.075})
+	if err := o.catalog.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(o.class, nodePool()).Build()
+	o.provider = cloudprovider.New(o.kube, l.pools, o.catalog, cloudprovider.Config{
+		Cluster:        cloudprovider.Cluster{Name: l.cluster.Label, Region: l.cluster.Region, Tier: l.cluster.Tier},
+		CreateDeadline: createDeadline,
+	})
+	o.sweeper = garbagecollection.NewController(o.kube, l.pools, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
+		if len(c.Released) > 0 || len(c.Pools) > 0 {
+			t.Errorf("at rest %d nodes and %d pools were collected", len(c.Released), len(c.Pools))
+		}
+	}})
+	o.tagger = tagging.NewController(o.kube, l.pools)
+	o.tracker = discovery.NewTracker(l.client, discovery.Cluster{ID: l.cluster.ID, Version: l.cluster.K8sVersion}, answersLast)
+	o.lookup = nodeclass.NewLookup(l.client, answersLast)
+	return o
+}
+
+// nodeClass is one that has been checked, with tags and, where pools have one,
+// a firewall.
+func nodeClass(l *lab) *v1alpha1.LinodeNodeClass {
+	c := &v1alpha1.LinodeNodeClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1},
+		Spec:       v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"}},
+	}
+	if l.cluster.Tier == linodesim.Enterprise {
+		firewall := l.sim.AddFirewall(linodesim.FirewallSpec{Label: "workers"})
+		c.Spec.FirewallID = &firewall
+	}
+	for _, kind := range v1alpha1.ConditionTypes(v1alpha1.ModeLKE) {
+		c.StatusConditionsFor(v1alpha1.ModeLKE).SetTrue(kind)
+	}
+	c.Status.KubernetesVersion = l.cluster.K8sVersion
+	c.Annotations = map[string]string{
+		v1alpha1.AnnotationHash: c.Hash(v1alpha1.ModeLKE), v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion,
+	}
+	return c
+}
+
+func classRef() *karpv1.NodeClassReference {
+	return &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}
+}
+
+func nodePool() *karpv1.NodePool {
+	return &karpv1.NodePool{
+		ObjectMeta: metav1.ObjectMeta{Name: "default"},
+		Spec: karpv1.NodePoolSpec{Template: karpv1.NodeClaimTemplate{
+			ObjectMeta: karpv1.ObjectMeta{Labels: map[string]string{"example.com/team": "a"}},
+			Spec:       karpv1.NodeClaimTemplateSpec{NodeClassRef: classRef()},
+		}},
+	}
+}
+
+func nodeClaim(i int) *karpv1.NodeClaim {
+	return &karpv1.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("default-%05d", i), UID: types.UID(fmt.Sprint("uid-", i)),
+			Labels: map[string]string{karpv1.NodePoolLabelKey: "default", v1alpha1.LabelNodeClass: "default", "example.com/team": "a"},
+		},
+		Spec: karpv1.NodeClaimSpec{
+			NodeClassRef: classRef(),
+			Resources:    karpv1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")}},
+			Requirements: []karpv1.NodeSelectorRequirementWithMinValues{{
+				Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{plan},
+			}},
+		},
+	}
+}
+
+// fill makes n NodeClaims and gives each its instance, as core's launch does.
+func (o *operator) fill(n int) {
+	o.t.Helper()
+	var group sync.WaitGroup
+	o.claims = make([]*karpv1.NodeClaim, n)
+	for i := range n {
+		group.Go(func() {
+			claim := nodeClaim(i)
+			o.claims[i] = claim
+			if err := o.kube.Create(o.t.Context(), claim); err != nil {
+				o.t.Errorf("storing %s: %v", claim.Name, err)
+				return
+			}
+			created, err := o.provider.Create(o.t.Context(), claim)
+			if err != nil {
+				o.t.Errorf("launching %s: %v", claim.Name, err)
+				return
+			}
+			claim.Annotations = created.Annotations
+			claim.Status.ProviderID = created.Status.ProviderID
+			if err := o.kube.Update(o.t.Context(), claim); err != nil {
+				o.t.Errorf("storing %s: %v", claim.Name, err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// rest does what an operator without work does, for as long as told.
+func (o *operator) rest(length time.Duration) {
+	ctx, cancel := context.WithTimeout(o.t.Context(), length)
+	defer cancel()
+	var group sync.WaitGroup
+	group.Go(func() {
+		if err := o.catalog.Start(ctx); err != nil {
+			o.t.Errorf("refreshing instance types: %v", err)
+		}
+	})
+	group.Go(func() { every(ctx, coreCollects, o.list) })
+	group.Go(func() { every(ctx, sweepOrphans, o.sweep) })
+	group.Go(func() { every(ctx, checkClasses, o.check) })
+	for i, claim := range o.claims {
+		group.Go(func() {
+			pause(ctx, coreDrift*time.Duration(i)/time.Duration(len(o.claims)))
+			every(ctx, coreDrift, func(ctx context.Context) { o.look(ctx, claim) })
+		})
+	}
+	group.Wait()
+}
+
+func (o *operator) list(ctx context.Context) {
+	nodes, err := o.provider.List(ctx)
+	if ctx.Err() == nil && (err != nil || len(nodes) != len(o.claims)) {
+		o.t.Errorf("%d of %d nodes are listed: %v", len(nodes), len(o.claims), err)
+	}
+}
+
+func (o *operator) sweep(ctx context.Context) {
+	if _, err := o.sweeper.Reconcile(ctx); err != nil && ctx.Err() == nil {
+		o.t.Errorf("sweeping: %v", err)
+	}
+}
+
+func (o *operator) check(ctx context.Context) {
+	o.tracker.Cluster(ctx)
+	if o.class.Spec.FirewallID == nil {
+		return
+	}
+	if _, err := o.lookup.Firewall(ctx, *o.class.Spec.FirewallID); err != nil && ctx.Err() == nil {
+		o.t.Errorf("looking the firewall up: %v", err)
+	}
+}
+
+// look is drift, and the check of the tags, which an event may cause any time.
+func (o *operator) look(ctx context.Context, claim *karpv1.NodeClaim) {
+	if reason, err := o.provider.IsDrifted(ctx, claim); ctx.Err() == nil && (err != nil || reason != "") {
+		o.t.Errorf("%s drifted: %q, %v", claim.Name, reason, err)
+	}
+	if _, err := o.tagger.Reconcile(ctx, claim.DeepCopy()); err != nil && ctx.Err() == nil {
+		o.t.Errorf("checking the tags of %s: %v", claim.Name, err)
+	}
+}
+
+// every does something at once and again after each interval.
+func every(ctx context.Context, interval time.Duration, do func(context.Context)) {
+	for ctx.Err() == nil {
+		do(ctx)
+		pause(ctx, interval)
+	}
+}
+
+func pause(ctx context.Context, length time.Duration) {
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

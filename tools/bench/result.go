@@ -1,0 +1,174 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The measurements there are. Each is the first word of its lines.
+const (
+	Bursts = "bench"
+	Idle   = "bench-idle"
+	Heap   = "bench-heap"
+)
+
+// Result is what one run measured.
+type Result struct {
+	Bench  string
+	Labels []Label
+	// Figures are what targets are set for and lines print. Details are in the
+	// table only.
+	Figures, Details []Figure
+}
+
+// Label says what was run.
+type Label struct{ Name, Value string }
+
+// Figure is a measured number and how many decimals it is printed with.
+type Figure struct {
+	Name     string
+	Value    float64
+	Decimals int
+}
+
+func (f Figure) String() string { return strconv.FormatFloat(f.Value, 'f', f.Decimals, 64) }
+
+// Line is the result for people and for scripts: words of the form name=value.
+func (r Result) Line() string {
+	var b strings.Builder
+	b.WriteString(r.Bench + ":")
+	for _, l := range r.Labels {
+		fmt.Fprintf(&b, " %s=%s", l.Name, l.Value)
+	}
+	for _, f := range r.Figures {
+		fmt.Fprintf(&b, " %s=%s", f.Name, f)
+	}
+	return b.String()
+}
+
+// Label returns a label's value, "" if the result has no such label.
+func (r Result) Label(name string) string {
+	for _, l := range r.Labels {
+		if l.Name == name {
+			return l.Value
+		}
+	}
+	return ""
+}
+
+// Figure returns a figure's value.
+func (r Result) Figure(name string) (float64, bool) {
+	for _, f := range r.Figures {
+		if f.Name == name {
+			return f.Value, true
+		}
+	}
+	return 0, false
+}
+
+// Worst joins runs of the same thing with different seeds: of each figure the
+// largest, because for every figure more is worse.
+func Worst(runs []Result) Result {
+	if len(runs) == 0 {
+		return Result{}
+	}
+	worst := runs[0]
+	worst.Figures = append([]Figure{}, worst.Figures...)
+	worst.Details = append([]Figure{}, worst.Details...)
+	for _, run := range runs[1:] {
+		for i := range worst.Figures {
+			worst.Figures[i].Value = max(worst.Figures[i].Value, run.Figures[i].Value)
+		}
+		for i := range worst.Details {
+			worst.Details[i].Value = max(worst.Details[i].Value, run.Details[i].Value)
+		}
+	}
+	return worst
+}
+
+// Burst is what was counted and timed while a burst of claimants got its nodes.
+type Burst struct {
+	Tier, Profile string
+	N             int
+	// Calls counts every request, CollectionGETs those to a collection.
+	Calls, CollectionGETs, Throttled int
+	// Requested is how many nodes the API was asked for, Present how many
+	// there were in the end.
+	Requested, Present int
+	// Took is until the last claimant had its node, Visible until the platform
+	// showed the last of them, Asked until the last was asked for: all since
+	// the first claimant came.
+	Took, Visible, Asked time.Duration
+	// Attempts is the most calls of Claim that one claimant needed.
+	Attempts int
+}
+
+// Result of a burst.
+func (b Burst) Result() Result {
+	return Result{
+		Bench:  Bursts,
+		Labels: []Label{{"tier", b.Tier}, {"profile", b.Profile}, {"n", strconv.Itoa(b.N)}},
+		Figures: []Figure{
+			{"calls", float64(b.Calls), 0},
+			{"calls_per_claim", ratio(float64(b.Calls), float64(b.N)), 2},
+			{"collection_gets", float64(b.CollectionGETs), 0},
+			{"throttled", float64(b.Throttled), 0},
+			{"surplus", float64(max(b.Requested, b.Present) - b.N), 0},
+			{"floor_ratio", ratio(b.Took.Seconds(), b.Visible.Seconds()), 2},
+		},
+		Details: []Figure{
+			{"took_s", b.Took.Seconds(), 1},
+			{"floor_s", b.Visible.Seconds(), 1},
+			{"asked_s", b.Asked.Seconds(), 1},
+			{"attempts", float64(b.Attempts), 0},
+		},
+	}
+}
+
+// ratio is 0 where there is nothing to divide by: nothing was measured.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// Rest is what an operator without work sent.
+type Rest struct {
+	Tier                             string
+	Nodes                            int
+	Length                           time.Duration
+	Calls, CollectionGETs, Throttled int
+}
+
+// Result of a rest.
+func (r Rest) Result() Result {
+	return Result{
+		Bench:   Idle,
+		Labels:  []Label{{"tier", r.Tier}, {"nodes", strconv.Itoa(r.Nodes)}},
+		Figures: []Figure{{"calls_per_minute", ratio(float64(r.Calls), r.Length.Minutes()), 2}},
+		Details: []Figure{
+			{"collection_gets_per_minute", ratio(float64(r.CollectionGETs), r.Length.Minutes()), 2},
+			{"throttled", float64(r.Throttled), 0},
+		},
+	}
+}
+
+// Crowd is what many claimants of one key cost in memory.
+type Crowd struct {
+	Tier   string
+	Claims int
+	Bytes  uint64
+	Left   int // goroutines that did not end
+}
+
+// Result of a crowd. A MB is 2^20 bytes.
+func (c Crowd) Result() Result {
+	return Result{
+		Bench:   Heap,
+		Labels:  []Label{{"tier", c.Tier}, {"claims", strconv.Itoa(c.Claims)}},
+		Figures: []Figure{{"heap_mb", float64(c.Bytes) / (1 << 20), 1}, {"goroutines_left", float64(c.Left), 0}},
+	}
+}
