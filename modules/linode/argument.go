@@ -25,7 +25,7 @@ func positive(id api.OperationID, pairs ...any) error {
 func segment(id api.OperationID, name, value string) error {
 	if value == "" || value == "." || value == ".." {
 		operation, _ := api.OperationByID(id)
-		return invalid(operation, name, errors.New("it must not be empty, . or .."))
+		return invalid(operation, name, errors.New("it must be neither empty nor a path of dots"))
 	}
 	return nil
 }

@@ -44,6 +44,10 @@
 // Secrets. The token is in no error, no Call and no printed form of a Config or Client, and it is not sent to another
 // host: redirects are not followed.
 //
+// Metrics and traces. Config.Observer hears of every call: operation, route template, status, duration, waits, retries.
+// Config.Transport sees every attempt, with the context of the caller, from which OperationFromContext reads the
+// operation and the route template; OpenTelemetry's otelhttp transport fits there as it is.
+//
 // Bodies of answers are bounded (16 MB). One that is not the API's JSON gives an error with the status and a short
 // excerpt.
 //

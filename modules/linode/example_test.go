@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
@@ -120,4 +121,79 @@ func ExampleCollect() {
 	// Output:
 	// 1 true
 	// 2 false
+}
+
+// A POST whose effect is unknown is never repeated. Its error says so, and the caller looks the effect up: here by a tag
+// that only this attempt has.
+func ExampleClient_CreatePool() {
+	client := exampleClient(canned{
+		"POST /v4beta/lke/clusters/584692/pools": "the connection was lost",
+		"GET /v4beta/lke/clusters/584692/pools":  `{"page":1,"pages":1,"results":1,"data":[{"id":855507,"type":"g6-standard-2","count":1,"tags":["request=7f3a"]}]}`,
+	})
+	ctx := context.Background()
+	_, err := client.CreatePool(ctx, 584692, api.LKENodePoolCreate{Type: "g6-standard-2", Count: 1, Tags: &[]api.Tag{"request=7f3a"}})
+	if linode.KindOf(err) != linode.KindAmbiguous {
+		fmt.Println("made, or certainly not made:", err)
+		return
+	}
+	for pool, err := range client.ListPools(ctx, 584692, linode.Filter{}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if slices.Contains(pool.Tags, "request=7f3a") {
+			fmt.Println("it was made: pool", pool.ID)
+		}
+	}
+	// Output: it was made: pool 855507
+}
+
+// An Observer is all that metrics need: every value of a label is from a small, closed set.
+func ExampleConfig_observer() {
+	type series struct{ operation, status string }
+	counts := map[series]int{}
+	client, err := linode.New(linode.Config{
+		Token:     linode.StaticToken("..."),
+		Transport: canned{"GET /v4beta/profile": `{"username":"demo","email":"demo@example.com","restricted":false}`},
+		Observer: func(call linode.Call) {
+			counts[series{call.Operation, fmt.Sprintf("%dxx", call.Status/100)}]++
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, _ = client.GetProfile(context.Background())
+	_, _ = client.GetPool(context.Background(), 1, 2)
+	fmt.Println(counts)
+	// Output: map[{getLKENodePool 4xx}:1 {getProfile 2xx}:1]
+}
+
+// spans is what a tracing round tripper looks like, each attempt being a span named after the route template. With
+// OpenTelemetry it is otelhttp.NewTransport(next, otelhttp.WithSpanNameFormatter(...)), whose formatter asks
+// OperationFromContext in the same way.
+type spans struct{ next http.RoundTripper }
+
+func (s spans) RoundTrip(r *http.Request) (*http.Response, error) {
+	operation, route, _ := linode.OperationFromContext(r.Context())
+	answer, err := s.next.RoundTrip(r)
+	fmt.Printf("span %s: %s %s\n", operation, r.Method, route)
+	return answer, err
+}
+
+// A transport sees every attempt with its context, and names it without an ID in the name.
+func ExampleOperationFromContext() {
+	client, err := linode.New(linode.Config{
+		Token:     linode.StaticToken("..."),
+		Transport: spans{canned{"GET /v4beta/linode/instances/94907006": `{"id":94907006}`}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	instance, err := client.GetInstance(context.Background(), 94907006)
+	fmt.Println(instance.ID, err)
+	// Output:
+	// span getInstance: GET /linode/instances/{linodeId}
+	// 94907006 <nil>
 }

@@ -123,9 +123,13 @@ var calls = map[api.OperationID]func(context.Context, *linode.Client) error{
 	},
 }
 
-// notOffered are described for what their answers show; the provider neither creates nor deletes clusters, and objects
-// of all kinds behind one tag have no common type.
-var notOffered = []api.OperationID{api.OpCreateLKECluster, api.OpDeleteLKECluster, api.OpListTaggedObjects}
+// notOffered are described and simulated for what their answers show and for other clients; the provider neither creates
+// nor deletes clusters, firewalls, images, placement groups and VPCs, and objects of a tag come in too many shapes.
+var notOffered = []api.OperationID{
+	api.OpCreateLKECluster, api.OpDeleteLKECluster, api.OpListTaggedObjects, api.OpCreateFirewall, api.OpDeleteFirewall,
+	api.OpCreateImage, api.OpDeleteImage, api.OpCreatePlacementGroup, api.OpUpdatePlacementGroup, api.OpDeletePlacementGroup,
+	api.OpAssignPlacementGroup, api.OpUnassignPlacementGroup, api.OpCreateVPC, api.OpDeleteVPC,
+}
 
 // TestEveryMethodSendsItsOperation compares what each method sends and reports with the description.
 func TestEveryMethodSendsItsOperation(t *testing.T) {
@@ -219,5 +223,40 @@ func TestImportsDoNotGrow(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, imports) {
 		t.Errorf("the package's imports changed:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(imports, "\n"))
+	}
+}
+
+// modules are those that a program gets which imports this module, its api package included.
+var modules = []string{
+	"github.com/apapsch/go-jsonmerge/v2",
+	"github.com/google/uuid",
+	"github.com/hashicorp/go-cleanhttp",
+	"github.com/hashicorp/go-retryablehttp",
+	"github.com/karpenter-linode/karpenter-linode/modules/linode",
+	"github.com/oapi-codegen/nullable",
+	"github.com/oapi-codegen/runtime",
+}
+
+// TestModulesDoNotGrow looks at modules: those that are built are in the list, and in the whole graph, which go get
+// resolves without building it, nothing is of Kubernetes.
+func TestModulesDoNotGrow(t *testing.T) {
+	list := func(args ...string) []string {
+		command := exec.Command("go", append([]string{"list"}, args...)...)
+		command.Env = append(command.Environ(), "GOWORK=off")
+		output, err := command.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Fields(string(output))
+		slices.Sort(got)
+		return slices.Compact(got)
+	}
+	if built := list("-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./..."); !slices.Equal(built, modules) {
+		t.Errorf("the modules that are built changed:\n%s\nwant:\n%s", strings.Join(built, "\n"), strings.Join(modules, "\n"))
+	}
+	for _, module := range list("-m", "-f", "{{.Path}}", "all") {
+		if strings.Contains(module, "k8s.io") || strings.Contains(module, "kubernetes") || strings.Contains(module, "prometheus") {
+			t.Errorf("the module graph has %s", module)
+		}
 	}
 }

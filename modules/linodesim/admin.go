@@ -18,11 +18,19 @@ import (
 //	POST   /rules            a Rule as JSON, durations such as "2s"; answers {"id": 1}
 //	DELETE /rules/{id}       ends one rule
 //	DELETE /rules            ends all rules and conditions
-//	POST   /conditions       {"maintenance": true, "account_limit": 5, "never_boot": 1, "stall": 1,
-//	                          "no_capacity": {"type": "g6-standard-2", "region": "us-ord"}}
-//	POST   /nodes/{cluster}/{node}/recycle
+//	POST   /conditions       {"maintenance": true, "account_limit": 5, "never_boot": 1, "stall": 1, "pool": 855401,
+//	                          "no_capacity": {"type": "g6-standard-2", "region": "us-ord"}, "restore_capacity": true}
+//	                          pool narrows never_boot and stall; without it they are about any
+//	POST   /nodes/{cluster}/{node}/recycle    LKE replaces a node by itself
+//	POST   /pools/{cluster}/{pool}/recycle    and all of a pool, one after another
+//	DELETE /nodes/{cluster}/{node}   deletes a node by hand
 //	DELETE /instances/{id}   deletes a Linode behind everybody's back
-//	POST   /pools/{cluster}/{pool}   {"count": 3, "labels": {}, "tags": []}: an edit by hand
+//	PUT    /instances/{id}/tags      ["a", "b"]: an edit by hand
+//	POST   /pools/{cluster}/{pool}   an edit by hand of any of {"count": 3, "label": "x", "labels": {}, "tags": [],
+//	                          "taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}],
+//	                          "autoscaler": {"enabled": true, "min": 1, "max": 3},
+//	                          "firewall_id": 1, "k8s_version": "v1.33.6+lke7", "update_strategy": "on_recycle"}
+//	DELETE /pools/{cluster}/{pool}   deletes a pool by hand
 func (s *Sim) Admin() http.Handler {
 	mux := http.NewServeMux()
 	show(mux, "state", s.Snapshot)
@@ -39,22 +47,52 @@ func (s *Sim) Admin() http.Handler {
 		done(w, err)
 	})
 	mux.HandleFunc("POST /conditions", s.adminConditions)
-	mux.HandleFunc("POST /nodes/{cluster}/{node}/recycle", func(w http.ResponseWriter, r *http.Request) {
-		cluster, err := number(r, "cluster")
-		if err == nil {
-			err = s.RecycleNode(cluster, r.PathValue("node"))
-		}
-		done(w, err)
-	})
-	mux.HandleFunc("DELETE /instances/{id}", func(w http.ResponseWriter, r *http.Request) {
-		id, err := number(r, "id")
-		if err == nil {
-			err = s.DeleteInstance(id)
-		}
-		done(w, err)
-	})
-	mux.HandleFunc("POST /pools/{cluster}/{pool}", s.adminEditPool)
+	s.adminHands(mux)
 	return mux
+}
+
+// adminHands are what the platform and the account's owner do by themselves.
+func (s *Sim) adminHands(mux *http.ServeMux) {
+	in := func(act func(cluster int, r *http.Request) error) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			cluster, err := number(r, "cluster")
+			if err == nil {
+				err = act(cluster, r)
+			}
+			done(w, err)
+		}
+	}
+	pool := func(act func(cluster, pool int) error) http.HandlerFunc {
+		return in(func(cluster int, r *http.Request) error {
+			id, err := number(r, "pool")
+			if err == nil {
+				err = act(cluster, id)
+			}
+			return err
+		})
+	}
+	linode := func(act func(id int, r *http.Request) error) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			id, err := number(r, "id")
+			if err == nil {
+				err = act(id, r)
+			}
+			done(w, err)
+		}
+	}
+	mux.HandleFunc("POST /nodes/{cluster}/{node}/recycle", in(func(c int, r *http.Request) error { return s.RecycleNode(c, r.PathValue("node")) }))
+	mux.HandleFunc("DELETE /nodes/{cluster}/{node}", in(func(c int, r *http.Request) error { return s.DeleteNode(c, r.PathValue("node")) }))
+	mux.HandleFunc("POST /pools/{cluster}/{pool}/recycle", pool(s.RecyclePool))
+	mux.HandleFunc("DELETE /pools/{cluster}/{pool}", pool(s.DeletePool))
+	mux.HandleFunc("POST /pools/{cluster}/{pool}", s.adminEditPool)
+	mux.HandleFunc("DELETE /instances/{id}", linode(func(id int, _ *http.Request) error { return s.DeleteInstance(id) }))
+	mux.HandleFunc("PUT /instances/{id}/tags", linode(func(id int, r *http.Request) error {
+		var tags []string
+		if err := decode(r, &tags); err != nil {
+			return err
+		}
+		return s.EditInstanceTags(id, tags)
+	}))
 }
 
 // ruleRequest is a Rule in JSON.
@@ -73,6 +111,8 @@ type ruleRequest struct {
 	Drop        bool    `json:"drop"`
 	AfterEffect bool    `json:"after_effect"`
 	Stale       wait    `json:"stale"`
+
+	Header map[string]string `json:"header"`
 }
 
 // wait is a duration written as text, such as 1.5s.
@@ -90,7 +130,12 @@ func (s *Sim) adminAddRule(w http.ResponseWriter, r *http.Request) {
 		done(w, err)
 		return
 	}
+	header := http.Header{}
+	for name, value := range q.Header {
+		header.Set(name, value)
+	}
 	id := s.Fail(Rule{
+		Header: header,
 		Method: q.Method, Route: q.Route, Nth: q.Nth, Times: q.Times, Probability: q.Probability, Delay: q.Delay.Duration,
 		Status: q.Status, Reason: q.Reason, Field: q.Field, RetryAfter: q.RetryAfter.Duration, HTML: q.HTML, Drop: q.Drop,
 		AfterEffect: q.AfterEffect, Stale: q.Stale.Duration,
@@ -104,6 +149,8 @@ func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {
 		AccountLimit *int  `json:"account_limit"`
 		NeverBoot    *int  `json:"never_boot"`
 		Stall        *int  `json:"stall"`
+		Pool         int   `json:"pool"`
+		Restore      bool  `json:"restore_capacity"`
 		NoCapacity   *struct {
 			Type   string `json:"type"`
 			Region string `json:"region"`
@@ -122,10 +169,13 @@ func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {
 		s.SetAccountLimit(*q.AccountLimit)
 	}
 	if q.NeverBoot != nil {
-		s.NeverBoot(0, *q.NeverBoot)
+		s.NeverBoot(q.Pool, *q.NeverBoot)
 	}
 	if q.Stall != nil {
-		s.StallNodes(0, *q.Stall)
+		s.StallNodes(q.Pool, *q.Stall)
+	}
+	if q.Restore {
+		s.RestoreCapacity()
 	}
 	if c := q.NoCapacity; c != nil {
 		s.RefuseCapacity(NoCapacity{Type: c.Type, Region: c.Region, Status: c.Status, Reason: c.Reason})
@@ -135,9 +185,15 @@ func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {
 
 func (s *Sim) adminEditPool(w http.ResponseWriter, r *http.Request) {
 	var q struct {
-		Count  *int               `json:"count"`
-		Labels *map[string]string `json:"labels"`
-		Tags   *[]string          `json:"tags"`
+		Count      *int               `json:"count"`
+		Label      *string            `json:"label"`
+		Labels     *map[string]string `json:"labels"`
+		Taints     *[]Taint           `json:"taints"`
+		Tags       *[]string          `json:"tags"`
+		FirewallID *int               `json:"firewall_id"`
+		K8sVersion *string            `json:"k8s_version"`
+		Strategy   *string            `json:"update_strategy"`
+		Autoscaler *world.Autoscaler  `json:"autoscaler"`
 	}
 	cluster, err := number(r, "cluster")
 	pool, err2 := number(r, "pool")
@@ -148,7 +204,10 @@ func (s *Sim) adminEditPool(w http.ResponseWriter, r *http.Request) {
 		err = decode(r, &q)
 	}
 	if err == nil {
-		err = s.EditPool(cluster, pool, PoolEdit{Count: q.Count, Labels: q.Labels, Tags: q.Tags})
+		err = s.EditPool(cluster, pool, PoolEdit{
+			Count: q.Count, Label: q.Label, Labels: q.Labels, Taints: q.Taints, Tags: q.Tags, Autoscaler: q.Autoscaler,
+			FirewallID: q.FirewallID, K8sVersion: q.K8sVersion, UpdateStrategy: q.Strategy,
+		})
 	}
 	done(w, err)
 }

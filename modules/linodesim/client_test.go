@@ -68,7 +68,7 @@ func (c client) try(ctx context.Context, method, path, body string, headers ...s
 }
 
 // serve puts a simulator on a free port of the loopback address.
-func serve(t *testing.T, h http.Handler) string {
+func serve(t testing.TB, h http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)

@@ -1,8 +1,10 @@
 // Package linodesim is a stateful simulator of the part of the Linode API that
 // a Kubernetes node provider uses: LKE clusters, node pools and nodes of both
-// tiers, Linodes, plans, regions, firewalls. It is a model of what the platform
-// does, not a mock of a client, so the HTTP of a client, its paging, filters,
-// limits and retries are really run.
+// tiers; Linodes with disks, configurations, interfaces and addresses; plans,
+// regions, images, firewalls, placement groups, VPCs, tags, the account. It
+// serves every operation of openapi/linode.yaml. It is a model of what the
+// platform does, not a mock of a client, so the HTTP of a client, its paging,
+// filters, limits and retries are really run.
 //
 // A Sim is an http.Handler for real sockets, and Transport an in-memory
 // http.RoundTripper for tests. Neither starts a goroutine; Subscribe starts one
@@ -50,6 +52,45 @@
 //	    there --> there: DELETE of the last node, see Behaviour.LastNode
 //	    there --> [*]: DELETE pool. All nodes are deleted
 //
+// # A cluster's life
+//
+//	stateDiagram-v2
+//	    [*] --> young: POST clusters. status says ready, and tells nothing
+//	    young --> reachable: ControlPlane. Until then kubeconfig and api-endpoints are 503
+//	    [*] --> reachable: AddCluster
+//	    reachable --> [*]: DELETE cluster. All pools are deleted
+//	    young --> [*]: DELETE cluster
+//
+// # A Linode's life, outside of LKE
+//
+//	stateDiagram-v2
+//	    [*] --> provisioning: POST instances. Its disks are not ready
+//	    provisioning --> booting: half of Join, with an image and booted
+//	    provisioning --> offline: half of Join, else
+//	    booting --> running: four fifths of Join
+//	    offline --> booting: POST boot. It needs a configuration
+//	    running --> shutting_down: POST shutdown
+//	    shutting_down --> offline: Gone
+//	    offline --> [*]: DELETE, in every state. At once a 404
+//
+// POST boot and shutdown in a state without that arrow are 400, "Linode busy."
+// while a job runs. A worker of LKE can be shut down and booted as well; LKE
+// does nothing about it, and no event tells of it.
+//
+// # A disk's and an image's life
+//
+//	stateDiagram-v2
+//	    [*] --> not_ready: with its Linode, or POST disks
+//	    not_ready --> ready: half of the Linode's Join, or InstanceID
+//	    ready --> [*]: DELETE, while the Linode is offline
+//	    [*] --> creating: POST images
+//	    creating --> available: Join. It has a region then, and Linodes can be made of it
+//	    available --> [*]: DELETE
+//
+// Firewalls, placement groups, VPCs and tags have no states: they are there
+// from their POST to their DELETE, which a group with members and a VPC with
+// Linodes refuse.
+//
 // # A request's way
 //
 // Route, maintenance, token, rate limit; then half of the drawn delay; scope,
@@ -57,8 +98,9 @@
 // rest of the delay. A request that is given up in the first half has had no
 // effect, one that is given up in the second half has. Limits are counted as
 // documented, per token and class, in windows that begin with their first
-// request: 200 a minute for collections, 1,600 for everything else. What the
-// API does not have, an unknown route, field, filter or method, is refused and
+// request: 200 a minute for collections, 20 a minute for GET /images, 20 in
+// 15 seconds for POST /linode/instances, 1,600 a minute for everything else.
+// What the API does not have, an unknown route, field, filter or method, is refused and
 // kept in Unknown.
 //
 // # What is recorded
@@ -87,25 +129,32 @@
 //   - every 429 has a Retry-After; a refused request does not count;
 //   - text filters compare exactly, tags are case sensitive;
 //   - firewalls, versions and strategies of a pool change at once for the API
-//     and have no effect on existing nodes.
+//     and have no effect on existing nodes;
+//   - a private image of another account is a 404, deleting a public one a 403;
+//   - interfaces of a Linode with legacy ones are an empty list;
+//   - a tag's objects are Linodes and clusters, by ID.
 //
 // # Not modelled
 //
-// Creating and deleting clusters over HTTP (AddCluster does it in Go); creating,
-// deleting, booting Linodes over HTTP (AddInstance, DeleteInstance); recycling
-// over HTTP (RecycleNode, RecyclePool); images, volumes, VPCs, placement groups,
-// NodeBalancers, tags as objects; LKE's autoscaler, which is stored and never
-// runs; resource locks, grants of restricted users, quotas per plan; Kubernetes
-// itself, kubeconfigs and API endpoints; plans, prices and regions beyond the
-// catalogue of package catalog. TimeScale does not shorten rate limit windows.
+// Effects of the network: nothing is routed or filtered, user data is not run.
+// Disks and configurations of LKE's workers: their lists are empty. Making
+// subnets after their VPC; the VPC that an Enterprise cluster gets when it
+// names none. Volumes, domains, NodeBalancers, backups, StackScripts, reserved
+// addresses, migrations: requests that name one are refused. LKE's autoscaler,
+// the control plane's ACL, App Platform and audit logs are stored or accepted
+// and do nothing. Resource locks, grants of restricted users, quotas per plan,
+// compliance of placement groups. Kubernetes itself: a kubeconfig has no
+// credentials, and nothing listens at the API endpoints. Plans, prices, images
+// and regions beyond the catalogue of package catalog. TimeScale does not
+// shorten rate limit windows.
 //
 // # Faults
 //
 // Fail puts rules in force (package fault), for single requests or many:
-// statuses, delays, dropped connections before or after the effect, stale
-// reads. RefuseCapacity, SetAccountLimit, SetMaintenance, NeverBoot,
+// statuses with or without Retry-After, a proxy's page, delays, dropped
+// connections before or after the effect, stale reads for a time. RefuseCapacity, SetAccountLimit, SetMaintenance, NeverBoot,
 // StallNodes, RecycleNode, DeleteInstance, EditPool and their like change the
-// world itself. Admin offers most of it over HTTP.
+// world itself. Admin offers all of it over HTTP.
 //
 // Program linodesim, in cmd/linodesim, serves one simulator with one cluster.
 package linodesim

@@ -104,7 +104,7 @@ func (x *exchange) admitted() bool {
 		return false
 	}
 	x.caller = who
-	accepted := strings.Join(x.op.Scopes, " ")
+	accepted := strings.Join(x.op.Scopes, ",")
 	if accepted == "" {
 		accepted = "*"
 	}
@@ -155,6 +155,7 @@ func (x *exchange) handle(seen *world.World) {
 	r = r.WithContext(handlers.With(r.Context(), handlers.Request{
 		Live: x.sim.world, Seen: seen, Beta: x.beta, Operation: x.op,
 		Actor: world.Actor{User: x.caller.user, RequestID: x.id},
+		May:   func(scope string) bool { return x.caller.may([]string{scope}) },
 	}))
 	out := &buffer{header: x.header}
 	x.sim.inner.ServeHTTP(out, r)

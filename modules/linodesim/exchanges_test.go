@@ -77,10 +77,7 @@ func TestRecordedExchanges(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { replayed += newReplay(t, list).run() })
 		})
 	}
-	t.Logf("%d exchanges replayed", replayed)
-	if replayed < 30 {
-		t.Errorf("%d exchanges were replayed; at least 30 are of operations that exist here", replayed)
-	}
+	t.Logf("%d exchanges replayed, all that there are", replayed)
 }
 
 // replay maps what was recorded to what the simulator has instead.
@@ -93,87 +90,108 @@ type replay struct {
 func newReplay(t *testing.T, list []exchange) replay {
 	// The account's backup setting at the time shows in its Linodes.
 	raw, _ := json.Marshal(list)
-	sim, api := newSim(t, linodesim.Config{Profile: even(), AccountBackups: strings.Contains(string(raw), `"Scheduling"`)})
-	return replay{api, list, map[string]string{"0": "0"}}.prepare(sim)
+	profile := even()
+	profile.ControlPlane = linodesim.Span{Min: youth, Max: youth}
+	_, api := newSim(t, linodesim.Config{Profile: profile, AccountBackups: strings.Contains(string(raw), `"Scheduling"`)})
+	return replay{api, list, map[string]string{"0": "0"}}.prepare()
 }
 
-// prepare makes what the recordings take for granted: the clusters of a list,
-// and the objects that other recorded operations made.
-func (p replay) prepare(sim *linodesim.Sim) replay {
+// youth is how long the control plane of a new cluster takes; longer than the
+// recordings went on before they asked for it again.
+const youth = time.Minute
+
+// prepare makes what the recordings take for granted and none of their
+// requests makes: the firewall of a Linode, clusters and images in a list.
+func (p replay) prepare() replay {
 	for _, e := range p.list {
-		answer, _ := e.Response.(map[string]any)
-		id := fmt.Sprint(number(answer["id"]))
-		switch {
-		case e.Method == "POST" && strings.HasSuffix(e.Path, "/lke/clusters"):
-			p.ids[id] = p.cluster(answer)
-		case e.Method == "POST" && strings.HasSuffix(e.Path, "/linode/instances") && e.Status == 200:
-			image, _ := answer["image"].(string)
-			own, err := sim.AddInstance(linodesim.InstanceSpec{Type: answer["type"].(string), Image: image})
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			p.ids[id] = strconv.Itoa(own)
-		case e.Method == "POST" && strings.HasSuffix(e.Path, "/networking/firewalls"):
-			rule := linodesim.FirewallRule{Action: "DROP", Protocol: "ICMP", Label: "one", IPv4: []string{"0.0.0.0/0"}, IPv6: []string{"::/0"}}
-			p.ids[id] = strconv.Itoa(sim.AddFirewall(linodesim.FirewallSpec{Label: "one", Tags: []string{"testing"}, Inbound: []linodesim.FirewallRule{rule}}))
+		if id := e.Request["firewall_id"]; id != nil && p.ids[fmt.Sprint(number(id))] == "" {
+			p.ids[fmt.Sprint(number(id))] = strconv.Itoa(p.sim.AddFirewall(linodesim.FirewallSpec{Label: "default"}))
 		}
-	}
-	if len(p.ids) > 1 { // a list of clusters shows both tiers
-		p.cluster(map[string]any{"label": "another", "region": "us-ord", "k8s_version": "v1.31.8+lke1", "tier": "enterprise"})
+		switch {
+		case e.Method == "GET" && strings.HasPrefix(e.Path, "/v4beta/lke/clusters?"):
+			for _, c := range e.Response.(map[string]any)["data"].([]any) {
+				p.cluster(c.(map[string]any))
+			}
+		case e.Method == "GET" && strings.HasPrefix(e.Path, "/v4beta/images?") && e.Status == 200:
+			p.image()
+		}
 	}
 	return p
 }
 
-func (p replay) cluster(answer map[string]any) string {
-	c, err := p.sim.AddCluster(linodesim.ClusterSpec{
+// image makes a private one that is available.
+func (p replay) image() {
+	made := mustDo(p.t, p.client, "POST", "/v4beta/linode/instances", `{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret"}`)
+	time.Sleep(time.Hour)
+	disks := p.do("GET", fmt.Sprintf("/v4beta/linode/instances/%v/disks", number(made.body["id"])), "").data(p.t)
+	mustDo(p.t, p.client, "POST", "/v4beta/images", fmt.Sprintf(`{"disk_id":%v}`, number(disks[0]["id"])))
+	time.Sleep(time.Hour)
+}
+
+func (p replay) cluster(answer map[string]any) {
+	_, err := p.sim.AddCluster(linodesim.ClusterSpec{
 		Label: answer["label"].(string), Region: answer["region"].(string), K8sVersion: answer["k8s_version"].(string),
 		Tier: answer["tier"].(string), Tags: []string{"testing"}, Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}},
 	})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return strconv.Itoa(c.ID)
 }
 
-// run replays what the simulator knows and gives the number of exchanges.
+// run replays everything and gives the number of exchanges.
 func (p replay) run() int {
-	n := 0
-	for _, e := range p.list {
+	for n, e := range p.list {
 		body := ""
 		if e.Request != nil {
-			raw, err := json.Marshal(e.Request)
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			body = string(raw)
+			body = p.ours(e.Request)
 		}
 		var headers []string
 		if e.Filter != nil {
-			headers = []string{"X-Filter", string(e.Filter)}
+			var filter map[string]any
+			if err := json.Unmarshal(e.Filter, &filter); err != nil {
+				p.t.Fatal(err)
+			}
+			headers = []string{"X-Filter", p.ours(filter)}
 		}
-		path := p.path(e.Path)
-		got := p.do(e.Method, path, body, headers...)
-		calls := p.sim.RecentCalls()
-		if calls[len(calls)-1].Route == "(unknown)" || got.status == 404 && e.Status != 404 && p.unprepared(e) {
-			continue
+		if n > 0 && p.list[n-1].Status == 503 && p.list[n-1].Path == e.Path {
+			time.Sleep(youth) // whoever was recorded here polled
 		}
-		n++
+		got := p.do(e.Method, p.path(e.Path), body, headers...)
 		p.compare(e, got)
 		p.learn(e.Response, decoded(got))
 		time.Sleep(15 * time.Second)
 	}
-	return n
+	return len(p.list)
 }
 
-// unprepared tells of an object whose making is not described here, such as a
-// second request about a cluster that a recorded DELETE has removed.
-func (p replay) unprepared(e exchange) bool {
-	for segment := range strings.SplitSeq(e.Path, "/") {
-		if _, err := strconv.Atoi(segment); err == nil && p.ids[segment] == "" {
-			return true
+// ours writes a recorded body or filter with our IDs.
+func (p replay) ours(recorded map[string]any) string {
+	raw, err := json.Marshal(p.translated(recorded))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func (p replay) translated(v map[string]any) map[string]any {
+	out := map[string]any{}
+	for key, value := range v {
+		out[key] = value
+		if inner, ok := value.(map[string]any); ok {
+			out[key] = p.translated(inner)
+		}
+		if list, ok := value.([]any); ok && key == "linodes" {
+			own := make([]any, len(list))
+			for i, id := range list {
+				own[i] = p.translated(map[string]any{"id": id})["id"]
+			}
+			out[key] = own
+		}
+		if own, err := strconv.Atoi(p.ids[fmt.Sprint(number(value))]); err == nil && (key == "id" || strings.HasSuffix(key, "_id")) {
+			out[key] = own
 		}
 	}
-	return false
+	return out
 }
 
 // path puts our IDs for the recorded ones. Pages that only the recording has
@@ -182,8 +200,12 @@ func (p replay) path(recorded string) string {
 	path, query, _ := strings.Cut(recorded, "?")
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
-		if own, ok := p.ids[s]; ok {
-			segments[i] = own
+		name, err := url.PathUnescape(s)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if own, ok := p.ids[name]; ok {
+			segments[i] = url.PathEscape(own)
 		}
 	}
 	if query == "" {
@@ -213,6 +235,7 @@ func (p replay) learn(recorded, ours any) {
 			}
 		}
 		p.learn(r["nodes"], o["nodes"])
+		p.learn(r["data"], o["data"])
 	case []any:
 		o, _ := ours.([]any)
 		for i := range min(len(r), len(o)) {
@@ -253,6 +276,7 @@ func (p replay) compare(e exchange, got reply) {
 // ones lack them.
 var newer = map[string]bool{
 	"locks": true, "label": true, "accelerated_devices": true, "maximum_linodes_per_flexible_pg": true, "maintenance_policy": true,
+	"system_alerts": true, "user_alerts": true,
 }
 
 // differences compares the shapes of two JSON values: kinds and fields.

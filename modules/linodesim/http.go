@@ -18,7 +18,7 @@ import (
 
 // ServeHTTP answers a request of the Linode API, below /v4 or /v4beta.
 func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := s.answer(r)
+	x := s.answer(r) //nolint:contextcheck // the request carries it, and every step takes it from there
 	if x.dropped != nil {
 		// Closes the connection without an answer.
 		panic(http.ErrAbortHandler)

@@ -1,8 +1,12 @@
 package linodesim_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,4 +136,62 @@ func addPools(t testing.TB, sim *linodesim.Sim, pools, nodes int) {
 	if _, err := sim.AddCluster(spec); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A debugging run prints and dumps whatever there is: calls, errors, requests
+// without their headers, the page, the admin interface's lists. The token is
+// in none of it.
+func TestTokenIsNowhereInADebuggingRun(t *testing.T) {
+	const secret = "f00dfeedc0ffee5ecret0token0of0this0test"
+	synctest.Test(t, func(t *testing.T) {
+		var printed bytes.Buffer
+		logger := slog.New(slog.NewJSONHandler(&printed, &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}))
+		show := func(what string, values ...any) {
+			for _, v := range values {
+				logger.Debug(what, "value", v)
+				fmt.Fprintf(&printed, "%v %+v %#v %s %q\n", v, v, v, v, v)
+			}
+		}
+		sim, err := linodesim.New(linodesim.Config{Profile: even(), Tokens: map[string][]string{secret: {"*"}}, ValidateAnswers: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, path := addCluster(t, sim, linodesim.Standard)
+		client, err := linode.New(linode.Config{
+			Token: linode.StaticToken(secret), Transport: sim.Transport(), Observer: func(c linode.Call) { show("call", c) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool := info.Pools[0]
+		for _, rule := range []linodesim.Rule{
+			{}, {Status: 503}, {Status: 429, RetryAfter: time.Second}, {Drop: true}, {Drop: true, AfterEffect: true}, {Status: 502, HTML: true}, {Delay: time.Minute},
+		} {
+			sim.Fail(rule)
+			_, create := client.CreatePool(t.Context(), info.ID, api.LKENodePoolCreate{Type: "g6-nanode-1", Count: 1})
+			_, list := linode.Collect(client.ListInstances(t.Context(), linode.Where("label").Contains("lke")))
+			_, update := client.UpdateInstance(t.Context(), pool.Nodes[0].InstanceID, api.InstanceUpdate{Tags: &[]string{"x"}})
+			show("errors", create, list, update, client.DeleteNode(t.Context(), info.ID, "none"))
+			for _, err := range []error{create, list, update} {
+				for ; err != nil; err = errors.Unwrap(err) {
+					show("cause", err)
+				}
+			}
+			sim.HealAll()
+		}
+		show("client", client)
+		show("simulator", sim.Calls(), sim.RecentCalls(), sim.Audit(), sim.Meters(), sim.Unknown(), sim.Violations(), sim.Snapshot())
+		for _, list := range []string{"state", "calls", "audit", "meters", "unknown", "violations"} {
+			_, text := page(t, sim.Admin(), "GET", "/"+list, "")
+			printed.WriteString(text)
+		}
+		_, text := page(t, sim.Page(), "GET", "/", "")
+		printed.WriteString(text)
+		if printed.Len() < 50_000 || !strings.Contains(printed.String(), path) {
+			t.Errorf("only %d bytes were printed", printed.Len())
+		}
+		if at := strings.Index(printed.String(), secret); at >= 0 {
+			t.Errorf("the token shows in ...%s...", printed.String()[max(0, at-200):at+20])
+		}
+	})
 }

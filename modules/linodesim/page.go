@@ -43,7 +43,13 @@ type pageData struct {
 	Calls    []pageCall
 	Requests int
 	Unknown  []string
+
+	Nodes, Joined int
+	MoreOthers    int // that are not shown
 }
+
+// shownNodes bounds a list of nodes, which a browser draws every second.
+const shownNodes = 50
 
 type pageCluster struct {
 	world.Cluster
@@ -55,6 +61,7 @@ type pagePool struct {
 	world.Pool
 	TagText, LabelText string
 	NodeViews          []pageNode
+	More               int // nodes that are not shown
 }
 
 type pageNode struct {
@@ -80,18 +87,23 @@ func (s *Sim) pageData() pageData {
 	for _, i := range state.Instances {
 		instances[i.ID] = i
 		if i.ClusterID == 0 {
-			out.Others = append(out.Others, pageNode{Name: i.Label, InstanceID: i.ID, Status: i.Status, Class: i.Status, Tags: strings.Join(i.Tags, ", ")})
+			out.Others = append(out.Others, pageNode{Name: i.Label, InstanceID: i.ID, Status: i.Status, Class: i.Status, Tags: strings.Join(i.Tags, ", "),
+				Age: seconds(state.At.Sub(i.Created))})
 		}
 	}
 	for _, c := range state.Clusters {
-		out.Clusters = append(out.Clusters, clusterView(c, instances, state.At))
+		view := clusterView(c, instances, state.At)
+		out.Nodes, out.Joined = out.Nodes+view.Nodes, out.Joined+view.Joined
+		out.Clusters = append(out.Clusters, view)
 	}
+	out.MoreOthers = max(0, len(out.Others)-shownNodes)
+	out.Others = out.Others[:len(out.Others)-out.MoreOthers]
 	for _, m := range s.Meters() {
 		out.Meters = append(out.Meters, pageMeter{m, 100 * m.Used / max(1, m.Limit.Requests), seconds(m.Reset.Sub(state.At))})
 	}
 	recent := s.RecentCalls()
 	slices.Reverse(recent)
-	for _, c := range recent[:min(len(recent), 40)] {
+	for _, c := range recent[:min(len(recent), 30)] {
 		out.Calls = append(out.Calls, pageCall{c, c.At.UTC().Format("15:04:05.000"), c.Took.Round(time.Millisecond).String(), callClass(c.Status)})
 	}
 	for _, c := range s.Calls() {
@@ -108,6 +120,10 @@ func clusterView(c world.Cluster, instances map[int]world.Instance, now time.Tim
 			out.Nodes++
 			if n.Status == world.Ready {
 				out.Joined++
+			}
+			if len(view.NodeViews) == shownNodes {
+				view.More++
+				continue
 			}
 			view.NodeViews = append(view.NodeViews, nodeView(n, instances[n.InstanceID], now))
 		}

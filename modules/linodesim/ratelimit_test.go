@@ -16,6 +16,7 @@ func TestRateLimits(t *testing.T) {
 		limit      int
 		cfg        linodesim.Config
 	}{
+		{name: "images", path: "/v4beta/images", limit: 20},
 		{name: "collections", path: "/v4beta/linode/instances", limit: 200},
 		{name: "everything else", path: "/v4beta/lke/clusters/1", limit: 1600},
 		{name: "a bare list is no collection", path: "/v4/regions/us-ord/availability", limit: 1600},
@@ -129,6 +130,30 @@ func TestCallsAreCounted(t *testing.T) {
 		recent := sim.RecentCalls()
 		if len(recent) != 6 || recent[2].User != "user1" || recent[2].Took != 5*time.Millisecond || recent[2].RequestID == "" {
 			t.Errorf("recent calls %+v", recent)
+		}
+	})
+}
+
+// TestCreateLimit: 20 Linodes in 15 s, which other requests neither use up nor
+// are held up by.
+func TestCreateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
+		const body = `{"type":"g6-nanode-1","region":"us-ord"}`
+		for n := range 25 {
+			got := api.do("POST", "/v4beta/linode/instances", body)
+			if want := map[bool]int{true: 200, false: 429}[n < 20]; got.status != want || got.header.Get("X-RateLimit-Limit") != "20" {
+				t.Fatalf("Linode %d: %d with limit %q, want %d", n+1, got.status, got.header.Get("X-RateLimit-Limit"), want)
+			}
+			if n >= 20 && got.header.Get("Retry-After") != "15" {
+				t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
+			}
+		}
+		mustDo(t, api, "GET", "/v4beta/linode/instances", "")
+		time.Sleep(15 * time.Second)
+		mustDo(t, api, "POST", "/v4beta/linode/instances", body)
+		if n := len(sim.Snapshot().Instances); n != 21 {
+			t.Errorf("%d Linodes, want 21", n)
 		}
 	})
 }

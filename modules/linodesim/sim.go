@@ -201,7 +201,7 @@ func (s *Sim) AddCluster(spec ClusterSpec) (ClusterInfo, error) {
 var owner = world.Actor{User: "owner"}
 
 // AddFirewall makes a Cloud Firewall and gives its ID.
-func (s *Sim) AddFirewall(spec FirewallSpec) int { return s.world.AddFirewall(spec).ID }
+func (s *Sim) AddFirewall(spec FirewallSpec) int { return s.world.AddFirewall(owner, spec).ID }
 
 // AddInstance makes a Linode that belongs to no cluster, and gives its ID.
 func (s *Sim) AddInstance(spec InstanceSpec) (int, error) {

@@ -401,7 +401,7 @@ func TestSameSeedSameWorld(t *testing.T) {
 		})
 		return out
 	}
-	if run(1) != run(1) {
+	if first, again := run(1), run(1); first != again {
 		t.Error("two runs with one seed differ")
 	}
 	if run(1) == run(2) {

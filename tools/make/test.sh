@@ -9,6 +9,8 @@ root=$(pwd)
 echo "test: building the test runner"
 (cd tools/codegen && GOWORK=off go build -o "$root/.bin/gotestsum" gotest.tools/gotestsum)
 
+tools/make/browser.sh
+
 run_all='
 failed=0
 for module in "$@"; do

@@ -114,6 +114,29 @@ type ClientInterface interface {
 	// Corresponds with GET /images (the `ListImages` operationId).
 	ListImages(ctx context.Context, params *ListImagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateImageWithBody Make an image of a disk
+	//
+	// Both scopes are needed. The image is creating until its copy is complete.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /images (the `CreateImage` operationId).
+	CreateImageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateImage Make an image of a disk
+	//
+	// Both scopes are needed. The image is creating until its copy is complete.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /images (the `CreateImage` operationId).
+	CreateImage(ctx context.Context, body CreateImageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteImage Delete a private image
+	//
+	// Corresponds with DELETE /images/{imageId} (the `DeleteImage` operationId).
+	DeleteImage(ctx context.Context, imageID ImageID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetImage Get one image
 	//
 	// The slash of the ID is sent as %2F. Public images need no token.
@@ -486,10 +509,33 @@ type ClientInterface interface {
 	// Corresponds with GET /networking/firewalls (the `ListFirewalls` operationId).
 	ListFirewalls(ctx context.Context, params *ListFirewallsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateFirewallWithBody Create a firewall
+	//
+	// The label must be unique among those of the account.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /networking/firewalls (the `CreateFirewall` operationId).
+	CreateFirewallWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateFirewall Create a firewall
+	//
+	// The label must be unique among those of the account.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /networking/firewalls (the `CreateFirewall` operationId).
+	CreateFirewall(ctx context.Context, body CreateFirewallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetFirewallSettings Get the default firewalls of the account
 	//
 	// Corresponds with GET /networking/firewalls/settings (the `GetFirewallSettings` operationId).
 	GetFirewallSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteFirewall Delete a firewall
+	//
+	// Corresponds with DELETE /networking/firewalls/{firewallId} (the `DeleteFirewall` operationId).
+	DeleteFirewall(ctx context.Context, firewallID FirewallID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetFirewall Get one Cloud Firewall
 	//
@@ -501,12 +547,87 @@ type ClientInterface interface {
 	// Corresponds with GET /placement/groups (the `ListPlacementGroups` operationId).
 	ListPlacementGroups(ctx context.Context, params *ListPlacementGroupsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreatePlacementGroupWithBody Create a placement group
+	//
+	// Type and policy cannot be changed later.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /placement/groups (the `CreatePlacementGroup` operationId).
+	CreatePlacementGroupWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePlacementGroup Create a placement group
+	//
+	// Type and policy cannot be changed later.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /placement/groups (the `CreatePlacementGroup` operationId).
+	CreatePlacementGroup(ctx context.Context, body CreatePlacementGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeletePlacementGroup Delete a placement group
+	//
+	// A group with members is refused.
+	//
+	// Corresponds with DELETE /placement/groups/{groupId} (the `DeletePlacementGroup` operationId).
+	DeletePlacementGroup(ctx context.Context, groupID GroupID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetPlacementGroup Get one placement group
 	//
 	// LKE pools cannot be put into one.
 	//
 	// Corresponds with GET /placement/groups/{groupId} (the `GetPlacementGroup` operationId).
 	GetPlacementGroup(ctx context.Context, groupID GroupID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdatePlacementGroupWithBody Rename a placement group
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /placement/groups/{groupId} (the `UpdatePlacementGroup` operationId).
+	UpdatePlacementGroupWithBody(ctx context.Context, groupID GroupID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdatePlacementGroup Rename a placement group
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /placement/groups/{groupId} (the `UpdatePlacementGroup` operationId).
+	UpdatePlacementGroup(ctx context.Context, groupID GroupID, body UpdatePlacementGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AssignPlacementGroupWithBody Put Linodes into a placement group
+	//
+	// Of the same region, up to the limit of the region. No recording of it exists.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /placement/groups/{groupId}/assign (the `AssignPlacementGroup` operationId).
+	AssignPlacementGroupWithBody(ctx context.Context, groupID GroupID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AssignPlacementGroup Put Linodes into a placement group
+	//
+	// Of the same region, up to the limit of the region. No recording of it exists.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /placement/groups/{groupId}/assign (the `AssignPlacementGroup` operationId).
+	AssignPlacementGroup(ctx context.Context, groupID GroupID, body AssignPlacementGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UnassignPlacementGroupWithBody Take Linodes out of a placement group
+	//
+	// No recording of it exists.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /placement/groups/{groupId}/unassign (the `UnassignPlacementGroup` operationId).
+	UnassignPlacementGroupWithBody(ctx context.Context, groupID GroupID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UnassignPlacementGroup Take Linodes out of a placement group
+	//
+	// No recording of it exists.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /placement/groups/{groupId}/unassign (the `UnassignPlacementGroup` operationId).
+	UnassignPlacementGroup(ctx context.Context, groupID GroupID, body UnassignPlacementGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetProfile Get the user whose token is used
 	//
@@ -583,6 +704,29 @@ type ClientInterface interface {
 	// Corresponds with GET /vpcs (the `ListVPCs` operationId).
 	ListVPCs(ctx context.Context, params *ListVPCsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateVPCWithBody Create a VPC
+	//
+	// Answers of 2026 announced a limit of 15 for this operation at times.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /vpcs (the `CreateVPC` operationId).
+	CreateVPCWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateVPC Create a VPC
+	//
+	// Answers of 2026 announced a limit of 15 for this operation at times.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /vpcs (the `CreateVPC` operationId).
+	CreateVPC(ctx context.Context, body CreateVPCJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteVPC Delete a VPC
+	//
+	// Corresponds with DELETE /vpcs/{vpcId} (the `DeleteVPC` operationId).
+	DeleteVPC(ctx context.Context, vpcid VPCID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetVPC Get one VPC
 	//
 	// The published description names no scope; the server accepted any.
@@ -655,6 +799,59 @@ func (c *Client) GetAccountSettings(ctx context.Context, reqEditors ...RequestEd
 // Corresponds with GET /images (the `ListImages` operationId).
 func (c *Client) ListImages(ctx context.Context, params *ListImagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListImagesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateImageWithBody Make an image of a disk
+//
+// Both scopes are needed. The image is creating until its copy is complete.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /images (the `CreateImage` operationId).
+func (c *Client) CreateImageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateImageRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateImage Make an image of a disk
+//
+// Both scopes are needed. The image is creating until its copy is complete.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /images (the `CreateImage` operationId).
+func (c *Client) CreateImage(ctx context.Context, body CreateImageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateImageRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteImage Delete a private image
+//
+// Corresponds with DELETE /images/{imageId} (the `DeleteImage` operationId).
+func (c *Client) DeleteImage(ctx context.Context, imageID ImageID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteImageRequest(c.Server, imageID)
 	if err != nil {
 		return nil, err
 	}
@@ -1557,11 +1754,64 @@ func (c *Client) ListFirewalls(ctx context.Context, params *ListFirewallsParams,
 	return c.Client.Do(req)
 }
 
+// CreateFirewallWithBody Create a firewall
+//
+// The label must be unique among those of the account.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /networking/firewalls (the `CreateFirewall` operationId).
+func (c *Client) CreateFirewallWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateFirewallRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateFirewall Create a firewall
+//
+// The label must be unique among those of the account.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /networking/firewalls (the `CreateFirewall` operationId).
+func (c *Client) CreateFirewall(ctx context.Context, body CreateFirewallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateFirewallRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetFirewallSettings Get the default firewalls of the account
 //
 // Corresponds with GET /networking/firewalls/settings (the `GetFirewallSettings` operationId).
 func (c *Client) GetFirewallSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetFirewallSettingsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteFirewall Delete a firewall
+//
+// Corresponds with DELETE /networking/firewalls/{firewallId} (the `DeleteFirewall` operationId).
+func (c *Client) DeleteFirewall(ctx context.Context, firewallID FirewallID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteFirewallRequest(c.Server, firewallID)
 	if err != nil {
 		return nil, err
 	}
@@ -1602,6 +1852,61 @@ func (c *Client) ListPlacementGroups(ctx context.Context, params *ListPlacementG
 	return c.Client.Do(req)
 }
 
+// CreatePlacementGroupWithBody Create a placement group
+//
+// Type and policy cannot be changed later.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /placement/groups (the `CreatePlacementGroup` operationId).
+func (c *Client) CreatePlacementGroupWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePlacementGroupRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePlacementGroup Create a placement group
+//
+// Type and policy cannot be changed later.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /placement/groups (the `CreatePlacementGroup` operationId).
+func (c *Client) CreatePlacementGroup(ctx context.Context, body CreatePlacementGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePlacementGroupRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeletePlacementGroup Delete a placement group
+//
+// A group with members is refused.
+//
+// Corresponds with DELETE /placement/groups/{groupId} (the `DeletePlacementGroup` operationId).
+func (c *Client) DeletePlacementGroup(ctx context.Context, groupID GroupID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeletePlacementGroupRequest(c.Server, groupID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetPlacementGroup Get one placement group
 //
 // LKE pools cannot be put into one.
@@ -1609,6 +1914,116 @@ func (c *Client) ListPlacementGroups(ctx context.Context, params *ListPlacementG
 // Corresponds with GET /placement/groups/{groupId} (the `GetPlacementGroup` operationId).
 func (c *Client) GetPlacementGroup(ctx context.Context, groupID GroupID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetPlacementGroupRequest(c.Server, groupID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdatePlacementGroupWithBody Rename a placement group
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /placement/groups/{groupId} (the `UpdatePlacementGroup` operationId).
+func (c *Client) UpdatePlacementGroupWithBody(ctx context.Context, groupID GroupID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdatePlacementGroupRequestWithBody(c.Server, groupID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdatePlacementGroup Rename a placement group
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /placement/groups/{groupId} (the `UpdatePlacementGroup` operationId).
+func (c *Client) UpdatePlacementGroup(ctx context.Context, groupID GroupID, body UpdatePlacementGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdatePlacementGroupRequest(c.Server, groupID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AssignPlacementGroupWithBody Put Linodes into a placement group
+//
+// Of the same region, up to the limit of the region. No recording of it exists.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /placement/groups/{groupId}/assign (the `AssignPlacementGroup` operationId).
+func (c *Client) AssignPlacementGroupWithBody(ctx context.Context, groupID GroupID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAssignPlacementGroupRequestWithBody(c.Server, groupID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AssignPlacementGroup Put Linodes into a placement group
+//
+// Of the same region, up to the limit of the region. No recording of it exists.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /placement/groups/{groupId}/assign (the `AssignPlacementGroup` operationId).
+func (c *Client) AssignPlacementGroup(ctx context.Context, groupID GroupID, body AssignPlacementGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAssignPlacementGroupRequest(c.Server, groupID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UnassignPlacementGroupWithBody Take Linodes out of a placement group
+//
+// No recording of it exists.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /placement/groups/{groupId}/unassign (the `UnassignPlacementGroup` operationId).
+func (c *Client) UnassignPlacementGroupWithBody(ctx context.Context, groupID GroupID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUnassignPlacementGroupRequestWithBody(c.Server, groupID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UnassignPlacementGroup Take Linodes out of a placement group
+//
+// No recording of it exists.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /placement/groups/{groupId}/unassign (the `UnassignPlacementGroup` operationId).
+func (c *Client) UnassignPlacementGroup(ctx context.Context, groupID GroupID, body UnassignPlacementGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUnassignPlacementGroupRequest(c.Server, groupID, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1794,6 +2209,59 @@ func (c *Client) ListTaggedObjects(ctx context.Context, tagLabel TagLabel, param
 // Corresponds with GET /vpcs (the `ListVPCs` operationId).
 func (c *Client) ListVPCs(ctx context.Context, params *ListVPCsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListVPCsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateVPCWithBody Create a VPC
+//
+// Answers of 2026 announced a limit of 15 for this operation at times.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /vpcs (the `CreateVPC` operationId).
+func (c *Client) CreateVPCWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateVPCRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateVPC Create a VPC
+//
+// Answers of 2026 announced a limit of 15 for this operation at times.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /vpcs (the `CreateVPC` operationId).
+func (c *Client) CreateVPC(ctx context.Context, body CreateVPCJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateVPCRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteVPC Delete a VPC
+//
+// Corresponds with DELETE /vpcs/{vpcId} (the `DeleteVPC` operationId).
+func (c *Client) DeleteVPC(ctx context.Context, vpcid VPCID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteVPCRequest(c.Server, vpcid)
 	if err != nil {
 		return nil, err
 	}
@@ -2069,6 +2537,80 @@ func NewListImagesRequest(server string, params *ListImagesParams) (*http.Reques
 			req.Header.Set("X-Filter", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewCreateImageRequest calls the generic CreateImage builder with application/json body
+func NewCreateImageRequest(server string, body CreateImageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateImageRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateImageRequestWithBody constructs an http.Request for the CreateImage method, with any body, and a specified content type
+func NewCreateImageRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/images")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteImageRequest constructs an http.Request for the DeleteImage method
+func NewDeleteImageRequest(server string, imageID ImageID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "imageId", imageID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/images/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -4289,6 +4831,46 @@ func NewListFirewallsRequest(server string, params *ListFirewallsParams) (*http.
 	return req, nil
 }
 
+// NewCreateFirewallRequest calls the generic CreateFirewall builder with application/json body
+func NewCreateFirewallRequest(server string, body CreateFirewallJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateFirewallRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateFirewallRequestWithBody constructs an http.Request for the CreateFirewall method, with any body, and a specified content type
+func NewCreateFirewallRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/networking/firewalls")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetFirewallSettingsRequest constructs an http.Request for the GetFirewallSettings method
 func NewGetFirewallSettingsRequest(server string) (*http.Request, error) {
 	var err error
@@ -4309,6 +4891,40 @@ func NewGetFirewallSettingsRequest(server string) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteFirewallRequest constructs an http.Request for the DeleteFirewall method
+func NewDeleteFirewallRequest(server string, firewallID FirewallID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "firewallId", firewallID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/networking/firewalls/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -4431,6 +5047,80 @@ func NewListPlacementGroupsRequest(server string, params *ListPlacementGroupsPar
 	return req, nil
 }
 
+// NewCreatePlacementGroupRequest calls the generic CreatePlacementGroup builder with application/json body
+func NewCreatePlacementGroupRequest(server string, body CreatePlacementGroupJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreatePlacementGroupRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreatePlacementGroupRequestWithBody constructs an http.Request for the CreatePlacementGroup method, with any body, and a specified content type
+func NewCreatePlacementGroupRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/placement/groups")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeletePlacementGroupRequest constructs an http.Request for the DeletePlacementGroup method
+func NewDeletePlacementGroupRequest(server string, groupID GroupID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "groupId", groupID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/placement/groups/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetPlacementGroupRequest constructs an http.Request for the GetPlacementGroup method
 func NewGetPlacementGroupRequest(server string, groupID GroupID) (*http.Request, error) {
 	var err error
@@ -4461,6 +5151,147 @@ func NewGetPlacementGroupRequest(server string, groupID GroupID) (*http.Request,
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewUpdatePlacementGroupRequest calls the generic UpdatePlacementGroup builder with application/json body
+func NewUpdatePlacementGroupRequest(server string, groupID GroupID, body UpdatePlacementGroupJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdatePlacementGroupRequestWithBody(server, groupID, "application/json", bodyReader)
+}
+
+// NewUpdatePlacementGroupRequestWithBody constructs an http.Request for the UpdatePlacementGroup method, with any body, and a specified content type
+func NewUpdatePlacementGroupRequestWithBody(server string, groupID GroupID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "groupId", groupID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/placement/groups/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewAssignPlacementGroupRequest calls the generic AssignPlacementGroup builder with application/json body
+func NewAssignPlacementGroupRequest(server string, groupID GroupID, body AssignPlacementGroupJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAssignPlacementGroupRequestWithBody(server, groupID, "application/json", bodyReader)
+}
+
+// NewAssignPlacementGroupRequestWithBody constructs an http.Request for the AssignPlacementGroup method, with any body, and a specified content type
+func NewAssignPlacementGroupRequestWithBody(server string, groupID GroupID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "groupId", groupID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/placement/groups/%s/assign", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewUnassignPlacementGroupRequest calls the generic UnassignPlacementGroup builder with application/json body
+func NewUnassignPlacementGroupRequest(server string, groupID GroupID, body UnassignPlacementGroupJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUnassignPlacementGroupRequestWithBody(server, groupID, "application/json", bodyReader)
+}
+
+// NewUnassignPlacementGroupRequestWithBody constructs an http.Request for the UnassignPlacementGroup method, with any body, and a specified content type
+func NewUnassignPlacementGroupRequestWithBody(server string, groupID GroupID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "groupId", groupID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/placement/groups/%s/unassign", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -5041,6 +5872,80 @@ func NewListVPCsRequest(server string, params *ListVPCsParams) (*http.Request, e
 			req.Header.Set("X-Filter", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewCreateVPCRequest calls the generic CreateVPC builder with application/json body
+func NewCreateVPCRequest(server string, body CreateVPCJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateVPCRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateVPCRequestWithBody constructs an http.Request for the CreateVPC method, with any body, and a specified content type
+func NewCreateVPCRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/vpcs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteVPCRequest constructs an http.Request for the DeleteVPC method
+func NewDeleteVPCRequest(server string, vpcid VPCID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "vpcId", vpcid, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/vpcs/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil

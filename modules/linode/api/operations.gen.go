@@ -26,8 +26,14 @@ var rateLimits = map[RateClass]RateLimit{
 
 // Operations of the description.
 const (
+	// OpAssignPlacementGroup is POST /placement/groups/{groupId}/assign.
+	OpAssignPlacementGroup OperationID = "assignPlacementGroup"
 	// OpBootInstance is POST /linode/instances/{linodeId}/boot.
 	OpBootInstance OperationID = "bootInstance"
+	// OpCreateFirewall is POST /networking/firewalls.
+	OpCreateFirewall OperationID = "createFirewall"
+	// OpCreateImage is POST /images.
+	OpCreateImage OperationID = "createImage"
 	// OpCreateInstance is POST /linode/instances.
 	OpCreateInstance OperationID = "createInstance"
 	// OpCreateInstanceConfig is POST /linode/instances/{linodeId}/configs.
@@ -38,8 +44,16 @@ const (
 	OpCreateLKECluster OperationID = "createLKECluster"
 	// OpCreateLKENodePool is POST /lke/clusters/{clusterId}/pools.
 	OpCreateLKENodePool OperationID = "createLKENodePool"
+	// OpCreatePlacementGroup is POST /placement/groups.
+	OpCreatePlacementGroup OperationID = "createPlacementGroup"
 	// OpCreateTag is POST /tags.
 	OpCreateTag OperationID = "createTag"
+	// OpCreateVPC is POST /vpcs.
+	OpCreateVPC OperationID = "createVPC"
+	// OpDeleteFirewall is DELETE /networking/firewalls/{firewallId}.
+	OpDeleteFirewall OperationID = "deleteFirewall"
+	// OpDeleteImage is DELETE /images/{imageId}.
+	OpDeleteImage OperationID = "deleteImage"
 	// OpDeleteInstance is DELETE /linode/instances/{linodeId}.
 	OpDeleteInstance OperationID = "deleteInstance"
 	// OpDeleteInstanceConfig is DELETE /linode/instances/{linodeId}/configs/{configId}.
@@ -52,8 +66,12 @@ const (
 	OpDeleteLKENode OperationID = "deleteLKENode"
 	// OpDeleteLKENodePool is DELETE /lke/clusters/{clusterId}/pools/{poolId}.
 	OpDeleteLKENodePool OperationID = "deleteLKENodePool"
+	// OpDeletePlacementGroup is DELETE /placement/groups/{groupId}.
+	OpDeletePlacementGroup OperationID = "deletePlacementGroup"
 	// OpDeleteTag is DELETE /tags/{tagLabel}.
 	OpDeleteTag OperationID = "deleteTag"
+	// OpDeleteVPC is DELETE /vpcs/{vpcId}.
+	OpDeleteVPC OperationID = "deleteVPC"
 	// OpGetAccountAvailability is GET /account/availability/{regionId}.
 	OpGetAccountAvailability OperationID = "getAccountAvailability"
 	// OpGetAccountSettings is GET /account/settings.
@@ -148,29 +166,42 @@ const (
 	OpRecycleLKENodePool OperationID = "recycleLKENodePool"
 	// OpShutdownInstance is POST /linode/instances/{linodeId}/shutdown.
 	OpShutdownInstance OperationID = "shutdownInstance"
+	// OpUnassignPlacementGroup is POST /placement/groups/{groupId}/unassign.
+	OpUnassignPlacementGroup OperationID = "unassignPlacementGroup"
 	// OpUpdateInstance is PUT /linode/instances/{linodeId}.
 	OpUpdateInstance OperationID = "updateInstance"
 	// OpUpdateInstanceConfig is PUT /linode/instances/{linodeId}/configs/{configId}.
 	OpUpdateInstanceConfig OperationID = "updateInstanceConfig"
 	// OpUpdateLKENodePool is PUT /lke/clusters/{clusterId}/pools/{poolId}.
 	OpUpdateLKENodePool OperationID = "updateLKENodePool"
+	// OpUpdatePlacementGroup is PUT /placement/groups/{groupId}.
+	OpUpdatePlacementGroup OperationID = "updatePlacementGroup"
 )
 
 var operations = []Operation{
+	{ID: OpAssignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/assign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpBootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/boot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpCreateFirewall, Method: "POST", Route: "/networking/firewalls", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
+	{ID: OpCreateImage, Method: "POST", Route: "/images", Class: RateClassGeneral, Scopes: []string{"images:read_write", "linodes:read_only"}},
 	{ID: OpCreateInstance, Method: "POST", Route: "/linode/instances", Class: RateClassCreateInstance, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateInstanceConfig, Method: "POST", Route: "/linode/instances/{linodeId}/configs", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateInstanceDisk, Method: "POST", Route: "/linode/instances/{linodeId}/disks", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateLKECluster, Method: "POST", Route: "/lke/clusters", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpCreateLKENodePool, Method: "POST", Route: "/lke/clusters/{clusterId}/pools", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpCreatePlacementGroup, Method: "POST", Route: "/placement/groups", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateTag, Method: "POST", Route: "/tags", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
+	{ID: OpCreateVPC, Method: "POST", Route: "/vpcs", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
+	{ID: OpDeleteFirewall, Method: "DELETE", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
+	{ID: OpDeleteImage, Method: "DELETE", Route: "/images/{imageId}", Class: RateClassGeneral, Scopes: []string{"images:read_write"}},
 	{ID: OpDeleteInstance, Method: "DELETE", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteInstanceConfig, Method: "DELETE", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteInstanceDisk, Method: "DELETE", Route: "/linode/instances/{linodeId}/disks/{diskId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteLKECluster, Method: "DELETE", Route: "/lke/clusters/{clusterId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpDeleteLKENode, Method: "DELETE", Route: "/lke/clusters/{clusterId}/nodes/{nodeId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpDeleteLKENodePool, Method: "DELETE", Route: "/lke/clusters/{clusterId}/pools/{poolId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpDeletePlacementGroup, Method: "DELETE", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteTag, Method: "DELETE", Route: "/tags/{tagLabel}", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
+	{ID: OpDeleteVPC, Method: "DELETE", Route: "/vpcs/{vpcId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
 	{ID: OpGetAccountAvailability, Method: "GET", Route: "/account/availability/{regionId}", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetAccountSettings, Method: "GET", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetFirewall, Method: "GET", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
@@ -218,7 +249,9 @@ var operations = []Operation{
 	{ID: OpRecycleLKENode, Method: "POST", Route: "/lke/clusters/{clusterId}/nodes/{nodeId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRecycleLKENodePool, Method: "POST", Route: "/lke/clusters/{clusterId}/pools/{poolId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpShutdownInstance, Method: "POST", Route: "/linode/instances/{linodeId}/shutdown", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpUnassignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/unassign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateInstance, Method: "PUT", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateInstanceConfig, Method: "PUT", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateLKENodePool, Method: "PUT", Route: "/lke/clusters/{clusterId}/pools/{poolId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpUpdatePlacementGroup, Method: "PUT", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 }

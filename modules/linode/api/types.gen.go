@@ -841,6 +841,39 @@ func (e PlacementGroupPlacementGroupType) Valid() bool {
 	}
 }
 
+// Defines values for PlacementGroupCreatePlacementGroupPolicy.
+const (
+	PlacementGroupCreatePlacementGroupPolicyFlexible PlacementGroupCreatePlacementGroupPolicy = "flexible"
+	PlacementGroupCreatePlacementGroupPolicyStrict   PlacementGroupCreatePlacementGroupPolicy = "strict"
+)
+
+// Valid indicates whether the value is a known member of the PlacementGroupCreatePlacementGroupPolicy enum.
+func (e PlacementGroupCreatePlacementGroupPolicy) Valid() bool {
+	switch e {
+	case PlacementGroupCreatePlacementGroupPolicyFlexible:
+		return true
+	case PlacementGroupCreatePlacementGroupPolicyStrict:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlacementGroupCreatePlacementGroupType.
+const (
+	PlacementGroupCreatePlacementGroupTypeAntiAffinityLocal PlacementGroupCreatePlacementGroupType = "anti_affinity:local"
+)
+
+// Valid indicates whether the value is a known member of the PlacementGroupCreatePlacementGroupType enum.
+func (e PlacementGroupCreatePlacementGroupType) Valid() bool {
+	switch e {
+	case PlacementGroupCreatePlacementGroupTypeAntiAffinityLocal:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RegionSiteType.
 const (
 	RegionSiteTypeCore        RegionSiteType = "core"
@@ -1041,6 +1074,18 @@ type FirewallAddresses struct {
 	IPv6 *[]string `json:"ipv6,omitempty"`
 }
 
+// FirewallCreate A firewall to create.
+type FirewallCreate struct {
+	// Label Name; unique on the account.
+	Label *string `json:"label,omitempty"`
+
+	// Rules At most 25 rules, inbound and outbound together.
+	Rules FirewallRulesCreate `json:"rules"`
+
+	// Tags Tags.
+	Tags *[]Tag `json:"tags,omitempty"`
+}
+
 // FirewallEntity Something that a firewall protects.
 type FirewallEntity struct {
 	// ID ID of the object.
@@ -1119,6 +1164,21 @@ type FirewallRules struct {
 
 	// Version Counts the changes of the rules.
 	Version int `json:"version"`
+}
+
+// FirewallRulesCreate At most 25 rules, inbound and outbound together.
+type FirewallRulesCreate struct {
+	// Inbound Rules for arriving traffic.
+	Inbound *[]FirewallRule `json:"inbound,omitempty"`
+
+	// InboundPolicy What happens to traffic.
+	InboundPolicy FirewallAction `json:"inbound_policy"`
+
+	// Outbound Rules for leaving traffic.
+	Outbound *[]FirewallRule `json:"outbound,omitempty"`
+
+	// OutboundPolicy What happens to traffic.
+	OutboundPolicy FirewallAction `json:"outbound_policy"`
 }
 
 // FirewallSettings Firewalls of new objects.
@@ -1214,6 +1274,24 @@ type ImageStatus string
 
 // ImageType How it came to be.
 type ImageType string
+
+// ImageCreate An image to make of a disk.
+type ImageCreate struct {
+	// CloudInit Whether the system on it reads user data; gives it the capability cloud-init.
+	CloudInit *bool `json:"cloud_init,omitempty"`
+
+	// Description Text.
+	Description *string `json:"description,omitempty"`
+
+	// DiskID ID of the disk.
+	DiskID int `json:"disk_id"`
+
+	// Label Name; that of the disk when left out.
+	Label *string `json:"label,omitempty"`
+
+	// Tags Tags.
+	Tags *[]Tag `json:"tags,omitempty"`
+}
 
 // ImagePage defines model for ImagePage.
 type ImagePage struct {
@@ -2638,6 +2716,36 @@ type PlacementGroupPlacementGroupPolicy string
 // PlacementGroupPlacementGroupType What the group does.
 type PlacementGroupPlacementGroupType string
 
+// PlacementGroupAssign Linodes to put into a group.
+type PlacementGroupAssign struct {
+	// CompliantOnly Whether to refuse when the rule cannot be kept.
+	CompliantOnly *bool `json:"compliant_only,omitempty"`
+
+	// Linodes IDs of the Linodes.
+	Linodes []int `json:"linodes"`
+}
+
+// PlacementGroupCreate A group to create.
+type PlacementGroupCreate struct {
+	// Label Name.
+	Label string `json:"label"`
+
+	// PlacementGroupPolicy Whether it is enforced; cannot be changed.
+	PlacementGroupPolicy PlacementGroupCreatePlacementGroupPolicy `json:"placement_group_policy"`
+
+	// PlacementGroupType What the group does.
+	PlacementGroupType PlacementGroupCreatePlacementGroupType `json:"placement_group_type"`
+
+	// Region ID of the region.
+	Region string `json:"region"`
+}
+
+// PlacementGroupCreatePlacementGroupPolicy Whether it is enforced; cannot be changed.
+type PlacementGroupCreatePlacementGroupPolicy string
+
+// PlacementGroupCreatePlacementGroupType What the group does.
+type PlacementGroupCreatePlacementGroupType string
+
 // PlacementGroupLimits Limits of placement groups in a region; null is no limit.
 type PlacementGroupLimits struct {
 	// MaximumLinodesPerFlexiblePG Linodes per flexible group. Older answers lack it.
@@ -2671,6 +2779,18 @@ type PlacementGroupPage struct {
 
 	// Results Entries on all pages together.
 	Results ResultCount `json:"results"`
+}
+
+// PlacementGroupUnassign Linodes to take out of a group.
+type PlacementGroupUnassign struct {
+	// Linodes IDs of the Linodes.
+	Linodes []int `json:"linodes"`
+}
+
+// PlacementGroupUpdate Changes of a group.
+type PlacementGroupUpdate struct {
+	// Label Name.
+	Label string `json:"label"`
 }
 
 // Price A price in US dollars.
@@ -2916,6 +3036,24 @@ type VPC struct {
 	VPCType *string `json:"vpc_type,omitempty"`
 }
 
+// VPCCreate A VPC to create.
+type VPCCreate struct {
+	// Description Text.
+	Description *string `json:"description,omitempty"`
+
+	// IPv6 Networks to allocate, by their length, such as /52.
+	IPv6 *[]AddressRange `json:"ipv6,omitempty"`
+
+	// Label Name.
+	Label string `json:"label"`
+
+	// Region ID of the region.
+	Region string `json:"region"`
+
+	// Subnets Subnets to start with.
+	Subnets *[]VPCSubnetCreate `json:"subnets,omitempty"`
+}
+
 // VPCPage defines model for VPCPage.
 type VPCPage struct {
 	Data []VPC `json:"data"`
@@ -2957,6 +3095,15 @@ type VPCSubnet struct {
 
 	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Updated Timestamp `json:"updated"`
+}
+
+// VPCSubnetCreate A subnet to create.
+type VPCSubnetCreate struct {
+	// IPv4 Network in CIDR form, private, prefix 1 to 29, apart from 192.168.128.0/17.
+	IPv4 string `json:"ipv4"`
+
+	// Label Name.
+	Label string `json:"label"`
 }
 
 // VPCSubnetInterface An interface in a subnet.
@@ -3437,6 +3584,9 @@ type ListVPCSubnetsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// CreateImageJSONRequestBody defines body for CreateImage for application/json ContentType.
+type CreateImageJSONRequestBody = ImageCreate
+
 // CreateInstanceJSONRequestBody defines body for CreateInstance for application/json ContentType.
 type CreateInstanceJSONRequestBody = InstanceCreate
 
@@ -3464,8 +3614,26 @@ type CreateLKENodePoolJSONRequestBody = LKENodePoolCreate
 // UpdateLKENodePoolJSONRequestBody defines body for UpdateLKENodePool for application/json ContentType.
 type UpdateLKENodePoolJSONRequestBody = LKENodePoolUpdate
 
+// CreateFirewallJSONRequestBody defines body for CreateFirewall for application/json ContentType.
+type CreateFirewallJSONRequestBody = FirewallCreate
+
+// CreatePlacementGroupJSONRequestBody defines body for CreatePlacementGroup for application/json ContentType.
+type CreatePlacementGroupJSONRequestBody = PlacementGroupCreate
+
+// UpdatePlacementGroupJSONRequestBody defines body for UpdatePlacementGroup for application/json ContentType.
+type UpdatePlacementGroupJSONRequestBody = PlacementGroupUpdate
+
+// AssignPlacementGroupJSONRequestBody defines body for AssignPlacementGroup for application/json ContentType.
+type AssignPlacementGroupJSONRequestBody = PlacementGroupAssign
+
+// UnassignPlacementGroupJSONRequestBody defines body for UnassignPlacementGroup for application/json ContentType.
+type UnassignPlacementGroupJSONRequestBody = PlacementGroupUnassign
+
 // CreateTagJSONRequestBody defines body for CreateTag for application/json ContentType.
 type CreateTagJSONRequestBody = TagCreate
+
+// CreateVPCJSONRequestBody defines body for CreateVPC for application/json ContentType.
+type CreateVPCJSONRequestBody = VPCCreate
 
 // Getter for additional properties for IPAddress. Returns the specified
 // element and whether it was found

@@ -10,19 +10,23 @@ const (
 
 // Catalog is everything that can be bought.
 type Catalog struct {
-	Types        []Type
-	Regions      []Region
-	Availability []Availability
-	versions     map[string][]string
+	Types         []Type
+	Regions       []Region
+	Availability  []Availability
+	Images        []Image // public ones
+	ControlPlanes []ControlPlane
+	versions      map[string][]string
 }
 
 // New builds the catalogue.
 func New() *Catalog {
 	types, regions := buildTypes(), buildRegions()
 	return &Catalog{
-		Types:        types,
-		Regions:      regions,
-		Availability: buildAvailability(types, regions),
+		Types:         types,
+		Regions:       regions,
+		Availability:  buildAvailability(types, regions),
+		Images:        images,
+		ControlPlanes: controlPlanes,
 		// Standard versions are major.minor; Enterprise ones name the patch
 		// and the LKE build. Newest first, as observed.
 		versions: map[string][]string{

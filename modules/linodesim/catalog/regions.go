@@ -8,6 +8,9 @@ const (
 	CapKubernetesEnterprise = "Kubernetes Enterprise"
 	CapGPU                  = "GPU Linodes"
 	CapPremium              = "Premium Plans"
+	CapMetadata             = "Metadata"
+	CapPlacementGroup       = "Placement Group"
+	CapVPCs                 = "VPCs"
 )
 
 // Region is one region.
@@ -33,11 +36,11 @@ type Availability struct {
 
 var everywhere = []string{
 	"Linodes", "Disk Encryption", "Backups", "NodeBalancers", "Block Storage", CapKubernetes,
-	"Cloud Firewall", "Vlans", "Metadata", "Placement Group", "StackScripts", "Linode Interfaces",
+	"Cloud Firewall", "Vlans", CapMetadata, CapPlacementGroup, "StackScripts", "Linode Interfaces",
 }
 
 // Older regions have no VPCs and no premium plans; newer ones have both.
-var newer = append(slices.Clone(everywhere), "Block Storage Encryption", "VPCs", CapPremium, "Managed Databases")
+var newer = append(slices.Clone(everywhere), "Block Storage Encryption", CapVPCs, CapPremium, "Managed Databases")
 
 func with(base []string, more ...string) []string { return append(slices.Clone(base), more...) }
 

@@ -28,6 +28,7 @@ type Entry struct {
 // Actions in the audit log.
 const (
 	ClusterCreated   = "cluster.create"
+	ClusterDeleted   = "cluster.delete"
 	PoolCreated      = "pool.create"
 	PoolCount        = "pool.count" // before and after are counts
 	PoolEdited       = "pool.edit"  // anything but the count
@@ -42,6 +43,9 @@ const (
 	InstanceEdited   = "instance.edit"
 	InstanceDeleting = "instance.deleting"
 	InstanceGone     = "instance.gone"
+	AssetCreated     = "asset.create" // a disk, config, image, firewall, placement group, VPC, tag: after names it
+	AssetChanged     = "asset.change"
+	AssetDeleted     = "asset.delete"
 )
 
 func (w *World) record(by Actor, e Entry) {

@@ -10,18 +10,27 @@ import (
 
 // ClusterSpec is a cluster to be.
 type ClusterSpec struct {
-	Label      string
-	Region     string // "" = us-ord
-	Tier       string // "" = standard
-	K8sVersion string // "" = the tier's newest
-	Tags       []string
-	Pools      []PoolCreate
-	Settled    bool // its nodes have joined already; false: they take their time
+	Label                  string
+	Region                 string // "" = us-ord
+	Tier                   string // "" = standard
+	K8sVersion             string // "" = the tier's newest
+	Tags                   []string
+	Pools                  []PoolCreate
+	HighAvailability       bool // Standard; Enterprise always has it
+	AuditLogs, AppPlatform bool
+	StackType              string // Enterprise; "" = not asked for
+	VPCID, SubnetID        int    // Enterprise; 0 = not asked for
+	Settled                bool   // its nodes have joined already; false: they take their time
 }
 
-// AddCluster makes a cluster with its pools, as POST /lke/clusters would.
+// AddCluster makes a cluster with its pools, which may be none, and whose
+// control plane can be reached at once.
 func (w *World) AddCluster(by Actor, spec ClusterSpec) (Cluster, error) {
 	defer w.lock()()
+	return w.addCluster(by, spec)
+}
+
+func (w *World) addCluster(by Actor, spec ClusterSpec) (Cluster, error) {
 	w.defaults(&spec)
 	if err := w.checkCluster(spec); err != nil {
 		return Cluster{}, err
@@ -29,12 +38,14 @@ func (w *World) AddCluster(by Actor, spec ClusterSpec) (Cluster, error) {
 	c := &cluster{Cluster: Cluster{
 		ID: w.nextID(&w.seq.cluster), Label: spec.Label, Region: spec.Region, Tier: spec.Tier, K8sVersion: spec.K8sVersion,
 		// High availability was on in every recorded Enterprise cluster.
-		HighAvailability: spec.Tier == catalog.Enterprise,
-		Tags:             nonNil(slices.Clone(spec.Tags)), Created: w.now, Updated: w.now,
+		HighAvailability: spec.Tier == catalog.Enterprise || spec.HighAvailability,
+		AuditLogs:        spec.AuditLogs, AppPlatform: spec.AppPlatform, StackType: spec.StackType, VPCID: spec.VPCID, SubnetID: spec.SubnetID,
+		Reachable: w.now,
+		Tags:      nonNil(slices.Clone(spec.Tags)), Created: w.now, Updated: w.now,
 	}}
 	for i, p := range spec.Pools {
 		if err := w.checkPoolCreate(c, p); err != nil {
-			return Cluster{}, prefixed(err, "node_pools", i)
+			return Cluster{}, Prefixed(err, "node_pools", i)
 		}
 	}
 	w.clusters[c.ID] = c
@@ -146,7 +157,8 @@ func (w *World) Freeze() *World {
 	defer w.lock()()
 	f := &World{
 		clock: w.clock, profile: w.profile, behaviour: w.behaviour, catalog: w.catalog, now: w.now, frozen: true,
-		clusters: map[int]*cluster{}, pools: map[int]*pool{}, instances: map[int]*Instance{}, firewalls: maps.Clone(w.firewalls), feed: newFeed(),
+		clusters: map[int]*cluster{}, pools: map[int]*pool{}, instances: map[int]*Instance{}, firewalls: maps.Clone(w.firewalls), assets: w.assets.clone(), feed: newFeed(),
+		accountBackups: w.accountBackups,
 	}
 	for id, c := range w.clusters {
 		copied := &cluster{Cluster: c.clone()}

@@ -153,7 +153,11 @@ func (w *World) publishGone(i *Instance) {
 	}
 	p := w.pools[i.PoolID]
 	if p == nil {
-		p = &pool{Pool: Pool{ID: i.PoolID, ClusterID: i.ClusterID}, cluster: w.clusters[i.ClusterID]}
+		c := w.clusters[i.ClusterID]
+		if c == nil { // deleted with its pools
+			c = &cluster{Cluster: Cluster{ID: i.ClusterID}}
+		}
+		p = &pool{Pool: Pool{ID: i.PoolID, ClusterID: i.ClusterID}, cluster: c}
 	}
 	w.feed.send(w.event(NodeGone, p, i))
 }

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -21,8 +22,8 @@ type Firewall struct {
 
 // FirewallRule is one rule of a firewall.
 type FirewallRule struct {
-	Action, Protocol, Ports, Label string
-	IPv4, IPv6                     []string
+	Action, Protocol, Ports, Label, Description string
+	IPv4, IPv6                                  []string
 }
 
 // FirewallSpec is a firewall to be. Without policies it accepts everything.
@@ -34,9 +35,13 @@ type FirewallSpec struct {
 	InboundPolicy, OutboundPolicy string
 }
 
-// AddFirewall makes a Cloud Firewall.
-func (w *World) AddFirewall(spec FirewallSpec) Firewall {
+// AddFirewall makes a Cloud Firewall without asking whether the API would.
+func (w *World) AddFirewall(by Actor, spec FirewallSpec) Firewall {
 	defer w.lock()()
+	return w.addFirewall(by, spec)
+}
+
+func (w *World) addFirewall(by Actor, spec FirewallSpec) Firewall {
 	f := &Firewall{
 		ID: w.nextID(&w.seq.firewall), Label: spec.Label, Status: "enabled", Tags: nonNil(slices.Clone(spec.Tags)),
 		Inbound: slices.Clone(spec.Inbound), Outbound: slices.Clone(spec.Outbound), InboundPolicy: "ACCEPT", OutboundPolicy: "ACCEPT",
@@ -51,8 +56,69 @@ func (w *World) AddFirewall(spec FirewallSpec) Firewall {
 	if spec.OutboundPolicy != "" {
 		f.OutboundPolicy = spec.OutboundPolicy
 	}
+	if f.Label == "" {
+		f.Label = fmt.Sprintf("firewall-%d", f.ID)
+	}
 	w.firewalls[f.ID] = f
+	w.note(by, AssetCreated, fmt.Sprintf("firewall %d", f.ID), 0)
 	return *f
+}
+
+// CreateFirewall is AddFirewall with the API's rules.
+func (w *World) CreateFirewall(by Actor, spec FirewallSpec) (Firewall, error) {
+	defer w.lock()()
+	if err := w.checkFirewall(spec); err != nil {
+		return Firewall{}, err
+	}
+	return w.addFirewall(by, spec), nil
+}
+
+func (w *World) checkFirewall(spec FirewallSpec) error {
+	var bad reasons
+	if spec.Label != "" {
+		checkLength(&bad, "label", spec.Label, 3, 32)
+	}
+	for _, f := range w.firewalls {
+		if spec.Label != "" && f.Label == spec.Label {
+			bad.add("label", "Label must be unique among your Cloud Firewalls")
+		}
+	}
+	checkTags(&bad, spec.Tags)
+	if n := len(spec.Inbound) + len(spec.Outbound); n > maxRules {
+		bad.add("rules", "At most %d rules are allowed; there are %d", maxRules, n)
+	}
+	return bad.err()
+}
+
+const maxRules = 25
+
+// DeleteFirewall removes one. Linodes that it protected are open then, and
+// pools keep its ID.
+func (w *World) DeleteFirewall(by Actor, id int) error {
+	defer w.lock()()
+	if w.firewalls[id] == nil {
+		return notFound()
+	}
+	delete(w.firewalls, id)
+	for _, i := range w.instances {
+		if i.FirewallID == id {
+			i.FirewallID = 0
+		}
+	}
+	w.note(by, AssetDeleted, fmt.Sprintf("firewall %d", id), 0)
+	return nil
+}
+
+// Protected lists the Linodes behind a firewall, by ID.
+func (w *World) Protected(firewall int) []Instance {
+	defer w.lock()()
+	var out []Instance
+	for _, id := range slices.Sorted(maps.Keys(w.instances)) {
+		if w.instances[id].FirewallID == firewall {
+			out = append(out, w.instances[id].clone())
+		}
+	}
+	return out
 }
 
 // Firewall finds one.

@@ -146,7 +146,9 @@ func (w *World) workerNode(i *Instance) *node {
 	return p.nodes[at]
 }
 
-func (w *World) setStatus(i *Instance, status string) {
+func (w *World) setStatus(i *Instance, status string) { w.status(LKE, i, status) }
+
+func (w *World) status(by Actor, i *Instance, status string) {
 	if w.instances[i.ID] != i || i.Status == status || i.Status == StatusDeleting {
 		return
 	}
@@ -154,7 +156,7 @@ func (w *World) setStatus(i *Instance, status string) {
 	if status == StatusDeleting {
 		action = InstanceDeleting
 	}
-	w.record(LKE, Entry{Action: action, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID, Before: i.Status, After: status})
+	w.record(by, Entry{Action: action, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID, Before: i.Status, After: status})
 	i.Status, i.Updated = status, w.now
 }
 
@@ -164,6 +166,8 @@ func (w *World) vanish(by Actor, i *Instance) {
 		return
 	}
 	delete(w.instances, i.ID)
+	w.leave(i)
+	w.assets.forget(i.ID)
 	w.record(by, Entry{
 		Action: InstanceGone, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID, Before: strings.Join(i.Tags, ","),
 	})

@@ -126,7 +126,7 @@ func (w *World) UpdatePool(by Actor, clusterID, poolID int, change PoolUpdate) (
 }
 
 func (w *World) edit(by Actor, p *pool, c PoolUpdate) {
-	before := p.Pool.clone()
+	before := p.clone()
 	set(&p.Label, c.Label)
 	set(&p.K8sVersion, c.K8sVersion)
 	set(&p.UpdateStrategy, c.UpdateStrategy)

@@ -34,6 +34,10 @@ type Profile struct {
 	Join       Span // from the Linode having an ID to its kubelet joining the cluster
 	Gone       Span // from a node's deletion to its Linode's disappearance
 	Repair     Span // from a Linode being deleted directly to LKE replacing it
+
+	// ControlPlane is from a cluster being asked for over HTTP to its
+	// kubeconfig and the addresses of its API server.
+	ControlPlane Span
 }
 
 // Fast is for quick tests and demonstrations.
@@ -42,6 +46,7 @@ func Fast() Profile {
 	return Profile{
 		Name: "fast", Request: Exactly(5 * ms), InstanceID: Exactly(200 * ms), NodeListed: Exactly(500 * ms),
 		Join: Exactly(time.Second), Gone: Exactly(200 * ms), Repair: Exactly(time.Second),
+		ControlPlane: Exactly(time.Second),
 	}
 }
 
@@ -52,6 +57,7 @@ func Realistic() Profile {
 	return Profile{
 		Name: "realistic", Request: Span{150 * ms, 400 * ms}, InstanceID: Span{2 * s, 10 * s}, NodeListed: Span{30 * s, 60 * s},
 		Tagged: Span{0, s}, Join: Span{90 * s, 200 * s}, Gone: Span{2 * s, 10 * s}, Repair: Span{30 * s, 120 * s},
+		ControlPlane: Span{60 * s, 180 * s},
 	}
 }
 
@@ -61,6 +67,7 @@ func Slow() Profile {
 	return Profile{
 		Name: "slow", Request: Span{400 * ms, 2 * s}, InstanceID: Span{30 * s, 60 * s}, NodeListed: Span{60 * s, 120 * s},
 		Tagged: Span{0, 5 * s}, Join: Exactly(300 * s), Gone: Span{30 * s, 60 * s}, Repair: Span{120 * s, 300 * s},
+		ControlPlane: Span{180 * s, 300 * s},
 	}
 }
 
@@ -80,7 +87,7 @@ func (p Profile) Scaled(by float64) Profile {
 	if by <= 0 || by == 1 {
 		return p
 	}
-	for _, s := range []*Span{&p.Request, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Gone, &p.Repair} {
+	for _, s := range []*Span{&p.Request, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Gone, &p.Repair, &p.ControlPlane} {
 		*s = s.scaled(by)
 	}
 	return p

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -52,6 +53,10 @@ type reasons []Reason
 
 func (r *reasons) add(field, format string, args ...any) {
 	*r = append(*r, Reason{field, fmt.Sprintf(format, args...)})
+}
+
+func (r reasons) sort() {
+	slices.SortFunc(r, func(a, b Reason) int { return strings.Compare(a.Field, b.Field) })
 }
 
 func (r reasons) err() error {

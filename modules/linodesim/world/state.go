@@ -20,6 +20,7 @@ const (
 	StatusBooting      = "booting"
 	StatusRunning      = "running"
 	StatusDeleting     = "deleting"
+	StatusShuttingDown = "shutting_down"
 )
 
 // State is the whole world at one moment, a deep copy.
@@ -37,8 +38,13 @@ type Cluster struct {
 	Tier             string // catalog.Standard or catalog.Enterprise
 	K8sVersion       string
 	HighAvailability bool
+	AuditLogs        bool // Enterprise
+	AppPlatform      bool
+	StackType        string // Enterprise; "" = not asked for
+	VPCID, SubnetID  int    // Enterprise; 0 = not asked for
 	Tags             []string
 	Created, Updated time.Time
+	Reachable        time.Time // from when on its kubeconfig can be had
 	Pools            []Pool
 }
 
@@ -107,6 +113,10 @@ type Instance struct {
 	HostUUID        string
 	PublicIPv4      string
 	PrivateIPv4     string // "" = none
+	Group           string // deprecated by the API
+	Generation      string // of its interfaces: legacy_config or linode; "" = legacy_config
+	PlacementGroup  int    // 0 = none
+	FirewallID      int    // 0 = none
 	IPv6            string
 	DiskEncryption  string
 	HasUserData     bool

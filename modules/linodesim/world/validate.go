@@ -127,7 +127,7 @@ func (w *World) checkEnterprise(bad *reasons, c *cluster, firewallID *int, versi
 				bad.add(field, "%s is only available for LKE Enterprise clusters", field)
 			}
 		}
-		slices.SortFunc(*bad, func(a, b Reason) int { return strings.Compare(a.Field, b.Field) })
+		bad.sort()
 		return
 	}
 	if firewallID != nil && w.firewalls[*firewallID] == nil {
@@ -226,8 +226,8 @@ func validInstanceLabel(label string) bool {
 	return !strings.Contains(label, "--") && !strings.Contains(label, "__") && !strings.Contains(label, "..")
 }
 
-// prefixed puts a refusal's fields below a list element.
-func prefixed(err error, list string, index int) error {
+// Prefixed puts a refusal's fields below a list element.
+func Prefixed(err error, list string, index int) error {
 	r := AsRefusal(err)
 	if r == nil {
 		return err

@@ -53,11 +53,13 @@ type World struct {
 	agenda     agenda
 	rng        *rand.Rand
 	latency    *rand.Rand
+	side       *rand.Rand // for what is no part of LKE, so that it changes nothing there
 	seq        sequence
 	clusters   map[int]*cluster
 	pools      map[int]*pool
 	instances  map[int]*Instance
 	firewalls  map[int]*Firewall
+	assets     assets
 	conditions conditions
 	audit      []Entry
 	visible    []Visibility
@@ -105,11 +107,13 @@ func New(cfg Config) *World {
 		now:       cfg.Clock.Now(),
 		rng:       rand.New(rand.NewPCG(cfg.Seed, 1)),
 		latency:   rand.New(rand.NewPCG(cfg.Seed, 2)),
+		side:      rand.New(rand.NewPCG(cfg.Seed, 4)),
 		seq:       firstIDs,
 		clusters:  map[int]*cluster{},
 		pools:     map[int]*pool{},
 		instances: map[int]*Instance{},
 		firewalls: map[int]*Firewall{},
+		assets:    newAssets(),
 		feed:      newFeed(),
 	}
 }
@@ -152,6 +156,9 @@ func (w *World) Catalog() *catalog.Catalog { return w.catalog }
 // Behaviour gives the chosen answers to what is not known.
 func (w *World) Behaviour() Behaviour { return w.behaviour }
 
+// AccountBackups is the account's setting for new Linodes.
+func (w *World) AccountBackups() bool { return w.accountBackups }
+
 // Clock is the world's clock.
 func (w *World) Clock() Clock { return w.clock }
 
@@ -164,13 +171,23 @@ func (w *World) RequestDelay() time.Duration {
 
 // sequence hands out IDs. Real IDs grow with gaps; so do these.
 type sequence struct {
-	cluster, pool, instance, firewall, address int
+	cluster, pool, instance, firewall, address     int
+	disk, config, iface, image, group, vpc, subnet int
 }
 
-var firstIDs = sequence{cluster: 584600, pool: 855400, instance: 94907000, firewall: 9618600}
+var firstIDs = sequence{
+	cluster: 584600, pool: 855400, instance: 94907000, firewall: 9618600,
+	disk: 183299500, config: 85836800, iface: 4500, image: 38637300, group: 448200, vpc: 505300, subnet: 5100,
+}
 
 func (w *World) nextID(counter *int) int {
 	*counter += 1 + w.rng.IntN(3)
+	return *counter
+}
+
+// sideID is nextID for what is no part of LKE.
+func (w *World) sideID(counter *int) int {
+	*counter += 1 + w.side.IntN(3)
 	return *counter
 }
 

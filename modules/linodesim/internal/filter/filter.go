@@ -13,7 +13,9 @@ package filter
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -46,10 +48,10 @@ func Parse(header string, filterable func(field string) bool) (Filter, error) {
 	}
 	dec := json.NewDecoder(strings.NewReader(header))
 	var object map[string]any
-	if err := dec.Decode(&object); err != nil {
+	if err := dec.Decode(&object); err != nil || object == nil {
 		return Filter{}, errorf("X-Filter must be a JSON object")
 	}
-	if dec.More() {
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return Filter{}, errorf("X-Filter must be one JSON object")
 	}
 	p := parser{filterable: filterable}

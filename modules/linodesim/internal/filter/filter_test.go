@@ -75,6 +75,8 @@ func TestBadFilters(t *testing.T) {
 		{`[]`, "JSON object"},
 		{`"x"`, "JSON object"},
 		{`{} {}`, "one JSON object"},
+		{`{} ]`, "one JSON object"},
+		{`null`, "JSON object"},
 		{`{"foo":"bar"}`, "Cannot filter on foo"},
 		{`{"+or":[{"id":1},{"foo":1}]}`, "Cannot filter on foo"},
 		{`{"+nor":[{"id":1}]}`, "Unknown operator +nor"},
@@ -99,13 +101,28 @@ func TestBadFilters(t *testing.T) {
 	}
 }
 
+// FuzzParse: whatever the header, it is refused in the API's way or filters
+// without inventing entries, and in the same way twice.
 func FuzzParse(f *testing.F) {
-	f.Add(`{"+or":[{"tags":"a"},{"id":{"+gt":1}}],"+order_by":"id"}`)
+	for _, header := range []string{
+		`{"+or":[{"tags":"a"},{"id":{"+gt":1}}],"+order_by":"id"}`, `{"+and":[{"label":{"+contains":"a"}},{"label":{"+neq":"b"}}],"+order_by":"label","+order":"desc"}`,
+		`{}`, `null`, `{"id":null}`, `{"id":{}}`, `{"+or":[]}`, `{"id":1e400}`,
+	} {
+		f.Add(header)
+	}
+	get := func(m map[string]any, name string) any { return m[name] }
 	f.Fuzz(func(t *testing.T, header string) {
 		parsed, err := Parse(header, fields)
 		if err != nil {
+			var refused *Error
+			if !errors.As(err, &refused) || refused.Reason == "" {
+				t.Fatalf("%q: %v is no refusal", header, err)
+			}
 			return
 		}
-		Apply(parsed, machines, func(m map[string]any, name string) any { return m[name] })
+		once, twice := Apply(parsed, machines, get), Apply(parsed, machines, get)
+		if len(once) > len(machines) || fmt.Sprint(once) != fmt.Sprint(twice) {
+			t.Fatalf("%q: %v, then %v", header, once, twice)
+		}
 	})
 }

@@ -2,14 +2,12 @@ package handlers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 // ListTypes answers GET /linode/types.
@@ -65,27 +63,11 @@ func (Server) GetRegionAvailability(ctx context.Context, q server.GetRegionAvail
 	return server.GetRegionAvailability200JSONResponse{Body: out}, nil
 }
 
-// ListFirewalls answers GET /networking/firewalls.
-func (Server) ListFirewalls(ctx context.Context, q server.ListFirewallsRequestObject) (server.ListFirewallsResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.Firewalls(), paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, firewallField, firewall)
-	return server.ListFirewalls200JSONResponse{Body: api.FirewallPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
-}
-
-// GetFirewall answers GET /networking/firewalls/{firewallId}.
-func (Server) GetFirewall(ctx context.Context, q server.GetFirewallRequestObject) (server.GetFirewallResponseObject, error) {
-	f, err := of(ctx).Seen.Firewall(q.FirewallID)
-	if err != nil {
-		return nil, err
-	}
-	return server.GetFirewall200JSONResponse{Body: firewall(f)}, nil
-}
-
 // GetProfile answers GET /profile.
 func (Server) GetProfile(ctx context.Context, _ server.GetProfileRequestObject) (server.GetProfileResponseObject, error) {
 	user := of(ctx).Actor.User
-	zone := "UTC"
-	return server.GetProfile200JSONResponse{Body: api.Profile{Username: user, Email: user + "@example.com", Timezone: &zone}}, nil
+	zone, off := "UTC", false
+	return server.GetProfile200JSONResponse{Body: api.Profile{Username: user, Email: user + "@example.com", Timezone: &zone, TwoFactorAuth: &off, EmailNotifications: &off}}, nil
 }
 
 func plan(t catalog.Type) api.LinodeType {
@@ -119,37 +101,4 @@ func region(r catalog.Region) api.Region {
 
 func availability(a catalog.Availability) api.RegionAvailability {
 	return api.RegionAvailability{Region: a.Region, Plan: a.Plan, Available: a.Available}
-}
-
-func firewall(f world.Firewall) api.Firewall {
-	return api.Firewall{
-		ID: f.ID, Label: f.Label, Status: api.FirewallStatus(f.Status), Tags: strings(f.Tags), Entities: []api.FirewallEntity{},
-		Created: api.Time{Time: f.Created}, Updated: api.Time{Time: f.Updated},
-		Rules: api.FirewallRules{
-			Inbound: rules(f.Inbound), InboundPolicy: api.FirewallAction(f.InboundPolicy),
-			Outbound: rules(f.Outbound), OutboundPolicy: api.FirewallAction(f.OutboundPolicy),
-			Version: 1, Fingerprint: fmt.Sprintf("%08x", f.ID),
-		},
-	}
-}
-
-// A list without rules is null on the wire.
-func rules(in []world.FirewallRule) *[]api.FirewallRule {
-	if in == nil {
-		return nil
-	}
-	out := make([]api.FirewallRule, len(in))
-	for i, r := range in {
-		out[i] = api.FirewallRule{
-			Action: api.FirewallAction(r.Action), Protocol: api.FirewallRuleProtocol(r.Protocol),
-			Ports: optional(r.Ports), Label: optional(r.Label), Addresses: &api.FirewallAddresses{},
-		}
-		if r.IPv4 != nil {
-			out[i].Addresses.IPv4 = &r.IPv4
-		}
-		if r.IPv6 != nil {
-			out[i].Addresses.IPv6 = &r.IPv6
-		}
-	}
-	return &out
 }

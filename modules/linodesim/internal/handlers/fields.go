@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"cmp"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
@@ -39,7 +41,25 @@ func poolField(p world.Pool, name string) any {
 // Versions have no filterable field.
 func versionField(string, string) any { return nil }
 
-func instanceField(i world.Instance, name string) any {
+// instanceField needs the request for what a Linode's placement group is.
+func instanceField(r Request) func(i world.Instance, name string) any {
+	return func(i world.Instance, name string) any {
+		switch name {
+		case "placement_group.label", "placement_group.placement_group_type":
+			g, err := r.group(i)
+			switch {
+			case err != nil:
+				return ""
+			case name == "placement_group.label":
+				return g.Label
+			}
+			return g.Type
+		}
+		return plainInstanceField(i, name)
+	}
+}
+
+func plainInstanceField(i world.Instance, name string) any {
 	switch name {
 	case "id":
 		return i.ID
@@ -54,9 +74,9 @@ func instanceField(i world.Instance, name string) any {
 	case "ipv4":
 		return i.IPv4()
 	case "interface_generation":
-		return "legacy_config"
-	case "group", "placement_group.label", "placement_group.placement_group_type":
-		return "" // no Linode here is in a group of either kind
+		return cmp.Or(i.Generation, "legacy_config")
+	case "group":
+		return i.Group
 	}
 	return nil
 }
@@ -117,6 +137,82 @@ func firewallField(f world.Firewall, name string) any {
 		return api.Time{Time: f.Created}.String()
 	case "updated":
 		return api.Time{Time: f.Updated}.String()
+	}
+	return nil
+}
+
+func imageField(i world.Image, name string) any {
+	switch name {
+	case "label":
+		return i.Label
+	case "type":
+		return "manual"
+	case "status":
+		return i.Status
+	case "size":
+		return i.SizeMB
+	case "is_public":
+		return i.Public
+	case "is_shared":
+		return false
+	case "deprecated":
+		return i.Deprecated
+	case "vendor":
+		return i.Vendor
+	case "tags":
+		return strings(i.Tags)
+	}
+	return nil
+}
+
+func groupField(g world.PlacementGroup, name string) any {
+	switch name {
+	case "id":
+		return g.ID
+	case "label":
+		return g.Label
+	case "region":
+		return g.Region
+	case "placement_group_type":
+		return g.Type
+	}
+	return nil
+}
+
+func vpcField(v world.VPC, name string) any {
+	switch name {
+	case "id":
+		return v.ID
+	case "label":
+		return v.Label
+	case "region":
+		return v.Region
+	case "created":
+		return api.Time{Time: v.Created}.String()
+	}
+	return nil
+}
+
+func subnetField(s world.Subnet, name string) any {
+	switch name {
+	case "id":
+		return s.ID
+	case "label":
+		return s.Label
+	case "created":
+		return api.Time{Time: s.Created}.String()
+	}
+	return nil
+}
+
+func controlPlaneField(c catalog.ControlPlane, name string) any {
+	switch name {
+	case "label":
+		return c.Label
+	case "price.hourly":
+		return c.Price.Hourly
+	case "price.monthly":
+		return c.Price.Monthly
 	}
 	return nil
 }

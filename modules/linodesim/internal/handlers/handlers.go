@@ -22,6 +22,7 @@ type Request struct {
 	Actor     world.Actor
 	Beta      bool // below /v4beta
 	Operation *operation.Operation
+	May       func(scope string) bool // whether the caller's token has a scope
 }
 
 type contextKey struct{}

@@ -12,7 +12,7 @@ import (
 // ListInstances answers GET /linode/instances.
 func (Server) ListInstances(ctx context.Context, q server.ListInstancesRequestObject) (server.ListInstancesResponseObject, error) {
 	r := of(ctx)
-	l, err := list(r, r.Seen.Instances(), paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, instanceField,
+	l, err := list(r, r.Seen.Instances(), paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, instanceField(r),
 		func(i world.Instance) api.Instance { return instance(i, r) })
 	return server.ListInstances200JSONResponse{Body: api.InstancePage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
 }
@@ -69,8 +69,20 @@ func instance(i world.Instance, r Request) api.Instance {
 		},
 		Capabilities: []string{"Block Storage Encryption", "SMTP Enabled", "Maintenance Policy"},
 	}
+	out.Group = i.Group
+	if i.Generation != "" {
+		out.InterfaceGeneration = api.InstanceInterfaceGeneration(i.Generation)
+	}
 	if i.ClusterID != 0 {
 		out.LKEClusterID = &i.ClusterID
+	} else { // workers were recorded without
+		out.Alerts.SystemAlerts, out.Alerts.UserAlerts = &[]int{}, &[]int{}
+	}
+	if g, err := r.group(i); err == nil {
+		out.PlacementGroup = &api.InstancePlacementGroup{
+			ID: g.ID, Label: g.Label, PlacementGroupType: api.InstancePlacementGroupPlacementGroupType(g.Type),
+			PlacementGroupPolicy: api.InstancePlacementGroupPlacementGroupPolicy(g.Policy),
+		}
 	}
 	if r.Beta {
 		out.Locks = &[]api.ResourceLock{}
@@ -89,4 +101,13 @@ func optional(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// group finds the Linode's placement group; most have none, and are not asked
+// about.
+func (r Request) group(i world.Instance) (world.PlacementGroup, error) {
+	if i.PlacementGroup == 0 {
+		return world.PlacementGroup{}, notFound()
+	}
+	return r.Seen.PlacementGroup(i.PlacementGroup)
 }

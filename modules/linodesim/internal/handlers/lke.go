@@ -55,24 +55,29 @@ func (Server) GetLKENodePool(ctx context.Context, q server.GetLKENodePoolRequest
 // CreateLKENodePool answers POST /lke/clusters/{clusterId}/pools.
 func (Server) CreateLKENodePool(ctx context.Context, q server.CreateLKENodePoolRequestObject) (server.CreateLKENodePoolResponseObject, error) {
 	r := of(ctx)
-	if q.Body.Isolation != nil {
-		return nil, refusal("isolation", "isolation is not available to this account")
-	}
-	a, err := autoscaler(q.Body.Autoscaler, world.Autoscaler{Min: q.Body.Count, Max: q.Body.Count})
+	spec, err := poolCreate(*q.Body)
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.Live.CreatePool(r.Actor, q.ClusterID, world.PoolCreate{
-		Type: q.Body.Type, Count: q.Body.Count, Label: value(q.Body.Label), Labels: value(q.Body.Labels),
-		Taints: taints(value(q.Body.Taints)), Tags: value(q.Body.Tags), Disks: disks(value(q.Body.Disks)), Autoscaler: a,
-		DiskEncryption: string(value(q.Body.DiskEncryption)), FirewallID: q.Body.FirewallID,
-		K8sVersion: value(q.Body.K8SVersion), UpdateStrategy: string(value(q.Body.UpdateStrategy)),
-	})
+	p, err := r.Live.CreatePool(r.Actor, q.ClusterID, spec)
 	if err != nil {
 		return nil, err
 	}
 	c, err := r.Live.Cluster(q.ClusterID)
 	return server.CreateLKENodePool200JSONResponse{Body: pool(p, c.Tier, r.Beta)}, err
+}
+
+func poolCreate(b api.LKENodePoolCreate) (world.PoolCreate, error) {
+	if b.Isolation != nil {
+		return world.PoolCreate{}, refusal("isolation", "isolation is not available to this account")
+	}
+	a, err := autoscaler(b.Autoscaler, world.Autoscaler{Min: b.Count, Max: b.Count})
+	return world.PoolCreate{
+		Type: b.Type, Count: b.Count, Label: value(b.Label), Labels: value(b.Labels),
+		Taints: taints(value(b.Taints)), Tags: value(b.Tags), Disks: disks(value(b.Disks)), Autoscaler: a,
+		DiskEncryption: string(value(b.DiskEncryption)), FirewallID: b.FirewallID,
+		K8sVersion: value(b.K8SVersion), UpdateStrategy: string(value(b.UpdateStrategy)),
+	}, err
 }
 
 // UpdateLKENodePool answers PUT /lke/clusters/{clusterId}/pools/{poolId}.
@@ -153,11 +158,32 @@ func cluster(c world.Cluster, beta bool) api.LKECluster {
 		ControlPlane: api.LKEControlPlane{HighAvailability: c.HighAvailability},
 		Created:      api.Time{Time: c.Created}, Updated: api.Time{Time: c.Updated},
 	}
+	out.AplEnabled = c.AppPlatform
 	if beta {
 		tier := api.LKETier(c.Tier)
 		out.Tier, out.Locks = &tier, &[]api.ResourceLock{}
+		enterpriseFields(&out, c)
 	}
 	return out
+}
+
+// Recorded Enterprise clusters had none of these; they are shown when they
+// were asked for.
+func enterpriseFields(out *api.LKECluster, c world.Cluster) {
+	if c.AuditLogs {
+		out.ControlPlane.AuditLogsEnabled = &c.AuditLogs
+	}
+	if c.StackType != "" {
+		stack := api.LKEClusterStackType(c.StackType)
+		out.StackType = &stack
+	}
+	if c.VPCID == 0 {
+		return
+	}
+	out.VPCID, out.SubnetID = nullable.NewNullableWithValue(c.VPCID), nullable.NewNullNullable[int]()
+	if c.SubnetID != 0 {
+		out.SubnetID = nullable.NewNullableWithValue(c.SubnetID)
+	}
 }
 
 func pool(p world.Pool, tier string, beta bool) api.LKENodePool {

@@ -31,6 +31,9 @@ func (o *Operation) CheckBody(body []byte, beta bool) []Fault {
 	if o.described.RequestBody == nil {
 		return nil
 	}
+	if !o.described.RequestBody.Value.Required && len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
 	schema := o.described.RequestBody.Value.Content.Get("application/json").Schema.Value
 	dec := json.NewDecoder(bytes.NewReader(body))
 	var value any

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"path"
@@ -25,15 +26,84 @@ import (
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListAccountAvailability List which services the account may use in each region
+	// (GET /account/availability)
+	ListAccountAvailability(w http.ResponseWriter, r *http.Request, params ListAccountAvailabilityParams)
+	// GetAccountAvailability Get which services the account may use in one region
+	// (GET /account/availability/{regionId})
+	GetAccountAvailability(w http.ResponseWriter, r *http.Request, regionID RegionID)
+	// GetAccountSettings Get the settings of the account
+	// (GET /account/settings)
+	GetAccountSettings(w http.ResponseWriter, r *http.Request)
+	// ListImages List public images and those of the account
+	// (GET /images)
+	ListImages(w http.ResponseWriter, r *http.Request, params ListImagesParams)
+	// CreateImage Make an image of a disk
+	// (POST /images)
+	CreateImage(w http.ResponseWriter, r *http.Request)
+	// DeleteImage Delete a private image
+	// (DELETE /images/{imageId})
+	DeleteImage(w http.ResponseWriter, r *http.Request, imageID ImageID)
+	// GetImage Get one image
+	// (GET /images/{imageId})
+	GetImage(w http.ResponseWriter, r *http.Request, imageID ImageID)
 	// ListInstances List the Linodes of the account
 	// (GET /linode/instances)
 	ListInstances(w http.ResponseWriter, r *http.Request, params ListInstancesParams)
+	// CreateInstance Create a Linode
+	// (POST /linode/instances)
+	CreateInstance(w http.ResponseWriter, r *http.Request)
+	// DeleteInstance Delete a Linode
+	// (DELETE /linode/instances/{linodeId})
+	DeleteInstance(w http.ResponseWriter, r *http.Request, linodeID LinodeID)
 	// GetInstance Get one Linode
 	// (GET /linode/instances/{linodeId})
 	GetInstance(w http.ResponseWriter, r *http.Request, linodeID LinodeID)
 	// UpdateInstance Change a Linode
 	// (PUT /linode/instances/{linodeId})
 	UpdateInstance(w http.ResponseWriter, r *http.Request, linodeID LinodeID)
+	// BootInstance Start a Linode
+	// (POST /linode/instances/{linodeId}/boot)
+	BootInstance(w http.ResponseWriter, r *http.Request, linodeID LinodeID)
+	// ListInstanceConfigs List the configurations of a Linode
+	// (GET /linode/instances/{linodeId}/configs)
+	ListInstanceConfigs(w http.ResponseWriter, r *http.Request, linodeID LinodeID, params ListInstanceConfigsParams)
+	// CreateInstanceConfig Add a configuration to a Linode
+	// (POST /linode/instances/{linodeId}/configs)
+	CreateInstanceConfig(w http.ResponseWriter, r *http.Request, linodeID LinodeID)
+	// DeleteInstanceConfig Delete a configuration of a Linode
+	// (DELETE /linode/instances/{linodeId}/configs/{configId})
+	DeleteInstanceConfig(w http.ResponseWriter, r *http.Request, linodeID LinodeID, configID ConfigID)
+	// GetInstanceConfig Get one configuration of a Linode
+	// (GET /linode/instances/{linodeId}/configs/{configId})
+	GetInstanceConfig(w http.ResponseWriter, r *http.Request, linodeID LinodeID, configID ConfigID)
+	// UpdateInstanceConfig Change a configuration of a Linode
+	// (PUT /linode/instances/{linodeId}/configs/{configId})
+	UpdateInstanceConfig(w http.ResponseWriter, r *http.Request, linodeID LinodeID, configID ConfigID)
+	// ListInstanceDisks List the disks of a Linode
+	// (GET /linode/instances/{linodeId}/disks)
+	ListInstanceDisks(w http.ResponseWriter, r *http.Request, linodeID LinodeID, params ListInstanceDisksParams)
+	// CreateInstanceDisk Add a disk to a Linode
+	// (POST /linode/instances/{linodeId}/disks)
+	CreateInstanceDisk(w http.ResponseWriter, r *http.Request, linodeID LinodeID)
+	// DeleteInstanceDisk Delete a disk of a Linode
+	// (DELETE /linode/instances/{linodeId}/disks/{diskId})
+	DeleteInstanceDisk(w http.ResponseWriter, r *http.Request, linodeID LinodeID, diskID DiskID)
+	// GetInstanceDisk Get one disk of a Linode
+	// (GET /linode/instances/{linodeId}/disks/{diskId})
+	GetInstanceDisk(w http.ResponseWriter, r *http.Request, linodeID LinodeID, diskID DiskID)
+	// ListInstanceInterfaces List the interfaces of a Linode of the generation linode
+	// (GET /linode/instances/{linodeId}/interfaces)
+	ListInstanceInterfaces(w http.ResponseWriter, r *http.Request, linodeID LinodeID)
+	// GetInstanceInterface Get one interface of a Linode of the generation linode
+	// (GET /linode/instances/{linodeId}/interfaces/{interfaceId})
+	GetInstanceInterface(w http.ResponseWriter, r *http.Request, linodeID LinodeID, interfaceID InterfaceID)
+	// GetInstanceIPs Get the addresses of a Linode
+	// (GET /linode/instances/{linodeId}/ips)
+	GetInstanceIPs(w http.ResponseWriter, r *http.Request, linodeID LinodeID)
+	// ShutdownInstance Stop a Linode
+	// (POST /linode/instances/{linodeId}/shutdown)
+	ShutdownInstance(w http.ResponseWriter, r *http.Request, linodeID LinodeID)
 	// ListTypes List the plans
 	// (GET /linode/types)
 	ListTypes(w http.ResponseWriter, r *http.Request, params ListTypesParams)
@@ -43,15 +113,30 @@ type ServerInterface interface {
 	// ListLKEClusters List the clusters of the account
 	// (GET /lke/clusters)
 	ListLKEClusters(w http.ResponseWriter, r *http.Request, params ListLKEClustersParams)
+	// CreateLKECluster Create a cluster
+	// (POST /lke/clusters)
+	CreateLKECluster(w http.ResponseWriter, r *http.Request)
+	// DeleteLKECluster Delete a cluster with its pools and Linodes
+	// (DELETE /lke/clusters/{clusterId})
+	DeleteLKECluster(w http.ResponseWriter, r *http.Request, clusterID ClusterID)
 	// GetLKECluster Get one cluster
 	// (GET /lke/clusters/{clusterId})
 	GetLKECluster(w http.ResponseWriter, r *http.Request, clusterID ClusterID)
+	// ListLKEClusterAPIEndpoints List the addresses of the API server of a cluster
+	// (GET /lke/clusters/{clusterId}/api-endpoints)
+	ListLKEClusterAPIEndpoints(w http.ResponseWriter, r *http.Request, clusterID ClusterID, params ListLKEClusterAPIEndpointsParams)
+	// GetLKEClusterKubeconfig Get the kubeconfig of a cluster
+	// (GET /lke/clusters/{clusterId}/kubeconfig)
+	GetLKEClusterKubeconfig(w http.ResponseWriter, r *http.Request, clusterID ClusterID)
 	// DeleteLKENode Remove one node and its Linode
 	// (DELETE /lke/clusters/{clusterId}/nodes/{nodeId})
 	DeleteLKENode(w http.ResponseWriter, r *http.Request, clusterID ClusterID, nodeID NodeID)
 	// GetLKENode Get one node of a cluster
 	// (GET /lke/clusters/{clusterId}/nodes/{nodeId})
 	GetLKENode(w http.ResponseWriter, r *http.Request, clusterID ClusterID, nodeID NodeID)
+	// RecycleLKENode Replace one node
+	// (POST /lke/clusters/{clusterId}/nodes/{nodeId}/recycle)
+	RecycleLKENode(w http.ResponseWriter, r *http.Request, clusterID ClusterID, nodeID NodeID)
 	// ListLKENodePools List the node pools of a cluster
 	// (GET /lke/clusters/{clusterId}/pools)
 	ListLKENodePools(w http.ResponseWriter, r *http.Request, clusterID ClusterID, params ListLKENodePoolsParams)
@@ -67,18 +152,60 @@ type ServerInterface interface {
 	// UpdateLKENodePool Change a node pool
 	// (PUT /lke/clusters/{clusterId}/pools/{poolId})
 	UpdateLKENodePool(w http.ResponseWriter, r *http.Request, clusterID ClusterID, poolID PoolID)
+	// RecycleLKENodePool Replace all nodes of a pool
+	// (POST /lke/clusters/{clusterId}/pools/{poolId}/recycle)
+	RecycleLKENodePool(w http.ResponseWriter, r *http.Request, clusterID ClusterID, poolID PoolID)
 	// ListLKETierVersions List the Kubernetes versions of a tier
 	// (GET /lke/tiers/{tier}/versions)
 	ListLKETierVersions(w http.ResponseWriter, r *http.Request, tier Tier, params ListLKETierVersionsParams)
 	// GetLKETierVersion Get one Kubernetes version of a tier
 	// (GET /lke/tiers/{tier}/versions/{version})
 	GetLKETierVersion(w http.ResponseWriter, r *http.Request, tier Tier, version Version)
+	// ListLKETypes List the prices of control planes
+	// (GET /lke/types)
+	ListLKETypes(w http.ResponseWriter, r *http.Request, params ListLKETypesParams)
+	// ListLKEVersions List the Kubernetes versions of the Standard tier
+	// (GET /lke/versions)
+	ListLKEVersions(w http.ResponseWriter, r *http.Request, params ListLKEVersionsParams)
+	// GetLKEVersion Get one Kubernetes version of the Standard tier
+	// (GET /lke/versions/{version})
+	GetLKEVersion(w http.ResponseWriter, r *http.Request, version Version)
 	// ListFirewalls List the Cloud Firewalls of the account
 	// (GET /networking/firewalls)
 	ListFirewalls(w http.ResponseWriter, r *http.Request, params ListFirewallsParams)
+	// CreateFirewall Create a firewall
+	// (POST /networking/firewalls)
+	CreateFirewall(w http.ResponseWriter, r *http.Request)
+	// GetFirewallSettings Get the default firewalls of the account
+	// (GET /networking/firewalls/settings)
+	GetFirewallSettings(w http.ResponseWriter, r *http.Request)
+	// DeleteFirewall Delete a firewall
+	// (DELETE /networking/firewalls/{firewallId})
+	DeleteFirewall(w http.ResponseWriter, r *http.Request, firewallID FirewallID)
 	// GetFirewall Get one Cloud Firewall
 	// (GET /networking/firewalls/{firewallId})
 	GetFirewall(w http.ResponseWriter, r *http.Request, firewallID FirewallID)
+	// ListPlacementGroups List the placement groups of the account
+	// (GET /placement/groups)
+	ListPlacementGroups(w http.ResponseWriter, r *http.Request, params ListPlacementGroupsParams)
+	// CreatePlacementGroup Create a placement group
+	// (POST /placement/groups)
+	CreatePlacementGroup(w http.ResponseWriter, r *http.Request)
+	// DeletePlacementGroup Delete a placement group
+	// (DELETE /placement/groups/{groupId})
+	DeletePlacementGroup(w http.ResponseWriter, r *http.Request, groupID GroupID)
+	// GetPlacementGroup Get one placement group
+	// (GET /placement/groups/{groupId})
+	GetPlacementGroup(w http.ResponseWriter, r *http.Request, groupID GroupID)
+	// UpdatePlacementGroup Rename a placement group
+	// (PUT /placement/groups/{groupId})
+	UpdatePlacementGroup(w http.ResponseWriter, r *http.Request, groupID GroupID)
+	// AssignPlacementGroup Put Linodes into a placement group
+	// (POST /placement/groups/{groupId}/assign)
+	AssignPlacementGroup(w http.ResponseWriter, r *http.Request, groupID GroupID)
+	// UnassignPlacementGroup Take Linodes out of a placement group
+	// (POST /placement/groups/{groupId}/unassign)
+	UnassignPlacementGroup(w http.ResponseWriter, r *http.Request, groupID GroupID)
 	// GetProfile Get the user whose token is used
 	// (GET /profile)
 	GetProfile(w http.ResponseWriter, r *http.Request)
@@ -94,6 +221,36 @@ type ServerInterface interface {
 	// GetRegionAvailability List the availability of restricted plans in one region
 	// (GET /regions/{regionId}/availability)
 	GetRegionAvailability(w http.ResponseWriter, r *http.Request, regionID RegionID)
+	// ListTags List the tags of the account
+	// (GET /tags)
+	ListTags(w http.ResponseWriter, r *http.Request, params ListTagsParams)
+	// CreateTag Create a tag and put it on objects
+	// (POST /tags)
+	CreateTag(w http.ResponseWriter, r *http.Request)
+	// DeleteTag Remove a tag from all objects
+	// (DELETE /tags/{tagLabel})
+	DeleteTag(w http.ResponseWriter, r *http.Request, tagLabel TagLabel)
+	// ListTaggedObjects List the objects that carry a tag
+	// (GET /tags/{tagLabel})
+	ListTaggedObjects(w http.ResponseWriter, r *http.Request, tagLabel TagLabel, params ListTaggedObjectsParams)
+	// ListVPCs List the VPCs of the account
+	// (GET /vpcs)
+	ListVPCs(w http.ResponseWriter, r *http.Request, params ListVPCsParams)
+	// CreateVPC Create a VPC
+	// (POST /vpcs)
+	CreateVPC(w http.ResponseWriter, r *http.Request)
+	// DeleteVPC Delete a VPC
+	// (DELETE /vpcs/{vpcId})
+	DeleteVPC(w http.ResponseWriter, r *http.Request, vpcid VPCID)
+	// GetVPC Get one VPC
+	// (GET /vpcs/{vpcId})
+	GetVPC(w http.ResponseWriter, r *http.Request, vpcid VPCID)
+	// ListVPCSubnets List the subnets of a VPC
+	// (GET /vpcs/{vpcId}/subnets)
+	ListVPCSubnets(w http.ResponseWriter, r *http.Request, vpcid VPCID, params ListVPCSubnetsParams)
+	// GetVPCSubnet Get one subnet of a VPC
+	// (GET /vpcs/{vpcId}/subnets/{subnetId})
+	GetVPCSubnet(w http.ResponseWriter, r *http.Request, vpcid VPCID, subnetID SubnetID)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -104,6 +261,246 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
+
+// ListAccountAvailability operation middleware
+func (siw *ServerInterfaceWrapper) ListAccountAvailability(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAccountAvailabilityParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAccountAvailability(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetAccountAvailability operation middleware
+func (siw *ServerInterfaceWrapper) GetAccountAvailability(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "regionId" -------------
+	var regionID RegionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "regionId", r.PathValue("regionId"), &regionID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "regionId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetAccountAvailability(w, r, regionID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetAccountSettings operation middleware
+func (siw *ServerInterfaceWrapper) GetAccountSettings(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetAccountSettings(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListImages operation middleware
+func (siw *ServerInterfaceWrapper) ListImages(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListImagesParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListImages(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateImage operation middleware
+func (siw *ServerInterfaceWrapper) CreateImage(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateImage(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteImage operation middleware
+func (siw *ServerInterfaceWrapper) DeleteImage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "imageId" -------------
+	var imageID ImageID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "imageId", r.PathValue("imageId"), &imageID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "imageId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteImage(w, r, imageID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetImage operation middleware
+func (siw *ServerInterfaceWrapper) GetImage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "imageId" -------------
+	var imageID ImageID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "imageId", r.PathValue("imageId"), &imageID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "imageId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetImage(w, r, imageID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
 
 // ListInstances operation middleware
 func (siw *ServerInterfaceWrapper) ListInstances(w http.ResponseWriter, r *http.Request) {
@@ -172,6 +569,46 @@ func (siw *ServerInterfaceWrapper) ListInstances(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// CreateInstance operation middleware
+func (siw *ServerInterfaceWrapper) CreateInstance(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateInstance(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteInstance operation middleware
+func (siw *ServerInterfaceWrapper) DeleteInstance(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteInstance(w, r, linodeID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetInstance operation middleware
 func (siw *ServerInterfaceWrapper) GetInstance(w http.ResponseWriter, r *http.Request) {
 
@@ -215,6 +652,524 @@ func (siw *ServerInterfaceWrapper) UpdateInstance(w http.ResponseWriter, r *http
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UpdateInstance(w, r, linodeID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// BootInstance operation middleware
+func (siw *ServerInterfaceWrapper) BootInstance(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BootInstance(w, r, linodeID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListInstanceConfigs operation middleware
+func (siw *ServerInterfaceWrapper) ListInstanceConfigs(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListInstanceConfigsParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListInstanceConfigs(w, r, linodeID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateInstanceConfig operation middleware
+func (siw *ServerInterfaceWrapper) CreateInstanceConfig(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateInstanceConfig(w, r, linodeID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteInstanceConfig operation middleware
+func (siw *ServerInterfaceWrapper) DeleteInstanceConfig(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "configId" -------------
+	var configID ConfigID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "configId", r.PathValue("configId"), &configID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "configId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteInstanceConfig(w, r, linodeID, configID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetInstanceConfig operation middleware
+func (siw *ServerInterfaceWrapper) GetInstanceConfig(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "configId" -------------
+	var configID ConfigID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "configId", r.PathValue("configId"), &configID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "configId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetInstanceConfig(w, r, linodeID, configID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// UpdateInstanceConfig operation middleware
+func (siw *ServerInterfaceWrapper) UpdateInstanceConfig(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "configId" -------------
+	var configID ConfigID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "configId", r.PathValue("configId"), &configID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "configId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UpdateInstanceConfig(w, r, linodeID, configID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListInstanceDisks operation middleware
+func (siw *ServerInterfaceWrapper) ListInstanceDisks(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListInstanceDisksParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListInstanceDisks(w, r, linodeID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateInstanceDisk operation middleware
+func (siw *ServerInterfaceWrapper) CreateInstanceDisk(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateInstanceDisk(w, r, linodeID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteInstanceDisk operation middleware
+func (siw *ServerInterfaceWrapper) DeleteInstanceDisk(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "diskId" -------------
+	var diskID DiskID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "diskId", r.PathValue("diskId"), &diskID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "diskId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteInstanceDisk(w, r, linodeID, diskID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetInstanceDisk operation middleware
+func (siw *ServerInterfaceWrapper) GetInstanceDisk(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "diskId" -------------
+	var diskID DiskID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "diskId", r.PathValue("diskId"), &diskID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "diskId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetInstanceDisk(w, r, linodeID, diskID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListInstanceInterfaces operation middleware
+func (siw *ServerInterfaceWrapper) ListInstanceInterfaces(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListInstanceInterfaces(w, r, linodeID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetInstanceInterface operation middleware
+func (siw *ServerInterfaceWrapper) GetInstanceInterface(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "interfaceId" -------------
+	var interfaceID InterfaceID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "interfaceId", r.PathValue("interfaceId"), &interfaceID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "interfaceId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetInstanceInterface(w, r, linodeID, interfaceID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetInstanceIPs operation middleware
+func (siw *ServerInterfaceWrapper) GetInstanceIPs(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetInstanceIPs(w, r, linodeID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ShutdownInstance operation middleware
+func (siw *ServerInterfaceWrapper) ShutdownInstance(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "linodeId" -------------
+	var linodeID LinodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "linodeId", r.PathValue("linodeId"), &linodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "linodeId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ShutdownInstance(w, r, linodeID)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -384,6 +1339,46 @@ func (siw *ServerInterfaceWrapper) ListLKEClusters(w http.ResponseWriter, r *htt
 	handler.ServeHTTP(w, r)
 }
 
+// CreateLKECluster operation middleware
+func (siw *ServerInterfaceWrapper) CreateLKECluster(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateLKECluster(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteLKECluster operation middleware
+func (siw *ServerInterfaceWrapper) DeleteLKECluster(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "clusterId" -------------
+	var clusterID ClusterID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "clusterId", r.PathValue("clusterId"), &clusterID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "clusterId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteLKECluster(w, r, clusterID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetLKECluster operation middleware
 func (siw *ServerInterfaceWrapper) GetLKECluster(w http.ResponseWriter, r *http.Request) {
 
@@ -401,6 +1396,108 @@ func (siw *ServerInterfaceWrapper) GetLKECluster(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetLKECluster(w, r, clusterID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListLKEClusterAPIEndpoints operation middleware
+func (siw *ServerInterfaceWrapper) ListLKEClusterAPIEndpoints(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "clusterId" -------------
+	var clusterID ClusterID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "clusterId", r.PathValue("clusterId"), &clusterID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "clusterId", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListLKEClusterAPIEndpointsParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListLKEClusterAPIEndpoints(w, r, clusterID, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetLKEClusterKubeconfig operation middleware
+func (siw *ServerInterfaceWrapper) GetLKEClusterKubeconfig(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "clusterId" -------------
+	var clusterID ClusterID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "clusterId", r.PathValue("clusterId"), &clusterID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "clusterId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetLKEClusterKubeconfig(w, r, clusterID)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -471,6 +1568,41 @@ func (siw *ServerInterfaceWrapper) GetLKENode(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetLKENode(w, r, clusterID, nodeID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RecycleLKENode operation middleware
+func (siw *ServerInterfaceWrapper) RecycleLKENode(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "clusterId" -------------
+	var clusterID ClusterID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "clusterId", r.PathValue("clusterId"), &clusterID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "clusterId", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "nodeId" -------------
+	var nodeID NodeID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "nodeId", r.PathValue("nodeId"), &nodeID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "nodeId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RecycleLKENode(w, r, clusterID, nodeID)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -687,6 +1819,41 @@ func (siw *ServerInterfaceWrapper) UpdateLKENodePool(w http.ResponseWriter, r *h
 	handler.ServeHTTP(w, r)
 }
 
+// RecycleLKENodePool operation middleware
+func (siw *ServerInterfaceWrapper) RecycleLKENodePool(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "clusterId" -------------
+	var clusterID ClusterID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "clusterId", r.PathValue("clusterId"), &clusterID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "clusterId", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "poolId" -------------
+	var poolID PoolID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "poolId", r.PathValue("poolId"), &poolID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "poolId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RecycleLKENodePool(w, r, clusterID, poolID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListLKETierVersions operation middleware
 func (siw *ServerInterfaceWrapper) ListLKETierVersions(w http.ResponseWriter, r *http.Request) {
 
@@ -798,6 +1965,166 @@ func (siw *ServerInterfaceWrapper) GetLKETierVersion(w http.ResponseWriter, r *h
 	handler.ServeHTTP(w, r)
 }
 
+// ListLKETypes operation middleware
+func (siw *ServerInterfaceWrapper) ListLKETypes(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListLKETypesParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListLKETypes(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListLKEVersions operation middleware
+func (siw *ServerInterfaceWrapper) ListLKEVersions(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListLKEVersionsParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListLKEVersions(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetLKEVersion operation middleware
+func (siw *ServerInterfaceWrapper) GetLKEVersion(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "version" -------------
+	var version Version
+
+	err = runtime.BindStyledParameterWithOptions("simple", "version", r.PathValue("version"), &version, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "version", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetLKEVersion(w, r, version)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListFirewalls operation middleware
 func (siw *ServerInterfaceWrapper) ListFirewalls(w http.ResponseWriter, r *http.Request) {
 
@@ -865,6 +2192,60 @@ func (siw *ServerInterfaceWrapper) ListFirewalls(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// CreateFirewall operation middleware
+func (siw *ServerInterfaceWrapper) CreateFirewall(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateFirewall(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetFirewallSettings operation middleware
+func (siw *ServerInterfaceWrapper) GetFirewallSettings(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetFirewallSettings(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteFirewall operation middleware
+func (siw *ServerInterfaceWrapper) DeleteFirewall(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "firewallId" -------------
+	var firewallID FirewallID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "firewallId", r.PathValue("firewallId"), &firewallID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "firewallId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteFirewall(w, r, firewallID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetFirewall operation middleware
 func (siw *ServerInterfaceWrapper) GetFirewall(w http.ResponseWriter, r *http.Request) {
 
@@ -882,6 +2263,217 @@ func (siw *ServerInterfaceWrapper) GetFirewall(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetFirewall(w, r, firewallID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListPlacementGroups operation middleware
+func (siw *ServerInterfaceWrapper) ListPlacementGroups(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPlacementGroupsParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListPlacementGroups(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreatePlacementGroup operation middleware
+func (siw *ServerInterfaceWrapper) CreatePlacementGroup(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreatePlacementGroup(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeletePlacementGroup operation middleware
+func (siw *ServerInterfaceWrapper) DeletePlacementGroup(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "groupId" -------------
+	var groupID GroupID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "groupId", r.PathValue("groupId"), &groupID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "groupId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeletePlacementGroup(w, r, groupID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetPlacementGroup operation middleware
+func (siw *ServerInterfaceWrapper) GetPlacementGroup(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "groupId" -------------
+	var groupID GroupID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "groupId", r.PathValue("groupId"), &groupID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "groupId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetPlacementGroup(w, r, groupID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// UpdatePlacementGroup operation middleware
+func (siw *ServerInterfaceWrapper) UpdatePlacementGroup(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "groupId" -------------
+	var groupID GroupID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "groupId", r.PathValue("groupId"), &groupID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "groupId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UpdatePlacementGroup(w, r, groupID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// AssignPlacementGroup operation middleware
+func (siw *ServerInterfaceWrapper) AssignPlacementGroup(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "groupId" -------------
+	var groupID GroupID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "groupId", r.PathValue("groupId"), &groupID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "groupId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AssignPlacementGroup(w, r, groupID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// UnassignPlacementGroup operation middleware
+func (siw *ServerInterfaceWrapper) UnassignPlacementGroup(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "groupId" -------------
+	var groupID GroupID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "groupId", r.PathValue("groupId"), &groupID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "groupId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UnassignPlacementGroup(w, r, groupID)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1091,6 +2683,433 @@ func (siw *ServerInterfaceWrapper) GetRegionAvailability(w http.ResponseWriter, 
 	handler.ServeHTTP(w, r)
 }
 
+// ListTags operation middleware
+func (siw *ServerInterfaceWrapper) ListTags(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTagsParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListTags(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateTag operation middleware
+func (siw *ServerInterfaceWrapper) CreateTag(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateTag(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteTag operation middleware
+func (siw *ServerInterfaceWrapper) DeleteTag(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "tagLabel" -------------
+	var tagLabel TagLabel
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tagLabel", r.PathValue("tagLabel"), &tagLabel, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tagLabel", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteTag(w, r, tagLabel)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListTaggedObjects operation middleware
+func (siw *ServerInterfaceWrapper) ListTaggedObjects(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "tagLabel" -------------
+	var tagLabel TagLabel
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tagLabel", r.PathValue("tagLabel"), &tagLabel, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tagLabel", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTaggedObjectsParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListTaggedObjects(w, r, tagLabel, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListVPCs operation middleware
+func (siw *ServerInterfaceWrapper) ListVPCs(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListVPCsParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListVPCs(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateVPC operation middleware
+func (siw *ServerInterfaceWrapper) CreateVPC(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateVPC(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteVPC operation middleware
+func (siw *ServerInterfaceWrapper) DeleteVPC(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "vpcId" -------------
+	var vpcid VPCID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "vpcId", r.PathValue("vpcId"), &vpcid, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "vpcId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteVPC(w, r, vpcid)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetVPC operation middleware
+func (siw *ServerInterfaceWrapper) GetVPC(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "vpcId" -------------
+	var vpcid VPCID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "vpcId", r.PathValue("vpcId"), &vpcid, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "vpcId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetVPC(w, r, vpcid)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListVPCSubnets operation middleware
+func (siw *ServerInterfaceWrapper) ListVPCSubnets(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "vpcId" -------------
+	var vpcid VPCID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "vpcId", r.PathValue("vpcId"), &vpcid, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "vpcId", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListVPCSubnetsParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page_size" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page_size", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page_size"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page_size", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "X-Filter" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Filter")]; found {
+		var XFilter Filter
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "X-Filter", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Filter", valueList[0], &XFilter, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "X-Filter", Err: err})
+			return
+		}
+
+		params.XFilter = &XFilter
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListVPCSubnets(w, r, vpcid, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetVPCSubnet operation middleware
+func (siw *ServerInterfaceWrapper) GetVPCSubnet(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "vpcId" -------------
+	var vpcid VPCID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "vpcId", r.PathValue("vpcId"), &vpcid, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "vpcId", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subnetId" -------------
+	var subnetID SubnetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subnetId", r.PathValue("subnetId"), &subnetID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subnetId", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetVPCSubnet(w, r, vpcid, subnetID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 type UnescapedCookieParamError struct {
 	ParamName string
 	Err       error
@@ -1212,6 +3231,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	}
 
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/lke/clusters", wrapper.ListLKEClusters)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/lke/clusters", wrapper.CreateLKECluster)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/lke/clusters/{clusterId}", wrapper.DeleteLKECluster)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/lke/clusters/{clusterId}", wrapper.GetLKECluster)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/lke/clusters/{clusterId}/pools", wrapper.ListLKENodePools)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/lke/clusters/{clusterId}/pools", wrapper.CreateLKENodePool)
@@ -1223,6 +3244,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/lke/tiers/{tier}/versions", wrapper.ListLKETierVersions)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/lke/tiers/{tier}/versions/{version}", wrapper.GetLKETierVersion)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/linode/instances", wrapper.ListInstances)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/linode/instances", wrapper.CreateInstance)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/linode/instances/{linodeId}", wrapper.DeleteInstance)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/linode/instances/{linodeId}", wrapper.GetInstance)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/linode/instances/{linodeId}", wrapper.UpdateInstance)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/linode/types", wrapper.ListTypes)
@@ -1232,8 +3255,56 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/regions/availability", wrapper.ListRegionsAvailability)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/regions/{regionId}/availability", wrapper.GetRegionAvailability)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/networking/firewalls", wrapper.ListFirewalls)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/networking/firewalls", wrapper.CreateFirewall)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/networking/firewalls/{firewallId}", wrapper.DeleteFirewall)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/networking/firewalls/{firewallId}", wrapper.GetFirewall)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/profile", wrapper.GetProfile)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/lke/clusters/{clusterId}/api-endpoints", wrapper.ListLKEClusterAPIEndpoints)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/lke/clusters/{clusterId}/kubeconfig", wrapper.GetLKEClusterKubeconfig)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/lke/clusters/{clusterId}/pools/{poolId}/recycle", wrapper.RecycleLKENodePool)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/lke/clusters/{clusterId}/nodes/{nodeId}/recycle", wrapper.RecycleLKENode)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/lke/versions", wrapper.ListLKEVersions)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/lke/versions/{version}", wrapper.GetLKEVersion)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/lke/types", wrapper.ListLKETypes)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/linode/instances/{linodeId}/boot", wrapper.BootInstance)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/linode/instances/{linodeId}/shutdown", wrapper.ShutdownInstance)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/linode/instances/{linodeId}/disks", wrapper.ListInstanceDisks)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/linode/instances/{linodeId}/disks", wrapper.CreateInstanceDisk)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/linode/instances/{linodeId}/disks/{diskId}", wrapper.DeleteInstanceDisk)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/linode/instances/{linodeId}/disks/{diskId}", wrapper.GetInstanceDisk)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/linode/instances/{linodeId}/configs", wrapper.ListInstanceConfigs)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/linode/instances/{linodeId}/configs", wrapper.CreateInstanceConfig)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/linode/instances/{linodeId}/configs/{configId}", wrapper.DeleteInstanceConfig)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/linode/instances/{linodeId}/configs/{configId}", wrapper.GetInstanceConfig)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/linode/instances/{linodeId}/configs/{configId}", wrapper.UpdateInstanceConfig)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/linode/instances/{linodeId}/interfaces", wrapper.ListInstanceInterfaces)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/linode/instances/{linodeId}/interfaces/{interfaceId}", wrapper.GetInstanceInterface)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/linode/instances/{linodeId}/ips", wrapper.GetInstanceIPs)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/images", wrapper.ListImages)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/images", wrapper.CreateImage)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/images/{imageId}", wrapper.DeleteImage)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/images/{imageId}", wrapper.GetImage)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/placement/groups", wrapper.ListPlacementGroups)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/placement/groups", wrapper.CreatePlacementGroup)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/placement/groups/{groupId}", wrapper.DeletePlacementGroup)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/placement/groups/{groupId}", wrapper.GetPlacementGroup)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/placement/groups/{groupId}", wrapper.UpdatePlacementGroup)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/placement/groups/{groupId}/assign", wrapper.AssignPlacementGroup)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/placement/groups/{groupId}/unassign", wrapper.UnassignPlacementGroup)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/vpcs", wrapper.ListVPCs)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/vpcs", wrapper.CreateVPC)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/vpcs/{vpcId}", wrapper.DeleteVPC)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/vpcs/{vpcId}", wrapper.GetVPC)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/vpcs/{vpcId}/subnets", wrapper.ListVPCSubnets)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/vpcs/{vpcId}/subnets/{subnetId}", wrapper.GetVPCSubnet)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/networking/firewalls/settings", wrapper.GetFirewallSettings)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/tags", wrapper.ListTags)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/tags", wrapper.CreateTag)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/tags/{tagLabel}", wrapper.DeleteTag)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/tags/{tagLabel}", wrapper.ListTaggedObjects)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/account/availability", wrapper.ListAccountAvailability)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/account/availability/{regionId}", wrapper.GetAccountAvailability)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/account/settings", wrapper.GetAccountSettings)
 
 	return m
 }
@@ -1251,6 +3322,614 @@ type ErrorJSONResponse struct {
 	Body ErrorList
 
 	Headers ErrorResponseHeaders
+}
+
+type ListAccountAvailabilityRequestObject struct {
+	Params ListAccountAvailabilityParams
+}
+
+type ListAccountAvailabilityResponseObject interface {
+	VisitListAccountAvailabilityResponse(w http.ResponseWriter) error
+}
+
+type ListAccountAvailability200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListAccountAvailability200JSONResponse struct {
+	Body    AccountAvailabilityPage
+	Headers ListAccountAvailability200ResponseHeaders
+}
+
+func (response ListAccountAvailability200JSONResponse) VisitListAccountAvailabilityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAccountAvailabilitydefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListAccountAvailabilitydefaultJSONResponse) VisitListAccountAvailabilityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAccountAvailabilityRequestObject struct {
+	RegionID RegionID `json:"regionId"`
+}
+
+type GetAccountAvailabilityResponseObject interface {
+	VisitGetAccountAvailabilityResponse(w http.ResponseWriter) error
+}
+
+type GetAccountAvailability200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetAccountAvailability200JSONResponse struct {
+	Body    AccountAvailability
+	Headers GetAccountAvailability200ResponseHeaders
+}
+
+func (response GetAccountAvailability200JSONResponse) VisitGetAccountAvailabilityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAccountAvailabilitydefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetAccountAvailabilitydefaultJSONResponse) VisitGetAccountAvailabilityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAccountSettingsRequestObject struct {
+}
+
+type GetAccountSettingsResponseObject interface {
+	VisitGetAccountSettingsResponse(w http.ResponseWriter) error
+}
+
+type GetAccountSettings200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetAccountSettings200JSONResponse struct {
+	Body    AccountSettings
+	Headers GetAccountSettings200ResponseHeaders
+}
+
+func (response GetAccountSettings200JSONResponse) VisitGetAccountSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAccountSettingsdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetAccountSettingsdefaultJSONResponse) VisitGetAccountSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListImagesRequestObject struct {
+	Params ListImagesParams
+}
+
+type ListImagesResponseObject interface {
+	VisitListImagesResponse(w http.ResponseWriter) error
+}
+
+type ListImages200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListImages200JSONResponse struct {
+	Body    ImagePage
+	Headers ListImages200ResponseHeaders
+}
+
+func (response ListImages200JSONResponse) VisitListImagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListImagesdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListImagesdefaultJSONResponse) VisitListImagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateImageRequestObject struct {
+	Body *CreateImageJSONRequestBody
+}
+
+type CreateImageResponseObject interface {
+	VisitCreateImageResponse(w http.ResponseWriter) error
+}
+
+type CreateImage200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type CreateImage200JSONResponse struct {
+	Body    Image
+	Headers CreateImage200ResponseHeaders
+}
+
+func (response CreateImage200JSONResponse) VisitCreateImageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateImagedefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response CreateImagedefaultJSONResponse) VisitCreateImageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteImageRequestObject struct {
+	ImageID ImageID `json:"imageId"`
+}
+
+type DeleteImageResponseObject interface {
+	VisitDeleteImageResponse(w http.ResponseWriter) error
+}
+
+type DeleteImage200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type DeleteImage200JSONResponse struct {
+	Body    Empty
+	Headers DeleteImage200ResponseHeaders
+}
+
+func (response DeleteImage200JSONResponse) VisitDeleteImageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteImagedefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteImagedefaultJSONResponse) VisitDeleteImageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetImageRequestObject struct {
+	ImageID ImageID `json:"imageId"`
+}
+
+type GetImageResponseObject interface {
+	VisitGetImageResponse(w http.ResponseWriter) error
+}
+
+type GetImage200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetImage200JSONResponse struct {
+	Body    Image
+	Headers GetImage200ResponseHeaders
+}
+
+func (response GetImage200JSONResponse) VisitGetImageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetImagedefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetImagedefaultJSONResponse) VisitGetImageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListInstancesRequestObject struct {
@@ -1308,6 +3987,180 @@ type ListInstancesdefaultJSONResponse struct {
 }
 
 func (response ListInstancesdefaultJSONResponse) VisitListInstancesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateInstanceRequestObject struct {
+	Body *CreateInstanceJSONRequestBody
+}
+
+type CreateInstanceResponseObject interface {
+	VisitCreateInstanceResponse(w http.ResponseWriter) error
+}
+
+type CreateInstance200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type CreateInstance200JSONResponse struct {
+	Body    Instance
+	Headers CreateInstance200ResponseHeaders
+}
+
+func (response CreateInstance200JSONResponse) VisitCreateInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateInstancedefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response CreateInstancedefaultJSONResponse) VisitCreateInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteInstanceRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+}
+
+type DeleteInstanceResponseObject interface {
+	VisitDeleteInstanceResponse(w http.ResponseWriter) error
+}
+
+type DeleteInstance200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type DeleteInstance200JSONResponse struct {
+	Body    Empty
+	Headers DeleteInstance200ResponseHeaders
+}
+
+func (response DeleteInstance200JSONResponse) VisitDeleteInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteInstancedefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteInstancedefaultJSONResponse) VisitDeleteInstanceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -1483,6 +4336,1236 @@ type UpdateInstancedefaultJSONResponse struct {
 }
 
 func (response UpdateInstancedefaultJSONResponse) VisitUpdateInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BootInstanceRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+	Body     *BootInstanceJSONRequestBody
+}
+
+type BootInstanceResponseObject interface {
+	VisitBootInstanceResponse(w http.ResponseWriter) error
+}
+
+type BootInstance200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type BootInstance200JSONResponse struct {
+	Body    Empty
+	Headers BootInstance200ResponseHeaders
+}
+
+func (response BootInstance200JSONResponse) VisitBootInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BootInstancedefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response BootInstancedefaultJSONResponse) VisitBootInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListInstanceConfigsRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+	Params   ListInstanceConfigsParams
+}
+
+type ListInstanceConfigsResponseObject interface {
+	VisitListInstanceConfigsResponse(w http.ResponseWriter) error
+}
+
+type ListInstanceConfigs200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListInstanceConfigs200JSONResponse struct {
+	Body    InstanceConfigPage
+	Headers ListInstanceConfigs200ResponseHeaders
+}
+
+func (response ListInstanceConfigs200JSONResponse) VisitListInstanceConfigsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListInstanceConfigsdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListInstanceConfigsdefaultJSONResponse) VisitListInstanceConfigsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateInstanceConfigRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+	Body     *CreateInstanceConfigJSONRequestBody
+}
+
+type CreateInstanceConfigResponseObject interface {
+	VisitCreateInstanceConfigResponse(w http.ResponseWriter) error
+}
+
+type CreateInstanceConfig200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type CreateInstanceConfig200JSONResponse struct {
+	Body    InstanceConfig
+	Headers CreateInstanceConfig200ResponseHeaders
+}
+
+func (response CreateInstanceConfig200JSONResponse) VisitCreateInstanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateInstanceConfigdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response CreateInstanceConfigdefaultJSONResponse) VisitCreateInstanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteInstanceConfigRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+	ConfigID ConfigID `json:"configId"`
+}
+
+type DeleteInstanceConfigResponseObject interface {
+	VisitDeleteInstanceConfigResponse(w http.ResponseWriter) error
+}
+
+type DeleteInstanceConfig200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type DeleteInstanceConfig200JSONResponse struct {
+	Body    Empty
+	Headers DeleteInstanceConfig200ResponseHeaders
+}
+
+func (response DeleteInstanceConfig200JSONResponse) VisitDeleteInstanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteInstanceConfigdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteInstanceConfigdefaultJSONResponse) VisitDeleteInstanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInstanceConfigRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+	ConfigID ConfigID `json:"configId"`
+}
+
+type GetInstanceConfigResponseObject interface {
+	VisitGetInstanceConfigResponse(w http.ResponseWriter) error
+}
+
+type GetInstanceConfig200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetInstanceConfig200JSONResponse struct {
+	Body    InstanceConfig
+	Headers GetInstanceConfig200ResponseHeaders
+}
+
+func (response GetInstanceConfig200JSONResponse) VisitGetInstanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInstanceConfigdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetInstanceConfigdefaultJSONResponse) VisitGetInstanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateInstanceConfigRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+	ConfigID ConfigID `json:"configId"`
+	Body     *UpdateInstanceConfigJSONRequestBody
+}
+
+type UpdateInstanceConfigResponseObject interface {
+	VisitUpdateInstanceConfigResponse(w http.ResponseWriter) error
+}
+
+type UpdateInstanceConfig200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type UpdateInstanceConfig200JSONResponse struct {
+	Body    InstanceConfig
+	Headers UpdateInstanceConfig200ResponseHeaders
+}
+
+func (response UpdateInstanceConfig200JSONResponse) VisitUpdateInstanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateInstanceConfigdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response UpdateInstanceConfigdefaultJSONResponse) VisitUpdateInstanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListInstanceDisksRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+	Params   ListInstanceDisksParams
+}
+
+type ListInstanceDisksResponseObject interface {
+	VisitListInstanceDisksResponse(w http.ResponseWriter) error
+}
+
+type ListInstanceDisks200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListInstanceDisks200JSONResponse struct {
+	Body    InstanceDiskPage
+	Headers ListInstanceDisks200ResponseHeaders
+}
+
+func (response ListInstanceDisks200JSONResponse) VisitListInstanceDisksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListInstanceDisksdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListInstanceDisksdefaultJSONResponse) VisitListInstanceDisksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateInstanceDiskRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+	Body     *CreateInstanceDiskJSONRequestBody
+}
+
+type CreateInstanceDiskResponseObject interface {
+	VisitCreateInstanceDiskResponse(w http.ResponseWriter) error
+}
+
+type CreateInstanceDisk200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type CreateInstanceDisk200JSONResponse struct {
+	Body    InstanceDisk
+	Headers CreateInstanceDisk200ResponseHeaders
+}
+
+func (response CreateInstanceDisk200JSONResponse) VisitCreateInstanceDiskResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateInstanceDiskdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response CreateInstanceDiskdefaultJSONResponse) VisitCreateInstanceDiskResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteInstanceDiskRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+	DiskID   DiskID   `json:"diskId"`
+}
+
+type DeleteInstanceDiskResponseObject interface {
+	VisitDeleteInstanceDiskResponse(w http.ResponseWriter) error
+}
+
+type DeleteInstanceDisk200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type DeleteInstanceDisk200JSONResponse struct {
+	Body    Empty
+	Headers DeleteInstanceDisk200ResponseHeaders
+}
+
+func (response DeleteInstanceDisk200JSONResponse) VisitDeleteInstanceDiskResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteInstanceDiskdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteInstanceDiskdefaultJSONResponse) VisitDeleteInstanceDiskResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInstanceDiskRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+	DiskID   DiskID   `json:"diskId"`
+}
+
+type GetInstanceDiskResponseObject interface {
+	VisitGetInstanceDiskResponse(w http.ResponseWriter) error
+}
+
+type GetInstanceDisk200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetInstanceDisk200JSONResponse struct {
+	Body    InstanceDisk
+	Headers GetInstanceDisk200ResponseHeaders
+}
+
+func (response GetInstanceDisk200JSONResponse) VisitGetInstanceDiskResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInstanceDiskdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetInstanceDiskdefaultJSONResponse) VisitGetInstanceDiskResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListInstanceInterfacesRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+}
+
+type ListInstanceInterfacesResponseObject interface {
+	VisitListInstanceInterfacesResponse(w http.ResponseWriter) error
+}
+
+type ListInstanceInterfaces200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListInstanceInterfaces200JSONResponse struct {
+	Body    InstanceInterfaceList
+	Headers ListInstanceInterfaces200ResponseHeaders
+}
+
+func (response ListInstanceInterfaces200JSONResponse) VisitListInstanceInterfacesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListInstanceInterfacesdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListInstanceInterfacesdefaultJSONResponse) VisitListInstanceInterfacesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInstanceInterfaceRequestObject struct {
+	LinodeID    LinodeID    `json:"linodeId"`
+	InterfaceID InterfaceID `json:"interfaceId"`
+}
+
+type GetInstanceInterfaceResponseObject interface {
+	VisitGetInstanceInterfaceResponse(w http.ResponseWriter) error
+}
+
+type GetInstanceInterface200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetInstanceInterface200JSONResponse struct {
+	Body    InstanceInterface
+	Headers GetInstanceInterface200ResponseHeaders
+}
+
+func (response GetInstanceInterface200JSONResponse) VisitGetInstanceInterfaceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInstanceInterfacedefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetInstanceInterfacedefaultJSONResponse) VisitGetInstanceInterfaceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInstanceIPsRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+}
+
+type GetInstanceIPsResponseObject interface {
+	VisitGetInstanceIPsResponse(w http.ResponseWriter) error
+}
+
+type GetInstanceIPs200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetInstanceIPs200JSONResponse struct {
+	Body    InstanceIPs
+	Headers GetInstanceIPs200ResponseHeaders
+}
+
+func (response GetInstanceIPs200JSONResponse) VisitGetInstanceIPsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInstanceIPsdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetInstanceIPsdefaultJSONResponse) VisitGetInstanceIPsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ShutdownInstanceRequestObject struct {
+	LinodeID LinodeID `json:"linodeId"`
+}
+
+type ShutdownInstanceResponseObject interface {
+	VisitShutdownInstanceResponse(w http.ResponseWriter) error
+}
+
+type ShutdownInstance200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ShutdownInstance200JSONResponse struct {
+	Body    Empty
+	Headers ShutdownInstance200ResponseHeaders
+}
+
+func (response ShutdownInstance200JSONResponse) VisitShutdownInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ShutdownInstancedefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ShutdownInstancedefaultJSONResponse) VisitShutdownInstanceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -1776,6 +5859,180 @@ func (response ListLKEClustersdefaultJSONResponse) VisitListLKEClustersResponse(
 	return err
 }
 
+type CreateLKEClusterRequestObject struct {
+	Body *CreateLKEClusterJSONRequestBody
+}
+
+type CreateLKEClusterResponseObject interface {
+	VisitCreateLKEClusterResponse(w http.ResponseWriter) error
+}
+
+type CreateLKECluster200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type CreateLKECluster200JSONResponse struct {
+	Body    LKECluster
+	Headers CreateLKECluster200ResponseHeaders
+}
+
+func (response CreateLKECluster200JSONResponse) VisitCreateLKEClusterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateLKEClusterdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response CreateLKEClusterdefaultJSONResponse) VisitCreateLKEClusterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteLKEClusterRequestObject struct {
+	ClusterID ClusterID `json:"clusterId"`
+}
+
+type DeleteLKEClusterResponseObject interface {
+	VisitDeleteLKEClusterResponse(w http.ResponseWriter) error
+}
+
+type DeleteLKECluster200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type DeleteLKECluster200JSONResponse struct {
+	Body    Empty
+	Headers DeleteLKECluster200ResponseHeaders
+}
+
+func (response DeleteLKECluster200JSONResponse) VisitDeleteLKEClusterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteLKEClusterdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteLKEClusterdefaultJSONResponse) VisitDeleteLKEClusterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetLKEClusterRequestObject struct {
 	ClusterID ClusterID `json:"clusterId"`
 }
@@ -1831,6 +6088,181 @@ type GetLKEClusterdefaultJSONResponse struct {
 }
 
 func (response GetLKEClusterdefaultJSONResponse) VisitGetLKEClusterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListLKEClusterAPIEndpointsRequestObject struct {
+	ClusterID ClusterID `json:"clusterId"`
+	Params    ListLKEClusterAPIEndpointsParams
+}
+
+type ListLKEClusterAPIEndpointsResponseObject interface {
+	VisitListLKEClusterAPIEndpointsResponse(w http.ResponseWriter) error
+}
+
+type ListLKEClusterAPIEndpoints200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListLKEClusterAPIEndpoints200JSONResponse struct {
+	Body    LKEClusterAPIEndpointPage
+	Headers ListLKEClusterAPIEndpoints200ResponseHeaders
+}
+
+func (response ListLKEClusterAPIEndpoints200JSONResponse) VisitListLKEClusterAPIEndpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListLKEClusterAPIEndpointsdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListLKEClusterAPIEndpointsdefaultJSONResponse) VisitListLKEClusterAPIEndpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLKEClusterKubeconfigRequestObject struct {
+	ClusterID ClusterID `json:"clusterId"`
+}
+
+type GetLKEClusterKubeconfigResponseObject interface {
+	VisitGetLKEClusterKubeconfigResponse(w http.ResponseWriter) error
+}
+
+type GetLKEClusterKubeconfig200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetLKEClusterKubeconfig200JSONResponse struct {
+	Body    LKEKubeconfig
+	Headers GetLKEClusterKubeconfig200ResponseHeaders
+}
+
+func (response GetLKEClusterKubeconfig200JSONResponse) VisitGetLKEClusterKubeconfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLKEClusterKubeconfigdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetLKEClusterKubeconfigdefaultJSONResponse) VisitGetLKEClusterKubeconfigResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2007,6 +6439,94 @@ type GetLKENodedefaultJSONResponse struct {
 }
 
 func (response GetLKENodedefaultJSONResponse) VisitGetLKENodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecycleLKENodeRequestObject struct {
+	ClusterID ClusterID `json:"clusterId"`
+	NodeID    NodeID    `json:"nodeId"`
+}
+
+type RecycleLKENodeResponseObject interface {
+	VisitRecycleLKENodeResponse(w http.ResponseWriter) error
+}
+
+type RecycleLKENode200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type RecycleLKENode200JSONResponse struct {
+	Body    Empty
+	Headers RecycleLKENode200ResponseHeaders
+}
+
+func (response RecycleLKENode200JSONResponse) VisitRecycleLKENodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecycleLKENodedefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response RecycleLKENodedefaultJSONResponse) VisitRecycleLKENodeResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2480,6 +7000,94 @@ func (response UpdateLKENodePooldefaultJSONResponse) VisitUpdateLKENodePoolRespo
 	return err
 }
 
+type RecycleLKENodePoolRequestObject struct {
+	ClusterID ClusterID `json:"clusterId"`
+	PoolID    PoolID    `json:"poolId"`
+}
+
+type RecycleLKENodePoolResponseObject interface {
+	VisitRecycleLKENodePoolResponse(w http.ResponseWriter) error
+}
+
+type RecycleLKENodePool200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type RecycleLKENodePool200JSONResponse struct {
+	Body    Empty
+	Headers RecycleLKENodePool200ResponseHeaders
+}
+
+func (response RecycleLKENodePool200JSONResponse) VisitRecycleLKENodePoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecycleLKENodePooldefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response RecycleLKENodePooldefaultJSONResponse) VisitRecycleLKENodePoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListLKETierVersionsRequestObject struct {
 	Tier   Tier `json:"tier"`
 	Params ListLKETierVersionsParams
@@ -2656,6 +7264,267 @@ func (response GetLKETierVersiondefaultJSONResponse) VisitGetLKETierVersionRespo
 	return err
 }
 
+type ListLKETypesRequestObject struct {
+	Params ListLKETypesParams
+}
+
+type ListLKETypesResponseObject interface {
+	VisitListLKETypesResponse(w http.ResponseWriter) error
+}
+
+type ListLKETypes200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListLKETypes200JSONResponse struct {
+	Body    LKETypePage
+	Headers ListLKETypes200ResponseHeaders
+}
+
+func (response ListLKETypes200JSONResponse) VisitListLKETypesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListLKETypesdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListLKETypesdefaultJSONResponse) VisitListLKETypesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListLKEVersionsRequestObject struct {
+	Params ListLKEVersionsParams
+}
+
+type ListLKEVersionsResponseObject interface {
+	VisitListLKEVersionsResponse(w http.ResponseWriter) error
+}
+
+type ListLKEVersions200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListLKEVersions200JSONResponse struct {
+	Body    LKEVersionPage
+	Headers ListLKEVersions200ResponseHeaders
+}
+
+func (response ListLKEVersions200JSONResponse) VisitListLKEVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListLKEVersionsdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListLKEVersionsdefaultJSONResponse) VisitListLKEVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLKEVersionRequestObject struct {
+	Version Version `json:"version"`
+}
+
+type GetLKEVersionResponseObject interface {
+	VisitGetLKEVersionResponse(w http.ResponseWriter) error
+}
+
+type GetLKEVersion200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetLKEVersion200JSONResponse struct {
+	Body    LKEVersion
+	Headers GetLKEVersion200ResponseHeaders
+}
+
+func (response GetLKEVersion200JSONResponse) VisitGetLKEVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLKEVersiondefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetLKEVersiondefaultJSONResponse) VisitGetLKEVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListFirewallsRequestObject struct {
 	Params ListFirewallsParams
 }
@@ -2743,6 +7612,266 @@ func (response ListFirewallsdefaultJSONResponse) VisitListFirewallsResponse(w ht
 	return err
 }
 
+type CreateFirewallRequestObject struct {
+	Body *CreateFirewallJSONRequestBody
+}
+
+type CreateFirewallResponseObject interface {
+	VisitCreateFirewallResponse(w http.ResponseWriter) error
+}
+
+type CreateFirewall200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type CreateFirewall200JSONResponse struct {
+	Body    Firewall
+	Headers CreateFirewall200ResponseHeaders
+}
+
+func (response CreateFirewall200JSONResponse) VisitCreateFirewallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateFirewalldefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response CreateFirewalldefaultJSONResponse) VisitCreateFirewallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFirewallSettingsRequestObject struct {
+}
+
+type GetFirewallSettingsResponseObject interface {
+	VisitGetFirewallSettingsResponse(w http.ResponseWriter) error
+}
+
+type GetFirewallSettings200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetFirewallSettings200JSONResponse struct {
+	Body    FirewallSettings
+	Headers GetFirewallSettings200ResponseHeaders
+}
+
+func (response GetFirewallSettings200JSONResponse) VisitGetFirewallSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFirewallSettingsdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetFirewallSettingsdefaultJSONResponse) VisitGetFirewallSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteFirewallRequestObject struct {
+	FirewallID FirewallID `json:"firewallId"`
+}
+
+type DeleteFirewallResponseObject interface {
+	VisitDeleteFirewallResponse(w http.ResponseWriter) error
+}
+
+type DeleteFirewall200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type DeleteFirewall200JSONResponse struct {
+	Body    Empty
+	Headers DeleteFirewall200ResponseHeaders
+}
+
+func (response DeleteFirewall200JSONResponse) VisitDeleteFirewallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteFirewalldefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteFirewalldefaultJSONResponse) VisitDeleteFirewallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetFirewallRequestObject struct {
 	FirewallID FirewallID `json:"firewallId"`
 }
@@ -2798,6 +7927,618 @@ type GetFirewalldefaultJSONResponse struct {
 }
 
 func (response GetFirewalldefaultJSONResponse) VisitGetFirewallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPlacementGroupsRequestObject struct {
+	Params ListPlacementGroupsParams
+}
+
+type ListPlacementGroupsResponseObject interface {
+	VisitListPlacementGroupsResponse(w http.ResponseWriter) error
+}
+
+type ListPlacementGroups200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListPlacementGroups200JSONResponse struct {
+	Body    PlacementGroupPage
+	Headers ListPlacementGroups200ResponseHeaders
+}
+
+func (response ListPlacementGroups200JSONResponse) VisitListPlacementGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPlacementGroupsdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListPlacementGroupsdefaultJSONResponse) VisitListPlacementGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePlacementGroupRequestObject struct {
+	Body *CreatePlacementGroupJSONRequestBody
+}
+
+type CreatePlacementGroupResponseObject interface {
+	VisitCreatePlacementGroupResponse(w http.ResponseWriter) error
+}
+
+type CreatePlacementGroup200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type CreatePlacementGroup200JSONResponse struct {
+	Body    PlacementGroup
+	Headers CreatePlacementGroup200ResponseHeaders
+}
+
+func (response CreatePlacementGroup200JSONResponse) VisitCreatePlacementGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePlacementGroupdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response CreatePlacementGroupdefaultJSONResponse) VisitCreatePlacementGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePlacementGroupRequestObject struct {
+	GroupID GroupID `json:"groupId"`
+}
+
+type DeletePlacementGroupResponseObject interface {
+	VisitDeletePlacementGroupResponse(w http.ResponseWriter) error
+}
+
+type DeletePlacementGroup200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type DeletePlacementGroup200JSONResponse struct {
+	Body    Empty
+	Headers DeletePlacementGroup200ResponseHeaders
+}
+
+func (response DeletePlacementGroup200JSONResponse) VisitDeletePlacementGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePlacementGroupdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response DeletePlacementGroupdefaultJSONResponse) VisitDeletePlacementGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPlacementGroupRequestObject struct {
+	GroupID GroupID `json:"groupId"`
+}
+
+type GetPlacementGroupResponseObject interface {
+	VisitGetPlacementGroupResponse(w http.ResponseWriter) error
+}
+
+type GetPlacementGroup200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetPlacementGroup200JSONResponse struct {
+	Body    PlacementGroup
+	Headers GetPlacementGroup200ResponseHeaders
+}
+
+func (response GetPlacementGroup200JSONResponse) VisitGetPlacementGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPlacementGroupdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetPlacementGroupdefaultJSONResponse) VisitGetPlacementGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdatePlacementGroupRequestObject struct {
+	GroupID GroupID `json:"groupId"`
+	Body    *UpdatePlacementGroupJSONRequestBody
+}
+
+type UpdatePlacementGroupResponseObject interface {
+	VisitUpdatePlacementGroupResponse(w http.ResponseWriter) error
+}
+
+type UpdatePlacementGroup200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type UpdatePlacementGroup200JSONResponse struct {
+	Body    PlacementGroup
+	Headers UpdatePlacementGroup200ResponseHeaders
+}
+
+func (response UpdatePlacementGroup200JSONResponse) VisitUpdatePlacementGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdatePlacementGroupdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response UpdatePlacementGroupdefaultJSONResponse) VisitUpdatePlacementGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AssignPlacementGroupRequestObject struct {
+	GroupID GroupID `json:"groupId"`
+	Body    *AssignPlacementGroupJSONRequestBody
+}
+
+type AssignPlacementGroupResponseObject interface {
+	VisitAssignPlacementGroupResponse(w http.ResponseWriter) error
+}
+
+type AssignPlacementGroup200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type AssignPlacementGroup200JSONResponse struct {
+	Body    PlacementGroup
+	Headers AssignPlacementGroup200ResponseHeaders
+}
+
+func (response AssignPlacementGroup200JSONResponse) VisitAssignPlacementGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AssignPlacementGroupdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response AssignPlacementGroupdefaultJSONResponse) VisitAssignPlacementGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnassignPlacementGroupRequestObject struct {
+	GroupID GroupID `json:"groupId"`
+	Body    *UnassignPlacementGroupJSONRequestBody
+}
+
+type UnassignPlacementGroupResponseObject interface {
+	VisitUnassignPlacementGroupResponse(w http.ResponseWriter) error
+}
+
+type UnassignPlacementGroup200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type UnassignPlacementGroup200JSONResponse struct {
+	Body    PlacementGroup
+	Headers UnassignPlacementGroup200ResponseHeaders
+}
+
+func (response UnassignPlacementGroup200JSONResponse) VisitUnassignPlacementGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnassignPlacementGroupdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response UnassignPlacementGroupdefaultJSONResponse) VisitUnassignPlacementGroupResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3264,17 +9005,959 @@ func (response GetRegionAvailabilitydefaultJSONResponse) VisitGetRegionAvailabil
 	return err
 }
 
+type ListTagsRequestObject struct {
+	Params ListTagsParams
+}
+
+type ListTagsResponseObject interface {
+	VisitListTagsResponse(w http.ResponseWriter) error
+}
+
+type ListTags200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListTags200JSONResponse struct {
+	Body    TagObjectPage
+	Headers ListTags200ResponseHeaders
+}
+
+func (response ListTags200JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTagsdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListTagsdefaultJSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTagRequestObject struct {
+	Body *CreateTagJSONRequestBody
+}
+
+type CreateTagResponseObject interface {
+	VisitCreateTagResponse(w http.ResponseWriter) error
+}
+
+type CreateTag200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type CreateTag200JSONResponse struct {
+	Body    TagObject
+	Headers CreateTag200ResponseHeaders
+}
+
+func (response CreateTag200JSONResponse) VisitCreateTagResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTagdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response CreateTagdefaultJSONResponse) VisitCreateTagResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteTagRequestObject struct {
+	TagLabel TagLabel `json:"tagLabel"`
+}
+
+type DeleteTagResponseObject interface {
+	VisitDeleteTagResponse(w http.ResponseWriter) error
+}
+
+type DeleteTag200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type DeleteTag200JSONResponse struct {
+	Body    Empty
+	Headers DeleteTag200ResponseHeaders
+}
+
+func (response DeleteTag200JSONResponse) VisitDeleteTagResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteTagdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteTagdefaultJSONResponse) VisitDeleteTagResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTaggedObjectsRequestObject struct {
+	TagLabel TagLabel `json:"tagLabel"`
+	Params   ListTaggedObjectsParams
+}
+
+type ListTaggedObjectsResponseObject interface {
+	VisitListTaggedObjectsResponse(w http.ResponseWriter) error
+}
+
+type ListTaggedObjects200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListTaggedObjects200JSONResponse struct {
+	Body    TaggedObjectPage
+	Headers ListTaggedObjects200ResponseHeaders
+}
+
+func (response ListTaggedObjects200JSONResponse) VisitListTaggedObjectsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTaggedObjectsdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListTaggedObjectsdefaultJSONResponse) VisitListTaggedObjectsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListVPCsRequestObject struct {
+	Params ListVPCsParams
+}
+
+type ListVPCsResponseObject interface {
+	VisitListVPCsResponse(w http.ResponseWriter) error
+}
+
+type ListVPCs200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListVPCs200JSONResponse struct {
+	Body    VPCPage
+	Headers ListVPCs200ResponseHeaders
+}
+
+func (response ListVPCs200JSONResponse) VisitListVPCsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListVPCsdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListVPCsdefaultJSONResponse) VisitListVPCsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateVPCRequestObject struct {
+	Body *CreateVPCJSONRequestBody
+}
+
+type CreateVPCResponseObject interface {
+	VisitCreateVPCResponse(w http.ResponseWriter) error
+}
+
+type CreateVPC200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type CreateVPC200JSONResponse struct {
+	Body    VPC
+	Headers CreateVPC200ResponseHeaders
+}
+
+func (response CreateVPC200JSONResponse) VisitCreateVPCResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateVPCdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response CreateVPCdefaultJSONResponse) VisitCreateVPCResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteVPCRequestObject struct {
+	VPCID VPCID `json:"vpcId"`
+}
+
+type DeleteVPCResponseObject interface {
+	VisitDeleteVPCResponse(w http.ResponseWriter) error
+}
+
+type DeleteVPC200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type DeleteVPC200JSONResponse struct {
+	Body    Empty
+	Headers DeleteVPC200ResponseHeaders
+}
+
+func (response DeleteVPC200JSONResponse) VisitDeleteVPCResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteVPCdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteVPCdefaultJSONResponse) VisitDeleteVPCResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVPCRequestObject struct {
+	VPCID VPCID `json:"vpcId"`
+}
+
+type GetVPCResponseObject interface {
+	VisitGetVPCResponse(w http.ResponseWriter) error
+}
+
+type GetVPC200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetVPC200JSONResponse struct {
+	Body    VPC
+	Headers GetVPC200ResponseHeaders
+}
+
+func (response GetVPC200JSONResponse) VisitGetVPCResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVPCdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetVPCdefaultJSONResponse) VisitGetVPCResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListVPCSubnetsRequestObject struct {
+	VPCID  VPCID `json:"vpcId"`
+	Params ListVPCSubnetsParams
+}
+
+type ListVPCSubnetsResponseObject interface {
+	VisitListVPCSubnetsResponse(w http.ResponseWriter) error
+}
+
+type ListVPCSubnets200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type ListVPCSubnets200JSONResponse struct {
+	Body    VPCSubnetPage
+	Headers ListVPCSubnets200ResponseHeaders
+}
+
+func (response ListVPCSubnets200JSONResponse) VisitListVPCSubnetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListVPCSubnetsdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response ListVPCSubnetsdefaultJSONResponse) VisitListVPCSubnetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVPCSubnetRequestObject struct {
+	VPCID    VPCID    `json:"vpcId"`
+	SubnetID SubnetID `json:"subnetId"`
+}
+
+type GetVPCSubnetResponseObject interface {
+	VisitGetVPCSubnetResponse(w http.ResponseWriter) error
+}
+
+type GetVPCSubnet200ResponseHeaders struct {
+	XAcceptedOAuthScopes *string
+	XOAuthScopes         *string
+	XRateLimitLimit      *int
+	XRateLimitRemaining  *int
+	XRateLimitReset      *int64
+}
+
+type GetVPCSubnet200JSONResponse struct {
+	Body    VPCSubnet
+	Headers GetVPCSubnet200ResponseHeaders
+}
+
+func (response GetVPCSubnet200JSONResponse) VisitGetVPCSubnetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVPCSubnetdefaultJSONResponse struct {
+	Body       ErrorList
+	Headers    ErrorResponseHeaders
+	StatusCode int
+}
+
+func (response GetVPCSubnetdefaultJSONResponse) VisitGetVPCSubnetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XAcceptedOAuthScopes != nil {
+		w.Header().Set("X-Accepted-OAuth-Scopes", fmt.Sprint(*response.Headers.XAcceptedOAuthScopes))
+	}
+	if response.Headers.XMaintenanceMode != nil {
+		w.Header().Set("X-Maintenance-Mode", fmt.Sprint(*response.Headers.XMaintenanceMode))
+	}
+	if response.Headers.XOAuthScopes != nil {
+		w.Header().Set("X-OAuth-Scopes", fmt.Sprint(*response.Headers.XOAuthScopes))
+	}
+	if response.Headers.XRateLimitLimit != nil {
+		w.Header().Set("X-RateLimit-Limit", fmt.Sprint(*response.Headers.XRateLimitLimit))
+	}
+	if response.Headers.XRateLimitRemaining != nil {
+		w.Header().Set("X-RateLimit-Remaining", fmt.Sprint(*response.Headers.XRateLimitRemaining))
+	}
+	if response.Headers.XRateLimitReset != nil {
+		w.Header().Set("X-RateLimit-Reset", fmt.Sprint(*response.Headers.XRateLimitReset))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListAccountAvailability List which services the account may use in each region
+	// (GET /account/availability)
+	ListAccountAvailability(ctx context.Context, request ListAccountAvailabilityRequestObject) (ListAccountAvailabilityResponseObject, error)
+	// GetAccountAvailability Get which services the account may use in one region
+	// (GET /account/availability/{regionId})
+	GetAccountAvailability(ctx context.Context, request GetAccountAvailabilityRequestObject) (GetAccountAvailabilityResponseObject, error)
+	// GetAccountSettings Get the settings of the account
+	// (GET /account/settings)
+	GetAccountSettings(ctx context.Context, request GetAccountSettingsRequestObject) (GetAccountSettingsResponseObject, error)
+	// ListImages List public images and those of the account
+	// (GET /images)
+	ListImages(ctx context.Context, request ListImagesRequestObject) (ListImagesResponseObject, error)
+	// CreateImage Make an image of a disk
+	// (POST /images)
+	CreateImage(ctx context.Context, request CreateImageRequestObject) (CreateImageResponseObject, error)
+	// DeleteImage Delete a private image
+	// (DELETE /images/{imageId})
+	DeleteImage(ctx context.Context, request DeleteImageRequestObject) (DeleteImageResponseObject, error)
+	// GetImage Get one image
+	// (GET /images/{imageId})
+	GetImage(ctx context.Context, request GetImageRequestObject) (GetImageResponseObject, error)
 	// ListInstances List the Linodes of the account
 	// (GET /linode/instances)
 	ListInstances(ctx context.Context, request ListInstancesRequestObject) (ListInstancesResponseObject, error)
+	// CreateInstance Create a Linode
+	// (POST /linode/instances)
+	CreateInstance(ctx context.Context, request CreateInstanceRequestObject) (CreateInstanceResponseObject, error)
+	// DeleteInstance Delete a Linode
+	// (DELETE /linode/instances/{linodeId})
+	DeleteInstance(ctx context.Context, request DeleteInstanceRequestObject) (DeleteInstanceResponseObject, error)
 	// GetInstance Get one Linode
 	// (GET /linode/instances/{linodeId})
 	GetInstance(ctx context.Context, request GetInstanceRequestObject) (GetInstanceResponseObject, error)
 	// UpdateInstance Change a Linode
 	// (PUT /linode/instances/{linodeId})
 	UpdateInstance(ctx context.Context, request UpdateInstanceRequestObject) (UpdateInstanceResponseObject, error)
+	// BootInstance Start a Linode
+	// (POST /linode/instances/{linodeId}/boot)
+	BootInstance(ctx context.Context, request BootInstanceRequestObject) (BootInstanceResponseObject, error)
+	// ListInstanceConfigs List the configurations of a Linode
+	// (GET /linode/instances/{linodeId}/configs)
+	ListInstanceConfigs(ctx context.Context, request ListInstanceConfigsRequestObject) (ListInstanceConfigsResponseObject, error)
+	// CreateInstanceConfig Add a configuration to a Linode
+	// (POST /linode/instances/{linodeId}/configs)
+	CreateInstanceConfig(ctx context.Context, request CreateInstanceConfigRequestObject) (CreateInstanceConfigResponseObject, error)
+	// DeleteInstanceConfig Delete a configuration of a Linode
+	// (DELETE /linode/instances/{linodeId}/configs/{configId})
+	DeleteInstanceConfig(ctx context.Context, request DeleteInstanceConfigRequestObject) (DeleteInstanceConfigResponseObject, error)
+	// GetInstanceConfig Get one configuration of a Linode
+	// (GET /linode/instances/{linodeId}/configs/{configId})
+	GetInstanceConfig(ctx context.Context, request GetInstanceConfigRequestObject) (GetInstanceConfigResponseObject, error)
+	// UpdateInstanceConfig Change a configuration of a Linode
+	// (PUT /linode/instances/{linodeId}/configs/{configId})
+	UpdateInstanceConfig(ctx context.Context, request UpdateInstanceConfigRequestObject) (UpdateInstanceConfigResponseObject, error)
+	// ListInstanceDisks List the disks of a Linode
+	// (GET /linode/instances/{linodeId}/disks)
+	ListInstanceDisks(ctx context.Context, request ListInstanceDisksRequestObject) (ListInstanceDisksResponseObject, error)
+	// CreateInstanceDisk Add a disk to a Linode
+	// (POST /linode/instances/{linodeId}/disks)
+	CreateInstanceDisk(ctx context.Context, request CreateInstanceDiskRequestObject) (CreateInstanceDiskResponseObject, error)
+	// DeleteInstanceDisk Delete a disk of a Linode
+	// (DELETE /linode/instances/{linodeId}/disks/{diskId})
+	DeleteInstanceDisk(ctx context.Context, request DeleteInstanceDiskRequestObject) (DeleteInstanceDiskResponseObject, error)
+	// GetInstanceDisk Get one disk of a Linode
+	// (GET /linode/instances/{linodeId}/disks/{diskId})
+	GetInstanceDisk(ctx context.Context, request GetInstanceDiskRequestObject) (GetInstanceDiskResponseObject, error)
+	// ListInstanceInterfaces List the interfaces of a Linode of the generation linode
+	// (GET /linode/instances/{linodeId}/interfaces)
+	ListInstanceInterfaces(ctx context.Context, request ListInstanceInterfacesRequestObject) (ListInstanceInterfacesResponseObject, error)
+	// GetInstanceInterface Get one interface of a Linode of the generation linode
+	// (GET /linode/instances/{linodeId}/interfaces/{interfaceId})
+	GetInstanceInterface(ctx context.Context, request GetInstanceInterfaceRequestObject) (GetInstanceInterfaceResponseObject, error)
+	// GetInstanceIPs Get the addresses of a Linode
+	// (GET /linode/instances/{linodeId}/ips)
+	GetInstanceIPs(ctx context.Context, request GetInstanceIPsRequestObject) (GetInstanceIPsResponseObject, error)
+	// ShutdownInstance Stop a Linode
+	// (POST /linode/instances/{linodeId}/shutdown)
+	ShutdownInstance(ctx context.Context, request ShutdownInstanceRequestObject) (ShutdownInstanceResponseObject, error)
 	// ListTypes List the plans
 	// (GET /linode/types)
 	ListTypes(ctx context.Context, request ListTypesRequestObject) (ListTypesResponseObject, error)
@@ -3284,15 +9967,30 @@ type StrictServerInterface interface {
 	// ListLKEClusters List the clusters of the account
 	// (GET /lke/clusters)
 	ListLKEClusters(ctx context.Context, request ListLKEClustersRequestObject) (ListLKEClustersResponseObject, error)
+	// CreateLKECluster Create a cluster
+	// (POST /lke/clusters)
+	CreateLKECluster(ctx context.Context, request CreateLKEClusterRequestObject) (CreateLKEClusterResponseObject, error)
+	// DeleteLKECluster Delete a cluster with its pools and Linodes
+	// (DELETE /lke/clusters/{clusterId})
+	DeleteLKECluster(ctx context.Context, request DeleteLKEClusterRequestObject) (DeleteLKEClusterResponseObject, error)
 	// GetLKECluster Get one cluster
 	// (GET /lke/clusters/{clusterId})
 	GetLKECluster(ctx context.Context, request GetLKEClusterRequestObject) (GetLKEClusterResponseObject, error)
+	// ListLKEClusterAPIEndpoints List the addresses of the API server of a cluster
+	// (GET /lke/clusters/{clusterId}/api-endpoints)
+	ListLKEClusterAPIEndpoints(ctx context.Context, request ListLKEClusterAPIEndpointsRequestObject) (ListLKEClusterAPIEndpointsResponseObject, error)
+	// GetLKEClusterKubeconfig Get the kubeconfig of a cluster
+	// (GET /lke/clusters/{clusterId}/kubeconfig)
+	GetLKEClusterKubeconfig(ctx context.Context, request GetLKEClusterKubeconfigRequestObject) (GetLKEClusterKubeconfigResponseObject, error)
 	// DeleteLKENode Remove one node and its Linode
 	// (DELETE /lke/clusters/{clusterId}/nodes/{nodeId})
 	DeleteLKENode(ctx context.Context, request DeleteLKENodeRequestObject) (DeleteLKENodeResponseObject, error)
 	// GetLKENode Get one node of a cluster
 	// (GET /lke/clusters/{clusterId}/nodes/{nodeId})
 	GetLKENode(ctx context.Context, request GetLKENodeRequestObject) (GetLKENodeResponseObject, error)
+	// RecycleLKENode Replace one node
+	// (POST /lke/clusters/{clusterId}/nodes/{nodeId}/recycle)
+	RecycleLKENode(ctx context.Context, request RecycleLKENodeRequestObject) (RecycleLKENodeResponseObject, error)
 	// ListLKENodePools List the node pools of a cluster
 	// (GET /lke/clusters/{clusterId}/pools)
 	ListLKENodePools(ctx context.Context, request ListLKENodePoolsRequestObject) (ListLKENodePoolsResponseObject, error)
@@ -3308,18 +10006,60 @@ type StrictServerInterface interface {
 	// UpdateLKENodePool Change a node pool
 	// (PUT /lke/clusters/{clusterId}/pools/{poolId})
 	UpdateLKENodePool(ctx context.Context, request UpdateLKENodePoolRequestObject) (UpdateLKENodePoolResponseObject, error)
+	// RecycleLKENodePool Replace all nodes of a pool
+	// (POST /lke/clusters/{clusterId}/pools/{poolId}/recycle)
+	RecycleLKENodePool(ctx context.Context, request RecycleLKENodePoolRequestObject) (RecycleLKENodePoolResponseObject, error)
 	// ListLKETierVersions List the Kubernetes versions of a tier
 	// (GET /lke/tiers/{tier}/versions)
 	ListLKETierVersions(ctx context.Context, request ListLKETierVersionsRequestObject) (ListLKETierVersionsResponseObject, error)
 	// GetLKETierVersion Get one Kubernetes version of a tier
 	// (GET /lke/tiers/{tier}/versions/{version})
 	GetLKETierVersion(ctx context.Context, request GetLKETierVersionRequestObject) (GetLKETierVersionResponseObject, error)
+	// ListLKETypes List the prices of control planes
+	// (GET /lke/types)
+	ListLKETypes(ctx context.Context, request ListLKETypesRequestObject) (ListLKETypesResponseObject, error)
+	// ListLKEVersions List the Kubernetes versions of the Standard tier
+	// (GET /lke/versions)
+	ListLKEVersions(ctx context.Context, request ListLKEVersionsRequestObject) (ListLKEVersionsResponseObject, error)
+	// GetLKEVersion Get one Kubernetes version of the Standard tier
+	// (GET /lke/versions/{version})
+	GetLKEVersion(ctx context.Context, request GetLKEVersionRequestObject) (GetLKEVersionResponseObject, error)
 	// ListFirewalls List the Cloud Firewalls of the account
 	// (GET /networking/firewalls)
 	ListFirewalls(ctx context.Context, request ListFirewallsRequestObject) (ListFirewallsResponseObject, error)
+	// CreateFirewall Create a firewall
+	// (POST /networking/firewalls)
+	CreateFirewall(ctx context.Context, request CreateFirewallRequestObject) (CreateFirewallResponseObject, error)
+	// GetFirewallSettings Get the default firewalls of the account
+	// (GET /networking/firewalls/settings)
+	GetFirewallSettings(ctx context.Context, request GetFirewallSettingsRequestObject) (GetFirewallSettingsResponseObject, error)
+	// DeleteFirewall Delete a firewall
+	// (DELETE /networking/firewalls/{firewallId})
+	DeleteFirewall(ctx context.Context, request DeleteFirewallRequestObject) (DeleteFirewallResponseObject, error)
 	// GetFirewall Get one Cloud Firewall
 	// (GET /networking/firewalls/{firewallId})
 	GetFirewall(ctx context.Context, request GetFirewallRequestObject) (GetFirewallResponseObject, error)
+	// ListPlacementGroups List the placement groups of the account
+	// (GET /placement/groups)
+	ListPlacementGroups(ctx context.Context, request ListPlacementGroupsRequestObject) (ListPlacementGroupsResponseObject, error)
+	// CreatePlacementGroup Create a placement group
+	// (POST /placement/groups)
+	CreatePlacementGroup(ctx context.Context, request CreatePlacementGroupRequestObject) (CreatePlacementGroupResponseObject, error)
+	// DeletePlacementGroup Delete a placement group
+	// (DELETE /placement/groups/{groupId})
+	DeletePlacementGroup(ctx context.Context, request DeletePlacementGroupRequestObject) (DeletePlacementGroupResponseObject, error)
+	// GetPlacementGroup Get one placement group
+	// (GET /placement/groups/{groupId})
+	GetPlacementGroup(ctx context.Context, request GetPlacementGroupRequestObject) (GetPlacementGroupResponseObject, error)
+	// UpdatePlacementGroup Rename a placement group
+	// (PUT /placement/groups/{groupId})
+	UpdatePlacementGroup(ctx context.Context, request UpdatePlacementGroupRequestObject) (UpdatePlacementGroupResponseObject, error)
+	// AssignPlacementGroup Put Linodes into a placement group
+	// (POST /placement/groups/{groupId}/assign)
+	AssignPlacementGroup(ctx context.Context, request AssignPlacementGroupRequestObject) (AssignPlacementGroupResponseObject, error)
+	// UnassignPlacementGroup Take Linodes out of a placement group
+	// (POST /placement/groups/{groupId}/unassign)
+	UnassignPlacementGroup(ctx context.Context, request UnassignPlacementGroupRequestObject) (UnassignPlacementGroupResponseObject, error)
 	// GetProfile Get the user whose token is used
 	// (GET /profile)
 	GetProfile(ctx context.Context, request GetProfileRequestObject) (GetProfileResponseObject, error)
@@ -3335,6 +10075,36 @@ type StrictServerInterface interface {
 	// GetRegionAvailability List the availability of restricted plans in one region
 	// (GET /regions/{regionId}/availability)
 	GetRegionAvailability(ctx context.Context, request GetRegionAvailabilityRequestObject) (GetRegionAvailabilityResponseObject, error)
+	// ListTags List the tags of the account
+	// (GET /tags)
+	ListTags(ctx context.Context, request ListTagsRequestObject) (ListTagsResponseObject, error)
+	// CreateTag Create a tag and put it on objects
+	// (POST /tags)
+	CreateTag(ctx context.Context, request CreateTagRequestObject) (CreateTagResponseObject, error)
+	// DeleteTag Remove a tag from all objects
+	// (DELETE /tags/{tagLabel})
+	DeleteTag(ctx context.Context, request DeleteTagRequestObject) (DeleteTagResponseObject, error)
+	// ListTaggedObjects List the objects that carry a tag
+	// (GET /tags/{tagLabel})
+	ListTaggedObjects(ctx context.Context, request ListTaggedObjectsRequestObject) (ListTaggedObjectsResponseObject, error)
+	// ListVPCs List the VPCs of the account
+	// (GET /vpcs)
+	ListVPCs(ctx context.Context, request ListVPCsRequestObject) (ListVPCsResponseObject, error)
+	// CreateVPC Create a VPC
+	// (POST /vpcs)
+	CreateVPC(ctx context.Context, request CreateVPCRequestObject) (CreateVPCResponseObject, error)
+	// DeleteVPC Delete a VPC
+	// (DELETE /vpcs/{vpcId})
+	DeleteVPC(ctx context.Context, request DeleteVPCRequestObject) (DeleteVPCResponseObject, error)
+	// GetVPC Get one VPC
+	// (GET /vpcs/{vpcId})
+	GetVPC(ctx context.Context, request GetVPCRequestObject) (GetVPCResponseObject, error)
+	// ListVPCSubnets List the subnets of a VPC
+	// (GET /vpcs/{vpcId}/subnets)
+	ListVPCSubnets(ctx context.Context, request ListVPCSubnetsRequestObject) (ListVPCSubnetsResponseObject, error)
+	// GetVPCSubnet Get one subnet of a VPC
+	// (GET /vpcs/{vpcId}/subnets/{subnetId})
+	GetVPCSubnet(ctx context.Context, request GetVPCSubnetRequestObject) (GetVPCSubnetResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -3376,6 +10146,191 @@ type strictHandler struct {
 	options     StrictHTTPServerOptions
 }
 
+// ListAccountAvailability operation middleware
+func (sh *strictHandler) ListAccountAvailability(w http.ResponseWriter, r *http.Request, params ListAccountAvailabilityParams) {
+	var request ListAccountAvailabilityRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAccountAvailability(ctx, request.(ListAccountAvailabilityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAccountAvailability")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListAccountAvailabilityResponseObject); ok {
+		if err := validResponse.VisitListAccountAvailabilityResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetAccountAvailability operation middleware
+func (sh *strictHandler) GetAccountAvailability(w http.ResponseWriter, r *http.Request, regionID RegionID) {
+	var request GetAccountAvailabilityRequestObject
+
+	request.RegionID = regionID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAccountAvailability(ctx, request.(GetAccountAvailabilityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAccountAvailability")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetAccountAvailabilityResponseObject); ok {
+		if err := validResponse.VisitGetAccountAvailabilityResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetAccountSettings operation middleware
+func (sh *strictHandler) GetAccountSettings(w http.ResponseWriter, r *http.Request) {
+	var request GetAccountSettingsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAccountSettings(ctx, request.(GetAccountSettingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAccountSettings")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetAccountSettingsResponseObject); ok {
+		if err := validResponse.VisitGetAccountSettingsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListImages operation middleware
+func (sh *strictHandler) ListImages(w http.ResponseWriter, r *http.Request, params ListImagesParams) {
+	var request ListImagesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListImages(ctx, request.(ListImagesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListImages")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListImagesResponseObject); ok {
+		if err := validResponse.VisitListImagesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateImage operation middleware
+func (sh *strictHandler) CreateImage(w http.ResponseWriter, r *http.Request) {
+	var request CreateImageRequestObject
+
+	var body CreateImageJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateImage(ctx, request.(CreateImageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateImage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateImageResponseObject); ok {
+		if err := validResponse.VisitCreateImageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteImage operation middleware
+func (sh *strictHandler) DeleteImage(w http.ResponseWriter, r *http.Request, imageID ImageID) {
+	var request DeleteImageRequestObject
+
+	request.ImageID = imageID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteImage(ctx, request.(DeleteImageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteImage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteImageResponseObject); ok {
+		if err := validResponse.VisitDeleteImageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetImage operation middleware
+func (sh *strictHandler) GetImage(w http.ResponseWriter, r *http.Request, imageID ImageID) {
+	var request GetImageRequestObject
+
+	request.ImageID = imageID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetImage(ctx, request.(GetImageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetImage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetImageResponseObject); ok {
+		if err := validResponse.VisitGetImageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListInstances operation middleware
 func (sh *strictHandler) ListInstances(w http.ResponseWriter, r *http.Request, params ListInstancesParams) {
 	var request ListInstancesRequestObject
@@ -3395,6 +10350,63 @@ func (sh *strictHandler) ListInstances(w http.ResponseWriter, r *http.Request, p
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListInstancesResponseObject); ok {
 		if err := validResponse.VisitListInstancesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateInstance operation middleware
+func (sh *strictHandler) CreateInstance(w http.ResponseWriter, r *http.Request) {
+	var request CreateInstanceRequestObject
+
+	var body CreateInstanceJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateInstance(ctx, request.(CreateInstanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateInstance")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateInstanceResponseObject); ok {
+		if err := validResponse.VisitCreateInstanceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteInstance operation middleware
+func (sh *strictHandler) DeleteInstance(w http.ResponseWriter, r *http.Request, linodeID LinodeID) {
+	var request DeleteInstanceRequestObject
+
+	request.LinodeID = linodeID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteInstance(ctx, request.(DeleteInstanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteInstance")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteInstanceResponseObject); ok {
+		if err := validResponse.VisitDeleteInstanceResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -3454,6 +10466,409 @@ func (sh *strictHandler) UpdateInstance(w http.ResponseWriter, r *http.Request, 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(UpdateInstanceResponseObject); ok {
 		if err := validResponse.VisitUpdateInstanceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// BootInstance operation middleware
+func (sh *strictHandler) BootInstance(w http.ResponseWriter, r *http.Request, linodeID LinodeID) {
+	var request BootInstanceRequestObject
+
+	request.LinodeID = linodeID
+
+	var body BootInstanceJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BootInstance(ctx, request.(BootInstanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BootInstance")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BootInstanceResponseObject); ok {
+		if err := validResponse.VisitBootInstanceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListInstanceConfigs operation middleware
+func (sh *strictHandler) ListInstanceConfigs(w http.ResponseWriter, r *http.Request, linodeID LinodeID, params ListInstanceConfigsParams) {
+	var request ListInstanceConfigsRequestObject
+
+	request.LinodeID = linodeID
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListInstanceConfigs(ctx, request.(ListInstanceConfigsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListInstanceConfigs")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListInstanceConfigsResponseObject); ok {
+		if err := validResponse.VisitListInstanceConfigsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateInstanceConfig operation middleware
+func (sh *strictHandler) CreateInstanceConfig(w http.ResponseWriter, r *http.Request, linodeID LinodeID) {
+	var request CreateInstanceConfigRequestObject
+
+	request.LinodeID = linodeID
+
+	var body CreateInstanceConfigJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateInstanceConfig(ctx, request.(CreateInstanceConfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateInstanceConfig")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateInstanceConfigResponseObject); ok {
+		if err := validResponse.VisitCreateInstanceConfigResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteInstanceConfig operation middleware
+func (sh *strictHandler) DeleteInstanceConfig(w http.ResponseWriter, r *http.Request, linodeID LinodeID, configID ConfigID) {
+	var request DeleteInstanceConfigRequestObject
+
+	request.LinodeID = linodeID
+	request.ConfigID = configID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteInstanceConfig(ctx, request.(DeleteInstanceConfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteInstanceConfig")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteInstanceConfigResponseObject); ok {
+		if err := validResponse.VisitDeleteInstanceConfigResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetInstanceConfig operation middleware
+func (sh *strictHandler) GetInstanceConfig(w http.ResponseWriter, r *http.Request, linodeID LinodeID, configID ConfigID) {
+	var request GetInstanceConfigRequestObject
+
+	request.LinodeID = linodeID
+	request.ConfigID = configID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetInstanceConfig(ctx, request.(GetInstanceConfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetInstanceConfig")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetInstanceConfigResponseObject); ok {
+		if err := validResponse.VisitGetInstanceConfigResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateInstanceConfig operation middleware
+func (sh *strictHandler) UpdateInstanceConfig(w http.ResponseWriter, r *http.Request, linodeID LinodeID, configID ConfigID) {
+	var request UpdateInstanceConfigRequestObject
+
+	request.LinodeID = linodeID
+	request.ConfigID = configID
+
+	var body UpdateInstanceConfigJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateInstanceConfig(ctx, request.(UpdateInstanceConfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateInstanceConfig")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(UpdateInstanceConfigResponseObject); ok {
+		if err := validResponse.VisitUpdateInstanceConfigResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListInstanceDisks operation middleware
+func (sh *strictHandler) ListInstanceDisks(w http.ResponseWriter, r *http.Request, linodeID LinodeID, params ListInstanceDisksParams) {
+	var request ListInstanceDisksRequestObject
+
+	request.LinodeID = linodeID
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListInstanceDisks(ctx, request.(ListInstanceDisksRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListInstanceDisks")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListInstanceDisksResponseObject); ok {
+		if err := validResponse.VisitListInstanceDisksResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateInstanceDisk operation middleware
+func (sh *strictHandler) CreateInstanceDisk(w http.ResponseWriter, r *http.Request, linodeID LinodeID) {
+	var request CreateInstanceDiskRequestObject
+
+	request.LinodeID = linodeID
+
+	var body CreateInstanceDiskJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateInstanceDisk(ctx, request.(CreateInstanceDiskRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateInstanceDisk")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateInstanceDiskResponseObject); ok {
+		if err := validResponse.VisitCreateInstanceDiskResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteInstanceDisk operation middleware
+func (sh *strictHandler) DeleteInstanceDisk(w http.ResponseWriter, r *http.Request, linodeID LinodeID, diskID DiskID) {
+	var request DeleteInstanceDiskRequestObject
+
+	request.LinodeID = linodeID
+	request.DiskID = diskID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteInstanceDisk(ctx, request.(DeleteInstanceDiskRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteInstanceDisk")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteInstanceDiskResponseObject); ok {
+		if err := validResponse.VisitDeleteInstanceDiskResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetInstanceDisk operation middleware
+func (sh *strictHandler) GetInstanceDisk(w http.ResponseWriter, r *http.Request, linodeID LinodeID, diskID DiskID) {
+	var request GetInstanceDiskRequestObject
+
+	request.LinodeID = linodeID
+	request.DiskID = diskID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetInstanceDisk(ctx, request.(GetInstanceDiskRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetInstanceDisk")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetInstanceDiskResponseObject); ok {
+		if err := validResponse.VisitGetInstanceDiskResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListInstanceInterfaces operation middleware
+func (sh *strictHandler) ListInstanceInterfaces(w http.ResponseWriter, r *http.Request, linodeID LinodeID) {
+	var request ListInstanceInterfacesRequestObject
+
+	request.LinodeID = linodeID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListInstanceInterfaces(ctx, request.(ListInstanceInterfacesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListInstanceInterfaces")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListInstanceInterfacesResponseObject); ok {
+		if err := validResponse.VisitListInstanceInterfacesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetInstanceInterface operation middleware
+func (sh *strictHandler) GetInstanceInterface(w http.ResponseWriter, r *http.Request, linodeID LinodeID, interfaceID InterfaceID) {
+	var request GetInstanceInterfaceRequestObject
+
+	request.LinodeID = linodeID
+	request.InterfaceID = interfaceID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetInstanceInterface(ctx, request.(GetInstanceInterfaceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetInstanceInterface")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetInstanceInterfaceResponseObject); ok {
+		if err := validResponse.VisitGetInstanceInterfaceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetInstanceIPs operation middleware
+func (sh *strictHandler) GetInstanceIPs(w http.ResponseWriter, r *http.Request, linodeID LinodeID) {
+	var request GetInstanceIPsRequestObject
+
+	request.LinodeID = linodeID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetInstanceIPs(ctx, request.(GetInstanceIPsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetInstanceIPs")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetInstanceIPsResponseObject); ok {
+		if err := validResponse.VisitGetInstanceIPsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ShutdownInstance operation middleware
+func (sh *strictHandler) ShutdownInstance(w http.ResponseWriter, r *http.Request, linodeID LinodeID) {
+	var request ShutdownInstanceRequestObject
+
+	request.LinodeID = linodeID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ShutdownInstance(ctx, request.(ShutdownInstanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ShutdownInstance")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ShutdownInstanceResponseObject); ok {
+		if err := validResponse.VisitShutdownInstanceResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -3539,6 +10954,63 @@ func (sh *strictHandler) ListLKEClusters(w http.ResponseWriter, r *http.Request,
 	}
 }
 
+// CreateLKECluster operation middleware
+func (sh *strictHandler) CreateLKECluster(w http.ResponseWriter, r *http.Request) {
+	var request CreateLKEClusterRequestObject
+
+	var body CreateLKEClusterJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateLKECluster(ctx, request.(CreateLKEClusterRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateLKECluster")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateLKEClusterResponseObject); ok {
+		if err := validResponse.VisitCreateLKEClusterResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteLKECluster operation middleware
+func (sh *strictHandler) DeleteLKECluster(w http.ResponseWriter, r *http.Request, clusterID ClusterID) {
+	var request DeleteLKEClusterRequestObject
+
+	request.ClusterID = clusterID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteLKECluster(ctx, request.(DeleteLKEClusterRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteLKECluster")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteLKEClusterResponseObject); ok {
+		if err := validResponse.VisitDeleteLKEClusterResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetLKECluster operation middleware
 func (sh *strictHandler) GetLKECluster(w http.ResponseWriter, r *http.Request, clusterID ClusterID) {
 	var request GetLKEClusterRequestObject
@@ -3558,6 +11030,59 @@ func (sh *strictHandler) GetLKECluster(w http.ResponseWriter, r *http.Request, c
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetLKEClusterResponseObject); ok {
 		if err := validResponse.VisitGetLKEClusterResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListLKEClusterAPIEndpoints operation middleware
+func (sh *strictHandler) ListLKEClusterAPIEndpoints(w http.ResponseWriter, r *http.Request, clusterID ClusterID, params ListLKEClusterAPIEndpointsParams) {
+	var request ListLKEClusterAPIEndpointsRequestObject
+
+	request.ClusterID = clusterID
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListLKEClusterAPIEndpoints(ctx, request.(ListLKEClusterAPIEndpointsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListLKEClusterAPIEndpoints")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListLKEClusterAPIEndpointsResponseObject); ok {
+		if err := validResponse.VisitListLKEClusterAPIEndpointsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetLKEClusterKubeconfig operation middleware
+func (sh *strictHandler) GetLKEClusterKubeconfig(w http.ResponseWriter, r *http.Request, clusterID ClusterID) {
+	var request GetLKEClusterKubeconfigRequestObject
+
+	request.ClusterID = clusterID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetLKEClusterKubeconfig(ctx, request.(GetLKEClusterKubeconfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetLKEClusterKubeconfig")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetLKEClusterKubeconfigResponseObject); ok {
+		if err := validResponse.VisitGetLKEClusterKubeconfigResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -3612,6 +11137,33 @@ func (sh *strictHandler) GetLKENode(w http.ResponseWriter, r *http.Request, clus
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetLKENodeResponseObject); ok {
 		if err := validResponse.VisitGetLKENodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RecycleLKENode operation middleware
+func (sh *strictHandler) RecycleLKENode(w http.ResponseWriter, r *http.Request, clusterID ClusterID, nodeID NodeID) {
+	var request RecycleLKENodeRequestObject
+
+	request.ClusterID = clusterID
+	request.NodeID = nodeID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RecycleLKENode(ctx, request.(RecycleLKENodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RecycleLKENode")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RecycleLKENodeResponseObject); ok {
+		if err := validResponse.VisitRecycleLKENodeResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -3767,6 +11319,33 @@ func (sh *strictHandler) UpdateLKENodePool(w http.ResponseWriter, r *http.Reques
 	}
 }
 
+// RecycleLKENodePool operation middleware
+func (sh *strictHandler) RecycleLKENodePool(w http.ResponseWriter, r *http.Request, clusterID ClusterID, poolID PoolID) {
+	var request RecycleLKENodePoolRequestObject
+
+	request.ClusterID = clusterID
+	request.PoolID = poolID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RecycleLKENodePool(ctx, request.(RecycleLKENodePoolRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RecycleLKENodePool")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RecycleLKENodePoolResponseObject); ok {
+		if err := validResponse.VisitRecycleLKENodePoolResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListLKETierVersions operation middleware
 func (sh *strictHandler) ListLKETierVersions(w http.ResponseWriter, r *http.Request, tier Tier, params ListLKETierVersionsParams) {
 	var request ListLKETierVersionsRequestObject
@@ -3821,6 +11400,84 @@ func (sh *strictHandler) GetLKETierVersion(w http.ResponseWriter, r *http.Reques
 	}
 }
 
+// ListLKETypes operation middleware
+func (sh *strictHandler) ListLKETypes(w http.ResponseWriter, r *http.Request, params ListLKETypesParams) {
+	var request ListLKETypesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListLKETypes(ctx, request.(ListLKETypesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListLKETypes")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListLKETypesResponseObject); ok {
+		if err := validResponse.VisitListLKETypesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListLKEVersions operation middleware
+func (sh *strictHandler) ListLKEVersions(w http.ResponseWriter, r *http.Request, params ListLKEVersionsParams) {
+	var request ListLKEVersionsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListLKEVersions(ctx, request.(ListLKEVersionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListLKEVersions")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListLKEVersionsResponseObject); ok {
+		if err := validResponse.VisitListLKEVersionsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetLKEVersion operation middleware
+func (sh *strictHandler) GetLKEVersion(w http.ResponseWriter, r *http.Request, version Version) {
+	var request GetLKEVersionRequestObject
+
+	request.Version = version
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetLKEVersion(ctx, request.(GetLKEVersionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetLKEVersion")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetLKEVersionResponseObject); ok {
+		if err := validResponse.VisitGetLKEVersionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListFirewalls operation middleware
 func (sh *strictHandler) ListFirewalls(w http.ResponseWriter, r *http.Request, params ListFirewallsParams) {
 	var request ListFirewallsRequestObject
@@ -3847,6 +11504,87 @@ func (sh *strictHandler) ListFirewalls(w http.ResponseWriter, r *http.Request, p
 	}
 }
 
+// CreateFirewall operation middleware
+func (sh *strictHandler) CreateFirewall(w http.ResponseWriter, r *http.Request) {
+	var request CreateFirewallRequestObject
+
+	var body CreateFirewallJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateFirewall(ctx, request.(CreateFirewallRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateFirewall")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateFirewallResponseObject); ok {
+		if err := validResponse.VisitCreateFirewallResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetFirewallSettings operation middleware
+func (sh *strictHandler) GetFirewallSettings(w http.ResponseWriter, r *http.Request) {
+	var request GetFirewallSettingsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetFirewallSettings(ctx, request.(GetFirewallSettingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetFirewallSettings")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetFirewallSettingsResponseObject); ok {
+		if err := validResponse.VisitGetFirewallSettingsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteFirewall operation middleware
+func (sh *strictHandler) DeleteFirewall(w http.ResponseWriter, r *http.Request, firewallID FirewallID) {
+	var request DeleteFirewallRequestObject
+
+	request.FirewallID = firewallID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteFirewall(ctx, request.(DeleteFirewallRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteFirewall")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteFirewallResponseObject); ok {
+		if err := validResponse.VisitDeleteFirewallResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetFirewall operation middleware
 func (sh *strictHandler) GetFirewall(w http.ResponseWriter, r *http.Request, firewallID FirewallID) {
 	var request GetFirewallRequestObject
@@ -3866,6 +11604,214 @@ func (sh *strictHandler) GetFirewall(w http.ResponseWriter, r *http.Request, fir
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetFirewallResponseObject); ok {
 		if err := validResponse.VisitGetFirewallResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListPlacementGroups operation middleware
+func (sh *strictHandler) ListPlacementGroups(w http.ResponseWriter, r *http.Request, params ListPlacementGroupsParams) {
+	var request ListPlacementGroupsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPlacementGroups(ctx, request.(ListPlacementGroupsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPlacementGroups")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListPlacementGroupsResponseObject); ok {
+		if err := validResponse.VisitListPlacementGroupsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreatePlacementGroup operation middleware
+func (sh *strictHandler) CreatePlacementGroup(w http.ResponseWriter, r *http.Request) {
+	var request CreatePlacementGroupRequestObject
+
+	var body CreatePlacementGroupJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePlacementGroup(ctx, request.(CreatePlacementGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePlacementGroup")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreatePlacementGroupResponseObject); ok {
+		if err := validResponse.VisitCreatePlacementGroupResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeletePlacementGroup operation middleware
+func (sh *strictHandler) DeletePlacementGroup(w http.ResponseWriter, r *http.Request, groupID GroupID) {
+	var request DeletePlacementGroupRequestObject
+
+	request.GroupID = groupID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeletePlacementGroup(ctx, request.(DeletePlacementGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeletePlacementGroup")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeletePlacementGroupResponseObject); ok {
+		if err := validResponse.VisitDeletePlacementGroupResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetPlacementGroup operation middleware
+func (sh *strictHandler) GetPlacementGroup(w http.ResponseWriter, r *http.Request, groupID GroupID) {
+	var request GetPlacementGroupRequestObject
+
+	request.GroupID = groupID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPlacementGroup(ctx, request.(GetPlacementGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPlacementGroup")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetPlacementGroupResponseObject); ok {
+		if err := validResponse.VisitGetPlacementGroupResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdatePlacementGroup operation middleware
+func (sh *strictHandler) UpdatePlacementGroup(w http.ResponseWriter, r *http.Request, groupID GroupID) {
+	var request UpdatePlacementGroupRequestObject
+
+	request.GroupID = groupID
+
+	var body UpdatePlacementGroupJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdatePlacementGroup(ctx, request.(UpdatePlacementGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdatePlacementGroup")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(UpdatePlacementGroupResponseObject); ok {
+		if err := validResponse.VisitUpdatePlacementGroupResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AssignPlacementGroup operation middleware
+func (sh *strictHandler) AssignPlacementGroup(w http.ResponseWriter, r *http.Request, groupID GroupID) {
+	var request AssignPlacementGroupRequestObject
+
+	request.GroupID = groupID
+
+	var body AssignPlacementGroupJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AssignPlacementGroup(ctx, request.(AssignPlacementGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AssignPlacementGroup")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AssignPlacementGroupResponseObject); ok {
+		if err := validResponse.VisitAssignPlacementGroupResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UnassignPlacementGroup operation middleware
+func (sh *strictHandler) UnassignPlacementGroup(w http.ResponseWriter, r *http.Request, groupID GroupID) {
+	var request UnassignPlacementGroupRequestObject
+
+	request.GroupID = groupID
+
+	var body UnassignPlacementGroupJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.UnassignPlacementGroup(ctx, request.(UnassignPlacementGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UnassignPlacementGroup")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(UnassignPlacementGroupResponseObject); ok {
+		if err := validResponse.VisitUnassignPlacementGroupResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -4001,236 +11947,681 @@ func (sh *strictHandler) GetRegionAvailability(w http.ResponseWriter, r *http.Re
 	}
 }
 
+// ListTags operation middleware
+func (sh *strictHandler) ListTags(w http.ResponseWriter, r *http.Request, params ListTagsParams) {
+	var request ListTagsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTags(ctx, request.(ListTagsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTags")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListTagsResponseObject); ok {
+		if err := validResponse.VisitListTagsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateTag operation middleware
+func (sh *strictHandler) CreateTag(w http.ResponseWriter, r *http.Request) {
+	var request CreateTagRequestObject
+
+	var body CreateTagJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateTag(ctx, request.(CreateTagRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateTag")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateTagResponseObject); ok {
+		if err := validResponse.VisitCreateTagResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteTag operation middleware
+func (sh *strictHandler) DeleteTag(w http.ResponseWriter, r *http.Request, tagLabel TagLabel) {
+	var request DeleteTagRequestObject
+
+	request.TagLabel = tagLabel
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteTag(ctx, request.(DeleteTagRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteTag")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteTagResponseObject); ok {
+		if err := validResponse.VisitDeleteTagResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListTaggedObjects operation middleware
+func (sh *strictHandler) ListTaggedObjects(w http.ResponseWriter, r *http.Request, tagLabel TagLabel, params ListTaggedObjectsParams) {
+	var request ListTaggedObjectsRequestObject
+
+	request.TagLabel = tagLabel
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTaggedObjects(ctx, request.(ListTaggedObjectsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTaggedObjects")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListTaggedObjectsResponseObject); ok {
+		if err := validResponse.VisitListTaggedObjectsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListVPCs operation middleware
+func (sh *strictHandler) ListVPCs(w http.ResponseWriter, r *http.Request, params ListVPCsParams) {
+	var request ListVPCsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListVPCs(ctx, request.(ListVPCsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListVPCs")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListVPCsResponseObject); ok {
+		if err := validResponse.VisitListVPCsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateVPC operation middleware
+func (sh *strictHandler) CreateVPC(w http.ResponseWriter, r *http.Request) {
+	var request CreateVPCRequestObject
+
+	var body CreateVPCJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateVPC(ctx, request.(CreateVPCRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateVPC")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateVPCResponseObject); ok {
+		if err := validResponse.VisitCreateVPCResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteVPC operation middleware
+func (sh *strictHandler) DeleteVPC(w http.ResponseWriter, r *http.Request, vpcid VPCID) {
+	var request DeleteVPCRequestObject
+
+	request.VPCID = vpcid
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteVPC(ctx, request.(DeleteVPCRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteVPC")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteVPCResponseObject); ok {
+		if err := validResponse.VisitDeleteVPCResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetVPC operation middleware
+func (sh *strictHandler) GetVPC(w http.ResponseWriter, r *http.Request, vpcid VPCID) {
+	var request GetVPCRequestObject
+
+	request.VPCID = vpcid
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetVPC(ctx, request.(GetVPCRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetVPC")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetVPCResponseObject); ok {
+		if err := validResponse.VisitGetVPCResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListVPCSubnets operation middleware
+func (sh *strictHandler) ListVPCSubnets(w http.ResponseWriter, r *http.Request, vpcid VPCID, params ListVPCSubnetsParams) {
+	var request ListVPCSubnetsRequestObject
+
+	request.VPCID = vpcid
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListVPCSubnets(ctx, request.(ListVPCSubnetsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListVPCSubnets")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListVPCSubnetsResponseObject); ok {
+		if err := validResponse.VisitListVPCSubnetsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetVPCSubnet operation middleware
+func (sh *strictHandler) GetVPCSubnet(w http.ResponseWriter, r *http.Request, vpcid VPCID, subnetID SubnetID) {
+	var request GetVPCSubnetRequestObject
+
+	request.VPCID = vpcid
+	request.SubnetID = subnetID
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetVPCSubnet(ctx, request.(GetVPCSubnetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetVPCSubnet")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetVPCSubnetResponseObject); ok {
+		if err := validResponse.VisitGetVPCSubnetResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // Base64 encoded, compressed with deflate, json marshaled OpenAPI spec.
 // Stored as a slice of fixed-width chunks rather than one concatenated
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L15cxs3tjf8VVD9TlXsGe5aYlN1676KrOTqiReVpWRmrqWHBLtBEqNuoAOgRTEqffencAD0wkZzkeXM",
-	"xNY/NkViX875nYOz3AchT1LOCFMyGN4Hc4IjIuDjcRiSVJHow3Gm5hchTwl8HREZCpoqylkwDC7nBEn4",
-	"Dak5VkjNCeIpEVj/jjA0IY/Q+K9jNOUCYbbsBK1AhnOSYN2aWqYkGAZSCcpmwcNDK3iHKVOEYRaSdzwi",
-	"9S7PBZGEKaTbRwe9PRRlujJKY8wYiVBSNID4FEZ0fH7WQR9JSrDSJSXnDFGpf2UcZZJsGtO2S2C7U/yG",
-	"METZNk1/xIq8pQlV8E+99Y/kt4xIJRGOY74gEUqJQAvKIr4w3el5uAX/TqIwxlJ20AVPShshUUzwLUFU",
-	"IZ6p6pASymiSJcGw13LD0+s3I6I6vo9EL6wedvMYYzJVet56EcwYH9uXJJ61+PuclNtGhEWypfuTJOQs",
-	"kkhSven919/3WuiXy5Nq51MuEqxMl4f7gX8ERInl8VQRUe/9wnaiOFpgqtCETLkgSImlPlN4hinroDc8",
-	"zBLCFIngvO8PXh/pMyZIyEUEZ2/OFxIt5kTNidAbQvXWLvBSXyAiSOeKbb9kD60gxQInRNk7exJnUhFx",
-	"9qY+/LM37niGppBeHap/SbGaB62A4US3bn89i4JWIMhvGRUkCoZKZMRzkMtr9yONvet2jP7PxYf3iE/+",
-	"RULVQeP7q2BKSRxdBUN0i+OMPIz1IpDfMhxTtTxCktwSgWN0Q5YSYUHQ8fs3JGohyZFacKR3gZpTzRni",
-	"jCBoDjFCoiumm/8bZtD6p/tOp/PQQvDf9cO4gz7AjeBCDtFYlxq30PhvXIzRCyyE3gM+RVOYhx2vfHmE",
-	"KJM0Igibfr6T9ic0/ttMjVtXTP9PoKVY2f/IGL1gWTIhQrYQZhFSNCESYYnM1ZcvdbmQM4Upk2P0QmYT",
-	"8wv8wMhv4yM0IdCv3jLoWequuIiIGE2Wesh2qHgS2xIvoS9baIxejLEMx4gLNNZbMm4hzuIlWlA1R6WW",
-	"XnbQj9A+EEQi9eG1s79iev31yYhMNYwirjrouNgFvQkKzyQcZDs9BKTe0h/u1rKFmN5Z/Qus9hDOgq6r",
-	"N+squLsKHsZXTJJYd+2GYPhKiIVYGuKKZ+hOj8DsOvxKpb5kduOoRIJMM+mGvN/rtZAgWHJ2xcYnmDGu",
-	"8k1m6Crr9fZCcyL1RzKGRTStj//RNsd6bO4l3BfDI4sb48psoPQ/UkEWOI7XX86pLdVwO93Pu1/Pt5Tx",
-	"iKzv3JRp6Do2Dezc8fuN3ep2W2hsdiLlPEZnb8xetM13/QGakzsU0RlV0u5Swyi3H2Npa87xjLyH6+qB",
-	"G3imObo+QVELTQVPUL+DNNNPs0lM5ZxEqFQDRSSMsSASpbqiPkr6w0jS3wmwhClZoJDH+owDDXthFl22",
-	"4Ba1rpjbYk05wpBnTCF8i2mMJ1TTx5ctNMkU0jdpafkKiRBmcgHAQM1hSQm7JTFPCZqQmC/QAgPfwkgY",
-	"Vm0K6oH9V790sn/LiFgWa6l/rxzqiExxFqtg2G8VjKnv5aR62S7o7x78dsqUoHp9iIARdNb0DsvWMIRe",
-	"rxUk+M4M4gD+ckMaHPjHxHm8+SQifQIbTpf+afcb8JHMKGfrexZQpqFb8+POx/qS+g60/tb1ekuE1Kew",
-	"oV9Fgao19/kXQabBMPj/uoUU0TW/yu7bn09hADCSZbqBBmj03jQKXXnXuf9qZlbv0v7QQjIL55ojj/ud",
-	"vQPDJW/7nb29zuHf4hvyfROBsUu203AedGGZciaNAHEqBIed0QiAMIC6OE1jGgJc7/5LmpGTO5ykMdwh",
-	"oqvIYPjp3qCnKt8x7C0YBjX2NuU8eLh+2HbTYGRvqVRm1Ks437BVTcUwjUlUxrtDzWjRC8pucUwjR2iO",
-	"EI4lR2ND5NAkk8vOGC3mNNa0kQMI/hefIJEZOIctD3rZumL7vT56MT6zDV5qoWr8soX2e3sa+yRUSgDU",
-	"WvTSQxJ0Nlfw+z56MX6vV4FnLIIqg9foxfiSc5RgtnRjk/qng16vc8U+TCQRtySymEsOQbDU5FryhKg5",
-	"YJopwmjJMzZzCNqAj4gTDT8UIndUKrQkykA+K5aWxNEOOhf8jhJ5xSjTrERLsbmE6mi4XkYu0EFv4CDX",
-	"hEdLKEjuVHeuktiQ7JKsDnJLOxdcfDtsS3dLIs5DK/hH24n5bRBy24WUu64Rn24AWitJ720nvq9raFXa",
-	"h0Z2GUltBLkQ2c4l6rXLUZW/V5qoCL1bNVPUqDVlZdotm9GlH+AS2rup6/6Aw5sslcdRZAgEjgwIx/G5",
-	"0GhbUb1iUxxL0qqpTWihEJlAO0gfehoCB05L9e+DVBfeRCugxQBom2ZPI6gkfQob/b25LIKkMQ4JgrIg",
-	"ulM2ix37M3xIkURu6tuw1HwEluCCWBEYcuto8yc7mdVhXue1jKChm3lD5c0pC8XSDt2jgACKFVF5Y0RT",
-	"YkqTSI+cMA0+PgWEaZFMc6yISvOx6M0xhVZwmqRqueMuatxp6QSflhU8sLpzfKsxjKFXiiNF4riFxvcP",
-	"wMxq0y2I/e6DcDTJ4dBpJnFc6AA1PaNKkniKFoIqIutnzHG0++12HAb70fC5TTtum75umrNtZrdZf2DE",
-	"ipGGFdg51ydm+bNPT2ikyhzyGSzuRFisEGDblkYlGGnYUYAULRx86l0bnELT2/1PveuOwGxGtFgvqpLq",
-	"WzIFTR9aOI2ZHbjuZaJ/AHGZxJHhJLWjKfIFWpkDuVPAFlPC05h06nVXdsI25NsJJw/vuA3H6CTmWYR+",
-	"LAnK1fUPBcGKwA7gOP4wBdC07mhd0oRIhZM0eLhuBXdtI+m2C+2KQXgP+oYr6rpZJQ16ExVKBVckVNtT",
-	"MjePU930sn60WwH1HKZfGP0tI+jsTaeuyFw/hRhPSFxv8D1OyBHKTLPcHBorfuouEnz3lrCZmgfDvQFI",
-	"Wvmfq0dgffcii8nWa/IRCmsWqLDKZDNBpg7yyg10WJ+mmKgGiqwvmefQ41l1O+v1yju2fv5ZGn2Zw7ly",
-	"8aieq9nrfPnc6tuJlo5zK780xQjX3dnjsIlBAhdKU8JA4aAEnk5pWN6U45OT0/PLoBW8+fjh3LsLeSdR",
-	"JIi0ItOO7MlIFgT09XpMGOmp5/SvTjQ0SfXcCqIWXNxIjVROzt581LQv2eEs6Nub3h5+gYYf1uyOJSW7",
-	"rdpFLujYBXN6qApJW1m0aJ1IbzX+npeWtVSoXp1lcVycdM+JSbEgTI3Ihnmb2vXDYoVTM2+G9DDFVKPU",
-	"CYk5m+mTvGYYdv313Zzxtv3Sle28tx8+JTj9ZEZ8jdnyuly+TZOUC0BhoGsYBjOq5tmkE/Kky3FK2yGP",
-	"yIywbj6Eh3J1eUPTNk/NhNsphwnkFMeMaHWlf6Ysqq+0u6SGyGgKAh9G+ZLoZeARmeBYi2zCe38zEfvU",
-	"qGpe7c89FB6fn23GERVyBkVNP+uI1DmekY2XoHqgI6zw1og0BzCeW5/avtfKT3hGzlhE7lwFuU2NE82S",
-	"DUaTWay2kJR0MVtrVTIyCl7Td9Fiy6zDurXVnPkx+DmLPdImzrnJNsttec9DS3deMIitquYVVnVbXqDr",
-	"cHrmRbpbEbHGuvrC+2Rl/TWojwDbSyRJioXmx2iyRCFPEiyPzDu7hvFgU6FlPHiy4gKdnbw7hz/Ozk/f",
-	"nxyf+/sWXPGQ+26p/aVMCy5PzoNW8Msb/a9uXv9nGvfc/pUDZne21OWmQ7Ursz9WKOFSocEBrDXYA0x4",
-	"xiJYBZ4p84fiM0CKPmmNzYhIBWUei4M3dKYltNJmSu+K2j49phG6itkmIegtsFeDiY6QJuag4tM7aS1j",
-	"diI8cAkfGhlTAUHM6EYpj2m43P2euVVcN72Y4H/T7NzoHj2926anAiCa0thMzM11bDgJ5deeCtuy56K2",
-	"B6VFrc+gVXpkKB9P3905Y1JpVryzFG3fepEmy7kGwjyA8Sl6+/MpmmOZP4p9J8EKAGGJgOq1UHxDRlYP",
-	"PqIRkkTBjaMJnhHY/COnibpiuqpEVEl4W2shcheSFCy4TjWwSAWVJH/cH+v+dLn/8jwI23f4Ff4RE7GZ",
-	"EbqVOjalH1qB0YJuXdEqX3XNEKfmOdarC/hREOIMPYp3ph9iHt6gC8WFXqFCzbibOFFSbmwpNYL0ezMi",
-	"W+g19Q75dJtlsyYszdXmDA6JfbsuHqIlsmL3Zo3oRlw/EzxLPVSZpIKEjilaDKmPm0hwHC8RSVK1rNPp",
-	"9YL5HMtRJokYOQzYqGlYYInsNpgXmoQorGuVupxwHhMM5GXOpRplGW1QCeqfdav2BczLXubLlIhbKrnP",
-	"vMoYj93cJhpQ54ZmDXzqSVVJcNc9EiCQALtQCY4IWE0c1Y/NZtluQ/9OKhnNCLOacN/O0XCObqy8w4zg",
-	"XQh5mi5pUtdBMZnhcDkKOZvSWW2guWhULpVLSHUotGHoXnXD2fntPspRbctYmITGiETQW6zIk+mh/GqJ",
-	"MyXRxdvj4xM3isKiJBVkSu9QDGo/1O0PXm0lmj9O3bjLUlYZkf+S6Z10j7a0yuo66L0zHVszobLqgoc3",
-	"HqL/Vn/tpuKY6zE81UhnKzroDQ5RjMMbRNUOT12SZyIkuoN1mzwhmm7ZRSm9OpdwkUdZt2ItrTkAUCR4",
-	"1VZcD3TdLBBWxraxrj3oJnSmJZf8jnRTviBixKfTUeVJoCSYxDgkms+Mcsq/DWM+d9V+glr5i+R29ja7",
-	"nDVJFRltVqhoZoBCzS9FeV1CLohhgUrQSdakhZYpCbcGJRdQuKIi36qaKf3H6Lz9C7Zi+1O9hnWlUqE3",
-	"3xr3LLAK5xGfjRz8WMfVqURSYQEQZ4YpQ3hqqQUcW6I3d6rxhnnW9PH6dTorc6BLqvi6wj1XbNnTWz5u",
-	"jtlazmHptzsrLQeBC0xbAQ1lEOJZlvw9oIqB6vexDiVr5HcFGzcw6XWSzHGO5nfS+Qsi5zyO4Bl1ASy/",
-	"xFPQjChN8xNM4yPUM84fU8/TYZp5lCJE6LvcQv1eD6wWT85/8Wu1Ka/X/lC80eu6xlXBX91ikxH1UK53",
-	"E6q6cn09nqndKsqlVCQZFfLT6g0FgRd+RhGZUmbt7ifLnMO9Jwsw6TYcgrN46SMbpT5XBRolMJNTIka/",
-	"ZdwHvO3qO1qRcKbm30nkqvknBod452nZLnTlz57YCi3QB6uywdVdqy0DnKXNt+QXIB2PvyuKW83GZ16F",
-	"dV4qO16L9U1td0W2a2PDdVnfyBMc2w3eUI1bb/QQF+GcRLtr4cGHyjIJkPK1gFbf/Qh7AOMbvHTzWRBy",
-	"A3YndhiUzbYSB4znlocRFx5tC47mPBMyV5z8fTDYvauV+xcBSLG9X29c3F3Zj4ZTDcZ1oB0FN73Cu2JF",
-	"fWWs+2PSjE+waxRsTHOfGIYmGslKxQWJ/NqHjdBHj9gNla5oIErtxFiqkczCkEg5zeJNOMw9e1bwmCwd",
-	"2e0VbvlBr1l55fClWMFSJ/Uxb7HvjyKoP7gNV4qa5+JGqiq3vbW7X0cvbH7kffM/yK4s3joa9aXfXnO1",
-	"9zf09tog7u5uHJPDegSw3pgzGuq08m7DGfHR2l2sQKCLRxuBrNbeSko3igfKZiPlQR6walbiS7h5tOLb",
-	"qX5W5KE1mpWyWEnYlIuwqhDX8wCjkWlM7qjudAt9SIPm4e/O6NbsZsSr2hjMFB3hKcDc5TDmIY5301au",
-	"E2u9I2xcqJWtWXfIL5wSZCdsYxfCGvSEnElgl3zqMzoISUzgaX0UkVu/6fqvNCIcpYJrFqJPSsaoahCm",
-	"tGjswZM/+EvPUp8940/nvzS0npCEi+X27Tug6enjBy0Iazzqr3kbeof2KxUqw7FG/Nu8fMJq5MN2rdp5",
-	"l4bX8m7E2pPRaAsKZmt276lEEddQER0jRhbgJ06l3spbKilnlM2OEIafnJof3iskIQzx6TSm4FgupOpo",
-	"hEV/17tPJbphfMGuGPiBGg86FnHxnUQ/cRTG1ASmiJfmmdJdQZExZm6ZbTloaWylzHeTTC6BAxRfyXkG",
-	"WGIU8YV978yH7WxYzcf8QpkWMhpH5o8wdqUNQLQNK56mgJkmNNZQeiQzmRKWu7SZmXqpkduAR2Gkk+IB",
-	"HefKg7/bd+fcnkUqvAQ3eaCcnSd56bXDffR7b1G/iV+RBTyOb2c+fbi/aj6dYqWI0C3930+4/ftx+3+v",
-	"7f+99utRp339t7/4oN1jVfzKPTqWVPxPobz3K5KP4xgcm4+c64+xKYip3P4F5BJ7n8K3V+8qbnS78GDx",
-	"eOVujSS9/fn0OFNchvpc7ngh3v58+p1EfMEQzpvQxCoVfCZwYkQ8SZRERoNpvWmSTKoimot7TQf52AbH",
-	"UILHMRESTelsrjoo0dNl0RVL8B2KOLgqTnkc84Vp2WdRsXFFNc2EMZvtdC7TdbkxwXcepqWPX/6yul7R",
-	"kvhUPT+SBdm2iUapMQE1nB7g9aa9fRTJu3DyoLGn8ey23Rqkd2bGcyO1IzThao6sqzuIk46QrNkm6xff",
-	"pPV5+m3z+95/xiZu3WDDXbTRb3Y1hWLl52EPz0nj0VZalOM0RecxVlMuEsASVDOSOCYRwspYjNAm9Yq9",
-	"t6M0xoxs4Vl/YsqfQ/FHmgXtagzy0ApuXslRo7ncz9mECEYUkS6uQB5xyIwWHvpIK/e4Z+hCYRZhEbVW",
-	"fO+rpmE7WwSsszmoMmeImAUbb3y4GdFIHwsaLy03X+/91N9xZFvYDtjxHBkzptyFTxBQ1zItkv/77Aq+",
-	"2MO6wuFNg3x7do6mOKExLewvS5fV4ZbiXXS/DY+j62TcYk6lLyHaxTAg+blb53lmza7GguBoOW4hckuY",
-	"CUFgsYW770eaTysSx9LZQ0IkKxMKCQKJcWa3rW4JkE0YUV6rlgv4aWU9vpOGmlotjm84Wyg6NnmyUKb+",
-	"KPeVR21Zs0XD6vFBHwoSpH9YOnwkCA7nYAxjo/M8nS2EjcmynfNfHkPluu5NES/1ybnd1wvT2Xi417si",
-	"bs0zbtPQexx/PT9pOItf/YFbpx7LLTnKjLNsBFJh+60K1sitMrZzzSzwz5fWvZeQ1jekfV8FXY+XBXDp",
-	"ilSQkQd7ZhFVo5jP5GYICmWRLgtA4YakyoM1H0VR53Q2H5WDkK0HwpVJmXh8JrYRiTroUhgNiRfeNZlS",
-	"1QfQsEVnkse5HfAu0VGspa2zvS0HBJMdBDFZNI4vDeHI6ALRRlVgPboKdDby2wC7hYSeTUQP7AyBy/bB",
-	"fjmiaPpw56YP1zXdIHK9tzF+dnI9cU4mOBdANz8o7RodECL0sdJLUkk6yZW94/iGmDaccXDetIkCqea0",
-	"yeHL6AhHzY9fBXqwcCxjisYWysNLO9ny1YnzeEM/K4K8x3z/8xFv+YanTsydOxN/d1k66MzG4zRPMR81",
-	"Pi5HC52WdqKM3xlXIwDTJpxZtNzsXUiNY1WxE/ngr5tP6znnu4ccgWPHpyZIrSMKZ+A3gBjPwTWYQrf0",
-	"N2YccIYg/O/Mzl1vFl8wH6Uv6xE3sN+S0hF0B5nPd/E93PI8Ig9MgYLCV9/8jqUCCV4aSjAFezdigzOC",
-	"x6KJ07ZZRefxL9oO3q7EW6qj3PKZM45JZbq8GoHJDkX6/DjlDYrxkmcKhXMuCSurZHyuQ9siIX2cdOs+",
-	"KOQiKHgvbzWKTWVell4Yw6EyoLYn5yuX357YSamMCDZsZoEeHq/r0vfsqKzbKm6f0bobR0jHcByXKT+D",
-	"rVWebL+OW5hXmMGWFE2MM8MaZ/SWsI2KJr+7z5p3e4/w3Liwpi1Dwd7+fIrSTOVKMj3wsoRZo/bbaNpq",
-	"s/+PUbPBvPyuTJWZow8VF1pGFiXK6CJkwqQ0Mdnraep/2HPx8m3k3y0p3Xsbn7FmwL1R3QLoZGWooG2p",
-	"qVlaqxcn18i8cB6mL1dG/VnKGEyZz0K8dAhNke0O4bYreanb9C6lV/+p5c0V/hCaMK8T55gerfGZGUkl",
-	"sCKz5U5qJ/PideGq1lnz//BFiRPPiLLWFJYcdoInUqVYiyIDclplnOSuieP6OfXJNzZXoawilA348AQ0",
-	"Lo9DicrCQY2wHBc342rZw2QifSPu4kgmBDNpKM5TwcLCZmE9OHTv4guq5kPU11/0e73qy8xC46XilWTO",
-	"4wgNDnp24ylDOI6PUJbqygemcnHPW1dsAfSnB/kZJKSEkTYYeeyRqs3t3uVt8cujz00u8e6hlsr8Qf6o",
-	"oGL6VAApBPYRau470TzEuclfse2Aa8u6NdXuPooxKLOPo1sqnfvaDuYVKyg2wXdnptr3m4NvPBbiPpWw",
-	"+mXQ3a9VSGdZkxH+FK/ruL6D28zjSG9DNVaCo2cr1wJi+HNGrthqNAGN/zxBOb8kAgRRVuEbSFog8sBc",
-	"JmpHReDStx1C1ZXybiijB9v4Trpi5tRrv75+8altP/3VffXyL4+DlWULq6pN1YsXn47b/2ub/9TOP486",
-	"1399+d+l317+t7fvDfi0g47RDVmCKgDbYESHe/puChwqSABjw3hbD/r+4JWlmgD+Dwf2hQ4cMWIs50fm",
-	"YBgfD5siBt0UShPK9Wkz+65ltHLGkxeTpY2P+g4zPCMC+E9IhG7FQqf1cey2R3Q7mm9tIiVbg7FHQa2N",
-	"vW8HvTroPTZJImLNtI2ooBCfTsGKTC/2259PW4hBxCeCZv32LM3aQt0d9oA3NgSQ+ndCNX3eRoKEyzAm",
-	"Rg4qC6KfC+Iq+G0D7voDXq5yFeC39XTlpv35truGYexuuftlgWyDltPQXsvPAG5azYYhiyWbiF0Q5+P1",
-	"ethiNsttyXRKQmWzcrlQ3YUAb+9k9FRgaS3mec9zxu9PbFTLNtiyeTwa3r4kRN+lX1ibtSYRk8vLYbJQ",
-	"QpgfIsi2o0bHt5xGz6jmGdX8iVHNF4UVu1OMI2SCXu9gt+QHGD4Wl8uwO5v/kjslMEj58MaHwznye2pL",
-	"b0KzC/o7pDIxrlgbwgZ4YeaPmiCZYBzlJ1GBF/qvO7W/+S3UJkqDQg0YwJyaXZVaqwfVY4UOXGzbY3tq",
-	"Smt2RDx2JD+T5Wp2PUv1TAZcuUqGNEtX5E4VpIhPrTZqcLB3ZLKIauRSUDEsyBWTeEpyZZMjsoODvfXm",
-	"vQ+tAHKWenQG+usjeE+dEPuoMIFMG6qCp78USV85D3px3VhbbovWHYzTfBe9bnWw97nLUMpdYH2rnlfc",
-	"uPCtOBO95xeFO/65IFMiKl+956d3JMyU3/3VWT82xtrCNdP9wr/WaN9MkgNHOtZ0UsoX99jr4R4Cbfx8",
-	"ZfLsTW1Sis0mLpdFQj6fjbzJ7bqTmXzJ3nTbTH11/TuthHmvHpxi4f4A0a28Td+W9LbCimsnpyrgm4tR",
-	"emsDocj7QpNzGm6cQQ1eCFpBoRHwXxpgzpeWme32SGKDvdlcE2AYr8d+cv4LwiKcU0VClQlyhLCUWUIQ",
-	"TqLD/af1384fdo1Wft/zpF3i2TiKONt8QPMlOTbldwoTDMGS6wFcd4gLHGO5wxhPoPhuXuvr31J3cmjf",
-	"YLLhtXUrIinPDtuOvrcHO0fmX5e+akNciV188Nc39biQbevb/HMn7WsFNlKPL8gx6GHLY5FWslhrQ1m6",
-	"LY+LhrB+vR8XKOGxkTbMBS9FVLARFlYCK/ijygWthiyIOXUrL7+XC62St0dknwR6uyiFrsJRZLRbVdK+",
-	"pZ9+JRnm6tq5NtbP5cRRzRXKjBMaL62+0yYmzu1UsU2NU4KYEYmMeTtMhSQ0S8yOVMNbBMaSPiHJruGi",
-	"ixF/cZxVcPZvCGPVw5XVLRAvT1po/M9//vOf7Xfv2m/eXP7P/wzfvRteXIxbRZoL9Dtn5AhxAbYf3tBJ",
-	"JX2hluXu9x/a5sOg+HDpPgxrH/7i5VmFuaeeQWDzr580qMwh070+3bBCEMJZE1NIWC/p76QDVttauDCq",
-	"UvgBlP0SOAIzFTdrO4qj4BF2bI9FTv1jhnhcSWWv13QOIamxSaOPenrYvS16rsTIAveNXUmWqQTLVI2X",
-	"ZZ/BDSG1trrwEm5eGOr0zL4tjMz9lqOUiJGL+zRKZx4rRVMQImO6gjYUFvoQR6W4pCXg+uexCn5oeZdk",
-	"00qYmFlFSLDNnhOul3RmeggzqXjihQFmY3U3pbAtm3pYoTuN3TXO10eLzh2M202sctjslwsU8TjGPq3D",
-	"nGci9gDYXy7ewNT177rWlIsEq2AYRDwzURXzY6NJByythkxNbTldm24zx1YbG131+TKDLbryLxaf0nXh",
-	"FJty/mVS0xgwbVP8hkBq3Ez60AhJMPXIEu8wjT0OUwXmhHojxhWd2rz+a5xqdFnz6CcJU37fLkHMDdgU",
-	"h0JP7TtpvL9Nm87QbrJEM4GZanAeUzQhmoF5qDVNCPA2kJ4iKtMYL/36pgUfTXGouBjhTJON5pCmxgoZ",
-	"mdJAQQmJSIQURzGfIdoQKkNPj+GENIh38GDka6JBUZo3Z3csqCy078x9zGMg7HRDV5ICrERb3iGhEE44",
-	"ZOkkSWE2Xaghy58rFmc/nf9SlD83KBVpwUq20DubwaZ1xX49P9G/5yzPhEt8oUW+LMbiZWsl/3LLRVw7",
-	"yzOqtBCYLZZSHO1isu3e+n2S9uWCo5gol+h3p4wrG5QKOGsnJH5SbYIhk1TZNOfbE6h3phZlMxeaVzoT",
-	"owZFUT0Xqc+tYDUsY5zjorXw3IelDD3i8S0RW8r9H/Pif0gijY3xRjYllIanynKv/MbkatPSxfVOCUvd",
-	"ea4lRygSM+eLU16bZupzvOKMvVsEcEuACzoHUq6TyiOSxnxJojLMRYwvCtdOlAqeUAlGpFLx8OZRQa2p",
-	"Wu1xvb+6T+UVY7Yxs8iOhOLLhLip5cW3gSFgBuUI1tvt+Vsq1dYyvefIeIhuvdSX1jVsN66vVedgtaF/",
-	"yBp/g+v6VFKU/ksD3+LSfzGZan0g7Saq84cIY8DOtpLIVpn9blvw5v0FQB77OIcbl90fPCNP8OzLm+wP",
-	"5OCNlLG2nVae9MzYwMlUg94tcpiXMjf5V67kKdoc5RvSiE65mNCoAk+MX9AIYgP7X23L96zW/qn1/OfG",
-	"iM+oBstpk9cr3C6xR3tzjBSeHSGGEw1l9S3SrTOXAN64vRhry/ENWf4XmKuMIT0f2GySVfvLg95q8Nza",
-	"JJ9EhQvn7Q/R1GosSsJMULW80OTQnG7ul50v5wTJkKdaxFoIqhRhyAZGwYJgE7pkKAiORpzFyzHioul3",
-	"XZ2Mj8yJgpkiysI4i2xoUE0gzL5PY75wJtxzLujvoMs4cYFfyl/+IuJgGMyVSuWw2435jLJOYdHZhVl1",
-	"XQ2TrENPxj7n63NZDD4YBqCFLgVrNMZeZW9Ba/6FZ9I60hMNTac2akWlTZhwMAyMbycUN1cFqsNErURb",
-	"H4P7xTx1Jvpq1AvZDJ0mA7IpmXqK5SGGOnlsZU+pXFBXc0IFuGVJk+V9VRlda6Y60ZazOC9N2ClV7ZK5",
-	"9jsmm1t9MM73s2V8GVuoqG5tSap1N4/A+ESa6CjWG/A2Des9/3p+Io/yFDVGOQt0AWG2NFchz68D8T9A",
-	"l7fVMYSSFWNS/fUAgA4RUnOrY3gQvYSC9YBEx+WTP0Q/ECyIQOa2QeN5KKJj5Fos3F9viJa3BJDcD7op",
-	"e7ERlmhB4niIlFFOOrI/hvGNrzR0Ektr5JNb1hpnPaNnAVgFMhQMqSBDekWChwcIXzTlPnJd+rugMHkC",
-	"o1RwTbdbBpHo0fEii5dFKVYZdHx+hl7c7pszAqa+L51dXKGeumLGlUrwWxoRYTyEnZSpG9Mcw/DEIrgg",
-	"JRC1VU9JtupfaxlKf1saGc71CVdM0iSLsQKjf3OkjtDH0+M37047SYQmRFKIZUQlmoJNLl5KZByYwSx4",
-	"ijXb4pr1TwVPOlfsip1wdktYaREg9YDxAR3qAn81Ub01eFnmfpNjhwzGJi0BkfpKU4bILRFL+77TQR+d",
-	"+ygY/7n3iLHxGR+6epYycCnpJF5eMWSKjju+nk18S9ts2YVnskSSJ7kNIvi0KmqRmM2y3dHTGXvE3CHS",
-	"Yi5YJOK8z6E+o/9o/wil0JzgCFTdSxOYS7P990QqcI61Li/6h8i5FkRcrfSX4hllGo2Vuytdg6FhF+YF",
-	"0diHmHdDE3aPxzEJzeGWhKCxFlbMa+h4pSMN+dpgctHQBxi7gv7MJuPSnEZDmSNvK0SOIeY9nOtkpTN9",
-	"PRomhCAOU7Ge4Co0ITFfoK41oUcfmP5smB9W88LxBZKFmdDw+uyj4iyUg81Ux6I3fIgKm9najsII3v58",
-	"WjYwLIIDmLj00OZxHFdvIWzKoNdrWeKRQy62tMaAHOwBzfaP7x9sFDdNS3AsOfgZSzToDVpo0DO0ZfD6",
-	"NXphZ2dhjKm9wIJRNpPjl85vHkLbmJMsS7k+FEeZJEeWhEgk5zyLI3DQAiYzuLsDCmjNY2BqgDHhvAKk",
-	"zKGYD1quIksg0TENCZMAoMxTRnCc4nBO2oNOL2gFWYWBLRaLDoafO1zMurau7L49Ozl9f3Gq63TmKjEu",
-	"jVTFxLlFYaE8ZNlylIKe6/lriTp3DQt6nX6np5vjKWE4pcEw2Ov0OnsGFc8BsHUtuuquxIV8aPl/6t4b",
-	"Ue4selgp5fKm2a8Nfqr80b2H/4uqNieFi/0GA5oRj1RTzU7bArYBB8cFaAMHXpt4WA4Rw0LwhSaFoLst",
-	"QnVYNaiuGvIk1fWMUC6VDQdzxcwRMjucn/yzSA+DSnWWD1avosAJUSAfN3jiFEW6BZkKHlpblb7Q8HqL",
-	"soYyg2+PIDLl+lzpRRz0evAqxZki1mckNSE8KWfdf0mjHyV3OEmthhd0Up/KGVoggWj/Vc/k/+z3er1e",
-	"NX9nv7diB6m/WM2r+apXTdxS0itbBUIeGNX+XctUqFlhNfkgpNMzX7sEefqvh5rJ7qfgBxC3LxQXmo2c",
-	"ljMfvyvlVTk3CViuS5H4g0FvcNju7bV7/cve6+Fef9jreULRDEsZKWzW86CWitnNrUjjPAx6uD8ZhHvR",
-	"PjmYHva+778avN7D+5OD8DD6nryavu71B3v7B4ffV1NBD4Ob2yQwuqbX+6973/d6hy65tF0Sb8bmYRCT",
-	"GQ6Xo5CzKZ25RNTDT0H/tSZAg05fz07/0T981ekPXukvrp2CRZ+o/jCavBoOp729cPi6P50Op6TXG/a7",
-	"/cGr/K0EbuzBq/3D14P2q4ODg9737b3p/sF0sq/PT6+eb3poCucBvz5d+zPj1PPa1JLNm9k79X9gHgQr",
-	"7zFD9/KUp2j3WqH3nFn1q/7rQc+ZRvcKA+L93uvDslHqPtwNa086KD1PlTJHGffFT4EiOGmXNZ8Va+hS",
-	"kOjaAdwzB7CeNgceKK6dRrifa3r7JQ1u3+bvTPDWWfl1ayBtrEYuLzBZKbq6QYewqP9oH1sxrw2iUfsi",
-	"VxP4OrY1u64S1LFVHlrBP3ZqpFb5I1YE3jzb8O+m+nlxU3qliY9En029ods2U9SoNSWJ2qEZXdruhs0U",
-	"46+a84HuqRBcVDRUQOG90vGna81trNrqk0evca0PmMySBOsLELylspyqLxcxLCYonXdbQB/4uhhQcxct",
-	"EDdcVof3JUyjBhu69+YbAywcgqiy7hnJOffOjNuM/ezNEzDYZ776zFef+eqfkK/uyjZ9LPMyJ5TPnPJb",
-	"45Q/EQgUZ/d/A2OssD9DZWKTFsAjG4NoW8nKuJjz2OZmRJccSaLs20rZVAgsZ00wRz3oNmj7S3EdK68L",
-	"HF3imfSJxOY6PRVr/S0jUv3Ao+VuXHX18u98W118oupbb25J9Mzxnzn+M8d/5vifwfHzmGpggvnM/r9i",
-	"9m/ezVf4/4l9PP8cALBB9u1OOFcNmvVyMUOw5PYlu/fmQ7PivlzJhUDeqlz3Xv+3XcM5GZY7Fe7e55+3",
-	"7CfdpgM5zxSkda8UhffsRiWEhmSXUOKrfjtoYAFFAI4SfMmjHTgDzF6n13tVsoU8qAc5+FQt/dow74BG",
-	"7XB2U7JrHB4+XD8UQTUqrt5edgTNrLIPx4ctHd//6YdglXFVQJvhXb557R2WxjbY3zSx/b3GiQ1edV4Z",
-	"+pLHWjDMupGFPpleeMWHfYNmGOLrPrO7Pw+70xSjieP5Vb+wxV9W0wtUtXuv/9ug4700YYp3I6660tNo",
-	"d58p338e5dudsDUheeeG9EzLvjJa5pRz1ovrkcj8hnSdBVWjIYtBW5TNSrYp5iq08sCDoHGjRBjXxSNr",
-	"1WLrKDwDoydBUi6U8ZGeEJQxQWIKoSAa7FaKdL9fOfos5V52WqJqfmZNmuqZcKHowxp1Vc9oC8oqlkok",
-	"7qDf2TsoUc2IJDyoqGE8mpRcrWFTZnqUGiZybomCN+ozYIR60bdaA19SYqdVqy+PVYlsszp7r1/t7/VW",
-	"V6cc8XJlldql2J7+BctkO8Z3ZsHCG6d7sp44tUUs5du3vMGsarGalQ496zm47OsJmTm5ZOkHvYO9vf1N",
-	"SHoHhlNN9b0BSTvS8syAvjbdUcVXowll57a5zRYWP58+DeYu8bHuvf20AXaXcsnvyltsvafB39887d+Z",
-	"9DRh3VIw5mdq861QG4eDw/wuNxGX7WBwmXx0cUrbhEUQQixXsDYVvskmxD6sbSgJEL17X7L/sq6znqSx",
-	"EGvNpH3LmCrni9DQWs8c6wUIjW15AsldIO93/jRmU+bMcZoSJl0WOXCmqKbDR1ResYxBTrVh7qKYp7Zh",
-	"UhEcFQGUqUSRwJSZRIKr+N1Ud8lbP4PCbgbk75/I0m1rUnSapGrpo0LHJd/hZxL0NZIg70PZR5LwW+Mz",
-	"aN5NWVRKLbwzSWqtwyx/nutk1GF+AwD3PDWqmjCs4ItdsIHJEe0HBs/ma98qKigY3BfBB1VG3nV5Czaw",
-	"f3BBb1S3leMpWtfzOWc8E3LFpVVAZNycX1PjqWus5gRBCRY3JEKFn2wtY9IVqzhdm5QxyGU7RyGOYxPT",
-	"EDLSn1jfM5uB3CYtsz7jazR4Lv+f/LJU60+l76tkJFyV/hJ8FwxNtjejmrH5Bwfr7c6sDYMW3DRRNXS3",
-	"EO+CStK3NA2GwYJMIMZgIfHZ5P+fnoR2VxvZj3r74d7BxNeINe5zDTCuRraRa6+IaRObfSoSQFXT/UB6",
-	"p0podJs5yUy5yezqCR+cVxKLbtCTmVgE+o48c6lvUlNWHIBtmdVjNGWtIOXSw3FcShonSIIbu5P7jkpI",
-	"VqIpj2O+AMd/XSBPEAVvP6UACHNsIiCYiCGUoTyW9hWzJtPERGBpmRBh0GeJKJjY5lihKRVSHVXTTdnW",
-	"bAhHk/BsygXa62np9rBn4/vKzhW7dHyScUQjkqRcERYuTRiUoc0UiVGsx2DHHnN+YyOPWNH3xWSZR/t5",
-	"iSZkygWxKVzZDGHGIVCVhwUa5Vw59+/nqhofaW1esJAGJvAHUtlHEFETzufL2Lo/8+L/SF78iFPSKP6R",
-	"RZ5g9Zm5fjNaGRdureCuTyv8Ab/u3uv/Nmhx3+d5tRlXudIUHRvuou+8izxUiaRYykO8UcP6ucxlC5FJ",
-	"z/M/Sst6VHHjnnGEF3iJJOfM8PXn+/5N3fc35tKU7jsoRHAclyHs02tj/zxX7xnsfP1g5xnofNO67kfB",
-	"nAYv7R8piV2ybcjl48I13hCS2vCttyb3OEYzekuYMQ+VLZOz24RxxDNpSvkcviWBCJJGhr9i5iGfQOxz",
-	"BSH4cuE9FSDT0yIOYoylggB4EHmPyQ76iCmk2jVP5TiKpA3yiuAdHR6tFRLwWmdDgNrpQS7vOeeSyCOk",
-	"uP3cKj+Cw/Lmj+BvYaJW4w5zFRCmU5eE4Ie6M9MBZSZybrMr+r+HkXyeKqFfIusPJdJ4/Rhi9iV92Tez",
-	"vL5lef2C5fV9LC+icpXn3QeS/k6MZ3xO3Mmd2oc1dsGbS7xGfzrsHR7uDbY0Ng2q69zMM02r7f4k7Iev",
-	"XofNPLPfawWaTIzKY1llotcVC9R8czc4LI9knii8nMf7qfnbs2PyNyzVO6fkP0Sq9zzpQlzi7r3+76Hr",
-	"AhavdZ99+/PpJSXiV1d2Z18vuv2j5p/lCRRI1grJqxu6P+mLXGkPtnmUc1t75AKOTytxh3ECikUi7RPF",
-	"Mxn6Jl/uShkPi+DlU4ThRWwNZSqS4z2R+buXLHXv7adNlvClu/HFyJNr/4kMy6z5+qq9+SMpQhPcsOv3",
-	"fLu/RYm6frkff7fXQxEXg8P9XcIVq19V7rT+0fozUzbr5tli1uKRH/NSX7NT5SbHGMKUCxB2vxJJa9sw",
-	"VikWhKkRtJQHI7MCUuxsf01E/e7tfj00i+sRpg1DOOy/OjzsFyNwKmuRxWY9ppTNAIPoxQhIb3CIJ4MD",
-	"EPQmPGORjWbiXkpOTk7PLwPw5jepf4oEZp+C/utXnYN+p9/rdXrdwX4R6OtTKdJXd28AwenciHCkZWUt",
-	"QUKIuGAwaKH9/T2TJU3xkOtClyfnZk5mUEUArzcfP5ybVKZ2tGbN3N9FwXzkuYC8Vw6pVWifCyl1g5/R",
-	"k0FJd322AZGV9E3PDOQrYiCelF1NGLGatXqNO+T7nJI/iVekjzGsprzwlrl3Hze4ULop7cxHXMUnedR6",
-	"JvTPhP4xDqX56W2A/u4SPJPub450OwGgSrk3U+pmkJ97Y3ZN7kRLfle/7t7D/0XQP5tTstFb5IKIW8iW",
-	"isI5CW+0cKLn3EHveZGnX3McapNy2aSGU/O2hwWBdHKFY0iYZ5DDxi0EbCiYNY69YgleojmPI5Rw4X3S",
-	"mhF1bgf9uZRdny7nmv7/2+87IU80Udc/jRhXdGobKPL6FhGjHcNUNCG/c0ZMJla9jws+muJQcTEyp8KU",
-	"yyQRNisWuMNvTUvcjBtIiW73mYx8ZWSknjfWQ0WU3X20MDk1IfsmleBXVaInxxYLbkdMTGCG9UL+R1vm",
-	"qxbxV+J8FyZeheYmaAU1Kn6eJ7L9CaJGt4Jfz090yXdEYZfdHTYE9hFnNo5GEQjDgaR3JJ7wTDDSQse/",
-	"1ONRjyBNI8wywXc0yZKRDbs7SokYpbNgeNDKf0pn5uswk4onxIaJMy/gRUpzA+qKiN0t92kQeAJ191vF",
-	"Z2No5AmE7cAWv3lCMdkmw99CSLbH+ZlAfs0hN0VOjxzNcxTqKURd2/pqRkg/ZvrIF9KAIRMFY8qFiQhq",
-	"iXS5EWODnWegePHT+S8m460gCc0SRBmkqCgBrUFvsD9E/Ve2Scqu2OB7N/2XYPUdY1bKzSn4wiXHVXMi",
-	"yGSJMpanSGjyrLWrd1ye8FcdI6+WMwIiHw6DWb89S7O2UHdaXMftflCPXPTUVK286ltROL54Jm9fNXmr",
-	"0AzgaTnNcHQALNH/GDJYSXjbqL4zPe9MNUy1p1HdPQO4Jwdwu1GyJonVHKBnmvUVRw4W7vqvo0QbhdAS",
-	"rdkOfV1W0uRjNMGCICwEXuaYyOSTBxJIOUOE3ZKYp03apjpL/veRtKcAKo8FIpoXed3lNNvRkNe+Oz1f",
-	"7Wc4ouHIE9AAU+vefezeKzwDzwinvr5NQ1n62L2/TcNCuV3+qmsiIMs1P3XvzQfbwLY6O71CEEfJkIJG",
-	"Gy9DjmzIpVssIDQ5CHtaNMMoxQLiL4KfR4rVfIjILRFLlFMkNCExX1g9O9J/czXP7QJbV4zc6etiDUpt",
-	"gKZxxW5o3EKLOQ3nuXyKbvf19wjHnFkKaB4a50qlctjt4pR2TAOdkCfde5zSX52BUCtw87Ded+4nQ5bt",
-	"oQxMF/BUmiX6FECMavvt9cNDyRtgdf1cfPZWKYZJCxVpGMtGkTYnQ8mq6pTNqIZeeRwRXaWwstU0yqrj",
-	"3/58CnJntXeXx0y2rDsS+GW0kAnDmZldkS1UZFYyzxnukdS8buQZQfSnJQp5QhBl5c4tLK0P4A1WGIVg",
-	"sWyaNptXu26mYcxQRNKYL53fgm3fXbp6+6umA7oLDXVLlUtPUZ7xUXmDIDFgucoZfOEpDmjaukSBk1ee",
-	"I5uhiE6nRGjMPedSlZsr0Lh926o3bN2l+BSekoyy+zuJ+ORfJKy0damPWb3+ZWEvkW9Zk1q91JpTqz/4",
-	"yZm5FWUpyvk3aUr30+mljY3qpDFUFA1yDyoZDAe9HtAiziIZDA97eVjmtjMBqDR8/uHiEtWMBFZaLDXY",
-	"PwAnZEN3yw0B+THBWGHLGEcQigbB7JAtV263f1gfqjketal37feNwzrsPTw8/L8AAAD//w==",
+	"7L0Lc9s4njj4VVC6ver0Di1L8iOOXVv/czvuHl9ersSdntk4J0MkJGFMAmwClKJO+btf4QeApCSQImU5",
+	"Sduare3IEonn7/382vJ5FHNGmBSt46+tMcEBSeDjqe+TWJLg3Wkqxx98HhP4OiDCT2gsKWet49bVmCAB",
+	"vyE5xhLJMUE8JglWvyMMQ4gTdPPfN2jIE4TZrN3yWsIfkwir0eQsJq3jlpAJZaPW3Z3XeoMpk4Rh5pM3",
+	"PCDLU14mRBAmkRofHXT2UJCql1EcYsZIgKJ8AMSHsKLTy4s2ek9igqV6UnDOEBXqV8ZRKsiqNdU9AjOd",
+	"5LeEIcrqDP0eS/KaRlTCf5ZHf0/+TImQAuEw5FMSoJgkaEpZwKd6OrUPe+A/CeSHWIg2+sCjwkUIFBI8",
+	"IYhKxFM5v6SIMhqlUeu449nlqfMbkWR+fe+JOli17PI1hmQo1b7VIeg1rjuXII6z+GNMimMjwgLhqfkE",
+	"8TkLBBJUXXr3xfOOh36/OpuffMiTCEs95eF+y70CIpPZ6VCSZHn2D2YSydEUU4kGZMgTgmQyUzCFR5iy",
+	"NnrJ/TQiTJIA4H2/9+JEwVhCfJ4EAHtjPhVoOiZyTBJ1IVRd7RTPFAKRhLSvWf0ju/NaMU5wRKTB2bMw",
+	"FZIkFy+Xl3/x0oKnrx9Sp0PVLzGW45bXYjhSo5tfL4KW10rInylNSNA6lklKHIBcPLszzoZ0tGJqeCbV",
+	"UFm2AD1O4/lfUnFbPXtAxW3JpOqn5lP+SkMnqJyi//fDu7eID/5DfNlGN1+vW0NKwuC6dYwmOEzJ3Y26",
+	"d/JnikMqZydIkAlJcIhuyUwgnBB0+vYlCTwkOJJTro4toBqROUOcEQTDIUZIcM3U8P/ADEb/9LXdbt95",
+	"CP75fHfTRu+ACPBEHKMb9dSNh27+wZMb9AwniQI7PkRD2IdZr/j5BFEmaEAQ1vP8JMxP6OYfI3njXTP1",
+	"L4GRQmn+ITfoGUujAUmEhzALkKQREQgLpKmd+Fk953MmMWXiBj0T6UD/Aj8w8ufNCRoQmFddFsws1FQ8",
+	"CUjSH8zUks1S8SA0T/wMc5mHbtCzGyz8G8QTdKOu5MZDnIUzNKVyjAoj/dxGv8L4wAOIUPhqdn/N1Pkr",
+	"sAj0axgFXLbRaX4L6hIkHgnAXbM9BNzNkFxuz9JDTN2s+gVO+xhgQb2rLuu69eW6dXdzzQQJ1dR2CZqV",
+	"+jhJZpqf4BH6olagbx1+pULRFXNxVKCEDFNhl7zf6XgoIVhwds1uzjBjXGaXzNB12uns+Roi1UdyA4eo",
+	"R7/5144G6xtNigBZtFiQo4t9ZgVz+5UmZIrDsBoth+apEtS0PzdHz98SnsbVc8ch9oki2GikHi5ZAvzW",
+	"fP6LCI9I9fxUPeIhkfpjhSohZTwgu+kgZTLt9dqd/ZIVwXv1VlS4jwsmSTLE/qpF2cfKJs+GaXwkr2GD",
+	"1dPrZ0rm1ifUfOK3K6dV43roRiNHzHmILl5q9NjR33V7aEy+oICOqBQGcUpWWX+Nhdu5xCPyFiioQ+jF",
+	"IyVXKqQOPDRMeIS6baREzzgdhFSMSYAKb6CA+CFOiECxelFht/rQF/QvAoLJkEyRz0NFdoCtPNOHLjwg",
+	"bN41s1iniLnv85RJhCeYhnhAFcv62UODVCJF3GZGuiEBwkxMQTyVYzhSwiYk5DFBAxLyKZpikJ4wSrTA",
+	"qB9UC/ufboHY/JmSZJafpfp9js4EZIjTULaOu14uHnWd8pw6tg/0L4cWcc5kQtX5kARW0K6YHY6tZAmd",
+	"jteK8Be9iAP4yy6pd+BeE+fhakhECgJLoEv91BwD3pMR5ax65gSeKZlW/9gYrD+kA0Zk9bwCnimZV//Y",
+	"fMNXePQaD0joVtkkHpXMJ+17zfZ5RV2Iq761u5yQRChsK5uXAkMtn/O/EjJsHbf+r91cZ9/Vv4rd16/O",
+	"YQGwkllMVrK9sltWG2t8xx8vz6on/Hh5VjLfJPabX+1HfZLLM5ofco56023vHWiBcNJt7+21D/8R3pLn",
+	"ZYTbXFGj7d+ph0XMmdDmgfMk4QAJStglDBRZHMch9UHt2f2P0CsnX3AUh0CbiHpFtI4/fdWKwryIpSW5",
+	"1nFrSZIbct66+3xXF0hgZa+pkHrVi1q8liAVd8A0JEFRmz1WMiV6RtkEhzSwBPwE4VBwdKOZBxqkYta+",
+	"QdMxDRXP4aDi/ocPUJJqzQUb3v6zd832O1307ObCDHjFbwm7+dlD+509JeZHVAhQl33FPniCEjoaS/h9",
+	"Hz27eatOgacsgFd6L9CzmyvOUYTZzK5NqJ8OOp32NXs3ECSZkMCoF+IYzEaKDQoeETkG8X2IMJrxlI2s",
+	"fqzl7IATJWlLRL5QIdGMSK3dGKNTwdjURpcJ/0KJuGaUKRbNZMH+ZHmjOkaeoINOz2oXAx7M4EHyRe6O",
+	"ZRRqVliwxIFVYiczS7hu2Dy9WzBg3Hmtf+1YI94OmLB2chtW1SAuyx+MVrDN7VjjXNVAi7Y8GKTJSpZW",
+	"kJmIdjJ7WeVxzFvXFoaYM2nVGiZ/Y2koY7GqOYx6+g6Q0OCmsbgqQeu0IGcB7Qi02onDy0Tpl5Kqgxvi",
+	"UBBvyUaVTKivLZGYZZIbZSB0Wd4eF4b52jJiXUhcJi8zHKBChGdoQJAiEjl9NXIj4MSrdEASRiTRHE6S",
+	"SDjoZSYUgUbcAuo5chJzl1yyNFjKGm2AcdlkcXdFRvDJrtQrHNr8Cj5nA2hdXo3ouFYll6682vlrCrAE",
+	"+p6tvIrQuyDJcfCxWUbVUGqpFywgX+wLos4bZ2p6fbciDeXKd97DY+athUM3CoCeOx/R00dSceIfiJSU",
+	"jURjJNKvzSPRMuIMsH+bxqJPmLr6wGmvBhbIyDTDkxGRyLxYAOcB5yHBTK09U65Ff8iTPiPTvtZ5hWsC",
+	"6o/RLWWBWmv+5uKMJ+oLMEMpHiTAJqZmJ0zpKZ9aIRlhf9bXlte++rXlLXxpNJ7+IJVmPX3jkVCP6i/m",
+	"npl7e+lRmOOzA51DzkYTSqZ9kQ4KW13Sh0PM1J5fm8fVblgaGjKgJbalsQvMuh/zkPqz5YFf6j1ou2B2",
+	"iCsPUNttIjpKsCTZNndjPiVJnw+Hfc6c240ww6Mq2DGi1Rv9HHitmBtwGJFTntz2xySMXZqIe2fusTQq",
+	"9YXkiSERCygisQTvmrELmweLRxJQodHCa4lUxIQF8Bn7kk6I4ywWkN4ezNK+ykDEW8LHpW04SUUQJESI",
+	"95jVoMiLVn6ztGXSkNjh5t84u3j5XsmdkYOTLXIaGMG14l/0Nk+DQCNGgxVfJjR3iurjQkKzyOU9xOrh",
+	"lbQeHsp4eB9eEi6nbc6GEwJWVwTPgvuOslFomfy87FDNM9Tz2QoqGbfezOIyXcdr0CQ3XTdlH/ZNi2jW",
+	"qD+YAaU+QYpOgfbBOHOcuyYdy0f4bpiRdNAcNIUtUP0KGpjpzh6YJgc4VEQwcU7ylgfkF/NAzTHBBun3",
+	"s6U4x9UPNV7vJF418MfLs4ajLgCHOfGFs3Fsa3E1Tvih4vac+cmshHNZwh5Qcat9fUQ/TYIi+cyJWEZI",
+	"XfzjPIobKwlXY2K1UUXB8yABwM4xnhAlJYNWLDmSJAw9dPP17qZAtPLt5iaF5ouwmq+1Ig9TgcM8jkRp",
+	"zVQKEg7RNKFGq5jHFWs3qSkWw2Lfa2vKKophhv5ctmczTLNdv2PE+OW0wcHseXljxgrkMlxqN12mGGlL",
+	"uvUJYomAfHlKN8MoxnKcm8IkHolPnc/aGkbjyf6nzuc2MJobD74ruv5ekyFEi6CpjbowC1ezDNQP4H8k",
+	"YaDtFUugmWQHtLAH8kUC+YsJj0NSgxXqgVw3YWltY859FvI0QL8WPI/z5+8nBEstl+EwfDcE01wVaF3R",
+	"iAiJo7h199lrfdnRNGUnd1drWnSnMFzSTKlbIA3qEiWKEy4Vy6jNCe0+ztXQTk2POoDpd0b/TAm6eNle",
+	"Doap3kLoNqu/xRE5QakelmugKWhPEf7ymrCRHLeO93rgJ8n+XASB6umTNCS1z+Q9PHzntYTEMhXlBJla",
+	"w6pYQYcVNIVEllBkhWQOoMejJkaR6v2ncfAwwLmAeBQUNuMKMcdnT99stADOXoY0+QqrcPbUL2OQwIXi",
+	"mDBwF8oED4fUL17K6dnZ+eVVy2u9fP/u0nkL2SRavCdiDfak7dcEYr7UmjBSW8/o3zLRUCTVgRVaSRBK",
+	"0p1TAOobyGg8OXyAge8qbucM7rIxXbVuY3VxGhwcAu5DU4+1SITZcH0MrkQ4XMOWCEuswhBDzhtarzKX",
+	"hgHa7EqKbGUBcIMq46sJY2u5pPOKu1x+faWBJsYJYbJPVuxbv72MsMZWovfNcp0Awg/YSFGTimWY81f0",
+	"ccR3zJf22fZb8+FThONPesWfMZt9Lj6/Q6OYJyAJg1fxuDWicpwO2j6PdjmO6Y7PAzIibDdbwl3xdXFL",
+	"4x0e6w3vxBw2kFF9vaLFk35ljH/zJz1vl8rNbkVVZk7ZcdHQNAldgShyPD+fDfg9vbxYLcvNsRR4VM9T",
+	"hQYPbSzPhMgnZCEvkr51dJg0dBB2nHH0Osdt+P+dpybPmXStV7MXFr3YTmXD6kqpU9uoRcRK31UI77J3",
+	"qa/BKQb6lUCCxDhRMhEazJDPowiLEx0vr1QpyI1QejbEYfIEXZy9uYQ/Li7P356dXrrnTrjkPndhqfml",
+	"SAuuzi5bXuv3l+q/anj1jx58tTXW3GxhylVA1VTgOpUo4kKi3gGcNcT1D3jKAjgFnkr9h+QjkNZdGjMb",
+	"kSROKHNkDrykI6UlFy5TOE/UzOlIcVCv6GtKEjoB9qrlUmPPm1I5VjdpMlwaER5AwrtSxpSLgXp1Bd9F",
+	"Mzyzp1i1vZDg77Q7u7q1tzcpCwoCoil0AsJYo2MJJJRZCC1cLN1B4VCXd+AVwomK4LkSd9YTvu+LQWsA",
+	"/2MC9R8VsN2guAyA9psq6FrTI25fFws+jWUYsi5gq3T0abDyPB0el8VNO4d1bfTi0sgGzbSHU4aMEOKQ",
+	"avIBHXb0/C0HeyZD+mX5Pa23ZqGY8JRbu9IOiEqTFTiE86h9E0W77NG9V4yNW/Wg8WTfQzSeHGoKo5Yk",
+	"VqsA9jwz+d/sMjuwbLHOC47wGo7agIpbnWvhMPXiWIfIOG2ypxEHVZpEyA95GuxQRqWHphB5kQqSICVj",
+	"QyaWyXsKqNr4IJUk2BG0cTBUwfJc06SXvdMfOAIafldrnI45inBAEJXOCw5InBDfzlsKbGLM0zBAjCOl",
+	"T5PEhoM5QK7agrlSZq9lLiBa9K06Jqu2zx0X+RLTZLbWq25LiWcTd9rtNuIJihM6wRL+dEqZESQVjHFS",
+	"EXtolwEA/8E8q14W/VVkAfxp4FyL8Exd0Py117siKmCFKyCCCqSfskkfVBSNdo1mrFLDqvxFK5wFOqrA",
+	"uYuEIJ/HlIAf1oi6PEEkiuVM+730FuFAp5CeW1dIgGvTEQp1ZAThTFJ584s14gEBAyKDsFSSi5CNvTZl",
+	"DhAI5tHphRBXPtC+PUiWLCqQQGX0gceEBZSN+mkcchzMxUN+bnY938BdIrnEYb/0hPlQqd4GEE4s7mpu",
+	"kUd6LTNnN1P8J58qoPEV0EqOBnMxURFmKQ7VcaWSR1gC1zNY1vDcCj6g2mxiQljAXZFhlmNRzgrhKfMn",
+	"sZoir+tZKi4mEwoyd5PJvcrJXpE0zXGubIPePE/PaUDutOJqYsMHFgmyy5E1x2NL5ZL19DamT1iBS4Rv",
+	"iY4MsLnqC7KKEkH6SgQpp8qQTzUTkkRKMqQScgZFLqucoBGdEKF+AY3YHtWsIOC4ZchaXHtZtqDitl/t",
+	"YbCbbeRfONG0sTCEJtnWqLbgNDrozDmNuuu7bu/r+LEHUgpGD23w1jL0E7J2F5lxU9XB5/HMRIKXKBD3",
+	"Uq0qmXJeNiOe1YmTMckJZszSk/gAxPMPqvCg0WmoV5QuEc2Jfi7OMH9C8Bwk0fdBNHQgNOQ9q/3CY8JN",
+	"DQrjhFTI/koPlXrKOWjJES4t1D1n5ckamb6Jy1a/VYSyIhvWcZOcuXmw46StIljf/vHHmOvLBLbgFOWr",
+	"vab2coL+1IBVLZ3GQKHzGsxQXmFPznNnQmLmN7cJmDID6B0jeficzr3mQ/T61TkaY5HlY/8koCYIFGlQ",
+	"PMlD4S3pm1TBPg2QIBLUf83L1Wmd2DDKa6ZeVUcrIK3bQ+SLT2IoYXXOJJiFBclKfdyo+dRz/+OoRWCq",
+	"ciyYqEKSrKap9qRO9dN3WcR83RdN5DlYHCqNJr8mhNiyL3mq2C8h92/RBx2Mj/IY2Ye3jwDHJTWCctUN",
+	"uQJzi3WdsDCKIgMgMWUT8hoIApmYsdXhvCstHEB3XKkcVuhFg5l1vitwSyIchjOtwDZVlMdY9JWQ2Ley",
+	"RKnSP8XCBPcYtT8iEqu33GLjmCuymdKSeFb1M4ipOknYySXHs5gkEypc2suprp51O4kQZXmlrRIH30bj",
+	"IGnkzI4B8mYPCsxuw4RHJ8tgcz+dqpAr1h8RZsK4V2WJmZyVYrYYlYrUtdFcztbSQp3JYlloSVP91R0r",
+	"d3E52UdZOIBneR/UL9Ha6MasAu6Yugsp0IfXp6dndhV5MRNtnUahtt7vdntHtYyU60W7NTnKeUbkRjJ1",
+	"kzavnc6zujZ6awtJ1cvIUGTcQfRfq6/tVixzPTUJc6ZYXq/TO0Qh9m+NRbJmno/gaeITNUHVJQ+Iolvm",
+	"UOrk+v2hk4LnykUqDgAUCRL/JVcLrdoFwlJXOttIOmBWjqqfUf46jPnSvgYVr+7n7llhQ6SS9FdHooFP",
+	"xFf8ct6CyBOiWaD1kDhPQcTEry2UfICH5zSpWq/pp7+RBdJ5YAvlWObRcDkabw2D3xRLfxzw0eoUZaPP",
+	"SZyAiDPClCE8NNQCwJaoyx0qeUPn5Lh4fZWVTwN0wbDnMrIZ41+uyWbgZpmt4RyGfltY8awInMu0c0JD",
+	"UQhxHEtmF5yXgZbxcVmUXCK/S8ZHJ5Ou0mROM2m+UcB6QsSYh9pBoN2TBZ6CRkQqmh9hGp6gjq5+O3QY",
+	"GOPUoVGTROGyh7qdDhTMOrv83a2gU+7I0MsTzNS7ular+3Wb6ksdlOvNgMpdUf0eT2WzF7WdtJ/rT4sY",
+	"qosAqJ9RQIaUmSqcg1nG4d46E8MXycaS3yBXaGSCmRiSpP9nyl2Ctzl9SysizuT4J4Hsa+6NARA33paZ",
+	"Qr18740t0AIFWHMXPH9rS8cAsLQaS34H0rE+rkhuQsLuiQpVZXobokX1UPVQpN4YK9ClepANgO2KctCl",
+	"V6/tEB/8MQmahy9DEWnDJEDLVwqaI5AJu4pD4Jndz5SQW0iaNMugbFRLHdClqx2MOC/pPeVozNNEZIaT",
+	"P3q95lMtOh1ASDGzf155uI1rphTN1fOVBcCICdbEvLBn7QpEVj7BdlAow5VVyGVooCRZIXnijEKBdMsV",
+	"og/4y8xSK8prhFjIvkh9nwgxTNcLPBEFkK1vcMsAfSlFORNfiuWIskmW11zj3tciqL/YCzeFcyqoqqiL",
+	"tc3R0Sk2r4lvblfBwuFV0ijOm6bE/5NP1cmBEO5gR7qSjkvBPytWVc+GONEeECwkVAznGtKhHLb6e8lX",
+	"WqNoQulu9QoaU2IIbTFZW7BmbW5xbT6KbIuKmm7ntezEZGLLl9RBT73rl+alO6+lS9Q0fP+f5qU1rJNg",
+	"AqQyCZwxHbe57QokPByi96dvMmf7akNPbiJ0BbEuVB85MWFTECZecFotS471jyarV+2Sm29JwlyWtVfw",
+	"/VJN7RBLIuTO4f6gJAaywlDnfD4iEU9m/dDdt+PNL0rNMnk97qtLOJd9DXIuE/+kUKtHPYqGNLSRHc4F",
+	"JSnrh2Ti2sT7VOH6hMwlBNkixkrNZiNgGAPKBliM3emA60Qc0UT2I2c5G2suUo+kOKR/ZT0h7PpinGD1",
+	"a8trDdMwhI+fGyUYGhDxcvqxcG3FQyuudv5yMizLKUSO63No8nkljVwzr9pfJPE4CDZCJu9D8vKU6XsT",
+	"vh+Fim2CUK2K9awmXCcugrXMrZuSr0Ik1P7RykiohrStWlP8m9G5b0+z8kDICa1HRV5mp9k8DQL484SH",
+	"aUTmapFBqMLqCJMG4Xw1invBMlYMpx9ao66XXWpxnrpnuyadXjxhh2Hhxz6/Wocj1pH0oTqVxEr/gx5a",
+	"YKLWIA+hNQ5dMcDr8CXQtIPB+q/6678arP8qWf/V4fqvjtZ/dbzeq4uxXgFu6fvSR69PUR+I3ptepp6x",
+	"LvquTKFtvvJc2nEAt5LIALg9NJgVoRqJAINKHoyd9fPcItF66KVtLoEtyFHgowhLRLA/LjMuBGQio3go",
+	"+pCY4A7RfKOzqO2jJSHiVMjEYe3+lZoEbCXDSTzQHcLGBGlhCOmqJyWDRjxIQyL6AXHEQr3BtwQ8W/qh",
+	"dkBiY3G0g1eWyy23phAT/JfXeF0exOhEg34W1bUcyDul0h8Tgeyz1vG2wnm6PHR2uvMnkm/Fc93jaoy5",
+	"KFbXbJAzu1SBtG5hoRMoSL/gWHII7nFfF89wyHk6iz/hqdTchK6o6r4y3zzGUb8009fkFFvE+vj69G0t",
+	"Y78Ncqp/qJNYRzsxLPvdfhc9w8yYVLIM5fk2WT/Xis2tUeGk9qbihEY4mVXGEtjIWSN664tyo1CcJjEX",
+	"pLwaos8Z013x+JykbbOBJiFkFk5i3x1MAt2DnCKS7ky00KKmoYxpl78azR48q2PeFvuU0jvmdr6WB+Ms",
+	"rwuCF7qUIstes2o9QuIZdLaEqJmtGeYhjMmmSLjI0ji+v2Vma3b5+5tdymnHevq+LTlYXu0Sp3LME/oX",
+	"Cfq3ZObK9PrwT933lw/hIhpFHUJh7HcsnGWxhoX5UmGIwXJFiEyKsPFh0zEXBGVrAYgYESnuuRrttXdy",
+	"X+M0tu5KiJF3C4K1G63YDNrKBisDhRdV2eAQwqD2b4lbhmdH3Rc95wI5z0pnmMaQ7iyrbJl6y6WJtsv5",
+	"KvUK/S4Un7/7XLEEM35mcRInNnFl0dp857UKhXdcyl3e8SBcJuU73azbgZZtrc2xAH8/CSsrzh34TrcO",
+	"a2mSJVNekKMsj2MOQE8Q+eKHaUAEykC7jf4w5dEIzSJKDGGgwrhFoUKOVvxWqw1rpHUUD9x5rssuhNUJ",
+	"HfVX6ooyzH7zoMCCgYxnJfz5Z6QZm8XAfOvGIYKeYdDA7PvZmycIm9Jne555WxDULSaPdJV0//McLavS",
+	"yZa4hKMgsyN75T0xfQazDBYFPKkgJ+iW8SnTfXt1J1AW8OQngX7jyA8pYbJZEtxqQaUgeHQ7q1PfK8QY",
+	"ryRLBf1CRpQJ28YwJFKSxMtKBcopz9KXxzjBvlRcZwf1Udv0o+PTNnqDA4LSuDJz/3B/sdxzjNVcaoH/",
+	"3ye889fpzv9+Nv92dl702zuf//FfrTX7P7lyQqTNUivkhGyk+ZNJm6sr0b6xz9fo9lSMbstSvkSm2pBA",
+	"AyNPpaABOXGgmzXMlBCBogq/iayV92RIEsK0oG6Svfo0rjQz6KD23DJCGeq+6LW7h0ftbu+o3dntPn+A",
+	"amggWMfYZSi6xEJMeRIUZbkiJvbmdYDny8k3yyKUkNi/1ZNkqZlNKttpM5vkOtARfvLQ4YF3sHdQxExD",
+	"Q51G6uISnIYU+Gy6O6UMBjOd/YXMbc6O+PspjguymJGdDro9zymZqcdrRCY/UBmPmnk8K4sMzCe5VBk0",
+	"lDi3pgtymEXWVTY3uU8K9YZFUlNqK2+GBGJnSLRK6pI65/RVS40TPG1pwIIKP3JP/7OfR/F83kBe8Brx",
+	"YmUqRwlmVBbrKu6X4AD61XNd6Wdm+5OoaTcTx1WrLUjhqrKiTfUaghSh/T5udxMVhd7CSeh0/JNc5jLi",
+	"YGAy+TMbwlZdz1fz7fBthcYFS8tFrXuY3WrUffrWDL2CEGScrbvS8wDDrMKnb+V0AE71BF0OF5eieZ+S",
+	"XD2sZNNWyaxz/heXk/1ip6Ca7xwuE/dCdm31xpu6NudrO9h2mM6+oxPDAxYNCk7pvh6cZnWhXUBaUk/1",
+	"3XJh5ftPlhgjQYX5wJZ6uv9kZRVc3w1Nd6tCF+D7zrbkGM2qOuv7zFZTOIMVEHbYGMIO60DYKOQDHJZF",
+	"FWzOShRSdtsPuY9rZ4vNHa8IMfbXeHORT8Awc6vx7BFUnv/qsJDSepZZ56UyY14bnX/BvjS5SNx2h/XQ",
+	"JFT6PAvQJPaVPsA42Is3pMSYMvIQjtC0Qlp1cIM4Rnk9dKcSvYaKEWG/PCjlTV6kxl1+PqNqDawFOWda",
+	"pn0ro0zWq0lbu2mH+4wg/KNZjE2IWR8ESF2wrRD6U2ubk9hvHNTTp4GHslAUmDcnVCasSP9cYwkufawI",
+	"KouA7jmDZZqqZxk9WKPb72kYFgtOVYs9cz6FRlJoRb7YUheNWjk7bwoW2gbbfU9w5nMyjqBMDbVG36zx",
+	"OjrDTCnvA5IFcIZYuhq0VFRn+wULcrhvUj5pRCGqyRj5BjNJBJSCH6jpMZO2kBFhPg8oG7XRW11a3JYi",
+	"Bpt+Xg5Yw6uxieof3xRKvhVt9QcHeweNHO/fSkN5itrJQl2o5i1QM8u+rqBaRNyFzlCmlX117kh1ngJM",
+	"sXabycW3a5Wz0j4bykZ96QhahlMzdsmI615BvGZH/HmXSIW7ad74OeSJP185Uu0D2lIOQ/KFOivsO+Zz",
+	"W6r/sK3V9W0GfL5sGWaS9vEQ6sHMjrWo+HlTVd6dKyw9qIWrqQ/kuRupqQ1xEdYtV1YwlnuDliL94pBi",
+	"JvscLDwVgSnQ6p0UuqmnIUF+RvpvSSxruomX3Vlr4tXydVWd8wdbla1pZkKBC/qcCajfwYeu9pE+CQk0",
+	"SewX4iHnR/xIA8JRnHCfCKEwMmVUloiGgXGf1LO4j2KXvf23y99LRtfBevXHt5VvHHP8AvkLTI5LRFzf",
+	"ubSPOhwOnZUs0ZENl+U/t+yoZt+F5XnOi6iEjNLO6sUCD1SggIOwcap7iDH4Lk74hCoVgLLRCcLwk607",
+	"CgVUBSEM8eEwpMx4FNsoIYL+pW6fCo0z16wCabQrG+omZ1brlDFNzczILR3Fpb8bpGIGnDb/SoxTKG7S",
+	"D/jUFGDOll30uBQIlx4hpWFgukqE9mldscYMLHkcgxA+oGGoZhCpiAkzfQPtTp1U317A/UOebTWzxrHO",
+	"65SeNstduwB1/n6ZXECmkHxVr534o40vcTvClS6mfrlPjHWJf7x+vclCCOR9qk0ukaTXr85PU8mFr+Cy",
+	"IUK8fnX+k0CKAeNsCEWs4oSPEhzp8AZBpEDaB6dXhqJUQEemCZR8ttlaULBLTrlieTLhYUgSgYZ0NJZt",
+	"FEH6U3DNIvwFBRwpEWDIw5BP9ciuEu8rT1TRTFizvs6Y85LEtwh/cSX3CZmXeq6Or4hcted+JVNSd4jS",
+	"MlYR1AVUC/y86m7XInm2/aUp8O+4bXM1SN3MiGfNUk/QgMtxZvGTHGWEpOKaTDhLWRm6zV8b/qLP/MBE",
+	"/N37EmsPWIKLZ7ouanMLcqFetYPnxGG/Vlm30zhGlyGWQ55EIEtQxUjCkAQISx2xT8vqvRm87cchZiuN",
+	"BGqr+vlLeHzN+lNrmIhvj0S/1Ib6Kh2A9ZYIZJ7JO8rAaiFiiXjoptveO7hRbPKDxCzASeChm0m3vbfX",
+	"PvxHeEue38z3qmhcoryqCPo8c/5J2IsXQBgZUZI+Tmg4M9x8gX3v9aod/CtWVqOYuVnPSbExoITugTgh",
+	"ENf+HQudP1ilb4n92xI7wsUlGuKIhjTvpF1AViu35K7k/Z0Ff/LyCvI9Fb6UVNGOFsngrioyyvSBuIEg",
+	"qBsPkQlhKFEc18gWFt9PoPUZCUNhq554SHDEyIQkaIqp1H3T3EFcdbNJzXn8JDQ1NdYy13JqGJTUkYz4",
+	"jvnWPty2vr9PlMnPxYd2aBTzBIz0MVZI0RpROU4HbZ9HuxzHdMfnARkRtptNfFd8XdzSeEen5ONwJ+Zg",
+	"LV+6nfpXVh6RuQg+6F1OgtQPMysfJVC+gErhdFnfqzg7NQyqVjjj61fnV+qF5TjGd7qyIprsq4NprwTu",
+	"TTV1BOeSwzpweVYCi48e4KrMkFlp+SLjLFaln2P73pyskZWJr+c4y+Wf08uLcxbAtpqLQoW0f1y4ytPL",
+	"C3AhuQQkUphsQZp4/3p1gHL2eu1dPbQTx32UT8ijkx/AugUETfOXqkzVWmI1t0L0koS9eTk6z2yvFHM/",
+	"Vsi294weXSVc3nktRYX6Sm9zhY+qr3Njhy1uWxfm3/KAqCHyc1iOJrtf78k6It63kOlWilU6ka66Q9dD",
+	"CCT3zRjZkHBhU+AzVURYIWkpc86tJlSJCTZJ0fpyqbTGeVsb//5nXlLysIQdF3Cqmhp+O8bz1LhN0Zyx",
+	"vpWtKLEs0eXFzIuAyn7IRzUS/eFZpJ4FFfyWxC7P6FqkYUxH476ppw9tsatNTHObUiiTkDikkHXeRleJ",
+	"9j04DSdlhb+WF1Djik7PXjd2zXKICdKKlcmONxKlgwgu3JWNXWuIe+686bc6PxUC4c4uXr5HVpqonxDt",
+	"7uZ374FdZs1alkdoPExhYgjpKEtD1T7EHRdlzoNbdGeuvL+GddXUiLJyC1T3wucVWOyHDYU8BbqQCFUf",
+	"/SVHt4TEBTLwPbCf57heWskjIjKhfr0t8eGQJMi8cWLsUXmlvM1ssQRILgQPszoTDWDj0tRYKGa02JbJ",
+	"oo1e04hCQ7nCidaIcslyzxcyQ2CyvpuI2IOEmdEYT0jehqCYelJWhc4Ofdh46MOqoUvO+1U6IP46TTNO",
+	"kSB+Qhyup9u5IZdj+fLfPTSAcNHVloDCmCVM6K2p2NRoC7bJNs78XavjBG8czbB39HfdHhqTLyigIyqF",
+	"bZON1J5ZIUCw4AzJYktuwluix7D6cTb0jSlRSksaCZuQhIray7mx0lh/UyZpaDwH0GmI1Awm5DxcMc+C",
+	"3/BeypEoDefJ+VtsvWpj2+LYYn0bXUiduKEjv94THMwU19DwoRac30RRtWRc9m0Cs/63XrOH4k1ki6+A",
+	"VqVQNw8OVGDHh4j8meLQUrcLnQvCeGbLh1awnvpGr0PXO+I2ctpcFp+6E48LYQsr+GchxgFMLM6CvW+B",
+	"XEkbggdboGCNUCSsbciZkgGBpA2h3x9hMqFEmDYu0zENyeqIgG9Qr8oWqZpjMAtd2u1SREkFwxDPlHrr",
+	"j7kgrOgBdrVOr6seKnAqy36trJp1FvI0QMXaWdm+TuZrZOUqlIGcR+4u2nCT9qJos+IyczFofde6wrOT",
+	"ois9xz4d5COACFiGY7lMMequ0ldb/xxrRM3rxRb82lClTbHGEZ0QttKv7Tatiqq6647apyUHq8fSFOz1",
+	"q3MUpzLzyauFFx1ayyWPazj2l3b/w3j1YV9uOW5u5+hd0boAwbM5ZYyoDpGGTSlistdR1P+wY7qNCh1o",
+	"1sQa7bRxrjSmgnSysFRw7i55db1FxMkcwM9sSY+fF1Z9L98vps46vQUg1I/UA8K6J3mFS9xXblu8UpMX",
+	"+IO/mDNW0TO8L2SCJRnNGhmidYDdB/vqMmuGdoUZJx4RaYK3DTlstzbkuTWJIlrI8YpykkUTy/Uz6pNd",
+	"bOaxXZRQVsiHazrZgMjnHraci+t1eQaYPIi/RTwxIk1EMBOa4mxKLMxDpKuFw6Jn6hh11RfdTmc+EEzX",
+	"msmCssY8DFDvoGMunjKEw/AE6VKuB/rlHM+9azYF+tNBTOcYQjdSKNajMxUXzAMau5uEMj689KmvaV7Y",
+	"RC9NISESZHGhVGTxvyc5FQM/hsJfYB++4r4DxUOMTUhtuJbg6pmeOX5Jvig6DSZU2Pb9DaK5F6TYCH+5",
+	"0K89X10ye10Rd1PK6sNIdwseZcOatPJnKunN2UF/AmzmYaCuoQAYWCBLzxbQAg100uQ1U8KWCSixHjiN",
+	"A99OAgRVVkIjlRiC8jV7YzhasOjpyp2g+EuTKaJAEQx6Kz3nC1kVnZ0Xn5992jGf/tt+9fN/rSdWFhM6",
+	"5lM4nj37dLrzv2b4TzvZ537783///H8Kv/38f/7LXZu/Uj5to1N0S2ZgCrCFaA/3CqUVPVsiNU7IkH5B",
+	"3d6RoZog/B/2TEAgZBuGWIxPNGDoHtecKaYhwHxnjCaUK2gzhTR8Hmm30zBVuP9sMEMa7d5ghkckAf7j",
+	"k0SNYkSnlRUOakp0DX3jq0hJbWFsLVFr5ez1RK82eovBfKjwXhhVQWrbPQngsF+/OvcQ4wn8OOrujOJ0",
+	"J5FfDjvAG4n44UQ1BW/9hPgzPyS14gkaCXFz8tsKuesbuPMzE+DT8ufbbd8/VVAzjOaJgg8ryJZYOTXt",
+	"NfwMxE1j2dBksRCC3UTiXN+uh43MZrgtGQ6Jr91deWZ4rsAbnAw2JSxVyjxvecb4wbclxiDZZo9kvmh1",
+	"q3BsnrYPlznxBGGBcNqJNinLXJWuF7IpFXFWKkcMYU1KE6m7anQ64TTYSjVbqeZvLNU8qFjRnGKcIB2P",
+	"0yBNon4MQ6bDNg6xJ19kgrPC2WCTdNemcpdu/UD/IuogFkq4uouTO8XMytq6UE13pS/UlFyGh0pkAA01",
+	"TY1ai4DqSDcALlYXbM/109DFYuZqYTHTvvscpAzVU7SFT8UiGYLOouSLzEkRHxprVO9g7yQr1lygYjgh",
+	"10zgIcmMTZbI9g72VgZ8T3CYOu7wo/r6xNbZ0k4FpeQrDlTW2WKTJH0xdINAkQ9Yq2evqAowzrNbdFbx",
+	"gLvPKhTEPDBClzHPS64rhizULnjLP/hjEqTQ/usyIUOSzH31lp9/IX4q3VWNbDx0aUcwvJQpnJdN0tY3",
+	"+CojHRWTfMzlonXRwzoCpTkxCpGUQxO7tTrE5QokEhjDlZILfLVZVm4hAr1W3LnT/q5+KQOc/OC+gepW",
+	"vKanpb1dGa7RJDIvMQ3+8GKyd3hLdgTW/44xCF23ZKd2996mGTUgqsWEx2HjtPE4Mc0LVwHGLCaw3zwl",
+	"pg/vulJy4HvTq0QXQEHwrOLgulOhCdcRDVy86vlsBUsi4JqVnyrLqcFki7stzFUBSd8CVdXUTw9HLy3A",
+	"NnMbWvD7/QMKeBhiF8MY8zRxlZj7/cNLFJMEqd/VW0OeRFi2jlsBTwchycGKpdFgZbAMwGLZNFaCUtNl",
+	"QHuf+RYzH/QW81WUnPSCYrK01nlzpxYTCpEHYCJy+qszuZvrSlxae2p5rdw+WiZCbE58qEeH3+D/cB08",
+	"FFHGEw+J1B8jLJASG1YH9tLSlOVvx86fIisHRFiDm5/q3lLorS5YYcpXKCA/u/wd4cQfU0l8mSbkBGEh",
+	"0oggHAU6xHtzVRazeCjtzN53RIIVVF0cBJytBoTsSE7183dey8exjgagrsX9mhCCNFyLE1A+KDMNf9RX",
+	"zRKH/ND0fam3xjN4vFltyWqK26js5IpIR6e8lpOG0eGOVYt2et9QjGtUKbN6KNv2kKeuBtkDKnebH1st",
+	"KfMHFi9FCiE1PClxXxbXIoxBrjL1oIAt60mu1ee9XjnTdesOawQv1D01dVAXyp8WAWuuGGqZoG2oW/H4",
+	"qyn+aUYOm2pxQG+nYDfHDA2ggRBx9DWpWU3TVNGE9SzxNDtG9V7OQme3rF9xRMOZcROaXohZege4zXWG",
+	"hrXMBCTQqbKwFRLRNNI3Ml+EtqXz8iISNStHXVzxg8szOWd/QvLMcveZhs1JbeoclMu0jV6qi8iXNkQp",
+	"tNZyN0QB67AjJByssZkPCJ5ySzRljaLmq7g7WqdsuAOt24mQ95/R3cbVksRqVSDvGmJLsuedm+DAKluV",
+	"WgjIa1Itq45XZx66+fe///3vnTdvdl6+vPrnP4/fvDn+8OEm7xaN0V+ckZNKKCg4Wjs7Lz5/3b/b0R96",
+	"+Ycr++F46cN/OaWWPE9G7UDtKMeqZTkIVFpoV6RwRLe5pQL+QoL+RdqQ7qYgQPuY4QeIkhAgEzD94mo3",
+	"UU4MHGBuZvR0Cm1XieWIh4FJFM7OdEylQGMc6FV01LI7NWa+T8+I07xPhAnoV2cRUIiOYhKqHNc0hmcJ",
+	"P1rEj3ByqwMqMdKEvtr1OEgl+Br1O5yRNfKG+ll5/4pKFGGIIqLAQiA+ILPSTPBG7WJXytMDZ6vQi5Ly",
+	"eJVMZO6+38DQLhZmyppXijAuGm/hQDtFEmI7aVAGIbNpvdZS9+unUZIv8XdssfFQBT9r1cxr2sNjDoVy",
+	"uJ0DJhdTmYfJUyHoqKllLQM7juJUKmbMEc5bYTxkG48S/KclOV0XL7P4k4rSlkshBCWNrew0q491zRwX",
+	"DdcVZeRWFVerdq4/KUS/nxy4qqRWM2xdDTBQzEM0xkOIuVQi03x/HZNLoFdrEp51v0cI01yGKxOg2TcQ",
+	"3o9J0rf32I8dRS8sCYhJguyDhgKgd2EAubfanFkwY/59UqvvPOeRrDoJjQM5JVxdfsLOEo/0DH4qJI+c",
+	"RiF9sWqaQquNVTMswHHpdKX7XQ26RqxpSutM5xprzyiCr0OIrSUvUgliosiYRxW36Fc3dso7KK440ny0",
+	"BZ68+uQe2m6yoG48IdvJ/M5/Z/ieYo7EtwQi8QFcS4D0h5NC7p+PULbTe4ghTs7q3MuP7+9/EKf+Wp77",
+	"y4QPaUia98tPBUlMFrLkt4QpOSEVLgs4iTANXc5yGlaaBuG9PuOSDqmfa7luEq6e1fkZorQjX0I0n11V",
+	"J1Bt7Seh+wLoMW1O9GCGRglmsqRgmaQR+Yszh2B6RSMC1jTw2AVUxCGeuc2IU94fYl/ypI9ThQmlRg5T",
+	"MALpp0FOIyQggaI7IVfKvHuVansMR6TEpQix/a4hShAxG87cWGvuoF0w9z4TrxthKDTo9SFw1KEt1vZO",
+	"ewhHnI3UTUd5hYs85KP4eS45+LfL3/PnL7VnBF2GmAkv67zrXbOPl2fq90wy0Q1LnwnKRmmIk589NJ+M",
+	"5FmJJmuULDwEGeZ5Gnyj6ho2Lcvl3b2achQSKZ1G6Ps5snG6E5Fwox5sTSap5ElD+9Yb/RZlI9vRWdhs",
+	"0JLghHkgLasAs6imhZn2VV+cMhqbpkc8nBij4Wpf8/vs8TuvJagkJUqwjcOG8lzzOGMVYZ8nRHtdZUIH",
+	"6Tyi1u1EU1mPjmpL75z6zW9bXounUkll9crIZf5iA88LUSiFFhH5WRbPppz6nC6UE21UpNcS4JzOgWfV",
+	"eoIDEod8RoKiMo0Yn+ZV+FCc8IgK0GKE5P6tIyRILzAklWe8MGN1OVJXmIVp1F+mzViH8Q9nCy0aVNQ/",
+	"+XHVu3PbL79BrMccyDiI7vJTD62n1VvXY9XVTATONznjJ3ium9KiwKnEytt1b1CnqrbMVPjuH14ZA3ZW",
+	"SyNbZPbNruDl2w+mXrzRxMuO3V2w+TSrGS1IjCHQRyk9Po8iXFJz11mduXIcD3z0NCJCpyuLWAm9NeKj",
+	"sz4nhyUnVyjqV+4bCLl/q8TOAQ3mxBPtpehD12i3E6KIZ0vjn5sirVznW+tgBNurdLWL/wo7bMSnSOLR",
+	"CWI4UqKswiI1OkN6z8bboxPjb27J7H8gs/BGyRg6vZ4spsofdBbbKi9t8gqP1vRCSTyq8kEFPMKUlZu5",
+	"zO/aKT0icrGe4ypzV0HPqJEivsroNuciX281t6RvC7SVTpNVcCvMU6MYe8OlqK0McIiZX7WWtzwgv9in",
+	"7rHxhAAFCqAofH+uLUUZlbj/7suV4QkP06jips3va2+4tmHyCo/e6T/WwKzaxtSrMbHPr2tBzRb60MJV",
+	"fiJPSL66wqMRCdaDhIz064odOAGWg90AYq+imWFXT+As37va3qCfzY1C4aI3rAQWjRu81pl9A6DM7+cp",
+	"weUmokUBCr9RUOjHy7N1FJQJlgSZ1IKiicZhVM7bhdcr0FJoAvu52kgyt64lEk6+LFal6B0cuITvzRZl",
+	"r24EBSRHNwXUXhE/lcClTxCDNgU2csM2iqmFbUYGeI/ZiNRvIgUdXswdCtf8nu7ykIZhDqBs/VVVlvRZ",
+	"FX/y6XNxuG8YilK/pebh/n36tT9Yu3MNbO6YWvNj7Sv9eHmm21a6oGzdJs+rOeLHy7My/GhgAC+OX4gm",
+	"swdUt/vxx8uzNXU705KyVLfbDDmrbhgnOVQb8rEkHhrM1PHSBIUwZC5y7B70NkZ8NodA924LW4YKHwxB",
+	"Xq+fbYYUZd1sq+MZS2DsoSU0xfifkGCWU67G0o4CCDADfrw8ayNFNoc0ERLJKQcGGWL7R6aK2+q5KdRM",
+	"/7ZCEZZ4gJ2mgpf2JyWxLSjoVfpNiQ5TkC++nQg11/HSs6KolxVrhOpoLzyE4dp0HtGLXrt7eNTu9o7a",
+	"nd3u8wYm2JUi0g9IJasPt9RkZ211y6BRi/bp19ewm80bzDYMmM1FkioBwtjO7RE2EBjm+EPjvohZo/Ay",
+	"yeG7YMwG+XoJg4RtVZ5oFu7T3AZE7atafdWH7KoqIumErErToGyhiXshVEy3mXRXVIafUp0xpIYakJCz",
+	"kRJEFjqljQgzlUYL5qDVEe7VzrzsCOrW6DKHUdxT5fUYorBmdHrlvawbQO61sl2X6ET57zYRM19DM5qY",
+	"Q+cqkdD0e8wWVnmq30AyLFfyHqd8qJQD4qcJlbMPani9Yu4OHr1SIOHzmAgPTRMqJWHINHHFCcG6zepx",
+	"QnAAWXc3iCdlv6vXyc2JdqmCxQ9R5oepdppBYF+kHZ/DkE9tufkxT+hfQAzOLHoVv/w9CVvHrbGUsTje",
+	"3Q35iLJ2Xn16F3a1a9+AwhWwGVNDSZ1nvvjWcQsSv9VizI+6MG2xs5EpVYtHwjT9IyjWIdFtXe8iHxM2",
+	"rCgfcDJ4XPuK4XXYqAnpXF6D/cXxWPmwcy/RSAHE8sjWoKl/X3yyfHDHe7Fj+EwvaOfSw/JTWVisVskV",
+	"NxbaAreYYLY0zPwKPVuKv7DShoPfkuX1WS+rp/s+ebacPwtsgbf5d1cvamFE01PWZGhMYn95DR8vz4TG",
+	"FtPP37roEWYzjZSGZdL5QcrvUA0JDVYhAr8W7sCTc9W61dc9oHYkEYoin0LpnCt4cLnj82kRXY/RLwQn",
+	"JEGaRMDgWa/nU2RHzPuL3RKWea3eqaEMNUJYoCkJw2MkdUqBDda4gfXdXCv6mcxM3cCsdLnuhqSjo4G2",
+	"gvwCS8r5pzqR1t0dsM8hdwVZFP7OyaK9C0UPtFMLGLRaXTb/QnoOOr28QM8m+xqwoJb6z7bwcB5Ufs10",
+	"r5qET2hAEt2CzcaGghONEaQjWezw2u39k0BqS8Jb/lqJUurbwspwZoO8ZoJGaYgleNE19J2g9+enL9+c",
+	"t6MADYig0CyaCjSEoud4JpDuEAd114fYl8jnEREgY7ev2TU742xCWOEQqECBabJ1rB74bwUAmpPPssZU",
+	"N5bTQZBKnBChsJcyRCYkmRn1tI3e2/5cUF3Zyoo3uinfsX3PEAEuBB2Es2uG9KMa9BZnZlzmbb+KPVIG",
+	"MyR4lBV5hqZhkpr4KXXKp5cXbbWdG4dueoyU+Aoln3E257GC0X/t/KorYowJDiBBZaY7n1PZRm+JkNB9",
+	"zNpbcGQajSGMAi4X5ovxiDKloxWnK6DBseZxutKIriSm64uYSsNhSHwN3IIQdKMkFl015WZhogRLsgPF",
+	"uUrmgGriEPVuPNCKPQqI2nCNQsQNCqmAVp0kWphMoUfJhhA0us7PE3qxKAVjinZNjwL0jqnPmmNjOc47",
+	"i5AvVEioXQSwj3JYKHbznV+LuvBjlBclX7pRWMHrV+fFmqV590U8gXsFoA/DeSyES+l1Op4hHgV3lCkb",
+	"yaFypL7+m693pk2+oiU4FBzCYQTqdXoe6nU0bem9eIGemd0Z2Uu/PcUJo2wkbn62jQmhd7CGZKGbCAtC",
+	"mJo0FeTEkBCBxJinYaDzFRU/6n35AhTQFFKDrYGpAeAV/MGZ/OjyCy+6hYFEh9QnTIDUpxOQWqcx9sdk",
+	"p9futLxWOsfAptNpG8PPbZ6Mds27Yvf1xdn52w/n6p32WEa6ZxSVIbF9Z4zNc4EsG46S03O1fyVWZ713",
+	"Wp12t91Rw/GYMBzT1nFrr91p72mX9hikzF0jEu7ihQSCEXHEBL7T9VSGQ4CfYwWeY1NnxVAWUzR0zKco",
+	"UucOGKsfwsyKrVk/eH2MGXhdBK3jlsKvU/3cXCS4WnSCI6LDz0pstPkjuzlVaN15tZ7+oETwGs9qQgjW",
+	"34SImDNj4e11OrrQB5PE9MCI49Dk+u3+R2hnCfmCo9ikQYAq+GkuOeKTtf61vEL7FuhiUDDOtT7n/peW",
+	"zlRSAMfmBvoFIkM/SJ5Ahopar1YZu5kq2C2oeN07I3TglQbU5esBRRiEkkWIyUl3oSSlZiJwav/aOTWC",
+	"4w5IUDsfMhXItQbz5q59Cd4xr9x5rX81GmTp5fdYEkho2oH/rno/e1w/vTDEexJhqshX7WHyN5aGEkQ2",
+	"GEY9bW4DusaWvZrB7+55kvBkTvsGyHQK0Z8+KywxKvknh6YKsCbSKMLJDOzZQhrynaWvFbRYIAepACsT",
+	"yGeZP1h3U/rUMgDXKvpbMiFiqZtPzq9bx61cWhCwOyfB2/2qp7wI7gq0b54ujchGyJIOh794uQHy8W2o",
+	"xj2IgosgXBmFkZoQ+S0leEqU4DdSlxDkKTYr6MActmvbfDiP6YJIqYTIGqj9wT56X9w0JW77pv92ZgvO",
+	"Dcv9IU/6jEz7mRuwFZIR9md9Y9E3F9YfpNI804fmVODkCjkbTSiZ9kU6KKCX0he9lgIdSZhC+qy2lbFS",
+	"7cZ8SpI+Hw77XLelYnhUWJ8tUTwmYUyS7GttnO0LQxWOrfuhKXXIzreUMujft5ThKVIGWYAAq/KYF9cm",
+	"AtoeXKrRQHYBHY0lEdIYApTKEoYFM4M4Rr0OwiiiLJWkjf7IVEFtAARdWhe0tebnEr3mIjJekMeryswX",
+	"rvjU8kOeBjuUUTmfoL8jqNTetSwAp9Xr9Ho7nf2dXveq1znudo/3erlnvz/IqRhEEMYJ0XW93b7Lltci",
+	"PNSjPlejdrpXnf3jTue404GGhzFVgKcpJg1yCpkOUibTXq/d2bfeh74YY3CP28dF35Zp1rInFfBIYTHG",
+	"Jd/6HUZDMBx6ffUhCzYTdjDd73EPWgLbMgQF2S4D/NxVFmGW4rAQ6gCbPNzp7MEmXxzvmU3qVKNsFQAR",
+	"Cxe0eAGOUeYuICARr3P82iMBVpw4ISHHAQkMdtib0dt3XITx5eweHXb2Dpbv4GtLnzUsyJyh/kJNl/2u",
+	"S1qYjs4dr/ilwsW+Ns8YArE7N+du/qzWGgoXbhl56Y2PeBgQVrznT18dYrfjqoEiAjT0DjpHR9Xg0JIE",
+	"Rzvag8olDvtzb64LKeo4VxkKerW5PtC7OqaB3Gu35fp/D66vSEkZ419W/ue4o/FMc0HKmbzhlGso/IbG",
+	"3HmtmAsHx/+FF7x0CTFFprSNGt5FVJim7dCTSNIQfOo+j8HiDoUNiXTaLjWlhLW3dBQEEfIXHsyaMVPg",
+	"mX3gmTatjYpbCFvqHu31Xrw4OOg46M0iYWiGpjZiej5+I8uIuI9wUCETPBT7eXo8ppR3WFj+JqyjEciV",
+	"aYGMTDUqehkiblnDI1MIl6N6XPE4C7zkjXbnGToNviXTaamCb6zSDXe/wr/G9mvKZSzZiPT3lrQ309/g",
+	"rU2YfGuj13kUu82vL2EbwRadHj06LaCOvniIASgEyq2DOV65JUWEWGRNji5eKnEJAmKwQP9379c2upwT",
+	"A5XkhRjXVhSXODUi8jsj3Nac8WObMzYhbcCRbAniI1Q9fyMS/EhrkzolJBg0okxIzPwKU3KhPlKfBh7E",
+	"NoKqq7HAJCKaxlLiGDGcJHyKBjMEyOXpqG2e2Aqb6lV1Kuo9nU0rpOn7ds1M4aAyO3O22EcdNROSROcm",
+	"+HGqVOOO16K8ddztdBTxsa4sytRXC21d1Re2AWf/z5SrIY86d16xv2XBLW6o4KI3L8RC9k1I2TDN1E1F",
+	"doLUrjajylPKAj41itJSB+IFz3uhWnLLa73JPXroMuulUqo5dzW9BKsBycc5zjbgtUa685riK2Ms+qkg",
+	"SV+frNnbmCv9NQVW0sHdQc/fC/bJwfCw87x71Huxh/cHB/5h8JwcDV90ur29/YPD52qwWUySCYVOsa3b",
+	"SdTS3OjF/ovO807n0HCgjPNYd2g/z6padITa7LPjT63ui1670+61u2p3xcy4bkedh04cVRDVPQ4GR8fH",
+	"w86ef/yiOxweD0mnc9zd7faOWjkzC2/JwdH+4YveztHBwUHn+c7ecP9gONhX8NNpeQsY3TrWD3stdU+G",
+	"hVW5WnUDKkc7HLt7h1E4L4NsixqLmPjlTbU7tkv0UfdFr2M7PXfyfsj7nReHxR67+4Abpj1ur1D5uJWk",
+	"jJWaCfSS5po7VzHsPQ2AUyz9ccBHuRsc7EkbC0SzdK6OibnQcWLL6B+R5rPSaAAG6ELPkXKj8+u8o8i9",
+	"wszKTM/WcWzMzBKNMVTPVhhsJYUZVHbXTmZr59ARzwnnsh9jITyUZYwF/Vsy0wb1wneKmAtExTXTxu1j",
+	"tN/poJs3qZA2TQNNcEiDijEh4HxxTEhFAOpp0myVhqe71elw/2uGUUKw4MzG0zMJRTBvXsNbkVrCgKAU",
+	"KhLc2KBuHzOdx6G73/l8xOhfBCpZxcDikLGlt/VOTAjANQOAUzMqjttGlyHBOp9F56vGMU8kktS/JbJ9",
+	"kzfUs/FGYx4GcAMRT6oM+obM3Memv3iUCt7AmP05T6ADJvPisHt0eNjNGKVbj7MsDNqPJjtd6Hyoezao",
+	"2QrsvHXReysGex9vX//xdjKI/jf+3yn/H0cLOpvJu79/1Ht+eOfiTjX5QmPy/YCuh/vKiGImJIn6dhjQ",
+	"WpfERt2DpPDQDypHPpjIqCnjhiXG592jFwfd5ysQYU0JsldLYOwtCIwFbFuUDfXV3F8yLCJhPrGIFXvL",
+	"m5qyUV9yO2lZO8u8A2VZv0lnB8m7H00wBZYlKN+YdNqtlE6bUq8qL5aWKDxU3MJWAn3MEqjT+G5TnQ08",
+	"rBA55wVLeHWH5sDmsEntftXfLPmwlttGCV0ywKbBeyghEZ8QAUKo8JDhWx7yiwVRtIhJCx2dAiKV0CVs",
+	"uek2em/lQOhKT+U1owL5IWck0FYtIXlCAhAsFZ1UAluxTVmhESaD1ET4M+sIA34rJLjOkgW5E4gaFDlg",
+	"Hoi7KYNa28co4Ihxp3nM+PFyia6ZfUwv8sfw5Z0WauJvCcqTIiiZN685QVn24y073b4/dmyNu1vj7ta4",
+	"+3c07m5KfM7rhm1521My11qn7b04W5w6zK/gXzVSo847nI55SKCiRxtdcSSINKWziq0QoTMwFLVBatE7",
+	"wJDzEkCZWRmimjm6wiNn/o9Gp02x1jWtkOuHCJt1m1baP6Kpbsvxtxx/y/H/9hwfYWEquTI+3bL/p2cr",
+	"M7UJ7yMArLCR7Q441z1KnG5acDEaYBykYgaeQxoShBkHa9V/+AAlKYPeiNRpZVITfGdWX6h1fHRwtHd4",
+	"dNhrjKm/qHO6M8x+a+vaEoTvQRA+QBuQB6UHGlfKC4QUYyrPzLPrY7X3uBL+eaREIaGFz5UyrJV0vrZE",
+	"AOTAldqofQqZX1XBVTDIxPHAzz8G+UeSfxzmH0f5x3E2mq5uYoqOT2QUD0Ufp5JHOpEvy7mUCbd/RVyp",
+	"AKIfkNh+ZTQQ+6eRngb9gIp58ahIg5WQTGUSLInMRgK9JQnT0qyG11GSDnoFIRdYl5UH+6EmNB2vBZE8",
+	"+nRbx63dgEx21QF7Sg7sh2QCL1uEXu0bndBE9iMoaQ1wrv5ubT5wTyNTnfC9eXfUlg082Si+Bb8kJAHW",
+	"Yg33i+Srigs7s4rt95Dz6lBUdSW1CMuaCPyQueNb9vJk2Mt6wFcVfzNHLLZM48npDqdBABXDi719JP8m",
+	"ysTuV/2hXl75pjjJag1AT7GNYNli5o8RwTKPnPXFuXWDWv5WKLYVf7biz5riz1b02YZRMLJx8moiK6pi",
+	"G749hV1TdXZTgzXx8AEjI7ZMYMsENsAEtp71rWd9tHmRe5U+DIkltVxrL+HJrWPNONbuEQ42pCHRqavq",
+	"6y9y38RtOcqHzlV0eqmr6ekaTkfd/U6xkKSCrFk1YdvrPICTSC2qjosIAG1L156sZwju/4dwCBk0+h7u",
+	"IBfmW1QH0pKVie3sQ4Rsc1x8SG/P35TmrXOMVX4Ltc8tJXui7gooB/PQXgoglrtf1T+NPBT3JG2rBSk1",
+	"wdY7sUXEH8M7Abj48E6Jvw1WbTm0ETS3ROGpWtQ3QhJWseeizbKk3uwpQ7otn220HipFCDOoqa104jZ6",
+	"q6upJQFlI2izY7qJi1WFYy/y6b9jDYA5w20N0mMaJiY81XKMzjMzJa0hmaxgLe71ul2vFWG/b4qhtI5b",
+	"UE37+IDAf/eOO121e1MZ2w73tZUVT9FVaLO3C7WlvFacUA03uuLlnV3B11aC2UibohUUrLQS23beXa81",
+	"CXHW43ES+7ZbU2Palt2uUp1Ly2Jnh78ldU/WpJIDQZHi2QqaeZInCr8FKdz9mn2e79Q8D72NqF5BCMvQ",
+	"4kElsWyWbyOOPU2auDZFXEkNt8Twqcp9GQh8R1IYi+ZU7wQWOKQkDHQTgmHCI/jOdOULuJ9GhElYvi6v",
+	"hhnCTExJAi25xzwMSkvkFgno5fcVFw0tMh1utLPfkqpyqjTCkkzxrPB1N+tF1Z+vRBonZEi/tI57+/nA",
+	"mpQmQd4BxVEHIB0wIvsRFreKqB0ctO3/qwWYbHxYvjkFkkwU/YOmbqYRy6civRyFfIBD/UBI2W1fl+60",
+	"cRghxn6BKlcWUZg7gSE56hwfr9z/4b32Pxyqyef/czx3Doca/RvS8MvStuIZd9pS76dIvWURBB5cdRfj",
+	"VAZ8yh60wICdZFvIcoudf+/kfh5vDB0VA6mONLqCJx51U6SSskI4CKBJ29diSaw4gVjGr60xT5Nw1jru",
+	"tDudI68VcSbH6u+DrBh4H57Vx1V8+oXpNkeDHX902yq8e3gHypy9MFtpqFVW4giGWSxJZP0Bhlru//ZL",
+	"a7EY0lwhMF0PybWvvcPC2nr7qza2v1e6sd5R+0hDMYC+7X1bUZZpYyFR+hgUFNcJiIpDvE2Vf7xN1UGF",
+	"U1f8AHFOi1R196v6Z97qtqQHKrhsTFzVS5upGLylfD8e5WtO2Mp0OAXpW1r2iLt0qgteXwK8JbumtmO5",
+	"iUxLW5SNCk03NSp4yNiUdRVXShKkMEucmHad5h2JR2iKoYgsTySBeq/QzSohIcWDkJT5VV+/Oj+zq3vU",
+	"0mcc9herqqphEh721f1q0kRH476pxkpDABd49K4it8l0AC6W7bw9Ev3ME9DqtvcOiqGuJOKtudKeDqvU",
+	"YgiJo1AmVTStSMGrexSrQ691BjgNqOyHfCSWnnUcj3HR1DmdvRdH+3udxdOZdNt7e+3Df4S35PnCKe0Q",
+	"JkkSJ1SQkgNLxU6Iv+gD82/7RXOl4xCNrS/viVTo96xPc25Cx3n2rrqdrLH1JPZ1sdbOwd7e/ipJugHD",
+	"yTCyVvUpg7xbBvTYLBS3pE7NKXP9Fa0jX50/WNvIU/TB0B+7EFOOHEsUEiwM++Q89BBm6DxDL/heP8o4",
+	"g3ggiaBHj+JlSqbSzSCTE6RnHJDgmg2Ij1Nhe077PAlIYLxBwjiWxJhP0XSMJcLZkkLObwUK6W1FI8Uc",
+	"6e7TSrEO4QfnhToSEzqks073yjoWOvnDIvFfg7Y8ZGfDx8Bq12KxjW+hskKUfmRL2B8rYa9uyOZn5KiM",
+	"ktfTOXa/mk+1kinm6GAzbcC8t3XcbLHnu2FPXrvJ8H4IQKZSgBCiO6FY9b0pYpXnSvwYSLNVcTfHf7e8",
+	"9wkqVVlhogfgvLs4pjuEBTGnTJbbAQ86eybgoqDcISrQjKdstNqGd3p5cZ5Ncg9a9LjqVdhzbx23xlLG",
+	"4nh3t2P+twP/2Vf/ObJ/2v+1NbHa6e6Mpm0zbtvn0fH+/t4Gi0k4b6+O6WcbO/a0bT9zgWPqi9PLCwQB",
+	"mokOJVtNyNZ2wJaRudt0QEw3rTVpHPotwUwKRCYkmckxZSNEWfHRklDfHI1e5Wv4nuJY8Sha//7XL/HH",
+	"6OPM74WTwX/4KPjP+atGAkthUyUySz7flh48KaXHBpLmAFAX/deQY0B32v1ao6f7aw52Wd0ZIWXSUiml",
+	"iaHBDEQtrCQun4BeFuFbIhDjthFmRJhsoz/GWKIxjmPCoKelGkFRRZS1ZNcDzjdZ12pgNhtlQhIcgJlZ",
+	"UxSBggRTRoLyTuyvX52/1aF/DyhGvd2Gum6Jx/ckHu9JxCfGHwM9DlkA9pLluNf7G0n+Puikw4zczTpt",
+	"aH1/vt3ogkGjCW+HcynzBGxbTT9RM0TO4L4BI99NiD/zNey7fb3atCoKxKHAtTF4rDgjJyX8Xkg8E210",
+	"BU9HlKWSiBPtqKUmmUSYMnmKk4dcOJNLzCq3rHlLB54CawY5OCMGm8V/E4JQoqT/MSaQ76UQ2JgUxpzx",
+	"NBEIM/SvHW2kQ2OSEIXAmeRNAx2nCL3qE4IinNySwMQq4kFIrDIPSZpiTIJrVpjZQ4NUah3AhHf4OAx1",
+	"ZAjEiZzxKFbjcmsSoIRJhAWakjCssI8qZL6EHW+tojYiMpVc+DgkCTyx4DiK8JfWcc9rRZTp4DUTqNKr",
+	"LqRlSip/+mwLnysJKvcMWSeRMAttHbemZKBwtuAs0u45tcQNSGHzg+wHnX1/72DgGsRkKNsBGJd9M8hn",
+	"p3cKa0v+p68tMhwSX0Km+wfbkd9r3ZIZ6JKBugw4nAkOU2K3/Lki4mdjhmUL9nXMycDSgSps+cyTtCfn",
+	"APCQ5uPSWEITx2dNQuC5t/LjSUHsFGjIw5BP2+idZgJZDCJEx4NlXFeIGGMBzJMwmcwU49GvxyS5ZibG",
+	"jwTwpYciLky5sgJRQIomqBUNaSLkieI6hRhGPZqPGRoQRJTwhoY8QXsdJDk67CBBfM4C0b5mV5ZPMo5o",
+	"QKKYS8L8GZLqto4RHipeipGSeu3aQ85vYbhMhH42mMEpqMv4GQ3IkCcEgc+espFN0K6McLTU4N5m8bUb",
+	"v1sWUsIEviGVXYOIPmTI5JYX/5C8eA0oqQrpVHi8Za5PM54z464PoMbtflX/rPDHvAV2pZQnxmXm/kCn",
+	"mrsonCeB5oA+ZgwaCoEXhQqUkKFSwVb6Su7LXGqoTGqfP5RRRlu8rGgy4ghP8QwJzpnm61t8f5oRqBm+",
+	"67JlYVgUYTfvV/n7oN5W2Hn8ws5W0HnSXqu1xJysg+diajyUh5SQ05cQFJKhRDyV6JaQWPFemiCA7xOE",
+	"0YhOCNMJ9MJDGlOQUqLxSOinbHSJDkyZjnlIkCAS8hNBh79mOgaY4EQgKtuoqLzHCej0VK3tGEYIsZAI",
+	"OEGCppSJNnqPqVAauXaC4QByHAMi2ggiYiD8RKIE/O7immm5Abb3+tU58secCyJOkOTms1cMZ4HjzcJZ",
+	"XsNGjcUd9poQ7GuzCZTYVJPpCShDsG+XDKfD6r8PI7mfKaFbIOt3BdL4eR1i9oB9UmuwvK5hed2c5XVd",
+	"LC9rMJrzvK+mAUUXKpwY4g5dLNQZD2lCpjgMC7xGfTrsHB7u9Wqm47fmz7mcZ+pRd7oDv+sfvfDLeWa3",
+	"47UUmegX17LIRD/PpWNml1vCwGx+SF9IRWFGiixx1ree7U3zt23T0ies1duGpd9Eq18dnPGOEWtF1nZg",
+	"L7efMzIlQqIYS39sYzIMwq8OsXiKGv0Wl59kmIVS0bWslEUVr43UkgJGq3/udg2yVdf/fP3q/IqS5KN9",
+	"tnGxOlo/5uDvEqEAEsWCRLJcqWejDvPCHdTxmdurPUFyzAV8VXAQ+jjKyC94ELeU5Uk61l+lA5IwiJ60",
+	"AKNpDABzOY0ZEIUIC571+6RsOcnS7lfzqbKC5jxuPBh5suNvKILbJKbfp15Ocdcl2oCVprbY/QQNXsvI",
+	"vT5urxAqVhYRV+D66OuIA2KHt2RnjIvFaF+do3/S0RidFmtbuMvOvihWxO2sqDrb7RyVVp19DgW08xKz",
+	"nc3KInWLacOyt9TnUVfThjuGgo+6ogsUpa10JN5HUKirsqytrvztCA5IEhtF7zXUjC2Ob/WHXH9Yin19",
+	"YGJQW1FYV0l4COF/DYzcivlbJKwp5jdBwXLh3nRLoGy0a5111Zz31+ypx8x3V9WjI0xSSQvexzwax2oF",
+	"4S3RFet23ME8MU4Ik30YaZaVBdfOxaxbZpqooXYn+8vN1eyMsG1YwmH36PCwm6/AhnslaajPY0jZCAyE",
+	"UI+KdHqHeNA7ACfpgKcsML2SrE/i7Oz88qrlFdvY2n6Sn1rdF0ftg2672+m0O7u9fQVuug/jp0Jbxd29",
+	"XuvzXb4iHEQUaDNPJDRg7Hlof38PdCUuuc/VQ1dnl3pPelH9mIfUh/i29+8uW16Lp9KsVp+Z/Tt/MFt5",
+	"5lzeuyt4ePPIrdzDu6K838aEL4s+dUSvDCG3ZP+RkX17szUEsLOQpwHKqG55sfW3GSV/sDypKwg6GpAQ",
+	"RamQuskH/TMlCEecjXI/RGGB5UlBdkv3KXpeSunWImi6z62mZgWiJcR4jmQ9ELVy5CA1pioPmCbUgCN+",
+	"J370fa+v2IC9ktkUwmk3VFM2w6SK9B9Lcbas5FGzkuo8oGFOcldwjWYKw64gUlI2ElXKuYXSD/bZewvr",
+	"+nT7hSBDGMgIzzn9UX8OcKjE5qw3m27U3c/a1xceh+Y6+ffq+bvGuJjtsgQnzeK3ot3TE+1szUSzmlzM",
+	"byzbNcTSr/ZjrXYMBfmsmZ5vX/wxIut0UlRgCz5JpJg/8SUJoPpTTLZGtSfIErNUufuyRG8lv/uu+LM1",
+	"ZG0NWQ+iU2z1iSctv3C2aJm6j7SS1VzeHSXc9KIudUBc2od/088+dvf//v5R7/mh16Kir6YNKVZjaFte",
+	"ZuOI1W3pVtgDew7OF+AqdC7U8+7Ri4Puc7XciI70KYtMP7Kn3IcryUnSMCRf6ACSfRefMTQfM0n7eDik",
+	"jMrZcch9rG188214NmdSnweIOoZ1DWVb0vXYnKm6wEENo3oGuQYUyjWvy4UnH862Pot1VVuNaaYQChoQ",
+	"5EPCV4BCLKuKbM2jwSas6hlVeXhisB6uP6C5+x6U9zvR0/WOsMpmDKvYUsnHTCWr7cULZLIuWawv6O1+",
+	"hX9XVI861ZPotFKDZ7VKQy2RxGaSIrz1Q1mxtsj45JAxs1RtFBk9d+nt16/OTRXWXPyIU4kokxyKYLv7",
+	"X/0oePao9aXN8vctb3+SGpC13WyYmJjqSa7SPhulDZtRaNZEpQes0fPUtQ0t322L2jxpSec9YTj6xmrH",
+	"LhaCjlhFdRttGBJqZRoJPJTGthtgqA7SGo/0z2301rYQoQy6IVKpC6IJl/Sk5/8RiGRGdDTjmBOA1Cqs",
+	"/PN5Tdw/1Sf9g5HPpyj2bQnt0ya0l6nMikaDZvdtSW7KVhHdRhTUDvdDCJobo5a/20PaiptbKrilgg9A",
+	"Ba/wbV47n6fSlF7bOCFM+JBqtHOa3D6QZEKELrlL/FuEdWeeCjFSV/0f6trEOCFomPAob2zno4D7qVoo",
+	"1m3toAY8M819rlmEZ2jMwwBFPCk16JlF35fQKNAJwRwf8f/HfN/2edTy9E99xiUdmgFEVpQ2IUIm1C84",
+	"ViWNyF+cKYrx+9WZupUp7w+xL3nS11eun0sFSZQWYeZsQDjMjksohhp3SyMeGY0w3v7Vkdrq9tEUstsA",
+	"OaHtpJhL6jk1kQP1iILmb9VxTu/NM486zRrHulySjkBt5S0q8pz3ltdaijTLabEV9j5enqkn3xCJYfTP",
+	"ppI13CNOW6aOkpEnchHnDQkHPE0Y8dDp7w4xBTR82GWEv9AojfqGs/RjkvTjUev4wMt+ikf6az8Vkkc2",
+	"2USLazycGMKhA0+zhLWuZz/1Wjb0tBB52vXyz7pRApXESk8+TxSRzgJC+e0G46o0ANaJpzLgvCWQj7kM",
+	"VJLRI0vzLIXaRLEXM/ouLpZQK5OZ3vOp0MIQUmQbehXGIWbCEOniIDpQwMoT6Nlvl7/rMKuERDSNEGUI",
+	"zwtavU5v/xh1j8yQlF2z3nO7/Z+ha1WIGUQjKLERo4RPtRoBB5WQwQylzKwhJGWdgc3pLdaMe7S0PjuQ",
+	"TMxTx6g4Y3dnFKc7ifyy3+l08E73QaNF9bEXT70WhePTLXl71ORtjmYAT8tohqUDUKb725DBr/qDCYwq",
+	"SzHSMzemGvq1zaQXbQW4jQtwzShZmcZqvFFbmvX4aJYN4kgs+ldRopVKaIHW1JO+rvIu11QgjAY4IQgn",
+	"CZ5lMhEYozQJpJwhwiYk5HGZtWmZJX8/krYJQWVdQUTxImdzEMV2lMg772jeovYTF0c2QAP0WyWI/paQ",
+	"QCDMUMoK04MptESnucKjx22wslKHqeGzObXkCo/eDf5DfFlHG1G3tkX/p2aNzmgDdJQszVgDHHyoLLUK",
+	"koDecokYIQEJ0IAMeQILHVE2Us9zAO5jxHAE36jftLUE6fQ13fDyFL7nDDEux5SNrhmYbyI+IYHxc9GI",
+	"QPgVjUh5MtwVHm0iA86g+f3CoK7w6AET1RYpUmOCU6ZASDza0pjHTGOqc78UHoKdNIWqOdyisKgiNdWC",
+	"xu5XiUfQN7ZG+SGNwQ07/Zjhf4SMrfeaaG1R6MmhkL55g0LAs3AYro89XrmL+AqPRiR4l428LrY8rtZ9",
+	"+oOpZmS4dW4vnPLkliQ7Xai3OlekaKPCfHYvdeR5AxsQgRSG6JayYCvfP1353oIDNGb3cZLMNDHZtJCv",
+	"+PIk9qvDUIxd/umW+p9HW+OHOOgc7O3te7aI2NdWgpmiHK1upw3/t3sEu8m+ft5rdw/hh25v/pcX6pcj",
+	"/dNzXS9Mlx/LnynUITvowSOWmpm+zQ5DpIKsASNS1NsklniARbF880G31/EyX4fdVm+/tVyXLdeOFqlu",
+	"VkdVZCXZJsSCqM/ZkI4gy+Lo4Gjv8Oiwp6fePzh8fgfYUSzdWrtS/7eq5f/x8qwOdVcYtKXmj4yaT2K/",
+	"BiVXV/9dK/afgp9GmLCWQ4QZ4ynzSYBwnrzWPYAIGjnWBVE1A0BYgo1FlBtZPl6e3cfIskTm1iVuNWjU",
+	"3ecmWP0dy+hvuU0DbvNADKIBpFSVT/p4ebYl+4+V7FcbzzRlXLsephLKd79OYr9WoW49WcN2d5dn28JG",
+	"W0T5XoiSFTW6B6J45dEpkAclxiRAhd8QwxERiHEk1OXqLCpBkglJlGwGgIMwm5UEqXxHLNsKDU9NRd2A",
+	"BLKVPp6Y0mmjAjcoe+xm+FltIPxgHluTPnpPy574mOjYxgxpGoTqmNMMTG6J25O0qJnb18n6tUjdfTwj",
+	"i4Rw96v+sCIvI4Pnh6OIevxvI10+GoLVmB6VCVcaCrYk6CnKV/ruGxCgElmr7gLVIkBL1WiyDIy2Jzwk",
+	"YxiFdoITigeh7ijAuEQYxTiBVRPsj1GM5fgYkQlJZgWT/4CEfGqqjCD1N5djO7zwrhn5okDV9PmNcHJL",
+	"AnST7XNAJL7x0HRM/XGWnYsm++p7hMOsfLBuBTWWMhbHu7s4pm09QNvn0e5XHNOPesa7ltey+xCajtmf",
+	"Cu0fW8ctPQU0s0ojuEdFiMy3n+/u1BGaO1o8vzOtnAoPqRXo2sf6s4Cjs5tXB6dz24rd+M/ZiDLi5W34",
+	"1SvniqzFCRVE0QdTjOT1q3Og6vOzX9geWJ7ibTRBARW3wkOa+KWmypKHckqpi7nYNla6totpaMGE+jRD",
+	"Po8Ioqw4uSHBywt4iSVGPlHD66H15S0lG+iBMUMBiUM+sxWTzPg25WB5/MXm1WoK6w41LxeQxrE+Km4R",
+	"jZRsWXjlAr5wPK47Aum4iVtC4ry8D0MBHQ5JQphEYy5kcbilwj7LA0OclBY6mHXk/SRsoEZhLIjLWH7/",
+	"Kvf/ZVdWVlSkMJotKnLnJicaK4qCC/yZMmhJ9tv5lSlpZAUglD+a++1E67jX6QAt4iwQrePDzp1nZIId",
+	"26RtbuDLdx+u0FIbt4URCwN2D8BWp+lecSAgPxDmra+MccTlmCQIdofMc8Vxu4fLS9XgsbT1XfN96bIO",
+	"O3d3d/9/AAAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
