@@ -129,9 +129,14 @@ func (e *environment) remains(ctx context.Context) string {
 	return strings.Join(found, ", ")
 }
 
-// untouched checks invariant I4: nothing outside our tagged pools is modified.
+// untouched checks invariant I4, nothing outside our tagged pools is modified, and
+// that the simulator was only asked what the API's description knows, and answered
+// as it says.
 func (e *environment) untouched(t *testing.T) {
 	t.Helper()
+	for _, problem := range append(e.Sim.Violations(), e.Sim.Unknown()...) {
+		t.Errorf("simulator: %s", problem)
+	}
 	for _, entry := range e.Sim.Audit() {
 		if entry.Actor != world.LKE && e.theirs[entry.PoolID] && entry.Actor.RequestID != "" {
 			t.Errorf("the user's pool %d was changed by a request: %+v", entry.PoolID, entry)

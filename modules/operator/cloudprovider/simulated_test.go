@@ -53,7 +53,7 @@ func simulated(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo) *cl
 
 func newSim(t *testing.T, tier string) (*linodesim.Sim, linodesim.ClusterInfo) {
 	t.Helper()
-	sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Realistic()})
+	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Realistic()})
 	if err != nil {
 		t.Fatal(err)
 	}

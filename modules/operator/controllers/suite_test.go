@@ -65,7 +65,7 @@ var _ = BeforeSuite(func() {
 	mgr, err = controllerruntime.NewManager(config, manager.Options{Scheme: scheme.Scheme, Metrics: server.Options{BindAddress: "0"}})
 	Expect(err).NotTo(HaveOccurred())
 
-	sim, err = linodesim.New(linodesim.Config{Profile: linodesim.Instant()})
+	sim, err = linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
 	Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(context.Background())
 	stopManager = stop

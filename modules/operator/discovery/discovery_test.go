@@ -24,7 +24,7 @@ type world struct {
 
 func newWorld(t *testing.T, token string, clusters ...linodesim.ClusterSpec) world {
 	t.Helper()
-	sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Instant(), Tokens: map[string][]string{
+	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant(), Tokens: map[string][]string{
 		"full": {"*"}, "enough": {"lke:read_write", "linodes:read_write"}, "reader": {"lke:read_only", "linodes:read_only"},
 		"no-linodes": {"lke:read_write"}, "no-lke": {"linodes:read_write"},
 	}})

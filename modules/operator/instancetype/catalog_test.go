@@ -18,7 +18,7 @@ import (
 
 func simulated(t *testing.T, cfg instancetype.Config) (*linodesim.Sim, *instancetype.Catalog) {
 	t.Helper()
-	sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Instant()})
+	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestPitfall30LabelsAreBounded(t *testing.T) {
 		const token = "s3cret-token-of-the-test"
 		registry := prometheus.NewRegistry()
 		m := metrics.New(registry)
-		sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Fast(), Tokens: map[string][]string{token: {"*"}}})
+		sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Fast(), Tokens: map[string][]string{token: {"*"}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ const secret = "s3cret-token-of-the-test"
 
 func simulator(t testing.TB, tokens map[string][]string, clusters ...linodesim.ClusterSpec) (*linodesim.Sim, string) {
 	t.Helper()
-	sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Fast(), Tokens: tokens})
+	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Fast(), Tokens: tokens})
 	if err != nil {
 		t.Fatal(err)
 	}
