@@ -17,6 +17,7 @@ type attempts struct {
 
 type attempt struct {
 	instanceType string
+	number       int // of calls of Create so far
 	last         time.Time
 }
 
@@ -32,9 +33,10 @@ func (a *attempts) get(uid types.UID) string {
 	return a.types[uid].instanceType
 }
 
-func (a *attempts) put(uid types.UID, instanceType string) {
+// put notes another attempt and returns its number, from 1.
+func (a *attempts) put(uid types.UID, instanceType string) int {
 	if uid == "" {
-		return
+		return 1
 	}
 	now := time.Now()
 	a.mu.Lock()
@@ -46,7 +48,9 @@ func (a *attempts) put(uid types.UID, instanceType string) {
 			}
 		}
 	}
-	a.types[uid] = attempt{instanceType, now}
+	number := a.types[uid].number + 1
+	a.types[uid] = attempt{instanceType, number, now}
+	return number
 }
 
 func (a *attempts) drop(uid types.UID) {

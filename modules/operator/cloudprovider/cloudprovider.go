@@ -91,11 +91,11 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 			return nil, cloudprovider.NewInsufficientCapacityError(err)
 		}
 	}
-	c.attempts.put(nodeClaim.UID, instanceType.Name)
+	number := c.attempts.put(nodeClaim.UID, instanceType.Name)
 
 	node, err := c.claim(ctx, request(c.cfg.Cluster, nodeClaim, nodePool, nodeClass, instanceType.Name))
 	if err != nil {
-		coreErr, final := c.launchError(err, instanceType.Name)
+		coreErr, final := c.launchError(err, instanceType.Name, number)
 		if final {
 			c.attempts.drop(nodeClaim.UID)
 		}

@@ -59,6 +59,21 @@ func TestPitfall23And24ErrorsOfAClaim(t *testing.T) {
 	}
 }
 
+// Core repeats a launch soon only when its failure was news for the status, so each attempt says which it is.
+func TestEveryAttemptIsNews(t *testing.T) {
+	pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) {
+		return lkepool.Node{}, failing(lkepool.KindProvisioning, "")
+	}}
+	p := provider(t, "standard", pools, readyClass(), nodePool(nil))
+	for _, want := range []string{"The node is on its way (attempt 1)", "The node is on its way (attempt 2)"} {
+		_, err := p.Create(t.Context(), nodeClaim())
+		var createErr *core.CreateError
+		if !errors.As(err, &createErr) || createErr.ConditionMessage != want {
+			t.Errorf("got %v, want the message %q", err, want)
+		}
+	}
+}
+
 func unavailable(t *testing.T, p core.CloudProvider) []string {
 	t.Helper()
 	all, err := p.GetInstanceTypes(t.Context(), nodePool(nil))
