@@ -95,7 +95,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 
 	node, err := c.claim(ctx, request(c.cfg.Cluster, nodeClaim, nodePool, nodeClass, instanceType.Name))
 	if err != nil {
-		coreErr, final := c.launchError(err, instanceType.Name, number)
+		final, coreErr := c.launchError(err, instanceType.Name, number)
 		if final {
 			c.attempts.drop(nodeClaim.UID)
 		}

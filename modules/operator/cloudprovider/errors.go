@@ -69,12 +69,12 @@ func outcome(err error) string {
 // While the node is on its way the message counts the attempts, for people and for core: core repeats a launch a
 // second after its failure was news for the NodeClaim's status, and otherwise after pauses that grow to a minute,
 // during which nobody would notice the node (measured: 100 slow nodes came 1.4 times as late, docs/performance.md).
-func (c *CloudProvider) launchError(err error, instanceType string, number int) (coreErr error, final bool) {
+func (c *CloudProvider) launchError(err error, instanceType string, number int) (final bool, coreErr error) {
 	v := verdictOn(err)
 	err = fmt.Errorf("claiming a %s: %w", instanceType, err)
 	if v.cause != "" {
 		c.catalog.MarkUnavailable(instanceType, v.cause)
-		return cloudprovider.NewInsufficientCapacityError(err), true
+		return true, cloudprovider.NewInsufficientCapacityError(err)
 	}
 	message := v.message
 	if v.outcome == outcomeProvisioning {
@@ -83,7 +83,7 @@ func (c *CloudProvider) launchError(err error, instanceType string, number int) 
 	if v.detail {
 		message = fmt.Sprintf("%s: %s", v.message, err)
 	}
-	return cloudprovider.NewCreateError(err, v.reason, message), false
+	return false, cloudprovider.NewCreateError(err, v.reason, message)
 }
 
 // lookupError turns the error of reading or releasing one instance into core's: lkepool reports not found

@@ -37,11 +37,11 @@ func Read(stateDir string) (Info, error) {
 	}
 	content, err := os.ReadFile(infoFile(stateDir))
 	if err != nil {
-		return Info{PID: pid}, nil
+		return Info{PID: pid}, nil //nolint:nilerr // it is still starting
 	}
 	var info Info
 	if err := json.Unmarshal(content, &info); err != nil || info.PID != pid {
-		return Info{PID: pid}, nil // left by a run that was killed
+		return Info{PID: pid}, nil //nolint:nilerr // left by a run that was killed
 	}
 	return info, nil
 }

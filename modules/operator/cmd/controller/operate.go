@@ -36,6 +36,8 @@ import (
 const answerTTL = 4 * time.Minute
 
 // operate runs the controllers until ctx ends.
+//
+//nolint:contextcheck // core makes a context of its own, with its options and logger; it is ended with ctx below
 func operate(ctx context.Context, o options.Options, p *platform) error {
 	// Asked for first because core ends the process in its own words when there is no configuration.
 	if _, err := controllerruntime.GetConfig(); err != nil {

@@ -85,7 +85,8 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNo
 		c.publishReadiness(before, nodeClass)
 	}
 	if evaluated.Err != nil {
-		return reconcile.Result{RequeueAfter: retryInterval}, nil
+		// What could not be found out is in the conditions; core's backoff would ask the API more often.
+		return reconcile.Result{RequeueAfter: retryInterval}, nil //nolint:nilerr // see above
 	}
 	return reconcile.Result{RequeueAfter: c.cfg.Interval}, nil
 }
