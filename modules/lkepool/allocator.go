@@ -21,6 +21,7 @@ type Allocator struct {
 
 	ledger *ledger
 	reads  *flight.Group[reading]
+	polls  *flight.Group[map[*queue]offer]
 	// keys serialises what is done to the pools of one key, instances the
 	// read-modify-write of one instance's tags. A holder of the former may
 	// take the latter, never the reverse.
@@ -29,6 +30,10 @@ type Allocator struct {
 
 	mu     sync.Mutex
 	queues map[string]*queue
+	// lastLook is when the newest read for any queue began, and polling tells
+	// which turns of queues the running poll covers.
+	lastLook time.Time
+	polling  map[*queue]int
 	// waiting tells for which key a claim is being waited for.
 	waiting map[string]*queue
 }
@@ -53,7 +58,7 @@ func New(backend Backend, cfg Config) (*Allocator, error) {
 		ledger: newLedger(cfg.TagVerificationTimeout),
 		queues: map[string]*queue{}, waiting: map[string]*queue{},
 	}
-	a.reads = flight.New(a.observe)
+	a.reads, a.polls = flight.New(a.observe), flight.New(a.pollAll)
 	return a, nil
 }
 
@@ -116,13 +121,16 @@ func overdue(ctx context.Context, why error) *Error {
 // observe reads everything and learns from it.
 func (a *Allocator) observe(ctx context.Context) (reading, error) {
 	began := a.cfg.Clock.Now()
+	a.looked(began)
 	o, err := a.backend.Observe(ctx)
 	if err != nil {
 		return reading{}, err
 	}
 	a.ledger.absorb(o, began)
 	o.Pools = a.ledger.correct(o.Pools, began)
-	return reading{Observation: o, began: began}, nil
+	r := reading{Observation: o, began: began}
+	a.handReading(r)
+	return r, nil
 }
 
 // settling says whether writes of an earlier process may still be invisible.

@@ -63,6 +63,9 @@ type Limits struct {
 	// NodesLag says that a pool's node list may miss members that exist, so
 	// that a missing one may be arriving or leaving.
 	NodesLag bool
+	// CheapPolls says that a poll of few pools is no list. Platforms allow fewer
+	// lists than single reads.
+	CheapPolls bool
 }
 
 // PoolSpec describes a pool to be created.

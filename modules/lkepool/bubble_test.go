@@ -1,13 +1,19 @@
 package lkepool_test
 
 import (
+	"runtime/debug"
 	"testing"
 	"testing/synctest"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The simulations make much garbage and keep little: a third of their time
+	// would go into collecting it.
+	debug.SetGCPercent(400)
+	goleak.VerifyTestMain(m)
+}
 
 // inBubble runs a test in virtual time. It ends only when no goroutine of it is
 // left.

@@ -11,7 +11,10 @@ import (
 
 // Collect releases what nobody needs: free nodes older than OrphanTTL that
 // nobody waits for, nodes whose claim is older than that and whose claimant does
-// not exist, and pools without nodes.
+// not exist, places that a pool has owed for longer than PendingTimeout, and
+// pools without nodes. Of several nodes that carry one claim, which only two
+// processes at once or a person can bring about, it releases all but the one that
+// Claim gives back, when the youngest of these claims is older than OrphanTTL.
 //
 // alive returns the names of all claimants that exist. It is called after the
 // cluster was read, and must itself read afresh: a claimant exists before its
@@ -32,7 +35,7 @@ func (a *Allocator) Collect(ctx context.Context, alive func(context.Context) ([]
 	for _, name := range names {
 		exists[ClaimValue(name)] = true
 	}
-	s := &sweep{a: a, exists: exists}
+	s := &sweep{a: a, exists: exists, reading: r}
 	byKey := map[string][]Pool{}
 	for _, pool := range r.Pools {
 		if pool.ours() {
@@ -56,6 +59,7 @@ func (a *Allocator) Collect(ctx context.Context, alive func(context.Context) ([]
 type sweep struct {
 	a         *Allocator
 	exists    map[string]bool
+	reading   reading
 	collected Collected
 }
 
@@ -63,7 +67,9 @@ type sweep struct {
 // lock is taken and more is read only then.
 func (s *sweep) worthwhile(hash string, pools []Pool) bool {
 	free, abandoned := s.candidates(hash, pools)
-	return len(free) > 0 || len(abandoned) > 0 || slices.ContainsFunc(pools, func(p Pool) bool { return p.Count == 0 })
+	return len(free) > 0 || len(abandoned) > 0 || slices.ContainsFunc(pools, func(p Pool) bool {
+		return p.Count == 0 || len(s.overdue(p)) > 0
+	})
 }
 
 // candidates returns what may go: free instances beyond the demand, and
@@ -71,6 +77,7 @@ func (s *sweep) worthwhile(hash string, pools []Pool) bool {
 func (s *sweep) candidates(hash string, pools []Pool) (free, abandoned []int) {
 	a := s.a
 	var idle []plan.Idle
+	twins := s.twins()
 	for _, pool := range pools {
 		for _, member := range pool.Members {
 			claim := a.ledger.claim(member.ID, claimOf(member.Tags))
@@ -78,6 +85,8 @@ func (s *sweep) candidates(hash string, pools []Pool) (free, abandoned []int) {
 			case claim == "":
 				idle = append(idle, plan.Idle{ID: member.ID, Age: s.age(member, "", member.Created)})
 			case !s.exists[claim] && !a.awaits(claim) && s.age(member, claim, claimedAtOf(member.Tags)) > a.cfg.OrphanTTL:
+				abandoned = append(abandoned, member.ID)
+			case twins[member.ID] != 0 && !a.awaits(claim):
 				abandoned = append(abandoned, member.ID)
 			}
 		}
@@ -122,7 +131,7 @@ func (s *sweep) key(ctx context.Context, hash string, pools []Pool) error {
 			failed = append(failed, err)
 			continue
 		}
-		failed = append(failed, s.evict(ctx, q, pool, going))
+		failed = append(failed, s.evict(ctx, q, pool, going), s.vacate(ctx, q, pool))
 	}
 	return errors.Join(failed...)
 }
@@ -144,6 +153,13 @@ func (s *sweep) confirm(ctx context.Context, pool Pool, candidates []int) (map[i
 			return nil, err
 		case fresh.Foreign || claimOf(fresh.Tags) != claimOf(member.Tags) || !claimedAtOf(fresh.Tags).Equal(claimedAtOf(member.Tags)):
 			continue
+		}
+		if other := s.twins()[member.ID]; other != 0 && s.exists[a.ledger.claim(member.ID, claimOf(fresh.Tags))] {
+			kept, err := a.backend.Instance(ctx, other)
+			if err != nil || kept.State == Leaving || claimOf(kept.Tags) != claimOf(fresh.Tags) {
+				// It is the only one now, or nobody knows.
+				continue
+			}
 		}
 		going[member.ID] = a.node(pool, member.NodeID, fresh)
 	}
@@ -192,7 +208,7 @@ func (s *sweep) dropEmpty(ctx context.Context, q *queue, pool Pool) error {
 		return err
 	}
 	a.ledger.poolDropped(pool.ID, a.cfg.Clock.Now())
-	q.view = view{}
+	a.outdate(q)
 	s.collected.Pools = append(s.collected.Pools, pool.ID)
 	return nil
 }

@@ -27,7 +27,9 @@ func newAllocator(t *testing.T, backend lkepool.Backend, cfg lkepool.Config) *lk
 }
 
 // within is a context that ends after d.
-func within(t *testing.T, d time.Duration) context.Context {
+func within(t *testing.T, d time.Duration) context.Context { return contextWithin(t, d) }
+
+func contextWithin(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)

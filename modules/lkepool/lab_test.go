@@ -34,10 +34,16 @@ type lab struct {
 
 func newLab(t *testing.T, tier string, cfg linodesim.Config) *lab {
 	t.Helper()
+	cfg.ValidateAnswers = true
 	sim, err := linodesim.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		for _, violation := range sim.Violations() {
+			t.Errorf("simulator: %s", violation)
+		}
+	})
 	l := &lab{t: t, sim: sim, tier: tier}
 	for _, c := range []struct {
 		label string
@@ -225,7 +231,7 @@ func TestSimulatorBurst(t *testing.T) {
 }
 
 func burst(t *testing.T, tier string, profile linodesim.Profile, n int) {
-	l := newLab(t, tier, linodesim.Config{Profile: profile, Seed: 3, ValidateAnswers: n < 100})
+	l := newLab(t, tier, linodesim.Config{Profile: profile, Seed: 3})
 	p := l.start(lkepool.Config{})
 	time.Sleep(time.Minute)
 	began := time.Now()

@@ -31,32 +31,15 @@ type ledger struct {
 	suspects map[int]bool
 	// seen is when this process first saw an instance in its present state.
 	seen map[int]sighting
+	// vacant is since when this process has seen a place of a pool without an
+	// instance.
+	vacant map[vacancy]time.Time
 	// homes tells the pool of an instance, pools what is known of a pool.
 	homes map[int]int
 	pools map[int]poolNote
 	// first is the begin of the first full observation, latest of the newest.
 	first, latest time.Time
 }
-
-type mark struct {
-	claim string
-	// key is the hash of the key whose pass wrote it.
-	key   string
-	state markState
-	at    time.Time
-	node  Node
-}
-
-type markState int
-
-const (
-	// marking: the write is under way.
-	marking markState = iota
-	// unsure: the write failed in a way that leaves its effect open.
-	unsure
-	// marked: the write's answer confirmed the claim.
-	marked
-)
 
 type countNote struct {
 	count int
@@ -78,11 +61,17 @@ type poolNote struct {
 	at   time.Time
 }
 
+// vacancy is a place in a pool that no instance has taken yet.
+type vacancy struct {
+	poolID int
+	nodeID string
+}
+
 func newLedger(settle time.Duration) *ledger {
 	return &ledger{
 		settle: settle, marks: map[int]*mark{}, claims: map[string]int{}, counts: map[int]countNote{},
 		created: map[int]createNote{}, left: map[int]time.Time{}, dropped: map[int]time.Time{},
-		suspects: map[int]bool{}, seen: map[int]sighting{}, homes: map[int]int{}, pools: map[int]poolNote{},
+		suspects: map[int]bool{}, seen: map[int]sighting{}, vacant: map[vacancy]time.Time{}, homes: map[int]int{}, pools: map[int]poolNote{},
 	}
 }
 
@@ -132,10 +121,15 @@ func (l *ledger) absorb(o Observation, began time.Time) {
 		l.first = began
 	}
 	l.latest = began
-	present := map[int]bool{}
+	present, vacant := map[int]bool{}, map[vacancy]time.Time{}
 	l.claims, l.homes, l.pools = map[string]int{}, map[int]int{}, map[int]poolNote{}
 	for _, pool := range o.Pools {
 		l.pools[pool.ID] = poolNote{pool: pool, at: began}
+		for _, slot := range pool.Slots {
+			if place := (vacancy{pool.ID, slot.NodeID}); slot.InstanceID == 0 {
+				vacant[place] = earlier(l.vacant[place], began)
+			}
+		}
 		for _, member := range pool.Members {
 			present[member.ID] = true
 			l.homes[member.ID] = pool.ID
@@ -148,6 +142,7 @@ func (l *ledger) absorb(o Observation, began time.Time) {
 			}
 		}
 	}
+	l.vacant = vacant
 	for _, instance := range o.Loose {
 		present[instance.ID] = true
 		l.meet(instance, began)
@@ -223,206 +218,4 @@ func (l *ledger) forget(present map[int]bool, began time.Time) {
 			delete(l.created, id)
 		}
 	}
-}
-
-// claim returns whose an instance is, given the claim tag that a reading showed.
-func (l *ledger) claim(instanceID int, tag string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.claimLocked(instanceID, tag)
-}
-
-// A tag that somebody removed by hand from an instance that this process
-// handed out stays a claim here: handing the instance out again would be worse.
-func (l *ledger) claimLocked(instanceID int, tag string) string {
-	if m, ok := l.marks[instanceID]; ok && (tag == "" || m.state != marked) {
-		return m.claim
-	}
-	return tag
-}
-
-// reserve takes an instance for a claim unless somebody else has it.
-func (l *ledger) reserve(instanceID int, claim, key string, at time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if m, ok := l.marks[instanceID]; ok && m.claim != claim {
-		return false
-	}
-	if _, gone := l.left[instanceID]; gone {
-		return false
-	}
-	l.marks[instanceID] = &mark{claim: claim, key: key, state: marking, at: at}
-	return true
-}
-
-// confirm notes a claim that the API confirmed.
-func (l *ledger) confirm(node Node, key string, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.marks[node.InstanceID] = &mark{claim: node.Claim, key: key, state: marked, at: at, node: node}
-	l.claims[node.Claim] = node.InstanceID
-	l.homes[node.InstanceID] = node.PoolID
-	l.seen[node.InstanceID] = sighting{claim: node.Claim, at: at}
-	delete(l.suspects, node.InstanceID)
-}
-
-// doubt notes that a claim's write may or may not have taken effect.
-func (l *ledger) doubt(instanceID int, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if m, ok := l.marks[instanceID]; ok {
-		m.state, m.at = unsure, at
-	}
-}
-
-// unreserve ends a reservation that certainly has no effect.
-func (l *ledger) unreserve(instanceID int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.marks, instanceID)
-}
-
-// holdings returns, for each claim that is reserved but not confirmed, the
-// instance and the key whose pass reserved it.
-func (l *ledger) holdings() map[string]mark {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	held := map[string]mark{}
-	for id, m := range l.marks {
-		if m.state != marked {
-			note := *m
-			note.node.InstanceID = id
-			held[m.claim] = note
-		}
-	}
-	return held
-}
-
-// removed notes that an instance's removal was accepted; count is its pool's
-// count afterwards, negative if that is not known.
-func (l *ledger) removed(instanceID, poolID, count int, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if m, ok := l.marks[instanceID]; ok && l.claims[m.claim] == instanceID {
-		delete(l.claims, m.claim)
-	}
-	delete(l.marks, instanceID)
-	l.left[instanceID] = at
-	if count >= 0 {
-		l.counts[poolID] = countNote{count: count, at: at}
-	} else {
-		delete(l.counts, poolID)
-	}
-}
-
-func (l *ledger) sized(pool Pool, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.counts[pool.ID] = countNote{count: pool.Count, at: at}
-}
-
-// unsized forgets a pool's count: a write of it may or may not have happened.
-func (l *ledger) unsized(poolID int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.counts, poolID)
-}
-
-func (l *ledger) poolCreated(pool Pool, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.created[pool.ID] = createNote{pool: pool, at: at}
-	l.counts[pool.ID] = countNote{count: pool.Count, at: at}
-	l.pools[pool.ID] = poolNote{pool: pool, at: at}
-}
-
-func (l *ledger) poolDropped(poolID int, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.dropped[poolID] = at
-	delete(l.pools, poolID)
-}
-
-func (l *ledger) hasLeft(instanceID int) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, left := l.left[instanceID]
-	return left
-}
-
-func (l *ledger) suspect(instanceID int) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.suspects[instanceID]
-}
-
-// knownClaim returns the instance that carries a claim, 0 if none is known.
-func (l *ledger) knownClaim(claim string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.claims[claim]
-}
-
-// complete says whether a full observation has seen everything that an earlier
-// process may have written.
-func (l *ledger) complete(born time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !l.latest.IsZero() && !l.latest.Before(born.Add(l.settle))
-}
-
-// home returns what is known of an instance's pool.
-func (l *ledger) home(instanceID int) (Pool, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	poolID, ok := l.homes[instanceID]
-	if !ok {
-		return Pool{}, false
-	}
-	note, ok := l.pools[poolID]
-	return note.pool, ok
-}
-
-// since returns since when this process has seen the instance with this claim.
-func (l *ledger) since(instanceID int, claim string) (time.Time, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s, ok := l.seen[instanceID]
-	return s.at, ok && s.claim == claim
-}
-
-// poolKnown returns when what is known of a pool was read.
-func (l *ledger) poolKnown(poolID int) time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.pools[poolID].at
-}
-
-// unseen returns nodes claimed so shortly before a reading that it may lack
-// them.
-func (l *ledger) unseen(seen map[int]bool, began time.Time) []Node {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var nodes []Node
-	for id, m := range l.marks {
-		if m.state == marked && !seen[id] && l.recent(m.at, began) {
-			nodes = append(nodes, m.node)
-		}
-	}
-	return nodes
-}
-
-func (l *ledger) hasDropped(poolID int) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, dropped := l.dropped[poolID]
-	return dropped
-}
-
-// met says whether the instance was part of an observation before.
-func (l *ledger) met(instanceID int) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, met := l.seen[instanceID]
-	return met
 }

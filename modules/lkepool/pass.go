@@ -52,8 +52,8 @@ type passing struct {
 
 func (p *passing) run(ctx context.Context) error {
 	a := p.a
-	v, err := a.look(ctx, p.q, p.key)
-	p.report.Calls++
+	v, calls, err := a.look(ctx, p.q, p.key)
+	p.report.Calls += calls
 	if err != nil {
 		return p.refuse(p.claimsOf(a.wants(p.q)), &Error{Op: "observe"}, err)
 	}
@@ -245,6 +245,10 @@ func (p *passing) refuse(claims []string, about *Error, err error) error {
 	return e
 }
 
+// unwatched is for how long nobody may have looked for two looks to say that the
+// same nodes have been pending in between.
+const unwatched = 5 * time.Minute
+
 // finish plans the next look and reports.
 func (p *passing) finish(err error) {
 	a, q, now := p.a, p.q, p.a.cfg.Clock.Now()
@@ -258,12 +262,12 @@ func (p *passing) finish(err error) {
 	pause := q.pace.Next(now, pending, a.cfg.RetryDelay)
 	if p.again || err != nil {
 		pause = min(pause, a.cfg.RetryDelay)
-		q.view = view{}
+		a.outdate(q)
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		pause = max(pause, e.RetryAfter)
 	}
-	if pending == 0 || pending != q.pending {
+	if pending == 0 || pending != q.pending || p.report.ScaledBy > 0 || now.Sub(q.ended) > unwatched {
 		q.owed = now
 	}
 	q.pending = pending
@@ -276,6 +280,7 @@ func (p *passing) finish(err error) {
 	a.mu.Lock()
 	q.ended, q.next, q.trouble = now, next, err
 	q.spare = p.report.Free - p.matched + pending
+	q.watch, q.turn, q.offer = slices.Clone(q.view.pools), q.turn+1, offer{}
 	a.mu.Unlock()
 	if hook := a.cfg.Observer.Pass; hook != nil {
 		p.report.Duration, p.report.Err = now.Sub(p.began), err

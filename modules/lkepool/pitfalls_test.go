@@ -627,23 +627,6 @@ func TestPitfall34CollectorAndClaimantsAwakeTogether(t *testing.T) {
 	})
 }
 
-// Calls do not grow faster than claims, and claims do not wait for each other.
-func TestPitfall25And36CostOfABurst(t *testing.T) {
-	onBothTiers(t, linodesim.Config{Profile: linodesim.Realistic(), Seed: 3}, func(t *testing.T, l *lab) {
-		p := l.start(lkepool.Config{})
-		time.Sleep(time.Minute)
-		began := time.Now()
-		claimAll(t, p.Allocator, key, 100, 20*time.Minute)
-		total, collections, throttled := l.calls()
-		if total > 120 || collections > 10 || throttled != 0 {
-			t.Errorf("%d calls, %d of them collections, %d throttled", total, collections, throttled)
-		}
-		if took, floor := time.Since(began), l.sim.Floor(began).Last.Sub(began); took > floor*5/4 {
-			t.Errorf("took %s, the platform needed %s", took, floor)
-		}
-	})
-}
-
 // Nodes that go at the same time take their pool with them.
 func TestPitfall37ConcurrentReleasesLeaveNoEmptyPool(t *testing.T) {
 	for _, last := range []linodesim.Behaviour{{}, {LastNode: world.RefuseLastDelete}, {LastNode: world.RemovePool}} {

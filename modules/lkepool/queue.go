@@ -32,13 +32,26 @@ type queue struct {
 	ended   time.Time
 	spare   int
 	trouble error
+	// watch are the pools that the next poll is about, and turn counts the
+	// passes. offer is what somebody else's read found meanwhile.
+	watch []Pool
+	turn  int
+	offer offer
 
 	// The following is used under the key's lock only.
 	view view
-	pace plan.Pace
+	// outdated is when the view was last dropped: what was read before says
+	// nothing about what was done then.
+	outdated time.Time
+	pace     plan.Pace
 	// hold keeps pools from being created while an earlier attempt, whose
 	// answer was lost, may still show up.
 	hold time.Time
+	// scaled are the counts that passes set and no removal has lowered since;
+	// lowered counts how often somebody else did, from lowerings on.
+	scaled    map[int]int
+	lowered   int
+	lowerings time.Time
 	// unsettled is since when a pool has had more members than its count.
 	unsettled time.Time
 	// owed is since when the pools have owed nodes without any arriving.
@@ -116,6 +129,9 @@ func (a *Allocator) leftLocked(q *queue, claim string) {
 	if !slices.ContainsFunc(q.waiters, func(w *waiter) bool { return w.claim == claim }) {
 		delete(a.waiting, claim)
 	}
+	if len(q.waiters) == 0 {
+		q.offer = offer{}
+	}
 	if len(q.waiters) == 0 && len(q.removals) == 0 && q.cancel != nil {
 		q.cancel()
 	}
@@ -141,7 +157,7 @@ func (a *Allocator) deliver(q *queue, claim string, node Node, err error) {
 func (a *Allocator) queueLocked(hash string) *queue {
 	q, ok := a.queues[hash]
 	if !ok {
-		q = &queue{hash: hash, wake: make(chan struct{}, 1), unmet: map[string]time.Time{}}
+		q = &queue{hash: hash, wake: make(chan struct{}, 1), unmet: map[string]time.Time{}, pace: plan.Pace{Dense: a.limits.CheapPolls}}
 		a.queues[hash] = q
 	}
 	return q
@@ -162,6 +178,11 @@ func (a *Allocator) startLocked(ctx context.Context, q *queue) {
 	case q.wake <- struct{}{}:
 	default:
 	}
+}
+
+// outdate drops what is known of the key's pools. The caller holds the key's lock.
+func (a *Allocator) outdate(q *queue) {
+	q.view, q.outdated = view{}, a.cfg.Clock.Now()
 }
 
 // wants returns one waiter per claim, in the order of arrival, and marks all

@@ -113,7 +113,8 @@ func (a *Allocator) evict(ctx context.Context, q *queue, poolID int, ids []int) 
 	}
 	slices.Sort(targets)
 	// What the view says of this pool is out of date from here on.
-	q.view = view{}
+	a.outdate(q)
+	q.scaled = nil
 	removal := plan.Remove(fresh.Count, targets)
 	e.byNode(ctx, fresh, removal.ByNode)
 	if removal.Last != 0 {

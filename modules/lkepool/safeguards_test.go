@@ -2,7 +2,6 @@ package lkepool_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -146,17 +145,20 @@ func TestCollectAndClaimOfTheSameNode(t *testing.T) {
 	})
 }
 
-// Pools edited by hand keep their nodes and get no new claimants; nothing is
-// changed back, and no more than a few are made instead.
-func TestPoolsEditedByHand(t *testing.T) {
-	edits := map[string]linodesim.PoolEdit{
+func handEdits() map[string]linodesim.PoolEdit {
+	return map[string]linodesim.PoolEdit{
 		"taint":      {Taints: &[]linodesim.Taint{{Key: "by-hand", Value: "", Effect: "NoSchedule"}}},
 		"label":      {Labels: &map[string]string{"example.com/team": "b"}},
 		"autoscaler": {Autoscaler: &world.Autoscaler{Enabled: true, Min: 1, Max: 10}},
 	}
+}
+
+// Pools edited by hand keep their nodes and get no new claimants; nothing is
+// changed back, and no more than a few are made instead.
+func TestPoolsEditedByHand(t *testing.T) {
 	k := key
 	k.Template.Labels = map[string]string{"example.com/team": "a"}
-	for name, edit := range edits {
+	for name, edit := range handEdits() {
 		t.Run(name, func(t *testing.T) {
 			onBothTiers(t, linodesim.Config{}, func(t *testing.T, l *lab) {
 				p := l.start(lkepool.Config{})
@@ -190,35 +192,5 @@ func TestPoolsEditedByHand(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// A cluster that disappears is an error of its own, and nobody's instance is
-// reported as gone for it.
-func TestClusterDisappears(t *testing.T) {
-	onBothTiers(t, linodesim.Config{}, func(t *testing.T, l *lab) {
-		p := l.start(lkepool.Config{})
-		time.Sleep(time.Minute)
-		l.sim.Fail(linodesim.Rule{Route: poolsRoute, Status: 404})
-		_, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: "a", Key: key})
-		if lkepool.KindOf(err) != lkepool.KindConflict {
-			t.Errorf("claim: %v", err)
-		}
-		if _, err := p.List(t.Context()); lkepool.KindOf(err) != lkepool.KindConflict {
-			t.Errorf("list: %v", err)
-		}
-	})
-}
-
-func TestNegativeDurations(t *testing.T) {
-	for field, cfg := range map[string]lkepool.Config{
-		"Config.OrphanTTL":              {OrphanTTL: -1},
-		"Config.RetryDelay":             {RetryDelay: -1},
-		"Config.TagVerificationTimeout": {TagVerificationTimeout: -1},
-	} {
-		_, err := lkepool.New(memory.New(memory.Config{}), cfg)
-		if e, ok := errors.AsType[*lkepool.Error](err); !ok || e.Kind != lkepool.KindInvalid || e.Field != field {
-			t.Errorf("%s: %v", field, err)
-		}
 	}
 }

@@ -78,6 +78,12 @@ func (p *passing) grow(ctx context.Context, step plan.Step) (*Pool, error) {
 		a.ledger.sized(fresh, a.cfg.Clock.Now())
 		return nil, nil
 	}
+	if p.opposed(step) {
+		return nil, &Error{
+			Kind: KindConflict, Op: "scale pool", PoolID: step.PoolID, RetryAfter: a.cfg.OrphanTTL,
+			Err: fmt.Errorf("somebody else has lowered the pool's count %d times after it was raised to %d or more", p.q.lowered, step.Count),
+		}
+	}
 	pool, err := a.backend.Scale(ctx, step.PoolID, step.Count)
 	p.report.Calls++
 	if err != nil {
@@ -87,7 +93,39 @@ func (p *passing) grow(ctx context.Context, step plan.Step) (*Pool, error) {
 		return nil, err
 	}
 	a.ledger.sized(pool, a.cfg.Clock.Now())
+	p.q.noteScaled(pool)
 	return &pool, nil
+}
+
+const (
+	// mostLowered is how often a count that somebody else lowers is raised again,
+	// within lowerMemory. Whoever does that has a reason, or is a program.
+	mostLowered = 3
+	lowerMemory = 10 * time.Minute
+)
+
+// opposed notes that a count was lowered by somebody else if the step only asks
+// for what was asked for before, and says whether that was once too often.
+func (p *passing) opposed(step plan.Step) bool {
+	q := p.q
+	if step.Count > q.scaled[step.PoolID] {
+		return false
+	}
+	if p.began.Sub(q.lowerings) > lowerMemory {
+		q.lowered, q.lowerings = 0, p.began
+	}
+	if q.lowered >= mostLowered {
+		return true
+	}
+	q.lowered++
+	return false
+}
+
+func (q *queue) noteScaled(pool Pool) {
+	if q.scaled == nil {
+		q.scaled = map[int]int{}
+	}
+	q.scaled[pool.ID] = pool.Count
 }
 
 func (p *passing) create(ctx context.Context, step plan.Step) (*Pool, error) {
@@ -113,6 +151,7 @@ func (p *passing) create(ctx context.Context, step plan.Step) (*Pool, error) {
 		return nil, err
 	}
 	a.ledger.poolCreated(pool, a.cfg.Clock.Now())
+	p.q.noteScaled(pool)
 	return &pool, nil
 }
 
@@ -148,5 +187,5 @@ func (p *passing) unsettled() bool {
 // stuck says whether the pools have owed nodes for too long.
 func (p *passing) stuck(pending int) bool {
 	q := p.q
-	return pending == q.pending && !q.owed.IsZero() && p.began.Sub(q.owed) > p.a.cfg.PendingTimeout
+	return pending == q.pending && !q.owed.IsZero() && p.began.Sub(q.ended) <= unwatched && p.began.Sub(q.owed) > p.a.cfg.PendingTimeout
 }

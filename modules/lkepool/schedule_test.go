@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 300, "how many random schedules to run")
+	schedules = flag.Int("schedules", 2000, "how many random schedules to run")
 	firstSeed = flag.Uint64("seed", 1, "seed of the first schedule; -schedules 1 replays one")
 )
 
@@ -30,10 +30,14 @@ func TestSchedules(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(t *testing.T) { newSchedule(t, seed).run() })
 			if t.Failed() {
-				t.Logf("replay: go test -run TestSchedules -schedules 1 -seed %d", seed)
+				t.Log(replay(seed))
 			}
 		})
 	}
+}
+
+func replay(seed uint64) string {
+	return fmt.Sprintf("replay: GOWORK=off go test -run TestSchedules . -schedules 1 -seed %d", seed)
 }
 
 // schedule is one random life.
@@ -44,7 +48,10 @@ type schedule struct {
 	// calm: nothing is released, refused, recycled or edited, so that exactly
 	// as many nodes have to be asked for as there are claimants.
 	calm bool
-	end  time.Time
+	// end is when the faults end, latest when everybody must have what it wants.
+	end, latest time.Time
+	// clock fails a process that goes round in circles without time passing.
+	clock *boundedClock
 
 	mu      sync.Mutex
 	process *process
@@ -66,7 +73,7 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	random := rand.New(rand.NewPCG(seed, 7))
 	profiles := []linodesim.Profile{linodesim.Fast(), linodesim.Realistic(), linodesim.Slow()}
 	s := &schedule{
-		random: random, calm: random.IntN(3) == 0, claims: map[string]*claimant{},
+		random: random, calm: random.IntN(3) == 0, claims: map[string]*claimant{}, clock: newBoundedClock(seed),
 		lab: newLab(t, tiers[random.IntN(2)], linodesim.Config{
 			Profile: profiles[random.IntN(3)], Seed: seed,
 			Behaviour: linodesim.Behaviour{IgnorePoolFilter: random.IntN(2) == 0, LenientPages: random.IntN(2) == 0},
@@ -89,10 +96,18 @@ func (s *schedule) note(format string, args ...any) {
 	s.log = append(s.log, time.Now().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 }
 
-const chaos = 20 * time.Minute
+const (
+	chaos = 20 * time.Minute
+	// patienceAfter is how long after the last fault a claim or a release may
+	// take. Whatever takes longer will never end.
+	patienceAfter = time.Hour
+	// mostCalls bounds what one schedule may send, far above what any needs.
+	mostCalls = 50_000
+)
 
 func (s *schedule) run() {
 	s.end = time.Now().Add(chaos)
+	s.latest = s.end.Add(patienceAfter)
 	s.restart()
 	var group sync.WaitGroup
 	for i := range 1 + s.random.IntN(4) {
@@ -126,10 +141,19 @@ func (s *schedule) current() *process {
 }
 
 func (s *schedule) restart() {
-	p := s.start(lkepool.Config{})
+	p := s.start(lkepool.Config{Clock: s.clock})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process = p
+}
+
+// late says, and reports, that something should have happened long ago.
+func (s *schedule) late(what string, last error) bool {
+	if time.Now().Before(s.latest) {
+		return false
+	}
+	s.t.Errorf("livelock: %s, %s after the last fault: %v", what, patienceAfter, last)
+	return true
 }
 
 // bound is a context that ends with the process, and after d.
@@ -203,6 +227,9 @@ func (s *schedule) obtain(c *claimant, random *rand.Rand) bool {
 		default:
 			s.t.Errorf("%s: %v", c.name, err)
 		}
+		if s.late(c.name+" has no node", err) {
+			return false
+		}
 		time.Sleep(time.Second + time.Duration(random.Int64N(int64(20*time.Second))))
 	}
 }
@@ -226,6 +253,9 @@ func (s *schedule) giveUp(instance int, random *rand.Rand) {
 			s.note("release of %d: %v", instance, err)
 		default:
 			s.t.Errorf("release of %d: %v", instance, err)
+		}
+		if s.late(fmt.Sprintf("instance %d is not proven gone", instance), err) {
+			return
 		}
 		time.Sleep(time.Second + time.Duration(random.Int64N(int64(10*time.Second))))
 	}
@@ -366,9 +396,17 @@ func (s *schedule) sweeps(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(2 * time.Minute):
+		case <-time.After(s.betweenSweeps()):
 		}
 	}
+}
+
+// betweenSweeps is shorter while there is something to get wrong.
+func (s *schedule) betweenSweeps() time.Duration {
+	if time.Now().After(s.end.Add(chaos)) {
+		return 10 * time.Minute
+	}
+	return 2 * time.Minute
 }
 
 func (s *schedule) endMissing(nodes []lkepool.Node) {
@@ -394,6 +432,9 @@ func (s *schedule) endMissing(nodes []lkepool.Node) {
 // verify checks the invariants when all is at rest.
 func (s *schedule) verify() {
 	s.audit()
+	if total, _, _ := s.calls(); total > mostCalls {
+		s.t.Errorf("livelock: %d calls", total)
+	}
 	held := map[string][]world.Instance{}
 	for _, instance := range s.instances() {
 		held[claimIn(instance.Tags)] = append(held[claimIn(instance.Tags)], instance)

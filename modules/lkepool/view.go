@@ -29,37 +29,45 @@ type place struct {
 }
 
 // viewLifetime is how long polls may build on a full reading.
-const viewLifetime = time.Minute
+const viewLifetime = 2 * time.Minute
 
-// look reads what the pass needs to know: everything when there is reason to,
-// otherwise only whether capacity has arrived.
-func (a *Allocator) look(ctx context.Context, q *queue, key Key) (view, error) {
-	if a.needsFull(q) {
+// look returns what the pass needs to know: everything when there is reason to,
+// otherwise only whether capacity has arrived, and how many reads that took.
+// What another key has read meanwhile takes none.
+func (a *Allocator) look(ctx context.Context, q *queue, key Key) (view, int, error) {
+	o, ok := a.offered(q)
+	switch {
+	case ok && o.full != nil:
+		return a.viewOf(key, *o.full), 0, nil
+	case a.needsFull(q):
 		return a.lookFully(ctx, key)
 	}
-	began := a.cfg.Clock.Now()
-	pools, err := a.backend.Poll(ctx, q.view.pools)
-	if err != nil {
-		return view{}, err
+	calls := 0
+	if !ok {
+		var err error
+		calls++
+		if o, err = a.polled(ctx, q); err != nil {
+			return view{}, calls, err
+		}
 	}
-	if a.knowsBetter(q.view, pools) {
+	if a.knowsBetter(q.view, o.pools) {
 		return a.lookFully(ctx, key)
 	}
-	v := view{began: began, full: q.view.full, shut: q.view.shut, places: map[string]place{}}
-	for _, pool := range a.ledger.correct(pools, began) {
+	v := view{began: o.began, full: q.view.full, shut: q.view.shut, places: map[string]place{}}
+	for _, pool := range a.ledger.correct(o.pools, o.began) {
 		if pool.belongsTo(key) {
 			v.add(a, pool, key)
 		}
 	}
-	return v, nil
+	return v, calls, nil
 }
 
-func (a *Allocator) lookFully(ctx context.Context, key Key) (view, error) {
+func (a *Allocator) lookFully(ctx context.Context, key Key) (view, int, error) {
 	r, err := a.reads.Do(ctx)
 	if err != nil {
-		return view{}, err
+		return view{}, 1, err
 	}
-	return a.viewOf(key, r), nil
+	return a.viewOf(key, r), 1, nil
 }
 
 // knowsBetter says whether a poll took an instance for new, and left it unread,
@@ -113,7 +121,7 @@ func (a *Allocator) viewOf(key Key, r reading) view {
 	}
 	for _, instance := range r.Loose {
 		if claim := a.ledger.claim(instance.ID, claimOf(instance.Tags)); claim != "" && instance.State != Leaving && !a.ledger.hasLeft(instance.ID) {
-			v.put(claim, place{member: Member{Instance: instance}, loose: true})
+			v.put(a, claim, place{member: Member{Instance: instance}, loose: true})
 		}
 	}
 	return v
@@ -130,20 +138,22 @@ func (v *view) add(a *Allocator, pool Pool, key Key) {
 
 func (v *view) note(a *Allocator, pool Pool) {
 	for _, member := range pool.Members {
-		if claim := a.ledger.claim(member.ID, claimOf(member.Tags)); claim != "" {
-			v.put(claim, place{member: member, pool: pool})
+		if claim := a.ledger.claim(member.ID, claimOf(member.Tags)); claim != "" && !a.ledger.hasLeft(member.ID) {
+			v.put(a, claim, place{member: member, pool: pool})
 		}
 	}
 }
 
-// put prefers an instance in a pool to a loose one, and then the lowest ID.
-func (v *view) put(claim string, p place) {
+// put prefers an instance in a pool to a loose one. Of two in pools the ledger
+// knows which one counts.
+func (v *view) put(a *Allocator, claim string, p place) {
 	if other, ok := v.places[claim]; ok {
-		if p.loose != other.loose {
+		switch {
+		case p.loose != other.loose:
 			if p.loose {
 				return
 			}
-		} else if other.member.ID < p.member.ID {
+		case a.ledger.prefers(claim, other.member.Instance, p.member.Instance):
 			return
 		}
 	}

@@ -81,6 +81,9 @@ func (a *Allocator) claimsDueLocked(q *queue) time.Time {
 	if due.IsZero() {
 		due = now
 	}
+	if q.offer.began.IsZero() {
+		due = later(due, a.lastLook.Add(a.crowdedLocked()))
+	}
 	return due
 }
 

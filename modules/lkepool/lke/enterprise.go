@@ -33,6 +33,11 @@ func (e *enterprise) Observe(ctx context.Context) (lkepool.Observation, error) {
 	return joinByTag(pools, instances), nil
 }
 
+// mostNamed is how many pools a filter names. It goes in a header, and servers
+// commonly allow 8 KB for all of those; beyond that all of the cluster's
+// instances are read.
+const mostNamed = 50
+
 // Poll reads the instances of the pools. The counts stay as they were given.
 func (e *enterprise) Poll(ctx context.Context, known []lkepool.Pool) ([]lkepool.Pool, error) {
 	var ofPools []linode.Filter
@@ -45,7 +50,11 @@ func (e *enterprise) Poll(ctx context.Context, known []lkepool.Pool) ([]lkepool.
 	if len(known) == 0 {
 		return nil, nil
 	}
-	instances, err := e.instances(ctx, linode.And(linode.Where("tags").Equal(e.clusterTag()), linode.Or(ofPools...)))
+	filter := linode.Where("tags").Equal(e.clusterTag())
+	if len(known) <= mostNamed {
+		filter = linode.And(filter, linode.Or(ofPools...))
+	}
+	instances, err := e.instances(ctx, filter)
 	if err != nil {
 		return nil, err
 	}

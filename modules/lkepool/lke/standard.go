@@ -14,7 +14,9 @@ type standard struct{ base }
 // standardPoolSize is documented, and in the API's description.
 const standardPoolSize = 100
 
-func (s *standard) Limits() lkepool.Limits { return lkepool.Limits{PoolSize: standardPoolSize} }
+func (s *standard) Limits() lkepool.Limits {
+	return lkepool.Limits{PoolSize: standardPoolSize, CheapPolls: true}
+}
 
 func (s *standard) Check(key lkepool.Key) error {
 	if id := key.Template.FirewallID; id != 0 {

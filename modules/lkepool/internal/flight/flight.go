@@ -39,7 +39,10 @@ func New[T any](read func(context.Context) (T, error)) *Group[T] {
 
 // Do returns the result of a read that began after Do was called.
 func (g *Group[T]) Do(ctx context.Context) (T, error) {
-	c := g.join(ctx)
+	return g.wait(ctx, g.join(ctx))
+}
+
+func (g *Group[T]) wait(ctx context.Context, c *call[T]) (T, error) {
 	select {
 	case <-c.done:
 		return c.value, c.err
@@ -48,6 +51,23 @@ func (g *Group[T]) Do(ctx context.Context) (T, error) {
 		var none T
 		return none, context.Cause(ctx)
 	}
+}
+
+// Running returns the result of the read that is running, or of one that begins
+// now. It is for callers who know that the running read covers their question.
+func (g *Group[T]) Running(ctx context.Context) (T, error) {
+	g.mu.Lock()
+	c := g.running
+	if c != nil && c.ctx.Err() == nil {
+		c.callers++
+	} else {
+		c = nil
+	}
+	g.mu.Unlock()
+	if c == nil {
+		return g.Do(ctx)
+	}
+	return g.wait(ctx, c)
 }
 
 func (g *Group[T]) join(ctx context.Context) *call[T] {

@@ -57,6 +57,30 @@ func TestAnswerIsNeverOlderThanTheQuestion(t *testing.T) {
 	})
 }
 
+func TestRunningReadIsJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reads atomic.Int32
+		shared := flight.New(func(context.Context) (int32, error) {
+			n := reads.Add(1)
+			time.Sleep(time.Second)
+			return n, nil
+		})
+		var group sync.WaitGroup
+		for i := range 10 {
+			group.Go(func() {
+				time.Sleep(time.Duration(i) * 50 * time.Millisecond)
+				if _, err := shared.Running(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if reads.Load() != 1 {
+			t.Errorf("%d reads", reads.Load())
+		}
+	})
+}
+
 func TestReadEndsWithItsLastCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)

@@ -31,12 +31,12 @@ type mutant struct {
 type change struct{ old, new string }
 
 var mutants = []mutant{
-	{"pending does not count", "scale.go", "plan.Deficit(len(p.left), 0, pending)", "plan.Deficit(len(p.left), 0, 0*pending)", nil},
-	{"no reservation in memory", "ledger.go",
+	{"the deficit has no pending term", "scale.go", "plan.Deficit(len(p.left), 0, pending)", "plan.Deficit(len(p.left), 0, 0*pending)", nil},
+	{"no reservation", "marks.go",
 		"if m, ok := l.marks[instanceID]; ok && (tag == \"\" || m.state != marked) {",
 		"if m, ok := l.marks[instanceID]; ok && false && m != nil {", nil},
-	{"collecting takes no lock", "collect.go", "unlock, err := a.keys.Lock(ctx, hash)", "unlock, err := func() {}, error(nil)", nil},
-	{"any error is not found", "lke/failure.go", "e := &lkepool.Error{Kind: lkepool.KindUnavailable,", "e := &lkepool.Error{Kind: lkepool.KindNotFound,", nil},
+	{"no lock while collecting", "collect.go", "unlock, err := a.keys.Lock(ctx, hash)", "unlock, err := func() {}, error(nil)", nil},
+	{"not found without a 404", "lke/failure.go", "e := &lkepool.Error{Kind: lkepool.KindUnavailable,", "e := &lkepool.Error{Kind: lkepool.KindNotFound,", nil},
 	{"claims are not given back", "pass.go", "at, seen := p.view.places[claim]", "at, seen := place{}, false", nil},
 	{"the last node leaves an empty pool", "internal/plan/plan.go", "if len(targets) < count {", "if len(targets) <= count {", nil},
 	{"the pool's list decides, not its count", "release.go", "if pool.Count > 1 {", "if len(pool.Slots) > 1 {", []change{
@@ -51,6 +51,10 @@ var mutants = []mutant{
 	{"tags replace claims", "settags.go", "tags := slices.DeleteFunc(slices.Clone(instance.Tags), func(tag string) bool {", "tags := slices.DeleteFunc(slices.Clone(instance.Tags[:0]), func(tag string) bool {", nil},
 	{"edited pools fit", "pool.go", "return !p.Autoscaled && p.InstanceType == key.InstanceType &&", "return true || !p.Autoscaled && p.InstanceType == key.InstanceType &&", nil},
 	{"a new process trusts the first list", "allocator.go", "return a.cfg.Clock.Now().Before(a.born.Add(a.cfg.TagVerificationTimeout))", "return false && a.cfg.Clock.Now().Before(a.born.Add(a.cfg.TagVerificationTimeout))", nil},
+	{"the wrong one of two nodes is kept", "marks.go", "if handedA != handedB {\n\t\treturn handedA", "if handedA != handedB {\n\t\treturn handedB", nil},
+	{"overdue places stay", "leftover.go", "s.a.cfg.Clock.Since(since) > s.a.cfg.PendingTimeout", "s.a.cfg.Clock.Since(since) < 0", nil},
+	{"keys do not share what they read", "share.go", "usable := !o.began.IsZero()", "usable := false && !o.began.IsZero()", nil},
+	{"lowered counts are raised for ever", "scale.go", "if q.lowered >= mostLowered {", "if q.lowered >= 1000*mostLowered {", nil},
 	{"refusals are retried in place", "pass.go", "case KindInvalid, KindForbidden, KindConflict, KindInsufficientCapacity, KindQuotaExceeded:", "case KindInvalid, KindForbidden, KindConflict:", nil},
 }
 

@@ -15,22 +15,21 @@ type Pace struct {
 	pause   time.Duration
 	// flowing: some have arrived.
 	flowing bool
+	// Dense: a look costs little, so more of them are taken while nodes arrive.
+	Dense bool
 }
 
-const (
-	growth       = 2
-	longestPause = 15 * time.Second
-)
+const longestPause = 20 * time.Second
 
 // Restart forgets what was seen: more capacity was asked for.
-func (p *Pace) Restart() { *p = Pace{} }
+func (p *Pace) Restart() { *p = Pace{Dense: p.Dense} }
 
 // Next returns the pause after a look that found so many nodes pending. first
 // is the shortest first pause.
 func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Duration {
 	previous := *p
 	if p.asked.IsZero() || pending > p.pending {
-		*p = Pace{asked: now, at: now, pending: pending, pause: first}
+		*p = Pace{asked: now, at: now, pending: pending, pause: first, Dense: p.Dense}
 		return first
 	}
 	p.at, p.pending = now, pending
@@ -41,18 +40,32 @@ func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Durati
 		p.pause = first
 		return p.pause
 	case arrived <= 0:
-		p.pause = min(max(first, previous.pause*growth), longestPause)
+		// By the time that has passed and not by the number of looks, because
+		// looks that others paid for come in between.
+		p.pause = min(elapsed+elapsed/4+first, longestPause)
 		if p.flowing {
 			// The last ones are late, but hardly by much.
-			p.pause = min(p.pause, max(first/2, elapsed/8))
+			p.pause = min(p.pause, p.late(first, elapsed))
 		}
 		return p.pause
 	}
 	p.flowing = true
 	// The first look that finds any cannot tell when they began to come, so the
-	// rate is not trusted beyond half of the time that has passed.
+	// rate is not trusted beyond two thirds of the time that has passed.
 	remaining := time.Duration(float64(took) * float64(pending) / float64(arrived))
-	shortest, longest := max(first/4, elapsed/12), min(max(first/2, elapsed/2), longestPause)
-	p.pause = min(max(shortest, remaining*6/10), longest)
+	shortest, longest := max(first/4, elapsed/10), min(max(first/2, elapsed*2/3), longestPause)
+	share := remaining * 8 / 10
+	if p.Dense {
+		shortest, longest, share = max(first/8, elapsed/24), longest/2, remaining*5/10
+	}
+	p.pause = min(max(shortest, share), longest)
 	return p.pause
+}
+
+// late is the longest pause when the last nodes are late.
+func (p *Pace) late(first, elapsed time.Duration) time.Duration {
+	if p.Dense {
+		return max(first/8, elapsed/24)
+	}
+	return max(first/2, elapsed/8)
 }

@@ -1,0 +1,165 @@
+package moduleproxy_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/moduleproxy"
+)
+
+// outside is what importers of lkepool get beside our modules. A longer list
+// is a decision: everybody who imports the library gets it too.
+var outside = []string{
+	"github.com/apapsch/go-jsonmerge/v2",
+	"github.com/google/uuid",
+	"github.com/hashicorp/go-cleanhttp",
+	"github.com/hashicorp/go-retryablehttp",
+	"github.com/oapi-codegen/nullable",
+	"github.com/oapi-codegen/runtime",
+	"k8s.io/utils",
+}
+
+// The example of lkepool's README is a program. It builds, and does what it says,
+// in a project that knows this repository only by its module paths.
+func TestReadmeExampleInAnEmptyProject(t *testing.T) {
+	p := newProject(t, "modules/linode", "modules/linodesim", "modules/lkepool")
+	if err := os.WriteFile(filepath.Join(p.dir, "main.go"), p.example("modules/lkepool/README.md"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.run("mod", "init", "example.com/importer")
+	p.run("get", moduleproxy.Prefix+"modules/lkepool@"+moduleproxy.Version, moduleproxy.Prefix+"modules/linodesim@"+moduleproxy.Version)
+	p.run("mod", "tidy")
+	p.run("vet", "./...")
+	if out := p.run("run", "."); !strings.Contains(out, "g6-standard-4") {
+		t.Errorf("the example printed %q", out)
+	}
+	if mod := p.read("go.mod"); strings.Contains(mod, "replace") || !strings.Contains(mod, "modules/lkepool "+moduleproxy.Version) {
+		t.Errorf("go.mod is\n%s", mod)
+	}
+}
+
+func TestImportersGetFewModules(t *testing.T) {
+	p := newProject(t, "modules/linode", "modules/linodesim", "modules/lkepool")
+	main := "package main\n\nimport (\n\t_ \"" + moduleproxy.Prefix + "modules/lkepool\"\n\t_ \"" + moduleproxy.Prefix + "modules/lkepool/lke\"\n)\n\nfunc main() {}\n"
+	if err := os.WriteFile(filepath.Join(p.dir, "main.go"), []byte(main), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.run("mod", "init", "example.com/importer")
+	p.run("get", moduleproxy.Prefix+"modules/lkepool@"+moduleproxy.Version)
+	p.run("mod", "tidy")
+	var got []string
+	for path := range strings.FieldsSeq(p.run("list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")) {
+		if !strings.HasPrefix(path, moduleproxy.Prefix) && path != "example.com/importer" && !slices.Contains(got, path) {
+			got = append(got, path)
+		}
+	}
+	for _, path := range got {
+		if !slices.Contains(outside, path) {
+			t.Errorf("importers of lkepool now get %s", path)
+		}
+	}
+}
+
+// project is an empty folder outside the repository, and a Go command that knows
+// the repository only through a proxy.
+type project struct {
+	t         *testing.T
+	root, dir string
+	env       []string
+}
+
+func newProject(t *testing.T, published ...string) *project {
+	t.Helper()
+	p := &project{t: t, root: repositoryRoot(t), dir: t.TempDir()}
+	proxy := t.TempDir()
+	for _, dir := range published {
+		if err := moduleproxy.Publish(proxy, p.root, dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings := strings.Fields(p.output(exec.Command("go", "env", "GOMODCACHE", "GOPROXY")))
+	if len(settings) != 2 {
+		t.Fatalf("go env printed %q", settings)
+	}
+	p.env = append(os.Environ(),
+		"GOWORK=off", "GOFLAGS=-modcacherw", "CGO_ENABLED=0",
+		// A cache of its own: what is published changes under the same version.
+		"GOMODCACHE="+t.TempDir(),
+		fmt.Sprintf("GOPROXY=file://%s,file://%s,%s", filepath.ToSlash(proxy), filepath.ToSlash(filepath.Join(settings[0], "cache", "download")), settings[1]),
+		// The checksums of our own modules are in no database, and the database
+		// is not to be had without a network.
+		"GOSUMDB=off",
+	)
+	return p
+}
+
+// run runs a go command in the project.
+func (p *project) run(args ...string) string {
+	p.t.Helper()
+	cmd := exec.CommandContext(p.t.Context(), "go", args...)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	return p.output(cmd)
+}
+
+func (p *project) output(cmd *exec.Cmd) string {
+	p.t.Helper()
+	out, err := cmd.Output()
+	if err != nil {
+		var text []byte
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+			text = failed.Stderr
+		}
+		p.t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, text)
+	}
+	return string(out)
+}
+
+func (p *project) read(name string) string {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.dir, name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(text)
+}
+
+var program = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
+
+// example is the first program of a README.
+func (p *project) example(readme string) []byte {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.root, filepath.FromSlash(readme)))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	found := program.FindSubmatch(text)
+	if found == nil {
+		p.t.Fatalf("%s shows no program", readme)
+	}
+	return found[1]
+}
+
+// repositoryRoot is the directory above this one that holds go.work.
+func repositoryRoot(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.work above this folder")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
