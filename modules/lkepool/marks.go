@@ -65,6 +65,19 @@ func (l *ledger) confirm(node Node, key string, at time.Time) {
 	delete(l.suspects, node.InstanceID)
 }
 
+// confirmed returns the node of a claim that the API confirmed to this process at
+// most `within` ago, and that nothing has been seen or done to since. A mark that
+// a list proved, and not the answer to a write, has no node.
+func (l *ledger) confirmed(claim string, within time.Duration, now time.Time) (Node, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.marks[l.claims[claim]]
+	if m == nil || m.claim != claim || m.state != marked || m.node.InstanceID == 0 || now.Sub(m.at) > within {
+		return Node{}, false
+	}
+	return m.node, true
+}
+
 // doubt notes that a claim's write may or may not have taken effect.
 func (l *ledger) doubt(instanceID int, at time.Time) {
 	l.mu.Lock()

@@ -273,7 +273,7 @@ func (p *passing) finish(err error) {
 	q.pending = pending
 
 	// Pauses lie between looks, whatever the writes in between took.
-	next := later(p.began.Add(pause), now.Add(min(pause, a.cfg.RetryDelay/4)))
+	next := later(p.began.Add(pause), now.Add(min(pause, a.cfg.RetryDelay/8)))
 	if p.again || err != nil {
 		next = now.Add(pause)
 	}

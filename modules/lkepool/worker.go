@@ -73,6 +73,10 @@ func (a *Allocator) claimsDueLocked(q *queue) time.Time {
 		soon := later(w.joined.Add(gather), q.ended.Add(a.cfg.RetryDelay))
 		if suffices {
 			soon = later(soon, w.joined.Add(patience(w)))
+			if _, back := q.unmet[w.claim]; back {
+				// It was counted when it was here last.
+				soon = later(soon, q.next)
+			}
 		}
 		if due.IsZero() || soon.Before(due) {
 			due = soon
@@ -108,11 +112,22 @@ func (a *Allocator) turn(ctx context.Context, q *queue) {
 	due := a.claimsDueLocked(q)
 	a.mu.Unlock()
 	if !due.IsZero() && !due.After(a.cfg.Clock.Now()) {
-		a.pass(ctx, q)
+		a.passToItsEnd(ctx, q)
 	}
 	if ctx.Err() == nil {
 		a.dismiss(ctx, q)
 	}
+}
+
+// longestPass bounds a pass that nobody waits for any more.
+const longestPass = 30 * time.Second
+
+// passToItsEnd runs a pass whose reads go on when the last claimant leaves: it
+// will be back in a second, and a read that was cancelled has to be sent again.
+func (a *Allocator) passToItsEnd(ctx context.Context, q *queue) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestPass)
+	defer cancel()
+	a.pass(ctx, q)
 }
 
 func earlier(a, b time.Time) time.Time {
