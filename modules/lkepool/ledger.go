@@ -149,7 +149,7 @@ func (l *ledger) absorb(o Observation, began time.Time) {
 	}
 	for id, note := range l.created {
 		if _, known := l.pools[id]; !known && l.recent(note.at, began) {
-			l.pools[id] = poolNote{pool: note.pool, at: note.at}
+			l.pools[id] = poolNote(note)
 		}
 	}
 	for id, m := range l.marks {

@@ -219,5 +219,5 @@ func (p *Platform) Check(key lkepool.Key) error {
 	return nil
 }
 
-// ReservedTag: the platform sets no tags.
+// ReservedTag is false for all: the platform sets no tags.
 func (p *Platform) ReservedTag(string) bool { return false }
