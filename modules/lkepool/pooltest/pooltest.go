@@ -78,6 +78,14 @@ func (s *suite) created(n int) lkepool.Pool {
 	return pool
 }
 
+// pause waits a second, or until the test ends.
+func (s *suite) pause() {
+	select {
+	case <-time.After(time.Second):
+	case <-s.Context().Done():
+	}
+}
+
 // eventually observes until the pool is as wanted.
 func (s *suite) eventually(what string, id int, wanted func(lkepool.Pool) bool) lkepool.Pool {
 	s.Helper()
@@ -85,7 +93,7 @@ func (s *suite) eventually(what string, id int, wanted func(lkepool.Pool) bool) 
 		if pool, ok := s.observed(id); ok && wanted(pool) {
 			return pool
 		}
-		time.Sleep(time.Second)
+		s.pause()
 	}
 	pool, _ := s.observed(id)
 	s.Fatalf("%s: not within %s; the pool is %+v", what, s.Patience, pool)
@@ -161,7 +169,7 @@ func (s *suite) poll() {
 		if waited > s.Patience {
 			s.Fatalf("only %+v arrived", pools[0].Members)
 		}
-		time.Sleep(time.Second)
+		s.pause()
 	}
 	if pools, err := s.Backend.Poll(s.Context(), nil); err != nil || len(pools) != 0 {
 		s.Errorf("a poll of nothing gave %+v, %v", pools, err)
@@ -252,7 +260,7 @@ func (s *suite) gone(id int) {
 		if instance.ID != id {
 			s.Fatalf("got %+v", instance)
 		}
-		time.Sleep(time.Second)
+		s.pause()
 	}
 	s.Errorf("instance %d exists for ever", id)
 }
