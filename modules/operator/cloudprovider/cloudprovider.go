@@ -32,7 +32,7 @@ type Pools interface {
 // Catalog says what can be bought; *instancetype.Catalog is one.
 type Catalog interface {
 	InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType
-	MarkUnavailable(instanceType string, cause instancetype.Cause)
+	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
 }
 
 // Config configures a CloudProvider. Cluster is required.

@@ -3,6 +3,7 @@ package cloudprovider
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -35,7 +36,13 @@ var verdicts = map[lkepool.Kind]verdict{
 	lkepool.KindUnavailable:          {outcome: "unavailable", reason: "LinodeAPIUnavailable", message: "The Linode API does not answer; trying again"},
 }
 
-const outcomeProvisioning = "provisioning"
+const (
+	outcomeClaimed      = "claimed"
+	outcomeProvisioning = "provisioning"
+)
+
+// planRefused is the verdict on a request that was refused because of the plan.
+var planRefused = verdict{outcome: "plan_refused", cause: instancetype.PlanRefused}
 
 // unknown is the verdict on an error without a kind, a cancelled context for example.
 var unknown = verdict{outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true}
@@ -48,7 +55,7 @@ func verdictOn(err error) verdict {
 		return unknown
 	}
 	if poolErr.Kind == lkepool.KindInvalid && poolErr.Field == "type" {
-		return verdict{outcome: "plan_refused", cause: instancetype.PlanRefused}
+		return planRefused
 	}
 	if v, ok := verdicts[poolErr.Kind]; ok {
 		return v
@@ -59,9 +66,19 @@ func verdictOn(err error) verdict {
 // outcome is the label of the claim metric for the result of a claim.
 func outcome(err error) string {
 	if err == nil {
-		return "claimed"
+		return outcomeClaimed
 	}
 	return verdictOn(err).outcome
+}
+
+// Outcomes lists what Config.OnClaim can hear.
+func Outcomes() []string {
+	outcomes := []string{outcomeClaimed, planRefused.outcome, unknown.outcome}
+	for _, v := range verdicts {
+		outcomes = append(outcomes, v.outcome)
+	}
+	slices.Sort(outcomes)
+	return outcomes
 }
 
 // launchError turns the error of a claim into core's. final says that core gives the NodeClaim up.

@@ -26,17 +26,19 @@ type Source interface {
 type Config struct {
 	Region         string
 	MemoryOverhead float64
-	Interval       time.Duration   // between reads; 0 = 5 min
-	OnError        func(error)     // a read failed and the old data stays; may be nil
-	OnChange       func([]Offered) // the data changed; may be nil
+	Interval       time.Duration // between reads; 0 = 5 min
+	OnRefresh      func(error)   // a read has ended; after one that failed the old data stays; may be nil
+	OnRefused      func(Refusal) // an offering was marked as unavailable that was not; may be nil
 }
 
-// Offered is one plan as it can be bought, for metrics.
+// Offered is one plan as it can be bought now, for metrics.
 type Offered struct {
 	InstanceType string
 	Region       string
 	HourlyUSD    float64
 	Available    bool
+	VCPUs        int64
+	MemoryBytes  int64 // that a node is expected to show
 }
 
 // Catalog serves instance types from memory.
@@ -47,6 +49,8 @@ type Catalog struct {
 
 	mu        sync.Mutex
 	snapshot  snapshot
+	learned   map[string]Figures                       // what nodes have shown, by plan
+	lessons   int                                      // grows when learned changes
 	state     string                                   // what converted was made from
 	converted map[string][]*cloudprovider.InstanceType // by kubelet settings
 }
@@ -62,35 +66,42 @@ func NewCatalog(source Source, cfg Config) *Catalog {
 	if cfg.Interval <= 0 {
 		cfg.Interval = 5 * time.Minute
 	}
-	return &Catalog{source: source, cfg: cfg, unavailable: NewUnavailable()}
+	return &Catalog{source: source, cfg: cfg, unavailable: NewUnavailable(), learned: map[string]Figures{}}
 }
 
 // Refresh reads plans and availability. On an error the old data stays.
 func (c *Catalog) Refresh(ctx context.Context) error {
+	err := c.refresh(ctx)
+	if c.cfg.OnRefresh != nil {
+		c.cfg.OnRefresh(err)
+	}
+	return err
+}
+
+func (c *Catalog) refresh(ctx context.Context) error {
 	all, err := c.source.Plans(ctx)
 	if err != nil {
 		return fmt.Errorf("reading Linode types: %w", err)
 	}
-	plans := slices.DeleteFunc(all, func(p Plan) bool { return p.excluded() != "" })
+	plans := slices.DeleteFunc(all, func(p Plan) bool { return p.excluded() != "" || p.Price(c.cfg.Region) <= 0 })
 	if len(plans) == 0 {
 		return fmt.Errorf("reading Linode types: the API lists none that LKE could use")
 	}
-	slices.SortFunc(plans, func(a, b Plan) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(plans, byID)
+	plans = slices.CompactFunc(plans, func(a, b Plan) bool { return byID(a, b) == 0 })
 	availability, err := c.source.Availability(ctx, c.cfg.Region)
 	if err != nil {
 		return fmt.Errorf("reading the availability of Linode types in %s: %w", c.cfg.Region, err)
 	}
 	c.mu.Lock()
-	changed := !reflect.DeepEqual(c.snapshot.plans, plans) || !reflect.DeepEqual(c.snapshot.availability, availability)
-	if changed {
+	defer c.mu.Unlock()
+	if !reflect.DeepEqual(c.snapshot.plans, plans) || !reflect.DeepEqual(c.snapshot.availability, availability) {
 		c.snapshot = snapshot{number: c.snapshot.number + 1, plans: plans, availability: availability}
-	}
-	c.mu.Unlock()
-	if changed && c.cfg.OnChange != nil {
-		c.cfg.OnChange(c.offered())
 	}
 	return nil
 }
+
+func byID(a, b Plan) int { return strings.Compare(a.ID, b.ID) }
 
 // Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.
 func (c *Catalog) Start(ctx context.Context) error {
@@ -102,9 +113,7 @@ func (c *Catalog) Start(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if err := c.Refresh(ctx); err != nil && ctx.Err() == nil && c.cfg.OnError != nil {
-			c.cfg.OnError(err)
-		}
+		_ = c.Refresh(ctx) // OnRefresh has heard of it
 	}
 }
 
@@ -118,7 +127,7 @@ func (c *Catalog) InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloud
 	key := kubeletKey(kubelet)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if state := fmt.Sprint(c.snapshot.number, marked); state != c.state {
+	if state := fmt.Sprint(c.snapshot.number, c.lessons, marked); state != c.state {
 		c.state, c.converted = state, map[string][]*cloudprovider.InstanceType{}
 	}
 	if _, ok := c.converted[key]; !ok {
@@ -128,11 +137,13 @@ func (c *Catalog) InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloud
 }
 
 func (c *Catalog) convert(marked []string, kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType {
-	s := Settings{Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Kubelet: kubelet.DeepCopy()}
+	kubelet = kubelet.DeepCopy()
 	result := make([]*cloudprovider.InstanceType, 0, len(c.snapshot.plans))
 	for _, p := range c.snapshot.plans {
 		_, refused := slices.BinarySearch(marked, p.ID)
-		result = append(result, Convert(p, c.snapshot.buyable(p.ID) && !refused, s))
+		result = append(result, Convert(p, c.snapshot.buyable(p.ID) && !refused, Settings{
+			Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learned[p.ID], Kubelet: kubelet,
+		}))
 	}
 	return result
 }
@@ -143,17 +154,16 @@ func (s snapshot) buyable(plan string) bool {
 	return available || !listed
 }
 
-// MarkUnavailable remembers that a plan was refused in the catalog's region.
-func (c *Catalog) MarkUnavailable(instanceType string, cause Cause) {
-	c.unavailable.Mark(instanceType, c.cfg.Region, cause)
-}
-
-func (c *Catalog) offered() []Offered {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	result := make([]Offered, 0, len(c.snapshot.plans))
-	for _, p := range c.snapshot.plans {
-		result = append(result, Offered{p.ID, c.cfg.Region, p.Price(c.cfg.Region), c.snapshot.buyable(p.ID)})
+// Offered tells what can be bought now, and what not.
+func (c *Catalog) Offered() []Offered {
+	all := c.InstanceTypes(nil)
+	result := make([]Offered, 0, len(all))
+	for _, it := range all {
+		result = append(result, Offered{
+			InstanceType: it.Name, Region: c.cfg.Region,
+			HourlyUSD: it.Offerings[0].Price, Available: it.Offerings[0].Available,
+			VCPUs: it.Capacity.Cpu().Value(), MemoryBytes: it.Capacity.Memory().Value(),
+		})
 	}
 	return result
 }

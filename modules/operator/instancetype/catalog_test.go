@@ -2,8 +2,7 @@ package instancetype_test
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,7 +100,11 @@ func TestPricesComeFromTheAPI(t *testing.T) {
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failures []error
-		sim, c := simulated(t, instancetype.Config{Region: "us-ord", OnError: func(err error) { failures = append(failures, err) }})
+		sim, c := simulated(t, instancetype.Config{Region: "us-ord", OnRefresh: func(err error) {
+			if err != nil && !errors.Is(err, context.Canceled) {
+				failures = append(failures, err)
+			}
+		}})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- c.Start(ctx) }()
@@ -167,42 +170,6 @@ func TestPitfall21KubeletSettingsAreInTheCacheKey(t *testing.T) {
 	if len(seen) != len(settings) {
 		t.Errorf("%d settings gave %d results", len(settings), len(seen))
 	}
-}
-
-func TestARefusedPlanIsUnavailableForAWhile(t *testing.T) {
-	tests := []struct {
-		cause instancetype.Cause
-		lasts time.Duration
-	}{{instancetype.NoCapacity, 3 * time.Minute}, {instancetype.AccountLimit, 5 * time.Minute}, {instancetype.PlanRefused, 30 * time.Minute}}
-	for _, tt := range tests {
-		t.Run(string(tt.cause), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				_, c := simulated(t, instancetype.Config{Region: "us-ord"})
-				all := len(available(c))
-				c.MarkUnavailable("g6-standard-2", tt.cause)
-				time.Sleep(tt.lasts - time.Second)
-				if left := available(c); len(left) != all-1 || slices.Contains(left, "g6-standard-2") {
-					t.Errorf("before its end: %s", strings.Join(left, " "))
-				}
-				time.Sleep(time.Second)
-				if got := len(available(c)); got != all {
-					t.Errorf("after its end %d of %d are available", got, all)
-				}
-			})
-		})
-	}
-}
-
-func TestALongerBeliefIsNotShortened(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, c := simulated(t, instancetype.Config{Region: "us-ord"})
-		c.MarkUnavailable("g6-standard-2", instancetype.PlanRefused)
-		c.MarkUnavailable("g6-standard-2", instancetype.NoCapacity)
-		time.Sleep(10 * time.Minute)
-		if slices.Contains(available(c), "g6-standard-2") {
-			t.Error("available again too early")
-		}
-	})
 }
 
 func available(c *instancetype.Catalog) []string {

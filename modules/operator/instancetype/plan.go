@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -73,6 +75,10 @@ func (p Plan) excluded() string {
 		return "not known to work in LKE"
 	case p.VCPUs <= 0 || p.MemoryMB <= 0 || p.DiskMB <= 0:
 		return "incomplete"
+	case p.ID == "" || !labelValue(p.ID) || !labelValue(p.Class):
+		return "its name or class cannot be the value of a label"
 	}
 	return ""
 }
+
+func labelValue(text string) bool { return len(validation.IsValidLabelValue(text)) == 0 }

@@ -1,12 +1,19 @@
 // Package metrics declares what the provider measures beside Karpenter core.
 //
-// Every label has a bounded set of values: routes are templates without IDs, outcomes a closed set, plans and
-// regions what the API lists. Nothing here holds a token, a name of a NodeClaim, or an ID. New registers with
-// a registry; cmd/controller passes the one that core serves, and connects the hooks.
+// Every label has a bounded set of values, whatever the Linode API answers: a value outside its label's closed set
+// (see Values) is counted as "other", and an instance type is one that the catalog offers. Nothing here holds a token,
+// a name of a NodeClaim, or an ID. New registers with a registry; cmd/controller passes the one that core serves, and
+// connects the hooks. Describe lists what there is, for dashboards, alerts, documentation and their tests.
+//
+// Offerings and facts of instance types are read from the catalog whenever somebody scrapes: an offering that was
+// refused is back at 1 the moment that refusal is no longer believed.
 package metrics
 
 import (
+	"errors"
+	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,90 +23,134 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
-const namespace = "karpenter"
-
 // Metrics are the provider's metrics. All methods are safe for concurrent use.
 type Metrics struct {
 	requests    *prometheus.CounterVec
 	duration    *prometheus.HistogramVec
 	limiterWait *prometheus.HistogramVec
 	retries     *prometheus.CounterVec
-	claims      *prometheus.CounterVec
-	claimWait   *prometheus.HistogramVec
-	collected   *prometheus.CounterVec
-	price       *prometheus.GaugeVec
-	available   *prometheus.GaugeVec
+
+	claims    *prometheus.CounterVec
+	claimWait *prometheus.HistogramVec
+
+	passes       *prometheus.CounterVec
+	passDuration *prometheus.HistogramVec
+	passCalls    *prometheus.CounterVec
+	passWaiting  *prometheus.HistogramVec
+	requested    *prometheus.CounterVec
+	handedOut    *prometheus.CounterVec
+
+	collected *prometheus.CounterVec
+
+	refusals  *prometheus.CounterVec
+	refreshes *prometheus.CounterVec
+	refreshed *prometheus.GaugeVec
+
+	source atomic.Pointer[func() []instancetype.Offered]
 }
 
 // New declares the metrics in a registry.
 func New(registry prometheus.Registerer) *Metrics {
-	m := &Metrics{
-		requests: counter("linode_api", "requests_total", "Requests to the Linode API by method, route and status; status 0 is a request without an answer.", "method", "route", "status"),
-		duration: histogram("linode_api", "request_duration_seconds", "Duration of a request to the Linode API, retries included.", "method", "route"),
-		limiterWait: histogram("linode_api", "limiter_wait_seconds",
-			"How long a request waited so as not to exceed the API's limits.", "method", "route"),
-		retries:   counter("linode_api", "retries_total", "Repeated requests to the Linode API.", "method", "route"),
-		claims:    counter("linode", "claims_total", "Attempts to claim a node for a NodeClaim by outcome.", "outcome"),
-		claimWait: histogram("linode", "claim_duration_seconds", "Duration of an attempt to claim a node by outcome.", "outcome"),
-		collected: counter("linode", "collected_total", "What garbage collection has removed: instances nobody owned and pools nobody needed.", "kind"),
-		price: gauge("cloudprovider", "instance_type_offering_price_estimate",
-			"Hourly price of an instance type in USD.", "instance_type", "capacity_type", "zone"),
-		available: gauge("cloudprovider", "instance_type_offering_available",
-			"Whether the Linode API lists the instance type as available: 1 or 0.", "instance_type", "capacity_type", "zone"),
-	}
-	registry.MustRegister(m.requests, m.duration, m.limiterWait, m.retries, m.claims, m.claimWait, m.collected, m.price, m.available)
+	m, all := declare()
+	registry.MustRegister(all.collectors...)
 	return m
-}
-
-func counter(subsystem, name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
-}
-
-func gauge(subsystem, name, help string, labels ...string) *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
-}
-
-func histogram(subsystem, name, help string, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: namespace, Subsystem: subsystem, Name: name, Help: help,
-		Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120},
-	}, labels)
 }
 
 // APICall counts a call of the Linode client.
 func (m *Metrics) APICall(call linode.Call) {
-	m.requests.WithLabelValues(call.Method, call.Route, strconv.Itoa(call.Status)).Inc()
-	m.duration.WithLabelValues(call.Method, call.Route).Observe(call.Duration.Seconds())
+	method, route := bounded(labelMethod, call.Method), bounded(labelRoute, call.Route)
+	m.requests.WithLabelValues(method, route, bounded(labelStatus, strconv.Itoa(call.Status))).Inc()
+	m.duration.WithLabelValues(method, route).Observe(call.Duration.Seconds())
 	if call.LimiterWait > 0 {
-		m.limiterWait.WithLabelValues(call.Method, call.Route).Observe(call.LimiterWait.Seconds())
+		m.limiterWait.WithLabelValues(method, route).Observe(call.LimiterWait.Seconds())
 	}
 	if call.Retries > 0 {
-		m.retries.WithLabelValues(call.Method, call.Route).Add(float64(call.Retries))
+		m.retries.WithLabelValues(method, route).Add(float64(call.Retries))
 	}
 }
 
 // Claim counts an attempt to claim a node.
 func (m *Metrics) Claim(outcome string, elapsed time.Duration) {
+	outcome = bounded(labelOutcome, outcome)
 	m.claims.WithLabelValues(outcome).Inc()
 	m.claimWait.WithLabelValues(outcome).Observe(elapsed.Seconds())
 }
 
-// Collected counts what garbage collection removed.
-func (m *Metrics) Collected(collected lkepool.Collected) {
-	m.collected.WithLabelValues("instance").Add(float64(len(collected.Released)))
-	m.collected.WithLabelValues("pool").Add(float64(len(collected.Pools)))
-}
-
-// Offered sets prices and availability. Plans that are no longer offered disappear.
-func (m *Metrics) Offered(offered []instancetype.Offered) {
-	m.price.Reset()
-	m.available.Reset()
-	for _, o := range offered {
-		m.price.WithLabelValues(o.InstanceType, "on-demand", o.Region).Set(o.HourlyUSD)
-		available := 0.0
-		if o.Available {
-			available = 1
-		}
-		m.available.WithLabelValues(o.InstanceType, "on-demand", o.Region).Set(available)
+// Pass counts a pass over the pools of one key.
+func (m *Metrics) Pass(pass lkepool.Pass) {
+	result := resultOf(pass.Err)
+	m.passes.WithLabelValues(result).Inc()
+	m.passDuration.WithLabelValues(result).Observe(pass.Duration.Seconds())
+	m.passCalls.WithLabelValues().Add(float64(pass.Calls))
+	m.passWaiting.WithLabelValues().Observe(float64(pass.Waiting))
+	if pass.ScaledBy > 0 {
+		m.requested.WithLabelValues(m.offeredName(pass.InstanceType)).Add(float64(pass.ScaledBy))
+	}
+	if n := pass.Claimed + pass.Returned; n > 0 {
+		m.handedOut.WithLabelValues(m.offeredName(pass.InstanceType)).Add(float64(n))
 	}
 }
+
+// resultOf is "ok", or the kind of the error that ended a pass.
+func resultOf(err error) string {
+	var poolErr *lkepool.Error
+	switch {
+	case err == nil:
+		return resultOK
+	case errors.As(err, &poolErr):
+		return bounded(labelResult, string(poolErr.Kind))
+	}
+	return other
+}
+
+// Collected counts what garbage collection removed.
+func (m *Metrics) Collected(collected lkepool.Collected) {
+	for _, node := range collected.Released {
+		kind := collectedOrphan
+		if node.Claim == "" {
+			kind = collectedSurplus
+		}
+		m.collected.WithLabelValues(kind).Inc()
+	}
+	m.collected.WithLabelValues(collectedPlace).Add(float64(len(collected.Places)))
+	m.collected.WithLabelValues(collectedPool).Add(float64(len(collected.Pools)))
+}
+
+// Refused counts an offering that was marked unavailable.
+func (m *Metrics) Refused(refusal instancetype.Refusal) {
+	m.refusals.WithLabelValues(m.offeredName(refusal.InstanceType), bounded(labelCause, string(refusal.Cause))).Inc()
+}
+
+// Refreshed counts a read of plans, prices and availability, at the time at.
+func (m *Metrics) Refreshed(err error, at time.Time) {
+	if err != nil {
+		m.refreshes.WithLabelValues(resultError).Inc()
+		return
+	}
+	m.refreshes.WithLabelValues(resultOK).Inc()
+	m.refreshed.WithLabelValues().Set(float64(at.Unix()))
+}
+
+// Offerings sets where offerings and the facts of instance types are read from at every scrape: from a function that
+// answers from memory and may be called at any time.
+func (m *Metrics) Offerings(source func() []instancetype.Offered) { m.source.Store(&source) }
+
+func (m *Metrics) offered() []instancetype.Offered {
+	if source := m.source.Load(); source != nil {
+		return (*source)()
+	}
+	return nil
+}
+
+// offeredName bounds the name of an instance type by what is offered now.
+func (m *Metrics) offeredName(name string) string {
+	for _, o := range m.offered() {
+		if o.InstanceType == name {
+			return name
+		}
+	}
+	return other
+}
+
+// knownStatus tells the statuses that HTTP defines; the API could send any number of three digits.
+func knownStatus(status int) bool { return http.StatusText(status) != "" }

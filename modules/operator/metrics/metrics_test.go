@@ -14,7 +14,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
 
@@ -41,7 +40,7 @@ func TestPitfall30LabelsAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pools, err := lkepool.New(backend, lkepool.Config{})
+		pools, err := lkepool.New(backend, lkepool.Config{Observer: lkepool.Observer{Pass: m.Pass}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,17 +75,6 @@ func TestPitfall30LabelsAreBounded(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestOfferingsThatGoDisappear(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	m := metrics.New(registry)
-	m.Offered([]instancetype.Offered{{InstanceType: "a", Region: "us-ord", HourlyUSD: 1, Available: true}, {InstanceType: "b", Region: "us-ord"}})
-	before := len(series(t, registry))
-	m.Offered([]instancetype.Offered{{InstanceType: "a", Region: "us-ord", HourlyUSD: 2, Available: true}})
-	if after := len(series(t, registry)); before != 4 || after != 2 {
-		t.Errorf("%d series, then %d, want 4, then 2", before, after)
-	}
 }
 
 // series lists all series by name and labels.

@@ -47,14 +47,20 @@ func connect(ctx context.Context, o options.Options) (*platform, error) {
 	}
 	p.pools, err = lkepool.New(backend, lkepool.Config{
 		RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL, TagVerificationTimeout: o.TagVerificationTimeout,
+		Observer: lkepool.Observer{Pass: p.metrics.Pass},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("setting up the pools of LKE cluster %s: %w", p.cluster.Name, err)
 	}
 	p.catalog = instancetype.NewCatalog(instancetype.FromAPI(p.client), instancetype.Config{
 		Region: p.cluster.Region, MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
-		OnError: logCatalogError, OnChange: p.metrics.Offered,
+		OnRefused: p.metrics.Refused,
+		OnRefresh: func(err error) {
+			p.metrics.Refreshed(err, time.Now())
+			logCatalogError(err)
+		},
 	})
+	p.metrics.Offerings(p.catalog.Offered)
 	if err := p.catalog.Refresh(ctx); err != nil {
 		return nil, &setting.Error{Name: "LINODE_URL", Found: "the Linode API does not say what can be bought", Err: err, Fix: "try again, or check the address"}
 	}

@@ -145,5 +145,8 @@ func runProblem(err error) error {
 }
 
 func logCatalogError(err error) {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return // the process ends
+	}
 	log.Log.Error(err, "could not refresh instance types; going on with what is known")
 }

@@ -1,0 +1,106 @@
+package instancetype_test
+
+import (
+	"maps"
+	"testing"
+
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+const ki = 1 << 10
+
+// What real nodes show replaces the estimate, for their type alone and at once, and the leanest node counts.
+func TestNodesTeach(t *testing.T) {
+	_, c := simulated(t, instancetype.Config{Region: "us-ord"})
+	memory := func(name string) int64 { return named(t, c.InstanceTypes(nil), name).Capacity.Memory().Value() }
+	disk := func(name string) int64 {
+		return named(t, c.InstanceTypes(nil), name).Capacity.StorageEphemeral().Value()
+	}
+	estimate, other := memory("g6-standard-4"), memory("g6-dedicated-4")
+	if want := int64(8192<<20*925/1000/ki*ki); estimate != want {
+		t.Errorf("a size that nobody has recorded: got %d, want %d", estimate, want)
+	}
+	steps := []struct {
+		name         string
+		seen         instancetype.Figures
+		memory, disk int64
+		changed      bool
+	}{
+		{"first", instancetype.Figures{Memory: 8140000 * ki, EphemeralStorage: 164900000 * ki}, 8140000 * ki, 164900000 * ki, true},
+		{"the same", instancetype.Figures{Memory: 8140000 * ki, EphemeralStorage: 164900000 * ki}, 8140000 * ki, 164900000 * ki, false},
+		{"a richer one", instancetype.Figures{Memory: 8150000 * ki}, 8140000 * ki, 164900000 * ki, false},
+		{"a leaner one", instancetype.Figures{Memory: 8130000 * ki}, 8130000 * ki, 164900000 * ki, true},
+		{"a smaller disk", instancetype.Figures{EphemeralStorage: 164800000 * ki}, 8130000 * ki, 164800000 * ki, true},
+		{"more than the plan", instancetype.Figures{Memory: 8193 << 20, EphemeralStorage: 163841 << 20}, 8130000 * ki, 164800000 * ki, false},
+		{"less than half of it", instancetype.Figures{Memory: 4095 << 20, EphemeralStorage: 81919 << 20}, 8130000 * ki, 164800000 * ki, false},
+		{"nothing", instancetype.Figures{}, 8130000 * ki, 164800000 * ki, false},
+		{"less than nothing", instancetype.Figures{Memory: -1, EphemeralStorage: -8130000 * ki}, 8130000 * ki, 164800000 * ki, false},
+	}
+	for _, s := range steps {
+		t.Run(s.name, func(t *testing.T) {
+			if changed := c.Learn(map[string]instancetype.Figures{"g6-standard-4": s.seen}); changed != s.changed {
+				t.Errorf("changed: %v", changed)
+			}
+			if m, d := memory("g6-standard-4"), disk("g6-standard-4"); m != s.memory || d != s.disk {
+				t.Errorf("got %d and %d, want %d and %d", m, d, s.memory, s.disk)
+			}
+			if got := memory("g6-dedicated-4"); got != other {
+				t.Errorf("another type of the same size changed from %d to %d", other, got)
+			}
+		})
+	}
+	c.Learn(map[string]instancetype.Figures{"made-up": {Memory: 1 << 30}})
+	want := map[string]instancetype.Figures{"g6-standard-4": {Memory: 8130000 * ki, EphemeralStorage: 164800000 * ki}}
+	if got := c.Learned(); !maps.Equal(got, want) {
+		t.Errorf("learned %v, want %v", got, want)
+	}
+	c.Forget("g6-standard-4")
+	if got := memory("g6-standard-4"); got != estimate {
+		t.Errorf("after it was forgotten: %d, want the estimate %d", got, estimate)
+	}
+}
+
+// A recorded figure counts as taught, for every class; a node of the type knows better, in both directions.
+func TestRecordedSizesCountAsTaught(t *testing.T) {
+	_, c := simulated(t, instancetype.Config{Region: "us-ord"})
+	for name, want := range map[string]int64{"g6-standard-1": 2027296, "g6-standard-2": 4022024, "g6-dedicated-2": 4022024, "g7-premium-2": 4022024} {
+		if got := named(t, c.InstanceTypes(nil), name).Capacity.Memory().Value(); got != want*ki {
+			t.Errorf("%s: got %d, want %d", name, got, want*ki)
+		}
+	}
+	for _, seen := range []int64{4100000 * ki, 4000000 * ki} {
+		c.Learn(map[string]instancetype.Figures{"g6-standard-2": {Memory: seen}})
+		if got := named(t, c.InstanceTypes(nil), "g6-standard-2").Capacity.Memory().Value(); got != seen {
+			t.Errorf("got %d, a node shows %d", got, seen)
+		}
+	}
+}
+
+// Scheduling and consolidation see changes of the catalog: there are as many as lessons, and figures only ever fall
+// after the first of a type, so that a fleet of nodes that differ a little comes to rest.
+func TestFiguresComeToRest(t *testing.T) {
+	_, c := simulated(t, instancetype.Config{Region: "us-ord"})
+	first := func() *cloudprovider.InstanceType { return c.InstanceTypes(nil)[0] }
+	var changes int
+	last, shown := int64(8192<<20), first()
+	for i := range 300 {
+		seen := int64(8130000+(i*37)%11) * ki
+		changed := c.Learn(map[string]instancetype.Figures{"g6-standard-4": {Memory: seen}})
+		now := named(t, c.InstanceTypes(nil), "g6-standard-4").Capacity.Memory().Value()
+		if now > last {
+			t.Errorf("the figure grew from %d to %d", last, now)
+		}
+		if (first() != shown) != changed {
+			t.Errorf("the instance types were made anew: %v, something changed: %v", first() != shown, changed)
+		}
+		if changed {
+			changes++
+		}
+		last, shown = now, first()
+	}
+	if changes > 11 || last != 8130000*ki {
+		t.Errorf("%d changes, ending at %d", changes, last)
+	}
+}

@@ -1,0 +1,46 @@
+package metrics
+
+import (
+	"cmp"
+	"slices"
+)
+
+var (
+	seconds = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120}
+	counts  = []float64{0, 1, 2, 5, 10, 20, 50, 100, 200, 500}
+)
+
+// declare makes all metrics, registered nowhere.
+func declare() (*Metrics, *declarations) {
+	d := &declarations{}
+	m := &Metrics{
+		requests: d.counter("linode_api", "requests_total",
+			"Requests to the Linode API by method, route and status; status 0 is a request without an answer.", labelMethod, labelRoute, labelStatus),
+		duration: d.histogram("linode_api", "request_duration_seconds",
+			"Duration of a request to the Linode API, waits and retries included.", seconds, labelMethod, labelRoute),
+		limiterWait: d.histogram("linode_api", "limiter_wait_seconds",
+			"How long a request waited so as not to exceed the API's limits; a request that did not wait is not counted.", seconds, labelMethod, labelRoute),
+		retries: d.counter("linode_api", "retries_total", "Repeated requests to the Linode API.", labelMethod, labelRoute),
+
+		claims:    d.counter("linode", "claims_total", "Attempts to claim a node for a NodeClaim by outcome.", labelOutcome),
+		claimWait: d.histogram("linode", "claim_duration_seconds", "Duration of an attempt to claim a node by outcome.", seconds, labelOutcome),
+
+		passes:       d.counter("linode_pool", "passes_total", "Passes over LKE node pools by result: ok, or the kind of error that ended it.", labelResult),
+		passDuration: d.histogram("linode_pool", "pass_duration_seconds", "Duration of a pass over LKE node pools by result.", seconds, labelResult),
+		passCalls:    d.counter("linode_pool", "pass_calls_total", "Operations on the Linode API in passes, a list counted as one."),
+		passWaiting:  d.histogram("linode_pool", "pass_waiting_claims", "How many claims waited at the beginning of a pass.", counts),
+		requested:    d.counter("linode_pool", "nodes_requested_total", "Nodes by which LKE node pools were scaled up.", labelInstanceType),
+		handedOut:    d.counter("linode_pool", "nodes_claimed_total", "Nodes that passes handed to NodeClaims.", labelInstanceType),
+
+		collected: d.counter("linode", "collected_total",
+			"What garbage collection has removed: surplus instances (never claimed), orphans (NodeClaim gone), places that no instance took, pools.", labelKind),
+
+		refusals: d.counter("linode", "offering_refusals_total",
+			"How often an offering was marked unavailable because the Linode API refused it, by cause.", labelInstanceType, labelCause),
+		refreshes: d.counter("linode", "catalog_refreshes_total", "Reads of plans, prices and availability by result.", labelResult),
+		refreshed: d.gauge("linode", "catalog_refreshed_timestamp_seconds", "When plans, prices and availability were last read, in seconds since 1970."),
+	}
+	d.collectors = append(d.collectors, newOfferings(m, d))
+	slices.SortFunc(d.described, func(a, b Description) int { return cmp.Compare(a.Name, b.Name) })
+	return m, d
+}

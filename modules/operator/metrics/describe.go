@@ -1,0 +1,138 @@
+package metrics
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+const (
+	namespace = "karpenter"
+
+	labelMethod       = "method"
+	labelRoute        = "route"
+	labelStatus       = "status"
+	labelOutcome      = "outcome"
+	labelResult       = "result"
+	labelKind         = "kind"
+	labelCause        = "cause"
+	labelInstanceType = "instance_type"
+	labelCapacityType = "capacity_type"
+	labelZone         = "zone"
+
+	other       = "other"
+	resultOK    = "ok"
+	resultError = "error"
+
+	collectedSurplus = "surplus" // an instance that nobody ever claimed
+	collectedOrphan  = "orphan"  // an instance whose NodeClaim is gone
+	collectedPlace   = "place"   // a place in a pool that no instance took
+	collectedPool    = "pool"    // a pool that nobody needs
+)
+
+// A Description is one metric of the provider.
+type Description struct {
+	Name   string // in full, as it is scraped; a histogram's has the suffixes _bucket, _sum and _count there
+	Type   string // counter, gauge or histogram
+	Help   string
+	Labels []string
+}
+
+// Describe returns all metrics of the provider, ordered by name. Those of Karpenter core are not among them.
+func Describe() []Description {
+	_, all := declare()
+	return all.described
+}
+
+// Values returns the closed set of values of a label, nil for a label whose values are what the catalog offers:
+// instance_type (besides "other"), capacity_type and zone.
+func Values(label string) []string { return slices.Clone(closedSets()[label]) }
+
+// closedSets are the values of labels that are known beforehand.
+var closedSets = sync.OnceValue(func() map[string][]string {
+	sets := map[string][]string{
+		labelOutcome: cloudprovider.Outcomes(),
+		labelKind:    {collectedSurplus, collectedOrphan, collectedPlace, collectedPool},
+		labelResult:  {resultOK, resultError, other},
+		labelCause:   {other},
+		labelStatus:  {"0", other}, // 0: no answer
+	}
+	for _, operation := range api.Operations() {
+		sets[labelMethod] = append(sets[labelMethod], operation.Method)
+		sets[labelRoute] = append(sets[labelRoute], operation.Route)
+	}
+	for status := 100; status < 600; status++ {
+		if knownStatus(status) {
+			sets[labelStatus] = append(sets[labelStatus], strconv.Itoa(status))
+		}
+	}
+	for _, kind := range []lkepool.Kind{
+		lkepool.KindProvisioning, lkepool.KindInsufficientCapacity, lkepool.KindQuotaExceeded, lkepool.KindRateLimited, lkepool.KindInvalid,
+		lkepool.KindNotFound, lkepool.KindConflict, lkepool.KindForbidden, lkepool.KindUnavailable,
+	} {
+		sets[labelResult] = append(sets[labelResult], string(kind))
+	}
+	for _, cause := range instancetype.Causes() {
+		sets[labelCause] = append(sets[labelCause], string(cause))
+	}
+	for _, label := range []string{labelMethod, labelRoute, labelOutcome} {
+		sets[label] = append(sets[label], other)
+	}
+	for label := range sets {
+		slices.Sort(sets[label])
+		sets[label] = slices.Compact(sets[label])
+	}
+	return sets
+})
+
+// bounded returns the value if its label may have it, and "other" if not.
+func bounded(label, value string) string {
+	if _, known := slices.BinarySearch(closedSets()[label], value); known {
+		return value
+	}
+	return other
+}
+
+// declarations are metrics with their descriptions.
+type declarations struct {
+	collectors []prometheus.Collector
+	described  []Description
+}
+
+func (d *declarations) describe(kind, subsystem, name, help string, labels []string) {
+	d.described = append(d.described, Description{Name: prometheus.BuildFQName(namespace, subsystem, name), Type: kind, Help: help, Labels: labels})
+}
+
+func (d *declarations) counter(subsystem, name, help string, labels ...string) *prometheus.CounterVec {
+	d.describe("counter", subsystem, name, help, labels)
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
+	d.collectors = append(d.collectors, c)
+	return c
+}
+
+func (d *declarations) gauge(subsystem, name, help string, labels ...string) *prometheus.GaugeVec {
+	d.describe("gauge", subsystem, name, help, labels)
+	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
+	d.collectors = append(d.collectors, g)
+	return g
+}
+
+func (d *declarations) histogram(subsystem, name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	d.describe("histogram", subsystem, name, help, labels)
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets}, labels)
+	d.collectors = append(d.collectors, h)
+	return h
+}
+
+// desc describes a gauge that a collector of its own makes at every scrape.
+func (d *declarations) desc(subsystem, name, help string, labels ...string) *prometheus.Desc {
+	d.describe("gauge", subsystem, name, help, labels)
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, name), help, labels, nil)
+}
