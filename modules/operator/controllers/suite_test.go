@@ -83,6 +83,7 @@ var _ = BeforeSuite(func() {
 	tagPools, err = lkepool.New(backend, lkepool.Config{})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(tagging.NewController(mgr.GetClient(), tagPools).Register(ctx, mgr)).To(Succeed())
+	registerLearning(ctx)
 	ended = make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 })

@@ -19,7 +19,7 @@ func TestNodesTeach(t *testing.T) {
 		return named(t, c.InstanceTypes(nil), name).Capacity.StorageEphemeral().Value()
 	}
 	estimate, other := memory("g6-standard-4"), memory("g6-dedicated-4")
-	if want := int64(8192<<20*925/1000/ki*ki); estimate != want {
+	if want := int64(8192 << 20 * 925 / 1000 / ki * ki); estimate != want {
 		t.Errorf("a size that nobody has recorded: got %d, want %d", estimate, want)
 	}
 	steps := []struct {

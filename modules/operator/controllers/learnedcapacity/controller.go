@@ -1,0 +1,109 @@
+// Package learnedcapacity lets nodes teach the catalog what they really have.
+//
+// A plan's memory is not what its node shows: the kernel keeps some of it. Until a node of a type has been seen, the
+// catalog estimates. Controller looks at each Node that Karpenter has initialized and hands the capacity that its
+// kubelet reports to the catalog, which keeps the smallest figure of each type and ignores figures that cannot be.
+// Memory remembers the figures in a ConfigMap, so that a restarted process, and the replica that takes over, know what
+// was learned.
+//
+// The ConfigMap belongs to the chart, which makes it empty and leaves its data alone. It is read by every replica, and
+// written by the leader only, only when there is something new, and never over what somebody else has written in
+// between. To have a type learned anew, delete its key; every replica notices within Config.Interval. Without the
+// ConfigMap, or without the right to it, everything works but the remembering, and one line in the log says so.
+//
+// Keys are instance types. Values are resource lists in JSON, {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}.
+// A value that cannot be read counts as missing.
+package learnedcapacity
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/operator/injection"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+// Catalog learns; *instancetype.Catalog is one.
+type Catalog interface {
+	Learn(seen map[string]instancetype.Figures) (changed bool)
+	Learned() map[string]instancetype.Figures
+	Forget(instanceType string)
+}
+
+// Controller takes the figures of each initialized node.
+type Controller struct {
+	kube    client.Reader
+	catalog Catalog
+	memory  *Memory
+}
+
+// NewController returns a Controller. kube may read from a cache. memory may be nil: nothing is remembered then.
+func NewController(kube client.Reader, catalog Catalog, memory *Memory) *Controller {
+	return &Controller{kube: kube, catalog: catalog, memory: memory}
+}
+
+// Name is the controller's name in logs and metrics.
+func (c *Controller) Name() string { return "node.learnedcapacity" }
+
+// Reconcile looks at the Node of one NodeClaim. The type is the NodeClaim's, which the provider has set: labels of a
+// Node can be changed by its kubelet.
+func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
+	ctx = injection.WithControllerName(ctx, c.Name())
+	instanceType := nodeClaim.Labels[corev1.LabelInstanceTypeStable]
+	if !teaches(nodeClaim) || instanceType == "" {
+		return reconcile.Result{}, nil
+	}
+	node := &corev1.Node{}
+	if err := c.kube.Get(ctx, types.NamespacedName{Name: nodeClaim.Status.NodeName}, node); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if node.Spec.ProviderID != nodeClaim.Status.ProviderID || !node.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, nil
+	}
+	seen := figures(node.Status.Capacity)
+	if c.catalog.Learn(map[string]instancetype.Figures{instanceType: seen}) {
+		log.FromContext(ctx).Info("learned what nodes of an instance type have", "instance-type", instanceType, "Node", node.Name,
+			"memory", node.Status.Capacity.Memory(), "ephemeral-storage", node.Status.Capacity.StorageEphemeral())
+	}
+	if c.memory == nil {
+		return reconcile.Result{}, nil
+	}
+	if err := c.memory.Save(ctx); err != nil {
+		return reconcile.Result{}, fmt.Errorf("remembering the capacity of instance types: %w", err)
+	}
+	return reconcile.Result{}, nil
+}
+
+// teaches tells whether the NodeClaim is ours and its node has joined and is complete.
+func teaches(nodeClaim *karpv1.NodeClaim) bool {
+	ref := nodeClaim.Spec.NodeClassRef
+	return ref != nil && ref.Group == v1alpha1.Group && ref.Kind == v1alpha1.Kind &&
+		nodeClaim.DeletionTimestamp.IsZero() && nodeClaim.Status.NodeName != "" && nodeClaim.Status.ProviderID != "" &&
+		nodeClaim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue()
+}
+
+func figures(list corev1.ResourceList) instancetype.Figures {
+	return instancetype.Figures{Memory: list.Memory().Value(), EphemeralStorage: list.StorageEphemeral().Value()}
+}
+
+// Register adds the controller to a manager.
+func (c *Controller) Register(_ context.Context, m manager.Manager) error {
+	return controllerruntime.NewControllerManagedBy(m).
+		Named(c.Name()).
+		For(&karpv1.NodeClaim{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
+			return o.(*karpv1.NodeClaim).Status.NodeName != ""
+		}))).
+		Complete(reconcile.AsReconciler(m.GetClient(), c))
+}

@@ -1,0 +1,195 @@
+package learnedcapacity
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+// Config configures a Memory.
+type Config struct {
+	ConfigMap types.NamespacedName
+	Interval  time.Duration // between reads, and between attempts when there is nothing to read; 0 = 5 min
+}
+
+// Memory is the ConfigMap in which figures are remembered. All methods are safe for concurrent use.
+type Memory struct {
+	reader  client.Reader
+	writer  client.Writer
+	catalog Catalog
+	cfg     Config
+
+	mu     sync.Mutex
+	stored map[string]instancetype.Figures // what the ConfigMap held when it was last read or written
+	writes int                             // grows with every write
+	out    time.Time                       // until then nothing is written: the ConfigMap or the right to it is missing
+	said   bool                            // that it is missing
+}
+
+// NewMemory returns a Memory. reader must read from the API server: a cache would need the right to list and watch.
+func NewMemory(reader client.Reader, writer client.Writer, catalog Catalog, cfg Config) *Memory {
+	if cfg.Interval <= 0 {
+		cfg.Interval = 5 * time.Minute
+	}
+	return &Memory{reader: reader, writer: writer, catalog: catalog, cfg: cfg, stored: map[string]instancetype.Figures{}}
+}
+
+// NeedLeaderElection says that a replica that waits reads too, so that it knows all when it takes over.
+func (m *Memory) NeedLeaderElection() bool { return false }
+
+// Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.
+func (m *Memory) Start(ctx context.Context) error {
+	ticker := time.NewTicker(m.cfg.Interval)
+	defer ticker.Stop()
+	for {
+		if err := m.Load(ctx); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", m.cfg.ConfigMap)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Load hands what the ConfigMap holds to the catalog. What it no longer holds is forgotten.
+func (m *Memory) Load(ctx context.Context) error {
+	m.mu.Lock()
+	writes := m.writes
+	m.mu.Unlock()
+	configMap := &corev1.ConfigMap{}
+	if err := m.reader.Get(ctx, m.cfg.ConfigMap, configMap); err != nil {
+		return m.missing(ctx, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.said, m.out = false, time.Time{}
+	if m.writes == writes { // otherwise what was read may be from before the write
+		m.absorb(parse(configMap.Data))
+	}
+	return nil
+}
+
+// absorb takes over what the ConfigMap holds. What it held before and does not hold now, somebody wants to be learned
+// anew.
+func (m *Memory) absorb(held map[string]instancetype.Figures) {
+	for instanceType := range m.stored {
+		if _, still := held[instanceType]; !still {
+			m.catalog.Forget(instanceType)
+		}
+	}
+	m.stored = held
+	m.catalog.Learn(held)
+}
+
+// Save writes what the catalog has learned if the ConfigMap does not hold it yet.
+func (m *Memory) Save(ctx context.Context) error {
+	m.mu.Lock()
+	idle := len(m.news()) == 0 || time.Now().Before(m.out)
+	m.mu.Unlock()
+	if idle {
+		return nil
+	}
+	if err := retry.RetryOnConflict(retry.DefaultRetry, func() error { return m.write(ctx) }); err != nil {
+		return m.missing(ctx, err)
+	}
+	return nil
+}
+
+// news is what the catalog knows and the ConfigMap does not. Figures that the catalog did not take, because they cannot
+// be, are news too once a node has shown better ones.
+func (m *Memory) news() map[string]instancetype.Figures {
+	news := m.catalog.Learned()
+	maps.DeleteFunc(news, func(instanceType string, f instancetype.Figures) bool { return m.stored[instanceType] == f })
+	return news
+}
+
+// write brings the ConfigMap, as it is now, up to date; keys that the catalog does not know stay. The update carries
+// the version that was read and fails if somebody has written since.
+func (m *Memory) write(ctx context.Context) error {
+	configMap := &corev1.ConfigMap{}
+	if err := m.reader.Get(ctx, m.cfg.ConfigMap, configMap); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.absorb(parse(configMap.Data))
+	news := m.news()
+	m.mu.Unlock()
+	if len(news) == 0 {
+		return nil
+	}
+	if configMap.Data == nil {
+		configMap.Data = map[string]string{}
+	}
+	for instanceType, f := range news {
+		text, err := encode(f)
+		if err != nil {
+			return err
+		}
+		configMap.Data[instanceType] = text
+	}
+	if err := m.writer.Update(ctx, configMap); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.Copy(m.stored, news)
+	m.writes++
+	return nil
+}
+
+// missing makes an absent ConfigMap, and one that may not be used, no error: nothing depends on it.
+func (m *Memory) missing(ctx context.Context, err error) error {
+	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.out = time.Now().Add(m.cfg.Interval)
+	if !m.said {
+		m.said = true
+		log.FromContext(ctx).Info("what is learned of instance types will be lost with the process, because the ConfigMap for it cannot be used",
+			"ConfigMap", m.cfg.ConfigMap, "reason", err.Error())
+	}
+	return nil
+}
+
+func parse(data map[string]string) map[string]instancetype.Figures {
+	result := make(map[string]instancetype.Figures, len(data))
+	for instanceType, text := range data {
+		list := corev1.ResourceList{}
+		if err := json.Unmarshal([]byte(text), &list); err == nil {
+			result[instanceType] = figures(list)
+		}
+	}
+	return result
+}
+
+func encode(f instancetype.Figures) (string, error) {
+	list := corev1.ResourceList{}
+	if f.Memory > 0 {
+		list[corev1.ResourceMemory] = *resource.NewQuantity(f.Memory, resource.BinarySI)
+	}
+	if f.EphemeralStorage > 0 {
+		list[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(f.EphemeralStorage, resource.BinarySI)
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return "", fmt.Errorf("writing figures: %w", err)
+	}
+	return string(text), nil
+}

@@ -1,0 +1,261 @@
+package controllers_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	opstatus "github.com/awslabs/operatorpkg/status"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+var (
+	learningConfigMap = types.NamespacedName{Namespace: "default", Name: "learned-capacity"}
+	learningCatalog   *instancetype.Catalog
+)
+
+// registerLearning adds the controller to the suite's manager. It reads the ConfigMap at every attempt.
+func registerLearning(ctx context.Context) {
+	GinkgoHelper()
+	learningCatalog = newCatalog(ctx)
+	Expect(learnedcapacity.NewController(mgr.GetClient(), learningCatalog, newMemory(learningCatalog, kube)).Register(ctx, mgr)).To(Succeed())
+}
+
+func newCatalog(ctx context.Context) *instancetype.Catalog {
+	GinkgoHelper()
+	c := instancetype.NewCatalog(instancetype.FromAPI(newClient()), instancetype.Config{Region: "us-ord", MemoryOverhead: 0.075})
+	Expect(c.Refresh(ctx)).To(Succeed())
+	return c
+}
+
+func newMemory(catalog learnedcapacity.Catalog, as client.Client) *learnedcapacity.Memory {
+	return learnedcapacity.NewMemory(as, as, catalog, learnedcapacity.Config{ConfigMap: learningConfigMap, Interval: 1})
+}
+
+func memoryOf(catalog *instancetype.Catalog, name string) string {
+	GinkgoHelper()
+	for _, it := range catalog.InstanceTypes(nil) {
+		if it.Name == name {
+			return it.Capacity.Memory().String()
+		}
+	}
+	Fail(name + " is not in the catalog")
+	return ""
+}
+
+// teacher makes a node of a type and its NodeClaim, initialized, and returns the NodeClaim.
+func teacher(ctx context.Context, name, instanceType, memory string, change ...func(*karpv1.NodeClaim, *corev1.Node)) *karpv1.NodeClaim {
+	GinkgoHelper()
+	claim := &karpv1.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelInstanceTypeStable: instanceType}},
+		Spec: karpv1.NodeClaimSpec{
+			NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"},
+			Requirements: []karpv1.NodeSelectorRequirementWithMinValues{},
+		},
+	}
+	node := &corev1.Node{
+		// What the kubelet says of its type does not count.
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-1"}},
+		Spec:       corev1.NodeSpec{ProviderID: "linode://4711"},
+	}
+	claim.Status.ProviderID, claim.Status.NodeName = node.Spec.ProviderID, name
+	claim.Status.Conditions = []opstatus.Condition{{Type: karpv1.ConditionTypeInitialized, Status: metav1.ConditionTrue,
+		Reason: karpv1.ConditionTypeInitialized, LastTransitionTime: metav1.Now()}}
+	node.Status.Capacity = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}
+	for _, f := range change {
+		f(claim, node)
+	}
+	nodeStatus, claimStatus := node.Status.DeepCopy(), claim.Status.DeepCopy()
+	Expect(kube.Create(ctx, node)).To(Succeed())
+	node.Status = *nodeStatus
+	Expect(kube.Status().Update(ctx, node)).To(Succeed())
+	Expect(kube.Create(ctx, claim)).To(Succeed())
+	claim.Status = *claimStatus
+	Expect(kube.Status().Update(ctx, claim)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) {
+		Expect(kube.Delete(ctx, claim)).To(Succeed())
+		Expect(kube.Delete(ctx, node)).To(Succeed())
+	})
+	return claim
+}
+
+var _ = Describe("Learned capacity", func() {
+	var configMap *corev1.ConfigMap
+	held := func(ctx context.Context) map[string]string {
+		GinkgoHelper()
+		Expect(kube.Get(ctx, learningConfigMap, configMap)).To(Succeed())
+		return configMap.Data
+	}
+	BeforeEach(func(ctx context.Context) {
+		configMap = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: learningConfigMap.Namespace, Name: learningConfigMap.Name}}
+		Expect(kube.Create(ctx, configMap)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) {
+			Expect(client.IgnoreNotFound(kube.Delete(ctx, configMap))).To(Succeed())
+			for name := range learningCatalog.Learned() {
+				learningCatalog.Forget(name)
+			}
+		})
+	})
+
+	It("is taken from initialized nodes, remembered, and known to the next process", func(ctx context.Context) {
+		teacher(ctx, "taught-1", "g6-standard-4", "8140000Ki", func(_ *karpv1.NodeClaim, n *corev1.Node) {
+			n.Status.Capacity[corev1.ResourceEphemeralStorage] = resource.MustParse("164900000Ki")
+		})
+		Eventually(func() string { return memoryOf(learningCatalog, "g6-standard-4") }).Should(Equal("8140000Ki"))
+		Eventually(held).WithContext(ctx).Should(Equal(map[string]string{"g6-standard-4": `{"ephemeral-storage":"164900000Ki","memory":"8140000Ki"}`}))
+		before := configMap.ResourceVersion
+
+		next := newCatalog(ctx)
+		Expect(memoryOf(next, "g6-standard-4")).NotTo(Equal("8140000Ki"))
+		memory := newMemory(next, kube)
+		Expect(memory.Load(ctx)).To(Succeed())
+		Expect(memoryOf(next, "g6-standard-4")).To(Equal("8140000Ki"))
+
+		By("seeing nodes that teach nothing new")
+		claim := teacher(ctx, "taught-2", "g6-standard-4", "8150000Ki")
+		_, err := learnedcapacity.NewController(kube, next, memory).Reconcile(ctx, claim)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(held(ctx)).To(HaveLen(1))
+		Expect(configMap.ResourceVersion).To(Equal(before), "written although nothing changed")
+		Expect(memoryOf(next, "g6-dedicated-4")).To(Equal(memoryOf(newCatalog(ctx), "g6-dedicated-4")))
+	})
+
+	DescribeTable("is not taken from", func(ctx context.Context, change func(*karpv1.NodeClaim, *corev1.Node)) {
+		catalog := newCatalog(ctx)
+		estimate := memoryOf(catalog, "g6-standard-6")
+		claim := teacher(ctx, "untaught", "g6-standard-6", "16000000Ki", change)
+		_, err := learnedcapacity.NewController(kube, catalog, newMemory(catalog, kube)).Reconcile(ctx, claim)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(memoryOf(catalog, "g6-standard-6")).To(Equal(estimate))
+		Expect(held(ctx)).To(BeEmpty())
+	},
+		Entry("a node that is not initialized", func(c *karpv1.NodeClaim, _ *corev1.Node) {
+			c.Status.Conditions[0].Status = metav1.ConditionUnknown
+		}),
+		Entry("a NodeClaim of another provider", func(c *karpv1.NodeClaim, _ *corev1.Node) { c.Spec.NodeClassRef.Group = "karpenter.example" }),
+		Entry("a node of the same name that is another instance", func(_ *karpv1.NodeClaim, n *corev1.Node) { n.Spec.ProviderID = "linode://4712" }),
+		Entry("a node that does not exist", func(c *karpv1.NodeClaim, _ *corev1.Node) { c.Status.NodeName = "nobody" }),
+		Entry("a node that claims more than its plan", func(_ *karpv1.NodeClaim, n *corev1.Node) {
+			n.Status.Capacity[corev1.ResourceMemory] = resource.MustParse("17Gi")
+		}),
+		Entry("a node that claims less than half of it", func(_ *karpv1.NodeClaim, n *corev1.Node) {
+			n.Status.Capacity[corev1.ResourceMemory] = resource.MustParse("1")
+		}),
+		Entry("a node that says nothing", func(_ *karpv1.NodeClaim, n *corev1.Node) { n.Status.Capacity = nil }),
+		Entry("a type that nobody sells", func(c *karpv1.NodeClaim, _ *corev1.Node) { c.Labels[corev1.LabelInstanceTypeStable] = "made-up" }),
+	)
+
+	It("survives what people write, and is forgotten with its key", func(ctx context.Context) {
+		configMap.Data = map[string]string{
+			"g6-standard-4": `{"memory":"8100000Ki"}`, "g6-standard-8": "not JSON", "g6-standard-6": `{"memory":"1Ki"}`, "made-up": `{"memory":"1Gi"}`,
+		}
+		Expect(kube.Update(ctx, configMap)).To(Succeed())
+		catalog := newCatalog(ctx)
+		memory := newMemory(catalog, kube)
+		Expect(memory.Load(ctx)).To(Succeed())
+		Expect(catalog.Learned()).To(Equal(map[string]instancetype.Figures{"g6-standard-4": {Memory: 8100000 << 10}}))
+
+		catalog.Learn(map[string]instancetype.Figures{"g6-standard-6": {Memory: 16000001 << 10}, "g6-standard-8": {Memory: 32000001 << 10}})
+		Expect(memory.Save(ctx)).To(Succeed())
+		Expect(held(ctx)).To(Equal(map[string]string{
+			"g6-standard-4": `{"memory":"8100000Ki"}`, "g6-standard-8": `{"memory":"32000001Ki"}`, "g6-standard-6": `{"memory":"16000001Ki"}`, "made-up": `{"memory":"1Gi"}`,
+		}))
+
+		delete(configMap.Data, "g6-standard-4")
+		Expect(kube.Update(ctx, configMap)).To(Succeed())
+		Expect(memory.Load(ctx)).To(Succeed())
+		Expect(catalog.Learned()).To(And(HaveLen(2), Not(HaveKey("g6-standard-4"))))
+	})
+
+	It("is not written over what somebody else has written", func(ctx context.Context) {
+		catalog := newCatalog(ctx)
+		meddler := &meddling{Client: kube, before: func() {
+			other := &corev1.ConfigMap{}
+			Expect(kube.Get(ctx, learningConfigMap, other)).To(Succeed())
+			other.Data = map[string]string{"g6-standard-4": `{"memory":"8090000Ki"}`, "g6-dedicated-4": `{"memory":"8090000Ki"}`}
+			Expect(kube.Update(ctx, other)).To(Succeed())
+		}}
+		catalog.Learn(map[string]instancetype.Figures{"g6-standard-4": {Memory: 8100000 << 10}, "g6-standard-6": {Memory: 16000001 << 10}})
+		Expect(newMemory(catalog, meddler).Save(ctx)).To(Succeed())
+		Expect(meddler.updates).To(Equal(2))
+		Expect(held(ctx)).To(Equal(map[string]string{
+			"g6-standard-4": `{"memory":"8090000Ki"}`, "g6-dedicated-4": `{"memory":"8090000Ki"}`, "g6-standard-6": `{"memory":"16000001Ki"}`,
+		}))
+		Expect(memoryOf(catalog, "g6-dedicated-4")).To(Equal("8090000Ki"))
+	})
+
+	It("works without its ConfigMap, and without the right to it", func(ctx context.Context) {
+		user, err := environment.AddUser(envtest.User{Name: "nobody-in-particular"}, nil)
+		Expect(err).NotTo(HaveOccurred())
+		stranger, err := client.New(user.Config(), client.Options{Scheme: scheme.Scheme})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(kube.Delete(ctx, configMap)).To(Succeed())
+		for _, as := range []client.Client{kube, stranger} {
+			catalog := newCatalog(ctx)
+			memory := newMemory(catalog, as)
+			Expect(memory.Load(ctx)).To(Succeed())
+			claim := teacher(ctx, fmt.Sprintf("alone-%t", as == kube), "g6-standard-4", "8140000Ki")
+			_, err := learnedcapacity.NewController(kube, catalog, memory).Reconcile(ctx, claim)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(memoryOf(catalog, "g6-standard-4")).To(Equal("8140000Ki"))
+			Expect(memory.Load(ctx)).To(Succeed())
+			Expect(memoryOf(catalog, "g6-standard-4")).To(Equal("8140000Ki"), "forgotten because it could not be read")
+		}
+	})
+
+	It("needs the right to get and to update one ConfigMap", func(ctx context.Context) {
+		user, err := environment.AddUser(envtest.User{Name: "learner"}, nil)
+		Expect(err).NotTo(HaveOccurred())
+		learner, err := client.New(user.Config(), client.Options{Scheme: scheme.Scheme})
+		Expect(err).NotTo(HaveOccurred())
+		meta := metav1.ObjectMeta{Namespace: learningConfigMap.Namespace, Name: "learner"}
+		for _, o := range []client.Object{
+			&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{
+				APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{learningConfigMap.Name}, Verbs: []string{"get", "update"},
+			}}},
+			&rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "learner"},
+				Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "learner"}}},
+		} {
+			Expect(kube.Create(ctx, o)).To(Succeed())
+			DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, o)).To(Succeed()) })
+		}
+		catalog := newCatalog(ctx)
+		memory := newMemory(catalog, learner)
+		catalog.Learn(map[string]instancetype.Figures{"g6-standard-4": {Memory: 8100000 << 10}})
+		Eventually(func(g Gomega) { // RBAC is seen by the API server after a moment
+			g.Expect(memory.Save(ctx)).To(Succeed())
+			g.Expect(held(ctx)).To(HaveKey("g6-standard-4"))
+		}).Should(Succeed())
+		figures := map[string]string{}
+		Expect(json.Unmarshal([]byte(configMap.Data["g6-standard-4"]), &figures)).To(Succeed())
+		Expect(figures).To(Equal(map[string]string{"memory": "8100000Ki"}))
+	})
+})
+
+// meddling is a client that lets somebody else write right before its first update.
+type meddling struct {
+	client.Client
+	before  func()
+	updates int
+}
+
+func (m *meddling) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	if m.updates++; m.updates == 1 {
+		m.before()
+	}
+	return m.Client.Update(ctx, o, opts...)
+}
