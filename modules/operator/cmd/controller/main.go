@@ -31,6 +31,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	if err := forbidCoreDumps(); err != nil {
+		return err
+	}
 	o, err := options.Parse(args, os.LookupEnv)
 	if errors.Is(err, options.ErrHelp) {
 		options.Usage(os.Stdout)
