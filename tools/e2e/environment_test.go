@@ -41,8 +41,9 @@ type environment struct {
 func start(t *testing.T, name, tier string, values map[string]any) *environment {
 	t.Helper()
 	options := localcluster.Options{
-		Name: "e2e-" + name + "-" + tier, Tier: tier, Values: values, Progress: t.Output(),
+		Name: "e2e-" + name + "-" + tier, Tier: tier, Values: values, Progress: t.Output(), Audit: true,
 	}
+	rights := auditRights(t)
 	cluster, err := localcluster.Start(t.Context(), options)
 	if err != nil {
 		t.Fatalf("starting the local cluster: %v", err)
@@ -64,6 +65,7 @@ func start(t *testing.T, name, tier string, values map[string]any) *environment 
 	for _, pool := range pools(e.before) {
 		e.theirs[pool.ID] = true
 	}
+	rights.of(t, e)
 	return e
 }
 

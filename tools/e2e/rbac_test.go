@@ -1,0 +1,119 @@
+package e2e_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+	"github.com/karpenter-linode/karpenter-linode/tools/rbacaudit"
+)
+
+// account is the operator's ServiceAccount, by the chart's defaults.
+const account = "karpenter"
+
+// ledger is what the operator may do and what it did, over all clusters of a run.
+var ledger struct {
+	sync.Mutex
+	granted []rbacaudit.Right
+	used    rbacaudit.Usage
+}
+
+// TestMain looks, when all suites ran, for rights that none of them needed. Rights
+// that are missing fail the suite that missed them.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 && everySuiteRan() {
+		for _, right := range spareRights() {
+			fmt.Fprintf(os.Stderr, "spare right: %s, and no suite needed it\n", right)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func everySuiteRan() bool {
+	for _, name := range []string{"test.run", "test.skip", "test.list"} {
+		if flag.Lookup(name).Value.String() != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func spareRights() []rbacaudit.Right {
+	ledger.Lock()
+	defer ledger.Unlock()
+	// The admission plugin OwnerReferencesPermissionEnforcement, which the local
+	// cluster has, asks for these when an owner is set that blocks deletion. That it
+	// refuses without them is shown in tools/charttest.
+	for _, by := range []struct {
+		by    rbacaudit.Use
+		owner string
+	}{
+		{rbacaudit.Use{Verb: "create", Group: "karpenter.sh", Resource: "nodeclaims"}, "nodepools"},
+		{rbacaudit.Use{Verb: "patch", Resource: "nodes"}, "nodeclaims"},
+	} {
+		ledger.used.Imply(by.by, rbacaudit.Use{Verb: "update", Group: "karpenter.sh", Resource: by.owner + "/finalizers"})
+	}
+	return rbacaudit.Spare(ledger.granted, ledger.used)
+}
+
+// rightsOf is the audit of one cluster.
+type rightsOf struct {
+	log     string
+	granted []rbacaudit.Right
+}
+
+// auditRights, called before a cluster is started, reads its audit log when it has
+// ended and is complete.
+func auditRights(t *testing.T) *rightsOf {
+	t.Helper()
+	r := &rightsOf{}
+	t.Cleanup(func() {
+		if r.log == "" {
+			return // it never started
+		}
+		used, err := r.read()
+		if err != nil {
+			t.Errorf("reading the audit log: %v", err)
+		}
+		for _, missing := range rbacaudit.Denied(used) {
+			t.Errorf("missing right: the operator was refused to %s", missing)
+		}
+		ledger.Lock()
+		defer ledger.Unlock()
+		ledger.granted = append(ledger.granted, r.granted...)
+		ledger.used.Merge(used)
+	})
+	return r
+}
+
+// of reads, before the cluster ends, what the operator may do in it.
+func (r *rightsOf) of(t *testing.T, e *environment) {
+	t.Helper()
+	r.log = filepath.Join(e.LogDir(), "audit.log")
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		var err error
+		if r.granted, err = rbacaudit.Granted(ctx, e.kube, localcluster.Namespace, account); err != nil || len(r.granted) == 0 {
+			t.Errorf("reading what the operator may do: %d rights, %v", len(r.granted), err)
+		}
+	})
+}
+
+func (r *rightsOf) read() (rbacaudit.Usage, error) {
+	var used rbacaudit.Usage
+	log, err := os.Open(r.log)
+	if err != nil {
+		return used, err
+	}
+	defer func() { _ = log.Close() }()
+	return used, used.Read(log, "system:serviceaccount:"+localcluster.Namespace+":"+account)
+}

@@ -1,0 +1,18 @@
+// Package rbacaudit compares what a ServiceAccount may do with what it did: rights
+// from the roles that are bound to it, requests from the API server's audit log. It
+// finds rights that are missing (a request was refused) and rights that are spare
+// (no request needed them).
+//
+// The end-to-end tests call it over the logs of all their clusters: what a chart
+// grants must be what the program uses, no less and no more.
+//
+// A right is one verb on one resource, so a rule of three verbs on two resources is
+// six of them. A subresource is written as in a rule, pods/eviction. Rights on
+// addresses that are no resources (/version and the like) are left out: every
+// account has them. What no request shows, because an admission plugin asks the
+// authorizer about it while it handles another one, has to be told with Imply.
+//
+// The log must be complete and be written at level Metadata or above, with the
+// stage ResponseStarted, by which a watch is known before it ends. A last line that
+// was cut off is left out. A Usage is not for concurrent use.
+package rbacaudit

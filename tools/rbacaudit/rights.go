@@ -1,0 +1,125 @@
+package rbacaudit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// A Right is one verb on one resource that a role grants. An empty Namespace is the
+// whole cluster, an empty Name every object.
+type Right struct {
+	Use
+	Role string // who grants it, as in ClusterRole/karpenter
+}
+
+// String names the right and its role.
+func (r Right) String() string { return fmt.Sprintf("%s may %s", r.Role, r.Use) }
+
+func (r Right) covers(u Use) bool {
+	return matches(r.Verb, u.Verb) && matches(r.Group, u.Group) && matches(r.Resource, u.Resource) &&
+		(r.Namespace == "" || r.Namespace == u.Namespace) && (r.Name == "" || r.Name == u.Name)
+}
+
+func matches(granted, used string) bool { return granted == rbacv1.VerbAll || granted == used }
+
+// Of takes rules apart. A namespace is that of a Role.
+func Of(role, namespace string, rules []rbacv1.PolicyRule) []Right {
+	var rights []Right
+	for _, rule := range rules {
+		names := rule.ResourceNames
+		if len(names) == 0 {
+			names = []string{""}
+		}
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					for _, name := range names {
+						rights = append(rights, Right{Role: role, Use: Use{Verb: verb, Group: group, Resource: resource, Namespace: namespace, Name: name}})
+					}
+				}
+			}
+		}
+	}
+	return rights
+}
+
+// Granted reads what a cluster grants a ServiceAccount by name: the roles that all
+// accounts have are left out.
+func Granted(ctx context.Context, reader client.Reader, namespace, account string) ([]Right, error) {
+	bound := func(subjects []rbacv1.Subject) bool {
+		return slices.Contains(subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account})
+	}
+	var rights []Right
+	everywhere := &rbacv1.ClusterRoleBindingList{}
+	if err := reader.List(ctx, everywhere); err != nil {
+		return nil, err
+	}
+	for _, binding := range everywhere.Items {
+		if bound(binding.Subjects) {
+			more, err := role(ctx, reader, binding.RoleRef, "")
+			if err != nil {
+				return nil, fmt.Errorf("ClusterRoleBinding %s: %w", binding.Name, err)
+			}
+			rights = append(rights, more...)
+		}
+	}
+	somewhere := &rbacv1.RoleBindingList{}
+	if err := reader.List(ctx, somewhere); err != nil {
+		return nil, err
+	}
+	for _, binding := range somewhere.Items {
+		if bound(binding.Subjects) {
+			more, err := role(ctx, reader, binding.RoleRef, binding.Namespace)
+			if err != nil {
+				return nil, fmt.Errorf("RoleBinding %s/%s: %w", binding.Namespace, binding.Name, err)
+			}
+			rights = append(rights, more...)
+		}
+	}
+	return rights, nil
+}
+
+func role(ctx context.Context, reader client.Reader, ref rbacv1.RoleRef, namespace string) ([]Right, error) {
+	if ref.Kind == "ClusterRole" {
+		r := &rbacv1.ClusterRole{}
+		err := reader.Get(ctx, client.ObjectKey{Name: ref.Name}, r)
+		return Of("ClusterRole/"+ref.Name, namespace, r.Rules), err
+	}
+	r := &rbacv1.Role{}
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, r)
+	return Of("Role/"+ref.Name, namespace, r.Rules), err
+}
+
+// Denied are the requests that were refused: rights that are missing. Sorted.
+func Denied(used Usage) []Use {
+	var denied []Use
+	for use := range used.denied {
+		denied = append(denied, use)
+	}
+	slices.SortFunc(denied, func(a, b Use) int { return strings.Compare(a.String(), b.String()) })
+	return denied
+}
+
+// Spare are the rights that no request needed. Sorted, each once.
+func Spare(granted []Right, used Usage) []Right {
+	var spare []Right
+	for _, right := range granted {
+		needed := false
+		for use := range used.allowed {
+			if right.covers(use) {
+				needed = true
+				break
+			}
+		}
+		if !needed && !slices.Contains(spare, right) {
+			spare = append(spare, right)
+		}
+	}
+	slices.SortFunc(spare, func(a, b Right) int { return strings.Compare(a.String(), b.String()) })
+	return spare
+}
