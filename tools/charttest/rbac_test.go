@@ -31,26 +31,26 @@ func rights(rules []rbacv1.PolicyRule) []string {
 // The controller's rights in the cluster, all of them. A change here is a change of what users grant.
 func TestClusterRights(t *testing.T) {
 	want := []string{
-		"apps/daemonsets: get list watch",
+		"apps/daemonsets: list watch",
 		"events: create patch",
 		"karpenter.k8s.linode/linodenodeclasses/status: patch",
-		"karpenter.k8s.linode/linodenodeclasses: get list watch patch",
+		"karpenter.k8s.linode/linodenodeclasses: list watch patch",
 		"karpenter.sh/nodeclaims/finalizers: update",
 		"karpenter.sh/nodeclaims/status: patch",
-		"karpenter.sh/nodeclaims: get list watch create patch delete",
+		"karpenter.sh/nodeclaims: list watch create patch delete",
 		"karpenter.sh/nodepools/finalizers: update",
 		"karpenter.sh/nodepools/status: patch",
-		"karpenter.sh/nodepools: get list watch patch",
-		"namespaces: get list watch",
-		"nodes: get list watch patch delete",
-		"persistentvolumeclaims: get list watch",
-		"persistentvolumes: get list watch",
+		"karpenter.sh/nodepools: list watch patch",
+		"namespaces: list watch",
+		"nodes: list watch patch delete",
+		"persistentvolumeclaims: list watch",
+		"persistentvolumes: list watch",
 		"pods/eviction: create",
-		"pods: get list watch delete",
-		"policy/poddisruptionbudgets: get list watch",
-		"storage.k8s.io/csinodes: get list watch",
-		"storage.k8s.io/storageclasses: get list watch",
-		"storage.k8s.io/volumeattachments: get list watch",
+		"pods: list watch delete",
+		"policy/poddisruptionbudgets: list watch",
+		"storage.k8s.io/csinodes: list watch",
+		"storage.k8s.io/storageclasses: list watch",
+		"storage.k8s.io/volumeattachments: list watch",
 	}
 	check := func(want []string, values ...string) {
 		t.Helper()
@@ -62,7 +62,7 @@ func TestClusterRights(t *testing.T) {
 		}
 	}
 	check(want)
-	check(append(slices.Clone(want), "karpenter.sh/nodeoverlays: get list watch", "karpenter.sh/nodeoverlays/status: patch"),
+	check(append(slices.Clone(want), "karpenter.sh/nodeoverlays: list watch", "karpenter.sh/nodeoverlays/status: patch"),
 		`settings: {featureGates: {nodeOverlay: true}}`)
 	check(append(slices.Clone(want), "batch/jobs: get"),
 		`additionalClusterRoleRules: [{apiGroups: [batch], resources: [jobs], verbs: [get]}]`)
