@@ -10,6 +10,8 @@ require (
 	github.com/karpenter-linode/karpenter-linode/modules/nodeclass v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/operator v0.1.0
 	github.com/onsi/gomega v1.40.0
+	github.com/prometheus/client_model v0.6.2
+	github.com/prometheus/common v0.67.5
 	go.uber.org/goleak v1.3.0
 	golang.org/x/time v0.15.0
 	helm.sh/helm/v4 v4.1.4
@@ -111,8 +113,6 @@ require (
 	github.com/peterbourgon/diskv v2.0.1+incompatible // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/prometheus/client_golang v1.23.2 // indirect
-	github.com/prometheus/client_model v0.6.2 // indirect
-	github.com/prometheus/common v0.67.5 // indirect
 	github.com/prometheus/procfs v0.19.2 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/rubenv/sql-migrate v1.8.1 // indirect

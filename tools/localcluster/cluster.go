@@ -29,7 +29,8 @@ type Cluster struct {
 	SimURL     string         // where it is served: base URL of the Linode API
 	SimToken   string         // a token with all scopes
 	ClusterID  int            // of the LKE cluster
-	Operator   *Operator      // nil with Options.WithoutCharts
+	Operator   *Operator      // the first of Operators; nil with Options.WithoutCharts
+	Operators  []*Operator    // one for each replica
 
 	opts   Options
 	plane  *plane.Plane
@@ -72,7 +73,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"Kubernetes control plane", c.startPlane, false},
 		{"LKE's nodes", c.startPlayer, false},
 		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
-		{"operator", c.startOperator, c.opts.WithoutCharts || c.opts.NoOperator},
+		{"operator", c.startOperators, c.opts.WithoutCharts || c.opts.NoOperator},
 	}
 	for _, step := range steps {
 		if step.skip {
@@ -161,7 +162,7 @@ func (c *Cluster) startPlayer(ctx context.Context) error {
 	var done sync.WaitGroup
 	done.Go(func() { player.Run(running, c.Sim.Subscribe(running)) })
 	c.onStop(func(context.Context) { stop(); done.Wait() })
-	return c.waitForUserNode(ctx)
+	return c.waitForUserNodes(ctx)
 }
 
 // RESTConfig is an administrator's client configuration, without client-side
@@ -180,8 +181,10 @@ func (c *Cluster) PIDs() map[string]int {
 	for _, child := range c.plane.Processes() {
 		pids[child.Name()] = child.PID()
 	}
-	if c.Operator != nil && c.Operator.PID() != 0 {
-		pids[operatorProgram] = c.Operator.PID()
+	for _, operator := range c.Operators {
+		if pid := operator.PID(); pid != 0 {
+			pids[operator.name()] = pid
+		}
 	}
 	return pids
 }

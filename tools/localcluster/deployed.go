@@ -1,6 +1,7 @@
 package localcluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,10 +27,10 @@ const (
 	deploymentPoll = 200 * time.Millisecond
 )
 
-// deployed reads the installed Deployment and the Pod that it made back from the
-// API server and works out what a kubelet would run.
-func (c *Cluster) deployed(ctx context.Context) (deployment, error) {
-	pod, err := c.operatorPod(ctx)
+// deployed reads the installed Deployment and a replica's Pod back from the API
+// server and works out what a kubelet would run.
+func (c *Cluster) deployed(ctx context.Context, o *Operator) (deployment, error) {
+	pod, err := c.operatorPod(ctx, o.replica)
 	if err != nil {
 		return deployment{}, err
 	}
@@ -45,7 +46,7 @@ func (c *Cluster) deployed(ctx context.Context) (deployment, error) {
 	if err != nil {
 		return deployment{}, err
 	}
-	kubeconfig, err := c.serviceAccountKubeconfig(ctx, pod.Namespace, pod.Spec.ServiceAccountName)
+	kubeconfig, err := o.serviceAccountKubeconfig(ctx, pod.Namespace, pod.Spec.ServiceAccountName)
 	if err != nil {
 		return deployment{}, err
 	}
@@ -69,14 +70,14 @@ func operatorContainer(pod *corev1.Pod) (corev1.Container, error) {
 	return containers[at], nil
 }
 
-// operatorPod waits until the Deployment's current template has a running Pod:
-// the chart's Pod has to be admitted, scheduled on the user's node and started,
-// as in a real cluster.
-func (c *Cluster) operatorPod(ctx context.Context) (*corev1.Pod, error) {
+// operatorPod waits until the Deployment's current template has all its Pods
+// running: the chart's Pods have to be admitted, scheduled on the user's nodes and
+// started, as in a real cluster.
+func (c *Cluster) operatorPod(ctx context.Context, replica int) (*corev1.Pod, error) {
 	ticker := time.NewTicker(deploymentPoll)
 	defer ticker.Stop()
 	for {
-		pod, waitsFor := c.runningPod(ctx)
+		pod, waitsFor := c.runningPod(ctx, replica)
 		if waitsFor == nil {
 			return pod, nil
 		}
@@ -88,7 +89,7 @@ func (c *Cluster) operatorPod(ctx context.Context) (*corev1.Pod, error) {
 	}
 }
 
-func (c *Cluster) runningPod(ctx context.Context) (*corev1.Pod, error) {
+func (c *Cluster) runningPod(ctx context.Context, replica int) (*corev1.Pod, error) {
 	installed, err := c.operatorDeployment(ctx)
 	if err != nil {
 		return nil, err
@@ -97,10 +98,10 @@ func (c *Cluster) runningPod(ctx context.Context) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := installed.Status
-	if s.ObservedGeneration >= installed.Generation && s.UpdatedReplicas >= 1 && s.AvailableReplicas >= 1 && len(pods) > 0 {
-		if newest := &pods[0]; newest.Status.Phase == corev1.PodRunning && newest.DeletionTimestamp == nil {
-			return newest, nil
+	s, wanted := installed.Status, int32(c.opts.Replicas) //nolint:gosec // a handful
+	if s.ObservedGeneration >= installed.Generation && s.UpdatedReplicas >= wanted && s.AvailableReplicas >= wanted && len(pods) > replica {
+		if pod := &pods[replica]; pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+			return pod, nil
 		}
 	}
 	return nil, whyNotRunning(installed, pods)
@@ -125,7 +126,9 @@ func (c *Cluster) podsOf(ctx context.Context, d *appsv1.Deployment) ([]corev1.Po
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+	slices.SortFunc(list.Items, func(a, b corev1.Pod) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
 	return list.Items, nil
 }
 

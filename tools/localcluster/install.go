@@ -2,8 +2,10 @@ package localcluster
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
+	"sync"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
@@ -18,13 +20,20 @@ const (
 
 // installCharts does what the quickstart does, with the simulator as the API.
 func (c *Cluster) installCharts(ctx context.Context) error {
-	ports, err := plane.FreePorts(2)
+	ports, err := plane.FreePorts(2 * c.opts.Replicas)
 	if err != nil {
 		return err
 	}
-	c.Operator = &Operator{cluster: c, metricsPort: ports[0], healthPort: ports[1]}
-	c.onStop(c.Operator.Stop)
-	c.onStop(func(context.Context) { c.Operator.tokens.end() })
+	for i := range c.opts.Replicas {
+		c.Operators = append(c.Operators, &Operator{cluster: c, replica: i, metricsPort: ports[2*i], healthPort: ports[2*i+1]})
+	}
+	c.Operator = c.Operators[0]
+	c.onStop(c.stopOperators)
+	c.onStop(func(context.Context) {
+		for _, operator := range c.Operators {
+			operator.tokens.end()
+		}
+	})
 	crd := charts.Release{Name: crdReleaseName, Namespace: Namespace, Chart: filepath.Join(c.opts.Root, "charts", crdReleaseName)}
 	if err := charts.Apply(ctx, c.Kubeconfig, crd, c.helmLog()); err != nil {
 		return err
@@ -42,12 +51,12 @@ func (c *Cluster) Upgrade(ctx context.Context, values map[string]any) error {
 	}, c.helmLog())
 }
 
-// values of the quickstart, one replica, and ports that are free here.
+// values of the quickstart, and the first replica's ports, which are free here.
 func (c *Cluster) values() map[string]any {
 	return map[string]any{
 		"apiToken": c.SimToken,
 		"apiURL":   c.SimURL,
-		"replicas": 1,
+		"replicas": c.opts.Replicas,
 		"settings": map[string]any{"clusterName": c.Name},
 		"controller": map[string]any{
 			"metrics":     map[string]any{"port": c.Operator.metricsPort},
@@ -56,7 +65,24 @@ func (c *Cluster) values() map[string]any {
 	}
 }
 
-func (c *Cluster) startOperator(ctx context.Context) error { return c.Operator.Start(ctx) }
+// startOperators starts all replicas together, as a rollout does.
+func (c *Cluster) startOperators(ctx context.Context) error {
+	return c.eachOperator(func(o *Operator) error { return o.Start(ctx) })
+}
+
+func (c *Cluster) stopOperators(ctx context.Context) {
+	_ = c.eachOperator(func(o *Operator) error { o.Stop(ctx); return nil })
+}
+
+func (c *Cluster) eachOperator(do func(*Operator) error) error {
+	problems := make([]error, len(c.Operators))
+	var all sync.WaitGroup
+	for i, operator := range c.Operators {
+		all.Go(func() { problems[i] = do(operator) })
+	}
+	all.Wait()
+	return errors.Join(problems...)
+}
 
 // helmLog: Helm's warnings belong in a file, not among the steps.
 func (c *Cluster) helmLog() slog.Handler { return c.log.With("part", "helm").Handler() }

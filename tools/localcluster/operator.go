@@ -19,12 +19,14 @@ const (
 	readyPoll       = 100 * time.Millisecond
 )
 
-// Operator is the Karpenter operator, run as a child process with what the
-// installed Deployment gives its container. It can be stopped or killed and
-// started again; each start reads the Deployment anew, so that a changed release
-// takes effect.
+// Operator is a replica of the Karpenter operator, run as a child process with what
+// the installed Deployment gives the container of its Pod. It can be stopped or
+// killed and started again; each start reads the Deployment anew, so that a changed
+// release takes effect. Replicas beyond the first have ports of their own: here they
+// share a host.
 type Operator struct {
 	cluster     *Cluster
+	replica     int // from 0
 	metricsPort int
 	healthPort  int
 
@@ -36,9 +38,12 @@ type Operator struct {
 // Start starts the operator and waits until its readiness endpoint answers or
 // ctx ends. When the process ends meanwhile the error quotes its last words.
 func (o *Operator) Start(ctx context.Context) error {
-	run, err := o.cluster.deployed(ctx)
+	run, err := o.cluster.deployed(ctx, o)
 	if err != nil {
 		return fmt.Errorf("operator: %w", err)
+	}
+	if o.replica > 0 {
+		run.env = append(run.env, "METRICS_PORT="+strconv.Itoa(o.metricsPort), "HEALTH_PROBE_PORT="+strconv.Itoa(o.healthPort))
 	}
 	child, err := o.launch(run)
 	if err != nil {
@@ -115,6 +120,20 @@ func (o *Operator) Stop(ctx context.Context) {
 	}
 }
 
+// Pause freezes the process (SIGSTOP), as a host that stalls does, until Resume.
+func (o *Operator) Pause() {
+	if child := o.current(); child != nil {
+		child.Pause()
+	}
+}
+
+// Resume lets a process go on that Pause froze.
+func (o *Operator) Resume() {
+	if child := o.current(); child != nil {
+		child.Resume()
+	}
+}
+
 // Running tells whether the process is there.
 func (o *Operator) Running() bool {
 	child := o.current()
@@ -143,8 +162,21 @@ func (o *Operator) current() *process.Process {
 	return o.child
 }
 
+// name of the replica's process: controller, controller-2, ...
+func (o *Operator) name() string { return numbered(operatorProgram, o.replica) }
+
+// folder of its credentials, below the state.
+func (o *Operator) folder() string { return numbered("operator", o.replica) }
+
+func numbered(name string, replica int) string {
+	if replica == 0 {
+		return name
+	}
+	return name + "-" + strconv.Itoa(replica+1)
+}
+
 // LogPath is the file with the output of all starts.
-func (o *Operator) LogPath() string { return filepath.Join(o.cluster.opts.logDir(), "controller.log") }
+func (o *Operator) LogPath() string { return filepath.Join(o.cluster.opts.logDir(), o.name()+".log") }
 
 // MetricsURL is where the operator serves its metrics.
 func (o *Operator) MetricsURL() string { return local(o.metricsPort) + "/metrics" }

@@ -36,6 +36,10 @@ type Options struct {
 	// for the operator's pod and for no pod that asks for a whole CPU beside it.
 	UserPoolType string
 
+	// Replicas of the operator, each with its Pod and its process. 0 = 1. The
+	// user's pool has a node for each, because the chart spreads its Pods over hosts.
+	Replicas int
+
 	Values        map[string]any // Helm values for charts/karpenter, over this package's own
 	Env           []string       // more variables for the operator, NAME=value, over the Deployment's
 	WithoutCharts bool           // install nothing; no operator then either
@@ -59,6 +63,7 @@ func (o *Options) complete() error {
 	o.Profile = cmp.Or(o.Profile, "fast")
 	o.Region = cmp.Or(o.Region, "us-ord")
 	o.UserPoolType = cmp.Or(o.UserPoolType, "g6-standard-1")
+	o.Replicas = cmp.Or(o.Replicas, 1)
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
@@ -73,6 +78,9 @@ func (o *Options) complete() error {
 	}
 	if _, known := linodesim.ProfileNamed(o.Profile); !known {
 		return fmt.Errorf("profile %q: fast, realistic or slow", o.Profile)
+	}
+	if o.Replicas < 1 {
+		return fmt.Errorf("replicas %d: at least 1", o.Replicas)
 	}
 	if o.TimeScale < 0 {
 		return errors.New("time scale: a positive number")

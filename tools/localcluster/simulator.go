@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +35,7 @@ func (c *Cluster) startSimulator(context.Context) error {
 	}
 	cluster, err := sim.AddCluster(linodesim.ClusterSpec{
 		Label: c.Name, Region: c.opts.Region, Tier: c.opts.Tier, K8sVersion: c.opts.K8sVersion,
-		Pools: []linodesim.PoolSpec{{Type: c.opts.UserPoolType, Count: 1}},
+		Pools: []linodesim.PoolSpec{{Type: c.opts.UserPoolType, Count: c.opts.Replicas}},
 	})
 	if err != nil {
 		return fmt.Errorf("simulator: %w", err)
@@ -62,33 +63,33 @@ func (c *Cluster) serve(sim *linodesim.Sim) error {
 	return nil
 }
 
-// waitForUserNode waits until the user's node can take pods.
-func (c *Cluster) waitForUserNode(ctx context.Context) error {
+// waitForUserNodes waits until the user's nodes can take pods.
+func (c *Cluster) waitForUserNodes(ctx context.Context) error {
 	ticker := time.NewTicker(nodePoll)
 	defer ticker.Stop()
 	for {
 		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-		if err == nil && len(list.Items) > 0 && usable(&list.Items[0]) {
+		if err == nil && len(list.Items) >= c.opts.Replicas && !slices.ContainsFunc(list.Items, unusable) {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the user's node does not become ready (%w); logs: %s", context.Cause(ctx), c.LogDir())
+			return fmt.Errorf("the user's nodes do not become ready (%w); logs: %s", context.Cause(ctx), c.LogDir())
 		case <-ticker.C:
 		}
 	}
 }
 
-func usable(node *corev1.Node) bool {
+func unusable(node corev1.Node) bool {
 	for _, taint := range node.Spec.Taints {
 		if taint.Key == lkeplayer.UninitializedTaint || taint.Key == corev1.TaintNodeNotReady {
-			return false
+			return true
 		}
 	}
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue
+			return condition.Status != corev1.ConditionTrue
 		}
 	}
-	return false
+	return true
 }

@@ -22,14 +22,14 @@ const (
 // serviceAccountKubeconfig writes a kubeconfig that acts as the ServiceAccount,
 // with a token as a kubelet would project it, and keeps the token fresh until
 // the cluster stops. Clients read the token's file again by themselves.
-func (c *Cluster) serviceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
-	dir := filepath.Join(c.opts.stateDir(), "operator")
+func (o *Operator) serviceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
+	c, dir := o.cluster, filepath.Join(o.cluster.opts.stateDir(), o.folder())
 	kubeconfig, tokenFile := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "token")
 	renew := func(ctx context.Context) error { return c.writeToken(ctx, namespace, name, tokenFile) }
 	if err := renew(ctx); err != nil {
 		return "", err
 	}
-	c.Operator.tokens.keepFresh(ctx, namespace+"/"+name, renew)
+	o.tokens.keepFresh(ctx, namespace+"/"+name, renew)
 	user := pki.User{Name: "system:serviceaccount:" + namespace + ":" + name, TokenFile: tokenFile}
 	content, err := pki.Kubeconfig(c.Name, c.plane.Server(), c.plane.CA(), user)
 	if err != nil {

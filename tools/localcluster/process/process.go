@@ -146,6 +146,12 @@ func (p *Process) Kill() {
 	<-p.exited
 }
 
+// Pause freezes the group (SIGSTOP) until Resume. Kill works on a frozen group too.
+func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
+
+// Resume lets a frozen group go on.
+func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
+
 // signal goes to the group. The child was not waited for yet, or has only just
 // been, so the number cannot belong to another group of ours.
 func (p *Process) signal(sig syscall.Signal) {

@@ -1,0 +1,64 @@
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// leaderMetric is controller-runtime's: 1 in the process that holds the Lease.
+const leaderMetric = "leader_election_master_status"
+
+// A frozen process takes connections and does not answer.
+const metricsTimeout = 2 * time.Second
+
+var errNoLeader = errors.New("no replica of the operator leads")
+
+// Leader is the replica that leads, by its own account. Two may say so for a moment
+// after one of them was frozen; then it is any of them.
+func (c *Cluster) Leader(ctx context.Context) (*Operator, error) {
+	problem := errNoLeader
+	for _, operator := range c.Operators {
+		if !operator.Running() {
+			continue
+		}
+		families, err := operator.Metrics(ctx)
+		if err != nil {
+			problem = errors.Join(problem, err)
+			continue
+		}
+		for _, metric := range families[leaderMetric].GetMetric() {
+			if metric.GetGauge().GetValue() == 1 {
+				return operator, nil
+			}
+		}
+	}
+	return nil, problem
+}
+
+// Metrics reads what the replica measures, by the metric's name.
+func (o *Operator) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
+	ctx, cancel := context.WithTimeout(ctx, metricsTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.MetricsURL(), nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("metrics of %s: %w", o.name(), err)
+	}
+	defer answer.Body.Close()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(answer.Body)
+	if err != nil {
+		return nil, fmt.Errorf("metrics of %s: %w", o.name(), err)
+	}
+	return families, nil
+}
