@@ -38,10 +38,13 @@ type environment struct {
 	before world.State
 }
 
-func start(t *testing.T, name, tier string, values map[string]any) *environment {
+func start(t *testing.T, name, tier string, values map[string]any, more ...func(*localcluster.Options)) *environment {
 	t.Helper()
 	options := localcluster.Options{
 		Name: "e2e-" + name + "-" + tier, Tier: tier, Values: values, Progress: t.Output(), Audit: true,
+	}
+	for _, set := range more {
+		set(&options)
 	}
 	rights := auditRights(t)
 	cluster, err := localcluster.Start(t.Context(), options)

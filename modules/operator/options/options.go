@@ -50,6 +50,8 @@ type Options struct {
 	CAFile        string
 	ClientTimeout time.Duration // for one HTTP attempt
 
+	NoElection bool // core's DISABLE_LEADER_ELECTION: there is one replica, and it always leads
+
 	Mode            Mode
 	ClusterName     string
 	ClusterRegion   string // empty: discovered
@@ -99,6 +101,7 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	if err := core.Parse(fs, args...); err != nil {
 		return Options{}, coreError(err)
 	}
+	o.NoElection = core.DisableLeaderElection
 	return o, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/leadership"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
@@ -31,13 +32,17 @@ type platform struct {
 	cluster discovery.Cluster
 	pools   *lkepool.Allocator
 	catalog *instancetype.Catalog
+	fence   *leadership.Fence
 }
 
 // connect sets up the Linode side. It fails rather than to start half of it.
 func connect(ctx context.Context, o options.Options) (*platform, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	p := &platform{metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}}
+	p := &platform{metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}, fence: leadership.NewFence()}
+	if o.NoElection {
+		p.fence = leadership.Open()
+	}
 	if err := p.connectAPI(ctx, o); err != nil {
 		return nil, err
 	}
@@ -80,7 +85,7 @@ func (p *platform) connectAPI(ctx context.Context, o options.Options) error {
 	p.client, err = linode.New(linode.Config{
 		Token: token, BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout,
 		UserAgent: "karpenter-linode/" + coreoperator.Version,
-		Transport: scopes,
+		Transport: p.fence.Guard(scopes),
 		Observer: func(call linode.Call) {
 			p.metrics.APICall(call)
 			p.health.observe(call)

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/karpenter/pkg/apis"
@@ -40,12 +41,14 @@ const answerTTL = 4 * time.Minute
 //nolint:contextcheck // core makes a context of its own, with its options and logger; it is ended with ctx below
 func operate(ctx context.Context, o options.Options, p *platform) error {
 	// Asked for first because core ends the process in its own words when there is no configuration.
-	if _, err := controllerruntime.GetConfig(); err != nil {
+	elector, err := controllerruntime.GetConfig()
+	if err != nil {
 		return &setting.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
 			Fix: "run inside a cluster, or set KUBECONFIG to a kubeconfig file"}
 	}
 	coreoptions.Injectables = append(coreoptions.Injectables, options.Injectable{})
-	coreCtx, op, err := newOperator()
+	elector.Wrap(p.fence.Watch)
+	coreCtx, op, err := newOperator(elector)
 	if err != nil {
 		return err
 	}
@@ -63,6 +66,9 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	}
 	if err := op.Add(p.catalog); err != nil {
 		return fmt.Errorf("adding the refresh of instance types: %w", err)
+	}
+	if err := op.Add(p.fence); err != nil {
+		return fmt.Errorf("adding the watch on the Lease: %w", err)
 	}
 	log.FromContext(coreCtx).Info("discovered the LKE cluster", "cluster", p.cluster.Name, "id", p.cluster.ID,
 		"tier", p.cluster.Tier, "region", p.cluster.Region, "version", p.cluster.Version)
@@ -100,15 +106,15 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 	)
 }
 
-// newOperator sets up core's manager. Core panics when it cannot; that is a matter of settings and deserves a line,
+// newOperator sets up core's manager, with a client for its leader election. Core panics when it cannot; that is a matter of settings and deserves a line,
 // not a stack.
-func newOperator() (ctx context.Context, op *coreoperator.Operator, err error) {
+func newOperator(elector *rest.Config) (ctx context.Context, op *coreoperator.Operator, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = setupProblem(fmt.Sprint(cause))
 		}
 	}()
-	ctx, op = coreoperator.NewOperator()
+	ctx, op = coreoperator.NewOperator(coreoperator.WithLeaderElectionConfig(elector))
 	return ctx, op, nil
 }
 

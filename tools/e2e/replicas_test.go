@@ -1,0 +1,226 @@
+package e2e_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+)
+
+func TestReplicasStandard(t *testing.T)   { replicas(t, "standard") }
+func TestReplicasEnterprise(t *testing.T) { replicas(t, "enterprise") }
+
+// replicas is what two replicas of the operator do to each other: one works, the
+// other waits, and takes over when the first dies or stands still. Plans are read
+// every 5 seconds instead of 5 minutes, so that the one that waits is seen reading.
+func replicas(t *testing.T, tier string) {
+	t.Parallel()
+	e := start(t, "replicas", tier, map[string]any{"controller": map[string]any{"env": []any{
+		map[string]any{"name": "INSTANCE_TYPE_REFRESH_INTERVAL", "value": "5s"},
+	}}}, func(o *localcluster.Options) { o.Replicas = 2 })
+	e.run(t, "one works and one waits", oneWorksOneWaits)
+	e.run(t, "the leader is killed in a scale-up of twenty", leaderKilled)
+	e.run(t, "the leader stands still and wakes after another finished its work", leaderPaused(false))
+	e.run(t, "the leader stands still and wakes in the middle of another's work", leaderPaused(true))
+}
+
+// crowd is the size of the scale-ups; inTheMiddle is how many of them are claimed when
+// something happens to the leader.
+const crowd, inTheMiddle = 20, 10
+
+// oneWorksOneWaits scales up and looks at what the replica that waits has asked of
+// the Linode API: plans and availability again and again, nothing else twice, and
+// nothing that changes anything.
+func oneWorksOneWaits(t *testing.T, e *environment) {
+	_, waits := e.leaderAndOther(t)
+	before := e.requests(t, waits)
+	e.crowd(t, "shared", crowd)
+	e.settled(t, "shared", crowd)
+	e.oneToOne(t)
+	g, ctx := NewWithT(t), t.Context()
+	g.Eventually(ctx, func() int { return e.requests(t, waits)["GET /linode/types"] }).
+		WithTimeout(patience).WithPolling(interval).Should(BeNumerically(">=", before["GET /linode/types"]+2), "the waiting replica reads plans")
+	for request, n := range e.requests(t, waits) {
+		if again := n - before[request]; again > 0 && !slices.Contains([]string{"GET /linode/types", "GET /regions/{regionId}/availability"}, request) {
+			t.Errorf("the replica that waits sent %s %d times meanwhile", request, again)
+		}
+		if !strings.HasPrefix(request, "GET ") {
+			t.Errorf("the replica that waits sent %s %d times", request, n)
+		}
+	}
+	if leader, _ := e.leaderAndOther(t); leader == waits {
+		t.Error("the leader changed, although nothing happened to it")
+	}
+}
+
+// leaderKilled kills the leader with SIGKILL while half of the claims are written:
+// the other one finishes, with not an instance more.
+func leaderKilled(t *testing.T, e *environment) {
+	leader, other := e.leaderAndOther(t)
+	made, since := e.made(), e.since()
+	heal := e.halfway(linodesim.Rule{Delay: time.Minute}) // killed before they are carried out
+	e.crowd(t, "twenty", crowd)
+	e.awaitHalfway(t, since)
+	leader.Kill()
+	heal()
+	e.takesOver(t, other)
+	e.settled(t, "twenty", crowd)
+	e.exactly(t, made, since, crowd)
+	NewWithT(t).Expect(leader.Start(t.Context())).To(Succeed())
+}
+
+// leaderPaused freezes the leader (SIGSTOP) while half of the claims are written and
+// the others are being tried again, and lets it go on when another leads: it must not
+// write one of its claims any more, as the instances may be somebody else's by now.
+// It ends by itself, as whoever runs it would start it again.
+func leaderPaused(middle bool) func(*testing.T, *environment) {
+	return func(t *testing.T, e *environment) {
+		leader, other := e.leaderAndOther(t)
+		made, since := e.made(), e.since()
+		heal := e.halfway(linodesim.Rule{Status: http.StatusInternalServerError}) // the client tries again
+		e.crowd(t, "twenty", crowd)
+		e.awaitHalfway(t, since)
+		leader.Pause()
+		heal()
+		// The new leader's first write is held back, so that both are at work.
+		var writes atomic.Int32
+		if middle {
+			slow := e.Sim.Fail(linodesim.Rule{Delay: time.Second, Match: func(r *http.Request) bool {
+				return r.Method != http.MethodGet && writes.Add(1) > 0
+			}})
+			defer e.Sim.Heal(slow)
+		}
+		g, ctx := NewWithT(t), t.Context()
+		e.takesOver(t, other)
+		if middle {
+			g.Eventually(ctx, writes.Load).WithTimeout(patience).WithPolling(interval / 25).Should(BeNumerically(">", 0))
+		} else {
+			e.settled(t, "twenty", crowd)
+		}
+		leader.Resume()
+		g.Eventually(ctx, leader.Running).WithTimeout(patience).WithPolling(interval/25).Should(BeFalse(), "the former leader ends")
+		e.settled(t, "twenty", crowd)
+		e.exactly(t, made, since, crowd)
+		g.Expect(leader.Start(ctx)).To(Succeed())
+	}
+}
+
+// crowd makes n pods that need a host each.
+func (e *environment) crowd(t *testing.T, app string, n int) {
+	t.Helper()
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", "", ""))
+	e.apply(t, deployment(app, n, `
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector: {matchLabels: {app: `+app+`}}`))
+}
+
+// halfway lets the first half of a crowd's claims pass and does to the others what the
+// rule says, until the function that it returns is called.
+func (e *environment) halfway(rule linodesim.Rule) (heal func()) {
+	var claims atomic.Int32
+	rule.Method, rule.Route = http.MethodPut, "/linode/instances/{linodeId}"
+	rule.Match = func(*http.Request) bool { return claims.Add(1) > inTheMiddle }
+	id := e.Sim.Fail(rule)
+	return func() { e.Sim.Heal(id) }
+}
+
+func (e *environment) awaitHalfway(t *testing.T, since int) {
+	t.Helper()
+	NewWithT(t).Eventually(t.Context(), func() int { return len(e.claimsByInstance(since)) }).
+		WithTimeout(patience).WithPolling(interval/25).Should(Equal(inTheMiddle), "instances claimed")
+}
+
+// since is a place in the audit log: its length.
+func (e *environment) since() int { return len(e.Sim.Audit()) }
+
+// claimsByInstance lists all claims that were ever written on each instance.
+func (e *environment) claimsByInstance(since int) map[int][]string {
+	claims := map[int][]string{}
+	for _, entry := range e.Sim.Audit()[since:] {
+		if entry.Action != world.InstanceTagged {
+			continue
+		}
+		for tag := range strings.SplitSeq(entry.After, ",") {
+			if claim, is := strings.CutPrefix(tag, "karpenter.sh/nodeclaim="); is && !slices.Contains(claims[entry.InstanceID], claim) {
+				claims[entry.InstanceID] = append(claims[entry.InstanceID], claim)
+			}
+		}
+	}
+	return claims
+}
+
+// exactly checks that n instances were made in all, one for each NodeClaim, that none
+// was ever handed to a second one, and that no NodeClaim was ever given two.
+func (e *environment) exactly(t *testing.T, made, since, n int) {
+	t.Helper()
+	if got := e.oneToOne(t); got != n || e.made()-made != n {
+		t.Errorf("%d NodeClaims and %d instances made, want %d of each", got, e.made()-made, n)
+	}
+	instanceOf := map[string]int{}
+	for instance, claims := range e.claimsByInstance(since) {
+		if len(claims) > 1 {
+			t.Errorf("instance %d was handed to %v", instance, claims)
+		}
+		for _, claim := range claims {
+			if first, twice := instanceOf[claim]; twice {
+				t.Errorf("NodeClaim %s got the instances %d and %d", claim, first, instance)
+			}
+			instanceOf[claim] = instance
+		}
+	}
+	if len(instanceOf) != n {
+		t.Errorf("%d NodeClaims got an instance, want %d", len(instanceOf), n)
+	}
+}
+
+// leaderAndOther waits until one replica leads and all answer.
+func (e *environment) leaderAndOther(t *testing.T) (leader, other *localcluster.Operator) {
+	t.Helper()
+	ctx := t.Context()
+	NewWithT(t).Eventually(ctx, func(g Gomega) {
+		var err error
+		leader, err = e.Leader(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	at := slices.IndexFunc(e.Operators, func(o *localcluster.Operator) bool { return o != leader })
+	return leader, e.Operators[at]
+}
+
+// takesOver waits until a replica leads.
+func (e *environment) takesOver(t *testing.T, replica *localcluster.Operator) {
+	t.Helper()
+	ctx := t.Context()
+	NewWithT(t).Eventually(ctx, func(g Gomega) {
+		leader, err := e.Leader(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(leader).To(BeIdenticalTo(replica))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+}
+
+// requests counts what a replica has asked of the Linode API, by method and route.
+func (e *environment) requests(t *testing.T, replica *localcluster.Operator) map[string]int {
+	t.Helper()
+	families, err := replica.Metrics(t.Context())
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	counts := map[string]int{}
+	for _, metric := range families["karpenter_linode_api_requests_total"].GetMetric() {
+		labels := map[string]string{}
+		for _, label := range metric.GetLabel() {
+			labels[label.GetName()] = label.GetValue()
+		}
+		counts[labels["method"]+" "+labels["route"]] += int(metric.GetCounter().GetValue())
+	}
+	return counts
+}
