@@ -1,0 +1,15 @@
+// Package reference writes the pages of docs/ that are generated: the configuration reference from the operator's
+// settings, the CRD of LinodeNodeClass and the chart's values, and the metrics reference from the metrics that are
+// declared.
+//
+// Its command is called by `make generate`, after the CRD and the charts' READMEs have been generated, which are two
+// of its sources; the tests of package docs compare names in other pages with the same sources. It may import
+// anything of the project.
+//
+// Guarantees: the pages depend on the repository alone, not on the environment; what has a source there and no
+// text here (a setting of Karpenter core, a field without an example) is an error that names it, so nothing is left
+// out silently. What a field does is asked of the code: modes by evaluating a class that has the field, drift by the
+// class's hash, a chart value's variable by rendering the chart.
+//
+// Not guaranteed: that a text is right. Texts about core's settings and metrics are written here.
+package reference

@@ -1,0 +1,115 @@
+package reference
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	opstatus "github.com/awslabs/operatorpkg/status"
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+// examples has a value for each field of the spec, as JSON.
+var examples = map[string]string{
+	"authorizedKeys":  `["ssh-ed25519 AAAA"]`,
+	"authorizedUsers": `["alice"]`,
+	"backupsEnabled":  `true`,
+	"configuration":   `{"kernel":"linode/grub2"}`,
+	"dataDisks":       `{"sdb":{"size":"1Gi"}}`,
+	"diskEncryption":  `"enabled"`,
+	"firewallID":      `1`,
+	"image":           `"linode/debian12"`,
+	"ipv6Options":     `{"enableSLAAC":true}`,
+	"kubelet":         `{"maxPods":50}`,
+	"lkeK8sVersion":   `"v1.33.6+lke7"`,
+	"osDisk":          `{"size":"20Gi"}`,
+	"placementGroup":  `{"id":1}`,
+	"swapSize":        `512`,
+	"tags":            `["team=a"]`,
+	"vpcID":           `1`,
+}
+
+// effect is what a field of the spec does.
+type effect struct{ modes, change string }
+
+// effectOf asks the code: a class that has the field is evaluated in each mode, and its hash is compared.
+func effectOf(name string) (effect, error) {
+	example, ok := examples[name]
+	if !ok {
+		return effect{}, fmt.Errorf("the field %s has no example in reference/effect.go", name)
+	}
+	class := &v1alpha1.LinodeNodeClass{}
+	if err := json.Unmarshal(fmt.Appendf(nil, `{%q: %s}`, name, example), &class.Spec); err != nil {
+		return effect{}, fmt.Errorf("the example of the field %s: %w", name, err)
+	}
+	empty := &v1alpha1.LinodeNodeClass{}
+	e := effect{modes: modesOf(class)}
+	switch {
+	case name == "kubelet":
+		e.modes, e.change = "instance; in lke the estimate of capacity", "keeps nodes"
+	case name == "tags":
+		e.change = "is made on running Linodes"
+	case class.Hash(v1alpha1.ModeLKE) != empty.Hash(v1alpha1.ModeLKE):
+		e.change = "replaces nodes"
+	default:
+		e.change = "keeps nodes"
+	}
+	return e, nil
+}
+
+// modesOf says where a class with one field does what it says.
+func modesOf(class *v1alpha1.LinodeNodeClass) string {
+	standard := status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierStandard, Region: "us-ord", ControlPlaneVersion: "1.35"}
+	enterprise := status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierEnterprise, Region: "us-ord", ControlPlaneVersion: "v1.33.6+lke7"}
+	instance := status.Cluster{Mode: v1alpha1.ModeInstance, Region: "us-ord", ControlPlaneVersion: "v1.35.1"}
+	works := func(cluster status.Cluster) bool {
+		result := status.Evaluate(context.Background(), class, cluster, nil)
+		return result.Ready() && !slices.ContainsFunc(result.Conditions, func(c opstatus.Condition) bool {
+			return c.Reason == v1alpha1.ReasonFieldsWithoutEffect
+		})
+	}
+	switch onStandard, onEnterprise, inInstance := works(standard), works(enterprise), works(instance); {
+	case onStandard && onEnterprise && inInstance:
+		return "both"
+	case onStandard && onEnterprise:
+		return "lke"
+	case onEnterprise && inInstance:
+		return "lke (Enterprise), instance"
+	case onEnterprise:
+		return "lke (Enterprise)"
+	case inInstance:
+		return "instance"
+	}
+	return "none"
+}
+
+// kubeletExamples has a value for each kubelet setting by which a node's capacity may be estimated.
+var kubeletExamples = map[string]string{
+	"maxPods":        `{"maxPods":50}`,
+	"podsPerCore":    `{"podsPerCore":5}`,
+	"systemReserved": `{"systemReserved":{"memory":"1Gi"}}`,
+	"kubeReserved":   `{"kubeReserved":{"memory":"1Gi"}}`,
+	"evictionHard":   `{"evictionHard":{"memory.available":"1Gi"}}`,
+	"evictionSoft":   `{"evictionSoft":{"memory.available":"1Gi"}}`,
+}
+
+// kubeletModes tells a setting that only the kubelet reads, which LKE configures itself, from one that changes what a
+// node is expected to hold.
+func kubeletModes(name string) string {
+	plan := instancetype.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, MemoryMB: 4096, DiskMB: 81920}
+	allocatable := func(kubelet string) string {
+		var configuration v1alpha1.KubeletConfiguration
+		if json.Unmarshal([]byte(kubelet), &configuration) != nil {
+			return "unreadable"
+		}
+		it := instancetype.Convert(plan, true, instancetype.Settings{Region: "us-ord", Kubelet: &configuration})
+		return fmt.Sprint(it.Allocatable())
+	}
+	if example := kubeletExamples[name]; example != "" && allocatable(example) != allocatable("{}") {
+		return "instance; in lke the estimate of capacity"
+	}
+	return "instance"
+}

@@ -1,0 +1,75 @@
+package reference
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	_ "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics" // this and the following declare core's metrics
+	_ "sigs.k8s.io/karpenter/pkg/controllers"
+	_ "sigs.k8s.io/karpenter/pkg/operator"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
+)
+
+// A Metric is one that the controller exports.
+type Metric struct {
+	Name   string
+	Help   string
+	Labels []string
+}
+
+// OwnMetrics lists the provider's metrics by name.
+func OwnMetrics() ([]Metric, error) {
+	registry := prometheus.NewRegistry()
+	metrics.New(registry)
+	return described(registry)
+}
+
+// CoreMetrics lists those of Karpenter core and of the libraries below it. Some are declared only while the
+// controllers run: those of conditions (operator_...) and of caches.
+func CoreMetrics() ([]Metric, error) {
+	collector, ok := crmetrics.Registry.(prometheus.Collector)
+	if !ok {
+		return nil, errors.New("the registry of controller-runtime does not describe its metrics")
+	}
+	return described(collector)
+}
+
+// A description of the Prometheus library shows itself in its text only.
+var description = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: (".*"), constLabels: \{[^}]*\}, variableLabels: \{([^}]*)\}\}$`)
+
+func described(collector prometheus.Collector) ([]Metric, error) {
+	descriptions := make(chan *prometheus.Desc)
+	go func() {
+		defer close(descriptions)
+		collector.Describe(descriptions)
+	}()
+	found := map[string]Metric{}
+	var unread string
+	for d := range descriptions {
+		m := description.FindStringSubmatch(d.String())
+		if m == nil {
+			unread = d.String()
+			continue
+		}
+		metric := Metric{Name: m[1], Help: strings.Trim(m[2], `"`)}
+		if m[3] != "" {
+			metric.Labels = strings.Split(m[3], ",")
+		}
+		found[metric.Name] = metric
+	}
+	if unread != "" {
+		return nil, fmt.Errorf("cannot read %s", unread)
+	}
+	list := make([]Metric, 0, len(found))
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		list = append(list, found[name])
+	}
+	return list, nil
+}

@@ -1,0 +1,72 @@
+package reference_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
+	"github.com/karpenter-linode/karpenter-linode/tools/docs/reference"
+)
+
+const root = "../../.."
+
+func page(t *testing.T, write func(string) (string, error)) string {
+	t.Helper()
+	text, err := write(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// What the code is asked for, in rows that are known to be so.
+func TestConfiguration(t *testing.T) {
+	text := page(t, reference.Configuration)
+	for _, row := range []string{
+		"| `LKE_RETRY_DELAY` | `--lke-retry-delay` | duration | `2s` | `settings.lkeRetryDelay` |",
+		"| `CLUSTER_REGION`, `LINODE_REGION` | `--cluster-region` | text |  | `credentialsSecretRef`, `region` |",
+		"| `METRICS_PORT` | `--metrics-port` | number | `8080` | `controller.metrics.port` |",
+		"| `spec.firewallID` | integer |  | lke (Enterprise), instance | replaces nodes |",
+		"| `spec.lkeK8sVersion` | string |  | lke (Enterprise) | replaces nodes |",
+		"| `spec.tags` | set of string |  | both | is made on running Linodes |",
+		"| `spec.image` | string | `linode/ubuntu22.04` | instance | keeps nodes |",
+		"| `spec.kubelet.maxPods` | integer |  | instance; in lke the estimate of capacity | keeps nodes |",
+		"| `spec.kubelet.clusterDNS` | list of string |  | instance | keeps nodes |",
+		"| `settings.featureGates.nodeRepair` | bool | `false` | `FEATURE_GATES` |",
+	} {
+		if !strings.Contains(text, "\n"+row) {
+			t.Errorf("the page lacks the row %s", row)
+		}
+	}
+	for _, d := range append(options.Describe(), options.DescribeCore()...) {
+		if !strings.Contains(text, "\n| `"+d.Variables[0]+"`") {
+			t.Errorf("the page lacks %s", d.Variables[0])
+		}
+	}
+	if again := page(t, reference.Configuration); again != text {
+		t.Error("the page differs from run to run")
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	text := page(t, reference.Metrics)
+	for _, row := range []string{
+		"| `karpenter_linode_api_requests_total` | `method`, `route`, `status` |",
+		"| `karpenter_nodeclaims_created_total` | `reason`, `nodepool`, `min_values_relaxed` |",
+	} {
+		if !strings.Contains(text, "\n"+row) {
+			t.Errorf("the page lacks the row %s", row)
+		}
+	}
+	own, err := reference.OwnMetrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range own {
+		if m.Help == "" || !regexp.MustCompile(`^karpenter_[a-z_]+$`).MatchString(m.Name) || slices.Contains(m.Labels, "") {
+			t.Errorf("%+v", m)
+		}
+	}
+}
