@@ -20,7 +20,10 @@ import (
 )
 
 // api is a client of a real API server that has the custom resources.
-var api client.Client
+var (
+	api        client.Client
+	kubeconfig []byte
+)
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -47,6 +50,7 @@ func run(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
 		}
 	}()
+	kubeconfig = environment.KubeConfig
 	api, err = client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -72,6 +72,7 @@ func TestRightsInTheNamespace(t *testing.T) {
 	r := mustRender(t, "karpenter", quickstart)
 	got := rights(get[rbacv1.Role](t, r, "Role", "karpenter").Rules)
 	want := []string{
+		"configmaps: get update only karpenter-learned-capacity",
 		"coordination.k8s.io/leases: create",
 		"coordination.k8s.io/leases: get update only karpenter-leader-election",
 	}

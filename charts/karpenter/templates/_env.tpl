@@ -85,6 +85,8 @@ controller's own defaults. Variables of controller.env take the place of the cha
   valueFrom:
     fieldRef:
       fieldPath: metadata.namespace
+- name: LEARNED_CAPACITY_CONFIGMAP
+  value: {{ .Release.Namespace }}/{{ include "karpenter.learnedCapacityName" . }}
 - name: CPU_REQUESTS
   valueFrom:
     resourceFieldRef:
@@ -102,4 +104,9 @@ controller's own defaults. Variables of controller.env take the place of the cha
 {{- /* Name of the Lease by which one controller of several is chosen; the Role names it too. */}}
 {{- define "karpenter.leaderElectionName" -}}
 karpenter-leader-election
+{{- end }}
+
+{{- /* Name of the ConfigMap that holds what nodes have taught; the Role names it too. */}}
+{{- define "karpenter.learnedCapacityName" -}}
+{{ include "karpenter.fullname" . }}-learned-capacity
 {{- end }}

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
@@ -57,8 +59,9 @@ type Options struct {
 	ClusterRegion   string // empty: discovered
 	ClusterEndpoint string // empty: discovered; used in instance mode only
 
-	VMMemoryOverhead float64 // share of a plan's memory that its VM does not show, 0 <= x < 1
-	DisableDryRun    bool    // skip the checks of a LinodeNodeClass that call the API
+	VMMemoryOverhead float64              // share of a plan's memory that its VM does not show, 0 <= x < 1
+	LearnedCapacity  types.NamespacedName // ConfigMap that remembers what VMs do show; empty: none
+	DisableDryRun    bool                 // skip the checks of a LinodeNodeClass that call the API
 
 	CreateDeadline         time.Duration
 	TagVerificationTimeout time.Duration

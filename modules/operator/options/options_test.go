@@ -61,6 +61,7 @@ func TestSourcesOfASetting(t *testing.T) {
 		{"an empty variable counts as not set", nil, []string{"LKE_RETRY_DELAY", "", "CLUSTER_REGION", ""}, func(o options.Options) any { return o.RetryDelay }, 2 * time.Second},
 		{"client timeout in seconds", nil, []string{"LINODE_CLIENT_TIMEOUT", "45"}, func(o options.Options) any { return o.ClientTimeout }, 45 * time.Second},
 		{"client timeout as a duration", nil, []string{"LINODE_CLIENT_TIMEOUT", "2m"}, func(o options.Options) any { return o.ClientTimeout }, 2 * time.Minute},
+		{"a ConfigMap", nil, []string{"LEARNED_CAPACITY_CONFIGMAP", "kube-system/learned"}, func(o options.Options) any { return o.LearnedCapacity.String() }, "kube-system/learned"},
 		{"flags of Karpenter core beside ours", []string{"--metrics-port", "9090", "--mode", "lke"}, nil, func(o options.Options) any { return o.Mode }, options.ModeLKE},
 		{"white space around a secret", nil, []string{"LINODE_TOKEN", " " + secret + "\n"}, func(o options.Options) any { return string(o.Token) }, secret},
 	}
@@ -98,6 +99,8 @@ func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
 		{"bad number", nil, append([]string{"VM_MEMORY_OVERHEAD_PERCENT", "7,5"}, full...), "VM_MEMORY_OVERHEAD_PERCENT", "7,5"},
 		{"share out of range", nil, append([]string{"VM_MEMORY_OVERHEAD_PERCENT", "7.5"}, full...), "VM_MEMORY_OVERHEAD_PERCENT", "7.5"},
 		{"share that is no number", nil, append([]string{"VM_MEMORY_OVERHEAD_PERCENT", "NaN"}, full...), "VM_MEMORY_OVERHEAD_PERCENT", "NaN"},
+		{"a ConfigMap without namespace", nil, append([]string{"LEARNED_CAPACITY_CONFIGMAP", "learned"}, full...), "LEARNED_CAPACITY_CONFIGMAP", `"learned"`},
+		{"a ConfigMap that cannot exist", nil, append([]string{"LEARNED_CAPACITY_CONFIGMAP", "kube-system/a/b"}, full...), "LEARNED_CAPACITY_CONFIGMAP", "kube-system/a/b"},
 		{"bad timeout", nil, append([]string{"LINODE_CLIENT_TIMEOUT", "0"}, full...), "LINODE_CLIENT_TIMEOUT", `"0"`},
 		{"bad boolean", nil, append([]string{"DISABLE_DRY_RUN", "maybe"}, full...), "DISABLE_DRY_RUN", "maybe"},
 		{"bad address", nil, append([]string{"LINODE_URL", "api.linode.com"}, full...), "LINODE_URL", "api.linode.com"},

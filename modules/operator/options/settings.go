@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
@@ -42,8 +45,10 @@ var settings = []definition{
 		set: text(func(o *Options) *string { return &o.ClusterRegion })},
 	{env: []string{"CLUSTER_ENDPOINT"}, flag: "cluster-endpoint", usage: "API server address that new nodes join; discovered in lke mode",
 		set: text(func(o *Options) *string { return &o.ClusterEndpoint })},
-	{env: []string{"VM_MEMORY_OVERHEAD_PERCENT"}, flag: "vm-memory-overhead-percent", def: "0.075", usage: "share of a plan's memory that its VM does not show",
+	{env: []string{"VM_MEMORY_OVERHEAD_PERCENT"}, flag: "vm-memory-overhead-percent", def: "0.075", usage: "share of a plan's memory that its VM does not show, for sizes that no node has shown yet",
 		fix: "use a share between 0 and 1, such as 0.075", set: setMemoryOverhead},
+	{env: []string{"LEARNED_CAPACITY_CONFIGMAP"}, usage: "namespace/name of the ConfigMap that remembers what nodes have shown; not set: only the process remembers",
+		fix: "use namespace/name, such as kube-system/karpenter-learned-capacity", set: setLearnedCapacity},
 	{env: []string{"DISABLE_DRY_RUN"}, flag: "disable-dry-run", def: "false", usage: "skip the checks of a LinodeNodeClass that call the API", bool: true,
 		fix: "use true or false", set: func(o *Options, v string) (err error) { o.DisableDryRun, err = strconv.ParseBool(v); return err }},
 	{env: []string{"LKE_CREATE_DEADLINE"}, flag: "lke-create-deadline", def: "10s", usage: "how long one Create waits for a claimable node",
@@ -126,6 +131,18 @@ func setClientTimeout(o *Options, v string) error {
 		v = strconv.FormatFloat(n, 'f', -1, 64) + "s"
 	}
 	return duration(func(o *Options) *time.Duration { return &o.ClientTimeout })(o, v)
+}
+
+func setLearnedCapacity(o *Options, v string) error {
+	if v == "" {
+		return nil
+	}
+	namespace, name, ok := strings.Cut(v, "/")
+	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return fmt.Errorf("not namespace/name")
+	}
+	o.LearnedCapacity = types.NamespacedName{Namespace: namespace, Name: name}
+	return nil
 }
 
 func setMemoryOverhead(o *Options, v string) error {

@@ -26,6 +26,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
@@ -60,7 +61,8 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 		CreateDeadline: o.CreateDeadline,
 		OnClaim:        p.metrics.Claim,
 	}))
-	register(coreCtx, o, p, op, provider)
+	memory := remember(coreCtx, o, p, op)
+	register(coreCtx, o, p, op, provider, memory)
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
@@ -69,6 +71,11 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	}
 	if err := op.Add(p.fence); err != nil {
 		return fmt.Errorf("adding the watch on the Lease: %w", err)
+	}
+	if memory != nil {
+		if err := op.Add(memory); err != nil {
+			return fmt.Errorf("adding the memory of instance types: %w", err)
+		}
 	}
 	log.FromContext(coreCtx).Info("discovered the LKE cluster", "cluster", p.cluster.Name, "id", p.cluster.ID,
 		"tier", p.cluster.Tier, "region", p.cluster.Region, "version", p.cluster.Version)
@@ -83,7 +90,7 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 }
 
 // register adds core's controllers and the provider's own to the manager.
-func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, provider corecloudprovider.CloudProvider) {
+func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, provider corecloudprovider.CloudProvider, memory *learnedcapacity.Memory) {
 	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
 	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid)
 	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, op.GetClient(), op.EventRecorder,
@@ -103,10 +110,27 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 			Interval: o.GarbageCollectionInterval, OnCollected: p.metrics.Collected,
 		}),
 		tagging.NewController(op.GetClient(), p.pools),
+		learnedcapacity.NewController(op.GetClient(), p.catalog, memory),
 	)
 }
 
-// newOperator sets up core's manager, with a client for its leader election. Core panics when it cannot; that is a matter of settings and deserves a line,
+// remember takes up what processes before this one have learned of instance types; nil if that is not wanted. It is read
+// before anything is scheduled; when that fails, estimates serve until it works.
+func remember(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator) *learnedcapacity.Memory {
+	if o.LearnedCapacity.Name == "" {
+		return nil
+	}
+	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.catalog, learnedcapacity.Config{ConfigMap: o.LearnedCapacity})
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := memory.Load(ctx); err != nil {
+		log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", o.LearnedCapacity)
+	}
+	return memory
+}
+
+// newOperator sets up core's manager, with a client for its leader election. Core panics when it cannot; that is a
+// matter of settings and deserves a line,
 // not a stack.
 func newOperator(elector *rest.Config) (ctx context.Context, op *coreoperator.Operator, err error) {
 	defer func() {
