@@ -15,8 +15,11 @@ import (
 
 // cheapest picks the instance type of the lowest price among those that meet the NodeClaim's requirements,
 // hold its resources and can be bought; of two with the same price the first by name, so that the choice is
-// the same every time.
-func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim) (*cloudprovider.InstanceType, error) {
+// the same every time. Prices are those of the instance types given, overlays applied.
+//
+// A requirement's minValues asks for a choice of so many values when the node is bought; strict says that without
+// that choice nothing is bought, as core has it.
+func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, strict bool) (*cloudprovider.InstanceType, error) {
 	wanted := scheduling.NewNodeSelectorRequirementsWithMinValues(nodeClaim.Spec.Requirements...)
 	requests := launchRequests(nodeClaim)
 	type candidate struct {
@@ -38,9 +41,21 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim) (*
 			candidates = append(candidates, candidate{it, offerings.Cheapest().Price})
 		}
 	}
+	if capacityType := wanted.Get(karpv1.CapacityTypeLabelKey); !capacityType.Has(karpv1.CapacityTypeOnDemand) {
+		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: Linode sells on-demand alone, and it requires %s", capacityType)
+	}
 	if len(candidates) == 0 {
 		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: of %d types %d meet its requirements, %d of them hold its resources, none of them is available",
 			len(all), compatible, fitting)
+	}
+	if strict {
+		var choice cloudprovider.InstanceTypes
+		for _, c := range candidates {
+			choice = append(choice, c.instanceType)
+		}
+		if _, _, err := choice.SatisfiesMinValues(wanted); err != nil {
+			return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %d can be, which is not the choice that it asks for: %w", len(candidates), err)
+		}
 	}
 	return slices.MinFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.instanceType.Name, b.instanceType.Name))

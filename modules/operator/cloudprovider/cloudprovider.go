@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -40,6 +41,23 @@ type Config struct {
 	Cluster        Cluster
 	CreateDeadline time.Duration                               // how long one Create waits; 0 = 10 s
 	OnClaim        func(outcome string, elapsed time.Duration) // after every claim; may be nil. Outcomes are a closed set.
+
+	// Overlays changes prices and capacity as NodeOverlays say; nil = they are not used.
+	Overlays Overlays
+	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues asks for.
+	RelaxMinValues bool
+	// Events tells people; may be nil.
+	Events Events
+}
+
+// Overlays applies NodeOverlays to the instance types of a NodePool; core's *nodeoverlay.InstanceTypeStore is one.
+type Overlays interface {
+	ApplyAll(nodePool string, all []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error)
+}
+
+// Events publishes events; core's events.Recorder is one.
+type Events interface {
+	Publish(published ...events.Event)
 }
 
 // Cluster is the LKE cluster that nodes are for.
@@ -84,18 +102,22 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	all := c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)
+	all, err := c.overlaid(nodePool, c.catalog.InstanceTypes(nodeClass.Spec.Kubelet))
+	if err != nil {
+		return nil, err
+	}
 	instanceType := find(all, c.attempts.get(nodeClaim.UID))
 	if instanceType == nil {
-		if instanceType, err = cheapest(all, nodeClaim); err != nil {
-			return nil, cloudprovider.NewInsufficientCapacityError(err)
+		if instanceType, err = cheapest(all, nodeClaim, !c.cfg.RelaxMinValues); err != nil {
+			c.publishNothing(nodePool, err)
+			return nil, c.insufficient(nodePool, err)
 		}
 	}
 	number := c.attempts.put(nodeClaim.UID, instanceType.Name)
 
 	node, err := c.claim(ctx, request(c.cfg.Cluster, nodeClaim, nodePool, nodeClass, instanceType.Name))
 	if err != nil {
-		final, coreErr := c.launchError(err, instanceType.Name, number)
+		final, coreErr := c.launchError(err, nodePool, instanceType.Name, number)
 		if final {
 			c.attempts.drop(nodeClaim.UID)
 		}
@@ -104,6 +126,20 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	c.attempts.drop(nodeClaim.UID)
 	// A NodeClaim that has a node already, from before a restart, gets that one, whatever would be chosen now.
 	return launched(node, nodeClass, find(all, node.InstanceType), c.cfg.Cluster.Region)
+}
+
+// overlaid applies the NodeOverlays that core schedules with: it has chosen the node's place by their prices, and counts
+// on the capacity that they promise while the node is on its way.
+func (c *CloudProvider) overlaid(nodePool *karpv1.NodePool, all []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error) {
+	if c.cfg.Overlays == nil || nodePool == nil {
+		return all, nil
+	}
+	result, err := c.cfg.Overlays.ApplyAll(nodePool.Name, all)
+	if err != nil {
+		return nil, cloudprovider.NewCreateError(fmt.Errorf("applying the NodeOverlays of NodePool %s: %w", nodePool.Name, err),
+			"NodeOverlaysNotEvaluated", "The NodeOverlays are not evaluated yet; trying again")
+	}
+	return result, nil
 }
 
 func (c *CloudProvider) claim(ctx context.Context, r lkepool.Request) (lkepool.Node, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -86,12 +87,12 @@ func Outcomes() []string {
 // While the node is on its way the message counts the attempts, for people and for core: core repeats a launch a
 // second after its failure was news for the NodeClaim's status, and otherwise after pauses that grow to a minute,
 // during which nobody would notice the node (measured: 100 slow nodes came 1.4 times as late, docs/performance.md).
-func (c *CloudProvider) launchError(err error, instanceType string, number int) (final bool, coreErr error) {
+func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instanceType string, number int) (final bool, coreErr error) {
 	v := verdictOn(err)
 	err = fmt.Errorf("claiming a %s: %w", instanceType, err)
 	if v.cause != "" {
-		c.catalog.MarkUnavailable(instanceType, v.cause)
-		return true, cloudprovider.NewInsufficientCapacityError(err)
+		c.publishRefusal(nodePool, c.catalog.MarkUnavailable(instanceType, v.cause))
+		return true, c.insufficient(nodePool, err)
 	}
 	message := v.message
 	if v.outcome == outcomeProvisioning {
@@ -101,6 +102,17 @@ func (c *CloudProvider) launchError(err error, instanceType string, number int) 
 		message = fmt.Sprintf("%s: %s", v.message, err)
 	}
 	return false, cloudprovider.NewCreateError(err, v.reason, message)
+}
+
+// insufficient says that nothing can be bought for a NodeClaim. Core deletes it then and schedules its pods anew, on
+// what is left. The NodeClaims of a static NodePool have no pods: core would make the next one at once, without asking
+// what can be bought, and delete it as fast, for as long as nothing can be. Such a NodeClaim is told to wait instead;
+// each further attempt takes whatever type can be bought then, and costs no request while there is none.
+func (c *CloudProvider) insufficient(nodePool *karpv1.NodePool, err error) error {
+	if nodePool != nil && nodePool.Spec.Replicas != nil {
+		return cloudprovider.NewCreateError(err, "InsufficientCapacity", err.Error())
+	}
+	return cloudprovider.NewInsufficientCapacityError(err)
 }
 
 // lookupError turns the error of reading or releasing one instance into core's: lkepool reports not found

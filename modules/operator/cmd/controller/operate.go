@@ -56,11 +56,17 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	if err := checkDefinitions(op.GetRESTMapper()); err != nil {
 		return err
 	}
-	provider := coremetrics.Decorate(cloudprovider.New(op.GetClient(), p.pools, p.catalog, cloudprovider.Config{
+	config := cloudprovider.Config{
 		Cluster:        cloudprovider.Cluster{Name: p.cluster.Name, Region: p.cluster.Region, Tier: p.cluster.Tier},
 		CreateDeadline: o.CreateDeadline,
 		OnClaim:        p.metrics.Claim,
-	}))
+		RelaxMinValues: coreoptions.FromContext(coreCtx).MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
+		Events:         op.EventRecorder,
+	}
+	if coreoptions.FromContext(coreCtx).FeatureGates.NodeOverlay {
+		config.Overlays = op.InstanceTypeStore
+	}
+	provider := coremetrics.Decorate(cloudprovider.New(op.GetClient(), p.pools, p.catalog, config))
 	memory := remember(coreCtx, o, p, op)
 	register(coreCtx, o, p, op, provider, memory)
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {

@@ -1,0 +1,54 @@
+package cloudprovider
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+// Reasons of events on a NodePool. Core says the same on the NodeClaim, which is gone soon afterwards.
+const (
+	EventInsufficientCapacity = "InsufficientCapacity" // the region has no more of a plan
+	EventPlanRefused          = "PlanRefused"          // LKE does not take a plan
+	EventAccountLimit         = "AccountLimitReached"  // the account, or the cluster, may not have more
+	EventNothingToBuy         = "NothingToBuy"         // no plan meets a NodeClaim, or none of those can be bought
+)
+
+// How long an event that says the same of the same NodePool is left out, where nothing else says how long.
+const eventSilence = 10 * time.Minute
+
+// publishRefusal says on the NodePool what could not be bought: once for as long as that is believed, however many
+// NodeClaims were refused.
+func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype.Refusal) {
+	reason, message := EventInsufficientCapacity, fmt.Sprintf("Linode has no capacity for %s in %s", r.InstanceType, r.Region)
+	switch r.Cause {
+	case instancetype.PlanRefused:
+		reason, message = EventPlanRefused, fmt.Sprintf("LKE does not take the plan %s in %s", r.InstanceType, r.Region)
+	case instancetype.AccountLimit:
+		reason, message = EventAccountLimit, fmt.Sprintf("Linode refuses one more %s because a limit of the account or of the cluster is reached, "+
+			"and %d instance types at least as large are not tried either: ask Linode's support for a higher limit, or remove Linodes", r.InstanceType, r.Others)
+	}
+	c.publish(nodePool, events.Event{
+		Reason: reason, Message: fmt.Sprintf("%s; not asked for again for %s", message, r.Lasts),
+		DedupeValues: []string{r.InstanceType}, DedupeTimeout: r.Lasts,
+	})
+}
+
+// publishNothing says on the NodePool why there is nothing to ask for.
+func (c *CloudProvider) publishNothing(nodePool *karpv1.NodePool, err error) {
+	c.publish(nodePool, events.Event{Reason: EventNothingToBuy, Message: err.Error(), DedupeTimeout: eventSilence})
+}
+
+func (c *CloudProvider) publish(nodePool *karpv1.NodePool, e events.Event) {
+	if nodePool == nil || c.cfg.Events == nil {
+		return
+	}
+	e.InvolvedObject, e.Type = nodePool, corev1.EventTypeWarning
+	e.DedupeValues = append([]string{string(nodePool.UID), nodePool.Name}, e.DedupeValues...)
+	c.cfg.Events.Publish(e)
+}
