@@ -1,0 +1,215 @@
+package cloudprovider_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	clock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
+	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
+	"sigs.k8s.io/karpenter/pkg/controllers/state"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+)
+
+func overlay(name string, spec karpv1alpha1.NodeOverlaySpec) *karpv1alpha1.NodeOverlay {
+	return &karpv1alpha1.NodeOverlay{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+}
+
+func on(key string, values ...string) []karpv1alpha1.NodeSelectorRequirement {
+	return []karpv1alpha1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values}}
+}
+
+// overlaidProvider is a provider whose overlays core's own controller evaluates, when evaluate is called.
+func overlaidProvider(t *testing.T, pools cloudprovider.Pools, objects ...client.Object) (p core.CloudProvider, evaluate func()) {
+	t.Helper()
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithStatusSubresource(&karpv1alpha1.NodeOverlay{}).Build()
+	store := nodeoverlay.NewInstanceTypeStore()
+	p = cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
+		Cluster: cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"}, Overlays: store,
+	})
+	now := clock.NewFakeClock(metav1.Now().Time)
+	controller := nodeoverlay.NewController(now, kube, p, store, state.NewCluster(now, kube, p))
+	return p, func() {
+		t.Helper()
+		if _, err := controller.Reconcile(t.Context(), reconcile.Request{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A NodeOverlay's price decides which type is the cheapest, and its capacity which holds the pods.
+func TestNodeOverlaysDecideWhatIsBought(t *testing.T) {
+	price, dearer := "0.001", "+0.1"
+	small := nodeClaim(requests(corev1.ResourceCPU, "500m"))
+	device := corev1.ResourceName("example.com/device")
+	tests := []struct {
+		name     string
+		overlays []client.Object
+		claim    *karpv1.NodeClaim
+		want     string
+	}{
+		{"none", nil, small, "g6-standard-1"},
+		{"a dear type made cheap", []client.Object{overlay("a", karpv1alpha1.NodeOverlaySpec{
+			Requirements: on(corev1.LabelInstanceTypeStable, "g6-standard-4"), Price: &price})}, small, "g6-standard-4"},
+		{"the cheapest made dear", []client.Object{overlay("a", karpv1alpha1.NodeOverlaySpec{
+			Requirements: on(v1alpha1.LabelInstanceClass, "standard"), PriceAdjustment: &dearer})}, small, "g6-dedicated-2"},
+		{"for another NodePool", []client.Object{overlay("a", karpv1alpha1.NodeOverlaySpec{
+			Requirements: on(karpv1.NodePoolLabelKey, "other"), PriceAdjustment: &dearer})}, small, "g6-standard-1"},
+		{"a resource that the plan has not", []client.Object{overlay("a", karpv1alpha1.NodeOverlaySpec{
+			Requirements: on(corev1.LabelInstanceTypeStable, "g6-standard-4"), Capacity: corev1.ResourceList{device: resource.MustParse("2")}})},
+			nodeClaim(requests(device, "1")), "g6-standard-4"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			pools := &scripted{t: t, claim: grant}
+			p, evaluate := overlaidProvider(t, pools, append(tt.overlays, readyClass(), nodePool(nil))...)
+			_, err := p.Create(t.Context(), tt.claim)
+			var createErr *core.CreateError
+			if !errors.As(err, &createErr) || createErr.ConditionReason != "NodeOverlaysNotEvaluated" || len(pools.requests) != 0 {
+				t.Fatalf("before the overlays are evaluated: %v, and %d requests", err, len(pools.requests))
+			}
+			evaluate()
+			created, err := p.Create(t.Context(), tt.claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := pools.requests[0].Key.InstanceType; got != tt.want {
+				t.Errorf("asked for %s, want %s", got, tt.want)
+			}
+			// While the node is on its way, core counts on what the NodeClaim says that it will have.
+			for name := range tt.claim.Spec.Resources.Requests {
+				if has := created.Status.Allocatable[name]; has.IsZero() {
+					t.Errorf("the NodeClaim will have no %s", name)
+				}
+			}
+		})
+	}
+}
+
+// A NodePool that was deleted has no overlays any more; the NodeClaims that it leaves are launched all the same.
+func TestOverlaysOfANodePoolThatIsGone(t *testing.T) {
+	pools := &scripted{t: t, claim: grant}
+	p, evaluate := overlaidProvider(t, pools, readyClass())
+	evaluate()
+	if _, err := p.Create(t.Context(), nodeClaim()); err != nil {
+		t.Error(err)
+	}
+}
+
+func choice(key string, least int, values ...string) func(*karpv1.NodeClaim) {
+	return func(c *karpv1.NodeClaim) {
+		c.Spec.Requirements = append(c.Spec.Requirements, karpv1.NodeSelectorRequirementWithMinValues{
+			Key: key, Operator: corev1.NodeSelectorOpIn, Values: values, MinValues: &least,
+		})
+	}
+}
+
+func TestMinValues(t *testing.T) {
+	three := []string{"g6-standard-1", "g6-standard-2", "g6-dedicated-2"}
+	tests := []struct {
+		name  string
+		claim *karpv1.NodeClaim
+		relax bool
+		want  string // "" = InsufficientCapacity
+	}{
+		{"choice enough", nodeClaim(choice(corev1.LabelInstanceTypeStable, 3, three...), requests(corev1.ResourceCPU, "500m")), false, "g6-standard-1"},
+		{"one is too small", nodeClaim(choice(corev1.LabelInstanceTypeStable, 3, three...), requests(corev1.ResourceCPU, "1500m")), false, ""},
+		{"one is too small, and the policy lets it be", nodeClaim(choice(corev1.LabelInstanceTypeStable, 3, three...), requests(corev1.ResourceCPU, "1500m")), true, "g6-dedicated-2"},
+		{"two classes", nodeClaim(choice(v1alpha1.LabelInstanceClass, 2, "standard", "dedicated")), false, "g6-standard-1"},
+		{"three classes, one of them of no use", nodeClaim(choice(v1alpha1.LabelInstanceClass, 3, "standard", "dedicated", "highmem")), false, ""},
+		{"none left, whatever the policy", nodeClaim(choice(corev1.LabelInstanceTypeStable, 2, "g9-a", "g9-b")), true, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			pools := &scripted{t: t, claim: grant}
+			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
+			p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
+				Cluster: cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"}, RelaxMinValues: tt.relax,
+			})
+			_, err := p.Create(t.Context(), tt.claim)
+			if tt.want == "" {
+				if !core.IsInsufficientCapacityError(err) || len(pools.requests) != 0 {
+					t.Errorf("got %v and %d requests", err, len(pools.requests))
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := pools.requests[0].Key.InstanceType; got != tt.want {
+				t.Errorf("asked for %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// Pitfall 20: only on-demand exists; who asks for something else gets nothing and is told so.
+func TestPitfall20SpotAndReservedGetNothing(t *testing.T) {
+	for _, capacityTypes := range [][]string{{"spot"}, {"reserved"}, {"spot", "reserved"}} {
+		pools := &scripted{t: t}
+		claim := nodeClaim(requires(karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, capacityTypes...))
+		_, err := provider(t, "standard", pools, readyClass(), nodePool(nil)).Create(t.Context(), claim)
+		if !core.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "on-demand alone") || !strings.Contains(err.Error(), capacityTypes[0]) {
+			t.Errorf("%v: got %v", capacityTypes, err)
+		}
+	}
+}
+
+// Core replaces a static NodePool's NodeClaim the moment it is deleted, whether anything can be bought or not. It is
+// told to wait, so that it is not, and takes the next type at its next attempt.
+func TestStaticNodeClaimsWait(t *testing.T) {
+	static := nodePool(nil)
+	replicas := int64(2)
+	static.Spec.Replicas = &replicas
+	refused := true
+	pools := &scripted{t: t, claim: func(ctx context.Context, r request) (node, error) {
+		if refused {
+			return node{}, failing("QuotaExceeded", "")
+		}
+		return grant(ctx, r)
+	}}
+	p := provider(t, "standard", pools, readyClass(), static)
+	waits := func() {
+		t.Helper()
+		var createErr *core.CreateError
+		_, err := p.Create(t.Context(), nodeClaim())
+		if core.IsInsufficientCapacityError(err) || !errors.As(err, &createErr) || createErr.ConditionReason != "InsufficientCapacity" || createErr.ConditionMessage == "" {
+			t.Errorf("got %v", err)
+		}
+	}
+	waits()
+	for range 10 {
+		waits()
+	}
+	if len(pools.requests) != 1 {
+		t.Errorf("%d requests while nothing can be bought, want the one that was refused", len(pools.requests))
+	}
+	refused = false
+	p = provider(t, "standard", &scripted{t: t, claim: func(ctx context.Context, r request) (node, error) {
+		if r.Key.InstanceType == "g6-dedicated-2" {
+			return node{}, failing("InsufficientCapacity", "")
+		}
+		return grant(ctx, r)
+	}}, readyClass(), static)
+	claim := nodeClaim(requests(corev1.ResourceCPU, "1500m"))
+	if _, err := p.Create(t.Context(), claim); core.IsInsufficientCapacityError(err) || err == nil {
+		t.Errorf("got %v", err)
+	}
+	created, err := p.Create(t.Context(), claim)
+	if err != nil || created.Labels[corev1.LabelInstanceTypeStable] != "g6-standard-2" {
+		t.Errorf("the next attempt: %v, %v", created, err)
+	}
+}
