@@ -34,7 +34,7 @@ func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 	}{
 		{lkepool.KindInsufficientCapacity, "", []string{"Warning InsufficientCapacity", "g6-standard-1", "us-ord", "3m0s"}, 3 * time.Minute},
 		{lkepool.KindInvalid, "type", []string{"Warning PlanRefused", "g6-standard-1", "30m0s"}, 30 * time.Minute},
-		{lkepool.KindQuotaExceeded, "", []string{"Warning AccountLimitReached", "g6-standard-1", "limit", "4 instance types", "support", "5m0s"}, 5 * time.Minute},
+		{lkepool.KindQuotaExceeded, "", []string{"Warning AccountLimitReached", "g6-standard-1", "limit", "4 instance types", "support", "3m0s"}, 3 * time.Minute},
 		{lkepool.KindInvalid, "firewall_id", nil, 0},
 		{lkepool.KindUnavailable, "", nil, 0},
 		{lkepool.KindRateLimited, "", nil, 0},
@@ -115,7 +115,7 @@ func expect(t *testing.T, told *record.FakeRecorder, says []string) {
 	}
 }
 
-// An account at its limit costs a refused request every five minutes, however often core tries, and nothing once the
+// An account at its limit costs a refused request every three minutes, however often core tries, and nothing once the
 // limit is raised. Core makes a NodeClaim only while a type is offered, as schedulable says.
 func TestAnAccountLimitIsNoHotLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -145,8 +145,8 @@ func TestAnAccountLimitIsNoHotLoop(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 		}
-		if claims < 4 || claims > 7 {
-			t.Errorf("%d NodeClaims in half an hour, want one every five minutes", claims)
+		if claims < 8 || claims > 11 {
+			t.Errorf("%d NodeClaims in half an hour, want one every three minutes", claims)
 		}
 		if n := writes() - before; n != claims {
 			t.Errorf("%d requests that change something for %d NodeClaims", n, claims)
@@ -155,9 +155,9 @@ func TestAnAccountLimitIsNoHotLoop(t *testing.T) {
 			t.Errorf("%d requests for %d NodeClaims", n, claims)
 		}
 		sim.SetAccountLimit(100)
-		time.Sleep(5 * time.Minute)
+		time.Sleep(3 * time.Minute)
 		if !schedulable(t, p) {
-			t.Error("nothing is offered five minutes after the limit was raised")
+			t.Error("nothing is offered three minutes after the limit was raised")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()

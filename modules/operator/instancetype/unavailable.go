@@ -20,7 +20,7 @@ const (
 var beliefs = map[Cause]time.Duration{
 	NoCapacity:   3 * time.Minute,
 	PlanRefused:  30 * time.Minute,
-	AccountLimit: 5 * time.Minute,
+	AccountLimit: 3 * time.Minute,
 }
 
 // Causes lists all causes.

@@ -64,7 +64,7 @@ func TestAnAccountLimitConcernsLargerPlansToo(t *testing.T) {
 				_, c := simulated(t, instancetype.Config{Region: "us-ord", OnRefused: func(r instancetype.Refusal) { told = append(told, r) }})
 				before := available(c)
 				c.MarkUnavailable(tt.refused, instancetype.AccountLimit)
-				time.Sleep(5*time.Minute - time.Second)
+				time.Sleep(3*time.Minute - time.Second)
 				during := available(c)
 				for _, name := range append(tt.out, tt.refused) {
 					if !slices.Contains(before, name) {
@@ -79,7 +79,7 @@ func TestAnAccountLimitConcernsLargerPlansToo(t *testing.T) {
 						t.Errorf("%s is not offered any more", name)
 					}
 				}
-				if len(told) != 1 || told[0].InstanceType != tt.refused || told[0].Others < len(tt.out) || told[0].Lasts != 5*time.Minute {
+				if len(told) != 1 || told[0].InstanceType != tt.refused || told[0].Others < len(tt.out) || told[0].Lasts != 3*time.Minute {
 					t.Errorf("told %+v", told)
 				}
 				time.Sleep(time.Second)
@@ -103,7 +103,7 @@ func TestAMarkingIsToldOnce(t *testing.T) {
 		}
 		c.MarkUnavailable("g6-standard-1", instancetype.AccountLimit)
 		c.MarkUnavailable("g6-standard-1", instancetype.AccountLimit)
-		time.Sleep(5 * time.Minute)
+		time.Sleep(3 * time.Minute)
 		c.MarkUnavailable("g6-standard-1", instancetype.AccountLimit)
 		want := []instancetype.Cause{instancetype.NoCapacity, instancetype.AccountLimit, instancetype.AccountLimit}
 		if !slices.Equal(told, want) {
