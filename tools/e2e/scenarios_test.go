@@ -13,6 +13,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 )
 
 // scaleUpAndDown is the quickstart: five pods that do not fit get nodes, and the
@@ -138,11 +139,17 @@ spec:
 	}
 }
 
-// refusedNodeClasses are not Ready, say why in their conditions and in an event, and
-// no node is made from them.
+// refusedNodeClasses are refused by the API server, which names the field, or are not
+// Ready, say why in their conditions and in an event, and no node is made from them.
 func refusedNodeClasses(t *testing.T, e *environment) {
 	type class struct{ name, spec, reason, message string }
-	classes := []class{{"restricted", `tags: ["karpenter.sh/nodeclaim=mine"]`, v1alpha1.ReasonTagValidationFailed, "karpenter.sh/nodeclaim=mine"}}
+	var classes []class
+	_, err := manifest.Apply(t.Context(), e.kube, []byte(`
+apiVersion: karpenter.k8s.linode/v1alpha1
+kind: LinodeNodeClass
+metadata: {name: restricted}
+spec: {tags: ["karpenter.sh/nodeclaim=mine"]}`))
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("spec.tags[0]")))
 	if e.tier == "standard" {
 		classes = append(classes, class{"versioned", "lkeK8sVersion: v1.33.6+lke7", v1alpha1.ReasonLKEK8sVersionUnsupported, "v1.33.6+lke7"})
 	} else {

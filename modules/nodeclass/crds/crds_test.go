@@ -37,3 +37,25 @@ func TestAllReturnsCopies(t *testing.T) {
 		t.Error("a change of what All returned changed CRDs")
 	}
 }
+
+// `kubectl explain` and the reference have a text for every field.
+func TestEveryFieldIsDescribed(t *testing.T) {
+	var check func(path string, schema apiextensionsv1.JSONSchemaProps)
+	fields := 0
+	check = func(path string, schema apiextensionsv1.JSONSchemaProps) {
+		for name, field := range schema.Properties {
+			fields++
+			if field.Description == "" && path+"."+name != ".metadata" {
+				t.Errorf("%s.%s has no description", path, name)
+			}
+			check(path+"."+name, field)
+		}
+		if schema.Items != nil && schema.Items.Schema != nil {
+			check(path+"[]", *schema.Items.Schema)
+		}
+	}
+	check("", *crds.CRDs[0].Spec.Versions[0].Schema.OpenAPIV3Schema)
+	if fields < 50 {
+		t.Errorf("only %d fields were looked at", fields)
+	}
+}

@@ -1,126 +1,160 @@
 package v1alpha1_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Each rule of the CRD with objects the API server accepts and refuses. refusal is a part of the message; empty
-// means accepted.
+// A refusal names the field, the value and the rule. An empty value is one that the API server leaves out of its
+// message: it prints neither maps nor objects, so a rule about a map's keys, or about two fields, names the fields.
+type refusal struct{ field, value, rule string }
+
+var accepted = refusal{}
+
+// Each rule of the CRD with objects the API server accepts and refuses.
 func TestAdmission(t *testing.T) {
-	for _, test := range []struct{ name, spec, refusal string }{
-		{"no spec", ``, ""},
-		{"empty spec", `spec: {}`, ""},
-		{"unknown field", `spec: {firewall: 3}`, `unknown field "spec.firewall"`},
+	long := strings.Repeat("x", 51)
+	for _, test := range []struct {
+		name, spec string
+		refusal    refusal
+	}{
+		{"no spec", ``, accepted},
+		{"empty spec", `spec: {}`, accepted},
+		{"unknown field", `spec: {firewall: 3}`, refusal{"spec.firewall", "", "unknown field"}},
 
-		{"tags", `spec: {tags: ["team=a", "abc", "Umlaut-ä", "with space"]}`, ""},
-		{"tag of 50 characters", `spec: {tags: ["` + strings.Repeat("x", 50) + `"]}`, ""},
-		{"tag of 50 characters, 100 bytes", `spec: {tags: ["` + strings.Repeat("ä", 50) + `"]}`, ""},
-		{"tag of 51 characters", `spec: {tags: ["` + strings.Repeat("x", 51) + `"]}`, "50"},
-		{"tag of 2 characters", `spec: {tags: ["ab"]}`, "at least 3 chars long"},
-		{"same tag twice", `spec: {tags: ["abc", "abc"]}`, "Duplicate value"},
-		{"tag with a space at its end", `spec: {tags: ["abc "]}`, "no spaces at its ends"},
-		{"tag with a space at its start", `spec: {tags: [" abc"]}`, "no spaces at its ends"},
-		{"tag with a line break", `spec: {tags: ["ab\ncd"]}`, "no control characters"},
-		{"tags are refused in the status, not at admission", `spec: {tags: ["karpenter.sh/nodeclaim=x"]}`, ""},
+		{"tags", `spec: {tags: ["team=a", "abc", "Umlaut-ä", "with space"]}`, accepted},
+		{"tag of 50 characters", `spec: {tags: ["` + strings.Repeat("x", 50) + `"]}`, accepted},
+		{"tag of 50 characters, 100 bytes", `spec: {tags: ["` + strings.Repeat("ä", 50) + `"]}`, accepted},
+		{"tag of 51 characters", `spec: {tags: ["abc", "` + long + `"]}`, refusal{"spec.tags[1]", "", "may not be more than 50"}},
+		{"tag of 2 characters", `spec: {tags: ["ab"]}`, refusal{"spec.tags[0]", `"ab"`, "at least 3 chars long"}},
+		{"same tag twice", `spec: {tags: ["abc", "abc"]}`, refusal{"spec.tags[1]", `"abc"`, "Duplicate value"}},
+		{"tag with a space at its end", `spec: {tags: ["abc "]}`, refusal{"spec.tags[0]", `"abc "`, "no spaces at its ends"}},
+		{"tag with a space at its start", `spec: {tags: [" abc"]}`, refusal{"spec.tags[0]", `" abc"`, "no spaces at its ends"}},
+		{"tag with a line break", `spec: {tags: ["ab\ncd"]}`, refusal{"spec.tags[0]", `"ab\ncd"`, "no control characters"}},
+		{"tag with a managed key", `spec: {tags: ["abc", "karpenter.sh/nodeclaim=x"]}`,
+			refusal{"spec.tags[1]", `"karpenter.sh/nodeclaim=x"`, "a key that Karpenter, this provider or LKE manages"}},
+		{"tag of LKE", `spec: {tags: ["lke123"]}`, refusal{"spec.tags[0]", `"lke123"`, "lke<number>"}},
+		{"51 tags", `spec: {tags: [` + strings.Join(numbered("tag", 51), ", ") + `]}`, refusal{"spec.tags", "51", "must have at most 50 items"}},
 
-		{"firewallID", `spec: {firewallID: 12345}`, ""},
-		{"firewallID 0", `spec: {firewallID: 0}`, "greater than or equal to 1"},
-		{"firewallID text", `spec: {firewallID: "12345"}`, "must be of type integer"},
+		{"firewallID", `spec: {firewallID: 12345}`, accepted},
+		{"firewallID 0", `spec: {firewallID: 0}`, refusal{"spec.firewallID", "0", "greater than or equal to 1"}},
+		{"firewallID text", `spec: {firewallID: "12345"}`, refusal{"spec.firewallID", "string", "must be of type integer"}},
 
-		{"lkeK8sVersion enterprise", `spec: {lkeK8sVersion: v1.33.6+lke7}`, ""},
-		{"lkeK8sVersion standard, judged in the status", `spec: {lkeK8sVersion: "1.35"}`, ""},
-		{"lkeK8sVersion latest", `spec: {lkeK8sVersion: latest}`, "should match"},
+		{"lkeK8sVersion enterprise", `spec: {lkeK8sVersion: v1.33.6+lke7}`, accepted},
+		{"lkeK8sVersion standard, judged in the status", `spec: {lkeK8sVersion: "1.35"}`, accepted},
+		{"lkeK8sVersion latest", `spec: {lkeK8sVersion: latest}`, refusal{"spec.lkeK8sVersion", `"latest"`, "should match '^v?[0-9]+"}},
+		{"lkeK8sVersion of a major version alone", `spec: {lkeK8sVersion: v1}`, refusal{"spec.lkeK8sVersion", `"v1"`, "should match"}},
 
-		{"diskEncryption enabled", `spec: {diskEncryption: enabled}`, ""},
-		{"diskEncryption disabled", `spec: {diskEncryption: disabled}`, ""},
-		{"diskEncryption true", `spec: {diskEncryption: "yes"}`, `supported values: "enabled", "disabled"`},
+		{"diskEncryption enabled", `spec: {diskEncryption: enabled}`, accepted},
+		{"diskEncryption disabled", `spec: {diskEncryption: disabled}`, accepted},
+		{"diskEncryption yes", `spec: {diskEncryption: "yes"}`, refusal{"spec.diskEncryption", `"yes"`, `supported values: "enabled", "disabled"`}},
 
-		{"image", `spec: {image: linode/debian12}`, ""},
-		{"image of the account", `spec: {image: private/12345}`, ""},
-		{"image without a namespace", `spec: {image: ubuntu22.04}`, "should match"},
+		{"image", `spec: {image: linode/debian12}`, accepted},
+		{"image of the account", `spec: {image: private/12345}`, accepted},
+		{"image without a namespace", `spec: {image: ubuntu22.04}`, refusal{"spec.image", `"ubuntu22.04"`, "should match '^(linode|private|shared)/"}},
 
-		{"authorizedKeys", `spec: {authorizedKeys: ["ssh-ed25519 AAAAC3Nz me@example", "ecdsa-sha2-nistp256 AAAA=="]}`, ""},
-		{"authorizedKeys, a path", `spec: {authorizedKeys: ["~/.ssh/id.pub"]}`, "should match"},
-		{"authorizedKeys, two in one", `spec: {authorizedKeys: ["ssh-rsa AAAA a\nssh-rsa BBBB b"]}`, "should match"},
-		{"authorizedUsers", `spec: {authorizedUsers: [alice, bob_2]}`, ""},
-		{"authorizedUsers, empty name", `spec: {authorizedUsers: [""]}`, "authorizedUsers[0]"},
-		{"authorizedUsers, twice", `spec: {authorizedUsers: [alice, alice]}`, "Duplicate value"},
+		{"authorizedKeys", `spec: {authorizedKeys: ["ssh-ed25519 AAAAC3Nz me@example", "ecdsa-sha2-nistp256 AAAA==", "sk-ssh-ed25519@openssh.com AAAA"]}`, accepted},
+		{"authorizedKeys, a path", `spec: {authorizedKeys: ["~/.ssh/id.pub"]}`, refusal{"spec.authorizedKeys[0]", `"~/.ssh/id.pub"`, "should match"}},
+		{"authorizedKeys, two in one", `spec: {authorizedKeys: ["ssh-rsa AAAA a\nssh-rsa BBBB b"]}`, refusal{"spec.authorizedKeys[0]", `BBBB b"`, "should match"}},
+		{"authorizedUsers", `spec: {authorizedUsers: [alice, bob_2]}`, accepted},
+		{"authorizedUsers, empty name", `spec: {authorizedUsers: [""]}`, refusal{"spec.authorizedUsers[0]", `""`, "at least 1 chars long"}},
+		{"authorizedUsers, a sentence", `spec: {authorizedUsers: ["a b"]}`, refusal{"spec.authorizedUsers[0]", `"a b"`, "should match"}},
+		{"authorizedUsers, twice", `spec: {authorizedUsers: [alice, alice]}`, refusal{"spec.authorizedUsers[1]", `"alice"`, "Duplicate value"}},
 
-		{"backupsEnabled and swapSize", `spec: {backupsEnabled: true, swapSize: 512}`, ""},
-		{"swapSize 0", `spec: {swapSize: 0}`, ""},
-		{"swapSize negative", `spec: {swapSize: -1}`, "greater than or equal to 0"},
-		{"swap_size", `spec: {swap_size: 512}`, "unknown field"},
+		{"backupsEnabled and swapSize", `spec: {backupsEnabled: true, swapSize: 512}`, accepted},
+		{"swapSize 0", `spec: {swapSize: 0}`, accepted},
+		{"swapSize negative", `spec: {swapSize: -1}`, refusal{"spec.swapSize", "-1", "greater than or equal to 0"}},
+		{"swap_size, as the alpha provider's schema has it", `spec: {swap_size: 512}`, accepted},
+		{"swap_size negative", `spec: {swap_size: -1}`, refusal{"spec.swap_size", "-1", "greater than or equal to 0"}},
+		{"swapSize by both names", `spec: {swap_size: 512, swapSize: 512}`, refusal{"spec.swap_size", "", "two names of one field; set swapSize alone"}},
 
-		{"placementGroup", `spec: {placementGroup: {id: 7, compliant_only: true}}`, ""},
-		{"placementGroup without id", `spec: {placementGroup: {compliant_only: true}}`, "placementGroup.id: Required value"},
-		{"placementGroup id 0", `spec: {placementGroup: {id: 0}}`, "greater than or equal to 1"},
+		{"placementGroup", `spec: {placementGroup: {id: 7, compliant_only: true}}`, accepted},
+		{"placementGroup without id", `spec: {placementGroup: {compliant_only: true}}`, refusal{"spec.placementGroup.id", "", "Required value"}},
+		{"placementGroup id 0", `spec: {placementGroup: {id: 0}}`, refusal{"spec.placementGroup.id", "0", "greater than or equal to 1"}},
 
-		{"vpcID", `spec: {vpcID: 9}`, ""},
-		{"vpcID 0", `spec: {vpcID: 0}`, "greater than or equal to 1"},
-		{"ipv6Options", `spec: {ipv6Options: {enableSLAAC: true, enableRanges: ["/64"], isPublicIPv6: false}}`, ""},
-		{"ipv6Options, a range that is none", `spec: {ipv6Options: {enableRanges: ["64"]}}`, "should match"},
+		{"vpcID", `spec: {vpcID: 9}`, accepted},
+		{"vpcID 0", `spec: {vpcID: 0}`, refusal{"spec.vpcID", "0", "greater than or equal to 1"}},
+		{"ipv6Options", `spec: {ipv6Options: {enableSLAAC: true, enableRanges: ["/64", "/64", "/128"], isPublicIPv6: false}}`, accepted},
+		{"ipv6Options, a range that is none", `spec: {ipv6Options: {enableRanges: ["64"]}}`, refusal{"spec.ipv6Options.enableRanges[0]", `"64"`, "should match"}},
+		{"ipv6Options, a prefix too long", `spec: {ipv6Options: {enableRanges: ["/129"]}}`, refusal{"spec.ipv6Options.enableRanges[0]", `"/129"`, "should match"}},
 
-		{"disks", `spec: {osDisk: {size: 20Gi, filesystem: ext4}, dataDisks: {sdb: {size: 10G, label: data}}}`, ""},
-		{"disk size a number", `spec: {osDisk: {size: 1073741824}}`, ""},
-		{"disk without size", `spec: {osDisk: {label: os}}`, "osDisk.size: Required value"},
-		{"disk of size 0", `spec: {osDisk: {size: "0"}}`, "above 0"},
-		{"disk of number 0", `spec: {osDisk: {size: 0}}`, "above 0"},
-		{"disk of negative size", `spec: {dataDisks: {sdc: {size: -1Gi}}}`, "above 0"},
-		{"disk size no quantity", `spec: {osDisk: {size: large}}`, "osDisk.size"},
-		{"disk with an unknown filesystem", `spec: {osDisk: {size: 1Gi, filesystem: xfs}}`, "Unsupported value"},
-		{"data disk on the root device", `spec: {dataDisks: {sda: {size: 1Gi}}}`, "unknown field"},
-		{"no data disks", `spec: {dataDisks: {}}`, "should have at least 1 properties"},
+		{"disks", `spec: {osDisk: {size: 20Gi, filesystem: ext4}, dataDisks: {sdb: {size: 10G, label: data}, sdc: {size: 1Mi, filesystem: swap}}}`, accepted},
+		{"disk size a number", `spec: {osDisk: {size: 1073741824}}`, accepted},
+		{"disk without size", `spec: {osDisk: {label: os}}`, refusal{"spec.osDisk.size", "", "Required value"}},
+		{"disk of size 0", `spec: {osDisk: {size: "0"}}`, refusal{"spec.osDisk.size", `"0"`, "at least 1Mi"}},
+		{"disk of number 0", `spec: {osDisk: {size: 0}}`, refusal{"spec.osDisk.size", "0", "at least 1Mi"}},
+		{"disk of a number in MiB", `spec: {osDisk: {size: 20480}}`, refusal{"spec.osDisk.size", "20480", "at least 1Mi"}},
+		{"disk of negative size", `spec: {dataDisks: {sdc: {size: -1Gi}}}`, refusal{"spec.dataDisks.sdc.size", `"-1Gi"`, "at least 1Mi"}},
+		{"disk size no quantity", `spec: {osDisk: {size: large}}`, refusal{"spec.osDisk.size", `"large"`, "size must be a quantity"}},
+		{"disk with an unknown filesystem", `spec: {osDisk: {size: 1Gi, filesystem: xfs}}`, refusal{"spec.osDisk.filesystem", `"xfs"`, `supported values: "raw", "swap", "ext3", "ext4", "initrd"`}},
+		{"root disk of swap", `spec: {osDisk: {size: 1Gi, filesystem: swap}}`, refusal{"spec.osDisk", "swap", "from which nothing boots"}},
+		{"disk with an empty label", `spec: {osDisk: {size: 1Gi, label: ""}}`, refusal{"spec.osDisk.label", `""`, "at least 1 chars long"}},
+		{"disk with a long label", `spec: {osDisk: {size: 1Gi, label: ` + long + `}}`, refusal{"spec.osDisk.label", "", "may not be more than 48"}},
+		{"data disk on the root device", `spec: {dataDisks: {sda: {size: 1Gi}}}`, refusal{"spec.dataDisks.sda", "", "unknown field"}},
+		{"no data disks", `spec: {dataDisks: {}}`, refusal{"spec.dataDisks", "0", "should have at least 1 properties"}},
 
-		{"kernel", `spec: {configuration: {kernel: linode/grub2}}`, ""},
-		{"kernel too long", `spec: {configuration: {kernel: ` + strings.Repeat("k", 101) + `}}`, "100"},
+		{"kernel", `spec: {configuration: {kernel: linode/grub2}}`, accepted},
+		{"kernel without a namespace", `spec: {configuration: {kernel: grub2}}`, refusal{"spec.configuration.kernel", `"grub2"`, "should match '^linode/"}},
+		{"kernel too long", `spec: {configuration: {kernel: linode/` + strings.Repeat("k", 94) + `}}`, refusal{"spec.configuration.kernel", "", "may not be more than 100"}},
 	} {
 		t.Run(test.name, func(t *testing.T) { expectAdmission(t, test.spec, test.refusal) })
 	}
 }
 
 func TestKubeletAdmission(t *testing.T) {
-	for _, test := range []struct{ name, kubelet, refusal string }{
+	in := func(field, value, rule string) refusal { return refusal{"spec.kubelet." + field, value, rule} }
+	const quantity, share, keys = "a quantity not below 0", "a percentage from 0% to 100%", "cpu, memory, ephemeral-storage and pid"
+	for _, test := range []struct {
+		name, kubelet string
+		refusal       refusal
+	}{
 		{"everything", `{clusterDNS: [10.128.0.10, "fd00::10"], maxPods: 110, podsPerCore: 10, systemReserved: {cpu: 100m, memory: 100Mi,
 			ephemeral-storage: 1Gi, pid: "100"}, kubeReserved: {cpu: 50m}, evictionHard: {memory.available: 5%, nodefs.available: 10%,
 			nodefs.inodesFree: 5%, imagefs.available: 15.5%, imagefs.inodesFree: 5%, pid.available: 100Mi}, evictionSoft: {memory.available: 200Mi},
 			evictionSoftGracePeriod: {memory.available: 1m30s}, evictionMaxPodGracePeriod: 60, imageGCHighThresholdPercent: 85,
-			imageGCLowThresholdPercent: 80, cpuCFSQuota: false}`, ""},
-		{"clusterDNS, no address", `{clusterDNS: [kube-dns]}`, "must be IP addresses"},
-		{"clusterDNS, four", `{clusterDNS: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4]}`, "at most 3 items"},
-		{"maxPods 0", `{maxPods: 0}`, "greater than or equal to 1"},
-		{"podsPerCore negative", `{podsPerCore: -1}`, "greater than or equal to 0"},
-		{"podsPerCore equal to maxPods", `{maxPods: 20, podsPerCore: 20}`, ""},
-		{"podsPerCore above maxPods", `{maxPods: 20, podsPerCore: 21}`, "podsPerCore must not be above maxPods"},
-		{"podsPerCore without maxPods", `{podsPerCore: 200}`, ""},
+			imageGCLowThresholdPercent: 80, cpuCFSQuota: false}`, accepted},
+		{"clusterDNS, no address", `{clusterDNS: [10.0.0.1, kube-dns]}`, in("clusterDNS[1]", `"kube-dns"`, "must be IP addresses")},
+		{"clusterDNS, four", `{clusterDNS: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4]}`, in("clusterDNS", "4", "at most 3 items")},
+		{"maxPods 0", `{maxPods: 0}`, in("maxPods", "0", "greater than or equal to 1")},
+		{"podsPerCore negative", `{podsPerCore: -1}`, in("podsPerCore", "-1", "greater than or equal to 0")},
+		{"podsPerCore equal to maxPods", `{maxPods: 20, podsPerCore: 20}`, accepted},
+		{"podsPerCore above maxPods", `{maxPods: 20, podsPerCore: 21}`, in("podsPerCore", "", "podsPerCore must not be above maxPods")},
+		{"podsPerCore without maxPods", `{podsPerCore: 200}`, accepted},
 
-		{"systemReserved, unknown key", `{systemReserved: {gpu: "1"}}`, "keys of systemReserved"},
-		{"systemReserved, negative", `{systemReserved: {memory: -1Mi}}`, "values of systemReserved"},
-		{"systemReserved, no quantity", `{systemReserved: {memory: much}}`, "values of systemReserved"},
-		{"kubeReserved, unknown key", `{kubeReserved: {storage: 1Gi}}`, "keys of kubeReserved"},
-		{"kubeReserved, negative", `{kubeReserved: {cpu: -1m}}`, "values of kubeReserved"},
-		{"kubeReserved, no quantity", `{kubeReserved: {cpu: 10%}}`, "values of kubeReserved"},
+		{"systemReserved, unknown key", `{systemReserved: {gpu: "1"}}`, in("systemReserved", "", keys)},
+		{"systemReserved, negative", `{systemReserved: {memory: -1Mi}}`, in("systemReserved[memory]", `"-1Mi"`, quantity)},
+		{"systemReserved, no quantity", `{systemReserved: {memory: much}}`, in("systemReserved[memory]", `"much"`, quantity)},
+		{"kubeReserved, unknown key", `{kubeReserved: {storage: 1Gi}}`, in("kubeReserved", "", keys)},
+		{"kubeReserved, negative", `{kubeReserved: {cpu: -1m}}`, in("kubeReserved[cpu]", `"-1m"`, quantity)},
+		{"kubeReserved, no quantity", `{kubeReserved: {cpu: 10%}}`, in("kubeReserved[cpu]", `"10%"`, quantity)},
+		{"kubeReserved, nothing", `{kubeReserved: {cpu: "0"}}`, accepted},
 
-		{"evictionHard, unknown key", `{evictionHard: {memory: 5%}}`, "keys of evictionHard"},
-		{"evictionHard, over 100%", `{evictionHard: {memory.available: 101%}}`, "values of evictionHard"},
-		{"evictionHard, exactly 100%", `{evictionHard: {memory.available: 100%}}`, ""},
-		{"evictionHard, negative", `{evictionHard: {memory.available: -5Mi}}`, "values of evictionHard"},
-		{"evictionHard, negative share", `{evictionHard: {memory.available: -5%}}`, "values of evictionHard"},
-		{"evictionSoft without grace period", `{evictionSoft: {memory.available: 5%}}`, "needs one in evictionSoftGracePeriod"},
-		{"evictionSoft, grace period of another key", `{evictionSoft: {memory.available: 5%}, evictionSoftGracePeriod: {pid.available: 1m}}`, "needs one in evictionSoftGracePeriod"},
-		{"grace period without evictionSoft", `{evictionSoftGracePeriod: {pid.available: 1m}}`, "needs one in evictionSoft"},
-		{"evictionSoft, unknown key", `{evictionSoft: {cpu.available: 5%}, evictionSoftGracePeriod: {cpu.available: 1m}}`, "keys of evictionSoft"},
-		{"evictionSoft, no threshold", `{evictionSoft: {pid.available: low}, evictionSoftGracePeriod: {pid.available: 1m}}`, "values of evictionSoft"},
-		{"grace period 0", `{evictionSoft: {pid.available: 5%}, evictionSoftGracePeriod: {pid.available: 0s}}`, "durations above 0"},
-		{"grace period no duration", `{evictionSoft: {pid.available: 5%}, evictionSoftGracePeriod: {pid.available: soon}}`, "evictionSoftGracePeriod"},
-		{"evictionMaxPodGracePeriod negative", `{evictionMaxPodGracePeriod: -1}`, "greater than or equal to 0"},
+		{"evictionHard, unknown key", `{evictionHard: {memory: 5%}}`, in("evictionHard", "", "keys of evictionHard are memory.available, nodefs.available")},
+		{"evictionHard, over 100%", `{evictionHard: {memory.available: 101%}}`, in("evictionHard[memory.available]", `"101%"`, share)},
+		{"evictionHard, exactly 100%", `{evictionHard: {memory.available: 100%}}`, accepted},
+		{"evictionHard, negative", `{evictionHard: {memory.available: -5Mi}}`, in("evictionHard[memory.available]", `"-5Mi"`, quantity)},
+		{"evictionHard, negative share", `{evictionHard: {memory.available: -5%}}`, in("evictionHard[memory.available]", `"-5%"`, share)},
+		{"evictionSoft without grace period", `{evictionSoft: {memory.available: 5%}}`, in("evictionSoft", "", "needs one in evictionSoftGracePeriod")},
+		{"evictionSoft, grace period of another key", `{evictionSoft: {memory.available: 5%}, evictionSoftGracePeriod: {pid.available: 1m}}`,
+			in("evictionSoft", "", "needs one in evictionSoftGracePeriod")},
+		{"grace period without evictionSoft", `{evictionSoftGracePeriod: {pid.available: 1m}}`, in("evictionSoftGracePeriod", "", "needs one in evictionSoft")},
+		{"evictionSoft, unknown key", `{evictionSoft: {cpu.available: 5%}, evictionSoftGracePeriod: {cpu.available: 1m}}`, in("evictionSoft", "", "keys of evictionSoft are")},
+		{"evictionSoft, no threshold", `{evictionSoft: {pid.available: low}, evictionSoftGracePeriod: {pid.available: 1m}}`, in("evictionSoft[pid.available]", `"low"`, share)},
+		{"grace period 0", `{evictionSoft: {pid.available: 5%}, evictionSoftGracePeriod: {pid.available: 0s}}`,
+			in("evictionSoftGracePeriod[pid.available]", `"0s"`, "a duration above 0")},
+		{"grace period no duration", `{evictionSoft: {pid.available: 5%}, evictionSoftGracePeriod: {pid.available: soon}}`,
+			in("evictionSoftGracePeriod[pid.available]", `"soon"`, "a duration above 0")},
+		{"evictionMaxPodGracePeriod negative", `{evictionMaxPodGracePeriod: -1}`, in("evictionMaxPodGracePeriod", "-1", "greater than or equal to 0")},
 
-		{"image thresholds the wrong way round", `{imageGCHighThresholdPercent: 70, imageGCLowThresholdPercent: 80}`, "must be above"},
-		{"image thresholds equal", `{imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 80}`, "must be above"},
-		{"image threshold of 101%", `{imageGCHighThresholdPercent: 101}`, "less than or equal to 100"},
-		{"image threshold negative", `{imageGCLowThresholdPercent: -1}`, "greater than or equal to 0"},
+		{"image thresholds the wrong way round", `{imageGCHighThresholdPercent: 70, imageGCLowThresholdPercent: 80}`,
+			in("imageGCHighThresholdPercent", "", "must be above imageGCLowThresholdPercent")},
+		{"image thresholds equal", `{imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 80}`,
+			in("imageGCHighThresholdPercent", "", "must be above imageGCLowThresholdPercent")},
+		{"image threshold of 101%", `{imageGCHighThresholdPercent: 101}`, in("imageGCHighThresholdPercent", "101", "less than or equal to 100")},
+		{"image threshold negative", `{imageGCLowThresholdPercent: -1}`, in("imageGCLowThresholdPercent", "-1", "greater than or equal to 0")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			expectAdmission(t, "spec: {kubelet: "+test.kubelet+"}", test.refusal)
@@ -128,17 +162,51 @@ func TestKubeletAdmission(t *testing.T) {
 	}
 }
 
-func expectAdmission(t *testing.T, spec, refusal string) {
-	t.Helper()
-	_, err := admit(t, spec)
-	switch {
-	case refusal == "" && err != nil:
-		t.Fatalf("refused: %v", err)
-	case refusal != "" && err == nil:
-		t.Fatalf("accepted; expected a refusal with %q", refusal)
-	case refusal != "" && !strings.Contains(err.Error(), refusal):
-		t.Fatalf("refused with %q; expected a message with %q", err, refusal)
+// Karpenter's core writes the class's name as a label on NodeClaims, and a label's value has 63 characters at most.
+func TestNameAdmission(t *testing.T) {
+	expectAdmission(t, "metadata: {name: "+strings.Repeat("n", 63)+"}", accepted)
+	name := strings.Repeat("n", 64)
+	expectAdmission(t, "metadata: {name: "+name+"}", refusal{"metadata.name", name, "at most 63 characters"})
+}
+
+// What the API server refuses and what the status refuses in an object that is older than the rule are the same tags.
+func TestAdmissionKnowsManagedTags(t *testing.T) {
+	for tag, restricted := range restrictedTags {
+		if strings.TrimSpace(tag) != tag {
+			continue // refused for its spaces
+		}
+		refused := accepted
+		if restricted {
+			refused = refusal{"spec.tags[0]", tag, "a key that Karpenter, this provider or LKE manages"}
+		}
+		t.Run(tag, func(t *testing.T) { expectAdmission(t, `spec: {tags: ["`+tag+`"]}`, refused) })
 	}
+}
+
+func expectAdmission(t *testing.T, object string, want refusal) {
+	t.Helper()
+	_, err := admit(t, object)
+	switch {
+	case want == accepted && err != nil:
+		t.Fatalf("refused: %v", err)
+	case want != accepted && err == nil:
+		t.Fatalf("accepted; expected a refusal with %q", want)
+	case want == accepted:
+		return
+	}
+	for _, words := range []string{want.field, want.value, want.rule} {
+		if !strings.Contains(err.Error(), words) {
+			t.Errorf("refused with %q; expected a message with %q", err, words)
+		}
+	}
+}
+
+func numbered(prefix string, n int) []string {
+	var texts []string
+	for i := range n {
+		texts = append(texts, fmt.Sprint(prefix, i))
+	}
+	return texts
 }
 
 func TestDefaults(t *testing.T) {

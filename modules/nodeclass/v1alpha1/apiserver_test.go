@@ -74,19 +74,21 @@ func findBinaries() (string, error) {
 	return filepath.Join(dir, ".bin"), nil
 }
 
-// admit asks the API server whether it accepts a LinodeNodeClass with the given spec, in YAML, and returns the
-// object as the server would store it. Nothing is stored.
-func admit(t *testing.T, spec string) (*v1alpha1.LinodeNodeClass, error) {
+// admit asks the API server whether it accepts a LinodeNodeClass that is given in YAML, and returns the object as the
+// server would store it. Nothing is stored. Kind and, without one, the name are filled in.
+func admit(t *testing.T, manifest string) (*v1alpha1.LinodeNodeClass, error) {
 	t.Helper()
 	object := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(spec), &object.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(manifest), &object.Object); err != nil {
 		t.Fatalf("the test's YAML: %v", err)
 	}
 	if object.Object == nil {
 		object.Object = map[string]any{}
 	}
 	object.SetGroupVersionKind(v1alpha1.GroupVersionKind)
-	object.SetName("default")
+	if object.GetName() == "" {
+		object.SetName("default")
+	}
 	if err := api.Create(context.Background(), object, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
 		return nil, err
 	}

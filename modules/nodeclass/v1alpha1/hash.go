@@ -8,29 +8,44 @@ import (
 
 // HashVersion is the version of the hash's definition. Raise it when the same spec gives another hash (another
 // set of fields, another function); controllers then rewrite the annotations and replace no node.
-const HashVersion = "v1"
+//
+// It is not of the plain form v1: the alpha provider writes the same annotations, with versions of that form and
+// hashes of another definition. Were the versions equal, each of its nodes would count as drifted.
+const HashVersion = "linode-v2"
 
 // lkeFields are the fields an LKE node is made from. A pool fixes them for all its nodes. The other fields have
 // no effect in lke mode, so a change of them must not replace nodes there.
+//
+// LKEK8sVersion is not among them: it has to equal the control plane's version, so with and without it nodes are
+// the same. A node of another version than the control plane's is found by comparing its pool's.
 type lkeFields struct {
 	FirewallID     *int
-	LKEK8sVersion  string
 	DiskEncryption DiskEncryption
 }
 
 // Hash returns a short text that changes exactly when a Linode made from the class before would be made
 // differently now. Only fields that have an effect in the mode count. Tags do not count, since they are changed
 // on the running Linode. Fields that are not set do not count either, so that a field added to the type later
-// changes no hash, and the order of a list does not.
+// changes no hash; nor does the order of a list that is a set, or the name under which the size of swap is given.
 func (in *LinodeNodeClass) Hash(mode Mode) string {
 	if mode == ModeLKE {
-		return hashOf(lkeFields{
-			FirewallID:     in.Spec.FirewallID,
-			LKEK8sVersion:  in.Spec.LKEK8sVersion,
-			DiskEncryption: in.Spec.DiskEncryption,
-		})
+		return hashOf(lkeFields{FirewallID: in.Spec.FirewallID, DiskEncryption: in.Spec.DiskEncryption})
 	}
-	return hashOf(in.Spec)
+	spec := in.Spec
+	spec.LKEK8sVersion = "" // refused in instance mode
+	spec.SwapSize = spec.Swap()
+	if spec.Image == "" {
+		spec.Image = DefaultImage
+	}
+	return hashOf(spec)
+}
+
+// Swap is the size of the swap disk in MiB, under whichever of its two names it is given; nil when it is not.
+func (in *LinodeNodeClassSpec) Swap() *int {
+	if in.SwapSize != nil {
+		return in.SwapSize
+	}
+	return in.SwapSizeAlpha
 }
 
 // hashOf panics on a value that cannot be hashed; the values are of this package's types, which all can be.
@@ -42,8 +57,10 @@ func hashOf(value any) string {
 	return strconv.FormatUint(hash, 10)
 }
 
+// Sets are marked in the type. To take every list for one would lose the order of DNS servers, and two ranges of
+// the same length, which cancel each other out in a set.
 func hashOptions() *hashstructure.HashOptions {
-	return &hashstructure.HashOptions{SlicesAsSets: true, IgnoreZeroValue: true, ZeroNil: true}
+	return &hashstructure.HashOptions{IgnoreZeroValue: true, ZeroNil: true}
 }
 
 // Hash implements hashstructure.Hashable. The function walks over exported fields only, and a resource.Quantity has

@@ -2,6 +2,8 @@ package v1alpha1_test
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -28,7 +30,7 @@ func full() *v1alpha1.LinodeNodeClass {
 		OSDisk:          &v1alpha1.Disk{Size: resource.MustParse("20Gi"), Filesystem: "ext4"},
 		DataDisks:       &v1alpha1.DataDisks{SDB: &v1alpha1.Disk{Size: resource.MustParse("10Gi")}},
 		Configuration:   &v1alpha1.Configuration{Kernel: "linode/grub2"},
-		Kubelet:         &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(110)), SystemReserved: map[string]string{"cpu": "100m"}},
+		Kubelet:         &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(110)), SystemReserved: map[string]v1alpha1.ReservedQuantity{"cpu": "100m"}},
 	}}
 }
 
@@ -41,13 +43,14 @@ func TestHashChanges(t *testing.T) {
 	}{
 		"Tags":            {func(s *v1alpha1.LinodeNodeClassSpec) { s.Tags = nil }, never},
 		"FirewallID":      {func(s *v1alpha1.LinodeNodeClassSpec) { s.FirewallID = ptr(13) }, both},
-		"LKEK8sVersion":   {func(s *v1alpha1.LinodeNodeClassSpec) { s.LKEK8sVersion = "" }, both},
+		"LKEK8sVersion":   {func(s *v1alpha1.LinodeNodeClassSpec) { s.LKEK8sVersion = "" }, never},
 		"DiskEncryption":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.DiskEncryption = v1alpha1.DiskEncryptionDisabled }, both},
 		"Image":           {func(s *v1alpha1.LinodeNodeClassSpec) { s.Image = v1alpha1.DefaultImage }, instance},
 		"AuthorizedKeys":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.AuthorizedKeys = []string{"ssh-rsa A"} }, instance},
 		"AuthorizedUsers": {func(s *v1alpha1.LinodeNodeClassSpec) { s.AuthorizedUsers = []string{"alice"} }, instance},
 		"BackupsEnabled":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.BackupsEnabled = nil }, instance},
 		"SwapSize":        {func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize = ptr(1024) }, instance},
+		"SwapSizeAlpha":   {func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize, s.SwapSizeAlpha = nil, ptr(1024) }, instance},
 		"PlacementGroup":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.PlacementGroup.ID = 8 }, instance},
 		"VPCID":           {func(s *v1alpha1.LinodeNodeClassSpec) { s.VPCID = nil }, instance},
 		"IPv6Options":     {func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = nil }, instance},
@@ -70,6 +73,101 @@ func TestHashChanges(t *testing.T) {
 				if drifts := changed.Hash(mode) != full().Hash(mode); drifts != test.drifts[i] {
 					t.Errorf("in %s mode the hash changes: %t, expected %t", mode, drifts, test.drifts[i])
 				}
+			}
+		})
+	}
+}
+
+// Every field that there is, however deep, has an effect on the hash in instance mode when it is set, and in lke mode
+// when it is one of those that LKE's pools have. A field that is added to the type is found here.
+func TestHashCoversEveryField(t *testing.T) {
+	lke := []string{"FirewallID", "DiskEncryption"}
+	never := []string{"Tags", "LKEK8sVersion"}
+	empty := &v1alpha1.LinodeNodeClass{}
+	for _, path := range leaves(reflect.TypeFor[v1alpha1.LinodeNodeClassSpec](), nil) {
+		t.Run(strings.Join(path, "."), func(t *testing.T) {
+			class := &v1alpha1.LinodeNodeClass{}
+			set(t, reflect.ValueOf(&class.Spec).Elem(), path)
+			for mode, want := range map[v1alpha1.Mode]bool{
+				v1alpha1.ModeLKE: slices.Contains(lke, path[0]), v1alpha1.ModeInstance: !slices.Contains(never, path[0]),
+			} {
+				if changes := class.Hash(mode) != empty.Hash(mode); changes != want {
+					t.Errorf("in %s mode the hash changes: %t, expected %t", mode, changes, want)
+				}
+			}
+		})
+	}
+}
+
+// leaves returns the paths of all fields that have no fields themselves.
+func leaves(of reflect.Type, path []string) [][]string {
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct || of == reflect.TypeFor[resource.Quantity]() {
+		return [][]string{path}
+	}
+	var paths [][]string
+	for i := range of.NumField() {
+		paths = append(paths, leaves(of.Field(i).Type, append(slices.Clone(path), of.Field(i).Name))...)
+	}
+	return paths
+}
+
+// set gives the field at the path a value.
+func set(t *testing.T, value reflect.Value, path []string) {
+	t.Helper()
+	if value.Kind() == reflect.Pointer {
+		value.Set(reflect.New(value.Type().Elem()))
+		value = value.Elem()
+	}
+	if len(path) > 0 {
+		set(t, value.FieldByName(path[0]), path[1:])
+		return
+	}
+	switch kind := value.Kind(); {
+	case value.Type() == reflect.TypeFor[resource.Quantity]():
+		value.Set(reflect.ValueOf(resource.MustParse("7Gi")))
+	case kind == reflect.String:
+		value.SetString("seven")
+	case kind == reflect.Int, kind == reflect.Int32:
+		value.SetInt(7)
+	case kind == reflect.Bool:
+		value.SetBool(true)
+	case kind == reflect.Slice:
+		value.Set(reflect.MakeSlice(value.Type(), 1, 1))
+		value.Index(0).SetString("seven")
+	case kind == reflect.Map:
+		value.Set(reflect.MakeMap(value.Type()))
+		value.SetMapIndex(reflect.ValueOf("seven"), reflect.ValueOf("7").Convert(value.Type().Elem()))
+	default:
+		t.Fatalf("no value for a %s", value.Type())
+	}
+}
+
+func TestHashSeesWhatMatters(t *testing.T) {
+	spec := func(change func(*v1alpha1.LinodeNodeClassSpec)) string {
+		class := full()
+		change(&class.Spec)
+		return class.Hash(v1alpha1.ModeInstance)
+	}
+	for _, test := range []struct {
+		name         string
+		before, then func(*v1alpha1.LinodeNodeClassSpec)
+		changes      bool
+	}{
+		{"no swap instead of the default", func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize = nil }, func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize = ptr(0) }, true},
+		{"no backups instead of the account's setting", func(s *v1alpha1.LinodeNodeClassSpec) { s.BackupsEnabled = nil }, func(s *v1alpha1.LinodeNodeClassSpec) { s.BackupsEnabled = ptr(false) }, true},
+		{"the first DNS server", func(s *v1alpha1.LinodeNodeClassSpec) { s.Kubelet.ClusterDNS = []string{"10.0.0.1", "10.0.0.2"} }, func(s *v1alpha1.LinodeNodeClassSpec) { s.Kubelet.ClusterDNS = []string{"10.0.0.2", "10.0.0.1"} }, true},
+		{"one of two equal ranges", func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = []string{"/64", "/64"} }, func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = []string{"/64"} }, true},
+		{"both of two equal ranges", func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = []string{"/64", "/64"} }, func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = nil }, true},
+		{"the name of the size of swap", func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize = ptr(7) }, func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize, s.SwapSizeAlpha = nil, ptr(7) }, false},
+		{"the default image written out", func(s *v1alpha1.LinodeNodeClassSpec) { s.Image = "" }, func(s *v1alpha1.LinodeNodeClassSpec) { s.Image = v1alpha1.DefaultImage }, false},
+		{"the order of keys", func(*v1alpha1.LinodeNodeClassSpec) {}, func(s *v1alpha1.LinodeNodeClassSpec) { slices.Reverse(s.AuthorizedKeys) }, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if changes := spec(test.before) != spec(test.then); changes != test.changes {
+				t.Errorf("the hash changes: %t, expected %t", changes, test.changes)
 			}
 		})
 	}
@@ -99,6 +197,6 @@ func TestHashIsStable(t *testing.T) {
 }
 
 const (
-	lkeHash      = "9909557364876053267"
-	instanceHash = "5136080972983255120"
+	lkeHash      = "453281190960639212"
+	instanceHash = "12197801682126469629"
 )

@@ -1,90 +1,114 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+// Types of their own bound the length of a value, without which the API server takes the rules on it for too
+// costly, and let a refusal name the value. The key of a map cannot be bounded, so a refusal of a key names the
+// keys that there are.
 
-// EvictionThreshold is a share ("5%") or an amount ("100Mi") of what its key names. A type of its own bounds its
-// length, without which the API server takes the rules on it for too costly.
+// EvictionThreshold is a share ("5%") or an amount ("100Mi") of what its key names.
 //
 // +kubebuilder:validation:MaxLength=32
+// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,2}([.][0-9]+)?|100([.]0+)?)%$') || (isQuantity(self) && !quantity(self).isLessThan(quantity('0')))",message="must be a percentage from 0% to 100%, for example 5%, or a quantity not below 0, for example 100Mi"
 type EvictionThreshold string
 
-// KubeletConfiguration is the part of the kubelet's configuration that a class sets. Names and meanings are the
-// kubelet's own.
+// EvictionGracePeriod is a duration above 0, such as 1m30s.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.podsPerCore) || !has(self.maxPods) || self.podsPerCore <= self.maxPods",message="podsPerCore must not be above maxPods"
-// +kubebuilder:validation:XValidation:rule="!has(self.imageGCHighThresholdPercent) || !has(self.imageGCLowThresholdPercent) || self.imageGCHighThresholdPercent > self.imageGCLowThresholdPercent",message="imageGCHighThresholdPercent must be above imageGCLowThresholdPercent"
-// +kubebuilder:validation:XValidation:rule="!has(self.evictionSoft) || (has(self.evictionSoftGracePeriod) && self.evictionSoft.all(key, key in self.evictionSoftGracePeriod))",message="each key of evictionSoft needs one in evictionSoftGracePeriod"
-// +kubebuilder:validation:XValidation:rule="!has(self.evictionSoftGracePeriod) || (has(self.evictionSoft) && self.evictionSoftGracePeriod.all(key, key in self.evictionSoft))",message="each key of evictionSoftGracePeriod needs one in evictionSoft"
+// +kubebuilder:validation:MaxLength=32
+// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h))+$') && duration(self) > duration('0s')",message="must be a duration above 0, for example 1m30s"
+type EvictionGracePeriod string
+
+// ReservedQuantity is an amount, such as 100m or 100Mi.
+//
+// +kubebuilder:validation:MaxLength=32
+// +kubebuilder:validation:XValidation:rule="isQuantity(self) && !quantity(self).isLessThan(quantity('0'))",message="must be a quantity not below 0, for example 100m or 100Mi"
+type ReservedQuantity string
+
+// KubeletConfiguration is the part of the kubelet's configuration that a class sets (instance mode). Names and
+// meanings are the kubelet's own, and so are the defaults of what is not set. What counts in both modes, for the
+// estimate of a node's capacity, says so.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.podsPerCore) || !has(self.maxPods) || self.podsPerCore <= self.maxPods",message="podsPerCore must not be above maxPods",fieldPath=".podsPerCore"
+// +kubebuilder:validation:XValidation:rule="!has(self.imageGCHighThresholdPercent) || !has(self.imageGCLowThresholdPercent) || self.imageGCHighThresholdPercent > self.imageGCLowThresholdPercent",message="imageGCHighThresholdPercent must be above imageGCLowThresholdPercent",fieldPath=".imageGCHighThresholdPercent"
+// +kubebuilder:validation:XValidation:rule="!has(self.evictionSoft) || self.evictionSoft.all(key, has(self.evictionSoftGracePeriod) && key in self.evictionSoftGracePeriod)",message="each key of evictionSoft needs one in evictionSoftGracePeriod",fieldPath=".evictionSoft"
+// +kubebuilder:validation:XValidation:rule="!has(self.evictionSoftGracePeriod) || self.evictionSoftGracePeriod.all(key, has(self.evictionSoft) && key in self.evictionSoft)",message="each key of evictionSoftGracePeriod needs one in evictionSoft",fieldPath=".evictionSoftGracePeriod"
 type KubeletConfiguration struct {
-	// ClusterDNS are the addresses of the cluster's DNS servers.
+	// ClusterDNS are the IP addresses of the cluster's DNS servers, at most three, the first one first.
+	// Example: ["10.128.0.10"].
 	// +kubebuilder:validation:MaxItems=3
 	// +kubebuilder:validation:items:MaxLength=45
-	// +kubebuilder:validation:XValidation:rule="self.all(address, isIP(address))",message="clusterDNS must be IP addresses"
+	// +kubebuilder:validation:items:XValidation:rule="isIP(self)",message="clusterDNS must be IP addresses"
 	// +optional
 	ClusterDNS []string `json:"clusterDNS,omitempty"`
 
-	// MaxPods is the largest number of pods on a node.
+	// MaxPods is the largest number of pods on a node; counts for capacity in both modes. Default 110, which is
+	// what LKE's nodes have. Example: 110.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	MaxPods *int32 `json:"maxPods,omitempty"`
 
-	// PodsPerCore is the largest number of pods for each vCPU, never above maxPods in total; 0 for no such bound.
+	// PodsPerCore is the largest number of pods for each vCPU, never above maxPods in total; 0, the default, for
+	// no such bound. Counts for capacity in both modes. Example: 20.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	PodsPerCore *int32 `json:"podsPerCore,omitempty"`
 
-	// SystemReserved is kept free for the operating system.
+	// SystemReserved is kept free for the operating system: quantities of cpu, memory, ephemeral-storage and pid.
+	// Counts for capacity in both modes. Default: nothing. Example: {cpu: 100m, memory: 100Mi}.
 	// +kubebuilder:validation:MaxProperties=4
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key in ['cpu', 'memory', 'ephemeral-storage', 'pid'])",message="keys of systemReserved are cpu, memory, ephemeral-storage and pid"
-	// +kubebuilder:validation:XValidation:rule="self.all(key, isQuantity(self[key]) && !quantity(self[key]).isLessThan(quantity('0')))",message="values of systemReserved are quantities, not below 0"
 	// +optional
-	SystemReserved map[string]string `json:"systemReserved,omitempty"`
+	SystemReserved map[string]ReservedQuantity `json:"systemReserved,omitempty"`
 
-	// KubeReserved is kept free for the kubelet and the container runtime.
+	// KubeReserved is kept free for the kubelet and the container runtime: quantities of cpu, memory,
+	// ephemeral-storage and pid. Counts for capacity in both modes. Default: nothing. Example: {cpu: 50m}.
 	// +kubebuilder:validation:MaxProperties=4
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key in ['cpu', 'memory', 'ephemeral-storage', 'pid'])",message="keys of kubeReserved are cpu, memory, ephemeral-storage and pid"
-	// +kubebuilder:validation:XValidation:rule="self.all(key, isQuantity(self[key]) && !quantity(self[key]).isLessThan(quantity('0')))",message="values of kubeReserved are quantities, not below 0"
 	// +optional
-	KubeReserved map[string]string `json:"kubeReserved,omitempty"`
+	KubeReserved map[string]ReservedQuantity `json:"kubeReserved,omitempty"`
 
-	// EvictionHard are thresholds below which the kubelet evicts pods at once.
+	// EvictionHard are thresholds below which the kubelet evicts pods at once, by signal: memory.available,
+	// nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree, pid.available. A threshold is a
+	// percentage of the whole or a quantity. Counts for capacity in both modes. Default: 100Mi of memory, 10% of
+	// the disk. Example: {memory.available: 5%, nodefs.available: 10Gi}.
 	// +kubebuilder:validation:MaxProperties=6
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key in ['memory.available', 'nodefs.available', 'nodefs.inodesFree', 'imagefs.available', 'imagefs.inodesFree', 'pid.available'])",message="keys of evictionHard are memory.available, nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree and pid.available"
-	// +kubebuilder:validation:XValidation:rule="self.all(key, self[key].matches('^([0-9]{1,2}([.][0-9]+)?|100([.]0+)?)%$') || (isQuantity(self[key]) && !quantity(self[key]).isLessThan(quantity('0'))))",message="values of evictionHard are percentages from 0% to 100% or quantities, not below 0"
 	// +optional
 	EvictionHard map[string]EvictionThreshold `json:"evictionHard,omitempty"`
 
-	// EvictionSoft are thresholds below which the kubelet evicts pods after a grace period.
+	// EvictionSoft are thresholds below which the kubelet evicts pods once the grace period in
+	// evictionSoftGracePeriod is over, which each of them needs. Signals and thresholds as in evictionHard.
+	// Default: none. Example: {memory.available: 500Mi}.
 	// +kubebuilder:validation:MaxProperties=6
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key in ['memory.available', 'nodefs.available', 'nodefs.inodesFree', 'imagefs.available', 'imagefs.inodesFree', 'pid.available'])",message="keys of evictionSoft are memory.available, nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree and pid.available"
-	// +kubebuilder:validation:XValidation:rule="self.all(key, self[key].matches('^([0-9]{1,2}([.][0-9]+)?|100([.]0+)?)%$') || (isQuantity(self[key]) && !quantity(self[key]).isLessThan(quantity('0'))))",message="values of evictionSoft are percentages from 0% to 100% or quantities, not below 0"
 	// +optional
 	EvictionSoft map[string]EvictionThreshold `json:"evictionSoft,omitempty"`
 
-	// EvictionSoftGracePeriod is the grace period of each key of evictionSoft.
+	// EvictionSoftGracePeriod is how long each threshold of evictionSoft may be crossed, durations above 0.
+	// Example: {memory.available: 1m30s}.
 	// +kubebuilder:validation:MaxProperties=6
-	// +kubebuilder:validation:XValidation:rule="self.all(key, duration(self[key]) > duration('0s'))",message="values of evictionSoftGracePeriod are durations above 0"
 	// +optional
-	EvictionSoftGracePeriod map[string]metav1.Duration `json:"evictionSoftGracePeriod,omitempty"`
+	EvictionSoftGracePeriod map[string]EvictionGracePeriod `json:"evictionSoftGracePeriod,omitempty"`
 
 	// EvictionMaxPodGracePeriod bounds the termination grace period of a pod in a soft eviction, in seconds.
+	// Default 0: the pod's own is not heeded. Example: 60.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty"`
 
-	// ImageGCHighThresholdPercent is the disk usage above which images are always collected.
+	// ImageGCHighThresholdPercent is the disk usage in percent above which unused images are collected; above
+	// imageGCLowThresholdPercent. Default 85.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	ImageGCHighThresholdPercent *int32 `json:"imageGCHighThresholdPercent,omitempty"`
 
-	// ImageGCLowThresholdPercent is the disk usage below which images are never collected.
+	// ImageGCLowThresholdPercent is the disk usage in percent down to which unused images are collected.
+	// Default 80.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	ImageGCLowThresholdPercent *int32 `json:"imageGCLowThresholdPercent,omitempty"`
 
-	// CPUCFSQuota enforces the CPU limits of containers by CFS quotas.
+	// CPUCFSQuota enforces the CPU limits of containers by CFS quotas. Default true.
 	// +optional
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
 }

@@ -9,22 +9,29 @@ import (
 // DefaultImage is the image of a Linode in instance mode when the class names none.
 const DefaultImage = "linode/ubuntu22.04"
 
-// LinodeNodeClass says how the Linodes of a NodePool are made.
+// LinodeNodeClass says how the Linodes of a NodePool are made. A NodePool names it in
+// spec.template.spec.nodeClassRef: group karpenter.k8s.linode, kind LinodeNodeClass. Its name has at most 63
+// characters, because nodes carry it as the value of a label.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=linodenodeclasses,scope=Cluster,shortName={lnc,lncs},categories=karpenter
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether nodes can be made from this class"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="Why the class is ready or not"
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`,priority=1,description="Kubernetes version of new nodes"
-// +kubebuilder:printcolumn:name="Firewall",type=integer,JSONPath=`.spec.firewallID`,priority=1,description="Cloud Firewall of new nodes"
+// +kubebuilder:printcolumn:name="Firewall",type=integer,JSONPath=`.status.firewall.id`,priority=1,description="Cloud Firewall of new nodes"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",messageExpression="'metadata.name is ' + self.metadata.name + ': at most 63 characters are possible, because nodes carry it as the value of a label'"
 type LinodeNodeClass struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Spec is what a user sets; an empty one is complete.
 	// +kubebuilder:default={}
 	// +optional
-	Spec   LinodeNodeClassSpec   `json:"spec,omitempty"`
+	Spec LinodeNodeClassSpec `json:"spec,omitempty"`
+	// Status is what the controller found.
+	// +optional
 	Status LinodeNodeClassStatus `json:"status,omitempty"`
 }
 
@@ -48,74 +55,101 @@ const (
 	DiskEncryptionDisabled DiskEncryption = "disabled"
 )
 
-// LinodeNodeClassSpec is what a user sets. Fields marked "instance mode" have no effect on LKE nodes, which LKE
-// makes from an image and settings of its own.
+// LinodeNodeClassSpec is what a user sets. All fields are optional.
+//
+// Fields marked "instance mode" have no effect on LKE nodes, which LKE makes from an image and settings of its
+// own: in lke mode they are accepted, named in the condition ValidationSucceeded, and replace no node when they
+// change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is what counts everywhere.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.swapSize) || !has(self.swap_size)",message="swapSize and swap_size are two names of one field; set swapSize alone",fieldPath=".swap_size"
 type LinodeNodeClassSpec struct {
-	// Tags are put on each instance, beside the tags the provider manages, and changed there in place. A tag has
-	// 3 to 50 characters. Keys that the provider, Karpenter or LKE manages make the class not Ready.
+	// Tags are put on each instance, beside the tags that the provider manages (both modes). A change is made on
+	// the running instances and replaces no node; tags that somebody else has put on an instance stay.
+	// A tag has 3 to 50 characters, exactly as it is written here: nothing is added to it. Keys, which are what
+	// comes before the first "=", must not be those that Karpenter, this provider or LKE manages: any under
+	// karpenter.sh/ or karpenter.k8s.linode/, kubernetes.io/cluster/..., lke-cluster-name, nodepool, lke<number>.
+	// Example: ["team=payments", "production"].
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:items:MinLength=3
 	// +kubebuilder:validation:items:MaxLength=50
-	// +kubebuilder:validation:XValidation:rule="self.all(tag, tag.matches('^[^\\\\s\\\\p{C}]([^\\\\p{C}]*[^\\\\s\\\\p{C}])?$'))",message="a tag has no spaces at its ends and no control characters"
+	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^[^\s\p{C}]([^\p{C}]*[^\s\p{C}])?$')`,message="a tag has no spaces at its ends and no control characters"
+	// +kubebuilder:validation:items:XValidation:rule=`!self.matches(r'(?i)^\s*((nodepool|lke-cluster-name|lke[0-9]+)\s*(=|$)|kubernetes\.io/cluster/|([^=/]*\.)?(karpenter\.sh|karpenter\.k8s\.linode)/)')`,message="a tag must not have a key that Karpenter, this provider or LKE manages: karpenter.sh/..., karpenter.k8s.linode/..., kubernetes.io/cluster/..., lke-cluster-name, nodepool, lke<number>"
 	// +listType=set
 	// +optional
 	Tags []string `json:"tags,omitempty" hash:"ignore"`
 
-	// FirewallID is the ID of the Cloud Firewall that protects the instances. In lke mode it needs the
-	// Enterprise tier, because node pools of the Standard tier take no firewall.
+	// FirewallID is the ID of the Cloud Firewall that protects the instances (both modes). It must exist; without
+	// it, Linode's own default applies. In lke mode it needs the Enterprise tier, because node pools of the
+	// Standard tier take no firewall. A change replaces the nodes. Example: 12345.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	FirewallID *int `json:"firewallID,omitempty"`
 
-	// LKEK8sVersion is the Kubernetes version of the nodes, for example v1.33.6+lke7. lke mode, Enterprise tier
-	// only: it must equal the version of the control plane. Without it, nodes get the control plane's version.
+	// LKEK8sVersion pins the Kubernetes version of the nodes (lke mode, Enterprise tier only): it must equal the
+	// version of the control plane, and no node is made while it does not. Without it, nodes get the control
+	// plane's version, whatever that is. After an upgrade of the control plane nodes of an older version are
+	// replaced as drifted, once the class is ready. Example: v1.33.6+lke7.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^v?[0-9]+\.[0-9]+(\.[0-9]+)?(\+lke[0-9]+)?$`
 	// +optional
 	LKEK8sVersion string `json:"lkeK8sVersion,omitempty"`
 
-	// DiskEncryption says whether the local disks are encrypted. Without it, Linode decides.
+	// DiskEncryption says whether the local disks are encrypted at rest: enabled or disabled (both modes).
+	// Without it, Linode decides. A change replaces the nodes.
 	// +optional
 	DiskEncryption DiskEncryption `json:"diskEncryption,omitempty"`
 
-	// Image is the image of the instances (instance mode). It must support cloud-init.
+	// Image is the ID of the image of the instances (instance mode): linode/... for a public one, private/... for
+	// one of the account, shared/... for one that was shared with it. It must be available and support
+	// cloud-init. Default linode/ubuntu22.04. Example: private/12345.
 	// +kubebuilder:default="linode/ubuntu22.04"
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^(linode|private|shared)/[A-Za-z0-9._-]+$`
 	// +optional
 	Image string `json:"image,omitempty"`
 
-	// AuthorizedKeys are SSH public keys that may log in as root (instance mode).
+	// AuthorizedKeys are SSH public keys that may log in as root (instance mode), each one line as in
+	// authorized_keys. Example: ["ssh-ed25519 AAAAC3Nz... me@example.com"].
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:items:MaxLength=16384
 	// +kubebuilder:validation:items:Pattern=`^(ssh|ecdsa|sk)-[A-Za-z0-9@.-]+ [A-Za-z0-9+/]+=*( [^\r\n]*)?$`
 	// +listType=set
 	// +optional
-	AuthorizedKeys []string `json:"authorizedKeys,omitempty"`
+	AuthorizedKeys []string `json:"authorizedKeys,omitempty" hash:"set"`
 
-	// AuthorizedUsers are Linode users whose SSH keys may log in as root (instance mode).
+	// AuthorizedUsers are names of Linode users whose SSH keys may log in as root (instance mode).
+	// Example: ["alice"].
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=64
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9._-]+$`
 	// +listType=set
 	// +optional
-	AuthorizedUsers []string `json:"authorizedUsers,omitempty"`
+	AuthorizedUsers []string `json:"authorizedUsers,omitempty" hash:"set"`
 
-	// BackupsEnabled buys Linode's backup service for each instance (instance mode).
+	// BackupsEnabled buys Linode's backup service for each instance (instance mode). Without it, the account's
+	// setting decides.
 	// +optional
 	BackupsEnabled *bool `json:"backupsEnabled,omitempty"`
 
-	// SwapSize is the size of the swap disk in MiB; 0 for none (instance mode).
+	// SwapSize is the size of the swap disk in MiB, 0 for none (instance mode). Without it, Linode makes one of
+	// 512 MiB. Example: 1024.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	SwapSize *int `json:"swapSize,omitempty"`
 
-	// PlacementGroup puts the instances into a placement group (instance mode).
+	// SwapSizeAlpha is the name that swapSize has in the schema of the alpha provider. It is read so that its
+	// manifests apply as they are; set swapSize instead, and not both.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	SwapSizeAlpha *int `json:"swap_size,omitempty" hash:"ignore"`
+
+	// PlacementGroup puts the instances into a placement group (instance mode), which must be in the region that
+	// nodes are made in.
 	// +optional
 	PlacementGroup *PlacementGroup `json:"placementGroup,omitempty"`
 
-	// VPCID is the VPC the instances join (instance mode).
+	// VPCID is the ID of the VPC that the instances join (instance mode). Example: 4711.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	VPCID *int `json:"vpcID,omitempty"`
@@ -124,12 +158,14 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	IPv6Options *IPv6Options `json:"ipv6Options,omitempty"`
 
-	// OSDisk is the root disk; without it, it takes what the data disks and swap leave (instance mode).
+	// OSDisk is the root disk (instance mode). Without it, the root disk takes what the data disks and swap leave
+	// of the plan's disk.
+	// +kubebuilder:validation:XValidation:rule="!has(self.filesystem) || !(self.filesystem in ['swap', 'initrd'])",messageExpression="'osDisk.filesystem is ' + self.filesystem + ', from which nothing boots; use ext4, ext3 or raw'"
 	// +optional
 	OSDisk *Disk `json:"osDisk,omitempty"`
 
-	// DataDisks are further disks by device name. Together with the root disk and swap they must fit the
-	// plan's disk (instance mode).
+	// DataDisks are further disks by device name (instance mode). Together with the root disk and swap they must
+	// fit the plan's disk. Example: {sdb: {size: 20Gi, filesystem: ext4}}.
 	// +optional
 	DataDisks *DataDisks `json:"dataDisks,omitempty"`
 
@@ -138,17 +174,20 @@ type LinodeNodeClassSpec struct {
 	Configuration *Configuration `json:"configuration,omitempty"`
 
 	// Kubelet configures the kubelet (instance mode). In both modes maxPods, podsPerCore, the reserved resources
-	// and the hard eviction thresholds count when a node's capacity is estimated.
+	// and the hard eviction thresholds count when the capacity of a node is estimated that does not exist yet.
+	// LKE configures the kubelets of its nodes itself, so in lke mode these should say what LKE does, and a
+	// change of them replaces no node.
 	// +optional
 	Kubelet *KubeletConfiguration `json:"kubelet,omitempty"`
 }
 
 // PlacementGroup refers to a placement group.
 type PlacementGroup struct {
-	// ID of the placement group.
+	// ID of the placement group. Example: 528.
 	// +kubebuilder:validation:Minimum=1
 	ID int `json:"id"`
-	// CompliantOnly refuses an instance for which the group cannot be kept, instead of making it all the same.
+	// CompliantOnly refuses an instance for which the group's policy cannot be kept, instead of making it all the
+	// same. Default: the policy of the group decides.
 	// +optional
 	CompliantOnly *bool `json:"compliant_only,omitempty"`
 }
@@ -158,10 +197,11 @@ type IPv6Options struct {
 	// EnableSLAAC gives the interface an address by SLAAC.
 	// +optional
 	EnableSLAAC *bool `json:"enableSLAAC,omitempty"`
-	// EnableRanges are prefix lengths of the ranges routed to the interface, for example "/64".
+	// EnableRanges are the prefix lengths of the ranges that are routed to the interface, one range for each.
+	// Example: ["/64"].
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=4
-	// +kubebuilder:validation:items:Pattern=`^/[0-9]{1,3}$`
+	// +kubebuilder:validation:items:Pattern=`^/([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$`
 	// +optional
 	EnableRanges []string `json:"enableRanges,omitempty"`
 	// IsPublicIPv6 lets the addresses be reached from the internet.
@@ -171,15 +211,17 @@ type IPv6Options struct {
 
 // Disk is one disk of an instance.
 type Disk struct {
-	// Size of the disk, for example 20Gi.
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self > 0 : (isQuantity(self) && quantity(self).isGreaterThan(quantity('0')))",message="size must be a quantity above 0, for example 20Gi"
+	// Size of the disk, a quantity of bytes of at least 1Mi. Linode counts in MiB; what is left over is cut off.
+	// Example: 20Gi.
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1048576 : (isQuantity(self) && quantity(self).compareTo(quantity('1Mi')) >= 0)",message="size must be a quantity of at least 1Mi, for example 20Gi"
 	Size resource.Quantity `json:"size"`
-	// Label is the disk's name; the device's name without it.
+	// Label is the disk's name, 1 to 48 characters. Default: the device's name, such as sdb.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=48
 	// +optional
 	Label string `json:"label,omitempty"`
-	// Filesystem of the disk.
+	// Filesystem of the disk: raw, swap, ext3, ext4 or initrd. Default ext4. The root disk takes neither swap nor
+	// initrd.
 	// +kubebuilder:validation:Enum={raw,swap,ext3,ext4,initrd}
 	// +optional
 	Filesystem string `json:"filesystem,omitempty"`
@@ -190,57 +232,71 @@ type Disk struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type DataDisks struct {
+	// SDB is the second disk.
 	// +optional
 	SDB *Disk `json:"sdb,omitempty"`
+	// SDC is the third disk.
 	// +optional
 	SDC *Disk `json:"sdc,omitempty"`
+	// SDD is the fourth disk.
 	// +optional
 	SDD *Disk `json:"sdd,omitempty"`
+	// SDE is the fifth disk.
 	// +optional
 	SDE *Disk `json:"sde,omitempty"`
+	// SDF is the sixth disk.
 	// +optional
 	SDF *Disk `json:"sdf,omitempty"`
+	// SDG is the seventh disk.
 	// +optional
 	SDG *Disk `json:"sdg,omitempty"`
+	// SDH is the eighth disk.
 	// +optional
 	SDH *Disk `json:"sdh,omitempty"`
 }
 
 // Configuration is the configuration profile of an instance.
 type Configuration struct {
-	// Kernel is the ID of the kernel, for example linode/grub2.
-	// +kubebuilder:validation:MinLength=1
+	// Kernel is the ID of the kernel that the instance boots. Default: what the image asks for. Example:
+	// linode/grub2, which boots the kernel on the disk.
 	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^linode/[A-Za-z0-9._-]+$`
 	// +optional
 	Kernel string `json:"kernel,omitempty"`
 }
 
 // LinodeNodeClassStatus is what the controller found.
 type LinodeNodeClassStatus struct {
-	// KubernetesVersion is the version of nodes made from the class now.
+	// KubernetesVersion is the version of nodes made from the class now: the control plane's. Empty while that is
+	// not known, or while lkeK8sVersion asks for another. Example: v1.33.6+lke7, on LKE Standard 1.35.
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
-	// Firewall is the Cloud Firewall of the spec, as found.
+	// Firewall is the Cloud Firewall of the spec, as found. Empty when none is asked for, or none was found.
 	// +optional
 	Firewall *Firewall `json:"firewall,omitempty"`
 	// Images are the images of nodes made from the class now (instance mode).
 	// +optional
 	Images []Image `json:"images,omitempty"`
-	// Conditions: Ready, and one for each thing it depends on.
+	// Conditions are Ready, and one for each thing it depends on: ValidationSucceeded, KubernetesVersionReady,
+	// FirewallReady, and in instance mode ImageReady and PlacementGroupReady.
 	// +optional
 	Conditions []status.Condition `json:"conditions,omitempty"`
 }
 
 // Firewall is a Cloud Firewall that was found.
 type Firewall struct {
+	// ID of the firewall.
 	ID int `json:"id"`
+	// Label is the firewall's name at Linode.
 	// +optional
 	Label string `json:"label,omitempty"`
 }
 
 // Image is an image that was found.
 type Image struct {
+	// ID of the image, such as linode/ubuntu22.04.
 	ID string `json:"id"`
+	// Label is the image's name at Linode.
 	// +optional
 	Label string `json:"label,omitempty"`
 }

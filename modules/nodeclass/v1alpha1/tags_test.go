@@ -7,39 +7,48 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-func TestRestrictedTags(t *testing.T) {
-	for tag, restricted := range map[string]bool{
-		"team=a":                               false,
-		"production":                           false,
-		"karpenter":                            false,
-		"my-karpenter.sh":                      false,
-		"notkarpenter.sh/nodepool=x":           false,
-		"kubernetes.io/name=x":                 false,
-		"lke":                                  false,
-		"lke-team=a":                           false,
-		"lke12-tools":                          false,
-		"nodepools=3":                          false,
-		"note=karpenter.sh/nodeclaim":          false,
-		"url=https://karpenter.k8s.linode/a=b": false,
+var restrictedTags = map[string]bool{
+	"team=a":                               false,
+	"production":                           false,
+	"karpenter":                            false,
+	"my-karpenter.sh":                      false,
+	"notkarpenter.sh/nodepool=x":           false,
+	"kubernetes.io/name=x":                 false,
+	"lke":                                  false,
+	"lke-team=a":                           false,
+	"lke12-tools":                          false,
+	"nodepools=3":                          false,
+	"note=karpenter.sh/nodeclaim":          false,
+	"url=https://karpenter.k8s.linode/a=b": false,
 
-		"karpenter.sh/nodeclaim=default-abcde":       true,
-		"karpenter.sh/nodepool=default":              true,
-		"karpenter.sh/anything":                      true,
-		"compatibility.karpenter.sh/x=1":             true,
-		"karpenter.k8s.linode/linodenodeclass=other": true,
-		"karpenter.k8s.linode/pool-key=0123":         true,
-		"karpenter.k8s.linode/claimed-at=1":          true,
-		"karpenter.k8s.linode/lke-managed=true":      true,
-		"kubernetes.io/cluster/mine=owned":           true,
-		"lke-cluster-name=mine":                      true,
-		"lke-cluster-name":                           true,
-		"nodepool=123":                               true,
-		"nodepool":                                   true,
-		"lke12345":                                   true,
-		"LKE12345":                                   true,
-		"Karpenter.sh/NodeClaim=x":                   true,
-		" karpenter.sh/nodeclaim =x":                 true,
-	} {
+	"karpenter.sh/nodeclaim=default-abcde":       true,
+	"karpenter.sh/nodepool=default":              true,
+	"karpenter.sh/anything":                      true,
+	"compatibility.karpenter.sh/x=1":             true,
+	"karpenter.k8s.linode/linodenodeclass=other": true,
+	"karpenter.k8s.linode/pool-key=0123":         true,
+	"karpenter.k8s.linode/claimed-at=1":          true,
+	"karpenter.k8s.linode/lke-managed=true":      true,
+	"kubernetes.io/cluster/mine=owned":           true,
+	"lke-cluster-name=mine":                      true,
+	"lke-cluster-name":                           true,
+	"nodepool=123":                               true,
+	"nodepool":                                   true,
+	"lke12345":                                   true,
+	"LKE12345":                                   true,
+	"Karpenter.sh/NodeClaim=x":                   true,
+	" karpenter.sh/nodeclaim =x":                 true,
+	"nodepool =1":                                true,
+	"nodepool=":                                  true,
+	"KARPENTER.K8S.LINODE/lke-managed=true":      true,
+	"sub.domain.karpenter.k8s.linode/x":          true,
+	"\u212aarpenter.sh/nodepool=x":               true, // the Kelvin sign, which is a K to whoever folds case
+	"example.com/karpenter.sh/nodepool=x":        false,
+	"lke12345-tools":                             false,
+}
+
+func TestRestrictedTags(t *testing.T) {
+	for tag, restricted := range restrictedTags {
 		if got := v1alpha1.IsRestrictedTag(tag); got != restricted {
 			t.Errorf("%q: restricted is %t, expected %t", tag, got, restricted)
 		}

@@ -6,7 +6,6 @@ package v1alpha1
 
 import (
 	"github.com/awslabs/operatorpkg/status"
-	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -171,14 +170,14 @@ func (in *KubeletConfiguration) DeepCopyInto(out *KubeletConfiguration) {
 	}
 	if in.SystemReserved != nil {
 		in, out := &in.SystemReserved, &out.SystemReserved
-		*out = make(map[string]string, len(*in))
+		*out = make(map[string]ReservedQuantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}
 	}
 	if in.KubeReserved != nil {
 		in, out := &in.KubeReserved, &out.KubeReserved
-		*out = make(map[string]string, len(*in))
+		*out = make(map[string]ReservedQuantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}
@@ -199,7 +198,7 @@ func (in *KubeletConfiguration) DeepCopyInto(out *KubeletConfiguration) {
 	}
 	if in.EvictionSoftGracePeriod != nil {
 		in, out := &in.EvictionSoftGracePeriod, &out.EvictionSoftGracePeriod
-		*out = make(map[string]v1.Duration, len(*in))
+		*out = make(map[string]EvictionGracePeriod, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}
@@ -325,6 +324,11 @@ func (in *LinodeNodeClassSpec) DeepCopyInto(out *LinodeNodeClassSpec) {
 	}
 	if in.SwapSize != nil {
 		in, out := &in.SwapSize, &out.SwapSize
+		*out = new(int)
+		**out = **in
+	}
+	if in.SwapSizeAlpha != nil {
+		in, out := &in.SwapSizeAlpha, &out.SwapSizeAlpha
 		*out = new(int)
 		**out = **in
 	}

@@ -134,10 +134,10 @@ func amount(text string, total resource.Quantity) resource.Quantity {
 	return q
 }
 
-func quantities(from map[string]string) corev1.ResourceList {
+func quantities(from map[string]v1alpha1.ReservedQuantity) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, text := range from {
-		if q, err := resource.ParseQuantity(text); err == nil {
+		if q, err := resource.ParseQuantity(string(text)); err == nil {
 			list[corev1.ResourceName(name)] = q
 		}
 	}

@@ -150,8 +150,8 @@ func TestPitfall21KubeletSettingsAreInTheCacheKey(t *testing.T) {
 		nil,
 		{MaxPods: number(30)},
 		{PodsPerCore: number(5)},
-		{KubeReserved: map[string]string{"memory": "1Gi"}},
-		{SystemReserved: map[string]string{"memory": "512Mi"}},
+		{KubeReserved: map[string]v1alpha1.ReservedQuantity{"memory": "1Gi"}},
+		{SystemReserved: map[string]v1alpha1.ReservedQuantity{"memory": "512Mi"}},
 		{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "10%"}},
 		{EvictionHard: map[string]v1alpha1.EvictionThreshold{"nodefs.available": "50%"}},
 	}

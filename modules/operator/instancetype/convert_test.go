@@ -236,7 +236,7 @@ func TestKubeletSettingsChangeCapacity(t *testing.T) {
 		{"podsPerCore below maxPods", v1alpha1.KubeletConfiguration{MaxPods: number(30), PodsPerCore: number(10)}, 20, 100},
 		{"podsPerCore above the default", v1alpha1.KubeletConfiguration{PodsPerCore: number(100)}, 110, 100},
 		{"reserved", v1alpha1.KubeletConfiguration{
-			KubeReserved: map[string]string{"memory": "200Mi"}, SystemReserved: map[string]string{"memory": "300Mi"}}, 110, 600},
+			KubeReserved: map[string]v1alpha1.ReservedQuantity{"memory": "200Mi"}, SystemReserved: map[string]v1alpha1.ReservedQuantity{"memory": "300Mi"}}, 110, 600},
 		{"eviction as a quantity", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "250Mi"}}, 110, 250},
 		{"eviction as a percentage", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "50%"}}, 110, 4022024 / 1024 / 2},
 		{"eviction off", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "100%"}}, 110, 0},
