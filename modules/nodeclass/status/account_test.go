@@ -56,6 +56,7 @@ func anAccount() *account {
 		images: map[string]status.Image{
 			v1alpha1.DefaultImage: {Label: "Ubuntu", Available: true, CloudInit: true},
 			"private/1":           {Label: "uploading", CloudInit: true}, "private/2": {Label: "plain", Available: true},
+			"linode/old": {Label: "Old", Available: true, CloudInit: true, Deprecated: true},
 		},
 		groups: map[int]status.PlacementGroup{1: {Label: "here", Region: "us-ord"}, 2: {Label: "there", Region: "de-fra-2"}},
 	}

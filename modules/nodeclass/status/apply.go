@@ -21,7 +21,20 @@ func Apply(class *v1alpha1.LinodeNodeClass, result Result, opts ...status.ForOpt
 		conditions.Set(condition)
 	}
 	setReady(conditions, result)
+	keepTransitionTimes(before.Conditions, class.Status.Conditions)
 	return !equal(before, &class.Status)
+}
+
+// keepTransitionTimes gives a condition that is what it was its time back. The set takes Ready for unknown as soon as
+// one condition is of a newer generation than the others, which it is for a moment whenever the spec changes.
+func keepTransitionTimes(before, after []status.Condition) {
+	for i := range after {
+		for _, was := range before {
+			if was.Type == after[i].Type && was.Status == after[i].Status {
+				after[i].LastTransitionTime = was.LastTransitionTime
+			}
+		}
+	}
 }
 
 // setReady gives Ready the reason and the message of what it waits for. The set has computed Ready by then,

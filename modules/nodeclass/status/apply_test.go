@@ -43,11 +43,92 @@ func TestAPIOutage(t *testing.T) {
 		t.Error("an outage changed the status")
 	}
 
+	retagged := known.DeepCopy()
+	retagged.Generation, retagged.Spec.Tags, retagged.Spec.PlacementGroup = 2, []string{"team=a"}, nil
+	if result = status.Evaluate(context.Background(), retagged, instance, &account{err: outage}); !result.Ready() || result.Firewall == nil {
+		t.Errorf("a change of another field took the answers away: %+v", result)
+	}
+
+	missing := classOf(v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(9)})
+	status.Apply(missing, status.Evaluate(context.Background(), missing, enterprise, anAccount()))
+	result = status.Evaluate(context.Background(), missing, enterprise, &account{err: outage})
+	if got := find(t, result.Conditions, v1alpha1.ConditionFirewallReady); got.Reason != v1alpha1.ReasonFirewallNotFound || status.Apply(missing, result) {
+		t.Errorf("what was known to be missing is %v during an outage", got)
+	}
+
 	changed := known.DeepCopy()
 	changed.Generation, changed.Spec.FirewallID = 2, ptr(3)
 	result = status.Evaluate(context.Background(), changed, instance, &account{err: outage})
 	if got := find(t, result.Conditions, v1alpha1.ConditionFirewallReady); got.Status != metav1.ConditionUnknown {
 		t.Errorf("the answer for another firewall was kept: %v", got)
+	}
+}
+
+// A version that cannot be read must not take the known one away: nodes would be made in, and compared with, another
+// pool.
+func TestVersionNotKnown(t *testing.T) {
+	unknown := enterprise
+	unknown.ControlPlaneVersion = ""
+	for _, test := range []struct {
+		name, pin, then string
+		ready           bool
+	}{
+		{"unpinned", "", "", true},
+		{"pinned", "v1.33.6+lke7", "v1.33.6+lke7", true},
+		{"pinned to another since", "", "v1.34.1+lke1", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			class := classOf(v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: test.pin})
+			status.Apply(class, status.Evaluate(context.Background(), class, enterprise, anAccount()))
+			class.Spec.LKEK8sVersion = test.then
+			result := status.Evaluate(context.Background(), class, unknown, anAccount())
+			if result.Ready() != test.ready || (result.KubernetesVersion == "v1.33.6+lke7") != test.ready {
+				t.Errorf("ready %t with version %q, expected %t", result.Ready(), result.KubernetesVersion, test.ready)
+			}
+		})
+	}
+}
+
+// An upgrade of the control plane: a class without a version follows it, a pinned one says what to do.
+func TestUpgradeOfTheControlPlane(t *testing.T) {
+	upgraded := enterprise
+	upgraded.ControlPlaneVersion = "v1.34.1+lke1"
+	for pin, ready := range map[string]bool{"": true, "v1.33.6+lke7": false} {
+		class := classOf(v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: pin})
+		status.Apply(class, status.Evaluate(context.Background(), class, enterprise, anAccount()))
+		if !class.StatusConditions().Get(opstatus.ConditionReady).IsTrue() {
+			t.Fatalf("pinned to %q: not ready before the upgrade", pin)
+		}
+		status.Apply(class, status.Evaluate(context.Background(), class, upgraded, anAccount()))
+		version := class.StatusConditions().Get(v1alpha1.ConditionKubernetesVersionReady)
+		if version.IsTrue() != ready || (class.Status.KubernetesVersion == "v1.34.1+lke1") != ready {
+			t.Errorf("pinned to %q: %v, version %q", pin, version, class.Status.KubernetesVersion)
+		}
+		if !ready && (version.Reason != v1alpha1.ReasonLKEK8sVersionControlPlaneMismatch || !strings.Contains(version.Message, "v1.34.1+lke1")) {
+			t.Errorf("pinned to %q: %v", pin, version)
+		}
+	}
+}
+
+func TestApplyWaiting(t *testing.T) {
+	class := classOf(v1alpha1.LinodeNodeClassSpec{})
+	status.Apply(class, status.Evaluate(context.Background(), class, standard, anAccount()))
+	says := func() string { return class.StatusConditions().Get(opstatus.ConditionReady).Message }
+	if !status.ApplyWaiting(class, []string{"b", "a"}) || !strings.HasSuffix(says(), "NodeClaims a, b") {
+		t.Errorf("Ready says %q", says())
+	}
+	if status.ApplyWaiting(class, []string{"a", "b"}) {
+		t.Error("the same NodeClaims changed the status")
+	}
+	if !status.ApplyWaiting(class, []string{"b"}) {
+		t.Error("a NodeClaim has gone and the status did not change")
+	}
+	status.ApplyWaiting(class, []string{"a", "b", "c", "d", "e", "f", "g"})
+	if !strings.Contains(says(), "a, b, c, d, e and others; kubectl get nodeclaims -l karpenter.k8s.linode/linodenodeclass=default") {
+		t.Errorf("Ready says %q", says())
+	}
+	if status.ApplyWaiting(class, []string{"a", "b", "c", "d", "e", "f"}) {
+		t.Error("a NodeClaim that was not named changed the status")
 	}
 }
 
@@ -95,6 +176,13 @@ func TestApply(t *testing.T) {
 	}
 	if class.Status.KubernetesVersion != "1.35" {
 		t.Errorf("version %q", class.Status.KubernetesVersion)
+	}
+
+	since := ready.LastTransitionTime
+	class.Generation, class.Spec.Tags = 3, []string{"team=b"}
+	apply(class, standard)
+	if ready = class.StatusConditions().Get(opstatus.ConditionReady); ready.LastTransitionTime != since || ready.ObservedGeneration != 3 {
+		t.Errorf("a class that stayed ready since %v says %v", since, ready)
 	}
 
 	apply(class, instance)

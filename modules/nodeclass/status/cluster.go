@@ -26,7 +26,8 @@ type Cluster struct {
 	ControlPlaneVersion string
 }
 
-// ErrForbidden is what a Lookup wraps when the token may not read the object.
+// ErrForbidden is what a Lookup wraps when the token lacks the scope to read the object. A token that is not accepted
+// at all says nothing about the object, and is an error like any other.
 var ErrForbidden = errors.New("the token may not read it")
 
 // Lookup reads objects that a class names. A nil object without an error means that the Linode API said there is
@@ -51,6 +52,8 @@ type Image struct {
 	Available bool
 	// CloudInit: the image has the capability "cloud-init", by which a Linode joins the cluster.
 	CloudInit bool
+	// Deprecated: Linode will remove the image.
+	Deprecated bool
 }
 
 // PlacementGroup is a placement group of the account.

@@ -10,18 +10,18 @@
 //
 //   - Evaluate changes nothing, and its result depends on its arguments and the answers of the Lookup alone.
 //   - It asks only for objects that the class names, each once, and for none when the Lookup is nil.
-//   - A failure to ask (the API is down) never turns a condition that was true for the same object to false:
-//     the last answer stands, and Result.Err asks for a repetition.
+//   - A failure to ask (the API is down, the token is refused) never turns a condition that was true for the same
+//     object to false or unknown: the last answer stands, and Result.Err asks for a repetition. Without an
+//     earlier answer the condition is unknown, not false.
 //   - Apply leaves the object unchanged, times included, when nothing is different from before.
 //   - Ready carries the reason and message of the first condition that is not true, so that whoever reads Ready
 //     alone, as Karpenter's core does for a NodePool, learns the reason.
 //
 // # Where a rule is checked
 //
-// Rules of format (length of a tag, an image's form, keys of eviction thresholds) are refused by the API server
-// from the CRD. Tags whose key the provider manages are not: the API server accepts them, and they make the
-// class not Ready here, with reason TagValidationFailed. Lengths of tags are checked in both places, for objects
-// that were stored under an older CRD.
+// Rules of format (length and key of a tag, an image's form, keys of eviction thresholds) are refused by the API server
+// from the CRD. Those on tags are checked here again, with reason TagValidationFailed, for objects that were stored
+// under an older CRD: a managed key could make the provider take an instance for claimed.
 //
 // # Not guaranteed
 //

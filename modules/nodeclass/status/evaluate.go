@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,11 +92,13 @@ func (e *evaluation) firewall(ctx context.Context) status.Condition {
 	}
 	found, err := e.lookup.Firewall(ctx, id)
 	if err != nil {
-		if known := e.class.Status.Firewall; known != nil && known.ID == id && e.stands(conditionType, err) {
+		known := e.class.Status.Firewall
+		same := known != nil && known.ID == id
+		condition := e.failed(conditionType, fmt.Sprintf("firewall %d", id), "firewall:read_only", err, same)
+		if same && condition.IsTrue() {
 			e.result.Firewall = known.DeepCopy()
-			return e.unanswered(conditionType, err)
 		}
-		return e.failed(conditionType, fmt.Sprintf("firewall %d", id), "firewall:read_only", err)
+		return condition
 	}
 	if found == nil || found.Status == "deleted" {
 		return isFalse(conditionType, v1alpha1.ReasonFirewallNotFound,
@@ -103,8 +106,8 @@ func (e *evaluation) firewall(ctx context.Context) status.Condition {
 	}
 	e.result.Firewall = &v1alpha1.Firewall{ID: id, Label: found.Label}
 	if found.Status == "disabled" {
-		return isTrue(conditionType, conditionType,
-			fmt.Sprintf("firewall %d (%s) is disabled and filters nothing", id, found.Label))
+		return isTrue(conditionType, v1alpha1.ReasonFirewallDisabled,
+			fmt.Sprintf("firewall %d (%s) is disabled and filters nothing; enable it", id, found.Label))
 	}
 	return isTrue(conditionType, conditionType, "")
 }
@@ -122,11 +125,13 @@ func (e *evaluation) image(ctx context.Context) status.Condition {
 	found, err := e.lookup.Image(ctx, id)
 	switch {
 	case err != nil:
-		if known := e.class.Status.Images; len(known) == 1 && known[0].ID == id && e.stands(conditionType, err) {
-			e.result.Images = known
-			return e.unanswered(conditionType, err)
+		known := e.class.Status.Images
+		same := len(known) == 1 && known[0].ID == id
+		condition := e.failed(conditionType, "image "+id, "images:read_only", err, same)
+		if same && condition.IsTrue() {
+			e.result.Images = slices.Clone(known)
 		}
-		return e.failed(conditionType, "image "+id, "images:read_only", err)
+		return condition
 	case found == nil:
 		return isFalse(conditionType, v1alpha1.ReasonImageNotFound,
 			"the account sees no image %q; correct spec.image", id)
@@ -138,6 +143,10 @@ func (e *evaluation) image(ctx context.Context) status.Condition {
 			"image %q does not support cloud-init, by which nodes join; choose another in spec.image", id)
 	}
 	e.result.Images = []v1alpha1.Image{{ID: id, Label: found.Label}}
+	if found.Deprecated {
+		return isTrue(conditionType, v1alpha1.ReasonImageDeprecated,
+			fmt.Sprintf("image %q (%s) is deprecated and will be removed; choose a newer one in spec.image", id, found.Label))
+	}
 	return isTrue(conditionType, conditionType, "")
 }
 
@@ -153,10 +162,7 @@ func (e *evaluation) placementGroup(ctx context.Context) status.Condition {
 	found, err := e.lookup.PlacementGroup(ctx, id)
 	switch {
 	case err != nil:
-		if e.stands(conditionType, err) {
-			return e.unanswered(conditionType, err)
-		}
-		return e.failed(conditionType, fmt.Sprintf("placement group %d", id), "linodes:read_only", err)
+		return e.failed(conditionType, fmt.Sprintf("placement group %d", id), "linodes:read_only", err, false)
 	case found == nil:
 		return isFalse(conditionType, v1alpha1.ReasonPlacementGroupNotFound,
 			"the account has no placement group with ID %d; correct spec.placementGroup.id", id)
@@ -168,42 +174,39 @@ func (e *evaluation) placementGroup(ctx context.Context) status.Condition {
 	return isTrue(conditionType, conditionType, "")
 }
 
-// stands tells whether the last answer stands although the API gave none now: the condition is true for the
-// class's present generation, so it is about the present spec. A refusal of the token is an answer.
-func (e *evaluation) stands(conditionType string, err error) bool {
-	if errors.Is(err, ErrForbidden) {
-		return false
-	}
-	for _, c := range e.class.Status.Conditions {
-		if c.Type == conditionType {
-			return c.Status == metav1.ConditionTrue && c.ObservedGeneration == e.class.Generation
-		}
-	}
-	return false
-}
-
-// unanswered keeps a condition that was true as it was, and asks for a repetition.
-func (e *evaluation) unanswered(conditionType string, err error) status.Condition {
-	e.result.Err = errors.Join(e.result.Err, err)
-	for _, c := range e.class.Status.Conditions {
-		if c.Type == conditionType {
-			return isTrue(conditionType, c.Reason, c.Message)
-		}
-	}
-	return isTrue(conditionType, conditionType, "")
-}
-
-func (e *evaluation) failed(conditionType, object, scope string, err error) status.Condition {
+// failed is the condition when the Linode API was asked for an object and did not say whether it is there. The last
+// answer stands, whatever it was, if it was about the same object: same says that the class's status shows so, and
+// otherwise it was when the spec has not changed since. A refusal of the token's scopes is an answer itself.
+func (e *evaluation) failed(conditionType, object, scope string, err error, same bool) status.Condition {
 	e.result.Err = errors.Join(e.result.Err, fmt.Errorf("reading %s: %w", object, err))
 	if errors.Is(err, ErrForbidden) {
 		return isFalse(conditionType, v1alpha1.ReasonForbidden,
 			"the Linode API token may not read %s; give the token the scope %s, "+
 				"or switch the checks off with DISABLE_DRY_RUN=true", object, scope)
 	}
+	if last := e.last(conditionType); last != nil && answered(last) &&
+		(last.ObservedGeneration == e.class.Generation || same && last.IsTrue()) {
+		return status.Condition{Type: conditionType, Status: last.Status, Reason: last.Reason, Message: last.Message}
+	}
 	return status.Condition{
 		Type: conditionType, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonCheckFailed,
 		Message: fmt.Sprintf("could not read %s from the Linode API; the check is repeated", object),
 	}
+}
+
+// last is the condition as it is stored.
+func (e *evaluation) last(conditionType string) *status.Condition {
+	for i := range e.class.Status.Conditions {
+		if e.class.Status.Conditions[i].Type == conditionType {
+			return &e.class.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// answered tells whether the API said what the condition says. That it refused to say anything does not stand.
+func answered(condition *status.Condition) bool {
+	return condition.IsTrue() || condition.IsFalse() && condition.Reason != v1alpha1.ReasonForbidden
 }
 
 func skipped(conditionType string) status.Condition {

@@ -2,6 +2,8 @@ package status_test
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +56,7 @@ func TestEvaluate(t *testing.T) {
 		{"version in instance mode", instance, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.35.1"}, validation,
 			"False", v1alpha1.ReasonLKEK8sVersionUnsupported, []string{"instance mode"}},
 		{"version of the control plane", enterprise, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.33.6+lke7"}, validation, "True", validation, nil},
+		{"version of the control plane without its v", enterprise, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "1.33.6+lke7"}, version, "True", version, nil},
 		{"another version", enterprise, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.32.9+lke4"}, validation,
 			"False", v1alpha1.ReasonLKEK8sVersionControlPlaneMismatch, []string{`"v1.32.9+lke4"`, `"v1.33.6+lke7"`, "set spec.lkeK8sVersion"}},
 		{"another version", enterprise, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.32.9+lke4"}, version,
@@ -65,6 +68,12 @@ func TestEvaluate(t *testing.T) {
 
 		{"fields without effect", standard, v1alpha1.LinodeNodeClassSpec{Image: "linode/debian12", VPCID: ptr(3)}, validation,
 			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"image, vpcID", "lke mode"}},
+		{"settings of the kubelet that count for capacity", standard, v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(50)),
+			KubeReserved: map[string]v1alpha1.ReservedQuantity{"cpu": "1"}}}, validation, "True", validation, nil},
+		{"settings of the kubelet that do not", standard, v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(50)), CPUCFSQuota: ptr(false)}}, validation,
+			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"kubelet.cpuCFSQuota"}},
+		{"swap by its other name", standard, v1alpha1.LinodeNodeClassSpec{SwapSizeAlpha: ptr(512)}, validation,
+			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"swapSize"}},
 		{"default image", standard, v1alpha1.LinodeNodeClassSpec{Image: v1alpha1.DefaultImage}, validation, "True", validation, nil},
 		{"the same fields in instance mode", instance, v1alpha1.LinodeNodeClassSpec{Image: "linode/debian12", VPCID: ptr(3)}, validation, "True", validation, nil},
 
@@ -72,7 +81,7 @@ func TestEvaluate(t *testing.T) {
 		{"firewall that is not there", enterprise, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(9)}, firewall,
 			"False", v1alpha1.ReasonFirewallNotFound, []string{"9", "spec.firewallID"}},
 		{"deleted firewall", enterprise, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(2)}, firewall, "False", v1alpha1.ReasonFirewallNotFound, nil},
-		{"disabled firewall", enterprise, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(3)}, firewall, "True", firewall, []string{"filters nothing"}},
+		{"disabled firewall", enterprise, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(3)}, firewall, "True", v1alpha1.ReasonFirewallDisabled, []string{"filters nothing"}},
 		{"firewall on standard", standard, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1)}, firewall,
 			"False", v1alpha1.ReasonFirewallUnsupported, []string{"Standard", "remove spec.firewallID"}},
 		{"firewall in instance mode", instance, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1)}, firewall, "True", firewall, nil},
@@ -80,6 +89,7 @@ func TestEvaluate(t *testing.T) {
 		{"default image of a class without one", instance, v1alpha1.LinodeNodeClassSpec{}, image, "True", image, nil},
 		{"image that is not there", instance, v1alpha1.LinodeNodeClassSpec{Image: "private/9"}, image, "False", v1alpha1.ReasonImageNotFound, []string{`"private/9"`, "spec.image"}},
 		{"image being uploaded", instance, v1alpha1.LinodeNodeClassSpec{Image: "private/1"}, image, "False", v1alpha1.ReasonImageUnsuitable, []string{"not available"}},
+		{"deprecated image", instance, v1alpha1.LinodeNodeClassSpec{Image: "linode/old"}, image, "True", v1alpha1.ReasonImageDeprecated, []string{"newer one"}},
 		{"image without cloud-init", instance, v1alpha1.LinodeNodeClassSpec{Image: "private/2"}, image, "False", v1alpha1.ReasonImageUnsuitable, []string{"cloud-init"}},
 
 		{"no placement group", instance, v1alpha1.LinodeNodeClassSpec{}, group, "True", v1alpha1.ReasonNotRequested, nil},
@@ -153,5 +163,47 @@ func TestAsked(t *testing.T) {
 	result := status.Evaluate(context.Background(), classOf(spec), instance, nil)
 	if !result.Ready() || find(t, result.Conditions, v1alpha1.ConditionFirewallReady).Reason != v1alpha1.ReasonCheckSkipped {
 		t.Errorf("with checks switched off: %v", result.Conditions)
+	}
+}
+
+// Every field of the spec, the kubelet's among them, has an effect on LKE nodes or is named as having none. A field that
+// is added to the type is found here.
+func TestFieldsHaveAnEffectOrAreNamed(t *testing.T) {
+	withEffect := []string{"Tags", "FirewallID", "LKEK8sVersion", "DiskEncryption",
+		"Kubelet.MaxPods", "Kubelet.PodsPerCore", "Kubelet.SystemReserved", "Kubelet.KubeReserved", "Kubelet.EvictionHard"}
+	spec := reflect.TypeFor[v1alpha1.LinodeNodeClassSpec]()
+	for i := range spec.NumField() {
+		if spec.Field(i).Name != "Kubelet" {
+			class := &v1alpha1.LinodeNodeClass{}
+			checkEffect(t, class, withEffect, spec.Field(i).Name, reflect.ValueOf(&class.Spec).Elem().Field(i))
+			continue
+		}
+		kubelet := reflect.TypeFor[v1alpha1.KubeletConfiguration]()
+		for j := range kubelet.NumField() {
+			class := &v1alpha1.LinodeNodeClass{Spec: v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{}}}
+			checkEffect(t, class, withEffect, "Kubelet."+kubelet.Field(j).Name, reflect.ValueOf(class.Spec.Kubelet).Elem().Field(j))
+		}
+	}
+}
+
+func checkEffect(t *testing.T, class *v1alpha1.LinodeNodeClass, withEffect []string, name string, field reflect.Value) {
+	t.Helper()
+	switch field.Kind() {
+	case reflect.Pointer:
+		field.Set(reflect.New(field.Type().Elem()))
+	case reflect.String:
+		field.SetString("x")
+	case reflect.Slice:
+		field.Set(reflect.MakeSlice(field.Type(), 1, 1))
+	case reflect.Map:
+		field.Set(reflect.MakeMap(field.Type()))
+		field.SetMapIndex(reflect.ValueOf("x"), reflect.Zero(field.Type().Elem()))
+	default:
+		t.Fatalf("%s: no value for a %s", name, field.Type())
+	}
+	result := status.Evaluate(context.Background(), class, enterprise, nil)
+	condition := find(t, result.Conditions, v1alpha1.ConditionValidationSucceeded)
+	if named := condition.Reason == v1alpha1.ReasonFieldsWithoutEffect; named == slices.Contains(withEffect, name) {
+		t.Errorf("%s is named as without effect: %t (%s)", name, named, condition.Message)
 	}
 }

@@ -76,7 +76,7 @@ func (e *evaluation) versionProblem() *problem {
 			"spec.lkeK8sVersion is %q, but nodes of an LKE Standard cluster always run the cluster's version; "+
 				"remove spec.lkeK8sVersion", version)}
 	}
-	if e.cluster.ControlPlaneVersion != "" && version != e.cluster.ControlPlaneVersion {
+	if e.cluster.ControlPlaneVersion != "" && strings.TrimPrefix(version, "v") != strings.TrimPrefix(e.cluster.ControlPlaneVersion, "v") {
 		return &problem{v1alpha1.ReasonLKEK8sVersionControlPlaneMismatch, fmt.Sprintf(
 			"spec.lkeK8sVersion is %q, but the control plane runs %q; set spec.lkeK8sVersion to that, or remove it",
 			version, e.cluster.ControlPlaneVersion)}
@@ -90,6 +90,11 @@ func (e *evaluation) kubernetesVersion() status.Condition {
 		return isFalse(conditionType, p.reason, "%s", p.message)
 	}
 	if e.cluster.ControlPlaneVersion == "" {
+		// Nodes are made with the version in the status, and compared with it: without one they would be another pool's.
+		if last := e.last(conditionType); last != nil && last.IsTrue() && e.pinnedTo(e.class.Status.KubernetesVersion) {
+			e.result.KubernetesVersion = e.class.Status.KubernetesVersion
+			return isTrue(conditionType, last.Reason, last.Message)
+		}
 		return status.Condition{
 			Type: conditionType, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonCheckFailed,
 			Message: "the version of the control plane could not be read; the check is repeated",
@@ -99,11 +104,22 @@ func (e *evaluation) kubernetesVersion() status.Condition {
 	return isTrue(conditionType, conditionType, "")
 }
 
+// pinnedTo tells whether the class asks for no version or for this one.
+func (e *evaluation) pinnedTo(version string) bool {
+	pin := e.class.Spec.LKEK8sVersion
+	return version != "" && (pin == "" || strings.TrimPrefix(pin, "v") == strings.TrimPrefix(version, "v"))
+}
+
 // fieldsWithoutEffect returns the names of fields that are set and mean nothing in the mode. The image does not
-// count when it is the default, which the API server fills in.
+// count when it is the default, which the API server fills in. Of the kubelet's settings those mean something in
+// lke mode that the estimate of a node's capacity rests on.
 func fieldsWithoutEffect(spec v1alpha1.LinodeNodeClassSpec, mode v1alpha1.Mode) []string {
 	if mode != v1alpha1.ModeLKE {
 		return nil
+	}
+	kubelet := v1alpha1.KubeletConfiguration{}
+	if spec.Kubelet != nil {
+		kubelet = *spec.Kubelet
 	}
 	var names []string
 	for _, field := range []struct {
@@ -114,13 +130,20 @@ func fieldsWithoutEffect(spec v1alpha1.LinodeNodeClassSpec, mode v1alpha1.Mode) 
 		{"authorizedKeys", len(spec.AuthorizedKeys) > 0},
 		{"authorizedUsers", len(spec.AuthorizedUsers) > 0},
 		{"backupsEnabled", spec.BackupsEnabled != nil},
-		{"swapSize", spec.SwapSize != nil},
+		{"swapSize", spec.Swap() != nil},
 		{"placementGroup", spec.PlacementGroup != nil},
 		{"vpcID", spec.VPCID != nil},
 		{"ipv6Options", spec.IPv6Options != nil},
 		{"osDisk", spec.OSDisk != nil},
 		{"dataDisks", spec.DataDisks != nil},
 		{"configuration", spec.Configuration != nil},
+		{"kubelet.clusterDNS", len(kubelet.ClusterDNS) > 0},
+		{"kubelet.evictionSoft", len(kubelet.EvictionSoft) > 0},
+		{"kubelet.evictionSoftGracePeriod", len(kubelet.EvictionSoftGracePeriod) > 0},
+		{"kubelet.evictionMaxPodGracePeriod", kubelet.EvictionMaxPodGracePeriod != nil},
+		{"kubelet.imageGCHighThresholdPercent", kubelet.ImageGCHighThresholdPercent != nil},
+		{"kubelet.imageGCLowThresholdPercent", kubelet.ImageGCLowThresholdPercent != nil},
+		{"kubelet.cpuCFSQuota", kubelet.CPUCFSQuota != nil},
 	} {
 		if field.set {
 			names = append(names, field.name)

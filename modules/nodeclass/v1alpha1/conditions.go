@@ -22,6 +22,9 @@ const (
 	ConditionPlacementGroupReady = "PlacementGroupReady"
 )
 
+// ReasonWaitingOnNodeClaimTermination: the class is being deleted and NodeClaims still use it. Of Ready alone.
+const ReasonWaitingOnNodeClaimTermination = "WaitingOnNodeClaimTermination"
+
 // Reasons of conditions that are not true. Scripts and alerts may rely on them.
 const (
 	// ReasonTagValidationFailed: a tag has a key that the provider manages, or a length that Linode refuses.
@@ -56,6 +59,10 @@ const (
 	ReasonCheckSkipped = "CheckSkipped"
 	// ReasonFieldsWithoutEffect: fields are set that have no effect in the controller's mode.
 	ReasonFieldsWithoutEffect = "FieldsWithoutEffect"
+	// ReasonFirewallDisabled: the Cloud Firewall exists and is switched off.
+	ReasonFirewallDisabled = "FirewallDisabled"
+	// ReasonImageDeprecated: the image can be used, and Linode will remove it.
+	ReasonImageDeprecated = "ImageDeprecated"
 )
 
 // ConditionTypes returns the conditions that Ready depends on in a mode, in the order they are evaluated.

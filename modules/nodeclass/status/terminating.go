@@ -1,0 +1,35 @@
+package status
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/awslabs/operatorpkg/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// How many NodeClaims a message names.
+const shownNodeClaims = 5
+
+// ApplyWaiting writes into the status of a class that is being deleted which NodeClaims it waits for. It reports
+// whether anything changed. The message names the first few in order of their names and not how many there are, so
+// that it does not change with each of a thousand.
+func ApplyWaiting(class *v1alpha1.LinodeNodeClass, nodeClaims []string, opts ...status.ForOption) bool {
+	before := class.Status.DeepCopy()
+	class.StatusConditions(opts...).Set(status.Condition{
+		Type: status.ConditionReady, Status: metav1.ConditionFalse,
+		Reason: v1alpha1.ReasonWaitingOnNodeClaimTermination, Message: waitingFor(class.Name, nodeClaims),
+	})
+	return !equal(before, &class.Status)
+}
+
+func waitingFor(class string, nodeClaims []string) string {
+	names := slices.Sorted(slices.Values(nodeClaims))
+	if len(names) <= shownNodeClaims {
+		return "Waiting for the termination of NodeClaims " + strings.Join(names, ", ")
+	}
+	return "Waiting for the termination of NodeClaims " + strings.Join(names[:shownNodeClaims], ", ") +
+		" and others; kubectl get nodeclaims -l " + v1alpha1.LabelNodeClass + "=" + class + " lists them"
+}
