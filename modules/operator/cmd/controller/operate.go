@@ -136,8 +136,7 @@ func remember(ctx context.Context, o options.Options, p *platform, op *coreopera
 }
 
 // newOperator sets up core's manager, with a client for its leader election. Core panics when it cannot; that is a
-// matter of settings and deserves a line,
-// not a stack.
+// matter of settings and deserves a line, not a stack.
 func newOperator(elector *rest.Config) (ctx context.Context, op *coreoperator.Operator, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
