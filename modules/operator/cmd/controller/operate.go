@@ -30,6 +30,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/ondemand"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
@@ -98,8 +99,9 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 // register adds core's controllers and the provider's own to the manager.
 func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, provider corecloudprovider.CloudProvider, memory *learnedcapacity.Memory) {
 	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
-	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid)
-	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, op.GetClient(), op.EventRecorder,
+	kube := ondemand.Client(op.GetClient())
+	clusterState := state.NewCluster(op.Clock, kube, overlaid)
+	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
 		overlaid, provider, clusterState, op.InstanceTypeStore)...)
 
 	tracker := discovery.NewTracker(p.client, p.cluster, answerTTL)
