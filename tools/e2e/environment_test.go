@@ -288,11 +288,29 @@ func (e *environment) describe(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	t.Logf("remains: %s", e.remains(ctx))
+	t.Logf("events:\n%s", strings.Join(e.events(ctx), "\n"))
 	t.Logf("the operator's log: %s", e.Operator.LogPath())
 	if log, err := os.ReadFile(e.Operator.LogPath()); err == nil {
 		lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 		t.Logf("its last lines:\n%s", strings.Join(lines[max(0, len(lines)-40):], "\n"))
 	}
+}
+
+// events are those on nodes, NodeClaims, NodePools and classes, as kubectl shows them.
+func (e *environment) events(ctx context.Context) []string {
+	list := &corev1.EventList{}
+	if err := e.kube.List(ctx, list); err != nil {
+		return []string{err.Error()}
+	}
+	var all []string
+	for _, event := range list.Items {
+		if event.InvolvedObject.Kind != "Pod" && event.Source.Component == "karpenter" {
+			all = append(all, fmt.Sprintf("%s %s/%s %s: %s", event.LastTimestamp.UTC().Format(time.TimeOnly),
+				event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Reason, event.Message))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 func repositoryRoot(t *testing.T) string {

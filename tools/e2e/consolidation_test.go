@@ -1,0 +1,110 @@
+package e2e_test
+
+import (
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+func TestDisruptionStandard(t *testing.T) {
+	t.Parallel()
+	e := start(t, "disruption", "standard", nil)
+	e.scenario(t, "consolidation, held back and let go", consolidation)
+}
+
+// consolidation fills two nodes, then needs less and less of them: the nodes are
+// merged, what is left moves to a cheaper type, and the last one goes. Before that
+// a budget, a pod and a node hold Karpenter back, and it says so.
+func consolidation(t *testing.T, e *environment) {
+	const app = "shrinking"
+	e.nodePool(t, nodePoolSpec{budget: "0", types: []string{"g6-standard-2"}})
+	e.apply(t, deployment(app, 4, ""))
+	e.settled(t, app, 4)
+	ctx, g := t.Context(), NewWithT(t)
+	g.Expect(e.types(ctx, g)).To(Equal([]string{"g6-standard-2", "g6-standard-2"}))
+	since := e.now()
+	stay := oneOfEachNode(t, e, app)
+	e.scale(t, app, 2)
+	heldBack(t, e, stay)
+	if n := len(since.entries()); n != 0 {
+		t.Errorf("Karpenter was to be held back, and %d things changed: %+v", n, since.entries())
+	}
+	merged(t, e, app)
+	cheaper(t, e, app)
+	empty(t, e, app)
+}
+
+// oneOfEachNode makes one pod of each node the last to go when the Deployment
+// shrinks, and returns these.
+func oneOfEachNode(t *testing.T, e *environment, app string) []corev1.Pod {
+	t.Helper()
+	var chosen []corev1.Pod
+	for _, pod := range e.pods(t.Context(), NewWithT(t), app) {
+		if !slices.ContainsFunc(chosen, func(c corev1.Pod) bool { return c.Spec.NodeName == pod.Spec.NodeName }) {
+			e.annotate(t, &pod, corev1.PodDeletionCost, "100")
+			chosen = append(chosen, pod)
+		}
+	}
+	return chosen
+}
+
+func heldBack(t *testing.T, e *environment, pods []corev1.Pod) {
+	ctx, g := t.Context(), NewWithT(t)
+	g.Expect(pods).To(HaveLen(2))
+	e.event(t, "NodePool", "default", "DisruptionBlocked", "Underutilized", "blocking budget")
+	e.annotate(t, &pods[0], karpv1.DoNotDisruptAnnotationKey, "true")
+	node := &corev1.Node{}
+	g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: pods[1].Spec.NodeName}, node)).To(Succeed())
+	e.annotate(t, node, karpv1.DoNotDisruptAnnotationKey, "true")
+	e.apply(t, nodePoolSpec{types: []string{"g6-standard-2"}}.yaml()) // the budget holds nothing any more
+	e.event(t, "Node", pods[0].Spec.NodeName, "DisruptionBlocked", "do-not-disrupt", pods[0].Name)
+	e.event(t, "Node", pods[1].Spec.NodeName, "DisruptionBlocked", "do-not-disrupt")
+	e.annotate(t, &pods[0], karpv1.DoNotDisruptAnnotationKey, "")
+	e.annotate(t, node, karpv1.DoNotDisruptAnnotationKey, "")
+}
+
+// merged: two half empty nodes become one, and none is made for it.
+func merged(t *testing.T, e *environment, app string) {
+	ctx, g, since := t.Context(), NewWithT(t), e.now()
+	before := e.karpenterNodes(ctx, g)
+	e.matched(t, 1)
+	e.settled(t, app, 2)
+	if since.made() != 0 {
+		t.Errorf("%d instances were made to merge two nodes", since.made())
+	}
+	stays := e.karpenterNodes(ctx, g)[0].Name
+	for _, node := range before {
+		if node.Name != stays {
+			e.event(t, "Node", node.Name, "Disrupting Node", "Underutilized")
+		}
+	}
+}
+
+// cheaper: what one pod needs is had for less, so its node is replaced.
+func cheaper(t *testing.T, e *environment, app string) {
+	ctx, g, since := t.Context(), NewWithT(t), e.now()
+	e.apply(t, nodePoolSpec{types: []string{"g6-standard-1", "g6-standard-2"}}.yaml())
+	e.scale(t, app, 1)
+	g.Eventually(ctx, func(g Gomega) {
+		g.Expect(e.types(ctx, g)).To(Equal([]string{"g6-standard-1"}))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	e.settled(t, app, 1)
+	e.matched(t, 1)
+	if since.made() != 1 || since.peak(1) != 2 {
+		t.Errorf("%d instances were made to replace one, up to %d at the same time", since.made(), since.peak(1))
+	}
+}
+
+// empty: a node without pods goes, and takes its pool along.
+func empty(t *testing.T, e *environment, app string) {
+	since := e.now()
+	e.scale(t, app, 0)
+	NewWithT(t).Eventually(t.Context(), func() string { return e.remains(t.Context()) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+	if since.made() != 0 {
+		t.Errorf("%d instances were made while one was to go", since.made())
+	}
+}

@@ -1,0 +1,273 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// scenario is run, with another end: NodePools and NodeClaims are deleted with the
+// workloads, so that the next one starts in seconds. That nodes go by themselves
+// when nothing needs them takes Karpenter half a minute, and others show it.
+func (e *environment) scenario(t *testing.T, name string, do func(*testing.T, *environment)) {
+	t.Run(name, func(t *testing.T) {
+		defer e.sweep(t) // also after a failure: the next scenario is another question
+		defer func() {
+			if t.Failed() {
+				e.describe(t)
+			}
+		}()
+		do(t, e)
+	})
+}
+
+func (e *environment) sweep(t *testing.T) {
+	t.Helper()
+	ctx, g := t.Context(), NewWithT(t)
+	for _, kind := range []client.Object{&policyv1.PodDisruptionBudget{}, &appsv1.Deployment{}, &appsv1.DaemonSet{}, &corev1.Pod{}} {
+		g.Expect(e.kube.DeleteAllOf(ctx, kind, client.InNamespace("default"), client.PropagationPolicy("Background"))).To(Succeed())
+	}
+	for _, kind := range []client.Object{&karpv1.NodePool{}, &karpv1.NodeClaim{}} {
+		g.Expect(e.kube.DeleteAllOf(ctx, kind)).To(Succeed())
+	}
+	g.Eventually(ctx, func() string { return e.remains(ctx) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+	e.withoutClasses(t)
+	e.untouched(t)
+}
+
+// withoutClasses deletes the LinodeNodeClasses and waits until they are gone.
+func (e *environment) withoutClasses(t *testing.T) {
+	t.Helper()
+	ctx, g := t.Context(), NewWithT(t)
+	g.Expect(e.kube.DeleteAllOf(ctx, &v1alpha1.LinodeNodeClass{})).To(Succeed())
+	g.Eventually(ctx, func(g Gomega) {
+		classes := &v1alpha1.LinodeNodeClassList{}
+		g.Expect(e.kube.List(ctx, classes)).To(Succeed())
+		g.Expect(classes.Items).To(BeEmpty())
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+}
+
+// nodePoolSpec is a NodePool named default over the class of that name. Its nodes
+// are consolidated at once, all at a time, unless it says otherwise.
+type nodePoolSpec struct {
+	consolidate string   // consolidateAfter; "" = 1s
+	budget      string   // nodes that may be disrupted at the same time; "" = 100%
+	labels      string   // of the nodes, as a YAML flow map
+	types       []string // instance types; none = all of the class standard
+	more        []string // lines of the template's spec
+}
+
+func (s nodePoolSpec) yaml() string {
+	or := func(value, other string) string {
+		if value == "" {
+			return other
+		}
+		return value
+	}
+	choice := "{key: karpenter.k8s.linode/instance-class, operator: In, values: [standard]}"
+	if len(s.types) > 0 {
+		choice = fmt.Sprintf("{key: node.kubernetes.io/instance-type, operator: In, values: [%s]}", strings.Join(s.types, ", "))
+	}
+	more := ""
+	for _, line := range s.more {
+		more += "\n      " + line
+	}
+	return fmt.Sprintf(`
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: %s, budgets: [{nodes: "%s"}]}
+  template:
+    metadata: {labels: %s}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}
+      requirements: [%s]%s
+`, or(s.consolidate, "1s"), or(s.budget, "100%"), or(s.labels, "{}"), choice, more)
+}
+
+// nodePool applies the NodePool with its class and waits until Karpenter makes
+// nodes of it: a pod that is there before waits for Karpenter's next look at it,
+// ten seconds later.
+func (e *environment) nodePool(t *testing.T, spec nodePoolSpec) {
+	t.Helper()
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, spec.yaml())
+	e.nodePoolReady(t, "default")
+}
+
+func (e *environment) nodePoolReady(t *testing.T, name string) {
+	t.Helper()
+	ctx := t.Context()
+	NewWithT(t).Eventually(ctx, func(g Gomega) {
+		nodePool := &karpv1.NodePool{}
+		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: name}, nodePool)).To(Succeed())
+		g.Expect(nodePool.StatusConditions().Root().IsTrue()).To(BeTrue(), "NodePool %s is ready", name)
+	}).WithTimeout(patience).WithPolling(interval / 5).Should(Succeed())
+}
+
+// apart keeps the pods of an app on different hosts.
+func apart(app string) string {
+	return fmt.Sprintf(`
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector: {matchLabels: {app: %s}}`, app)
+}
+
+// asking is a container that asks for so much CPU.
+func asking(cpu string) string {
+	return fmt.Sprintf(`
+      containers:
+        - name: pause
+          image: registry.k8s.io/pause:3.10
+          resources: {requests: {cpu: "%s"}}`, cpu)
+}
+
+func (e *environment) remove(t *testing.T, object client.Object, name string) {
+	t.Helper()
+	object.SetName(name)
+	object.SetNamespace("default")
+	if err := e.kube.Delete(t.Context(), object, client.PropagationPolicy("Background")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// annotate sets an annotation on an object, or removes it when value is empty.
+func (e *environment) annotate(t *testing.T, object client.Object, key, value string) {
+	t.Helper()
+	patch := client.MergeFrom(object.DeepCopyObject().(client.Object))
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	if value == "" {
+		delete(annotations, key)
+	}
+	object.SetAnnotations(annotations)
+	if err := e.kube.Patch(t.Context(), object, patch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// types are the instance types of Karpenter's nodes, sorted.
+func (e *environment) types(ctx context.Context, g Gomega) []string {
+	var all []string
+	for _, node := range e.karpenterNodes(ctx, g) {
+		all = append(all, node.Labels[corev1.LabelInstanceTypeStable])
+	}
+	slices.Sort(all)
+	return all
+}
+
+// matched waits until there are n NodeClaims, and nodes and instances are the same
+// set: an instance goes a moment before its NodeClaim and comes a moment after.
+func (e *environment) matched(t *testing.T, n int) {
+	t.Helper()
+	ctx := t.Context()
+	NewWithT(t).Eventually(ctx, func(g Gomega) {
+		var claims, nodes, instances []string
+		for _, claim := range e.nodeClaims(ctx, g) {
+			claims = append(claims, claim.Status.ProviderID)
+		}
+		for _, node := range e.karpenterNodes(ctx, g) {
+			nodes = append(nodes, node.Spec.ProviderID)
+		}
+		for _, instance := range e.ourInstances() {
+			instances = append(instances, fmt.Sprintf("linode://%d", instance.ID))
+		}
+		g.Expect(claims).To(HaveLen(n), "NodeClaims")
+		g.Expect(nodes).To(ConsistOf(claims), "nodes and NodeClaims")
+		g.Expect(instances).To(ConsistOf(claims), "instances and NodeClaims")
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+}
+
+// history is what the simulator recorded since a moment.
+type history struct {
+	e    *environment
+	from int
+}
+
+func (e *environment) now() history { return history{e, len(e.Sim.Audit())} }
+
+func (h history) entries() []world.Entry {
+	return slices.DeleteFunc(h.e.Sim.Audit()[h.from:], func(entry world.Entry) bool { return h.e.theirs[entry.PoolID] })
+}
+
+// made counts the instances that were made since.
+func (h history) made() int { return len(h.of(world.InstanceCreated)) }
+
+func (h history) of(action string) []world.Entry {
+	return slices.DeleteFunc(h.entries(), func(entry world.Entry) bool { return entry.Action != action })
+}
+
+// peak is the largest number of instances that there were at the same time since,
+// with so many at the beginning.
+func (h history) peak(alive int) int {
+	most := alive
+	for _, entry := range h.entries() {
+		switch entry.Action {
+		case world.InstanceCreated:
+			alive++
+		case world.InstanceGone:
+			alive--
+		}
+		most = max(most, alive)
+	}
+	return most
+}
+
+// calls counts the requests to the API so far.
+func (e *environment) calls() int {
+	n := 0
+	for _, call := range e.Sim.Calls() {
+		n += call.N
+	}
+	return n
+}
+
+// leastAvailable watches a Deployment from now on. What it returns gives the
+// smallest number of available pods since, and ends the watch.
+func (e *environment) leastAvailable(t *testing.T, name string) func() int {
+	t.Helper()
+	config, err := e.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	watching, err := client.NewWithWatch(config, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := watching.Watch(t.Context(), &appsv1.DeploymentList{}, client.InNamespace("default"), client.MatchingFields{"metadata.name": name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	least := int(^uint(0) >> 1)
+	var done sync.WaitGroup
+	done.Go(func() {
+		for event := range stream.ResultChan() {
+			if deployment, ok := event.Object.(*appsv1.Deployment); ok {
+				least = min(least, int(deployment.Status.AvailableReplicas))
+			}
+		}
+	})
+	stop := sync.OnceFunc(func() { stream.Stop(); done.Wait() })
+	t.Cleanup(stop)
+	return func() int { stop(); return least }
+}
