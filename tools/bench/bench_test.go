@@ -96,6 +96,9 @@ func judge(t *testing.T, results []bench.Result) {
 		Machine: bench.ThisMachine(), Deadline: *createDeadline, Seeds: int(*seeds), Targets: bench.Targets, Results: results,
 	}
 	if *write != "" {
+		if before, err := os.ReadFile(*write); err == nil { // otherwise there is no section to keep
+			report.Large = bench.Section(string(before))
+		}
 		page, err := report.Markdown()
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"strconv"
@@ -18,6 +19,8 @@ type Report struct {
 	Seeds    int
 	Targets  []Target
 	Results  []Result
+	// Large is the section that Scale wrote into the document before; "" = none.
+	Large string
 }
 
 //go:embed report.md.tmpl
@@ -25,7 +28,7 @@ var layout string
 
 // Markdown is the report as a document. Results appear in their order.
 func (r Report) Markdown() (string, error) {
-	page, err := template.New("report").Funcs(template.FuncMap{"table": r.table, "targets": r.targetTable}).Parse(layout)
+	page, err := template.New("report").Funcs(template.FuncMap{"table": r.table, "targets": r.targetTable, "large": r.large}).Parse(layout)
 	if err != nil {
 		return "", fmt.Errorf("the report's layout: %w", err)
 	}
@@ -34,6 +37,11 @@ func (r Report) Markdown() (string, error) {
 		return "", fmt.Errorf("the report: %w", err)
 	}
 	return b.String(), nil
+}
+
+// large is the section in its place, so that it can be replaced there.
+func (r Report) large() string {
+	return sectionBegins + cmp.Or(r.Large, "Not measured yet: run `make bench-scale`.") + sectionEnds
 }
 
 // table shows all results of one bench, which have the same columns.

@@ -1,0 +1,172 @@
+package scale
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
+)
+
+const (
+	podsPerNode = 10 // as many as load.yaml's requests leave room for
+	deployments = 10 // that the pods are spread over, or fewer if there are fewer nodes
+	poll        = 5 * time.Second
+)
+
+//go:embed load.yaml
+var load string
+
+// apply makes the NodePool and, once nodes may be made from it, the pods.
+func (r *run) apply(ctx context.Context) error {
+	page, err := template.New("load").Parse(load)
+	if err != nil {
+		return fmt.Errorf("load.yaml: %w", err)
+	}
+	pool, workloads, _ := strings.Cut(load, "# Deployments\n")
+	if _, err := manifest.Apply(ctx, r.kube, []byte(pool)); err != nil {
+		return err
+	}
+	if err := r.untilReady(ctx); err != nil {
+		return err
+	}
+	if page, err = page.Parse(workloads); err != nil {
+		return fmt.Errorf("load.yaml: %w", err)
+	}
+	r.began = time.Now()
+	for i, replicas := range spread(r.Nodes*podsPerNode, min(deployments, r.Nodes)) {
+		var b strings.Builder
+		if err := page.Execute(&b, map[string]any{"Name": fmt.Sprintf("load-%d", i), "Replicas": replicas}); err != nil {
+			return fmt.Errorf("load.yaml: %w", err)
+		}
+		if _, err := manifest.Apply(ctx, r.kube, []byte(b.String())); err != nil {
+			return err
+		}
+	}
+	r.say("asked for %d pods, %d to a node", r.Nodes*podsPerNode, podsPerNode)
+	return nil
+}
+
+// spread divides n into so many parts that differ by one at most.
+func spread(n, parts int) []int {
+	sizes := make([]int, parts)
+	for i := range sizes {
+		sizes[i] = n / parts
+		if i < n%parts {
+			sizes[i]++
+		}
+	}
+	return sizes
+}
+
+func (r *run) untilReady(ctx context.Context) error {
+	for {
+		pool := &karpv1.NodePool{}
+		err := r.kube.Get(ctx, client.ObjectKey{Name: "load"}, pool)
+		if err == nil && pool.StatusConditions().Get(status.ConditionReady).IsTrue() {
+			return nil
+		}
+		if err := pause(ctx, poll/10); err != nil {
+			return fmt.Errorf("the NodePool does not become ready: %w", err)
+		}
+	}
+}
+
+// observed is how far the cluster has come.
+type observed struct{ asked, running, claims, nodes, instances int }
+
+func (o observed) String() string {
+	return fmt.Sprintf("%d of %d pods running, %d NodeClaims, %d of their nodes initialized, %d Linodes", o.running, o.asked, o.claims, o.nodes, o.instances)
+}
+
+// done: every pod runs, on nodes that Karpenter is done with, and nothing is left over.
+func (o observed) done() bool {
+	return o.running == o.asked && o.nodes == o.claims && o.instances == o.claims
+}
+
+func (r *run) observe(ctx context.Context) (observed, error) {
+	o := observed{asked: r.Nodes * podsPerNode}
+	workloads := &appsv1.DeploymentList{}
+	if err := r.kube.List(ctx, workloads, client.InNamespace(corev1.NamespaceDefault)); err != nil {
+		return o, err
+	}
+	for _, workload := range workloads.Items {
+		o.running += int(workload.Status.ReadyReplicas)
+	}
+	claims := &karpv1.NodeClaimList{}
+	if err := r.kube.List(ctx, claims); err != nil {
+		return o, err
+	}
+	for _, claim := range claims.Items {
+		o.claims++
+		if claim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue() {
+			o.nodes++
+		}
+	}
+	o.instances = len(r.cluster.Sim.Snapshot().Instances) - 1 // one is the user's own
+	return o, nil
+}
+
+// untilAllRun shows how far it is until every pod runs.
+func (r *run) untilAllRun(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("waited %s for all pods to run", r.Patience))
+	defer cancel()
+	var last observed
+	for {
+		now, err := r.observe(ctx)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if err == nil && now != last {
+			r.say("%s", now)
+			last = now
+		}
+		if err == nil && now.done() {
+			return nil
+		}
+		if err := pause(ctx, poll); err != nil {
+			return fmt.Errorf("%w; there is %s", err, last)
+		}
+	}
+}
+
+// download saves what a URL answers.
+func download(ctx context.Context, url, file string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", url, answer.Status)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, answer.Body); err != nil {
+		_ = out.Close()
+		return err
+	}
+	return out.Close()
+}
