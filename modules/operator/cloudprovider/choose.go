@@ -41,8 +41,8 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, st
 			candidates = append(candidates, candidate{it, offerings.Cheapest().Price})
 		}
 	}
-	if capacityType := wanted.Get(karpv1.CapacityTypeLabelKey); !capacityType.Has(karpv1.CapacityTypeOnDemand) {
-		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: Linode sells on-demand alone, and it requires %s", capacityType)
+	if err := onDemand(wanted); err != nil {
+		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %w", err)
 	}
 	if len(candidates) == 0 {
 		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: of %d types %d meet its requirements, %d of them hold its resources, none of them is available",
@@ -60,6 +60,37 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, st
 	return slices.MinFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.instanceType.Name, b.instanceType.Name))
 	}).instanceType, nil
+}
+
+// onDemand refuses requirements that leave no room for the one capacity type that there is.
+func onDemand(wanted scheduling.Requirements) error {
+	if capacityType := wanted.Get(karpv1.CapacityTypeLabelKey); !capacityType.Has(karpv1.CapacityTypeOnDemand) {
+		return fmt.Errorf("the capacity type on-demand alone exists at Linode, and required is %s", capacityType)
+	}
+	return nil
+}
+
+// impossible says why a NodePool can never get a node of these instance types, whatever is available and whatever pods
+// ask for. Core leaves such a NodePool out without a word to its user.
+func impossible(all []*cloudprovider.InstanceType, nodePool *karpv1.NodePool, strict bool) error {
+	wanted := scheduling.NewNodeSelectorRequirementsWithMinValues(nodePool.Spec.Template.Spec.Requirements...)
+	if err := onDemand(wanted); err != nil {
+		return err
+	}
+	var compatible cloudprovider.InstanceTypes
+	for _, it := range all {
+		if wanted.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels) {
+			compatible = append(compatible, it)
+		}
+	}
+	if len(compatible) == 0 {
+		return fmt.Errorf("none of %d Linode types meets the requirements of its template", len(all))
+	}
+	if !strict {
+		return nil
+	}
+	_, _, err := compatible.SatisfiesMinValues(wanted)
+	return err
 }
 
 // launchRequests is what the instance must hold. A NodeOverlay can promise resources that no plan has: core

@@ -274,7 +274,13 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 			return nil, fmt.Errorf("reading LinodeNodeClass %s: %w", name, err)
 		}
 	}
-	return c.catalog.InstanceTypes(nodeClass.Spec.Kubelet), nil
+	all := c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)
+	if nodePool != nil && c.cfg.Events != nil {
+		if err := impossible(all, nodePool, !c.cfg.RelaxMinValues); err != nil {
+			c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
+		}
+	}
+	return all, nil
 }
 
 // RepairPolicies says when a node counts as broken: its kubelet has been silent, or has called itself not

@@ -16,11 +16,11 @@ const (
 	EventInsufficientCapacity = "InsufficientCapacity" // the region has no more of a plan
 	EventPlanRefused          = "PlanRefused"          // LKE does not take a plan
 	EventAccountLimit         = "AccountLimitReached"  // the account, or the cluster, may not have more
-	EventNothingToBuy         = "NothingToBuy"         // no plan meets a NodeClaim, or none of those can be bought
+	EventNothingToBuy         = "NothingToBuy"         // no plan meets the NodePool or its NodeClaim, or none of those can be bought
 )
 
 // How long an event that says the same of the same NodePool is left out, where nothing else says how long.
-const eventSilence = 10 * time.Minute
+const eventSilence = 30 * time.Minute
 
 // publishRefusal says on the NodePool what could not be bought: once for as long as that is believed, however many
 // NodeClaims were refused.

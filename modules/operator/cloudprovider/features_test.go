@@ -5,11 +5,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/record"
 	clock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -165,6 +167,44 @@ func TestPitfall20SpotAndReservedGetNothing(t *testing.T) {
 		if !core.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "on-demand alone") || !strings.Contains(err.Error(), capacityTypes[0]) {
 			t.Errorf("%v: got %v", capacityTypes, err)
 		}
+	}
+}
+
+// Core leaves out a NodePool that can get nothing and tells nobody. Its user sees why on the NodePool.
+func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
+	least := 3
+	tests := []struct {
+		name        string
+		requirement karpv1.NodeSelectorRequirementWithMinValues
+		relax       bool
+		says        []string // nil = nothing
+	}{
+		{"spot", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot"}}, false,
+			[]string{"Warning NothingToBuy", "on-demand alone", "spot"}},
+		{"spot or on-demand", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot", "on-demand"}}, false, nil},
+		{"arm64", karpv1.NodeSelectorRequirementWithMinValues{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"arm64"}}, false,
+			[]string{"Warning NothingToBuy", "none of 5 Linode types"}},
+		{"more classes than two", karpv1.NodeSelectorRequirementWithMinValues{Key: v1alpha1.LabelInstanceGeneration, Operator: corev1.NodeSelectorOpExists, MinValues: &least}, false,
+			[]string{"Warning NothingToBuy", "minValues", v1alpha1.LabelInstanceGeneration}},
+		{"the same with BestEffort", karpv1.NodeSelectorRequirementWithMinValues{Key: v1alpha1.LabelInstanceGeneration, Operator: corev1.NodeSelectorOpExists, MinValues: &least}, true, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			told := record.NewFakeRecorder(10)
+			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass()).Build()
+			p := cloudprovider.New(kube, &scripted{t: t}, catalog(t), cloudprovider.Config{
+				Cluster: cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"}, RelaxMinValues: tt.relax,
+				Events: quiet{told, map[string]time.Time{}},
+			})
+			pool := nodePool(nil)
+			pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{tt.requirement}
+			for range 3 { // core asks all the time
+				if all, err := p.GetInstanceTypes(t.Context(), pool); err != nil || len(all) != len(somePlans) {
+					t.Fatalf("got %d types, %v", len(all), err)
+				}
+			}
+			expect(t, told, tt.says)
+		})
 	}
 }
 

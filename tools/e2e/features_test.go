@@ -1,0 +1,161 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
+)
+
+// TestFeatures is what Karpenter offers beyond pods and NodePools, with its feature gates on. The tiers do not differ
+// in it.
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	e := start(t, "features", "standard", map[string]any{"settings": map[string]any{
+		"featureGates": map[string]any{"nodeOverlay": true, "staticCapacity": true},
+	}})
+	e.run(t, "a NodeOverlay decides what is bought, and the node teaches its capacity", overlaidPrice)
+	e.run(t, "a static NodePool has as many nodes as it says", staticCapacity)
+	e.run(t, "minValues and capacity types that Linode has not", choosyNodePools)
+}
+
+// overlaidPrice makes a dear plan the cheapest by a NodeOverlay. The node that joins shows what it has, which the
+// operator remembers in the chart's ConfigMap.
+func overlaidPrice(t *testing.T, e *environment) {
+	const dear = "g6-dedicated-4"
+	g, ctx := NewWithT(t), t.Context()
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("overlaid", "", ""))
+	e.apply(t, fmt.Sprintf(`
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {name: contract}
+spec:
+  requirements:
+    - {key: karpenter.sh/nodepool, operator: In, values: [overlaid]}
+    - {key: node.kubernetes.io/instance-type, operator: In, values: [%s]}
+  price: "0.001"
+`, dear))
+	contract := &karpv1alpha1.NodeOverlay{}
+	g.Eventually(ctx, func(g Gomega) {
+		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: "contract"}, contract)).To(Succeed())
+		g.Expect(contract.StatusConditions().Root().IsTrue()).To(BeTrue())
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	e.apply(t, deployment("thrifty", 1, ""))
+	e.settled(t, "thrifty", 1)
+	nodes := e.karpenterNodes(ctx, g)
+	g.Expect(nodes).To(HaveLen(1))
+	g.Expect(nodes[0].Labels).To(HaveKeyWithValue(corev1.LabelInstanceTypeStable, dear))
+	e.oneToOne(t)
+
+	shown := nodes[0].Status.Capacity
+	g.Eventually(ctx, func(g Gomega) {
+		learned, figures := &corev1.ConfigMap{}, corev1.ResourceList{}
+		g.Expect(e.kube.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: "karpenter-learned-capacity"}, learned)).To(Succeed())
+		g.Expect(json.Unmarshal([]byte(learned.Data[dear]), &figures)).To(Succeed())
+		g.Expect(figures.Memory().Value()).To(Equal(shown.Memory().Value()))
+		g.Expect(figures.StorageEphemeral().Value()).To(Equal(shown.StorageEphemeral().Value()))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	g.Expect(e.kube.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace("default"))).To(Succeed())
+	e.settled(t, "thrifty", 1)
+	// What was learned changes nothing about the node that is there.
+	again := e.karpenterNodes(ctx, g)
+	g.Expect(again).To(HaveLen(1))
+	g.Expect(again[0].UID).To(Equal(nodes[0].UID))
+	t.Cleanup(func() { _ = client.IgnoreNotFound(e.kube.Delete(t.Context(), contract)) })
+}
+
+// staticCapacity makes two nodes that no pod asks for, replaces one that is deleted, and lets them go with their
+// NodePool.
+func staticCapacity(t *testing.T, e *environment) {
+	g, ctx, made := NewWithT(t), t.Context(), e.made()
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: static}
+spec:
+  replicas: 2
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [g6-standard-2]}
+`)
+	two := func() []karpv1.NodeClaim {
+		var claims []karpv1.NodeClaim
+		g.Eventually(ctx, func(g Gomega) {
+			claims = e.nodeClaims(ctx, g)
+			g.Expect(claims).To(HaveLen(2))
+			for _, claim := range claims {
+				g.Expect(claim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue()).To(BeTrue())
+			}
+			g.Expect(e.ourInstances()).To(HaveLen(2))
+		}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+		return claims
+	}
+	claims := two()
+	e.oneToOne(t)
+	if n := e.made() - made; n != 2 {
+		t.Errorf("%d instances were made for 2 replicas", n)
+	}
+	g.Expect(e.kube.Delete(ctx, &claims[0])).To(Succeed())
+	g.Eventually(ctx, func() error {
+		return e.kube.Get(ctx, client.ObjectKeyFromObject(&claims[0]), &karpv1.NodeClaim{})
+	}).WithTimeout(patience).WithPolling(interval).ShouldNot(Succeed())
+	two()
+	e.oneToOne(t)
+	if n := e.made() - made; n != 3 {
+		t.Errorf("%d instances were made for 2 replicas and one that was deleted", n)
+	}
+	pool := &karpv1.NodePool{}
+	g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: "static"}, pool)).To(Succeed())
+	g.Expect(e.kube.Delete(ctx, pool)).To(Succeed())
+}
+
+// choosyNodePools ask for a choice of instance types, or for capacity that does not exist: the one whose wish can be met
+// gets its node, the others say why they get none, and nothing is made for them.
+func choosyNodePools(t *testing.T, e *environment) {
+	made := e.made()
+	e.apply(t, "linodenodeclass.yaml")
+	for name, requirement := range map[string]string{
+		"modest": `{key: node.kubernetes.io/instance-type, operator: In, values: [g6-standard-1, g6-standard-2, g6-dedicated-2], minValues: 3}`,
+		"picky":  `{key: karpenter.k8s.linode/instance-class, operator: Exists, minValues: 20}`,
+		"spot":   `{key: karpenter.sh/capacity-type, operator: In, values: [spot]}`,
+	} {
+		e.apply(t, fmt.Sprintf(`
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: %[1]s}
+spec:
+  disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 5s}
+  template:
+    metadata: {labels: {taste: %[1]s}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}
+      requirements:
+        - %[2]s
+`, name, requirement))
+		e.apply(t, deployment(name, 1, fmt.Sprintf(`
+      nodeSelector: {taste: %s}`, name)))
+	}
+	e.settled(t, "modest", 1)
+	g, ctx := NewWithT(t), t.Context()
+	for name, words := range map[string][]string{
+		"picky": {"NothingToBuy", "minValues"},
+		"spot":  {"NothingToBuy", "on-demand", "spot"},
+	} {
+		e.event(t, "NodePool", name, words...)
+		pods := e.pods(ctx, g, name)
+		g.Expect(pods).To(HaveLen(1))
+		e.event(t, "Pod", pods[0].Name, "FailedScheduling", "taste")
+	}
+	if n := e.oneToOne(t); n != 1 || e.made()-made != 1 {
+		t.Errorf("%d NodeClaims, %d instances made", n, e.made()-made)
+	}
+}
