@@ -83,7 +83,7 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading Linode types: %w", err)
 	}
-	plans := slices.DeleteFunc(all, func(p Plan) bool { return p.excluded() != "" || p.Price(c.cfg.Region) <= 0 })
+	plans := slices.DeleteFunc(all, func(p Plan) bool { return p.excluded() != "" })
 	if len(plans) == 0 {
 		return fmt.Errorf("reading Linode types: the API lists none that LKE could use")
 	}
@@ -136,12 +136,14 @@ func (c *Catalog) InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloud
 	return slices.Clone(c.converted[key])
 }
 
+// convert takes a plan without a price out of what can be bought: it would be the cheapest of all. It stays in the list,
+// because core replaces the nodes of a type that is not there any more.
 func (c *Catalog) convert(marked []string, kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType {
 	kubelet = kubelet.DeepCopy()
 	result := make([]*cloudprovider.InstanceType, 0, len(c.snapshot.plans))
 	for _, p := range c.snapshot.plans {
 		_, refused := slices.BinarySearch(marked, p.ID)
-		result = append(result, Convert(p, c.snapshot.buyable(p.ID) && !refused, Settings{
+		result = append(result, Convert(p, c.snapshot.buyable(p.ID) && !refused && p.Price(c.cfg.Region) > 0, Settings{
 			Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learned[p.ID], Kubelet: kubelet,
 		}))
 	}

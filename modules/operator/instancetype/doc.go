@@ -11,9 +11,16 @@
 // holds only plans of restricted availability. A failed read keeps what was known before. Plans that LKE
 // refuses are left out, see excluded.
 //
+// Memory and ephemeral storage are, for each type, the smallest figures that its nodes have shown (Learn).
+// Until a node of the type has been seen, memory is what recorded LKE nodes of that size show, for plans of
+// 2 and 4 GiB, and an estimate for all other sizes: the plan's memory less a share that is a setting.
+// Ephemeral storage is an estimate of 98% of the disk, 0.3% below what recorded nodes show. Estimates err on
+// the low side, because pods that were promised what is not there stay pending. What was learned grows an
+// estimate once, and can only fall afterwards, so that consolidation comes to rest; nodes that exist are
+// planned with by their own figures, and drift does not look at capacity.
+//
 // Not guaranteed: that a plan reported as available can be created at this moment (the list is a flag,
-// no stock); callers report a refusal with MarkUnavailable. Memory is an estimate: the share that a VM
-// does not show is a setting, and real nodes show a little more than is promised here.
+// no stock); callers report a refusal with MarkUnavailable.
 //
 // Units: memory and disk of a Plan are MiB (the API says MB and means MiB: a plan of 4096 MB boots with
 // 4022024 KiB), network MBit/s, transfer GB, prices USD per hour. All methods of Catalog are safe for

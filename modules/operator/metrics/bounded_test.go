@@ -37,7 +37,7 @@ func plan(id, class string, hourly float64) string {
 		"price":{"hourly":%v,"monthly":1},"region_prices":[],"addons":{"backups":{"price":{"hourly":1,"monthly":1},"region_prices":[]}},"successor":null,"accelerated_devices":0}`, id, class, hourly)
 }
 
-// hostile is an API whose list of plans has two sound ones, one of them twice, among names and prices that are not.
+// hostile is an API whose list of plans has two sound ones, one of them twice and one unavailable, among names and prices that are not.
 func hostile() answers {
 	list := []string{
 		plan("g6-standard-2", "standard", 0.036), plan("g6-standard-2", "standard", 0.05), plan("g6-dedicated-2", "dedicated", 0.054),
@@ -66,7 +66,12 @@ func TestPitfall30HostileInputMakesNoNewLabelValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Offerings(catalog.Offered)
-	offered := []string{"g6-dedicated-2", "g6-standard-2"}
+	offered := []string{"g6-dedicated-2", "g6-standard-2", "g6-free-1", "g6-negative-1"}
+	for _, o := range catalog.Offered() {
+		if o.Available != (o.InstanceType == "g6-standard-2") {
+			t.Errorf("%s at %v is available: %v", o.InstanceType, o.HourlyUSD, o.Available)
+		}
+	}
 
 	for i := range 50 {
 		odd := fmt.Sprintf("odd-%d", i)
