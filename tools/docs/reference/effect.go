@@ -28,6 +28,7 @@ var examples = map[string]string{
 	"osDisk":          `{"size":"20Gi"}`,
 	"placementGroup":  `{"id":1}`,
 	"swapSize":        `512`,
+	"swap_size":       `512`,
 	"tags":            `["team=a"]`,
 	"vpcID":           `1`,
 }
