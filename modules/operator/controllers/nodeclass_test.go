@@ -79,24 +79,24 @@ var _ = Describe("LinodeNodeClass", func() {
 				Should(HaveExactElements(And(HavePrefix("Warning "+reason+":"), ContainSubstring(says))))
 			Consistently(func() int { return recorded.count(class.Name, reason) }).Should(Equal(1))
 		},
-		Entry("a tag that is the provider's", func(c *v1alpha1.LinodeNodeClass) {
-			c.Spec.Tags = []string{"karpenter.sh/nodeclaim=mine"}
-		}, v1alpha1.ReasonTagValidationFailed, "karpenter.sh/nodeclaim=mine"),
+		Entry("a firewall on the Standard tier", func(c *v1alpha1.LinodeNodeClass) {
+			c.Spec.FirewallID = new(12)
+		}, v1alpha1.ReasonFirewallUnsupported, "take no firewall"),
 		Entry("a version on the Standard tier", func(c *v1alpha1.LinodeNodeClass) {
 			c.Spec.LKEK8sVersion = "v1.33.6+lke7"
 		}, v1alpha1.ReasonLKEK8sVersionUnsupported, "Standard"),
 	)
 
 	It("becomes ready when the spec is corrected, and says so", func(ctx context.Context) {
-		class.Spec.Tags = []string{"lke12=x"}
+		class.Spec.LKEK8sVersion = "v1.33.6+lke7"
 		Expect(kube.Create(ctx, class)).To(Succeed())
-		becomesUnready(v1alpha1.ReasonTagValidationFailed, "lke12=x")
+		becomesUnready(v1alpha1.ReasonLKEK8sVersionUnsupported, "v1.33.6+lke7")
 		stored := class.DeepCopy()
-		class.Spec.Tags = []string{"team=a"}
+		class.Spec.LKEK8sVersion = ""
 		Expect(kube.Patch(ctx, class, client.MergeFrom(stored))).To(Succeed())
 		becomesReady()
 		Eventually(func() []string { return recorded.of(class.Name) }).
-			Should(HaveExactElements(HavePrefix("Warning TagValidationFailed:"), HavePrefix("Normal Ready:")))
+			Should(HaveExactElements(HavePrefix("Warning LKEK8sVersionUnsupported:"), HavePrefix("Normal Ready:")))
 	})
 
 	It("follows the control plane's version", func(ctx context.Context) {

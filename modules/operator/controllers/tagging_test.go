@@ -76,7 +76,13 @@ var _ = Describe("Tags", func() {
 
 	It("of a class that was refused are not applied", func(ctx context.Context) {
 		before := tagsOf(node.InstanceID)
-		change(ctx, "karpenter.sh/nodeclaim=another")
+		Eventually(func() error {
+			if err := kube.Get(ctx, client.ObjectKeyFromObject(class), class); err != nil {
+				return err
+			}
+			class.Spec.Tags, class.Spec.LKEK8sVersion = []string{"team=b"}, "v1.33.6+lke7" // which no Standard cluster has
+			return kube.Update(ctx, class)
+		}).Should(Succeed())
 		Eventually(func(g Gomega) {
 			g.Expect(kube.Get(ctx, client.ObjectKeyFromObject(class), class)).To(Succeed())
 			g.Expect(class.StatusConditions().Get(v1alpha1.ConditionValidationSucceeded).IsFalse()).To(BeTrue())

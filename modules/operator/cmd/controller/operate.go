@@ -105,7 +105,7 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 		overlaid, provider, clusterState, op.InstanceTypeStore)...)
 
 	tracker := discovery.NewTracker(p.client, p.cluster, answerTTL)
-	classes := nodeclass.Config{Cluster: func(ctx context.Context) status.Cluster {
+	classes := nodeclass.Config{Reader: op.GetAPIReader(), Cluster: func(ctx context.Context) status.Cluster {
 		cluster := tracker.Cluster(ctx)
 		return status.Cluster{Mode: v1alpha1.ModeLKE, Tier: cluster.Tier, Region: cluster.Region, ControlPlaneVersion: cluster.Version}
 	}}

@@ -1,10 +1,17 @@
 // Package nodeclass keeps LinodeNodeClasses up to date: their status, their hash annotations, their finalizer.
 //
-// It guarantees that a class in use stays until its last NodeClaim is gone, that the status follows the spec
-// and, on an interval, the Linode API, that a hash of an older version is replaced on the class and on its
-// NodeClaims without a node being replaced, and that there is one event per change of readiness, none per
-// reconcile. What makes a class ready is decided by package status of module nodeclass; Karpenter core keeps
-// NodePools whose class is not ready from making nodes.
+// It guarantees that
+//
+//   - a class in use stays until its last NodeClaim is gone, and says for which it waits;
+//   - the status follows the spec and, on an interval, the Linode API; a class that is not ready is looked at again
+//     sooner at first, and then as seldom as the others;
+//   - a hash of an older version is replaced on the class and on its NodeClaims without a node being replaced,
+//     wherever the process is killed;
+//   - there is one event per change of what the class says, none per reconcile and none after a restart: what was said
+//     is in the status. An event is lost when the process is killed between the two writes.
+//
+// What makes a class ready is decided by package status of module nodeclass; Karpenter core keeps NodePools whose
+// class is not ready from making nodes. The mode of the cluster decides what is checked and what the hash covers.
 //
 // The Linode API is not read at every event: what is read comes through Config.Cluster and Config.Lookup,
 // which remember answers. Registered by cmd/controller; it runs on the leader only.
@@ -13,9 +20,11 @@ package nodeclass
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/awslabs/operatorpkg/reasonable"
+	operatorstatus "github.com/awslabs/operatorpkg/status"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	controllerruntime "sigs.k8s.io/controller-runtime"
@@ -40,11 +49,14 @@ type Config struct {
 	Cluster func(context.Context) status.Cluster
 	// Lookup reads what a class names; nil skips these checks. It must not read the Linode API every time.
 	Lookup status.Lookup
+	// Reader reads NodeClaims from the API server and not from a cache, once before a class is let go: one that the
+	// cache does not know yet may use it. nil = the cache will do.
+	Reader client.Reader
 	// Interval between checks of a class that does not change; 0 = 5 min.
 	Interval time.Duration
 }
 
-// A check that the Linode API did not answer is repeated after this time.
+// A class that is not ready, or that the Linode API did not answer about, is first looked at again after this time.
 const retryInterval = 30 * time.Second
 
 // Controller reconciles LinodeNodeClasses.
@@ -60,6 +72,9 @@ func NewController(kube client.Client, recorder events.Recorder, cfg Config) *Co
 	if cfg.Interval <= 0 {
 		cfg.Interval = 5 * time.Minute
 	}
+	if cfg.Reader == nil {
+		cfg.Reader = kube
+	}
 	return &Controller{kube: kube, recorder: recorder, cfg: cfg}
 }
 
@@ -72,39 +87,54 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNo
 	if !nodeClass.DeletionTimestamp.IsZero() {
 		return c.finalize(ctx, nodeClass)
 	}
-	if err := c.annotate(ctx, nodeClass); err != nil {
+	cluster := c.cfg.Cluster(ctx)
+	if err := c.annotate(ctx, nodeClass, cluster.Mode); err != nil {
 		return ignoreRaces(err)
 	}
-	evaluated := status.Evaluate(ctx, nodeClass, c.cfg.Cluster(ctx), c.cfg.Lookup)
+	evaluated := status.Evaluate(ctx, nodeClass, cluster, c.cfg.Lookup)
 	before := nodeClass.DeepCopy()
 	if status.Apply(nodeClass, evaluated) {
-		// The lock refuses a write over a newer list of conditions.
-		if err := c.kube.Status().Patch(ctx, nodeClass, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		if err := c.storeStatus(ctx, before, nodeClass); err != nil {
 			return ignoreRaces(err)
 		}
 		c.publishReadiness(before, nodeClass)
+		c.publishNotices(before, nodeClass)
 	}
-	if evaluated.Err != nil {
-		// What could not be found out is in the conditions; core's backoff would ask the API more often.
-		return reconcile.Result{RequeueAfter: retryInterval}, nil //nolint:nilerr // see above
+	// What could not be found out is in the conditions; core's backoff for an error would ask the API more often.
+	return reconcile.Result{RequeueAfter: c.pause(nodeClass, evaluated)}, nil
+}
+
+// pause is how long a class may stay as it is. One that is not ready is about to be corrected, or not for days: the
+// longer it has been so, the longer the pause.
+func (c *Controller) pause(nodeClass *v1alpha1.LinodeNodeClass, evaluated status.Result) time.Duration {
+	if evaluated.Ready() && evaluated.Err == nil {
+		return c.cfg.Interval
 	}
-	return reconcile.Result{RequeueAfter: c.cfg.Interval}, nil
+	pause := retryInterval
+	if ready := readyOf(nodeClass); ready != nil {
+		pause = max(pause, time.Since(ready.LastTransitionTime.Time))
+	}
+	return min(pause, c.cfg.Interval)
+}
+
+// storeStatus writes the status. The lock refuses a write over a newer list of conditions.
+func (c *Controller) storeStatus(ctx context.Context, before, after *v1alpha1.LinodeNodeClass) error {
+	return c.kube.Status().Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
 // annotate sets the finalizer and the hash.
-func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) error {
-	if version := nodeClass.Annotations[v1alpha1.AnnotationHashVersion]; version != "" && version != v1alpha1.HashVersion {
-		// NodeClaims first: were the class's version changed and the process killed, nobody would come back.
-		if err := c.migrateNodeClaims(ctx, nodeClass); err != nil {
-			return err
-		}
+func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode) error {
+	hash := nodeClass.Hash(mode)
+	// NodeClaims first: until the class has the present version, none of them can be taken for drifted.
+	if err := c.migrateNodeClaims(ctx, nodeClass, hash); err != nil {
+		return err
 	}
 	stored := nodeClass.DeepCopy()
 	controllerutil.AddFinalizer(nodeClass, v1alpha1.Finalizer)
 	if nodeClass.Annotations == nil {
 		nodeClass.Annotations = map[string]string{}
 	}
-	nodeClass.Annotations[v1alpha1.AnnotationHash] = nodeClass.Hash(v1alpha1.ModeLKE)
+	nodeClass.Annotations[v1alpha1.AnnotationHash] = hash
 	nodeClass.Annotations[v1alpha1.AnnotationHashVersion] = v1alpha1.HashVersion
 	if equality.Semantic.DeepEqual(stored, nodeClass) {
 		return nil
@@ -116,23 +146,25 @@ func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 // migrateNodeClaims gives the class's NodeClaims the hash of the present version. A hash of another version cannot
 // be compared, so the node counts as up to date, except where it has been found drifted already: then the old
 // hash, which will differ, stays.
-func (c *Controller) migrateNodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) error {
+//
+// It looks at every reconcile, whatever the class's version: a replica of an older release may finish a launch after
+// this one has become the leader, and the class's annotations may have been lost.
+func (c *Controller) migrateNodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass, hash string) error {
 	nodeClaims, err := c.nodeClaims(ctx, nodeClass)
 	if err != nil {
 		return err
 	}
 	for i := range nodeClaims {
-		nodeClaim := &nodeClaims[i]
-		if nodeClaim.Annotations[v1alpha1.AnnotationHashVersion] == v1alpha1.HashVersion {
+		if upToDate(&nodeClaims[i]) {
 			continue
 		}
-		stored := nodeClaim.DeepCopy()
+		stored, nodeClaim := &nodeClaims[i], nodeClaims[i].DeepCopy()
 		if nodeClaim.Annotations == nil {
 			nodeClaim.Annotations = map[string]string{}
 		}
 		nodeClaim.Annotations[v1alpha1.AnnotationHashVersion] = v1alpha1.HashVersion
-		if nodeClaim.StatusConditions().Get(karpv1.ConditionTypeDrifted) == nil {
-			nodeClaim.Annotations[v1alpha1.AnnotationHash] = nodeClass.Hash(v1alpha1.ModeLKE)
+		if !foundDrifted(nodeClaim) {
+			nodeClaim.Annotations[v1alpha1.AnnotationHash] = hash
 		}
 		if err := c.kube.Patch(ctx, nodeClaim, client.MergeFrom(stored)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("updating the hash of NodeClaim %s: %w", nodeClaim.Name, err)
@@ -141,17 +173,36 @@ func (c *Controller) migrateNodeClaims(ctx context.Context, nodeClass *v1alpha1.
 	return nil
 }
 
+// upToDate tells whether a NodeClaim's hash is of the present version, or is still to come with its launch.
+func upToDate(nodeClaim *karpv1.NodeClaim) bool {
+	version, hashed := nodeClaim.Annotations[v1alpha1.AnnotationHashVersion]
+	_, ok := nodeClaim.Annotations[v1alpha1.AnnotationHash]
+	return version == v1alpha1.HashVersion || !hashed && !ok && nodeClaim.Status.ProviderID == ""
+}
+
+func foundDrifted(nodeClaim *karpv1.NodeClaim) bool {
+	return slices.ContainsFunc(nodeClaim.Status.Conditions, func(condition operatorstatus.Condition) bool {
+		return condition.Type == karpv1.ConditionTypeDrifted
+	})
+}
+
 // finalize keeps the class until no NodeClaim uses it.
 func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) (reconcile.Result, error) {
 	if !controllerutil.ContainsFinalizer(nodeClass, v1alpha1.Finalizer) {
 		return reconcile.Result{}, nil
 	}
-	nodeClaims, err := c.nodeClaims(ctx, nodeClass)
+	names, err := c.users(ctx, nodeClass)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if len(nodeClaims) > 0 {
-		c.publishWaiting(nodeClass, nodeClaims)
+	if len(names) > 0 {
+		before := nodeClass.DeepCopy()
+		if status.ApplyWaiting(nodeClass, names) {
+			if err := c.storeStatus(ctx, before, nodeClass); err != nil {
+				return ignoreRaces(err)
+			}
+			c.publishWaiting(nodeClass)
+		}
 		return reconcile.Result{RequeueAfter: c.cfg.Interval}, nil // the deletion of a NodeClaim comes back at once
 	}
 	stored := nodeClass.DeepCopy()
@@ -160,16 +211,44 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	return ignoreRaces(err)
 }
 
+// users returns the names of the NodeClaims that use the class. Only when the cache knows none the API server is asked,
+// which has no index on the class.
+func (c *Controller) users(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]string, error) {
+	nodeClaims, err := c.nodeClaims(ctx, nodeClass)
+	if err != nil {
+		return nil, err
+	}
+	if len(nodeClaims) == 0 {
+		list := &karpv1.NodeClaimList{}
+		if err := c.cfg.Reader.List(ctx, list); err != nil {
+			return nil, fmt.Errorf("listing NodeClaims: %w", err)
+		}
+		nodeClaims = list.Items
+	}
+	var names []string
+	for i := range nodeClaims {
+		if ref := nodeClaims[i].Spec.NodeClassRef; isOurs(ref) && ref.Name == nodeClass.Name {
+			names = append(names, nodeClaims[i].Name)
+		}
+	}
+	return names, nil
+}
+
+// nodeClaims returns the class's NodeClaims as the cache knows them. They are the cache's own: to be read only.
 func (c *Controller) nodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]karpv1.NodeClaim, error) {
 	list := &karpv1.NodeClaimList{}
 	if err := c.kube.List(ctx, list, client.MatchingFields{
 		"spec.nodeClassRef.group": v1alpha1.Group,
 		"spec.nodeClassRef.kind":  v1alpha1.Kind,
 		"spec.nodeClassRef.name":  nodeClass.Name,
-	}); err != nil {
+	}, client.UnsafeDisableDeepCopy); err != nil { // at every reconcile, and there may be a thousand
 		return nil, fmt.Errorf("listing the NodeClaims of LinodeNodeClass %s: %w", nodeClass.Name, err)
 	}
 	return list.Items, nil
+}
+
+func isOurs(ref *karpv1.NodeClassReference) bool {
+	return ref != nil && ref.Group == v1alpha1.Group && ref.Kind == v1alpha1.Kind
 }
 
 // ignoreRaces: an object that has gone needs nothing; one that somebody else has changed is looked at again.

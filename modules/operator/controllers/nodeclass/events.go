@@ -2,10 +2,7 @@ package nodeclass
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
@@ -43,37 +40,37 @@ func readyOf(nodeClass *v1alpha1.LinodeNodeClass) *status.Condition {
 	return nil
 }
 
-// publishWaiting says which NodeClaims keep the class; again only when they are others, or after a while.
-func (c *Controller) publishWaiting(nodeClass *v1alpha1.LinodeNodeClass, nodeClaims []karpv1.NodeClaim) {
-	names := make([]string, 0, len(nodeClaims))
-	for _, nodeClaim := range nodeClaims {
-		names = append(names, nodeClaim.Name)
+// publishNotices says what is true and worth knowing all the same, such as a firewall that is switched off, when the
+// status begins to say so.
+func (c *Controller) publishNotices(before, after *v1alpha1.LinodeNodeClass) {
+	for _, condition := range after.Status.Conditions {
+		if condition.Type == status.ConditionReady || !condition.IsTrue() || !slices.Contains(notices, condition.Reason) ||
+			slices.ContainsFunc(before.Status.Conditions, func(was status.Condition) bool {
+				return was.Type == condition.Type && was.Reason == condition.Reason && was.Message == condition.Message
+			}) {
+			continue
+		}
+		c.recorder.Publish(events.Event{InvolvedObject: after, Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message})
 	}
-	slices.Sort(names)
+}
+
+var notices = []string{v1alpha1.ReasonFieldsWithoutEffect, v1alpha1.ReasonFirewallDisabled, v1alpha1.ReasonImageDeprecated}
+
+// publishWaiting says which NodeClaims keep a class that is being deleted.
+func (c *Controller) publishWaiting(nodeClass *v1alpha1.LinodeNodeClass) {
 	c.recorder.Publish(events.Event{
 		InvolvedObject: nodeClass,
 		Type:           corev1.EventTypeNormal,
-		Reason:         "WaitingOnNodeClaimTermination",
-		Message:        "Waiting for the termination of " + describe(names),
-		DedupeValues:   append([]string{string(nodeClass.UID)}, names...),
-		DedupeTimeout:  10 * time.Minute,
+		Reason:         v1alpha1.ReasonWaitingOnNodeClaimTermination,
+		Message:        readyOf(nodeClass).Message,
 	})
-}
-
-// describe names the first few: an event's message is short.
-func describe(names []string) string {
-	const shown = 5
-	if len(names) <= shown {
-		return "NodeClaims " + strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("NodeClaims %s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
 // classOfNodeClaim maps a NodeClaim to its class.
 func classOfNodeClaim() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 		ref := o.(*karpv1.NodeClaim).Spec.NodeClassRef
-		if ref == nil || ref.Group != v1alpha1.Group || ref.Kind != v1alpha1.Kind {
+		if !isOurs(ref) {
 			return nil
 		}
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: ref.Name}}}

@@ -2,9 +2,8 @@ package nodeclass
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
@@ -15,68 +14,80 @@ import (
 // API is what a Lookup reads; *linode.Client is one.
 type API interface {
 	GetFirewall(ctx context.Context, id int) (*api.Firewall, error)
+	GetImage(ctx context.Context, id string) (*api.Image, error)
+	GetPlacementGroup(ctx context.Context, id int) (*api.PlacementGroup, error)
 }
 
-// Lookup reads what LinodeNodeClasses name from the Linode API, and remembers answers for a while, so that
-// events do not become requests. Failures are not remembered. Safe for concurrent use.
-type Lookup struct {
-	client API
-	ttl    time.Duration
+// How long is remembered that an object is missing, and that the API gave no answer. It is short, because somebody
+// may be about to make it right, and long enough that events do not become requests.
+const doubtTTL = 20 * time.Second
 
-	mu        sync.Mutex
-	firewalls map[int]firewallAnswer
+// Lookup reads what LinodeNodeClasses name from the Linode API, and remembers answers for a while, so that events do
+// not become requests: an object that was found for the time given to NewLookup, one that is missing, or an error, for
+// 20 seconds. Those who ask for the same object at the same time share one request. Safe for concurrent use.
+type Lookup struct {
+	client     API
+	firewalls  *memory[int, status.Firewall]
+	images     *memory[string, status.Image]
+	placements *memory[int, status.PlacementGroup]
 }
 
 var _ status.Lookup = (*Lookup)(nil)
 
-type firewallAnswer struct {
-	firewall *status.Firewall // nil: there is none
-	at       time.Time
-}
-
 // NewLookup returns a Lookup whose answers are up to ttl old.
 func NewLookup(client API, ttl time.Duration) *Lookup {
-	return &Lookup{client: client, ttl: ttl, firewalls: map[int]firewallAnswer{}}
+	return &Lookup{
+		client:     client,
+		firewalls:  newMemory[int, status.Firewall](ttl),
+		images:     newMemory[string, status.Image](ttl),
+		placements: newMemory[int, status.PlacementGroup](ttl),
+	}
 }
 
 // Firewall returns nil without an error when the API has said that there is no such firewall.
 func (l *Lookup) Firewall(ctx context.Context, id int) (*status.Firewall, error) {
-	if answer, ok := l.remembered(id); ok {
-		return answer, nil
-	}
-	found, err := l.client.GetFirewall(ctx, id)
+	return l.firewalls.get(id, func() (*status.Firewall, error) {
+		found, err := l.client.GetFirewall(ctx, id)
+		if err != nil {
+			return nil, missing(err)
+		}
+		return &status.Firewall{Label: found.Label, Status: string(found.Status)}, nil
+	})
+}
+
+// Image returns nil without an error when the API has said that the account sees no such image.
+func (l *Lookup) Image(ctx context.Context, id string) (*status.Image, error) {
+	return l.images.get(id, func() (*status.Image, error) {
+		found, err := l.client.GetImage(ctx, id)
+		if err != nil {
+			return nil, missing(err)
+		}
+		return &status.Image{
+			Label: found.Label, Deprecated: found.Deprecated,
+			Available: found.Status == "available", CloudInit: slices.Contains(found.Capabilities, "cloud-init"),
+		}, nil
+	})
+}
+
+// PlacementGroup returns nil without an error when the API has said that there is no such placement group.
+func (l *Lookup) PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error) {
+	return l.placements.get(id, func() (*status.PlacementGroup, error) {
+		found, err := l.client.GetPlacementGroup(ctx, id)
+		if err != nil {
+			return nil, missing(err)
+		}
+		return &status.PlacementGroup{Label: found.Label, Region: found.Region}, nil
+	})
+}
+
+// missing turns an error of the API into what package status makes of it: nil for a proven absence. A token that is not
+// accepted at all (401) says nothing about the object, unlike one that lacks the scope to see it (403).
+func missing(err error) error {
 	switch linode.KindOf(err) {
 	case linode.KindNotFound:
-		return l.remember(id, nil), nil
-	case linode.KindForbidden, linode.KindUnauthorized:
-		return nil, fmt.Errorf("%w: %w", status.ErrForbidden, err)
+		return nil
+	case linode.KindForbidden:
+		return fmt.Errorf("%w: %w", status.ErrForbidden, err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return l.remember(id, &status.Firewall{Label: found.Label, Status: string(found.Status)}), nil
-}
-
-func (l *Lookup) remembered(id int) (*status.Firewall, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	answer, ok := l.firewalls[id]
-	return answer.firewall, ok && time.Since(answer.at) < l.ttl
-}
-
-func (l *Lookup) remember(id int, firewall *status.Firewall) *status.Firewall {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.firewalls[id] = firewallAnswer{firewall, time.Now()}
-	return firewall
-}
-
-var errInstanceMode = errors.New("instance mode is not in this release")
-
-// Image is asked for in instance mode only.
-func (l *Lookup) Image(context.Context, string) (*status.Image, error) { return nil, errInstanceMode }
-
-// PlacementGroup is asked for in instance mode only.
-func (l *Lookup) PlacementGroup(context.Context, int) (*status.PlacementGroup, error) {
-	return nil, errInstanceMode
+	return err
 }
