@@ -2,8 +2,14 @@
 //
 // Tags are changed on the running Linode; no node is replaced for them. Of an instance's tags only those that
 // came from the class are replaced: a NodeClaim's annotation says which were applied last, so tags that
-// somebody else has set stay. The Linode API is called only when the annotation and the class differ, and the
-// claim on the instance is never lost: lkepool writes under the instance's lock.
+// somebody else has set stay. The annotation is written after the tags, so a restart in between repeats the
+// change, which then writes nothing. A NodeClaim without a readable annotation, as the alpha provider or a user
+// leaves it, gets the class's tags and loses none: which of its tags came from a class is not known.
+//
+// The Linode API is called only when the annotation and the class differ: a read and a write for each instance. The
+// claim on the instance is never lost: lkepool writes under the instance's lock and refuses tags that are not a
+// user's. A change that lkepool refuses is not tried again for ten minutes. Names of instances are left alone: in
+// lke mode they are LKE's, and the names of the nodes.
 //
 // Registered by cmd/controller; it runs on the leader only.
 package tagging
@@ -43,8 +49,9 @@ type Pools interface {
 
 // Controller reconciles the tags of NodeClaims' instances.
 type Controller struct {
-	kube  client.Client
-	pools Pools
+	kube    client.Client
+	pools   Pools
+	refused refusals
 }
 
 // NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of
@@ -77,11 +84,20 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if known && slices.Equal(last, wanted) {
 		return reconcile.Result{}, nil
 	}
+	if pause := c.refused.pause(nodeClaim.UID, wanted); pause > 0 {
+		return reconcile.Result{RequeueAfter: pause}, nil
+	}
 	remove, add := difference(last, wanted)
-	if err := c.pools.SetTags(ctx, id, remove, add); err != nil {
-		if lkepool.KindOf(err) == lkepool.KindNotFound {
-			return reconcile.Result{}, nil // the instance is gone; core removes the NodeClaim
-		}
+	err := c.pools.SetTags(ctx, id, remove, add)
+	switch lkepool.KindOf(err) {
+	case lkepool.KindNotFound:
+		return reconcile.Result{}, nil // the instance is gone; core removes the NodeClaim
+	case lkepool.KindInvalid, lkepool.KindConflict:
+		c.refused.add(nodeClaim.UID, wanted)
+		log.FromContext(ctx).Info("the tags of an instance cannot be changed", "instance", id, "reason", err.Error())
+		return reconcile.Result{RequeueAfter: refusalPause}, nil
+	}
+	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("setting the tags of instance %d: %w", id, err)
 	}
 	log.FromContext(ctx).Info("changed the tags of an instance", "instance", id, "removed", remove, "added", add)
