@@ -14,7 +14,8 @@ type Getter interface {
 }
 
 // Tracker follows the cluster's version: an Enterprise cluster is upgraded in place, and new nodes must run the
-// control plane's version.
+// control plane's version. It makes no call of its own accord, and at most one per ttl however many ask; an upgrade is
+// noticed by the first who asks after ttl. Safe for concurrent use.
 type Tracker struct {
 	client Getter
 	ttl    time.Duration
@@ -41,7 +42,7 @@ func (t *Tracker) Cluster(ctx context.Context) Cluster {
 		return cluster
 	}
 	answer, err := t.client.GetCluster(ctx, cluster.ID)
-	if err != nil || answer == nil {
+	if err != nil || answer == nil || answer.K8SVersion == "" {
 		return cluster
 	}
 	t.mu.Lock()
