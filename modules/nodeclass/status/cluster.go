@@ -52,7 +52,7 @@ type Image struct {
 	Available bool
 	// CloudInit: the image has the capability "cloud-init", by which a Linode joins the cluster.
 	CloudInit bool
-	// Deprecated: Linode will remove the image.
+	// Deprecated tells that Linode is going to remove the image.
 	Deprecated bool
 }
 
