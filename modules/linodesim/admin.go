@@ -24,6 +24,7 @@ import (
 //	POST   /nodes/{cluster}/{node}/recycle    LKE replaces a node by itself
 //	POST   /pools/{cluster}/{pool}/recycle    and all of a pool, one after another
 //	DELETE /nodes/{cluster}/{node}   deletes a node by hand
+//	POST   /clusters/{cluster}/upgrade   {"k8s_version": "v1.33.6+lke7"}: the control plane only
 //	DELETE /instances/{id}   deletes a Linode behind everybody's back
 //	PUT    /instances/{id}/tags      ["a", "b"]: an edit by hand
 //	POST   /pools/{cluster}/{pool}   an edit by hand of any of {"count": 3, "label": "x", "labels": {}, "tags": [],
@@ -85,6 +86,15 @@ func (s *Sim) adminHands(mux *http.ServeMux) {
 	mux.HandleFunc("POST /pools/{cluster}/{pool}/recycle", pool(s.RecyclePool))
 	mux.HandleFunc("DELETE /pools/{cluster}/{pool}", pool(s.DeletePool))
 	mux.HandleFunc("POST /pools/{cluster}/{pool}", s.adminEditPool)
+	mux.HandleFunc("POST /clusters/{cluster}/upgrade", in(func(c int, r *http.Request) error {
+		var q struct {
+			K8sVersion string `json:"k8s_version"`
+		}
+		if err := decode(r, &q); err != nil {
+			return err
+		}
+		return s.UpgradeCluster(c, q.K8sVersion)
+	}))
 	mux.HandleFunc("DELETE /instances/{id}", linode(func(id int, _ *http.Request) error { return s.DeleteInstance(id) }))
 	mux.HandleFunc("PUT /instances/{id}/tags", linode(func(id int, r *http.Request) error {
 		var tags []string

@@ -102,6 +102,11 @@ func (s *Sim) RecyclePool(clusterID, poolID int) error {
 	return s.world.RecyclePool(world.LKE, clusterID, poolID)
 }
 
+// UpgradeCluster upgrades a cluster's control plane as its owner might by hand.
+func (s *Sim) UpgradeCluster(clusterID int, version string) error {
+	return s.world.UpgradeCluster(owner, clusterID, version)
+}
+
 // DeleteInstance deletes a Linode behind everybody's back.
 func (s *Sim) DeleteInstance(id int) error { return s.world.DeleteInstance(owner, id) }
 

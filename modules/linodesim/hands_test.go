@@ -64,6 +64,41 @@ func TestTheOwnersHands(t *testing.T) {
 	})
 }
 
+// An upgrade changes the control plane; an Enterprise pool keeps its version, and
+// one that is made afterwards has the new one.
+func TestUpgradeOfTheControlPlane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const from, to = "v1.32.9+lke5", "v1.33.6+lke7"
+		sim, api := newSim(t, linodesim.Config{})
+		info, err := sim.AddCluster(linodesim.ClusterSpec{
+			Label: "up", Tier: linodesim.Enterprise, K8sVersion: from, Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, version := range map[int]string{info.ID: "v9.9.9+lke9", info.ID + 1: to} {
+			if err := sim.UpgradeCluster(id, version); err == nil {
+				t.Errorf("cluster %d was upgraded to %s", id, version)
+			}
+		}
+		if err := sim.UpgradeCluster(info.ID, to); err != nil {
+			t.Fatal(err)
+		}
+		pool, err := sim.AddPool(info.ID, linodesim.PoolSpec{Type: "g6-standard-2", Count: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := fmt.Sprintf("/v4beta/lke/clusters/%d", info.ID)
+		for at, want := range map[string]string{
+			path: to, fmt.Sprintf("%s/pools/%d", path, info.Pools[0].ID): from, fmt.Sprintf("%s/pools/%d", path, pool.ID): to,
+		} {
+			if got := mustDo(t, api, "GET", at, "").body["k8s_version"]; got != want {
+				t.Errorf("%s has version %v, want %s", at, got, want)
+			}
+		}
+	})
+}
+
 func TestSettingsOfALinode(t *testing.T) {
 	for _, c := range []struct{ name, body, path, want string }{
 		{"label", `{"label":"new-name"}`, "label", "new-name"},
