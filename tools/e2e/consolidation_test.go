@@ -14,6 +14,7 @@ func TestDisruptionStandard(t *testing.T) {
 	t.Parallel()
 	e := start(t, "disruption", "standard", nil)
 	e.scenario(t, "consolidation, held back and let go", consolidation)
+	e.scenario(t, "the taints of a NodePool and its class change", driftedTaintsAndClass)
 }
 
 // consolidation fills two nodes, then needs less and less of them: the nodes are

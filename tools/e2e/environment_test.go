@@ -64,7 +64,7 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &environment{Cluster: cluster, tier: tier, kube: kube, theirs: map[int]bool{}, before: cluster.Sim.Snapshot()}
+	e := &environment{Cluster: cluster, tier: options.Tier, kube: kube, theirs: map[int]bool{}, before: cluster.Sim.Snapshot()}
 	for _, pool := range pools(e.before) {
 		e.theirs[pool.ID] = true
 	}

@@ -3,10 +3,13 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -41,10 +44,12 @@ func (e *environment) sweep(t *testing.T) {
 	for _, kind := range []client.Object{&policyv1.PodDisruptionBudget{}, &appsv1.Deployment{}, &appsv1.DaemonSet{}, &corev1.Pod{}} {
 		g.Expect(e.kube.DeleteAllOf(ctx, kind, client.InNamespace("default"), client.PropagationPolicy("Background"))).To(Succeed())
 	}
-	for _, kind := range []client.Object{&karpv1.NodePool{}, &karpv1.NodeClaim{}} {
-		g.Expect(e.kube.DeleteAllOf(ctx, kind)).To(Succeed())
-	}
-	g.Eventually(ctx, func() string { return e.remains(ctx) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+	// Core's controllers complain of NodeClaims without a NodePool, so these go last.
+	g.Eventually(ctx, func(g Gomega) string {
+		g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodeClaim{})).To(Succeed())
+		return e.remains(ctx)
+	}).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+	g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodePool{})).To(Succeed())
 	e.withoutClasses(t)
 	e.untouched(t)
 }
@@ -98,6 +103,17 @@ spec:
       nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}
       requirements: [%s]%s
 `, or(s.consolidate, "1s"), or(s.budget, "100%"), or(s.labels, "{}"), choice, more)
+}
+
+// class is the LinodeNodeClass default with the given fields of its spec, as a YAML
+// flow map.
+func class(spec string) string {
+	return fmt.Sprintf(`
+apiVersion: karpenter.k8s.linode/v1alpha1
+kind: LinodeNodeClass
+metadata: {name: default}
+spec: %s
+`, spec)
 }
 
 // nodePool applies the NodePool with its class and waits until Karpenter makes
@@ -270,4 +286,25 @@ func (e *environment) leastAvailable(t *testing.T, name string) func() int {
 	stop := sync.OnceFunc(func() { stream.Stop(); done.Wait() })
 	t.Cleanup(stop)
 	return func() int { stop(); return least }
+}
+
+// metrics is what the operator exports now.
+func (e *environment) metrics(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, e.Operator.MetricsURL(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("metrics: status %d, %v", answer.StatusCode, err)
+	}
+	return string(text)
 }

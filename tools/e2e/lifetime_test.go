@@ -1,0 +1,110 @@
+package e2e_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
+)
+
+func TestLifetimeEnterprise(t *testing.T) {
+	t.Parallel()
+	e := start(t, "lifetime", "enterprise", map[string]any{
+		"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}},
+	})
+	e.scenario(t, "a node expires, and a budget forbids its drain", expiry)
+	e.scenario(t, "nodes that stay broken are replaced", repair)
+}
+
+// expiry: a node ends when it is as old as its NodePool allows, whatever the
+// NodePool's budget says, and its pods when they have had the grace period, whatever
+// their own budget says.
+func expiry(t *testing.T, e *environment) {
+	const app, lifetime, grace = "aging", 20 * time.Second, 15 * time.Second
+	e.nodePool(t, nodePoolSpec{budget: "0", more: []string{
+		fmt.Sprintf("expireAfter: %s", lifetime), fmt.Sprintf("terminationGracePeriod: %s", grace),
+	}})
+	e.apply(t, fmt.Sprintf(`
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: %[1]s, namespace: default}
+spec: {maxUnavailable: 0, selector: {matchLabels: {app: %[1]s}}}
+`, app))
+	e.apply(t, deployment(app, 1, ""))
+	e.settled(t, app, 1)
+	ctx, g, since := t.Context(), NewWithT(t), e.now()
+	claim, first := e.nodeClaims(ctx, g)[0], e.pods(ctx, g, app)[0]
+
+	e.event(t, "Node", first.Spec.NodeName, "FailedDraining")
+	g.Eventually(ctx, func() []world.Entry { return since.of(world.InstanceGone) }).
+		WithTimeout(patience).WithPolling(interval).Should(HaveLen(1), "the instance of the expired node is gone")
+	asked := since.of(world.NodeRemoved)[0].At
+	// Kubernetes writes creation times in whole seconds, rounded down.
+	if end := claim.CreationTimestamp.Add(lifetime + grace); asked.Before(end) {
+		t.Errorf("the node was given up at %s; it was to live for %s from %s, and its pod for another %s", asked, lifetime, claim.CreationTimestamp, grace)
+	}
+	g.Eventually(ctx, func(g Gomega) {
+		pods := e.pods(ctx, g, app)
+		g.Expect(slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+			return p.UID != first.UID && p.Spec.NodeName != "" && p.Spec.NodeName != first.Spec.NodeName && p.Status.Phase == corev1.PodRunning
+		})).To(BeTrue(), "the pod runs on another node")
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	if since.peak(1) > 2 {
+		t.Errorf("there were up to %d instances at the same time to replace one", since.peak(1))
+	}
+}
+
+// repair: a node that calls itself not ready for longer than LKE takes to reboot a
+// Linode is replaced with its Linode, and so is one whose kubelet is gone, although
+// nobody ends its pods. Core looks at the time that the condition names.
+func repair(t *testing.T, e *environment) {
+	const app, n = "patients", 3 // one of three may be broken without the NodePool counting as broken
+	e.nodePool(t, nodePoolSpec{})
+	e.apply(t, deployment(app, n, apart(app)))
+	e.settled(t, app, n)
+	e.matched(t, n)
+	for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown} {
+		g, ctx, since := NewWithT(t), t.Context(), e.now()
+		patient := e.karpenterNodes(ctx, g)[0]
+		instance := instanceOf(t, e, patient)
+		e.fallIll(t, patient, status)
+		g.Eventually(ctx, func() bool {
+			return slices.ContainsFunc(since.of(world.InstanceGone), func(entry world.Entry) bool { return entry.InstanceID == instance })
+		}).WithTimeout(patience).WithPolling(interval).Should(BeTrue(), "instance %d of the node whose Ready is %s is gone", instance, status)
+		e.matched(t, n)
+		if since.made() != 1 || since.peak(n) > n+1 {
+			t.Errorf("%d instances were made to replace one, up to %d at the same time", since.made(), since.peak(n))
+		}
+	}
+}
+
+// fallIll lets a node have been ill for longer than is borne. What is unknown comes
+// of a kubelet that is gone.
+func (e *environment) fallIll(t *testing.T, node corev1.Node, status corev1.ConditionStatus) {
+	t.Helper()
+	ctx, g := t.Context(), NewWithT(t)
+	if status == corev1.ConditionUnknown {
+		patch := client.MergeFrom(node.DeepCopy())
+		delete(node.Labels, plane.NodeLabel)
+		g.Expect(e.kube.Patch(ctx, &node, patch)).To(Succeed())
+	}
+	g.Eventually(ctx, func(g Gomega) {
+		now := &corev1.Node{}
+		g.Expect(e.kube.Get(ctx, client.ObjectKeyFromObject(&node), now)).To(Succeed())
+		before := now.DeepCopy()
+		at := slices.IndexFunc(now.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+		g.Expect(at).To(BeNumerically(">=", 0))
+		ready := &now.Status.Conditions[at]
+		ready.Status, ready.Reason, ready.Message = status, "KubeletIll", "a test made it so"
+		ready.LastTransitionTime = metav1.NewTime(time.Now().Add(-11 * time.Minute))
+		g.Expect(e.kube.Status().Patch(ctx, now, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))).To(Succeed())
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+}
