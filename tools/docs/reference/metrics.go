@@ -20,15 +20,18 @@ import (
 // A Metric is one that the controller exports.
 type Metric struct {
 	Name   string
+	Type   string // counter, gauge or histogram; empty where the library does not tell
 	Help   string
 	Labels []string
 }
 
 // OwnMetrics lists the provider's metrics by name.
-func OwnMetrics() ([]Metric, error) {
-	registry := prometheus.NewRegistry()
-	metrics.New(registry)
-	return described(registry)
+func OwnMetrics() []Metric {
+	var list []Metric
+	for _, d := range metrics.Describe() {
+		list = append(list, Metric{d.Name, d.Type, d.Help, d.Labels})
+	}
+	return list
 }
 
 // CoreMetrics lists those of Karpenter core and of the libraries below it. Some are declared only while the

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
 
 // coreMetricMeanings are Karpenter core's metrics that are worth a look; the others are listed by name.
@@ -42,10 +44,6 @@ var coreMetricMeanings = map[string]string{
 
 // Metrics returns the page docs/metrics.md.
 func Metrics(string) (string, error) {
-	own, err := OwnMetrics()
-	if err != nil {
-		return "", err
-	}
 	core, err := CoreMetrics()
 	if err != nil {
 		return "", err
@@ -55,10 +53,13 @@ func Metrics(string) (string, error) {
 			return "", fmt.Errorf("Karpenter core has no metric %s any more, which reference/metricspage.go explains", name)
 		}
 	}
-	var ownRows, coreRows [][]string
+	var ownRows, valueRows, coreRows [][]string
 	var others []string
-	for _, m := range own {
-		ownRows = append(ownRows, []string{code(m.Name), codes(m.Labels), sentence(m.Help)})
+	for _, m := range OwnMetrics() {
+		ownRows = append(ownRows, []string{code(m.Name), m.Type, codes(m.Labels), sentence(m.Help)})
+	}
+	for _, label := range []string{"outcome", "result", "kind", "cause"} {
+		valueRows = append(valueRows, []string{code(label), codes(metrics.Values(label))})
 	}
 	for _, m := range core {
 		meaning, described := coreMetricMeanings[m.Name]
@@ -72,7 +73,8 @@ func Metrics(string) (string, error) {
 	return strings.Join([]string{
 		generated("the metrics that modules/operator/metrics and Karpenter core declare"),
 		metricsIntroduction,
-		"## Of this provider\n", ownIntroduction, table([]string{"Metric", "Labels", "Meaning"}, ownRows),
+		"## Of this provider\n", ownIntroduction, table([]string{"Metric", "Type", "Labels", "Meaning"}, ownRows),
+		valuesOfLabels, table([]string{"Label", "Values"}, valueRows),
 		"## Of Karpenter core\n", coreMetricsIntroduction, table([]string{"Metric", "Labels", "Meaning"}, coreRows),
 		"Further ones: " + strings.Join(others, ", ") + ".\n",
 		metricsQuestions,
@@ -91,6 +93,10 @@ const ownIntroduction = `Labels have a bounded set of values: routes are templat
 what the Linode API lists. No label holds a name of a NodeClaim, an ID or a token.
 `
 
+const valuesOfLabels = `Values of labels that are known beforehand; ` + "`other`" + ` is what would otherwise be a new one. ` + "`status`" + ` is the HTTP status, 0 for a
+request without an answer. What each outcome means is in [troubleshooting](troubleshooting.md#a-nodeclaim-is-not-launched).
+`
+
 const coreMetricsIntroduction = `A choice; the controllers' libraries export more about themselves (` + "`controller_runtime_*`, `workqueue_*`, `client_go_*`, `go_*`, `process_*`" + `).
 Those of conditions, ` + "`operator_*`" + `, appear once there is an object with conditions.
 `
@@ -99,6 +105,8 @@ const metricsQuestions = `## Questions and queries
 
 | question | query |
 |---|---|
+| Do passes fail? | ` + "`sum by (result) (rate(karpenter_linode_pool_passes_total{result!=\"ok\"}[5m]))`" + ` |
+| How old are prices? | ` + "`time() - karpenter_linode_catalog_refreshed_timestamp_seconds`" + ` |
 | Is the API's limit near? | ` + "`sum(rate(karpenter_linode_api_requests_total{status=\"429\"}[5m]))`" + ` above 0, and ` + "`sum(rate(karpenter_linode_api_limiter_wait_seconds_sum[5m]))`" + ` |
 | How many requests a minute? | ` + "`60 * sum(rate(karpenter_linode_api_requests_total[5m]))`" + ` |
 | How do claims end? | ` + "`sum by (outcome) (rate(karpenter_linode_claims_total[5m]))`" + ` |

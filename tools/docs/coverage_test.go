@@ -1,0 +1,133 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// named lists what a pattern finds in the source, tests left out. path is a file or a folder.
+func named(t *testing.T, path, pattern string) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(filepath.Join(root, path), func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			names = append(names, m[1])
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) == 0 {
+		t.Fatalf("%s has nothing that looks like %s", path, pattern)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// What a user can meet has a place in the page that explains such things.
+func TestWhatUsersMeetIsExplained(t *testing.T) {
+	for _, test := range []struct{ what, path, pattern, page, before, after string }{
+		{"reason of a LinodeNodeClass", "modules/nodeclass/v1alpha1/conditions.go", `\bReason\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
+		{"reason of a NodeClaim that is not launched", "modules/operator/cloudprovider/errors.go", `reason: +"(\w+)"`, "docs/troubleshooting.md", "\n### ", "\n"},
+		{"reason of a NodeClaim that is not launched", "modules/operator/cloudprovider/cloudprovider.go", `(?s)NewCreateError\([^"]*"[^"]*"[^"]*"(\w+)"`, "docs/troubleshooting.md", "\n### ", "\n"},
+		{"drift reason", "modules/operator/cloudprovider/drift.go", `DriftReason += "(\w+)"`, "docs/drift-and-upgrades.md", "`", "`"},
+		{"setting in an error at start", "modules/operator/discovery", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
+		{"setting in an error at start", "modules/operator/options/options.go", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
+		{"setting in an error at start", "modules/operator/cmd/controller", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
+		{"outcome of a claim that somebody has to act on", "modules/operator/cloudprovider/errors.go", `outcome: "(invalid|conflict|forbidden|not_found|plan_refused|error)"`, "docs/troubleshooting.md", "`", "`"},
+		{"line of a log", "modules/operator/controllers/garbagecollection", `Info\("(released[^"]*|deleted[^"]*)"`, "docs/troubleshooting.md", "`", "`"},
+	} {
+		text := read(t, test.page)
+		for _, name := range named(t, test.path, test.pattern) {
+			if name == "FEATURE_GATES" {
+				continue // core's words are checked for it; "another setting's name" in the page is about it
+			}
+			if !strings.Contains(text, test.before+name+test.after) {
+				t.Errorf("%s: the %s %s is not explained", test.page, test.what, name)
+			}
+		}
+	}
+}
+
+var (
+	requestRow = regexp.MustCompile("(?m)^\\| `([A-Z]+) (/[^`]*)` \\| (.*?) \\|")
+	callOf     = regexp.MustCompile(`\.((?:List|Get|Create|Update|Delete|Region)\w+)\(`)
+	// The first operation that a method of the client names.
+	clientMethod = regexp.MustCompile(`func \(c \*Client\) (\w+)\([^\n]*\n(?:[^}\n][^\n]*\n|\n)*?[^\n]*api\.Op(\w+)`)
+)
+
+// The table of requests in docs/security.md has exactly what the operator calls, with the scopes of the API's
+// description.
+func TestTokenScopes(t *testing.T) {
+	var description struct {
+		Paths map[string]map[string]struct {
+			OperationID string                `json:"operationId"`
+			Security    []map[string][]string `json:"security"`
+		} `json:"paths"`
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "openapi/linode.yaml")), &description); err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for _, m := range requestRow.FindAllStringSubmatch(read(t, "docs/security.md"), -1) {
+		o, ok := description.Paths[m[2]][strings.ToLower(m[1])]
+		if !ok {
+			t.Errorf("%s %s is not described in openapi/linode.yaml", m[1], m[2])
+			continue
+		}
+		documented[o.OperationID] = true
+		scope := "none"
+		for _, s := range o.Security {
+			if oauth := s["oauth"]; len(oauth) > 0 {
+				scope = "`" + strings.Join(oauth, "` and `") + "`"
+			}
+		}
+		if m[3] != scope {
+			t.Errorf("%s %s takes the scope %s, the page says %s", m[1], m[2], scope, m[3])
+		}
+	}
+	for _, method := range operatorCalls(t) {
+		if !documented[method] {
+			t.Errorf("the operator calls %s, which the page does not list", method)
+		}
+		delete(documented, method)
+	}
+	for method := range documented {
+		t.Errorf("the page lists %s, which the operator does not call", method)
+	}
+}
+
+// operatorCalls are the operations behind the methods of the API client that the operator and the engine's backend
+// call in lke mode.
+func operatorCalls(t *testing.T) []string {
+	t.Helper()
+	client := map[string]string{} // method of the client: operation
+	for _, file := range []string{"lke.go", "linodes.go", "networking.go", "plans.go", "regions.go"} {
+		text := read(t, "modules/linode/"+file)
+		for _, m := range clientMethod.FindAllStringSubmatch(text, -1) {
+			client[m[1]] = strings.ToLower(m[2][:1]) + m[2][1:]
+		}
+	}
+	var operations []string
+	for _, folder := range []string{"modules/operator", "modules/lkepool/lke"} {
+		for _, method := range named(t, folder, callOf.String()) {
+			if operation := client[method]; operation != "" {
+				operations = append(operations, operation)
+			}
+		}
+	}
+	slices.Sort(operations)
+	return slices.Compact(operations)
+}

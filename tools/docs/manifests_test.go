@@ -1,0 +1,148 @@
+package docs_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/engine"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
+)
+
+// Every manifest in the pages and in docs/examples is one that the API server accepts, unknown fields counting as
+// errors; values are ones that the chart accepts.
+func TestManifests(t *testing.T) {
+	api := apiServer(t)
+	objects, values := 0, 0
+	for _, p := range guides(t) {
+		for _, b := range p.blocks {
+			if b.language != "yaml" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s:%d", p.path, b.line), func(t *testing.T) {
+				switch {
+				case strings.Contains(b.mark, "fragment"):
+					var any any
+					if err := yaml.Unmarshal([]byte(b.text), &any); err != nil {
+						t.Error(err)
+					}
+				case strings.Contains(b.mark, "values of the chart karpenter"):
+					values++
+					renders(t, b.text)
+				default:
+					objects += accepted(t, api, b.text)
+				}
+			})
+		}
+	}
+	examples, err := filepath.Glob(filepath.Join(root, "docs/examples/*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, example := range examples {
+		t.Run(filepath.Base(example), func(t *testing.T) {
+			text, err := os.ReadFile(example)
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects += accepted(t, api, string(text))
+		})
+	}
+	if objects < 10 || values < 2 {
+		t.Errorf("only %d objects and %d sets of values were found", objects, values)
+	}
+}
+
+func apiServer(t *testing.T) client.Client {
+	t.Helper()
+	environment := &envtest.Environment{CRDs: crds.All()}
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		environment.BinaryAssetsDirectory = filepath.Join(root, ".bin")
+		for _, program := range []string{"etcd", "kube-apiserver"} {
+			if _, err := os.Stat(filepath.Join(environment.BinaryAssetsDirectory, program)); err != nil {
+				t.Fatalf("%s is missing in .bin: run `make build` first", program)
+			}
+		}
+	}
+	config, err := environment.Start()
+	if err != nil {
+		t.Fatalf("starting the API server: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := environment.Stop(); err != nil {
+			t.Errorf("stopping the API server: %v", err)
+		}
+	})
+	api, err := client.New(config, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+// accepted asks the API server whether it would create each object, and counts them.
+func accepted(t *testing.T, api client.Client, text string) int {
+	t.Helper()
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
+	for count := 0; ; {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return count
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		if len(object.Object) == 0 {
+			continue // a comment
+		}
+		count++
+		if namespaced, err := api.IsObjectNamespaced(object); err == nil && namespaced && object.GetNamespace() == "" {
+			object.SetNamespace("default")
+		}
+		err = api.Create(context.Background(), object, client.DryRunAll, client.FieldValidation("Strict"))
+		// A Pod wants a ServiceAccount, which nobody makes here; everything else about it has been checked by then.
+		if err != nil && !strings.Contains(err.Error(), "error looking up service account") {
+			t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+	}
+}
+
+func renders(t *testing.T, text string) {
+	t.Helper()
+	values := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+		t.Fatal(err)
+	}
+	chart, err := loader.LoadDir(filepath.Join(root, "charts/karpenter"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := common.ReleaseOptions{Name: "karpenter", Namespace: "kube-system", Revision: 1, IsInstall: true}
+	all, err := util.ToRenderValues(chart, values, release, common.DefaultCapabilities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Render(chart, all); err != nil {
+		t.Error(err)
+	}
+}

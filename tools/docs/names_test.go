@@ -1,0 +1,140 @@
+package docs_test
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
+	"github.com/karpenter-linode/karpenter-linode/tools/docs/reference"
+)
+
+// mentioned lists what a pattern finds in the guides, code included, with the first page that has it.
+func mentioned(t *testing.T, pattern string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, p := range guides(t) {
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(p.text, -1) {
+			if found[m[1]] == "" {
+				found[m[1]] = p.path
+			}
+		}
+	}
+	return found
+}
+
+// unknown reports what is mentioned and does not exist.
+func unknown(t *testing.T, what string, names map[string]string, exists func(string) bool) {
+	t.Helper()
+	if len(names) < 5 {
+		t.Errorf("only %d %ss are mentioned: the pattern is wrong", len(names), what)
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !exists(name) {
+			t.Errorf("%s: there is no %s %s", names[name], what, name)
+		}
+	}
+}
+
+func TestMetricsExist(t *testing.T) {
+	core, err := reference.CoreMetrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, m := range append(core, reference.OwnMetrics()...) {
+		for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
+			known[m.Name+suffix] = true
+		}
+	}
+	names := mentioned(t, `\b((?:karpenter|controller_runtime|leader_election|workqueue)_[a-z0-9_]*[a-z0-9])\b`)
+	unknown(t, "metric", names, func(name string) bool { return known[name] || name == "controller_runtime" })
+}
+
+func TestVariablesExist(t *testing.T) {
+	known := map[string]bool{
+		// Of the shell in the examples, of make and Go, and of the programs for development.
+		"KARPENTER_NAMESPACE": true, "CGO_ENABLED": true, "LINODE_EXCHANGES": true, "GOMAXPROCS": true, "KUBEBUILDER_ASSETS": true,
+		// Of linode-cli, in the simulator's page.
+		"LINODE_CLI_TOKEN": true, "LINODE_CLI_API_SCHEME": true, "LINODE_CLI_API_HOST": true, "LINODE_CLI_API_VERSION": true,
+	}
+	for _, d := range append(options.Describe(), options.DescribeCore()...) {
+		for _, variable := range d.Variables {
+			known[variable] = true
+		}
+	}
+	environment := regexp.MustCompile(`"?\b([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\b`)
+	for _, m := range environment.FindAllStringSubmatch(read(t, "charts/karpenter/templates/_env.tpl"), -1) {
+		known[m[1]] = true
+	}
+	unknown(t, "variable", mentioned(t, `(?:^|[\s"'$(\x60{-])([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\b`), func(name string) bool { return known[name] })
+}
+
+func TestChartValuesExist(t *testing.T) {
+	schema := map[string]any{}
+	if err := yaml.Unmarshal([]byte(read(t, "charts/karpenter/values.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	names := mentioned(t, `--set ([a-zA-Z]+(?:\.[a-zA-Z]+)*)=`)
+	maps.Copy(names, mentioned(t, "`((?:settings|controller|serviceMonitor|prometheusRule|grafanaDashboard|networkPolicy|podDisruptionBudget|serviceAccount)\\.[a-zA-Z.]*[a-zA-Z])"))
+	unknown(t, "value", names, func(name string) bool {
+		at := schema
+		for part := range strings.SplitSeq(name, ".") {
+			properties, _ := at["properties"].(map[string]any)
+			next, ok := properties[part].(map[string]any)
+			if !ok {
+				return len(properties) == 0 && at["type"] == "object" // an object of Kubernetes, such as resources
+			}
+			at = next
+		}
+		return true
+	})
+}
+
+// Names below the domains of Karpenter, this provider and Linode that the pages mention are ones that the code uses.
+func TestLabelsExist(t *testing.T) {
+	literals := sourceLiterals(t)
+	known := map[string]bool{
+		karpv1.NodePoolLabelKey: true, karpv1.CapacityTypeLabelKey: true, karpv1.DoNotDisruptAnnotationKey: true,
+		karpv1.UnregisteredTaintKey: true, karpv1.DisruptedTaintKey: true, karpv1.TerminationFinalizer: true,
+		karpv1.NodeRegisteredLabelKey: true, karpv1.NodeInitializedLabelKey: true,
+		"lke.linode.com/pool-id": true, // LKE puts it on its nodes
+		"karpenter.sh/v1":        true, "karpenter.sh/v1alpha1": true,
+	}
+	names := mentioned(t, `\b((?:karpenter\.k8s\.linode|karpenter\.sh|lke\.linode\.com|node\.k8s\.linode\.com)/[a-z0-9-]*[a-z0-9])\b`)
+	unknown(t, "label, annotation or tag", names, func(name string) bool {
+		group, rest, _ := strings.Cut(name, "/")
+		return known[name] || literals[name] || (group == "karpenter.k8s.linode" && literals["/"+rest]) ||
+			name == "karpenter.k8s.linode/instance" // followed by -*
+	})
+}
+
+// sourceLiterals are the texts in the modules' programs, without what a format or an equals sign follows.
+func sourceLiterals(t *testing.T) map[string]bool {
+	t.Helper()
+	literal, found := regexp.MustCompile(`"([^"\n]*)"`), map[string]bool{}
+	err := filepath.WalkDir(filepath.Join(root, "modules"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range literal.FindAllStringSubmatch(string(text), -1) {
+			name, _, _ := strings.Cut(m[1], "=")
+			found[name] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found["karpenter.k8s.linode/v1alpha1"] = true // group and version are separate in the source
+	return found
+}
