@@ -132,7 +132,8 @@ func (d *declarations) histogram(subsystem, name, help string, buckets []float64
 }
 
 // desc describes a gauge that a collector of its own makes at every scrape.
-func (d *declarations) desc(subsystem, name, help string, labels ...string) *prometheus.Desc {
+func (d *declarations) desc(name, help string, labels ...string) *prometheus.Desc {
+	const subsystem = "cloudprovider" // as core and other providers have it
 	d.describe("gauge", subsystem, name, help, labels)
 	return prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, name), help, labels, nil)
 }

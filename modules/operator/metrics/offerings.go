@@ -13,16 +13,15 @@ type offerings struct {
 }
 
 func newOfferings(m *Metrics, d *declarations) *offerings {
-	const subsystem = "cloudprovider"
 	return &offerings{
 		metrics: m,
-		price: d.desc(subsystem, "instance_type_offering_price_estimate",
+		price: d.desc("instance_type_offering_price_estimate",
 			"Hourly price of an instance type in USD.", labelInstanceType, labelCapacityType, labelZone),
-		available: d.desc(subsystem, "instance_type_offering_available",
+		available: d.desc("instance_type_offering_available",
 			"Whether an instance type can be bought: 0 while the Linode API lists it as unavailable or has refused it lately, otherwise 1.",
 			labelInstanceType, labelCapacityType, labelZone),
-		cpu: d.desc(subsystem, "instance_type_cpu_cores", "Virtual CPUs of an instance type.", labelInstanceType),
-		memory: d.desc(subsystem, "instance_type_memory_bytes",
+		cpu: d.desc("instance_type_cpu_cores", "Virtual CPUs of an instance type.", labelInstanceType),
+		memory: d.desc("instance_type_memory_bytes",
 			"Memory that a node of an instance type is expected to show, in bytes.", labelInstanceType),
 	}
 }
