@@ -21,7 +21,7 @@ const DefaultImage = "linode/ubuntu22.04"
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="Why the class is ready or not"
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`,priority=1,description="Kubernetes version of new nodes"
 // +kubebuilder:printcolumn:name="Firewall",type=integer,JSONPath=`.status.firewall.id`,priority=1,description="Cloud Firewall of new nodes"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",messageExpression="'metadata.name is ' + self.metadata.name + ': at most 63 characters are possible, because nodes carry it as the value of a label'"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="a name has at most 63 characters, because nodes carry it as the value of a label",messageExpression="'metadata.name is ' + self.metadata.name + ': at most 63 characters are possible, because nodes carry it as the value of a label'"
 type LinodeNodeClass struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -138,8 +138,8 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	SwapSize *int `json:"swapSize,omitempty"`
 
-	// SwapSizeAlpha is the name that swapSize has in the schema of the alpha provider. It is read so that its
-	// manifests apply as they are; set swapSize instead, and not both.
+	// The name that swapSize has in the schema of the alpha provider, in MiB (instance mode). It is read so that the
+	// manifests of that provider apply as they are; set swapSize instead, and not both.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	SwapSizeAlpha *int `json:"swap_size,omitempty" hash:"ignore"`
@@ -160,7 +160,7 @@ type LinodeNodeClassSpec struct {
 
 	// OSDisk is the root disk (instance mode). Without it, the root disk takes what the data disks and swap leave
 	// of the plan's disk.
-	// +kubebuilder:validation:XValidation:rule="!has(self.filesystem) || !(self.filesystem in ['swap', 'initrd'])",messageExpression="'osDisk.filesystem is ' + self.filesystem + ', from which nothing boots; use ext4, ext3 or raw'"
+	// +kubebuilder:validation:XValidation:rule="!has(self.filesystem) || !(self.filesystem in ['swap', 'initrd'])",message="nothing boots from a disk of swap or initrd; use ext4, ext3 or raw",messageExpression="'osDisk.filesystem is ' + self.filesystem + ', from which nothing boots; use ext4, ext3 or raw'"
 	// +optional
 	OSDisk *Disk `json:"osDisk,omitempty"`
 
@@ -232,25 +232,25 @@ type Disk struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type DataDisks struct {
-	// SDB is the second disk.
+	// A further disk of the instance.
 	// +optional
 	SDB *Disk `json:"sdb,omitempty"`
-	// SDC is the third disk.
+	// A further disk of the instance.
 	// +optional
 	SDC *Disk `json:"sdc,omitempty"`
-	// SDD is the fourth disk.
+	// A further disk of the instance.
 	// +optional
 	SDD *Disk `json:"sdd,omitempty"`
-	// SDE is the fifth disk.
+	// A further disk of the instance.
 	// +optional
 	SDE *Disk `json:"sde,omitempty"`
-	// SDF is the sixth disk.
+	// A further disk of the instance.
 	// +optional
 	SDF *Disk `json:"sdf,omitempty"`
-	// SDG is the seventh disk.
+	// A further disk of the instance.
 	// +optional
 	SDG *Disk `json:"sdg,omitempty"`
-	// SDH is the eighth disk.
+	// A further disk of the instance.
 	// +optional
 	SDH *Disk `json:"sdh,omitempty"`
 }

@@ -29,7 +29,7 @@ func TestConfiguration(t *testing.T) {
 		"| `CLUSTER_REGION`, `LINODE_REGION` | `--cluster-region` | text |  | `credentialsSecretRef`, `region` |",
 		"| `METRICS_PORT` | `--metrics-port` | number | `8080` | `controller.metrics.port` |",
 		"| `spec.firewallID` | integer |  | lke (Enterprise), instance | replaces nodes |",
-		"| `spec.lkeK8sVersion` | string |  | lke (Enterprise) | replaces nodes |",
+		"| `spec.lkeK8sVersion` | string |  | lke (Enterprise) | keeps nodes |",
 		"| `spec.tags` | set of string |  | both | is made on running Linodes |",
 		"| `spec.image` | string | `linode/ubuntu22.04` | instance | keeps nodes |",
 		"| `spec.kubelet.maxPods` | integer |  | instance; in lke the estimate of capacity | keeps nodes |",
