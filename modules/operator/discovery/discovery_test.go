@@ -1,13 +1,10 @@
 package discovery_test
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,53 +170,31 @@ func TestTrackerFollowsTheVersionAndReadsSeldom(t *testing.T) {
 	})
 }
 
-// An upgrader answers for the simulator, whose clusters keep their version, as the platform does after an upgrade of the
-// control plane.
-type upgrader struct {
-	next     http.RoundTripper
-	from, to string
-	done     atomic.Bool
-}
-
-func (u *upgrader) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := u.next.RoundTrip(request)
-	if err != nil || !u.done.Load() {
-		return response, err
-	}
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	body = bytes.ReplaceAll(body, []byte(u.from), []byte(u.to))
-	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return response, nil
-}
-
 // An hour with an upgrade in it: ten classes that ask every five minutes see it within the age of an answer and their
 // own interval, and cost what one would.
 func TestTrackerNoticesAnUpgradeWithinItsBudget(t *testing.T) {
+	const from, to = "v1.32.9+lke5", "v1.33.6+lke7"
 	const ttl, interval, upgrade, classes = 4 * time.Minute, 5 * time.Minute, 17 * time.Minute, 10
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "full", linodesim.ClusterSpec{Label: "big", Region: "us-ord", Tier: linodesim.Enterprise, K8sVersion: "v1.33.6+lke7"})
-		platform := &upgrader{next: w.sim.Transport(), from: "v1.33.6+lke7", to: "v1.34.1+lke1"}
-		client, err := linode.New(linode.Config{Token: linode.StaticToken("full"), BaseURL: url, Transport: platform})
+		w := newWorld(t, "full", linodesim.ClusterSpec{Label: "big", Region: "us-ord", Tier: linodesim.Enterprise, K8sVersion: from})
+		cluster, err := w.find(t, "big", "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		cluster, err := discovery.Find(t.Context(), client, discovery.Wanted{Name: "big", URL: url, Scopes: w.scopes.Last})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tracker := discovery.NewTracker(client, cluster, ttl)
+		tracker := discovery.NewTracker(w.client, cluster, ttl)
 		before, start := total(w.sim), time.Now()
-		time.AfterFunc(upgrade, func() { platform.done.Store(true) })
+		time.AfterFunc(upgrade, func() {
+			if err := w.sim.UpgradeCluster(cluster.ID, to); err != nil {
+				t.Error(err)
+			}
+		})
 		var all sync.WaitGroup
 		for i := range classes {
 			all.Go(func() {
 				time.Sleep(time.Duration(i) * 10 * time.Second)
 				for time.Since(start) < time.Hour {
 					version, at := tracker.Cluster(t.Context()).Version, time.Since(start)
-					if at < upgrade && version != platform.from || at > upgrade+ttl+interval && version != platform.to {
+					if at < upgrade && version != from || at > upgrade+ttl+interval && version != to {
 						t.Errorf("after %s class %d sees %s", at, i, version)
 					}
 					time.Sleep(interval)
