@@ -136,7 +136,7 @@ func TestPassedThrough(t *testing.T) {
 		{"imagePullSecrets", `imagePullSecrets: [{name: s}]`, func(d appsv1.Deployment) any { return pod(d).ImagePullSecrets[0].Name }, "s"},
 		{"image", `controller: {image: {repository: r.example/x, tag: v9}}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].Image }, "r.example/x:v9"},
 		{"image digest", `controller: {image: {repository: r, digest: "sha256:` + strings.Repeat("0", 64) + `"}}`,
-			func(d appsv1.Deployment) any { return pod(d).Containers[0].Image }, "r:0.1.0@sha256:" + strings.Repeat("0", 64)},
+			func(d appsv1.Deployment) any { return pod(d).Containers[0].Image }, "r:0.2.0@sha256:" + strings.Repeat("0", 64)},
 		{"podSecurityContext", `podSecurityContext: {fsGroup: 7}`, func(d appsv1.Deployment) any { return *pod(d).SecurityContext.FSGroup }, int64(7)},
 		{"priorityClassName", `priorityClassName: ""`, func(d appsv1.Deployment) any { return pod(d).PriorityClassName }, ""},
 		{"terminationGracePeriodSeconds", `terminationGracePeriodSeconds: 5`, func(d appsv1.Deployment) any { return *pod(d).TerminationGracePeriodSeconds }, int64(5)},
@@ -200,20 +200,5 @@ func TestServiceMonitor(t *testing.T) {
 	endpoint := monitor["spec"].(map[string]any)["endpoints"].([]any)[0]
 	if want := map[string]any{"port": "http-metrics", "path": "/metrics", "interval": "30s"}; !reflect.DeepEqual(endpoint, want) {
 		t.Errorf("endpoint: %v", endpoint)
-	}
-}
-
-func TestNotes(t *testing.T) {
-	notes := mustRender(t, "karpenter", quickstart).notes
-	for _, want := range []string{`LKE cluster "my-cluster"`, "kind: LinodeNodeClass", "kind: NodePool", "kubectl get nodeclaims"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("the notes lack %q:\n%s", want, notes)
-		}
-	}
-	if strings.Contains(notes, "WARNING") {
-		t.Errorf("the notes warn without a reason:\n%s", notes)
-	}
-	if notes := mustRender(t, "karpenter", quickstart, `webhook: {enabled: true}`).notes; !strings.Contains(notes, "WARNING: webhook.*") {
-		t.Errorf("the notes do not warn of webhook.*:\n%s", notes)
 	}
 }

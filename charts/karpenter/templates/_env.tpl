@@ -19,6 +19,12 @@ controller's own defaults. Variables of controller.env take the place of the cha
     secretKeyRef:
       name: {{ include "karpenter.fullname" . }}
       key: LINODE_TOKEN
+{{- else if .Values.apiTokenFile }}
+- name: LINODE_TOKEN_FILE
+  value: {{ .Values.apiTokenFile | quote }}
+{{- else if .Values.credentialsSecretMount }}
+- name: LINODE_TOKEN_FILE
+  value: {{ include "karpenter.mountedTokenFile" . }}
 {{- else if $ref }}
 - name: LINODE_TOKEN
   valueFrom:

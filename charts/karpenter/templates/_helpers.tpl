@@ -105,20 +105,67 @@ annotations:
 {{- toYaml $containers }}
 {{- end }}
 
+{{- /* Ports of the APIs the controller calls: those of the API server, and that of apiURL or HTTPS. A JSON list. */}}
+{{- define "karpenter.apiPorts" -}}
+{{- $ports := list }}
+{{- range .Values.networkPolicy.apiServerPorts | default (list 443 6443) }}{{ $ports = append $ports (int .) }}{{ end }}
+{{- $port := 443 }}
+{{- with .Values.apiURL }}
+{{- $host := (urlParse .).host }}
+{{- if regexMatch ":[0-9]+$" $host }}{{ $port = regexFind "[0-9]+$" $host | int }}
+{{- else if hasPrefix "http://" . }}{{ $port = 80 }}{{ end }}
+{{- end }}
+{{- append $ports $port | uniq | toJson }}
+{{- end }}
+
+{{- /* The file that credentialsSecretMount mounts the token as. */}}
+{{- define "karpenter.mountedTokenFile" -}}
+/var/run/secrets/linode/LINODE_TOKEN
+{{- end }}
+
+{{- define "karpenter.volumes" -}}
+{{- $volumes := .Values.extraVolumes }}
+{{- if .Values.credentialsSecretMount }}
+{{- $items := list (dict "key" "LINODE_TOKEN" "path" "LINODE_TOKEN") }}
+{{- $secret := dict "secretName" (include "karpenter.credentialsSecretRef" .) "items" $items "defaultMode" 0440 }}
+{{- $volumes = append $volumes (dict "name" "linode-credentials" "secret" $secret) }}
+{{- end }}
+{{- with $volumes }}{{ toYaml . }}{{ end }}
+{{- end }}
+
+{{- define "karpenter.volumeMounts" -}}
+{{- $mounts := .Values.controller.extraVolumeMounts }}
+{{- if .Values.credentialsSecretMount }}
+{{- $mounts = append $mounts (dict "name" "linode-credentials" "mountPath" (include "karpenter.mountedTokenFile" . | dir) "readOnly" true) }}
+{{- end }}
+{{- with $mounts }}{{ toYaml . }}{{ end }}
+{{- end }}
+
 {{- /* Stops with a message when values that only make sense together are not there together. */}}
 {{- define "karpenter.validate" -}}
 {{- $ref := include "karpenter.credentialsSecretRef" . }}
 {{- $named := dict }}
 {{- range .Values.controller.env }}{{ $_ := set $named .name true }}{{ end }}
-{{- $elsewhere := or (hasKey $named "LINODE_TOKEN") (hasKey $named "LINODE_TOKEN_FILE") .Values.controller.envFrom }}
-{{- if and .Values.apiToken $ref }}
-{{- fail "apiToken and credentialsSecretRef are both set: set only one of them" }}
+{{- $ways := list }}
+{{- if .Values.apiToken }}{{ $ways = append $ways "apiToken" }}{{ end }}
+{{- if $ref }}{{ $ways = append $ways "credentialsSecretRef" }}{{ end }}
+{{- if .Values.apiTokenFile }}{{ $ways = append $ways "apiTokenFile" }}{{ end }}
+{{- range $name := list "LINODE_TOKEN" "LINODE_TOKEN_FILE" }}
+{{- if hasKey $named $name }}{{ $ways = append $ways (printf "%s in controller.env" $name) }}{{ end }}
 {{- end }}
-{{- if and (hasKey $named "LINODE_TOKEN_FILE") (or .Values.apiToken $ref) }}
-{{- fail "controller.env has LINODE_TOKEN_FILE, so apiToken and credentialsSecretRef must not be set" }}
+{{- if gt (len $ways) 1 }}
+{{- fail (printf "the Linode API token is given in %d ways, %s: use exactly one of apiToken, credentialsSecretRef and apiTokenFile" (len $ways) (join " and " $ways)) }}
 {{- end }}
-{{- if not (or .Values.apiToken $ref $elsewhere) }}
-{{- fail "no Linode API token: set apiToken, or credentialsSecretRef to a Secret with the key LINODE_TOKEN" }}
+{{- if not (or $ways .Values.controller.envFrom) }}
+{{- fail "no Linode API token: set exactly one of apiToken, credentialsSecretRef (a Secret with the key LINODE_TOKEN) and apiTokenFile" }}
+{{- end }}
+{{- range .Values.controller.env }}
+{{- if and (eq .name "LINODE_TOKEN") (hasKey . "value") }}
+{{- fail "controller.env has LINODE_TOKEN as plain text, which everybody who may read Deployments can see: use apiToken, credentialsSecretRef or apiTokenFile" }}
+{{- end }}
+{{- end }}
+{{- if and .Values.credentialsSecretMount (not $ref) }}
+{{- fail "credentialsSecretMount is true, but credentialsSecretRef names no Secret" }}
 {{- end }}
 {{- if and (eq .Values.settings.mode "lke") (not .Values.settings.clusterName) (not (hasKey $named "CLUSTER_NAME")) (not .Values.controller.envFrom) }}
 {{- fail "settings.clusterName is not set: in lke mode it must be the label of the LKE cluster" }}

@@ -1,0 +1,126 @@
+package charttest
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// Each value, set to something else than its default in the chart's values of the quickstart. Where a value has an effect
+// only together with another, that one comes first.
+var others = map[string][]string{
+	"apiToken":                             {`apiToken: another`},
+	"apiTokenFile":                         {`apiToken: ""`, `apiTokenFile: /token`},
+	"apiURL":                               {`apiURL: https://api.example`},
+	"apiVersion":                           {`apiVersion: v4`},
+	"region":                               {`region: us-ord`},
+	"credentialsSecretRef":                 {`apiToken: ""`, `credentialsSecretRef: mine`},
+	"credentialsSecretMount":               {`{apiToken: "", credentialsSecretRef: mine}`, `credentialsSecretMount: true`},
+	"nameOverride":                         {`nameOverride: nodes`},
+	"fullnameOverride":                     {`fullnameOverride: nodes`},
+	"additionalLabels":                     {`additionalLabels: {a: b}`},
+	"additionalAnnotations":                {`additionalAnnotations: {a: b}`},
+	"imagePullPolicy":                      {`imagePullPolicy: Always`},
+	"imagePullSecrets":                     {`imagePullSecrets: [{name: s}]`},
+	"serviceAccount.create":                {`serviceAccount: {create: false}`},
+	"serviceAccount.name":                  {`serviceAccount: {name: other}`},
+	"serviceAccount.annotations":           {`serviceAccount: {annotations: {a: b}}`},
+	"additionalClusterRoleRules":           {`additionalClusterRoleRules: [{apiGroups: [a], resources: [b], verbs: [get]}]`},
+	"serviceMonitor.enabled":               {`serviceMonitor: {enabled: true}`},
+	"serviceMonitor.additionalLabels":      {`serviceMonitor: {enabled: true}`, `serviceMonitor: {additionalLabels: {a: b}}`},
+	"serviceMonitor.endpointConfig":        {`serviceMonitor: {enabled: true}`, `serviceMonitor: {endpointConfig: {interval: 5s}}`},
+	"prometheusRule.enabled":               {`prometheusRule: {enabled: true}`},
+	"prometheusRule.additionalLabels":      {`prometheusRule: {enabled: true}`, `prometheusRule: {additionalLabels: {a: b}}`},
+	"prometheusRule.alertLabels":           {`prometheusRule: {enabled: true}`, `prometheusRule: {alertLabels: {a: b}}`},
+	"grafanaDashboard.enabled":             {`grafanaDashboard: {enabled: true}`},
+	"grafanaDashboard.namespace":           {`grafanaDashboard: {enabled: true}`, `grafanaDashboard: {namespace: boards}`},
+	"grafanaDashboard.labels":              {`grafanaDashboard: {enabled: true}`, `grafanaDashboard: {labels: {a: b}}`},
+	"grafanaDashboard.annotations":         {`grafanaDashboard: {enabled: true}`, `grafanaDashboard: {annotations: {a: b}}`},
+	"networkPolicy.enabled":                {`networkPolicy: {enabled: true}`},
+	"networkPolicy.metricsFrom":            {`networkPolicy: {enabled: true}`, `networkPolicy: {metricsFrom: [{podSelector: {}}]}`},
+	"networkPolicy.apiServerPorts":         {`networkPolicy: {enabled: true}`, `networkPolicy: {apiServerPorts: [1]}`},
+	"networkPolicy.extraIngress":           {`networkPolicy: {enabled: true}`, `networkPolicy: {extraIngress: [{}]}`},
+	"networkPolicy.extraEgress":            {`networkPolicy: {enabled: true}`, `networkPolicy: {extraEgress: [{}]}`},
+	"replicas":                             {`replicas: 1`},
+	"revisionHistoryLimit":                 {`revisionHistoryLimit: 1`},
+	"strategy":                             {`strategy: {rollingUpdate: {maxSurge: 2}}`},
+	"podLabels":                            {`podLabels: {a: b}`},
+	"podAnnotations":                       {`podAnnotations: {a: b}`},
+	"podDisruptionBudget.name":             {`podDisruptionBudget: {name: other}`},
+	"podDisruptionBudget.maxUnavailable":   {`podDisruptionBudget: {maxUnavailable: 2}`},
+	"podSecurityContext":                   {`podSecurityContext: {fsGroup: 1}`},
+	"priorityClassName":                    {`priorityClassName: p`},
+	"terminationGracePeriodSeconds":        {`terminationGracePeriodSeconds: 1`},
+	"hostNetwork":                          {`hostNetwork: true`},
+	"dnsPolicy":                            {`dnsPolicy: Default`},
+	"dnsConfig":                            {`dnsConfig: {searches: [a]}`},
+	"nodeSelector":                         {`nodeSelector: {a: b}`},
+	"affinity.nodeAffinity":                {`affinity: {nodeAffinity: null}`},
+	"affinity.podAffinity":                 {`affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}`},
+	"affinity.podAntiAffinity":             {`affinity: {podAntiAffinity: null}`},
+	"topologySpreadConstraints":            {`topologySpreadConstraints: []`},
+	"tolerations":                          {`tolerations: []`},
+	"extraVolumes":                         {`extraVolumes: [{name: v, emptyDir: {}}]`},
+	"controller.image.repository":          {`controller: {image: {repository: r}}`},
+	"controller.image.tag":                 {`controller: {image: {tag: t}}`},
+	"controller.image.digest":              {`controller: {image: {digest: "sha256:0123456789012345678901234567890123456789012345678901234567890123"}}`},
+	"controller.env":                       {`controller: {env: [{name: A, value: b}]}`},
+	"controller.envFrom":                   {`controller: {envFrom: [{secretRef: {name: s}}]}`},
+	"controller.resources.requests":        {`controller: {resources: {requests: {cpu: 1}}}`},
+	"controller.resources.limits":          {`controller: {resources: {limits: {memory: 2Gi}}}`},
+	"controller.resources.claims":          {`controller: {resources: {claims: [{name: c}]}}`},
+	"controller.extraVolumeMounts":         {`controller: {extraVolumeMounts: [{name: v, mountPath: /v}]}`},
+	"controller.sidecarContainer":          {`controller: {sidecarContainer: [{name: s}]}`},
+	"controller.sidecarVolumeMounts":       {`controller: {sidecarContainer: [{name: s}]}`, `controller: {sidecarVolumeMounts: [{name: v, mountPath: /v}]}`},
+	"controller.metrics.port":              {`controller: {metrics: {port: 1}}`},
+	"controller.healthProbe.port":          {`controller: {healthProbe: {port: 1}}`},
+	"logLevel":                             {`logLevel: debug`},
+	"logOutputPaths":                       {`logOutputPaths: [stderr]`},
+	"logErrorOutputPaths":                  {`logErrorOutputPaths: [stdout]`},
+	"settings.batchMaxDuration":            {`settings: {batchMaxDuration: 11s}`},
+	"settings.batchIdleDuration":           {`settings: {batchIdleDuration: 2s}`},
+	"settings.clusterCABundle":             {`settings: {clusterCABundle: QQ==}`},
+	"settings.clusterName":                 {`settings: {clusterName: other}`},
+	"settings.clusterEndpoint":             {`settings: {clusterEndpoint: https://a}`},
+	"settings.mode":                        {`region: us-ord`, `settings: {mode: instance}`},
+	"settings.lkeCreateDeadline":           {`settings: {lkeCreateDeadline: 1m}`},
+	"settings.lkeTagVerificationTimeout":   {`settings: {lkeTagVerificationTimeout: 1m}`},
+	"settings.lkeRetryDelay":               {`settings: {lkeRetryDelay: 1m}`},
+	"settings.lkeUnregisteredTaint":        {`settings: {lkeUnregisteredTaint: true}`},
+	"settings.vmMemoryOverheadPercent":     {`settings: {vmMemoryOverheadPercent: 0.1}`},
+	"settings.disableDryRun":               {`settings: {disableDryRun: true}`},
+	"settings.preferencePolicy":            {`settings: {preferencePolicy: Ignore}`},
+	"settings.minValuesPolicy":             {`settings: {minValuesPolicy: BestEffort}`},
+	"settings.featureGates.nodeRepair":     {`settings: {featureGates: {nodeRepair: true}}`},
+	"settings.featureGates.nodeOverlay":    {`settings: {featureGates: {nodeOverlay: true}}`},
+	"settings.featureGates.staticCapacity": {`settings: {featureGates: {staticCapacity: true}}`},
+}
+
+// No value is without effect: one that is spelt otherwise in a template than in values.yaml would be.
+func TestEveryValueHasAnEffect(t *testing.T) {
+	var schema map[string]any
+	if err := json.Unmarshal(load(t, "karpenter").Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range leaves(schema, "") {
+		if slices.Contains([]string{"global", "webhook"}, path) { // accepted, and said to do nothing
+			continue
+		}
+		t.Run(path, func(t *testing.T) {
+			documents := others[path]
+			if len(documents) == 0 {
+				t.Fatal("the test knows no other value than the default: add one")
+			}
+			base := append([]string{quickstart}, documents[:len(documents)-1]...)
+			if path == "apiToken" || path == "apiTokenFile" || path == "credentialsSecretRef" {
+				base = []string{quickstart} // without one of them nothing is rendered
+			}
+			without := mustRender(t, "karpenter", base...)
+			with := mustRender(t, "karpenter", append([]string{quickstart}, documents...)...)
+			if reflect.DeepEqual(without.objects, with.objects) {
+				t.Errorf("%v changes nothing", documents[len(documents)-1])
+			}
+		})
+	}
+}

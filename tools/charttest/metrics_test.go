@@ -1,0 +1,172 @@
+package charttest
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/awslabs/operatorpkg/status"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/promql/parser"
+	"k8s.io/client-go/tools/record"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	_ "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics" // Karpenter core's metrics
+	_ "sigs.k8s.io/karpenter/pkg/controllers"
+	_ "sigs.k8s.io/karpenter/pkg/operator"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
+)
+
+// labels is a set of label names.
+type labels map[string]bool
+
+func set(names ...string) labels {
+	s := labels{}
+	for _, name := range names {
+		s[name] = true
+	}
+	return s
+}
+
+// target are the labels that Prometheus adds to what it scrapes.
+var target = []string{"instance", "job", "namespace", "pod", "service", "endpoint", "container"}
+
+// exported are the metrics that the controller declares, with their labels: its own, Karpenter core's and
+// controller-runtime's, all of which are in the registry that it serves. A declaration is there before the first value.
+var exported = sync.OnceValue(func() map[string]labels {
+	metrics.New(crmetrics.Registry)
+	// Declared when the controllers are made, as core makes them.
+	status.NewController[*karpv1.NodeClaim](nil, record.NewFakeRecorder(1), status.EmitDeprecatedMetrics)
+	status.NewController[*karpv1.NodePool](nil, record.NewFakeRecorder(1), status.EmitDeprecatedMetrics)
+	descriptions := make(chan *prometheus.Desc)
+	go func() {
+		crmetrics.Registry.(prometheus.Collector).Describe(descriptions)
+		close(descriptions)
+	}()
+	all := map[string]labels{}
+	for description := range descriptions {
+		found := describedAs.FindStringSubmatch(description.String())
+		all[found[1]] = set(slices.DeleteFunc(strings.Split(found[2], ","), func(s string) bool { return s == "" })...)
+	}
+	return all
+})
+
+// The client library tells what a description holds in its text alone.
+var describedAs = regexp.MustCompile(`(?s)^Desc\{fqName: "([^"]*)", help: .*, variableLabels: \{([^}]*)\}\}$`)
+
+// metricLabels are the labels of a series by its name; a histogram has three names.
+func metricLabels(series string) (labels, bool) {
+	found, ok := exported()[series]
+	if !ok {
+		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+			if base, cut := strings.CutSuffix(series, suffix); cut {
+				if found, ok = exported()[base]; ok {
+					break
+				}
+			}
+		}
+	}
+	if !ok {
+		return nil, false
+	}
+	all := maps.Clone(found)
+	if strings.HasSuffix(series, "_bucket") {
+		all["le"] = true
+	}
+	maps.Copy(all, set(target...))
+	return all, true
+}
+
+// checkQuery parses a query and reports metrics that are not exported and labels that they do not have. It returns the
+// labels of the result.
+func checkQuery(query string) (labels, []string) {
+	expression, err := parser.ParseExpr(query)
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	c := &checker{}
+	return c.walk(expression), c.problems
+}
+
+type checker struct{ problems []string }
+
+func (c *checker) has(available labels, where string, names ...string) {
+	for _, name := range names {
+		if !available[name] && name != "__name__" {
+			c.problems = append(c.problems, fmt.Sprintf("no label %s in %s", name, where))
+		}
+	}
+}
+
+func (c *checker) walk(node parser.Node) labels {
+	switch n := node.(type) {
+	case *parser.VectorSelector:
+		available, ok := metricLabels(n.Name)
+		if !ok {
+			c.problems = append(c.problems, fmt.Sprintf("the controller exports no metric %q", n.Name))
+			return labels{}
+		}
+		for _, matcher := range n.LabelMatchers {
+			c.has(available, n.Name, matcher.Name)
+		}
+		return available
+	case *parser.AggregateExpr:
+		inner := c.walk(n.Expr)
+		c.has(inner, n.Expr.String(), n.Grouping...)
+		if n.Op == parser.TOPK || n.Op == parser.BOTTOMK {
+			return inner
+		}
+		if n.Without {
+			maps.DeleteFunc(inner, func(name string, _ bool) bool { return slices.Contains(n.Grouping, name) })
+			return inner
+		}
+		return set(n.Grouping...)
+	case *parser.BinaryExpr:
+		left, right := c.walk(n.LHS), c.walk(n.RHS)
+		if n.VectorMatching != nil {
+			c.has(left, n.LHS.String(), n.VectorMatching.MatchingLabels...)
+			c.has(right, n.RHS.String(), n.VectorMatching.MatchingLabels...)
+		}
+		if len(left) == 0 {
+			return right
+		}
+		return left
+	}
+	all := labels{}
+	for child := range parser.ChildrenIter(node) {
+		maps.Copy(all, c.walk(child))
+	}
+	return all
+}
+
+// The checker itself: what it must find.
+func TestCheckQuery(t *testing.T) {
+	for _, test := range []struct{ name, query, problem string }{
+		{"ours", `sum by (status) (rate(karpenter_linode_api_requests_total{route="/linode/instances"}[5m]))`, ""},
+		{"core's", `sum by (nodepool) (karpenter_nodeclaims_created_total)`, ""},
+		{"of a condition", `operator_nodeclaim_status_condition_count{type="Ready"}`, ""},
+		{"a target's label", `max by (pod) (karpenter_cluster_state_synced)`, ""},
+		{"a histogram", `histogram_quantile(0.9, sum by (le) (rate(karpenter_linode_claim_duration_seconds_bucket[5m])))`, ""},
+		{"no PromQL", `sum(karpenter_linode_claims_total`, "unclosed left parenthesis"},
+		{"a metric that is not there", `karpenter_linode_nodes_total > 1`, `no metric "karpenter_linode_nodes_total"`},
+		{"in the denominator", `karpenter_cluster_state_synced / up`, `no metric "up"`},
+		{"a label that is not there", `karpenter_linode_claims_total{nodepool="x"}`, "no label nodepool"},
+		{"by a label that is not there", `sum by (zone) (karpenter_linode_claims_total)`, "no label zone"},
+		{"by a label that was summed away", `sum by (status) (sum by (route) (karpenter_linode_api_requests_total))`, "no label status"},
+		{"on a label that is not there", `karpenter_cluster_state_synced and on (zone) karpenter_build_info`, "no label zone"},
+		{"a bucket's label on a counter", `sum by (le) (karpenter_linode_claims_total)`, "no label le"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, problems := checkQuery(test.query)
+			text := strings.Join(problems, "; ")
+			if (test.problem == "") != (text == "") || !strings.Contains(text, test.problem) {
+				t.Errorf("problems: %q, expected %q", text, test.problem)
+			}
+		})
+	}
+}
