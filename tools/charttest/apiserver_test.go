@@ -13,15 +13,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 )
 
-// api is a client of a real API server that has the custom resources.
+// api is a client of a real API server that has the custom resources; the others say how to reach it.
 var (
 	api        client.Client
+	apiConfig  *rest.Config
 	kubeconfig []byte
 )
 
@@ -29,10 +31,13 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
+// binaries is where the API server is, unless KUBEBUILDER_ASSETS says otherwise.
+const binaries = "../../.bin"
+
 func run(m *testing.M) int {
 	environment := &envtest.Environment{CRDs: crds.All()}
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		environment.BinaryAssetsDirectory = "../../.bin"
+		environment.BinaryAssetsDirectory = binaries
 		for _, program := range []string{"etcd", "kube-apiserver"} {
 			if _, err := os.Stat(filepath.Join(environment.BinaryAssetsDirectory, program)); err != nil {
 				fmt.Fprintf(os.Stderr, "%s is missing in .bin: run `make build` first\n", program)
@@ -40,6 +45,8 @@ func run(m *testing.M) int {
 			}
 		}
 	}
+	// Some clusters have it: whoever sets an owner that blocks deletion needs rights on the owner's finalizers.
+	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	config, err := environment.Start()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "starting the API server:", err)
@@ -50,13 +57,13 @@ func run(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
 		}
 	}()
-	kubeconfig = environment.KubeConfig
+	apiConfig, kubeconfig = config, environment.KubeConfig
 	api, err = client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if err := waitForNamespace("kube-system"); err != nil {
+	if err := waitForNamespace(api, "kube-system"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -64,7 +71,7 @@ func run(m *testing.M) int {
 }
 
 // waitForNamespace waits until the API server, which has just started, has made one of its own namespaces.
-func waitForNamespace(name string) error {
+func waitForNamespace(api client.Reader, name string) error {
 	return wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true,
 		func(ctx context.Context) (bool, error) {
 			err := api.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
@@ -94,7 +101,9 @@ func TestChartIsAccepted(t *testing.T) {
 			additionalClusterRoleRules: [{apiGroups: [batch], resources: [jobs], verbs: [get]}], podDisruptionBudget: {maxUnavailable: 50%},
 			controller: {env: [{name: X, value: x}], envFrom: [{configMapRef: {name: m}}], extraVolumeMounts: [{name: v, mountPath: /v}],
 			sidecarContainer: [{name: side, image: i}], sidecarVolumeMounts: [{name: v, mountPath: /w}]},
-			settings: {featureGates: {nodeOverlay: true, nodeRepair: true, staticCapacity: true}}}`,
+			settings: {featureGates: {nodeOverlay: true, nodeRepair: true, staticCapacity: true}}, grafanaDashboard: {enabled: true},
+			networkPolicy: {enabled: true, metricsFrom: [{namespaceSelector: {}}], extraIngress: [{from: [{podSelector: {}}]}], extraEgress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}}`,
+		"secret mounted":     `{apiToken: "", credentialsSecretRef: mine, credentialsSecretMount: true, extraVolumes: [{name: v, emptyDir: {}}], networkPolicy: {enabled: true}}`,
 		"secret of the user": `{apiToken: "", credentialsSecretRef: mine, serviceAccount: {annotations: {a: b}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,8 @@ func TestQuickstart(t *testing.T) {
 	r := mustRender(t, "karpenter", quickstart)
 	want := []string{
 		"ClusterRole/karpenter", "ClusterRole/karpenter-admin", "ClusterRole/karpenter-view", "ClusterRoleBinding/karpenter",
-		"ConfigMap/karpenter-learned-capacity", "Deployment/karpenter", "PodDisruptionBudget/karpenter", "Role/karpenter", "RoleBinding/karpenter", "Secret/karpenter",
+		"ConfigMap/karpenter-learned-capacity", "Deployment/karpenter", "Lease/karpenter-leader-election", "PodDisruptionBudget/karpenter",
+		"Role/karpenter", "RoleBinding/karpenter", "Secret/karpenter",
 		"Service/karpenter", "ServiceAccount/karpenter",
 	}
 	if got := r.names(); !reflect.DeepEqual(got, want) {

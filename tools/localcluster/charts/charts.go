@@ -1,11 +1,11 @@
 // Package charts installs this repository's Helm charts with Helm as a library,
-// as `helm upgrade --install` does from a folder.
+// as `helm upgrade --install` does from a folder or an archive.
 //
-// It is called by package localcluster and by end-to-end tests that change
-// values. It knows a cluster's kubeconfig and a chart's folder.
+// It is called by package localcluster and by tests that change values or
+// versions. It knows a cluster's kubeconfig and where a chart is.
 //
-// Guarantees: a release that exists is upgraded, with exactly the values given,
-// otherwise it is installed; the chart's values schema and the API server's
+// Guarantees: a release that exists is upgraded, with exactly the values given
+// unless Keep says otherwise, otherwise it is installed; the chart's values schema and the API server's
 // validation apply; nothing of the user's Helm environment (repositories,
 // plugins, HELM_* variables) is used. It does not wait for pods: whoever plays
 // them may come later. Errors are one line.
@@ -32,9 +32,21 @@ const timeout = 2 * time.Minute
 type Release struct {
 	Name      string
 	Namespace string
-	Chart     string // folder
+	Chart     string // folder or archive
 	Values    map[string]any
+	Keep      Keep // in an upgrade
 }
+
+// Keep says what an upgrade does with the values that a release was given before.
+type Keep int
+
+// As Helm's flags: of the old values nothing, everything with the old chart's
+// defaults (new values of the new chart are absent), or what users had set.
+const (
+	ResetValues Keep = iota
+	ReuseValues
+	ResetThenReuseValues
+)
 
 // Apply installs or upgrades the release in the cluster of the kubeconfig.
 func Apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) error {
@@ -45,7 +57,7 @@ func Apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) 
 }
 
 func apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) error {
-	chart, err := loader.LoadDir(r.Chart)
+	chart, err := loader.Load(r.Chart)
 	if err != nil {
 		return err
 	}
@@ -63,7 +75,8 @@ func apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) 
 		return err
 	}
 	upgrade := action.NewUpgrade(cfg)
-	upgrade.Namespace, upgrade.ResetValues = r.Namespace, true
+	upgrade.Namespace = r.Namespace
+	upgrade.ResetValues, upgrade.ReuseValues, upgrade.ResetThenReuseValues = r.Keep == ResetValues, r.Keep == ReuseValues, r.Keep == ResetThenReuseValues
 	upgrade.WaitStrategy, upgrade.Timeout = kube.HookOnlyStrategy, timeout
 	_, err = upgrade.RunWithContext(ctx, r.Name, chart, r.Values)
 	return err
