@@ -1,0 +1,149 @@
+package e2e_test
+
+import (
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
+)
+
+// TestReinstall uninstalls the charts while there are nodes, which nobody should do.
+func TestReinstall(t *testing.T) {
+	t.Parallel()
+	e := start(t, "reinstall", "standard", nil)
+	e.run(t, "uninstalled with nodes and installed again", reinstalled)
+	e.run(t, "the definitions uninstalled with nodes", definitionsUninstalled)
+}
+
+// threeNodes makes three nodes with a pod each.
+func threeNodes(t *testing.T, e *environment) {
+	t.Helper()
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", "", ""))
+	e.apply(t, deployment("three", 3, `
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector: {matchLabels: {app: three}}`))
+	e.settled(t, "three", 3)
+}
+
+// owners are the NodeClaims with their instances.
+func (e *environment) owners(t *testing.T) map[string]string {
+	t.Helper()
+	owners := map[string]string{}
+	for _, claim := range e.nodeClaims(t.Context(), NewWithT(t)) {
+		owners[string(claim.UID)] = claim.Status.ProviderID
+	}
+	return owners
+}
+
+// uninstall ends the operator and removes its release, as `helm uninstall` does.
+func (e *environment) uninstall(t *testing.T) {
+	t.Helper()
+	e.Operator.Stop(t.Context())
+	e.removeRelease(t, "karpenter")
+}
+
+func (e *environment) removeRelease(t *testing.T, release string) {
+	t.Helper()
+	NewWithT(t).Expect(charts.Remove(t.Context(), e.Kubeconfig, localcluster.Namespace, release, slog.DiscardHandler)).To(Succeed())
+}
+
+// reinstalled: without the operator the nodes, their pods and their owners stay.
+// The operator that comes again takes up all three and buys none: a fourth pod gets
+// a fourth node.
+func reinstalled(t *testing.T, e *environment) {
+	threeNodes(t, e)
+	before, made := e.owners(t), e.made()
+	e.uninstall(t)
+	g, ctx := NewWithT(t), t.Context()
+	lease := client.ObjectKey{Namespace: localcluster.Namespace, Name: "karpenter-leader-election"}
+	g.Expect(apierrors.IsNotFound(e.kube.Get(ctx, lease, &coordinationv1.Lease{}))).To(BeTrue(), "the Lease is gone")
+	e.settled(t, "three", 3)
+	g.Expect(e.owners(t)).To(Equal(before))
+	e.oneToOne(t)
+
+	g.Expect(e.Upgrade(ctx, nil)).To(Succeed())
+	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+	e.scale(t, "three", 4)
+	e.settled(t, "three", 4)
+	after := e.owners(t)
+	for claim, instance := range before {
+		g.Expect(after).To(HaveKeyWithValue(claim, instance))
+	}
+	if n := e.oneToOne(t); n != 4 || e.made() != made+1 {
+		t.Errorf("%d NodeClaims and %d new instances, want 4 and 1", n, e.made()-made)
+	}
+}
+
+// definitionsUninstalled is the wrong order: the operator goes first, and then the
+// definitions, with nodes there. The NodeClaims' finalizer keeps them, and so every
+// node has its owner, until the charts are installed again: then they are drained
+// and removed, as uninstalling the definitions asks for.
+func definitionsUninstalled(t *testing.T, e *environment) {
+	threeNodes(t, e)
+	e.uninstall(t)
+	e.removeRelease(t, "karpenter-crd")
+	g, ctx := NewWithT(t), t.Context()
+	g.Eventually(ctx, func(g Gomega) {
+		for _, claim := range e.nodeClaims(ctx, g) {
+			g.Expect(claim.DeletionTimestamp).NotTo(BeNil())
+		}
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	if n := e.oneToOne(t); n != 3 {
+		t.Errorf("%d NodeClaims, want 3", n)
+	}
+
+	e.installDefinitions(t)
+	g.Expect(e.Upgrade(ctx, nil)).To(Succeed())
+	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+	g.Eventually(ctx, func() int { return len(e.ourInstances()) }).WithTimeout(patience).WithPolling(interval).Should(BeZero())
+	// What was being deleted goes now, and has to be installed once more.
+	g.Eventually(ctx, func(g Gomega) { g.Expect(e.definitionsGoing(t)).To(BeEmpty()) }).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	e.installDefinitions(t)
+	e.Operator.Stop(ctx)
+	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+	threeNodes(t, e)
+}
+
+func (e *environment) installDefinitions(t *testing.T) {
+	t.Helper()
+	release := charts.Release{Name: "karpenter-crd", Namespace: localcluster.Namespace, Chart: filepath.Join(repositoryRoot(t), "charts", "karpenter-crd")}
+	NewWithT(t).Expect(charts.Apply(t.Context(), e.Kubeconfig, release, slog.DiscardHandler)).To(Succeed())
+}
+
+// definitionsGoing names the custom resource definitions that are being deleted.
+func (e *environment) definitionsGoing(t *testing.T) []string {
+	t.Helper()
+	config, err := e.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := runtime.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := &apiextensionsv1.CustomResourceDefinitionList{}
+	NewWithT(t).Expect(reader.List(t.Context(), list)).To(Succeed())
+	var names []string
+	for _, definition := range slices.DeleteFunc(list.Items, func(d apiextensionsv1.CustomResourceDefinition) bool { return d.DeletionTimestamp == nil }) {
+		names = append(names, definition.Name)
+	}
+	return names
+}
