@@ -124,6 +124,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		return nil, coreErr
 	}
 	c.attempts.drop(nodeClaim.UID)
+	c.inventory.grant(node)
 	// A NodeClaim that has a node already, from before a restart, gets that one, whatever would be chosen now.
 	return launched(node, nodeClass, find(all, node.InstanceType), c.cfg.Cluster.Region)
 }

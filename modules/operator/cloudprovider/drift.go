@@ -70,12 +70,8 @@ func (c *CloudProvider) nodeOf(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return lkepool.Node{}, err
 	}
-	nodes, err := c.inventory.recent(ctx)
-	if err != nil {
-		return lkepool.Node{}, err
-	}
-	if node, ok := nodes[id]; ok {
-		return node, nil
+	if node, found, err := c.inventory.find(ctx, id); err != nil || found {
+		return node, err
 	}
 	return c.pools.Get(ctx, id)
 }

@@ -10,14 +10,22 @@ import (
 )
 
 // inventory keeps the last list of claimed nodes for a while. Core asks for the drift of every NodeClaim every
-// five minutes; one read per question would be the whole budget of requests of a large cluster.
+// five minutes, and at every step of a new one; one read per question would be the whole budget of requests of a
+// large cluster.
 type inventory struct {
 	pools Pools
 
 	mu      sync.Mutex
-	nodes   map[int]lkepool.Node
+	nodes   map[int]lkepool.Node // never changed once it is here
 	at      time.Time
-	reading *reading // under way; nil if none is
+	granted map[int]grant // claimed since the list was asked for
+	reading *reading      // under way; nil if none is
+}
+
+// A grant is a node as its claim showed it.
+type grant struct {
+	node lkepool.Node
+	at   time.Time
 }
 
 // A reading is one read that several ask for. Its results may be looked at once done is closed.
@@ -30,10 +38,35 @@ type reading struct {
 // How old a list may be to tell drift from it.
 const inventoryTTL = time.Minute
 
-func newInventory(pools Pools) *inventory { return &inventory{pools: pools} }
+func newInventory(pools Pools) *inventory {
+	return &inventory{pools: pools, granted: map[int]grant{}}
+}
+
+// grant adds a node that was claimed just now: a list that is older does not have it.
+func (i *inventory) grant(node lkepool.Node) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.granted[node.InstanceID] = grant{node, time.Now()}
+}
+
+// find looks for a node in the list, and among those that were claimed since.
+func (i *inventory) find(ctx context.Context, id int) (node lkepool.Node, found bool, err error) {
+	nodes, err := i.recent(ctx)
+	if err != nil {
+		return lkepool.Node{}, false, err
+	}
+	if node, found = nodes[id]; found {
+		return node, true, nil
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	g, found := i.granted[id]
+	return g.node, found, nil
+}
 
 // refresh reads the list now.
 func (i *inventory) refresh(ctx context.Context) (map[int]lkepool.Node, error) {
+	asked := time.Now()
 	list, err := i.pools.List(ctx)
 	if err != nil {
 		return nil, err
@@ -45,6 +78,11 @@ func (i *inventory) refresh(ctx context.Context) (map[int]lkepool.Node, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.nodes, i.at = nodes, time.Now()
+	for id, g := range i.granted {
+		if g.at.Before(asked) { // the list has it, or it is gone
+			delete(i.granted, id)
+		}
+	}
 	return nodes, nil
 }
 

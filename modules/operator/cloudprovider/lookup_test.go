@@ -187,6 +187,42 @@ func TestPitfall25DriftReadsOneListForAll(t *testing.T) {
 	}
 }
 
+// Core asks for the drift of a new NodeClaim at every step it takes. A node that was claimed after the list was read is
+// known from its claim, until a list that is younger does not have it.
+func TestPitfall25DriftOfANewNodeReadsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gets := 0
+		pools := &scripted{t: t, claim: grant,
+			list: func() ([]lkepool.Node, error) { return nil, nil },
+			get: func(int) (lkepool.Node, error) {
+				gets++
+				return lkepool.Node{}, failing(lkepool.KindNotFound, "")
+			}}
+		p := provider(t, "standard", pools, readyClass(), nodePool(nil))
+		if _, err := p.List(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		claim := nodeClaim()
+		created, err := p.Create(t.Context(), claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claim.Status.ProviderID = created.Status.ProviderID
+		for range 5 {
+			if reason, err := p.IsDrifted(t.Context(), claim); reason != "" || err != nil {
+				t.Errorf("%q, %v", reason, err)
+			}
+		}
+		if pools.lists != 1 || gets != 0 {
+			t.Errorf("%d lists and %d single nodes were read, want the first list alone", pools.lists, gets)
+		}
+		time.Sleep(2 * time.Minute)
+		if _, err := p.IsDrifted(t.Context(), claim); !core.IsNodeClaimNotFoundError(err) || pools.lists != 2 || gets != 1 {
+			t.Errorf("a node that a younger list lacks: %v, after %d lists and %d single reads", err, pools.lists, gets)
+		}
+	})
+}
+
 // Who reads the list for all leaves: the others are not told that it cannot be read.
 func TestTheReaderOfTheListLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
