@@ -136,7 +136,7 @@ func TestClusterDisappears(t *testing.T) {
 		if _, err := p.List(t.Context()); lkepool.KindOf(err) != lkepool.KindConflict {
 			t.Errorf("list: %v", err)
 		}
-		if collected, err := p.Collect(t.Context(), nobody); lkepool.KindOf(err) != lkepool.KindConflict || len(collected.Released) != 0 {
+		if collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: nobody}); lkepool.KindOf(err) != lkepool.KindConflict || len(collected.Released) != 0 {
 			t.Errorf("collect: %+v, %v", collected, err)
 		}
 		if err := p.Release(t.Context(), node.InstanceID); lkepool.KindOf(err) == lkepool.KindNotFound {
@@ -294,7 +294,7 @@ func TestEditedPoolsAreLeftAlone(t *testing.T) {
 				}
 				before, _, _ := l.calls()
 				for range 30 {
-					if collected, err := p.Collect(t.Context(), aliveNames(3)); err != nil || len(collected.Released) != 0 {
+					if collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(3)}); err != nil || len(collected.Released) != 0 {
 						t.Errorf("collected %+v, %v", collected, err)
 					}
 					if list, err := p.List(t.Context()); err != nil || len(list) != 3 {

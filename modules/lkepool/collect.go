@@ -16,18 +16,17 @@ import (
 // processes at once or a person can bring about, it releases all but the one that
 // Claim gives back, when the youngest of these claims is older than OrphanTTL.
 //
-// alive returns the names of all claimants that exist. It is called after the
-// cluster was read, and must itself read afresh: a claimant exists before its
-// claim does, so a claim that was read and has no claimant afterwards is one
-// that was left behind. An error of it ends the sweep with nothing released.
+// A node goes only when the sweep's Vacate says so. Nodes are not kept from
+// claimants meanwhile: what is asked for is handed out, wanted or not by the
+// sweep, and everything is decided again, and read again, afterwards.
 //
 // What happened is returned along with an error.
-func (a *Allocator) Collect(ctx context.Context, alive func(context.Context) ([]string, error)) (Collected, error) {
+func (a *Allocator) Collect(ctx context.Context, how Sweep) (Collected, error) {
 	r, err := a.reads.Do(ctx)
 	if err != nil {
 		return Collected{}, asError("collect", err)
 	}
-	names, err := alive(ctx)
+	names, err := how.Alive(ctx)
 	if err != nil {
 		return Collected{}, &Error{Kind: KindUnavailable, Op: "collect", Err: err}
 	}
@@ -35,14 +34,14 @@ func (a *Allocator) Collect(ctx context.Context, alive func(context.Context) ([]
 	for _, name := range names {
 		exists[ClaimValue(name)] = true
 	}
-	s := &sweep{a: a, exists: exists, reading: r}
+	s := &sweep{a: a, how: how, exists: exists, reading: r}
 	byKey := map[string][]Pool{}
 	for _, pool := range r.Pools {
 		if pool.ours() {
 			byKey[pool.keyHash()] = append(byKey[pool.keyHash()], pool)
 		}
 	}
-	var failed []error
+	failed := []error{s.askToLeave(ctx, byKey)}
 	for hash, pools := range byKey {
 		if !s.worthwhile(hash, pools) {
 			continue
@@ -58,16 +57,18 @@ func (a *Allocator) Collect(ctx context.Context, alive func(context.Context) ([]
 // sweep is one call of Collect.
 type sweep struct {
 	a         *Allocator
+	how       Sweep
 	exists    map[string]bool
 	reading   reading
 	collected Collected
+	// vacated are the instances that may go, as far as Sweep.Vacate knows.
+	vacated map[int]bool
 }
 
 // worthwhile says whether a key's pools hold anything to collect, so that the
 // lock is taken and more is read only then.
 func (s *sweep) worthwhile(hash string, pools []Pool) bool {
-	free, abandoned := s.candidates(hash, pools)
-	return len(free) > 0 || len(abandoned) > 0 || slices.ContainsFunc(pools, func(p Pool) bool {
+	return len(s.leaving(hash, pools)) > 0 || slices.ContainsFunc(pools, func(p Pool) bool {
 		return p.Count == 0 || len(s.overdue(p)) > 0
 	})
 }
@@ -97,6 +98,12 @@ func (s *sweep) candidates(hash string, pools []Pool) (free, abandoned []int) {
 	return plan.Surplus(idle, a.demand(q, a.cfg.OrphanTTL), a.cfg.OrphanTTL), abandoned
 }
 
+// leaving are the candidates that may go as far as Sweep.Vacate knows.
+func (s *sweep) leaving(hash string, pools []Pool) []int {
+	free, abandoned := s.candidates(hash, pools)
+	return slices.DeleteFunc(slices.Concat(free, abandoned), func(id int) bool { return !s.vacated[id] })
+}
+
 // age is for how long an instance has been in its state: since the later of
 // what the API tells and, when that says nothing, of when it was first seen so.
 func (s *sweep) age(member Member, claim string, told time.Time) time.Duration {
@@ -123,10 +130,10 @@ func (s *sweep) key(ctx context.Context, hash string, pools []Pool) error {
 	q := a.queueLocked(hash)
 	a.mu.Unlock()
 	// Decided once more: while the lock was awaited, nodes were claimed.
-	free, abandoned := s.candidates(hash, pools)
+	leaving := s.leaving(hash, pools)
 	var failed []error
 	for _, pool := range pools {
-		going, err := s.confirm(ctx, pool, slices.Concat(free, abandoned))
+		going, err := s.confirm(ctx, pool, leaving)
 		if err != nil {
 			failed = append(failed, err)
 			continue

@@ -48,7 +48,8 @@
 //     not fit its key any more, or whose autoscaler was switched on, keeps its
 //     nodes and gets no new claimants; nothing is changed back. After three such
 //     pools of one key, Claim returns KindConflict.
-//   - Nothing is drained. Whoever releases a node drains it before.
+//   - Nothing is drained. Whoever releases a node drains it before; Collect asks
+//     Sweep.Vacate about each node first.
 //
 // # Cost
 //

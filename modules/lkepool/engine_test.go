@@ -214,12 +214,12 @@ func TestCollect(t *testing.T) {
 		// Two are taken by hand: nobody waits for them.
 		platform.Edit(nodes[0].PoolID, func(p *lkepool.Pool) {})
 		alive := func(context.Context) ([]string, error) { return names(3), nil }
-		collected, err := allocator.Collect(t.Context(), alive)
+		collected, err := allocator.Collect(t.Context(), lkepool.Sweep{Alive: alive})
 		if err != nil || len(collected.Released) != 0 {
 			t.Fatalf("young claims were collected: %+v, %v", collected, err)
 		}
 		time.Sleep(6 * time.Minute)
-		collected, err = allocator.Collect(t.Context(), alive)
+		collected, err = allocator.Collect(t.Context(), lkepool.Sweep{Alive: alive})
 		if err != nil || len(collected.Released) != 2 {
 			t.Fatalf("got %+v, %v", collected, err)
 		}

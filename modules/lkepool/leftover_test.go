@@ -66,7 +66,7 @@ func TestSecondNodesOfOneClaimantAreCollected(t *testing.T) {
 					alive := func(context.Context) ([]string, error) { return []string{"claim-000", "twin"}, nil }
 					// Whoever has asked twice may not have stored an answer yet.
 					for range 3 {
-						if collected, err := p.Collect(t.Context(), alive); err != nil || len(collected.Released) != 0 {
+						if collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: alive}); err != nil || len(collected.Released) != 0 {
 							t.Fatalf("young: collected %+v, %v", collected.Released, err)
 						}
 						time.Sleep(time.Minute)
@@ -78,7 +78,7 @@ func TestSecondNodesOfOneClaimantAreCollected(t *testing.T) {
 						}
 					}
 					time.Sleep(6 * time.Minute)
-					collected, err := p.Collect(t.Context(), alive)
+					collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: alive})
 					if err != nil || len(collected.Released) != 1 || collected.Released[0].InstanceID != ids[1-c.kept] {
 						t.Errorf("collected %+v of %v, %v", collected.Released, ids, err)
 					}
@@ -151,7 +151,7 @@ func TestPlacesThatStayPendingAreCollected(t *testing.T) {
 				}
 				var collected lkepool.Collected
 				for range 20 {
-					if collected, err = p.Collect(t.Context(), aliveNames(n)); err != nil || len(collected.Released) != 0 {
+					if collected, err = p.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(n)}); err != nil || len(collected.Released) != 0 {
 						t.Fatalf("collected %+v, %v", collected, err)
 					}
 					if len(collected.Places) > 0 {

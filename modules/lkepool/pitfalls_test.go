@@ -183,7 +183,7 @@ func TestPitfall07FreeNodesAreCollected(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(6 * time.Minute)
-		collected, err := p.Collect(t.Context(), aliveNames(2))
+		collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(2)})
 		if err != nil || len(collected.Released) != 3 || l.count() != 2 {
 			t.Errorf("got %+v, %v; count %d", collected, err, l.count())
 		}
@@ -203,13 +203,13 @@ func TestPitfall08ClaimsAreNotAsOldAsTheirInstance(t *testing.T) {
 		if _, err := p.Claim(t.Context(), lkepool.Request{Claimant: "late", Key: key}); err != nil {
 			t.Fatal(err)
 		}
-		collected, err := p.Collect(t.Context(), aliveNames(1))
+		collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(1)})
 		if err != nil || len(collected.Released) != 0 {
 			t.Errorf("got %+v, %v", collected, err)
 		}
 		// Nor does a process that knows nothing but the API do so.
 		fresh := l.start(lkepool.Config{})
-		if collected, err := fresh.Collect(t.Context(), aliveNames(1)); err != nil || len(collected.Released) != 0 {
+		if collected, err := fresh.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(1)}); err != nil || len(collected.Released) != 0 {
 			t.Errorf("got %+v, %v", collected, err)
 		}
 	})
@@ -253,7 +253,7 @@ func TestPitfall09And13ForeignNodesAreLeftAlone(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Hour)
-		if collected, err := p.Collect(t.Context(), nobody); err != nil || len(collected.Released) != 1 {
+		if collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: nobody}); err != nil || len(collected.Released) != 1 {
 			t.Errorf("collected %+v, %v", collected, err)
 		}
 	})
@@ -476,7 +476,7 @@ func TestPitfall26WaitingEndsWithTheContext(t *testing.T) {
 			"release": func(ctx context.Context) error { return p.Release(ctx, nodes[0].InstanceID) },
 			"list":    func(ctx context.Context) error { _, err := p.List(ctx); return err },
 			"get":     func(ctx context.Context) error { _, err := p.Get(ctx, nodes[0].InstanceID); return err },
-			"collect": func(ctx context.Context) error { _, err := p.Collect(ctx, nobody); return err },
+			"collect": func(ctx context.Context) error { _, err := p.Collect(ctx, lkepool.Sweep{Alive: nobody}); return err },
 			"tags":    func(ctx context.Context) error { return p.SetTags(ctx, nodes[0].InstanceID, nil, []string{"team=a"}) },
 		} {
 			began := time.Now()
@@ -613,7 +613,7 @@ func TestPitfall34CollectorAndClaimantsAwakeTogether(t *testing.T) {
 		// Nobody is in the caller's cache yet.
 		for range 20 {
 			group.Go(func() {
-				collected, err := p.Collect(t.Context(), nobody)
+				collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: nobody})
 				if err != nil && lkepool.KindOf(err) != lkepool.KindRateLimited || len(collected.Released) != 0 {
 					t.Errorf("collected %d, %v", len(collected.Released), err)
 				}

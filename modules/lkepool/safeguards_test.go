@@ -131,7 +131,7 @@ func TestCollectAndClaimOfTheSameNode(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		armed = true
-		if _, err := allocator.Collect(t.Context(), aliveNames(1)); err != nil {
+		if _, err := allocator.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(1)}); err != nil {
 			t.Fatal(err)
 		}
 		group.Wait()
@@ -187,7 +187,7 @@ func TestPoolsEditedByHand(t *testing.T) {
 					t.Errorf("%d nodes were asked for, in %d pools", l.requested(), len(l.ours()))
 				}
 				alive := func(context.Context) ([]string, error) { return []string{"c0", "c1", "c2"}, nil }
-				if collected, err := p.Collect(t.Context(), alive); err != nil || len(collected.Released) != 0 {
+				if collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: alive}); err != nil || len(collected.Released) != 0 {
 					t.Errorf("collected %+v, %v", collected, err)
 				}
 			})

@@ -56,6 +56,7 @@ type schedule struct {
 	mu      sync.Mutex
 	process *process
 	claims  map[string]*claimant
+	vacated map[int]bool
 	log     []string
 }
 
@@ -73,7 +74,7 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	random := rand.New(rand.NewPCG(seed, 7))
 	profiles := []linodesim.Profile{linodesim.Fast(), linodesim.Realistic(), linodesim.Slow()}
 	s := &schedule{
-		random: random, calm: random.IntN(3) == 0, claims: map[string]*claimant{}, clock: newBoundedClock(seed),
+		random: random, calm: random.IntN(3) == 0, claims: map[string]*claimant{}, vacated: map[int]bool{}, clock: newBoundedClock(seed),
 		lab: newLab(t, tiers[random.IntN(2)], linodesim.Config{
 			Profile: profiles[random.IntN(3)], Seed: seed,
 			Behaviour: linodesim.Behaviour{IgnorePoolFilter: random.IntN(2) == 0, LenientPages: random.IntN(2) == 0},
@@ -374,7 +375,7 @@ func (s *schedule) sweeps(ctx context.Context) {
 	for ctx.Err() == nil {
 		p := s.current()
 		bounded, cancel := bound(p, time.Minute)
-		collected, err := p.Collect(bounded, func(context.Context) ([]string, error) {
+		collected, err := p.Collect(bounded, lkepool.Sweep{Alive: func(context.Context) ([]string, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			var alive []string
@@ -382,9 +383,14 @@ func (s *schedule) sweeps(ctx context.Context) {
 				alive = append(alive, name)
 			}
 			return alive, nil
-		})
+		}, Vacate: s.vacate})
 		for _, node := range collected.Released {
 			s.note("collected %d of %q", node.InstanceID, node.Claim)
+			s.mu.Lock()
+			if !s.vacated[node.InstanceID] {
+				s.t.Errorf("instance %d went without leave", node.InstanceID)
+			}
+			s.mu.Unlock()
 		}
 		if kind := lkepool.KindOf(err); kind == lkepool.KindInvalid || kind == lkepool.KindForbidden {
 			s.t.Errorf("collect: %v", err)
@@ -399,6 +405,22 @@ func (s *schedule) sweeps(ctx context.Context) {
 		case <-time.After(s.betweenSweeps()):
 		}
 	}
+}
+
+// vacate takes a while, and refuses some nodes at first.
+func (s *schedule) vacate(ctx context.Context, node lkepool.Node) (bool, error) {
+	select {
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-time.After(time.Duration(node.InstanceID%20) * time.Second):
+	}
+	if time.Now().Before(s.end) && (node.InstanceID+time.Now().Minute())%3 == 0 {
+		return false, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vacated[node.InstanceID] = true
+	return true, nil
 }
 
 // betweenSweeps is shorter while there is something to get wrong.

@@ -55,6 +55,7 @@ var mutants = []mutant{
 	{"overdue places stay", "leftover.go", "s.a.cfg.Clock.Since(since) > s.a.cfg.PendingTimeout", "s.a.cfg.Clock.Since(since) < 0", nil},
 	{"keys do not share what they read", "share.go", "usable := !o.began.IsZero()", "usable := false && !o.began.IsZero()", nil},
 	{"lowered counts are raised for ever", "scale.go", "if q.lowered >= mostLowered {", "if q.lowered >= 1000*mostLowered {", nil},
+	{"nodes go without leave", "vacate.go", "s.vacated[node.InstanceID] = vacant && err == nil", "s.vacated[node.InstanceID] = true", nil},
 	{"refusals are retried in place", "pass.go", "case KindInvalid, KindForbidden, KindConflict, KindInsufficientCapacity, KindQuotaExceeded:", "case KindInvalid, KindForbidden, KindConflict:", nil},
 }
 
