@@ -47,7 +47,7 @@ func TestEnvironmentOfQuickstart(t *testing.T) {
 	want := map[string]string{
 		"LINODE_TOKEN": "secret:karpenter/LINODE_TOKEN", "CLUSTER_NAME": "my-cluster", "KARPENTER_MODE": "lke",
 		"LKE_CREATE_DEADLINE": "10s", "LKE_TAG_VERIFICATION_TIMEOUT": "4s", "LKE_RETRY_DELAY": "2s",
-		"VM_MEMORY_OVERHEAD_PERCENT": "0.075", "DISABLE_DRY_RUN": "false",
+		"LKE_UNREGISTERED_TAINT": "false", "VM_MEMORY_OVERHEAD_PERCENT": "0.075", "DISABLE_DRY_RUN": "false",
 		"BATCH_MAX_DURATION": "10s", "BATCH_IDLE_DURATION": "1s", "PREFERENCE_POLICY": "Respect", "MIN_VALUES_POLICY": "Strict",
 		"FEATURE_GATES": "NodeRepair=false,NodeOverlay=false,StaticCapacity=false",
 		"LOG_LEVEL":     "info", "LOG_OUTPUT_PATHS": "stdout", "LOG_ERROR_OUTPUT_PATHS": "stderr",
@@ -78,6 +78,7 @@ func TestEnvironment(t *testing.T) {
 		{`settings: {lkeCreateDeadline: 1m30s}`, "LKE_CREATE_DEADLINE", "1m30s"},
 		{`settings: {lkeTagVerificationTimeout: 8s}`, "LKE_TAG_VERIFICATION_TIMEOUT", "8s"},
 		{`settings: {lkeRetryDelay: 500ms}`, "LKE_RETRY_DELAY", "500ms"},
+		{`settings: {lkeUnregisteredTaint: true}`, "LKE_UNREGISTERED_TAINT", "true"},
 		{`settings: {vmMemoryOverheadPercent: 0.1}`, "VM_MEMORY_OVERHEAD_PERCENT", "0.1"},
 		{`settings: {vmMemoryOverheadPercent: 0}`, "VM_MEMORY_OVERHEAD_PERCENT", "0"},
 		{`settings: {disableDryRun: true}`, "DISABLE_DRY_RUN", "true"},

@@ -59,6 +59,8 @@ controller's own defaults. Variables of controller.env take the place of the cha
   value: {{ $settings.lkeTagVerificationTimeout | quote }}
 - name: LKE_RETRY_DELAY
   value: {{ $settings.lkeRetryDelay | quote }}
+- name: LKE_UNREGISTERED_TAINT
+  value: {{ $settings.lkeUnregisteredTaint | quote }}
 - name: VM_MEMORY_OVERHEAD_PERCENT
   value: {{ $settings.vmMemoryOverheadPercent | quote }}
 - name: DISABLE_DRY_RUN

@@ -42,6 +42,9 @@ type Config struct {
 	CreateDeadline time.Duration                               // how long one Create waits; 0 = 10 s
 	OnClaim        func(outcome string, elapsed time.Duration) // after every claim; may be nil. Outcomes are a closed set.
 
+	// UnregisteredTaint says whether new pools get Karpenter's taint karpenter.sh/unregistered, so that LKE's nodes join
+	// with it. It is asked at every launch; nil = never.
+	UnregisteredTaint func() bool
 	// Overlays changes prices and capacity as NodeOverlays say; nil = they are not used.
 	Overlays Overlays
 	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues asks for.
@@ -115,7 +118,11 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	}
 	number := c.attempts.put(nodeClaim.UID, instanceType.Name)
 
-	node, err := c.claim(ctx, request(c.cfg.Cluster, nodeClaim, nodePool, nodeClass, instanceType.Name))
+	wanted := request(c.cfg.Cluster, nodeClaim, nodePool, nodeClass, instanceType.Name)
+	if c.cfg.UnregisteredTaint != nil && c.cfg.UnregisteredTaint() {
+		wanted.Key.Template.Taints = append(wanted.Key.Template.Taints, unregistered)
+	}
+	node, err := c.claim(ctx, wanted)
 	if err != nil {
 		final, coreErr := c.launchError(err, nodePool, instanceType.Name, number)
 		if final {

@@ -11,11 +11,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
 func TestCreateChoosesTheCheapestThatFits(t *testing.T) {
@@ -134,6 +138,46 @@ func TestPitfall27And29OnlyWhatLKETakesGoesOnThePool(t *testing.T) {
 	wantTaints := []lkepool.Taint{{Key: "dedicated", Value: "db", Effect: "NoSchedule"}, {Key: "no-value", Effect: "NoExecute"}}
 	if !slices.Equal(got.Taints, wantTaints) {
 		t.Errorf("got taints %v, want %v", got.Taints, wantTaints)
+	}
+}
+
+// Pitfall 28: nodes join without Karpenter's taint. The setting puts it on new pools, for as long as it says so.
+func TestPitfall28UnregisteredTaintByTheSetting(t *testing.T) {
+	pools := &scripted{t: t, claim: grant, list: func() ([]lkepool.Node, error) { return nil, nil }}
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
+	on := true
+	p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
+		Cluster:           cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"},
+		UnregisteredTaint: func() bool { return on },
+	})
+	own := lkepool.Taint{Key: "dedicated", Value: "db", Effect: "NoSchedule"}
+	claim := nodeClaim(func(c *karpv1.NodeClaim) {
+		c.Spec.Taints = []corev1.Taint{{Key: own.Key, Value: own.Value, Effect: corev1.TaintEffectNoSchedule}}
+	})
+	for _, want := range [][]lkepool.Taint{{own, {Key: "karpenter.sh/unregistered", Effect: "NoExecute"}}, {own}} {
+		if _, err := p.Create(t.Context(), claim); err != nil {
+			t.Fatal(err)
+		}
+		request := pools.requests[len(pools.requests)-1]
+		if !slices.Equal(request.Key.Template.Taints, want) {
+			t.Errorf("on=%t: taints %v, want %v", on, request.Key.Template.Taints, want)
+		}
+		if err := lke.CheckTaint(request.Key.Template.Taints[len(want)-1]); err != nil {
+			t.Error(err)
+		}
+		// With the setting on or off, a node of either kind is as it should be.
+		made := claimed(5, claim.Name, func(n *lkepool.Node) { n.Taints = request.Key.Template.Taints })
+		pools.list = func() ([]lkepool.Node, error) { return []lkepool.Node{made}, nil }
+		launched := nodeClaim(func(c *karpv1.NodeClaim) { c.Spec.Taints, c.Status.ProviderID = claim.Spec.Taints, "linode://5" })
+		for _, now := range []bool{true, false} {
+			on = now
+			if reason, err := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
+				Cluster:           cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"},
+				UnregisteredTaint: func() bool { return on },
+			}).IsDrifted(t.Context(), launched); reason != "" || err != nil {
+				t.Errorf("taints %v, on=%t: drifted %q, %v", made.Taints, now, reason, err)
+			}
+		}
 	}
 }
 

@@ -85,7 +85,7 @@ func drift(node lkepool.Node, wanted lkepool.Template) cloudprovider.DriftReason
 		return DriftInstanceStopped
 	case !maps.Equal(node.Labels, wanted.Labels):
 		return DriftPoolLabels
-	case !slices.Equal(sortedTaints(node.Taints), sortedTaints(wanted.Taints)):
+	case !slices.Equal(sortedTaints(withoutUnregistered(node.Taints)), sortedTaints(wanted.Taints)):
 		return DriftPoolTaints
 	case node.FirewallID != wanted.FirewallID && wanted.FirewallID != 0:
 		// Without a firewall in the class LKE Enterprise may choose one; that is no difference.
@@ -94,6 +94,11 @@ func drift(node lkepool.Node, wanted lkepool.Template) cloudprovider.DriftReason
 		return DriftKubernetesVersion
 	}
 	return ""
+}
+
+// withoutUnregistered leaves out the taint that is there or not by a setting.
+func withoutUnregistered(taints []lkepool.Taint) []lkepool.Taint {
+	return slices.DeleteFunc(slices.Clone(taints), func(t lkepool.Taint) bool { return t == unregistered })
 }
 
 func sortedTaints(taints []lkepool.Taint) []lkepool.Taint {

@@ -139,6 +139,9 @@ func TestPitfall15And33Drift(t *testing.T) {
 		{"labels", claim, made(func(n *lkepool.Node) { n.Labels = map[string]string{"team": "b"} }), cloudprovider.DriftPoolLabels},
 		{"a label by hand", claim, made(func(n *lkepool.Node) { n.Labels["by"] = "hand" }), cloudprovider.DriftPoolLabels},
 		{"taints", claim, made(func(n *lkepool.Node) { n.Taints = n.Taints[:1] }), cloudprovider.DriftPoolTaints},
+		{"the taint of a setting that is off now", claim, made(func(n *lkepool.Node) {
+			n.Taints = append(n.Taints, lkepool.Taint{Key: karpv1.UnregisteredTaintKey, Effect: "NoExecute"})
+		}), ""},
 		{"firewall", claim, made(func(n *lkepool.Node) { n.FirewallID = 98 }), cloudprovider.DriftFirewall},
 		{"version", claim, made(func(n *lkepool.Node) { n.KubernetesVersion = "v1.32.9+lke5" }), cloudprovider.DriftKubernetesVersion},
 		{"recycled by LKE", claim, made(func(n *lkepool.Node) { n.Health = lkepool.Detached }), cloudprovider.DriftInstanceGone},

@@ -44,6 +44,10 @@ func template(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.Nod
 	return t
 }
 
+// unregistered is Karpenter's taint for nodes that it has not registered, as a pool has it. It is no part of the
+// template: whether a pool has it depends on a setting and on what LKE was seen to do, and is no reason to replace a node.
+var unregistered = lkepool.Taint{Key: karpv1.UnregisteredTaintKey, Effect: string(karpv1.UnregisteredNoExecuteTaint.Effect)}
+
 // poolLabels are the labels of the NodePool's template that the NodeClaim was made with and that LKE takes.
 func poolLabels(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool) map[string]string {
 	labels := map[string]string{}

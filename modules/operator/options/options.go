@@ -67,6 +67,8 @@ type Options struct {
 	TagVerificationTimeout time.Duration
 	RetryDelay             time.Duration
 
+	UnregisteredTaint bool // put Karpenter's registration taint on new pools
+
 	CatalogInterval           time.Duration // between reads of plans, prices and availability
 	GarbageCollectionInterval time.Duration
 	OrphanTTL                 time.Duration

@@ -55,6 +55,8 @@ func TestSourcesOfASetting(t *testing.T) {
 		{"flag over environment", []string{"--cluster-name", "other"}, nil, func(o options.Options) any { return o.ClusterName }, "other"},
 		{"flag with =", []string{"--cluster-region=us-ord"}, nil, func(o options.Options) any { return o.ClusterRegion }, "us-ord"},
 		{"boolean flag without value", []string{"--disable-dry-run"}, nil, func(o options.Options) any { return o.DisableDryRun }, true},
+		{"unregistered taint", nil, nil, func(o options.Options) any { return o.UnregisteredTaint }, false},
+		{"unregistered taint by a flag", []string{"--lke-unregistered-taint"}, nil, func(o options.Options) any { return o.UnregisteredTaint }, true},
 		{"boolean from the environment", nil, []string{"DISABLE_DRY_RUN", "true"}, func(o options.Options) any { return o.DisableDryRun }, true},
 		{"LINODE_REGION is a second name", nil, []string{"LINODE_REGION", "de-fra-2"}, func(o options.Options) any { return o.ClusterRegion }, "de-fra-2"},
 		{"CLUSTER_REGION goes first", nil, []string{"LINODE_REGION", "de-fra-2", "CLUSTER_REGION", "us-ord"}, func(o options.Options) any { return o.ClusterRegion }, "us-ord"},
@@ -144,7 +146,7 @@ func TestHelpNamesEverySetting(t *testing.T) {
 		"LINODE_TOKEN", "LINODE_TOKEN_FILE", "LINODE_URL", "LINODE_API_VERSION", "LINODE_CLIENT_TIMEOUT", "LINODE_CA",
 		"CLUSTER_NAME (--cluster-name)", "CLUSTER_REGION or LINODE_REGION (--cluster-region)", "CLUSTER_ENDPOINT (--cluster-endpoint)",
 		"KARPENTER_MODE (--mode)", "VM_MEMORY_OVERHEAD_PERCENT", "DISABLE_DRY_RUN", "LKE_CREATE_DEADLINE",
-		"LKE_TAG_VERIFICATION_TIMEOUT", "LKE_RETRY_DELAY", "--feature-gates", "--batch-max-duration", "--metrics-port",
+		"LKE_TAG_VERIFICATION_TIMEOUT", "LKE_RETRY_DELAY", "LKE_UNREGISTERED_TAINT (--lke-unregistered-taint)", "--feature-gates", "--batch-max-duration", "--metrics-port",
 	} {
 		if !strings.Contains(help.String(), name) {
 			t.Errorf("the help does not mention %s", name)
