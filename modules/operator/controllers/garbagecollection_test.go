@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -88,7 +89,7 @@ var _ = Describe("Garbage collection", func() {
 	It("releases instances without NodeClaim and nothing else, and counts them", func(ctx context.Context) {
 		createClaims(ctx, names[0], names[2])
 		var released []string
-		collector := garbagecollection.NewController(kube, pools, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
+		collector := garbagecollection.NewController(kube, kube, pools, undrained{}, garbagecollection.Config{Interval: time.Nanosecond, OnCollected: func(c lkepool.Collected) {
 			for _, node := range c.Released {
 				released = append(released, node.Claim)
 			}
@@ -96,7 +97,7 @@ var _ = Describe("Garbage collection", func() {
 		Eventually(func(g Gomega) {
 			result, err := collector.Reconcile(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(result.RequeueAfter).To(Equal(2 * time.Minute))
+			g.Expect(result.RequeueAfter).To(Equal(time.Nanosecond))
 			g.Expect(claimed(ctx)).To(ConsistOf(names[0], names[2]))
 		}).WithPolling(poll).Should(Succeed())
 		Expect(released).To(ConsistOf(names[1]))
@@ -106,7 +107,7 @@ var _ = Describe("Garbage collection", func() {
 	It("knows a NodeClaim that no cache knows yet (pitfall 34)", func(ctx context.Context) {
 		createClaims(ctx, names...)
 		// No status, no provider ID: as after a minute of throttling. The reader is the API server's.
-		collector := garbagecollection.NewController(mgr.GetAPIReader(), pools, garbagecollection.Config{})
+		collector := garbagecollection.NewController(mgr.GetAPIReader(), kube, pools, undrained{}, garbagecollection.Config{Interval: time.Nanosecond})
 		Consistently(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
@@ -120,7 +121,7 @@ var _ = Describe("Garbage collection", func() {
 		patient, err := lkepool.New(backend, lkepool.Config{OrphanTTL: time.Hour})
 		Expect(err).NotTo(HaveOccurred())
 		// The NodeClaims are not stored yet; their claims are young.
-		_, err = garbagecollection.NewController(kube, patient, garbagecollection.Config{}).Reconcile(ctx)
+		_, err = garbagecollection.NewController(kube, kube, patient, undrained{}, garbagecollection.Config{}).Reconcile(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(claimed(ctx)).To(ConsistOf(names))
 	})
@@ -131,7 +132,7 @@ var _ = Describe("Garbage collection", func() {
 				return errors.New("the API server is away")
 			},
 		})
-		collector := garbagecollection.NewController(broken, pools, garbagecollection.Config{})
+		collector := garbagecollection.NewController(broken, kube, pools, undrained{}, garbagecollection.Config{Interval: time.Nanosecond})
 		Consistently(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).To(MatchError(ContainSubstring("the API server is away")))
@@ -140,7 +141,7 @@ var _ = Describe("Garbage collection", func() {
 	})
 
 	It("removes the pool with its last node (pitfall 37)", func(ctx context.Context) {
-		collector := garbagecollection.NewController(kube, pools, garbagecollection.Config{})
+		collector := garbagecollection.NewController(kube, kube, pools, undrained{}, garbagecollection.Config{Interval: time.Nanosecond})
 		Eventually(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
@@ -153,6 +154,13 @@ var _ = Describe("Garbage collection", func() {
 		Expect(ownersNodes()).To(Equal(2))
 	})
 })
+
+// undrained fails a test in which an instance has a Node.
+type undrained struct{}
+
+func (undrained) Vacate(_ context.Context, node *corev1.Node) (bool, error) {
+	return false, fmt.Errorf("unexpected node %s", node.Name)
+}
 
 func mustWatch() client.WithWatch {
 	GinkgoHelper()

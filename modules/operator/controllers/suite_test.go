@@ -12,6 +12,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,6 +71,7 @@ var _ = BeforeSuite(func() {
 	ctx, stop := context.WithCancel(context.Background())
 	stopManager = stop
 	indexNodeClaims(ctx)
+	indexNodes(ctx)
 	Expect(nodeclass.NewController(mgr.GetClient(), recorded, nodeclass.Config{
 		Cluster:  func(context.Context) status.Cluster { return currentCluster() },
 		Lookup:   nodeclass.NewLookup(newClient(), time.Hour),
@@ -84,6 +86,7 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(tagging.NewController(mgr.GetClient(), tagPools).Register(ctx, mgr)).To(Succeed())
 	registerLearning(ctx)
+	Expect(newGuard().Register(ctx, mgr)).To(Succeed())
 	ended = make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 })
@@ -118,6 +121,21 @@ func indexNodeClaims(ctx context.Context) {
 			return []string{value(o.(*karpv1.NodeClaim).Spec.NodeClassRef)}
 		})).To(Succeed())
 	}
+}
+
+// indexNodes adds those by which Nodes and their pods are found.
+func indexNodes(ctx context.Context) {
+	GinkgoHelper()
+	fields := mgr.GetFieldIndexer()
+	Expect(fields.IndexField(ctx, &corev1.Pod{}, "spec.nodeName", func(o client.Object) []string {
+		return []string{o.(*corev1.Pod).Spec.NodeName}
+	})).To(Succeed())
+	Expect(fields.IndexField(ctx, &corev1.Node{}, "spec.providerID", func(o client.Object) []string {
+		return []string{o.(*corev1.Node).Spec.ProviderID}
+	})).To(Succeed())
+	Expect(fields.IndexField(ctx, &karpv1.NodeClaim{}, "status.providerID", func(o client.Object) []string {
+		return []string{o.(*karpv1.NodeClaim).Status.ProviderID}
+	})).To(Succeed())
 }
 
 func setCluster(tier, version string) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
@@ -33,6 +34,8 @@ type platform struct {
 	pools   *lkepool.Allocator
 	catalog *instancetype.Catalog
 	fence   *leadership.Fence
+
+	taintReturned atomic.Bool // LKE puts back the pool's taint for unregistered nodes
 }
 
 // connect sets up the Linode side. It fails rather than to start half of it.

@@ -25,10 +25,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/ondemand"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
@@ -61,8 +63,10 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 		Cluster:        cloudprovider.Cluster{Name: p.cluster.Name, Region: p.cluster.Region, Tier: p.cluster.Tier},
 		CreateDeadline: o.CreateDeadline,
 		OnClaim:        p.metrics.Claim,
-		RelaxMinValues: coreoptions.FromContext(coreCtx).MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
-		Events:         op.EventRecorder,
+		// Once LKE was seen to put the taint back, it does more harm than good.
+		UnregisteredTaint: func() bool { return o.UnregisteredTaint && !p.taintReturned.Load() },
+		RelaxMinValues:    coreoptions.FromContext(coreCtx).MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
+		Events:            op.EventRecorder,
 	}
 	if coreoptions.FromContext(coreCtx).FeatureGates.NodeOverlay {
 		config.Overlays = op.InstanceTypeStore
@@ -99,7 +103,7 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 // register adds core's controllers and the provider's own to the manager.
 func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, provider corecloudprovider.CloudProvider, memory *learnedcapacity.Memory) {
 	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
-	kube := ondemand.Client(op.GetClient())
+	kube := ondemand.Client(unclaimed.Client(op.GetClient()))
 	clusterState := state.NewCluster(op.Clock, kube, overlaid)
 	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
 		overlaid, provider, clusterState, op.InstanceTypeStore)...)
@@ -112,10 +116,14 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 	if !o.DisableDryRun {
 		classes.Lookup = nodeclass.NewLookup(p.client, answerTTL)
 	}
+	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder, drain.Config{Clock: op.Clock})
 	op.WithControllers(ctx,
 		nodeclass.NewController(op.GetClient(), op.EventRecorder, classes),
-		garbagecollection.NewController(op.GetAPIReader(), p.pools, garbagecollection.Config{
+		garbagecollection.NewController(op.GetAPIReader(), op.GetClient(), p.pools, drainer, garbagecollection.Config{
 			Interval: o.GarbageCollectionInterval, OnCollected: p.metrics.Collected,
+		}),
+		unclaimed.NewController(op.GetClient(), p.pools, drainer, op.EventRecorder, unclaimed.Config{
+			OnReturned: func() { p.taintReturned.Store(true) },
 		}),
 		tagging.NewController(op.GetClient(), p.pools),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory),

@@ -6,6 +6,11 @@
 // what a running Create has reserved is left alone. The other direction, NodeClaims whose instance is
 // gone, is Karpenter core's own garbage collection, through CloudProvider.List.
 //
+// A node goes when its Node is gone or vacant: pods may run on an instance that has lost its NodeClaim, or on one that
+// joined while no operator was there. Between two sweeps the nodes that were not vacant are drained further, which asks
+// nothing of the Linode API, and the next sweep comes as soon as one of them is empty. A Node that cannot be drained
+// keeps its instance, and no other.
+//
 // When the NodeClaims cannot be read, nothing is collected. Registered with controller-runtime by
 // cmd/controller; it runs on the leader only.
 package garbagecollection
@@ -13,12 +18,15 @@ package garbagecollection
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/awslabs/operatorpkg/reconciler"
 	"github.com/awslabs/operatorpkg/singleton"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -31,38 +39,58 @@ import (
 
 // Pools lets go of what nobody claims; *lkepool.Allocator is one.
 type Pools interface {
-	Collect(ctx context.Context, alive func(context.Context) ([]string, error)) (lkepool.Collected, error)
+	Collect(ctx context.Context, how lkepool.Sweep) (lkepool.Collected, error)
+}
+
+// Drainer empties a Node; *drain.Drainer does.
+type Drainer interface {
+	Vacate(ctx context.Context, node *corev1.Node) (bool, error)
 }
 
 // Config configures a Controller.
 type Config struct {
 	Interval    time.Duration                     // between sweeps; 0 = 2 min
 	OnCollected func(collected lkepool.Collected) // after a sweep; may be nil
+	Clock       clock.Clock                       // nil = the real one
 }
 
-// Controller sweeps on an interval.
+// Controller sweeps on an interval. Reconcile is called by one goroutine.
 type Controller struct {
-	reader client.Reader
-	pools  Pools
-	cfg    Config
+	reader  client.Reader
+	cached  client.Reader
+	pools   Pools
+	drainer Drainer
+	cfg     Config
+
+	due time.Time // of the next sweep
+
+	mu       sync.Mutex
+	draining map[int]lkepool.Node // what the last sweep found occupied, by instance
 }
 
 // NewController returns a Controller. reader must read from the API server, not from a cache: a NodeClaim
-// that a cache does not know yet would lose its instance.
-func NewController(reader client.Reader, pools Pools, cfg Config) *Controller {
+// that a cache does not know yet would lose its instance. cached is asked for Nodes.
+func NewController(reader, cached client.Reader, pools Pools, drainer Drainer, cfg Config) *Controller {
 	if cfg.Interval <= 0 {
 		cfg.Interval = 2 * time.Minute
 	}
-	return &Controller{reader: reader, pools: pools, cfg: cfg}
+	if cfg.Clock == nil {
+		cfg.Clock = clock.RealClock{}
+	}
+	return &Controller{reader: reader, cached: cached, pools: pools, drainer: drainer, cfg: cfg}
 }
 
 // Name is the controller's name in logs and metrics.
 func (c *Controller) Name() string { return "instance.garbagecollection" }
 
-// Reconcile sweeps once.
+// Reconcile sweeps when it is time to, and goes on with what has to be drained otherwise.
 func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	ctx = injection.WithControllerName(ctx, c.Name())
-	collected, err := c.pools.Collect(ctx, c.nodeClaimNames)
+	if wait := c.due.Sub(c.cfg.Clock.Now()); wait > 0 && !c.emptied(ctx) {
+		return reconciler.Result{RequeueAfter: c.pause(wait)}, nil
+	}
+	c.draining = map[int]lkepool.Node{}
+	collected, err := c.pools.Collect(ctx, lkepool.Sweep{Alive: c.nodeClaimNames, Vacate: c.vacate})
 	for _, node := range collected.Released {
 		log.FromContext(ctx).Info("released an instance that no NodeClaim owns",
 			"instance", node.InstanceID, "node", node.Name, "claim", node.Claim, "instance-type", node.InstanceType, "pool", node.PoolID)
@@ -76,7 +104,8 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	if err != nil {
 		return reconciler.Result{}, fmt.Errorf("collecting instances without NodeClaim: %w", err)
 	}
-	return reconciler.Result{RequeueAfter: c.cfg.Interval}, nil
+	c.due = c.cfg.Clock.Now().Add(c.cfg.Interval)
+	return reconciler.Result{RequeueAfter: c.pause(c.cfg.Interval)}, nil
 }
 
 // nodeClaimNames reads names only: a large cluster has a thousand NodeClaims, and the rest of them is not needed.

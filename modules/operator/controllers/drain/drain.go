@@ -1,0 +1,279 @@
+// Package drain empties Nodes that no NodeClaim owns, before their instances go.
+//
+// Karpenter core drains the Nodes of NodeClaims; those that have none are nobody's, and their pods would die with the
+// instance. A Drainer keeps new pods off such a Node with the taint that core uses for that, karpenter.sh/disrupted, and
+// asks the Eviction API to let the pods go: PodDisruptionBudgets hold, pods end in their own time and start elsewhere.
+// Which pods have to leave, and which may be asked to, is core's rule and core's code: not mirror pods, not pods that
+// tolerate the taint; one with the annotation karpenter.sh/do-not-disrupt is waited for and never asked. Pods of
+// DaemonSets and critical ones leave after the others.
+//
+// Should a NodeClaim take the Node after all, core lifts the taint again (its disruption controller does from every
+// Node of a NodeClaim that is not being disrupted), and the Drainer lets the pods be.
+//
+// Called by garbagecollection, about instances that are to be released, and by unclaimed, about Nodes on which pods
+// settled while nobody was watching. It never waits: one call asks once and says how things stand. What holds a Node
+// back is said once, in an event on the Node and in the log, and again only when it changes. A Drainer is safe for
+// concurrent use for different Nodes.
+package drain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/node/termination"
+	terminatorevents "sigs.k8s.io/karpenter/pkg/controllers/node/termination/terminator/events"
+	"sigs.k8s.io/karpenter/pkg/events"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
+	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+)
+
+// Config configures a Drainer. The zero value is usable.
+type Config struct {
+	Settle time.Duration // how long the scheduler may take to see a taint; 0 = core's own figure, 5 s
+	Clock  clock.Clock   // nil = the real one
+}
+
+// Drainer empties Nodes.
+type Drainer struct {
+	kube     client.Client
+	live     client.Reader
+	recorder events.Recorder
+	cfg      Config
+
+	mu    sync.Mutex
+	notes map[types.UID]note
+}
+
+// note is what is known and was said of a Node.
+type note struct {
+	touched time.Time
+	said    string
+}
+
+// memory is how long a Node is remembered that nobody asks about any more.
+const memory = 10 * time.Minute
+
+// New returns a Drainer. kube may read from a cache, which needs core's indexes of pods and Nodes; live must read from
+// the API server.
+func New(kube client.Client, live client.Reader, recorder events.Recorder, cfg Config) *Drainer {
+	if cfg.Settle <= 0 {
+		cfg.Settle = termination.MinDrainTime
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = clock.RealClock{}
+	}
+	return &Drainer{kube: kube, live: live, recorder: recorder, cfg: cfg, notes: map[types.UID]note{}}
+}
+
+// Vacate keeps new pods off the Node, asks pods to leave, and says whether none is left that would have to. A Node that
+// a NodeClaim owns is left alone, and is never vacant. That somebody changed the Node in the same moment is no error.
+func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node) (bool, error) {
+	owners, err := nodeutils.GetNodeClaims(ctx, d.kube, node)
+	if err != nil || len(owners) > 0 {
+		d.forget(node)
+		return false, err
+	}
+	since, closed := closedSince(node)
+	if !closed {
+		return false, client.IgnoreNotFound(ignoreConflict(d.close(ctx, node)))
+	}
+	pods, err := nodeutils.GetPods(ctx, d.kube, node)
+	if err != nil {
+		return false, err
+	}
+	pods = d.leaving(pods)
+	if len(pods) == 0 {
+		if d.cfg.Clock.Since(since) < d.cfg.Settle {
+			return false, nil
+		}
+		return d.empty(ctx, node)
+	}
+	if !node.DeletionTimestamp.IsZero() && slices.Contains(node.Finalizers, karpv1.TerminationFinalizer) {
+		return false, nil // core drains a Node that is deleted
+	}
+	d.say(ctx, node, "", fmt.Sprintf("Draining, because no NodeClaim owns this node; pods to leave: %d", len(pods)), len(pods))
+	return false, d.evict(ctx, node, pods)
+}
+
+// Settled returns how many pods have to leave the Node before it is empty, those of DaemonSets apart: they follow the
+// Node's taints.
+func (d *Drainer) Settled(ctx context.Context, node *corev1.Node) (int, error) {
+	pods, err := nodeutils.GetPods(ctx, d.kube, node)
+	if err != nil {
+		return 0, err
+	}
+	return len(slices.DeleteFunc(d.leaving(pods), podutils.IsOwnedByDaemonSet)), nil
+}
+
+func (d *Drainer) leaving(pods []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !podutils.IsWaitingEviction(pod, d.cfg.Clock) })
+}
+
+// close keeps new pods off the Node. Load balancers leave a Node out that served once.
+func (d *Drainer) close(ctx context.Context, node *corev1.Node) error {
+	stored := node.DeepCopy()
+	taint := karpv1.DisruptedNoScheduleTaint
+	now := metav1.NewTime(d.cfg.Clock.Now())
+	taint.TimeAdded = &now
+	node.Spec.Taints = append(node.Spec.Taints, taint)
+	if _, served := node.Labels[karpv1.NodeRegisteredLabelKey]; served {
+		node.Labels[corev1.LabelNodeExcludeBalancers] = "karpenter"
+	}
+	// A list is replaced as a whole: nobody's change in between may be lost.
+	if err := d.kube.Patch(ctx, node, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("tainting node %s: %w", node.Name, err)
+	}
+	return nil
+}
+
+// closedSince returns since when a taint has kept pods off the Node. One that does not tell was there when the Node
+// joined, or was put on by core while the Node still had its NodeClaim.
+func closedSince(node *corev1.Node) (time.Time, bool) {
+	for _, t := range node.Spec.Taints {
+		if t.MatchTaint(&karpv1.DisruptedNoScheduleTaint) || t.MatchTaint(&karpv1.UnregisteredNoExecuteTaint) {
+			if t.TimeAdded != nil {
+				return t.TimeAdded.Time, true
+			}
+			return node.CreationTimestamp.Time, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// empty asks the API server whether the Node is as empty as the cache says.
+func (d *Drainer) empty(ctx context.Context, node *corev1.Node) (bool, error) {
+	list := &corev1.PodList{}
+	if err := d.live.List(ctx, list, client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("spec.nodeName", node.Name)}); err != nil {
+		return false, fmt.Errorf("listing the pods of node %s: %w", node.Name, err)
+	}
+	pods := make([]*corev1.Pod, 0, len(list.Items))
+	for i := range list.Items {
+		pods = append(pods, &list.Items[i])
+	}
+	return len(d.leaving(pods)) == 0, nil
+}
+
+// evict asks the first group of pods to leave, and says what keeps any of them.
+func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pods []*corev1.Pod) error {
+	first := slices.MinFunc(pods, func(a, b *corev1.Pod) int { return turn(a) - turn(b) })
+	var held []string
+	var failed []error
+	for _, pod := range pods {
+		if turn(pod) != turn(first) || podutils.IsTerminating(pod) {
+			continue
+		}
+		if !podutils.IsEvictable(pod, d.cfg.Clock, d.recorder) {
+			held = append(held, fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, karpv1.DoNotDisruptAnnotationKey))
+			continue
+		}
+		reason, err := d.evictOne(ctx, pod)
+		failed = append(failed, err)
+		if reason != "" {
+			held = append(held, reason)
+		}
+	}
+	if len(held) > 0 {
+		slices.Sort(held)
+		d.say(ctx, node, events.FailedDraining, "Failed to drain node: "+held[0]+more(len(held)-1), len(pods))
+	}
+	return errors.Join(failed...)
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d more", n)
+}
+
+// turn is the order in which pods leave: what is critical after the rest, DaemonSets after what they serve.
+func turn(pod *corev1.Pod) int {
+	n := 0
+	if podutils.IsOwnedByDaemonSet(pod) {
+		n = 1
+	}
+	if pod.Spec.PriorityClassName == "system-cluster-critical" || pod.Spec.PriorityClassName == "system-node-critical" {
+		n += 2
+	}
+	return n
+}
+
+// evictOne returns what holds the pod, if something does.
+func (d *Drainer) evictOne(ctx context.Context, pod *corev1.Pod) (string, error) {
+	err := d.kube.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}},
+	})
+	switch {
+	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+		return "", nil // it is gone, or another one of its name is elsewhere
+	case apierrors.IsTooManyRequests(err):
+		return fmt.Sprintf("a PodDisruptionBudget keeps pod %s/%s", pod.Namespace, pod.Name), nil
+	case apierrors.IsInternalError(err):
+		// The API server's answer to a pod with two budgets, which it cannot serve.
+		return fmt.Sprintf("pod %s/%s cannot be evicted: %s", pod.Namespace, pod.Name, err), nil
+	case err != nil:
+		return "", fmt.Errorf("evicting pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	d.recorder.Publish(terminatorevents.EvictPod(pod, "no NodeClaim owns its node"))
+	return "", nil
+}
+
+// say publishes and logs what is new about a Node.
+func (d *Drainer) say(ctx context.Context, node *corev1.Node, reason, message string, pods int) {
+	if !d.news(node, reason, message) {
+		return
+	}
+	e := events.Event{InvolvedObject: node, Type: corev1.EventTypeNormal, Reason: "DrainingUnclaimed", Message: message}
+	if reason != "" {
+		e.Type, e.Reason = corev1.EventTypeWarning, reason
+	}
+	d.recorder.Publish(e)
+	log.FromContext(ctx).Info("draining a node that no NodeClaim owns", "node", node.Name, "pods", pods, "state", message)
+}
+
+// news says whether a message is one. That a Node is being drained is none after anything else. What was said of Nodes
+// that nobody has asked about for long is dropped.
+func (d *Drainer) news(node *corev1.Node, reason, message string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.cfg.Clock.Now()
+	before, said := d.notes[node.UID]
+	is := !said || reason != "" && before.said != message
+	if !is {
+		message = before.said
+	}
+	d.notes[node.UID] = note{touched: now, said: message}
+	for uid, other := range d.notes {
+		if now.Sub(other.touched) > memory {
+			delete(d.notes, uid)
+		}
+	}
+	return is
+}
+
+func (d *Drainer) forget(node *corev1.Node) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.notes, node.UID)
+}
+
+func ignoreConflict(err error) error {
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+package garbagecollection_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	_ "github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1" // NodeClaims in the scheme
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
+)
+
+// candidates is a Pools whose nodes are all to be released.
+type candidates struct {
+	nodes  []lkepool.Node
+	sweeps int
+}
+
+func (c *candidates) Collect(ctx context.Context, how lkepool.Sweep) (collected lkepool.Collected, err error) {
+	c.sweeps++
+	if _, err := how.Alive(ctx); err != nil {
+		return collected, err
+	}
+	c.nodes = slices.DeleteFunc(c.nodes, func(node lkepool.Node) bool {
+		vacant, vacateErr := how.Vacate(ctx, node)
+		err = errors.Join(err, vacateErr)
+		if vacant {
+			collected.Released = append(collected.Released, node)
+		}
+		return vacant
+	})
+	return collected, err
+}
+
+// script is a Drainer that answers by the Node's name.
+type script struct {
+	answers map[string]func() (bool, error)
+	asked   []string
+}
+
+func (s *script) Vacate(_ context.Context, node *corev1.Node) (bool, error) {
+	s.asked = append(s.asked, node.Name)
+	return s.answers[node.Name]()
+}
+
+func says(vacant bool, err error) func() (bool, error) {
+	return func() (bool, error) { return vacant, err }
+}
+
+func named(id int, name string) lkepool.Node { return lkepool.Node{InstanceID: id, Name: name} }
+
+func k8sNode(name, providerID string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: providerID}}
+}
+
+func TestWhichNodesMayGo(t *testing.T) {
+	broken := errors.New("broken")
+	for _, tt := range []struct {
+		name   string
+		node   lkepool.Node
+		answer func() (bool, error)
+		goes   bool
+		asked  bool
+	}{
+		{"it has no Node", named(1, "absent"), nil, true, false},
+		{"its Node is vacant", named(2, "here"), says(true, nil), true, true},
+		{"its Node is not vacant", named(2, "here"), says(false, nil), false, true},
+		{"its Node cannot be drained", named(2, "here"), says(true, broken), false, true},
+		{"its Node has no provider ID yet", named(3, "young"), says(true, nil), true, true},
+		{"the Node of its name is another's", named(4, "here"), says(true, nil), false, false},
+		{"it has no name", named(5, ""), nil, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(k8sNode("here", "linode://2"), k8sNode("young", "")).Build()
+			pools := &candidates{nodes: []lkepool.Node{tt.node, named(9, "another")}}
+			drainer := &script{answers: map[string]func() (bool, error){tt.node.Name: tt.answer}}
+			var released []int
+			c := garbagecollection.NewController(kube, kube, pools, drainer, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
+				for _, node := range c.Released {
+					released = append(released, node.InstanceID)
+				}
+			}})
+			if _, err := c.Reconcile(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if slices.Contains(released, tt.node.InstanceID) != tt.goes || !slices.Contains(released, 9) {
+				t.Errorf("released %v", released)
+			}
+			if (len(drainer.asked) > 0) != tt.asked {
+				t.Errorf("asked about %v", drainer.asked)
+			}
+		})
+	}
+}
+
+// Between two sweeps, which cost calls to the Linode API, draining goes on. The sweep that releases comes when a node is
+// empty, and the others keep to their interval.
+func TestDrainingGoesOnBetweenSweeps(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(1700000000, 0))
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(k8sNode("a", "linode://1"), k8sNode("b", "linode://2")).Build()
+	pools := &candidates{nodes: []lkepool.Node{named(1, "a"), named(2, "b")}}
+	drainer := &script{answers: map[string]func() (bool, error){"a": says(false, nil), "b": says(false, nil)}}
+	c := garbagecollection.NewController(kube, kube, pools, drainer, garbagecollection.Config{Clock: clock})
+	reconcile := func(wantSweeps int, wantPause time.Duration) {
+		t.Helper()
+		asked := len(drainer.asked)
+		result, err := c.Reconcile(t.Context())
+		if err != nil || pools.sweeps != wantSweeps || result.RequeueAfter != wantPause {
+			t.Errorf("%d sweeps, pause %s, %v; want %d, %s", pools.sweeps, result.RequeueAfter, err, wantSweeps, wantPause)
+		}
+		if len(pools.nodes) > 0 && len(drainer.asked) == asked {
+			t.Error("nothing was drained")
+		}
+		clock.Step(result.RequeueAfter)
+	}
+	const drains, interval = 2 * time.Second, 2 * time.Minute
+	reconcile(1, drains)
+	for range 10 {
+		reconcile(1, drains)
+	}
+	drainer.answers["b"] = says(true, nil)
+	reconcile(2, drains)
+	if len(pools.nodes) != 1 || pools.nodes[0].Name != "a" {
+		t.Errorf("left: %+v", pools.nodes)
+	}
+	for range int(interval/drains) - 1 {
+		reconcile(2, drains)
+	}
+	reconcile(3, drains)
+	drainer.answers["a"] = says(true, nil)
+	reconcile(4, interval)
+	drainer.answers = nil
+	reconcile(5, interval)
+}

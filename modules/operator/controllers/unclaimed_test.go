@@ -1,0 +1,204 @@
+package controllers_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
+)
+
+// ledger says whose pools are: 1 is ours, 2 is somebody's, others are not known until the test says so.
+type ledger struct {
+	mu       sync.Mutex
+	known    map[int]bool
+	returned int
+}
+
+func (l *ledger) Owns(poolID int) (owned, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	owned, known = l.known[poolID]
+	return owned, known
+}
+
+func (l *ledger) learn(poolID int, ours bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known[poolID] = ours
+}
+
+func (l *ledger) onReturned() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.returned++
+}
+
+func (l *ledger) returns() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.returned
+}
+
+var guarded = &ledger{known: map[int]bool{1: true, 2: false}}
+
+func newGuard() *unclaimed.Controller {
+	drainer := drain.New(mgr.GetClient(), mgr.GetAPIReader(), recorded, drain.Config{Settle: time.Nanosecond})
+	return unclaimed.NewController(mgr.GetClient(), guarded, drainer, recorded, unclaimed.Config{OnReturned: guarded.onReturned})
+}
+
+func inPool(id string, more ...func(*corev1.Node)) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Labels[unclaimed.PoolIDLabel] = id
+		for _, f := range more {
+			f(n)
+		}
+	}
+}
+
+func isRegistered(n *corev1.Node) { n.Labels[karpv1.NodeRegisteredLabelKey] = "true" }
+
+var _ = Describe("Nodes that nobody claims", func() {
+	DescribeTable("get the taint when they join", func(ctx context.Context, change func(*corev1.Node), want ...string) {
+		node := newNode(ctx, change)
+		if len(want) > 0 {
+			Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(want))
+		}
+		Consistently(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(want))
+	},
+		Entry("in a pool of ours", inPool("1"), unregistered),
+		Entry("without a provider ID", inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "" }), unregistered),
+		Entry("with the taint from the pool", inPool("1", func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{karpv1.UnregisteredNoExecuteTaint}
+		}), unregistered),
+		Entry("with another effect", inPool("1", func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: karpv1.UnregisteredTaintKey, Effect: corev1.TaintEffectNoSchedule}}
+		}), karpv1.UnregisteredTaintKey+":NoSchedule", unregistered),
+		Entry("beside a taint of its own", inPool("1", func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
+		}), "team:NoSchedule", unregistered),
+		Entry("not in somebody's pool", inPool("2")),
+		Entry("not in a pool that nobody knows yet", inPool("3")),
+		Entry("not with a label that is no pool's", inPool("three")),
+		Entry("not outside of LKE", nil),
+		Entry("not when it was registered once", inPool("1", isRegistered)),
+	)
+
+	It("get it when LKE's label comes later", func(ctx context.Context) {
+		node := newNode(ctx, nil)
+		node.Labels = map[string]string{unclaimed.PoolIDLabel: "1"}
+		Expect(kube.Update(ctx, node)).To(Succeed())
+		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(unregistered))
+	})
+	It("get it when it is known whose the pool is", func(ctx context.Context) {
+		node := newNode(ctx, inPool("4"))
+		guarded.learn(4, true)
+		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(unregistered))
+	})
+	It("do not get it in the moment in which core registers them", func(ctx context.Context) {
+		node := newNode(ctx, inPool("5"))
+		stale := node.DeepCopy()
+		isRegistered(node)
+		Expect(kube.Update(ctx, node)).To(Succeed())
+		guarded.learn(5, true)
+		result, err := newGuard().Reconcile(ctx, stale)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.RequeueAfter).To(BeNumerically(">", 0))
+		Consistently(func() []string { return taintsOf(ctx, node) }).Should(BeEmpty())
+	})
+	It("are drained first when pods have settled", func(ctx context.Context) {
+		node := newNode(ctx, inPool("6"))
+		pod := newPod(ctx, node, nil)
+		pdb := budget(ctx, node, 0)
+		guarded.learn(6, true)
+		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(disrupted))
+		Eventually(func() int { return recorded.count(node.Name, "FailedDraining") }).Should(Equal(1))
+		Expect(exists(ctx, pod)).To(BeTrue())
+		allow(ctx, pdb, 1)
+		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(disrupted, unregistered))
+		Expect(exists(ctx, pod)).To(BeFalse())
+	})
+	It("do not wait for pods of DaemonSets", func(ctx context.Context) {
+		node := newNode(ctx, inPool("7"))
+		newPod(ctx, node, func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", UID: "u"}}
+		})
+		guarded.learn(7, true)
+		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(unregistered))
+	})
+	It("keep their pods when a NodeClaim has them", func(ctx context.Context) {
+		node := newNode(ctx, inPool("8"))
+		pod := newPod(ctx, node, nil)
+		newClaim(ctx, node)
+		guarded.learn(8, true)
+		Consistently(func() []string { return taintsOf(ctx, node) }).WithTimeout(3 * time.Second).Should(BeEmpty())
+		Expect(exists(ctx, pod)).To(BeTrue())
+	})
+	It("are replaced when LKE puts the taint back", func(ctx context.Context) {
+		node := newNode(ctx, inPool("1", isRegistered))
+		claim := newClaim(ctx, node)
+		before := guarded.returns()
+		stored := node.DeepCopy()
+		node.Spec.Taints = append(node.Spec.Taints, karpv1.UnregisteredNoExecuteTaint)
+		Expect(kube.Patch(ctx, node, client.MergeFrom(stored))).To(Succeed())
+		Eventually(func() bool { return exists(ctx, claim) }).Should(BeFalse())
+		Expect(guarded.returns()).To(BeNumerically(">", before))
+		Eventually(func() int { return recorded.count(node.Name, "UnregisteredTaintReturned") }).Should(Equal(1))
+		Expect(taintsOf(ctx, node)).To(ConsistOf(unregistered), "nobody fights about it")
+	})
+	It("of somebody else may have the taint for reasons of their own", func(ctx context.Context) {
+		node := newNode(ctx, inPool("2", isRegistered, func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{karpv1.UnregisteredNoExecuteTaint}
+		}))
+		claim := newClaim(ctx, node)
+		Consistently(func() bool { return exists(ctx, claim) }).Should(BeTrue())
+	})
+
+	It("are shown to core with the taint", func(ctx context.Context) {
+		bare := newNode(ctx, inPool("2"))
+		known := newNode(ctx, inPool("2", isRegistered))
+		foreign := newNode(ctx, nil)
+		core := unclaimed.Client(mgr.GetClient())
+		byID := func(c client.Client, node *corev1.Node) (found corev1.Node) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				list := &corev1.NodeList{}
+				g.Expect(c.List(ctx, list, client.MatchingFields{"spec.providerID": node.Spec.ProviderID})).To(Succeed())
+				g.Expect(list.Items).To(HaveLen(1))
+				found = list.Items[0]
+			}).Should(Succeed())
+			return found
+		}
+		has := ContainElement(HaveField("Key", karpv1.UnregisteredTaintKey))
+		shown := byID(core, bare)
+		Expect(shown.Spec.Taints).To(has)
+		Expect(byID(core, known).Spec.Taints).NotTo(has)
+		Expect(byID(core, foreign).Spec.Taints).NotTo(has)
+		Expect(byID(mgr.GetClient(), bare).Spec.Taints).NotTo(has, "the cache was changed")
+		all := &corev1.NodeList{}
+		Expect(core.List(ctx, all)).To(Succeed())
+		for _, node := range all.Items {
+			if node.Name == bare.Name {
+				Expect(node.Spec.Taints).NotTo(has)
+			}
+		}
+		// What core does to register it: the taint goes, the label comes, the rest stays.
+		stored := shown.DeepCopy()
+		shown.Spec.Taints = stored.Spec.Taints[:len(stored.Spec.Taints)-1]
+		isRegistered(&shown)
+		Expect(core.Patch(ctx, &shown, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))).To(Succeed())
+		Expect(taintsOf(ctx, bare)).To(BeEmpty())
+		seen := &corev1.Node{}
+		Expect(kube.Get(ctx, client.ObjectKeyFromObject(bare), seen)).To(Succeed())
+		Expect(seen.Spec.Taints).To(ConsistOf(HaveField("Key", corev1.TaintNodeNotReady)))
+		Expect(seen.Labels).To(HaveKey(karpv1.NodeRegisteredLabelKey))
+	})
+})
