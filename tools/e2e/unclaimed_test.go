@@ -1,0 +1,445 @@
+package e2e_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+)
+
+func TestUnclaimedStandard(t *testing.T)   { unclaimed(t, "standard") }
+func TestUnclaimedEnterprise(t *testing.T) { unclaimed(t, "enterprise") }
+
+// unclaimed is about nodes that no NodeClaim owns, and pods on them. Orphans are
+// collected after 20 seconds instead of 5 minutes, so that it can be awaited.
+func unclaimed(t *testing.T, tier string) {
+	t.Parallel()
+	e := start(t, "unclaimed", tier, map[string]any{"controller": map[string]any{"env": []any{
+		map[string]any{"name": "LKE_ORPHAN_TTL", "value": "20s"},
+		map[string]any{"name": "GARBAGE_COLLECTION_INTERVAL", "value": "5s"},
+	}}})
+	e.run(t, "nodes come and go without an error in the log", quietScaleUp)
+	e.run(t, "a node that joins while nobody claims it", nobodyClaims)
+	e.run(t, "pods that settled while there was no operator", settledPods)
+	e.run(t, "a node that lost its NodeClaim under running pods", lostNodeClaim)
+}
+
+// TestSlowJoin has nodes that take 300 s to join, scaled to 30 s, which is three
+// times core's longest batch window as it is at 300 s.
+func TestSlowJoin(t *testing.T) {
+	t.Parallel()
+	e := start(t, "slow-join", "standard", nil, func(o *localcluster.Options) { o.Profile, o.TimeScale = "slow", 10 })
+	e.run(t, "one NodeClaim for each node, with the setting off and on", slowJoin)
+}
+
+// TestReappliedTaints is LKE as it may be: it puts back what somebody removes.
+func TestReappliedTaints(t *testing.T) {
+	t.Parallel()
+	e := start(t, "reapplied", "standard", map[string]any{"settings": map[string]any{"lkeUnregisteredTaint": true}},
+		func(o *localcluster.Options) { o.Behaviour = linodesim.Behaviour{ReapplyRemoved: true} })
+	e.run(t, "a registration taint that comes back", reappliedTaint)
+	e.run(t, "a startup taint does not come back", startupTaint)
+}
+
+// quietScaleUp is an ordinary day: nothing in it is an error.
+func quietScaleUp(t *testing.T, e *environment) {
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", "", ""))
+	e.usable(t, "default")
+	e.apply(t, spread("quiet", 4))
+	e.settled(t, "quiet", 4)
+	if n := e.oneToOne(t); n != 4 {
+		t.Errorf("%d NodeClaims", n)
+	}
+	e.noErrors(t)
+}
+
+// nobodyClaims lets a pool grow by a node that nobody asked for, with a pod that
+// would fit there and nowhere else: it never gets there, and the node goes.
+func nobodyClaims(t *testing.T, e *environment) {
+	first := oneNode(t, e, "first")
+	e.apply(t, settlers(first))
+	g, ctx := NewWithT(t), t.Context()
+	var before []corev1.Pod
+	g.Eventually(ctx, func(g Gomega) {
+		before = e.pods(ctx, g, "settler")
+		g.Expect(before).To(HaveLen(2))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	g.Expect(e.Sim.EditPool(e.ClusterID, poolOf(t, first), linodesim.PoolEdit{Count: number(2)})).To(Succeed())
+	var orphan corev1.Node
+	g.Eventually(ctx, func(g Gomega) {
+		orphan = e.otherNode(ctx, g, first)
+		g.Expect(orphan.Spec.Taints).To(ContainElement(HaveField("Key", karpv1.UnregisteredTaintKey)))
+		g.Expect(ready(orphan)).To(BeTrue())
+	}).WithTimeout(patience).WithPolling(interval / 10).Should(Succeed())
+	e.gone(t, orphan)
+	// Pods that were never bound anywhere: had they been driven away, there would be others.
+	after := e.pods(ctx, g, "settler")
+	for _, pod := range after {
+		g.Expect(pod.Spec.NodeName).To(BeEmpty(), "pod %s", pod.Name)
+	}
+	g.Expect(uids(after)).To(ConsistOf(uids(before)))
+}
+
+// settledPods does the same while the operator is down. Pods run on the node when
+// it is back: they are evicted before the instance goes.
+func settledPods(t *testing.T, e *environment) {
+	first := oneNode(t, e, "first")
+	e.Operator.Kill()
+	e.apply(t, settlers(first))
+	g, ctx := NewWithT(t), t.Context()
+	g.Expect(e.Sim.EditPool(e.ClusterID, poolOf(t, first), linodesim.PoolEdit{Count: number(2)})).To(Succeed())
+	var settled []corev1.Pod
+	g.Eventually(ctx, func(g Gomega) {
+		settled = slices.DeleteFunc(e.pods(ctx, g, "settler"), func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning })
+		g.Expect(settled).To(HaveLen(1))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	orphan := e.otherNode(ctx, g, first)
+	g.Expect(orphan.Name).To(Equal(settled[0].Spec.NodeName))
+	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+	e.gone(t, orphan)
+	e.evicted(t, settled)
+	e.event(t, "Node", orphan.Name, "DrainingUnclaimed")
+}
+
+// lostNodeClaim takes a NodeClaim away from its node and the node from the garbage
+// collector's reach. Its pods are moved one by one, as their budget says, and the
+// instance goes after the last.
+func lostNodeClaim(t *testing.T, e *environment) {
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", "", ""))
+	e.apply(t, deployment("budgeted", 3, ""))
+	e.settled(t, "budgeted", 3)
+	e.apply(t, `
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: budgeted, namespace: default}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: budgeted}}}
+`)
+	g, ctx := NewWithT(t), t.Context()
+	pods, nodes := e.pods(ctx, g, "budgeted"), e.karpenterNodes(ctx, g)
+	e.Operator.Kill()
+	for _, claim := range e.nodeClaims(ctx, g) {
+		g.Expect(e.kube.Delete(ctx, &claim, client.PropagationPolicy("Orphan"))).To(Succeed())
+		patch := client.RawPatch(types.JSONPatchType, []byte(`[{"op": "remove", "path": "/metadata/finalizers/`+
+			strconv.Itoa(slices.Index(claim.Finalizers, karpv1.TerminationFinalizer))+`"}]`))
+		g.Expect(client.IgnoreNotFound(e.kube.Patch(ctx, &claim, patch))).To(Succeed())
+	}
+	g.Eventually(ctx, func(g Gomega) {
+		g.Expect(e.nodeClaims(ctx, g)).To(BeEmpty())
+		for _, node := range e.karpenterNodes(ctx, g) {
+			g.Expect(node.OwnerReferences).To(BeEmpty())
+			g.Expect(node.DeletionTimestamp).To(BeNil())
+		}
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+	for _, node := range nodes {
+		e.gone(t, node)
+		e.event(t, "Node", node.Name, "DrainingUnclaimed")
+	}
+	e.evicted(t, pods)
+	e.settled(t, "budgeted", 3)
+	e.oneToOne(t)
+	g.Expect(e.kube.DeleteAllOf(ctx, &policyv1.PodDisruptionBudget{}, client.InNamespace("default"))).To(Succeed())
+}
+
+// slowJoin counts NodeClaims and instances. Then the setting is switched on: new
+// nodes join with the taint, and the old ones do not drift.
+func slowJoin(t *testing.T, e *environment) {
+	const n = 5
+	made := e.made()
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", "", ""))
+	e.usable(t, "default")
+	e.apply(t, spread("slow", n))
+	e.settled(t, "slow", n)
+	if got := e.oneToOne(t); got != n || e.made()-made != n || e.created(t) != n {
+		t.Errorf("%d NodeClaims are left of %d, and %d instances were made, for %d pods", got, e.created(t), e.made()-made, n)
+	}
+	e.noErrors(t)
+
+	g, ctx := NewWithT(t), t.Context()
+	before := e.nodeClaims(ctx, g)
+	old := e.ourPools()
+	g.Expect(e.Upgrade(ctx, map[string]any{"settings": map[string]any{"lkeUnregisteredTaint": true}})).To(Succeed())
+	e.Operator.Stop(ctx)
+	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+	e.apply(t, spread("tainted", 2))
+	e.settled(t, "tainted", 2)
+	for _, pool := range e.ourPools() {
+		isNew := !slices.ContainsFunc(old, func(p world.Pool) bool { return p.ID == pool.ID })
+		has := slices.ContainsFunc(pool.Taints, func(taint world.Taint) bool { return taint.Key == karpv1.UnregisteredTaintKey })
+		if isNew != has {
+			t.Errorf("pool %d (new: %t) has the taints %v", pool.ID, isNew, pool.Taints)
+		}
+	}
+	after := e.nodeClaims(ctx, g)
+	for _, claim := range before {
+		at := slices.IndexFunc(after, func(c karpv1.NodeClaim) bool { return c.UID == claim.UID })
+		if at < 0 || after[at].StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue() {
+			t.Errorf("NodeClaim %s was replaced, or is to be", claim.Name)
+		}
+	}
+	e.oneToOne(t)
+	e.noErrors(t)
+}
+
+// reappliedTaint: the operator does not fight. It stops making pools with the taint
+// and replaces the node whose taint is back.
+func reappliedTaint(t *testing.T, e *environment) {
+	made := e.made()
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", "", ""))
+	e.apply(t, deployment("reapplied", 1, ""))
+	e.settled(t, "reapplied", 1)
+	g, ctx := NewWithT(t), t.Context()
+	g.Eventually(ctx, func(g Gomega) {
+		pools := e.ourPools()
+		g.Expect(pools).To(HaveLen(1))
+		g.Expect(pools[0].Taints).To(BeEmpty())
+		nodes := e.karpenterNodes(ctx, g)
+		g.Expect(nodes).To(HaveLen(1))
+		g.Expect(nodes[0].Spec.Taints).To(BeEmpty())
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	e.settled(t, "reapplied", 1)
+	if said := e.messages(t, "Node", "", "UnregisteredTaintReturned"); len(said) == 0 {
+		t.Error("no event says that the taint came back")
+	}
+	if got := e.made() - made; got > 3 {
+		t.Errorf("%d instances were made for one pod", got)
+	}
+}
+
+// startupTaint (pitfall 29): what somebody takes off a node when it is ready stays
+// off, although LKE restores what the pool says.
+func startupTaint(t *testing.T, e *environment) {
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", `
+    metadata:
+      labels: {team: blue}
+    spec:
+      startupTaints: [{key: example.com/starting, effect: NoSchedule}]`, ""))
+	e.apply(t, deployment("starting", 1, ""))
+	g, ctx := NewWithT(t), t.Context()
+	edit := func(change func(node *corev1.Node)) {
+		t.Helper()
+		g.Eventually(ctx, func(g Gomega) {
+			nodes := e.karpenterNodes(ctx, g)
+			g.Expect(nodes).To(HaveLen(1))
+			g.Expect(nodes[0].Labels).To(HaveKey(karpv1.NodeRegisteredLabelKey))
+			change(&nodes[0])
+			g.Expect(e.kube.Update(ctx, &nodes[0])).To(Succeed())
+		}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	}
+	removed := 0
+	edit(func(node *corev1.Node) {
+		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+			if taint.Key == "example.com/starting" {
+				removed++
+				return true
+			}
+			return false
+		})
+	})
+	g.Expect(removed).To(BeNumerically(">", 0))
+	e.settled(t, "starting", 1)
+	edit(func(node *corev1.Node) { delete(node.Labels, "team") })
+	g.Eventually(ctx, func(g Gomega) {
+		nodes := e.karpenterNodes(ctx, g)
+		g.Expect(nodes).To(HaveLen(1))
+		g.Expect(nodes[0].Labels).To(HaveKeyWithValue("team", "blue"), "LKE restores what the pool says")
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	g.Expect(e.karpenterNodes(ctx, g)[0].Spec.Taints).To(BeEmpty())
+	e.settled(t, "starting", 1)
+}
+
+// oneNode makes a node that a pod of one CPU fills, and returns it.
+func oneNode(t *testing.T, e *environment, app string) corev1.Node {
+	t.Helper()
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, nodePool("default", "", ""))
+	e.apply(t, deployment(app, 1, ""))
+	e.settled(t, app, 1)
+	g := NewWithT(t)
+	nodes := e.karpenterNodes(t.Context(), g)
+	g.Expect(nodes).To(HaveLen(1))
+	return nodes[0]
+}
+
+// settlers fit on nodes of the same LKE pool that run neither their like nor the
+// first pod. Karpenter makes no node for them: it cannot promise such a label.
+func settlers(node corev1.Node) string {
+	return deployment("settler", 2, fmt.Sprintf(`
+      nodeSelector: {lke.linode.com/pool-id: %q}
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector: {matchExpressions: [{key: app, operator: In, values: [settler, first]}]}`, node.Labels["lke.linode.com/pool-id"]))
+}
+
+// spread is a Deployment with a node for each pod.
+func spread(app string, replicas int) string {
+	return deployment(app, replicas, fmt.Sprintf(`
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector: {matchLabels: {app: %s}}`, app))
+}
+
+func poolOf(t *testing.T, node corev1.Node) int {
+	t.Helper()
+	id, err := strconv.Atoi(node.Labels["lke.linode.com/pool-id"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func number(n int) *int { return &n }
+
+func uids(pods []corev1.Pod) []types.UID {
+	var all []types.UID
+	for _, pod := range pods {
+		all = append(all, pod.UID)
+	}
+	return all
+}
+
+func ready(node corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// otherNode is the node beside the given one and the user's.
+func (e *environment) otherNode(ctx context.Context, g Gomega, first corev1.Node) corev1.Node {
+	list := &corev1.NodeList{}
+	g.Expect(e.kube.List(ctx, list)).To(Succeed())
+	others := slices.DeleteFunc(list.Items, func(n corev1.Node) bool { return n.Name == first.Name || e.isTheirs(n) })
+	g.Expect(others).To(HaveLen(1))
+	return others[0]
+}
+
+// gone waits until a node's instance is gone, and sees to it that no pod is on the
+// node by then. Pods are read after instances: what is left then was killed.
+func (e *environment) gone(t *testing.T, node corev1.Node) {
+	t.Helper()
+	g, ctx := NewWithT(t), t.Context()
+	g.Eventually(ctx, func() bool {
+		exists := slices.ContainsFunc(e.ourInstances(), func(i world.Instance) bool { return i.Label == node.Name })
+		pods := &corev1.PodList{}
+		g.Expect(e.kube.List(ctx, pods, client.InNamespace("default"), client.MatchingFields{"spec.nodeName": node.Name})).To(Succeed())
+		if !exists && len(pods.Items) > 0 {
+			t.Errorf("the instance of %s went under %d pods", node.Name, len(pods.Items))
+		}
+		return exists
+	}).WithTimeout(patience).WithPolling(interval).Should(BeFalse(), "the instance of %s goes", node.Name)
+}
+
+// evicted sees to it that each pod left because the Eviction API was asked, and
+// none because of a taint or because its node had gone.
+func (e *environment) evicted(t *testing.T, pods []corev1.Pod) {
+	t.Helper()
+	for _, pod := range pods {
+		e.event(t, "Pod", pod.Name, "Evicted", "no NodeClaim owns its node")
+		if killed := append(e.messages(t, "Pod", pod.Name, "TaintManagerEviction"), e.messages(t, "Pod", pod.Name, "DeletingPod")...); len(killed) != 0 {
+			t.Errorf("pod %s was killed: %q", pod.Name, killed)
+		}
+	}
+}
+
+// messages returns those of events with a reason on objects of a kind, of one
+// or all.
+func (e *environment) messages(t *testing.T, kind, name, reason string) []string {
+	t.Helper()
+	list := &corev1.EventList{}
+	if err := e.kube.List(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, event := range list.Items {
+		if o := event.InvolvedObject; o.Kind == kind && (name == "" || o.Name == name) && event.Reason == reason {
+			found = append(found, o.Name+": "+event.Message)
+		}
+	}
+	return found
+}
+
+// usable waits until a NodePool may be used: core says an error when pods want one
+// that is not ready yet.
+func (e *environment) usable(t *testing.T, name string) {
+	t.Helper()
+	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
+		pool := &karpv1.NodePool{}
+		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Name: name}, pool)).To(Succeed())
+		g.Expect(pool.StatusConditions().Get("Ready").IsTrue()).To(BeTrue())
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+}
+
+// noErrors reads the operator's log, and looks for the event that goes with core's
+// error about nodes without its taint.
+func (e *environment) noErrors(t *testing.T) {
+	t.Helper()
+	if missing := e.messages(t, "NodeClaim", "", "UnregisteredTaintMissing"); len(missing) != 0 {
+		t.Errorf("core misses the taint: %q", missing)
+	}
+	log, err := os.ReadFile(e.Operator.LogPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(log) == 0 {
+		t.Error("the operator's log is empty")
+	}
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, `"level":"ERROR"`) {
+			t.Errorf("the operator logs an error: %s", line)
+		}
+	}
+}
+
+// created is how many NodeClaims the operator has made since it was started.
+func (e *environment) created(t *testing.T) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.Operator.MetricsURL(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	sum, found := 0.0, false
+	for lines := bufio.NewScanner(io.LimitReader(answer.Body, 16<<20)); lines.Scan(); {
+		if name, value, ok := strings.Cut(lines.Text(), "} "); ok && strings.HasPrefix(name, "karpenter_nodeclaims_created_total{") {
+			v, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum, found = sum+v, true
+		}
+	}
+	if !found {
+		t.Fatal("no metric karpenter_nodeclaims_created_total")
+	}
+	return int(sum)
+}
