@@ -41,6 +41,9 @@ type Observer struct {
 // Pass is what one pass for a key saw and did.
 type Pass struct {
 	NodePool, InstanceType, KeyHash string
+	// Seen is when the reading began that the pass decided on; the zero time if
+	// nothing could be read.
+	Seen time.Time
 	// Waiting, Free and Pending are what the pass found.
 	Waiting, Free, Pending int
 	// Claimed is the number of claims that were written and confirmed,

@@ -3,9 +3,7 @@ package lkepool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
@@ -45,9 +43,10 @@ type passing struct {
 	// matched is how many free nodes were given to somebody.
 	matched int
 	// again: what was seen is out of date, so the next look must come soon and
-	// read everything.
-	again  bool
-	report Pass
+	// read everything. blind: it must come at once, because what was seen does
+	// not suffice to ask for more.
+	again, blind bool
+	report       Pass
 }
 
 func (p *passing) run(ctx context.Context) error {
@@ -59,6 +58,7 @@ func (p *passing) run(ctx context.Context) error {
 	}
 	p.view = v
 	p.q.view = v
+	p.report.Seen = v.began
 	claims := p.claimsOf(a.wants(p.q))
 	p.report.Waiting = len(claims)
 
@@ -113,121 +113,6 @@ func (p *passing) giveBack(claims []string) (rest []string, retries []plan.Pair)
 	return rest, retries
 }
 
-// reserve keeps the matched nodes from everybody else.
-func (p *passing) reserve(pairs []plan.Pair) []plan.Pair {
-	return slices.DeleteFunc(pairs, func(pair plan.Pair) bool {
-		if p.a.ledger.reserve(pair.InstanceID, pair.Claimant, p.q.hash, p.began) {
-			return false
-		}
-		p.left, p.again = append(p.left, pair.Claimant), true
-		return true
-	})
-}
-
-// mark writes the claims, several at a time.
-func (p *passing) mark(ctx context.Context, pairs []plan.Pair) {
-	const writers = 64
-	var (
-		group sync.WaitGroup
-		mu    sync.Mutex
-		slots = make(chan struct{}, writers)
-	)
-	ctx, cancel := finishing(ctx)
-	defer cancel()
-	for _, pair := range pairs {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			node, err := p.markOne(ctx, pair)
-			mu.Lock()
-			defer mu.Unlock()
-			p.report.Calls++
-			p.marked(pair, node, err)
-		})
-	}
-	group.Wait()
-}
-
-var (
-	// errStolen: a node that a list showed as free is claimed.
-	errStolen = errors.New("the instance is claimed already")
-	// errDeparted: the claimant no longer waits, so nothing was written.
-	errDeparted = errors.New("the claimant left")
-)
-
-func (p *passing) markOne(ctx context.Context, pair plan.Pair) (Node, error) {
-	a := p.a
-	if !a.awaits(pair.Claimant) {
-		return Node{}, errDeparted
-	}
-	unlock, err := a.instances.Lock(ctx, pair.InstanceID)
-	if err != nil {
-		return Node{}, &Error{Kind: KindRateLimited, Op: "claim", Err: err}
-	}
-	defer unlock()
-	pool, member := p.view.member(pair.InstanceID)
-	tags := member.Tags
-	if a.settling() {
-		// The list may be older than a claim of the process before this one.
-		fresh, err := a.backend.Instance(ctx, pair.InstanceID)
-		if err != nil {
-			return Node{}, definite(err)
-		}
-		if claim := claimOf(fresh.Tags); claim != "" && claim != pair.Claimant {
-			return Node{}, errStolen
-		}
-		tags = fresh.Tags
-	}
-	now := a.cfg.Clock.Now()
-	stored, err := a.backend.Mark(ctx, pair.InstanceID, claimTags(tags, p.byWant[pair.Claimant].request, now))
-	if err != nil {
-		return Node{}, err
-	}
-	if claim := claimOf(stored.Tags); claim != pair.Claimant {
-		return Node{}, &Error{
-			Kind: KindUnavailable, Op: "claim", PoolID: pool.ID, Ambiguous: true,
-			Err: fmt.Errorf("instance %d was written with claim %q and answered with %q", pair.InstanceID, pair.Claimant, claim),
-		}
-	}
-	return a.node(pool, member.NodeID, stored), nil
-}
-
-// definite marks the failure of a read before a write: nothing was written.
-func definite(err error) error {
-	if e, ok := errors.AsType[*Error](err); ok && e.Kind == KindNotFound {
-		return err
-	}
-	return &Error{Kind: KindRateLimited, Op: "claim", Err: err}
-}
-
-// marked follows one write of a claim.
-func (p *passing) marked(pair plan.Pair, node Node, err error) {
-	ledger, now := p.a.ledger, p.a.cfg.Clock.Now()
-	switch {
-	case err == nil:
-		ledger.confirm(node, p.q.hash, now)
-		p.report.Claimed++
-		p.a.deliver(p.q, pair.Claimant, node, nil)
-		return
-	case errors.Is(err, errDeparted):
-		ledger.unreserve(pair.InstanceID)
-		return
-	case mayHaveHappened(err) && !errors.Is(err, errStolen):
-		ledger.doubt(pair.InstanceID, now)
-		p.parked++
-	default:
-		ledger.unreserve(pair.InstanceID)
-		p.left = append(p.left, pair.Claimant)
-	}
-	p.again = true
-	switch KindOf(err) {
-	case KindInvalid, KindForbidden:
-		// Another node would be refused for the same reason.
-		p.a.deliver(p.q, pair.Claimant, Node{}, err)
-		p.left = slices.DeleteFunc(p.left, func(claim string) bool { return claim == pair.Claimant })
-	}
-}
-
 // refuse decides what an error means for those who wait: some will not go away
 // by waiting, the others are remembered and told at the deadline.
 func (p *passing) refuse(claims []string, about *Error, err error) error {
@@ -264,6 +149,9 @@ func (p *passing) finish(err error) {
 		pause = min(pause, a.cfg.RetryDelay)
 		a.outdate(q)
 	}
+	if p.blind {
+		pause = 0
+	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		pause = max(pause, e.RetryAfter)
 	}
@@ -286,16 +174,4 @@ func (p *passing) finish(err error) {
 		p.report.Duration, p.report.Err = now.Sub(p.began), err
 		hook(p.report)
 	}
-}
-
-// member finds an instance in the key's pools.
-func (v view) member(instanceID int) (Pool, Member) {
-	for _, pool := range v.pools {
-		for _, member := range pool.Members {
-			if member.ID == instanceID {
-				return pool, member
-			}
-		}
-	}
-	return Pool{}, Member{Instance: Instance{ID: instanceID}}
 }

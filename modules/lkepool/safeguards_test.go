@@ -194,3 +194,93 @@ func TestPoolsEditedByHand(t *testing.T) {
 		})
 	}
 }
+
+// supplied is a claimant a with a node, whose place others make free while b and
+// c come.
+func supplied(t *testing.T, cfg linodesim.Config, test func(t *testing.T, l *lab, p *process, a lkepool.Node)) {
+	t.Helper()
+	onBothTiers(t, cfg, func(t *testing.T, l *lab) {
+		p := l.start(lkepool.Config{})
+		time.Sleep(time.Minute)
+		a, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: "a", Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		test(t, l, p, a)
+	})
+}
+
+// A Linode that somebody deletes leaves a place that LKE fills again. No poll of
+// a pool shows it, and it is not bought again.
+func TestPlaceOfADeletedInstanceCounts(t *testing.T) {
+	supplied(t, linodesim.Config{Profile: linodesim.Slow()}, func(t *testing.T, l *lab, p *process, a lkepool.Node) {
+		var group sync.WaitGroup
+		for i, claimant := range []string{"b", "c"} {
+			group.Go(func() {
+				time.Sleep(time.Duration(i) * 15 * time.Second)
+				if _, err := p.Claim(within(t, time.Hour), lkepool.Request{Claimant: claimant, Key: key}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(12 * time.Second)
+		if err := l.sim.DeleteInstance(a.InstanceID); err != nil {
+			t.Fatal(err)
+		}
+		group.Wait()
+		if l.requested() != 2 {
+			t.Errorf("%d nodes were asked for", l.requested())
+		}
+	})
+}
+
+// A node that LKE replaces while the pool is read right before the purchase.
+func TestPlaceOfARecycledNodeCounts(t *testing.T) {
+	supplied(t, linodesim.Config{Profile: linodesim.Realistic()}, func(t *testing.T, l *lab, p *process, a lkepool.Node) {
+		rule := l.sim.Fail(linodesim.Rule{Method: "GET", Route: poolRoute, Delay: 10 * time.Second})
+		var group sync.WaitGroup
+		group.Go(func() {
+			if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: "b", Key: key}); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(5 * time.Second)
+		// Only one node is there yet.
+		if node := l.ours()[0].Nodes[0]; node.InstanceID != a.InstanceID || l.sim.RecycleNode(l.cluster.ID, node.ID) != nil {
+			t.Errorf("%+v was not replaced", node)
+		}
+		time.Sleep(10 * time.Second)
+		if l.sim.Hits(rule) == 0 {
+			t.Error("the pool was not read")
+		}
+		l.sim.Heal(rule)
+		group.Wait()
+		if l.requested() != 1 {
+			t.Errorf("%d nodes were asked for", l.requested())
+		}
+	})
+}
+
+// A count that somebody raises while the pool is read right before the purchase
+// is not lowered again, and what it supplies is not bought.
+func TestCountRaisedMeanwhileIsKept(t *testing.T) {
+	supplied(t, linodesim.Config{Profile: linodesim.Realistic()}, func(t *testing.T, l *lab, p *process, a lkepool.Node) {
+		rule := l.sim.Fail(linodesim.Rule{Method: "GET", Route: poolRoute, Delay: 10 * time.Second, Times: 1})
+		var group sync.WaitGroup
+		group.Go(func() {
+			if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: "b", Key: key}); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(5 * time.Second)
+		count := 4
+		if err := l.sim.EditPool(l.cluster.ID, a.PoolID, linodesim.PoolEdit{Count: &count}); err != nil {
+			t.Error(err)
+		}
+		group.Wait()
+		if l.sim.Hits(rule) != 1 || l.requested() != 1 || l.count() != 4 {
+			t.Errorf("%d nodes were asked for, the pools hold %d", l.requested(), l.count())
+		}
+	})
+}

@@ -35,6 +35,13 @@ func (p *passing) scale(ctx context.Context) error {
 		p.again = true
 		return nil
 	}
+	if !p.view.whole() {
+		// A poll shows what has arrived, and not all that has changed: an
+		// instance deleted by hand leaves a place that will be filled again, and
+		// a count may have been raised.
+		p.again, p.blind = true, true
+		return nil
+	}
 	ctx, cancel := finishing(ctx)
 	defer cancel()
 	for _, step := range plan.Grow(deficit, p.pools, p.a.limits.PoolSize) {
@@ -74,7 +81,7 @@ func (p *passing) grow(ctx context.Context, step plan.Step) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fresh.Count != step.Count-step.Add || !fresh.fits(p.key) || !fresh.belongsTo(p.key) {
+	if fresh.Count != step.Count-step.Add || p.view.misses(fresh) || !fresh.fits(p.key) || !fresh.belongsTo(p.key) {
 		a.ledger.sized(fresh, a.cfg.Clock.Now())
 		return nil, nil
 	}

@@ -2,6 +2,7 @@ package lkepool
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
@@ -26,6 +27,24 @@ type place struct {
 	pool   Pool
 	// loose: no pool lists the instance.
 	loose bool
+}
+
+// whole says whether the view is a full reading and not a poll.
+func (v view) whole() bool { return v.began.Equal(v.full) }
+
+// misses says whether the pool has lost a place that the view lists: whatever
+// came instead, a claimed node's place may have become a free one.
+func (v view) misses(fresh Pool) bool {
+	listed := map[string]bool{}
+	for _, slot := range fresh.Slots {
+		listed[slot.NodeID] = true
+	}
+	for _, pool := range v.pools {
+		if pool.ID == fresh.ID {
+			return slices.ContainsFunc(pool.Slots, func(s Slot) bool { return !listed[s.NodeID] })
+		}
+	}
+	return false
 }
 
 // viewLifetime is how long polls may build on a full reading.
@@ -203,4 +222,16 @@ func (v *view) size(pool Pool) {
 		}
 	}
 	v.pools = append(v.pools, pool)
+}
+
+// member finds an instance in the key's pools.
+func (v view) member(instanceID int) (Pool, Member) {
+	for _, pool := range v.pools {
+		for _, member := range pool.Members {
+			if member.ID == instanceID {
+				return pool, member
+			}
+		}
+	}
+	return Pool{}, Member{Instance: Instance{ID: instanceID}}
 }
