@@ -138,6 +138,7 @@ func (s *sweep) key(ctx context.Context, hash string, pools []Pool) error {
 			failed = append(failed, err)
 			continue
 		}
+		s.spare(hash, pools, going)
 		failed = append(failed, s.evict(ctx, q, pool, going), s.vacate(ctx, q, pool))
 	}
 	return errors.Join(failed...)

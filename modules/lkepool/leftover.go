@@ -3,6 +3,7 @@ package lkepool
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 )
@@ -43,6 +44,13 @@ func (s *sweep) twins() map[int]int {
 		}
 	}
 	return twins
+}
+
+// spare keeps what somebody has come for since it was chosen: reading it again
+// took its time.
+func (s *sweep) spare(hash string, pools []Pool, going map[int]Node) {
+	free, _ := s.candidates(hash, pools)
+	maps.DeleteFunc(going, func(id int, node Node) bool { return node.Claim == "" && !slices.Contains(free, id) })
 }
 
 // twinAge does not trust the tag alone, which somebody may have copied.
