@@ -2,6 +2,7 @@ package v1alpha1_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,7 +34,8 @@ func run(m *testing.M) int {
 	environment := &envtest.Environment{BinaryAssetsDirectory: binaries, CRDs: crds.All()}
 	config, err := environment.Start()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "starting the API server:", err)
+		// When the CRDs are refused the servers run already.
+		fmt.Fprintln(os.Stderr, "starting the API server:", errors.Join(err, environment.Stop()))
 		return 1
 	}
 	defer func() {

@@ -2,6 +2,7 @@ package nodeclass_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,7 +47,7 @@ func run(m *testing.M) int {
 	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: binaries}
 	var err error
 	if config, err = environment.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, "starting the API server (run `make build` first):", err)
+		fmt.Fprintln(os.Stderr, "starting the API server (run `make build` first):", errors.Join(err, environment.Stop()))
 		return 1
 	}
 	defer func() {

@@ -47,7 +47,7 @@ func run(m *testing.M) int {
 	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: binaries}
 	config, err := environment.Start()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "starting the API server (run `make build` first):", err)
+		fmt.Fprintln(os.Stderr, "starting the API server (run `make build` first):", errors.Join(err, environment.Stop()))
 		return 1
 	}
 	defer func() {
