@@ -11,6 +11,7 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	"github.com/prometheus/client_golang/prometheus"
+	promlabels "github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"k8s.io/client-go/tools/record"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -103,6 +104,20 @@ func (c *checker) has(available labels, where string, names ...string) {
 	}
 }
 
+// canMatch checks that a value that is looked for is one that the label can have. Regular expressions are alternatives.
+func (c *checker) canMatch(metric string, matcher *promlabels.Matcher) {
+	values := metrics.Values(matcher.Name)
+	if len(values) == 0 || !strings.HasPrefix(metric, "karpenter_linode_") {
+		return
+	}
+	for _, alternative := range strings.Split(matcher.Value, "|") {
+		one := promlabels.MustNewMatcher(promlabels.MatchRegexp, matcher.Name, alternative)
+		if !slices.ContainsFunc(values, one.Matches) {
+			c.problems = append(c.problems, fmt.Sprintf("the label %s of %s is never %q but one of %v", matcher.Name, metric, alternative, values))
+		}
+	}
+}
+
 func (c *checker) walk(node parser.Node) labels {
 	switch n := node.(type) {
 	case *parser.VectorSelector:
@@ -113,6 +128,7 @@ func (c *checker) walk(node parser.Node) labels {
 		}
 		for _, matcher := range n.LabelMatchers {
 			c.has(available, n.Name, matcher.Name)
+			c.canMatch(n.Name, matcher)
 		}
 		return available
 	case *parser.AggregateExpr:
@@ -159,6 +175,9 @@ func TestCheckQuery(t *testing.T) {
 		{"by a label that is not there", `sum by (zone) (karpenter_linode_claims_total)`, "no label zone"},
 		{"by a label that was summed away", `sum by (status) (sum by (route) (karpenter_linode_api_requests_total))`, "no label status"},
 		{"on a label that is not there", `karpenter_cluster_state_synced and on (zone) karpenter_build_info`, "no label zone"},
+		{"a value that is there", `karpenter_linode_claims_total{outcome=~"invalid|conflict"}`, ""},
+		{"a value that is not there", `karpenter_linode_claims_total{outcome=~"invalid|conflicts"}`, `never "conflicts"`},
+		{"without a value that is not there", `karpenter_linode_collected_total{kind!="pools"}`, `never "pools"`},
 		{"a bucket's label on a counter", `sum by (le) (karpenter_linode_claims_total)`, "no label le"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

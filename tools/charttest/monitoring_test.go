@@ -3,6 +3,7 @@ package charttest
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,6 +42,10 @@ func TestAlerts(t *testing.T) {
 	if l := rule.Metadata["labels"].(map[string]any); l["release"] != "prom" {
 		t.Errorf("labels: %v", l)
 	}
+	help, err := os.ReadFile("../../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	seen := map[string]bool{}
 	for _, group := range rule.Spec.Groups {
 		for _, alert := range group.Rules {
@@ -65,6 +70,9 @@ func TestAlerts(t *testing.T) {
 				}
 				if want := "docs/troubleshooting.md#" + strings.ToLower(alert.Alert); alert.Annotations["runbook"] != want {
 					t.Errorf("runbook %q, expected %q", alert.Annotations["runbook"], want)
+				}
+				if !strings.Contains(string(help), "\n### "+alert.Alert+"\n") {
+					t.Error("docs/troubleshooting.md has no heading of its name")
 				}
 				if s := alert.Labels["severity"]; (s != "warning" && s != "critical") || alert.Labels["team"] != "infra" {
 					t.Errorf("labels: %v", alert.Labels)
