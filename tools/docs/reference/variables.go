@@ -20,6 +20,7 @@ import (
 var credentials = []map[string]any{
 	{"apiToken": "a-token"},
 	{"credentialsSecretRef": "a-secret"},
+	{"apiTokenFile": "/a/file"},
 }
 
 // variablesOf finds the environment variables that each value of the chart sets, by rendering the chart with another
