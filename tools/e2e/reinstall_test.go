@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -62,8 +63,8 @@ func (e *environment) removeRelease(t *testing.T, release string) {
 }
 
 // reinstalled: without the operator the nodes, their pods and their owners stay.
-// The operator that comes again takes up all three and buys none: a fourth pod gets
-// a fourth node.
+// The operator that comes again, with its token in a file this time, takes up all
+// three and buys none: a fourth pod gets a fourth node.
 func reinstalled(t *testing.T, e *environment) {
 	threeNodes(t, e)
 	before, made := e.owners(t), e.made()
@@ -75,7 +76,9 @@ func reinstalled(t *testing.T, e *environment) {
 	g.Expect(e.owners(t)).To(Equal(before))
 	e.oneToOne(t)
 
-	g.Expect(e.Upgrade(ctx, nil)).To(Succeed())
+	file := filepath.Join(t.TempDir(), "token")
+	g.Expect(os.WriteFile(file, []byte(e.SimToken+"\n"), 0o600)).To(Succeed())
+	g.Expect(e.Upgrade(ctx, map[string]any{"apiToken": "", "apiTokenFile": file})).To(Succeed())
 	g.Expect(e.Operator.Start(ctx)).To(Succeed())
 	e.scale(t, "three", 4)
 	e.settled(t, "three", 4)
