@@ -1,0 +1,174 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+)
+
+func TestCapacityStandard(t *testing.T)   { capacity(t, "standard") }
+func TestCapacityEnterprise(t *testing.T) { capacity(t, "enterprise") }
+
+// capacity is about how many nodes of which size there are, and what happens when
+// they cannot be had.
+func capacity(t *testing.T, tier string) {
+	t.Parallel()
+	e := start(t, "capacity", tier, nil)
+	e.scenario(t, "the cheapest type cannot be had", nextType)
+	e.scenario(t, "pods of a DaemonSet count", daemonSet)
+	e.scenario(t, "a hundred pods on a hundred hosts", hundredHosts)
+	if tier == "standard" { // minutes long, and the same for both
+		e.scenario(t, "the account's limit is reached", accountLimit)
+	}
+}
+
+// nextType: one refusal, and the next NodeClaim that Karpenter makes for the pod,
+// in its next scheduling round, is for the next type.
+func nextType(t *testing.T, e *environment) {
+	const cheapest, next = "g6-standard-1", "g6-standard-2"
+	e.Sim.RefuseCapacity(linodesim.NoCapacity{Type: cheapest})
+	t.Cleanup(e.Sim.RestoreCapacity)
+	e.nodePool(t, nodePoolSpec{types: []string{cheapest, next, "g6-standard-4"}})
+	since, refused, claims := e.now(), e.refused(), e.metric(t, "karpenter_nodeclaims_created_total")
+	e.apply(t, deployment("elsewhere", 1, ""))
+	e.settled(t, "elsewhere", 1)
+	e.matched(t, 1)
+	g, ctx := NewWithT(t), t.Context()
+	g.Expect(e.types(ctx, g)).To(Equal([]string{next}))
+	if got := e.refused() - refused; got != 1 {
+		t.Errorf("the API refused %d requests; one says it", got)
+	}
+	if got := e.metric(t, "karpenter_nodeclaims_created_total") - claims; got != 2 {
+		t.Errorf("Karpenter made %v NodeClaims; it was to need two, one for each type", got)
+	}
+	if since.made() != 1 {
+		t.Errorf("%d instances were made for one pod", since.made())
+	}
+}
+
+// refused counts the requests that the API has answered with 400.
+func (e *environment) refused() int {
+	n := 0
+	for _, call := range e.Sim.Calls() {
+		if call.Status == http.StatusBadRequest {
+			n += call.N
+		}
+	}
+	return n
+}
+
+// daemonSet: what its pods ask for is part of every node's size.
+func daemonSet(t *testing.T, e *environment) {
+	e.nodePool(t, nodePoolSpec{})
+	e.apply(t, `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: everywhere, namespace: default}
+spec:
+  selector: {matchLabels: {app: everywhere}}
+  template:
+    metadata: {labels: {app: everywhere}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      nodeSelector: {karpenter.sh/nodepool: default}`+asking("1500m"))
+	since := e.now()
+	e.apply(t, deployment("beside", 2, ""))
+	e.settled(t, "beside", 2)
+	e.settled(t, "everywhere", 1)
+	e.matched(t, 1)
+	g, ctx := NewWithT(t), t.Context()
+	// Two pods of one CPU would go on g6-standard-2; with the DaemonSet's 1.5 they need four.
+	g.Expect(e.types(ctx, g)).To(Equal([]string{"g6-standard-4"}))
+	if since.made() != 1 {
+		t.Errorf("%d instances were made; all fits on one", since.made())
+	}
+}
+
+// hundredHosts: a spread over hosts with a skew of one, counted against the user's
+// own host too, gives each pod a node of its own. That costs as many instances as
+// there are NodeClaims and 1.2 requests for each, beside what a cluster costs at rest.
+func hundredHosts(t *testing.T, e *environment) {
+	const app, n, atRest = "spread", 100, 10
+	e.nodePool(t, nodePoolSpec{})
+	since, calls := e.now(), e.calls()
+	e.apply(t, deployment(app, n, fmt.Sprintf(`
+      topologySpreadConstraints:
+        - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: %s}}}`, app)))
+	e.settled(t, app, n)
+	e.matched(t, n)
+	cost := e.calls() - calls
+	t.Logf("%d requests for %d nodes", cost, n)
+	if cost > n*12/10+atRest {
+		t.Errorf("%d requests were made for %d nodes, want at most 1.2 for each and %d", cost, n, atRest)
+	}
+	if since.made() != n {
+		t.Errorf("%d instances were made for %d NodeClaims", since.made(), n)
+	}
+	hosts := map[string]bool{}
+	for _, pod := range e.pods(t.Context(), NewWithT(t), app) {
+		hosts[pod.Spec.NodeName] = true
+	}
+	if len(hosts) != n {
+		t.Errorf("%d pods are on %d hosts", n, len(hosts))
+	}
+}
+
+// accountLimit: the account may have no more Linodes. A person sees it in an event,
+// the API is left in peace meanwhile, and the pods get nodes once the limit is
+// higher and the operator believes it.
+func accountLimit(t *testing.T, e *environment) {
+	const app, n = "waiting", 2
+	e.nodePool(t, nodePoolSpec{})
+	since := e.now()
+	e.Sim.SetAccountLimit(len(e.Sim.Snapshot().Instances))
+	t.Cleanup(func() { e.Sim.SetAccountLimit(0) })
+	e.apply(t, deployment(app, n, apart(app)))
+	g, ctx := NewWithT(t), t.Context()
+	g.Eventually(ctx, func() []string { return e.events(ctx) }).WithTimeout(patience).WithPolling(interval).
+		Should(ContainElement(And(Or(ContainSubstring("NodePool/"), ContainSubstring("NodeClaim/")), ContainSubstring("Account Limit reached"))))
+
+	calls, from := e.calls(), time.Now()
+	const window, most = 25 * time.Second, 5 // two and a half of Karpenter's rounds for pods that wait
+	g.Consistently(ctx, func() int { return e.calls() - calls }).WithTimeout(window).WithPolling(time.Second).Should(BeNumerically("<=", most),
+		"requests in the %s after the limit was met", window)
+	t.Logf("%d requests in %s", e.calls()-calls, time.Since(from).Round(time.Second))
+	if since.made() != 0 {
+		t.Errorf("%d instances were made beyond the limit", since.made())
+	}
+	for _, pod := range e.pods(ctx, g, app) {
+		if pod.Status.Phase != corev1.PodPending {
+			t.Errorf("pod %s is %s", pod.Name, pod.Status.Phase)
+		}
+	}
+	e.Sim.SetAccountLimit(0)
+	// The operator believes a refusal for minutes, so this wait is longer than any other.
+	g.Eventually(ctx, func() int { return len(e.ourInstances()) }).WithTimeout(2 * patience).WithPolling(interval).Should(Equal(n))
+	e.settled(t, app, n)
+	e.matched(t, n)
+}
+
+// metric is the sum of a metric of the operator over all labels; 0 if it has none yet.
+func (e *environment) metric(t *testing.T, name string) float64 {
+	t.Helper()
+	sum := 0.0
+	for line := range strings.Lines(e.metrics(t)) {
+		fields := strings.Fields(line)
+		series, _, _ := strings.Cut(line, "{")
+		if len(fields) < 2 || strings.Fields(series)[0] != name {
+			continue
+		}
+		var value float64
+		if _, err := fmt.Sscan(fields[len(fields)-1], &value); err != nil {
+			t.Fatalf("metric %s: %v", line, err)
+		}
+		sum += value
+	}
+	return sum
+}
