@@ -53,6 +53,10 @@ race: ## Run the libraries' tests under the race detector (needs a C compiler)
 bench: ## Measure API calls and waiting, check the targets, write docs/performance.md
 	@GOWORK=off go -C tools/bench test -run '^TestBench$$' -count=1 -timeout 30m -args -full -write ../../docs/performance.md
 
+.PHONY: bench-scale
+bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write its part of docs/performance.md
+	@GOWORK=off go -C tools run ./bench/cmd/bench-scale -write ../docs/performance.md
+
 .PHONY: soak
 soak: ## Run SCHEDULES=100000 random schedules of faults against the claim engine
 	@cd modules/lkepool && GOWORK=off go test -run TestSchedules -timeout 0 . -schedules $(SCHEDULES)

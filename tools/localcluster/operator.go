@@ -182,7 +182,9 @@ func (o *Operator) LogPath() string { return filepath.Join(o.cluster.opts.logDir
 func (o *Operator) MetricsURL() string { return local(o.metricsPort) + "/metrics" }
 
 // ProfileURL is one of pprof's profiles, if the operator runs with ENABLE_PROFILING.
-func (o *Operator) ProfileURL(name string) string { return local(o.metricsPort) + "/debug/pprof/" + name }
+func (o *Operator) ProfileURL(name string) string {
+	return local(o.metricsPort) + "/debug/pprof/" + name
+}
 
 // HealthURL is the base of /healthz and /readyz.
 func (o *Operator) HealthURL() string { return local(o.healthPort) }

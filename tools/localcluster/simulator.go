@@ -35,7 +35,8 @@ func (c *Cluster) startSimulator(context.Context) error {
 	}
 	cluster, err := sim.AddCluster(linodesim.ClusterSpec{
 		Label: c.Name, Region: c.opts.Region, Tier: c.opts.Tier, K8sVersion: c.opts.K8sVersion,
-		Pools: []linodesim.PoolSpec{{Type: c.opts.UserPoolType, Count: c.opts.Replicas}},
+		Settled: true,
+		Pools:   []linodesim.PoolSpec{{Type: c.opts.UserPoolType, Count: c.opts.Replicas}},
 	})
 	if err != nil {
 		return fmt.Errorf("simulator: %w", err)

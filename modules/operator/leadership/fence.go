@@ -11,7 +11,7 @@
 //	fence := leadership.NewFence()
 //	config.Wrap(fence.Watch) // the elector's client
 //	client.Transport = fence.Guard(client.Transport)
-//	manager.Add(fence)       // ends the process when its Lease has run out
+//	manager.Add(fence)       // ends the process when another is seen to lead
 //
 // Guaranteed: no write is begun after the Lease has run out by this host's clock, nor before the first election, nor
 // after the Lease was given back. The other replicas wait for as long, from when they saw the last renewal, which is
@@ -19,13 +19,16 @@
 //
 // Not guaranteed: a write that was begun in time may arrive late, and a process that is frozen between the check and
 // the first byte sends it when it wakes. Requests to the Kubernetes API server are not held back; the process ends
-// within a second after it wakes.
+// as soon as its elector reads that another leads, which it does within its retry period, 2 s, after it wakes. A Lease
+// that could not be renewed in time because the API server was slow holds writes back and ends nothing: whether to go
+// on is then the elector's decision.
 //
 // A Fence is safe for concurrent use. The clock is the wall clock, because that of a paused VM may be the only one
 // that goes on.
 package leadership
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +36,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,20 +48,23 @@ import (
 // ErrNotLeading is the cause when a write was held back.
 var ErrNotLeading = errors.New("this replica does not lead: its Lease has run out or was never held")
 
-// checkInterval is how often a leader looks whether its Lease has run out.
-const checkInterval = time.Second
+// ErrReplaced is why Start ended.
+var ErrReplaced = errors.New("another replica leads by now: this process must have stood still")
 
 // Fence knows until when this process leads.
 type Fence struct {
-	until atomic.Int64 // Unix time in nanoseconds; 0 = does not lead
-	open  bool
+	open     bool
+	until    atomic.Int64 // Unix time in nanoseconds; 0 = does not lead
+	identity atomic.Value // string: as whom this process held the Lease last
+	replaced chan struct{}
+	once     sync.Once // closes replaced
 }
 
 // NewFence returns the Fence of a process that does not lead yet.
-func NewFence() *Fence { return &Fence{} }
+func NewFence() *Fence { return &Fence{replaced: make(chan struct{})} }
 
 // Open returns the Fence of a process that takes part in no election: everything passes.
-func Open() *Fence { return &Fence{open: true} }
+func Open() *Fence { return &Fence{open: true, replaced: make(chan struct{})} }
 
 func (f *Fence) leads() bool {
 	return f.open || time.Now().UnixNano() < f.until.Load()
@@ -75,12 +82,15 @@ func (f *Fence) Guard(next http.RoundTripper) http.RoundTripper {
 }
 
 // Watch returns a transport that learns from the elector's writes to the Lease until when this process leads: from
-// when a write was begun, for as long as it says. A Lease that has run out is not given back.
+// when a write was begun, for as long as it says. A Lease that has run out is not given back. From the elector's reads
+// it learns who else leads.
 func (f *Fence) Watch(next http.RoundTripper) http.RoundTripper {
 	return transport(func(request *http.Request) (*http.Response, error) {
-		lasts, isLease := leaseOf(request)
-		begun := time.Now()
-		if isLease && lasts == 0 {
+		if !strings.Contains(request.URL.Path, "/leases") {
+			return next.RoundTrip(request)
+		}
+		begun, written := time.Now(), leaseWritten(request)
+		if written != nil && holder(written) == "" {
 			if !f.leads() {
 				// client-go gives back what it last saw, which by now may be the Lease of another.
 				return nil, ErrNotLeading
@@ -88,55 +98,72 @@ func (f *Fence) Watch(next http.RoundTripper) http.RoundTripper {
 			f.until.Store(0) // whoever sees it may lead at once
 		}
 		answer, err := next.RoundTrip(request)
-		if isLease && err == nil && answer.StatusCode < http.StatusMultipleChoices {
-			f.until.Store(begun.Add(lasts).UnixNano())
+		if err != nil || answer.StatusCode >= http.StatusMultipleChoices {
+			return answer, err
+		}
+		switch {
+		case written != nil && holder(written) != "":
+			f.identity.Store(holder(written))
+			f.until.Store(begun.Add(time.Duration(ptr.Deref(written.Spec.LeaseDurationSeconds, 0)) * time.Second).UnixNano())
+		case request.Method == http.MethodGet:
+			err = f.read(answer)
 		}
 		return answer, err
 	})
 }
 
-// leaseOf reads how long the Lease in a write lasts; 0 when it is given back, that is to have no holder.
-func leaseOf(request *http.Request) (lasts time.Duration, ok bool) {
-	if request.Method != http.MethodPut && request.Method != http.MethodPost || !strings.Contains(request.URL.Path, "/leases") || request.GetBody == nil {
-		return 0, false
+// leaseWritten is the Lease that a request writes; nil if it writes none.
+func leaseWritten(request *http.Request) *coordinationv1.Lease {
+	if request.Method != http.MethodPut && request.Method != http.MethodPost || request.GetBody == nil {
+		return nil
 	}
 	body, err := request.GetBody()
 	if err != nil {
-		return 0, false
+		return nil
 	}
 	defer func() { _ = body.Close() }()
 	content, err := io.ReadAll(body)
 	if err != nil {
-		return 0, false
+		return nil
 	}
-	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(content, nil, nil) // client-go chooses the encoding
-	if err != nil {
-		return 0, false
-	}
-	lease, ok := object.(*coordinationv1.Lease)
-	if !ok {
-		return 0, false
-	}
-	if ptr.Deref(lease.Spec.HolderIdentity, "") == "" {
-		return 0, true
-	}
-	return time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second, true
+	return decode(content)
 }
 
-// Start returns an error when the Lease has run out: the process stood still, and somebody else may lead. It is a
-// Runnable of controller-runtime's manager, which starts it once this process leads, and ends with it.
+// read looks who holds the Lease that was read. The answer keeps its body.
+func (f *Fence) read(answer *http.Response) error {
+	content, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	answer.Body = io.NopCloser(bytes.NewReader(content))
+	if err != nil {
+		return fmt.Errorf("reading the Lease: %w", err)
+	}
+	self, led := f.identity.Load().(string)
+	if lease := decode(content); led && lease != nil && holder(lease) != "" && holder(lease) != self {
+		f.once.Do(func() { close(f.replaced) })
+	}
+	return nil
+}
+
+// decode reads a Lease in any of the encodings that client-go chooses from; nil if it is none.
+func decode(content []byte) *coordinationv1.Lease {
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(content, nil, nil)
+	if err != nil {
+		return nil
+	}
+	lease, _ := object.(*coordinationv1.Lease)
+	return lease
+}
+
+func holder(lease *coordinationv1.Lease) string { return ptr.Deref(lease.Spec.HolderIdentity, "") }
+
+// Start returns an error when this process led and another leads by now. It is a Runnable of controller-runtime's
+// manager, which starts it once this process leads, and ends with it.
 func (f *Fence) Start(ctx context.Context) error {
-	ticker := time.NewTicker(checkInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-		if !f.leads() && ctx.Err() == nil {
-			return fmt.Errorf("%w; this process must have stood still", ErrNotLeading)
-		}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-f.replaced:
+		return ErrReplaced
 	}
 }
 

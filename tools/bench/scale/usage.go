@@ -50,15 +50,15 @@ func parseStat(line string) (time.Duration, error) {
 	if end < 0 || len(fields) <= stime-afterName {
 		return 0, fmt.Errorf("stat: want at least %d fields, found %q", stime, line)
 	}
-	var ticks time.Duration
+	var ticks int64
 	for _, field := range []int{utime, stime} {
 		n, err := strconv.ParseInt(fields[field-afterName], 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("stat: field %d: %w", field, err)
 		}
-		ticks += time.Duration(n)
+		ticks += n
 	}
-	return ticks * tick, nil
+	return time.Duration(ticks * int64(tick)), nil
 }
 
 // parsePeak finds "VmHWM:   123456 kB", where kB is 1024 bytes.

@@ -176,3 +176,39 @@ func zombie(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
+
+func TestAFrozenProcessGoesOnOrIsKilled(t *testing.T) {
+	p := start(t, shell(t.TempDir(), "exec sleep 600"))
+	p.Pause()
+	waitState(t, p, "T", true)
+	p.Resume()
+	waitState(t, p, "T", false)
+	p.Pause()
+	p.Kill()
+	waitExit(t, p)
+}
+
+// waitState waits until the kernel says that a process is, or is not, in a state.
+func waitState(t *testing.T, p *process.Process, state string, want bool) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return // nobody to ask
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for ticker := time.NewTicker(time.Millisecond); ; {
+		content, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID()), "stat"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(string(content), ") ")
+		if strings.HasPrefix(after, state) == want {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("it never comes to be in state %s: %t", state, want)
+		case <-ticker.C:
+		}
+	}
+}

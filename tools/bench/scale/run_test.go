@@ -1,0 +1,69 @@
+package scale_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/bench/scale"
+)
+
+// A run on three nodes: that everything is measured, and that nothing of it stays.
+// What is measured is not judged.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	got, err := scale.Run(t.Context(), scale.Config{
+		Name: "scale-test", StateDir: t.TempDir(), Nodes: 3, Profile: "fast", Patience: 4 * time.Minute, Rest: time.Second, Progress: t.Output(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Nodes != 3 || got.Pods != 30 {
+		t.Errorf("%d nodes and %d pods, want 3 and 30", got.Nodes, got.Pods)
+	}
+	if got.PeakRSS < 10<<20 || got.ScaleUp <= 0 || got.Rest < time.Second || got.ScaleUpCalls < 3 || got.Throttled != 0 {
+		t.Errorf("measured %+v", got)
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	progress := &words{when: "asked for", then: cancel}
+	_, err := scale.Run(ctx, scale.Config{
+		Name: "scale-interrupted", StateDir: t.TempDir(), Nodes: 3, Profile: "slow", Patience: time.Hour, Rest: time.Hour, Progress: progress,
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// words calls a function when a text is written.
+type words struct {
+	io.Writer
+	when string
+	then func()
+}
+
+func (w *words) Write(text []byte) (int, error) {
+	if strings.Contains(string(text), w.when) {
+		w.then()
+	}
+	return len(text), nil
+}
+
+func TestRunRefusesWhatCannotBeMeasured(t *testing.T) {
+	for name, cfg := range map[string]scale.Config{
+		"no nodes": {Rest: time.Minute, Progress: io.Discard},
+		"no rest":  {Nodes: 3, Progress: io.Discard},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := scale.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "positive") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
