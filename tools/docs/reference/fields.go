@@ -61,6 +61,7 @@ func walk(path string, p *apiextensionsv1.JSONSchemaProps, visit func(string, *a
 	names := slices.Sorted(maps.Keys(p.Properties))
 	if len(names) > 1 && allAlike(p.Properties) {
 		one := p.Properties[names[0]]
+		one.Description = fmt.Sprintf("%d fields of the same form", len(names))
 		walk(fmt.Sprintf("%s.%s ... %s", path, names[0], names[len(names)-1]), &one, visit)
 		return
 	}
@@ -70,10 +71,11 @@ func walk(path string, p *apiextensionsv1.JSONSchemaProps, visit func(string, *a
 	}
 }
 
-// allAlike is about objects only: two numbers are alike, and mean two things.
+// allAlike is about objects only: two numbers are alike, and mean two things. Their descriptions may differ.
 func allAlike(properties map[string]apiextensionsv1.JSONSchemaProps) bool {
 	var first string
 	for _, p := range properties {
+		p.Description = ""
 		text, err := json.Marshal(p)
 		if err != nil || p.Type != "object" || len(p.Properties) == 0 {
 			return false
@@ -116,8 +118,8 @@ func defaultOf(p *apiextensionsv1.JSONSchemaProps) string {
 func meaningOf(path string, p *apiextensionsv1.JSONSchemaProps) string {
 	name := path[strings.LastIndex(path, ".")+1:]
 	text := sentence(p.Description)
-	if first, rest, _ := strings.Cut(text, " "); strings.EqualFold(strings.TrimSuffix(first, ":"), name) {
-		text = code(name) + strings.TrimPrefix(first, strings.TrimSuffix(first, ":")) + " " + rest
+	if first, rest, _ := strings.Cut(text, " "); strings.HasPrefix(strings.ToLower(first), strings.ToLower(strings.ReplaceAll(name, "_", ""))) {
+		text = code(name) + " " + rest
 	}
 	parts := []string{text}
 	parts = append(parts, limits("", p)...)
@@ -128,6 +130,9 @@ func meaningOf(path string, p *apiextensionsv1.JSONSchemaProps) string {
 		parts = append(parts, limits("each ", p.AdditionalProperties.Schema)...)
 	}
 	for _, rule := range p.XValidations {
+		if rule.Message == "" {
+			continue // the message names the value, which there is none of here
+		}
 		parts = append(parts, "Rule: "+strings.TrimSuffix(rule.Message, ".")+".")
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
