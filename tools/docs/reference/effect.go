@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	opstatus "github.com/awslabs/operatorpkg/status"
 	"slices"
+
+	opstatus "github.com/awslabs/operatorpkg/status"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"

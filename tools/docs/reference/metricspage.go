@@ -50,7 +50,7 @@ func Metrics(string) (string, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(coreMetricMeanings)) {
 		if !slices.ContainsFunc(core, func(m Metric) bool { return m.Name == name }) {
-			return "", fmt.Errorf("Karpenter core has no metric %s any more, which reference/metricspage.go explains", name)
+			return "", fmt.Errorf("no metric of Karpenter core is called %s any more, which reference/metricspage.go explains", name)
 		}
 	}
 	var ownRows, valueRows, coreRows [][]string

@@ -41,7 +41,7 @@ func settingsTable(descriptions []options.Description, values map[string][]strin
 			meaning = coreMeanings[d.Variables[0]]
 		}
 		if meaning == "" {
-			return "", fmt.Errorf("Karpenter core has the setting %s, and reference/settings.go says nothing about it", d.Variables[0])
+			return "", fmt.Errorf("the setting %s of Karpenter core has no text in reference/settings.go", d.Variables[0])
 		}
 		flag := ""
 		if d.Flag != "" {
