@@ -47,7 +47,7 @@ var settings = []definition{
 		set: text(func(o *Options) *string { return &o.ClusterEndpoint })},
 	{env: []string{"VM_MEMORY_OVERHEAD_PERCENT"}, flag: "vm-memory-overhead-percent", def: "0.075", usage: "share of a plan's memory that its VM does not show, for sizes that no node has shown yet",
 		fix: "use a share between 0 and 1, such as 0.075", set: setMemoryOverhead},
-	{env: []string{"LEARNED_CAPACITY_CONFIGMAP"}, usage: "namespace/name of the ConfigMap that remembers what nodes have shown; not set: only the process remembers",
+	{env: []string{"LEARNED_CAPACITY_CONFIGMAP"}, flag: "learned-capacity-configmap", usage: "namespace/name of the ConfigMap that remembers what nodes have shown; not set: only the process remembers",
 		fix: "use namespace/name, such as kube-system/karpenter-learned-capacity", set: setLearnedCapacity},
 	{env: []string{"DISABLE_DRY_RUN"}, flag: "disable-dry-run", def: "false", usage: "skip the checks of a LinodeNodeClass that call the API", bool: true,
 		fix: "use true or false", set: func(o *Options, v string) (err error) { o.DisableDryRun, err = strconv.ParseBool(v); return err }},
