@@ -12,6 +12,7 @@ export CGO_ENABLED = 0
 TIER     ?= standard
 PROFILE  ?= fast
 SCHEDULES ?= 100000
+SEED ?= 1
 LIBRARIES := $(sort $(patsubst %/go.mod,%,$(wildcard modules/*/go.mod)))
 MODULES   := $(LIBRARIES) tools
 LOCALCLUSTER = .bin/localcluster
@@ -59,7 +60,8 @@ bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write i
 
 .PHONY: soak
 soak: ## Run SCHEDULES=100000 random schedules of faults against the claim engine
-	@cd modules/lkepool && GOWORK=off go test -run TestSchedules -timeout 0 . -schedules $(SCHEDULES)
+	@cd modules/lkepool && GOWORK=off go test -c -o ../../.bin/lkepool-soak . && \
+		../../.bin/lkepool-soak -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -validate 20 -progress 10s
 
 .PHONY: mutants
 mutants: ## Break the claim engine on purpose, one way at a time; each must be noticed

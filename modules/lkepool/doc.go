@@ -13,8 +13,16 @@
 // # Guarantees
 //
 //   - No instance is handed to two claimants, and no claimant gets two.
-//   - A burst of n claimants makes the platform add n nodes, whatever the
-//     delays, lost answers and restarts.
+//   - No more nodes are asked for than are needed: the claimants of a key that
+//     exist and hold no instance, less the places of its pools that nobody has
+//     claimed, arrived or on their way, whoever asked for them. So a burst of n
+//     claimants makes the platform add n nodes, and over time there is one more
+//     for each that the platform or a person took from a claimant before it was
+//     told of it, and for each orphan that was released and is wanted again; one
+//     less for each that somebody else supplied. Delays, restarts and lost
+//     answers, that of a pool's creation among them, change nothing about it.
+//   - A claimant is told that there is no capacity only when the platform refused
+//     it, or when what it promised did not come within Config.PendingTimeout.
 //   - A claimant that asks again gets the node that it has.
 //   - A node is removed by name. No count is ever lowered by number, and no
 //     instance deleted behind its pool's back. A pool goes with its last node.
@@ -32,6 +40,15 @@
 //   - A list may lag behind writes by up to Config.TagVerificationTimeout; if it
 //     lags longer, a restart within that time may scale again. The surplus is
 //     collected as an orphan.
+//   - The API has no preconditions. Places that somebody else supplies, by a
+//     raised count or by replacing a claimed node, after the reading that a
+//     purchase is decided on began, or less than TagVerificationTimeout before,
+//     are not counted; what is then too many is collected. A count that somebody
+//     changes between the engine's last read of the pool and its write is set to
+//     what the engine wanted: a place taken away is asked for again, and of places
+//     added as many go again, LKE choosing which. Each purchase is decided
+//     on a full reading and checked against the pool itself, so these moments are
+//     as long as two requests take.
 //   - A claim tag that somebody removes by hand is remembered only until the
 //     process ends; then the node is free.
 //   - Tags that somebody else changes between a read and the write that follows

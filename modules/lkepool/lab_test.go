@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +20,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 )
 
-const claimTag = "karpenter.sh/nodeclaim="
+const (
+	claimTag   = "karpenter.sh/nodeclaim="
+	poolKeyTag = "karpenter.k8s.linode/pool-key="
+)
 
 var tiers = []string{lke.Standard, lke.Enterprise}
 
@@ -30,11 +35,28 @@ type lab struct {
 	tier    string
 	cluster linodesim.ClusterInfo
 	other   linodesim.ClusterInfo
+
+	known sync.Mutex
+	// keyOf tells the key of every pool that the engine ever made.
+	keyOf map[int]string
+	// reads are the answered reads of single pools. before is called before
+	// each is sent.
+	reads  map[int][]span
+	before func(poolID int)
+	// failures are the errors so far.
+	failures []string
 }
 
 func newLab(t *testing.T, tier string, cfg linodesim.Config) *lab {
 	t.Helper()
 	cfg.ValidateAnswers = true
+	return openLab(t, tier, cfg)
+}
+
+// openLab leaves it to cfg whether answers are compared with the API's
+// description, which is a third of a schedule's cost.
+func openLab(t *testing.T, tier string, cfg linodesim.Config) *lab {
+	t.Helper()
 	sim, err := linodesim.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +66,7 @@ func newLab(t *testing.T, tier string, cfg linodesim.Config) *lab {
 			t.Errorf("simulator: %s", violation)
 		}
 	})
-	l := &lab{t: t, sim: sim, tier: tier}
+	l := &lab{t: t, sim: sim, tier: tier, keyOf: map[int]string{}, reads: map[int][]span{}, before: func(int) {}}
 	for _, c := range []struct {
 		label string
 		into  *linodesim.ClusterInfo
@@ -77,7 +99,7 @@ func (l *lab) start(cfg lkepool.Config) *process {
 	l.t.Cleanup(cancel)
 	client, err := linode.New(linode.Config{
 		Token:     linode.StaticToken(linodesim.DefaultToken),
-		Transport: mortal{ctx: ctx, next: l.sim.Transport()},
+		Transport: mortal{ctx: ctx, next: l.sim.Transport(), lab: l},
 	})
 	if err != nil {
 		l.t.Fatal(err)
@@ -92,6 +114,7 @@ func (l *lab) start(cfg lkepool.Config) *process {
 type mortal struct {
 	ctx  context.Context
 	next http.RoundTripper
+	lab  *lab
 }
 
 func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -101,11 +124,54 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)()
+	began, poolID := time.Now(), readPool(r)
+	if poolID != 0 {
+		m.lab.before(poolID)
+	}
 	answer, err := m.next.RoundTrip(r.WithContext(ctx))
+	switch {
+	case r.Method == http.MethodPost:
+		m.lab.learn()
+	case poolID != 0 && err == nil && answer.StatusCode == http.StatusOK:
+		m.lab.known.Lock()
+		m.lab.reads[poolID] = append(m.lab.reads[poolID], span{from: began, to: time.Now()})
+		m.lab.known.Unlock()
+	}
 	if m.ctx.Err() != nil {
 		return nil, errKilled
 	}
 	return answer, err
+}
+
+// readPool returns the pool that a request reads, 0 if it does not read just one.
+func readPool(r *http.Request) int {
+	id, err := strconv.Atoi(path.Base(r.URL.Path))
+	if err != nil || r.Method != http.MethodGet || path.Base(path.Dir(r.URL.Path)) != "pools" {
+		return 0
+	}
+	return id
+}
+
+// learn notes the keys of the engine's pools, which the audit log does not tell.
+func (l *lab) learn() {
+	l.known.Lock()
+	defer l.known.Unlock()
+	for _, pool := range l.ours() {
+		for _, tag := range pool.Tags {
+			if hash, ok := strings.CutPrefix(tag, poolKeyTag); ok {
+				l.keyOf[pool.ID] = hash
+			}
+		}
+	}
+}
+
+// errorf fails the test and remembers why, for those who watch a long run.
+func (l *lab) errorf(format string, args ...any) {
+	l.t.Helper()
+	l.t.Errorf(format, args...)
+	l.known.Lock()
+	defer l.known.Unlock()
+	l.failures = append(l.failures, fmt.Sprintf(format, args...))
 }
 
 // ours are the pools that the engine made.
@@ -168,10 +234,10 @@ func (l *lab) audit() {
 			}
 			before, after := owner[e.InstanceID], claimIn(strings.Split(e.After, ","))
 			if before != "" && after != before && e.Actor.User == "user1" {
-				l.t.Errorf("I1: instance %d was %s's and became %q's at %s", e.InstanceID, before, after, e.At)
+				l.errorf("I1: instance %d was %s's and became %q's at %s", e.InstanceID, before, after, e.At)
 			}
 			if held := holds[after]; after != "" && held != 0 && held != e.InstanceID {
-				l.t.Errorf("I2: %s had %d and got %d at %s", after, held, e.InstanceID, e.At)
+				l.errorf("I2: %s had %d and got %d at %s", after, held, e.InstanceID, e.At)
 			}
 			if after != "" {
 				owner[e.InstanceID], holds[after] = after, e.InstanceID
@@ -182,10 +248,10 @@ func (l *lab) audit() {
 			}
 		}
 		if e.Actor.User == "user1" && e.ClusterID == l.other.ID {
-			l.t.Errorf("I4: another cluster was modified: %+v", e)
+			l.errorf("I4: another cluster was modified: %+v", e)
 		}
 		if e.Actor.User == "user1" && e.PoolID == l.cluster.Pools[0].ID {
-			l.t.Errorf("I4: somebody's pool was modified: %+v", e)
+			l.errorf("I4: somebody's pool was modified: %+v", e)
 		}
 	}
 }
@@ -213,87 +279,4 @@ func (l *lab) calls() (total, collections, throttled int) {
 		}
 	}
 	return total, collections, throttled
-}
-
-func TestSimulatorBurst(t *testing.T) {
-	for _, tier := range tiers {
-		for _, profile := range []linodesim.Profile{linodesim.Fast(), linodesim.Realistic(), linodesim.Slow()} {
-			for _, n := range []int{1, 10, 100, 240, 500} {
-				if n == 500 && tier == lke.Standard || n == 240 && tier == lke.Enterprise {
-					continue
-				}
-				t.Run(fmt.Sprintf("tier=%s/profile=%s/n=%d", tier, profile.Name, n), func(t *testing.T) {
-					inBubble(t, func(t *testing.T) { burst(t, tier, profile, n) })
-				})
-			}
-		}
-	}
-}
-
-func burst(t *testing.T, tier string, profile linodesim.Profile, n int) {
-	l := newLab(t, tier, linodesim.Config{Profile: profile, Seed: 3})
-	p := l.start(lkepool.Config{})
-	time.Sleep(time.Minute)
-	began := time.Now()
-	nodes := claimAll(t, p.Allocator, key, n, 20*time.Minute)
-	took := time.Since(began)
-	floor := l.sim.Floor(began).Last.Sub(began)
-	distinct(t, nodes)
-	l.audit()
-	total, collections, throttled := l.calls()
-	if l.requested() != n || l.count() != n {
-		t.Errorf("I5: %d nodes were asked for, the pools hold %d", l.requested(), l.count())
-	}
-	if throttled != 0 {
-		t.Errorf("%d requests were throttled", throttled)
-	}
-	t.Logf("calls=%d calls_per_claim=%.2f collection_gets=%d floor_ratio=%.2f took=%s floor=%s",
-		total, float64(total)/float64(n), collections, float64(took)/float64(floor), took, floor)
-	for _, v := range l.sim.Violations() {
-		t.Errorf("the simulator broke its own description: %s", v)
-	}
-}
-
-// releaseAll releases nodes at once, and again until each is proven gone.
-func releaseAll(t *testing.T, a *lkepool.Allocator, nodes []lkepool.Node) {
-	t.Helper()
-	var group sync.WaitGroup
-	for _, node := range nodes {
-		group.Go(func() { releaseOne(t, a, node.InstanceID) })
-	}
-	group.Wait()
-}
-
-func releaseOne(t *testing.T, a *lkepool.Allocator, id int) {
-	t.Helper()
-	for range 200 {
-		err := a.Release(t.Context(), id)
-		switch lkepool.KindOf(err) {
-		case lkepool.KindNotFound:
-			return
-		case "", lkepool.KindProvisioning, lkepool.KindUnavailable, lkepool.KindRateLimited:
-			time.Sleep(5 * time.Second)
-		default:
-			t.Errorf("release %d: %v", id, err)
-			return
-		}
-	}
-	t.Errorf("instance %d was never proven gone", id)
-}
-
-func TestSimulatorRelease(t *testing.T) {
-	for _, tier := range tiers {
-		t.Run(tier, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				l := newLab(t, tier, linodesim.Config{Profile: linodesim.Realistic(), Seed: 2})
-				p := l.start(lkepool.Config{})
-				nodes := claimAll(t, p.Allocator, key, 20, 20*time.Minute)
-				releaseAll(t, p.Allocator, nodes)
-				l.audit()
-				if pools := l.ours(); len(pools) != 0 {
-					t.Errorf("pools are left: %+v", pools)
-				}
-			})
-		})
-	}
 }

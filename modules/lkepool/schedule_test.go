@@ -4,45 +4,78 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 var (
-	schedules = flag.Int("schedules", 2000, "how many random schedules to run")
-	firstSeed = flag.Uint64("seed", 1, "seed of the first schedule; -schedules 1 replays one")
+	schedules     = flag.Int("schedules", usualSchedules, "how many random schedules to run")
+	validated     = flag.Int("validate", 1, "in one of how many schedules every answer is compared with the API's description")
+	progressEvery = flag.Duration("progress", 0, "how often to print how many schedules are done; 0 is never")
+	firstSeed     = flag.Uint64("seed", 1, "seed of the first schedule; -schedules 1 replays one")
 )
 
 // TestSchedules runs random lives of a cluster: bursts of claimants that come
-// back as Karpenter does, releases, orphan sweeps, restarts at any moment, and
-// every fault that the simulator knows. Afterwards everything has to be exact.
+// back as Karpenter does, releases, orphan sweeps, restarts at any moment, hand
+// edits, and every fault that the simulator knows. Afterwards everything has to
+// be exact: I1 to I4 (lab_test.go, verify) and I5 (needs_test.go).
 func TestSchedules(t *testing.T) {
-	for i := range *schedules {
-		seed := *firstSeed + uint64(i)
-		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(t *testing.T) { newSchedule(t, seed).run() })
-			if t.Failed() {
-				t.Log(replay(seed))
+	run := newProgress(t, *schedules, *progressEvery)
+	for from := 0; from < *schedules; from += atOnce {
+		to := min(from+atOnce, *schedules)
+		t.Run(fmt.Sprintf("%d to %d", from+1, to), func(t *testing.T) {
+			for i := from; i < to; i++ {
+				runSchedule(t, *firstSeed+uint64(i), run)
 			}
 		})
 	}
 }
 
+// atOnce bounds the schedules that wait for their turn: each is a goroutine.
+const atOnce = 2000
+
+func runSchedule(t *testing.T, seed uint64, run *progress) {
+	t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+		t.Parallel()
+		var why []string
+		defer func() { run.done(t.Failed(), seed, why) }()
+		inBubble(t, func(t *testing.T) {
+			s := newSchedule(t, seed)
+			s.run()
+			why = s.failures
+		})
+		if t.Failed() {
+			t.Log(replay(seed))
+		}
+	})
+}
+
+// fingerprint tells two lives of one seed apart: it is over everything that
+// changed, and when.
+func (s *schedule) fingerprint() string {
+	sum := fnv.New64a()
+	for _, e := range s.sim.Audit() {
+		_, _ = fmt.Fprint(sum, e) // a hash takes everything
+	}
+	return fmt.Sprintf("%016x", sum.Sum64())
+}
+
+// replay tells how to run a script again. Who goes first at one moment is not
+// part of it, so a rare order may take several runs.
 func replay(seed uint64) string {
-	return fmt.Sprintf("replay: GOWORK=off go test -run TestSchedules . -schedules 1 -seed %d", seed)
+	return fmt.Sprintf("replay: GOWORK=off go test -run TestSchedules . -schedules 1 -seed %d -count 20", seed)
 }
 
 // schedule is one random life.
 type schedule struct {
 	*lab
+	seed   uint64
 	random *rand.Rand
 	keys   []lkepool.Key
 	// calm: nothing is released, refused, recycled or edited, so that exactly
@@ -56,8 +89,23 @@ type schedule struct {
 	mu      sync.Mutex
 	process *process
 	claims  map[string]*claimant
+	deeds   []deed
+	// refusals are the times when the platform refused; taken counts how often
+	// nodes were taken out of pools by hand.
+	refusals []refusal
+	taken    int
+	meddling sync.Mutex
+	passes   []pass
+	swept    []span
+	// vacated are the instances that may be collected.
 	vacated map[int]bool
 	log     []string
+}
+
+type refusal struct {
+	kind         lkepool.Kind
+	instanceType string
+	from, to     time.Time
 }
 
 // claimant is what a NodeClaim is: it exists, then it has an instance, then it
@@ -66,7 +114,6 @@ type claimant struct {
 	name     string
 	key      lkepool.Key
 	instance int
-	deleted  bool
 	missing  int
 }
 
@@ -74,9 +121,9 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	random := rand.New(rand.NewPCG(seed, 7))
 	profiles := []linodesim.Profile{linodesim.Fast(), linodesim.Realistic(), linodesim.Slow()}
 	s := &schedule{
-		random: random, calm: random.IntN(3) == 0, claims: map[string]*claimant{}, vacated: map[int]bool{}, clock: newBoundedClock(seed),
-		lab: newLab(t, tiers[random.IntN(2)], linodesim.Config{
-			Profile: profiles[random.IntN(3)], Seed: seed,
+		seed: seed, random: random, calm: random.IntN(3) == 0, claims: map[string]*claimant{}, vacated: map[int]bool{}, clock: newBoundedClock(seed),
+		lab: openLab(t, tiers[random.IntN(2)], linodesim.Config{
+			Profile: profiles[random.IntN(3)], Seed: seed, ValidateAnswers: seed%uint64(*validated) == 0,
 			Behaviour: linodesim.Behaviour{IgnorePoolFilter: random.IntN(2) == 0, LenientPages: random.IntN(2) == 0},
 		}),
 	}
@@ -98,7 +145,9 @@ func (s *schedule) note(format string, args ...any) {
 }
 
 const (
-	chaos = 20 * time.Minute
+	// settle is the engine's TagVerificationTimeout.
+	settle = 4 * time.Second
+	chaos  = 20 * time.Minute
 	// patienceAfter is how long after the last fault a claim or a release may
 	// take. Whatever takes longer will never end.
 	patienceAfter = time.Hour
@@ -109,6 +158,9 @@ const (
 func (s *schedule) run() {
 	s.end = time.Now().Add(chaos)
 	s.latest = s.end.Add(patienceAfter)
+	if !s.calm && s.random.IntN(2) == 0 {
+		s.ambush(rand.New(rand.NewPCG(s.random.Uint64(), 4)))
+	}
 	s.restart()
 	var group sync.WaitGroup
 	for i := range 1 + s.random.IntN(4) {
@@ -128,6 +180,9 @@ func (s *schedule) run() {
 	sweeps.Wait()
 	s.verify()
 	s.current().kill()
+	if s.t.Failed() || testing.Verbose() {
+		s.t.Logf("seed %d, life %s", s.seed, s.fingerprint())
+	}
 	if s.t.Failed() {
 		for _, line := range s.log {
 			s.t.Log(line)
@@ -142,10 +197,21 @@ func (s *schedule) current() *process {
 }
 
 func (s *schedule) restart() {
-	p := s.start(lkepool.Config{Clock: s.clock})
+	p := s.start(lkepool.Config{Clock: s.clock, Observer: lkepool.Observer{Pass: s.passed}})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process = p
+}
+
+func (s *schedule) passed(p lkepool.Pass) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.passes = append(s.passes, pass{Pass: p, ended: time.Now()})
+}
+
+// didLocked notes what a claimant did.
+func (s *schedule) didLocked(c *claimant, what deedKind) {
+	s.deeds = append(s.deeds, deed{at: time.Now(), claim: lkepool.ClaimValue(c.name), key: c.key.Hash(), what: what})
 }
 
 // late says, and reports, that something should have happened long ago.
@@ -153,7 +219,7 @@ func (s *schedule) late(what string, last error) bool {
 	if time.Now().Before(s.latest) {
 		return false
 	}
-	s.t.Errorf("livelock: %s, %s after the last fault: %v", what, patienceAfter, last)
+	s.errorf("livelock: %s, %s after the last fault: %v", what, patienceAfter, last)
 	return true
 }
 
@@ -172,6 +238,7 @@ func (s *schedule) crowd(number int, random *rand.Rand) {
 		c := &claimant{name: fmt.Sprintf("%s-%d-%d", k.NodePool, number, i), key: k}
 		s.mu.Lock()
 		s.claims[c.name] = c
+		s.didLocked(c, asks)
 		s.mu.Unlock()
 		group.Go(func() { s.life(c, rand.New(rand.NewPCG(seed, 3))) })
 	}
@@ -186,6 +253,7 @@ func (s *schedule) life(c *claimant, random *rand.Rand) {
 	time.Sleep(time.Duration(random.Int64N(int64(chaos / 3))))
 	s.mu.Lock()
 	instance := c.instance
+	s.didLocked(c, leaves)
 	s.mu.Unlock()
 	s.giveUp(instance, random)
 	s.forget(c)
@@ -194,14 +262,14 @@ func (s *schedule) life(c *claimant, random *rand.Rand) {
 func (s *schedule) forget(c *claimant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.deleted = true
+	s.didLocked(c, leaves)
 	delete(s.claims, c.name)
 }
 
 // obtain claims until there is a node, or until it makes no sense.
 func (s *schedule) obtain(c *claimant, random *rand.Rand) bool {
 	for {
-		p := s.current()
+		p, began := s.current(), time.Now()
 		ctx, cancel := bound(p, 5*time.Second+time.Duration(random.Int64N(int64(time.Minute))))
 		node, err := p.Claim(ctx, lkepool.Request{
 			Claimant: c.name, Key: c.key, Tags: []string{"team=a"},
@@ -218,15 +286,19 @@ func (s *schedule) obtain(c *claimant, random *rand.Rand) bool {
 			s.note("%s has %d of pool %d", c.name, node.InstanceID, node.PoolID)
 			s.mu.Lock()
 			c.instance = node.InstanceID
+			s.didLocked(c, has)
 			s.mu.Unlock()
 			return true
 		case lkepool.KindInsufficientCapacity, lkepool.KindQuotaExceeded:
 			s.note("%s gave up: %v", c.name, err)
+			if !s.refused(lkepool.KindOf(err), c.key.InstanceType, began) {
+				s.errorf("I5: %s was told %v, and nothing was refused since %s", c.name, err, moment(began))
+			}
 			s.forget(c)
 			return false
 		case lkepool.KindProvisioning, lkepool.KindRateLimited, lkepool.KindUnavailable:
 		default:
-			s.t.Errorf("%s: %v", c.name, err)
+			s.errorf("%s: %v", c.name, err)
 		}
 		if s.late(c.name+" has no node", err) {
 			return false
@@ -253,236 +325,11 @@ func (s *schedule) giveUp(instance int, random *rand.Rand) {
 		case "", lkepool.KindProvisioning, lkepool.KindRateLimited, lkepool.KindUnavailable:
 			s.note("release of %d: %v", instance, err)
 		default:
-			s.t.Errorf("release of %d: %v", instance, err)
+			s.errorf("release of %d: %v", instance, err)
 		}
 		if s.late(fmt.Sprintf("instance %d is not proven gone", instance), err) {
 			return
 		}
 		time.Sleep(time.Second + time.Duration(random.Int64N(int64(10*time.Second))))
-	}
-}
-
-// kills ends the process now and then, and starts another.
-func (s *schedule) kills(random *rand.Rand) {
-	for range random.IntN(4) {
-		time.Sleep(time.Duration(random.Int64N(int64(chaos / 3))))
-		p := s.current()
-		p.kill()
-		s.note("killed")
-		time.Sleep(time.Duration(random.Int64N(int64(5 * time.Second))))
-		s.restart()
-		s.note("started again")
-	}
-}
-
-const (
-	poolsRoute     = "/lke/clusters/{clusterId}/pools"
-	poolRoute      = "/lke/clusters/{clusterId}/pools/{poolId}"
-	nodeRoute      = "/lke/clusters/{clusterId}/nodes/{nodeId}"
-	instancesRoute = "/linode/instances"
-	instanceRoute  = "/linode/instances/{linodeId}"
-)
-
-// faults lets requests go wrong for a while, one way after another.
-func (s *schedule) faults(random *rand.Rand) {
-	routes := []string{"", poolsRoute, poolRoute, nodeRoute, instancesRoute, instanceRoute}
-	lists := []string{poolsRoute, instancesRoute}
-	for time.Now().Before(s.end) {
-		time.Sleep(time.Duration(random.Int64N(int64(2 * time.Minute))))
-		rule := linodesim.Rule{Route: routes[random.IntN(len(routes))], Probability: 0.1 + 0.9*random.Float64()}
-		switch random.IntN(6) {
-		case 0:
-			rule.Status, rule.RetryAfter = 429, time.Duration(1+random.IntN(10))*time.Second
-		case 1:
-			rule.Status, rule.AfterEffect = 500+random.IntN(4), random.IntN(2) == 0
-		case 2:
-			rule.Drop, rule.AfterEffect = true, random.IntN(2) == 0
-		case 3:
-			rule.Delay = time.Duration(random.IntN(60)) * time.Second
-		case 4:
-			rule.Route, rule.Stale = lists[random.IntN(2)], time.Duration(1+random.IntN(3))*time.Second
-			rule.Method = "GET"
-		case 5:
-			rule.Status, rule.HTML = 502, true
-		}
-		s.note("fault %+v", rule)
-		id := s.sim.Fail(rule)
-		time.Sleep(time.Duration(random.Int64N(int64(time.Minute))))
-		s.sim.Heal(id)
-	}
-	s.sim.HealAll()
-}
-
-// trouble is what happens in a cluster besides.
-func (s *schedule) trouble(random *rand.Rand) {
-	for !s.calm && time.Now().Before(s.end) {
-		time.Sleep(time.Duration(random.Int64N(int64(4 * time.Minute))))
-		switch random.IntN(6) {
-		case 0:
-			s.sim.RefuseCapacity(linodesim.NoCapacity{Type: s.keys[random.IntN(len(s.keys))].InstanceType})
-			s.note("no capacity")
-			time.Sleep(time.Duration(random.Int64N(int64(2 * time.Minute))))
-			s.sim.RestoreCapacity()
-		case 1:
-			if pools := s.ours(); len(pools) > 0 {
-				pool := pools[random.IntN(len(pools))]
-				if len(pool.Nodes) > 0 {
-					node := pool.Nodes[random.IntN(len(pool.Nodes))]
-					s.note("recycle %s %v", node.ID, s.sim.RecycleNode(s.cluster.ID, node.ID))
-				}
-			}
-		case 2:
-			if all := s.instances(); len(all) > 0 {
-				id := all[random.IntN(len(all))].ID
-				s.note("deleted by hand: %d %v", id, s.sim.DeleteInstance(id))
-			}
-		case 3:
-			if pools := s.ours(); len(pools) > 0 {
-				pool := pools[random.IntN(len(pools))]
-				count := pool.Count + 1 + random.IntN(3)
-				s.note("pool %d scaled by hand to %d: %v", pool.ID, count, s.sim.EditPool(s.cluster.ID, pool.ID, linodesim.PoolEdit{Count: &count}))
-			}
-		case 4:
-			s.retag(random)
-		case 5:
-			s.sim.SetAccountLimit(10)
-			time.Sleep(time.Duration(random.Int64N(int64(time.Minute))))
-			s.sim.SetAccountLimit(0)
-		}
-	}
-}
-
-// retag changes user tags of some claimed instances.
-func (s *schedule) retag(random *rand.Rand) {
-	for _, instance := range s.instances() {
-		if claimIn(instance.Tags) == "" || random.IntN(2) == 0 {
-			continue
-		}
-		p := s.current()
-		ctx, cancel := bound(p, time.Minute)
-		err := p.SetTags(ctx, instance.ID, []string{"team=a"}, []string{"team=b"})
-		cancel()
-		switch lkepool.KindOf(err) {
-		case lkepool.KindInvalid, lkepool.KindForbidden:
-			s.t.Errorf("set tags: %v", err)
-		}
-	}
-}
-
-// sweeps collects orphans, and ends claimants whose instance is not listed any
-// more, as Karpenter does.
-func (s *schedule) sweeps(ctx context.Context) {
-	for ctx.Err() == nil {
-		p := s.current()
-		bounded, cancel := bound(p, time.Minute)
-		collected, err := p.Collect(bounded, lkepool.Sweep{Alive: func(context.Context) ([]string, error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			var alive []string
-			for name := range s.claims {
-				alive = append(alive, name)
-			}
-			return alive, nil
-		}, Vacate: s.vacate})
-		for _, node := range collected.Released {
-			s.note("collected %d of %q", node.InstanceID, node.Claim)
-			s.mu.Lock()
-			if !s.vacated[node.InstanceID] {
-				s.t.Errorf("instance %d went without leave", node.InstanceID)
-			}
-			s.mu.Unlock()
-		}
-		if kind := lkepool.KindOf(err); kind == lkepool.KindInvalid || kind == lkepool.KindForbidden {
-			s.t.Errorf("collect: %v", err)
-		}
-		nodes, err := p.List(bounded)
-		cancel()
-		if err == nil && p.ctx.Err() == nil {
-			s.endMissing(nodes)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(s.betweenSweeps()):
-		}
-	}
-}
-
-// vacate takes a while, and refuses some nodes at first.
-func (s *schedule) vacate(ctx context.Context, node lkepool.Node) (bool, error) {
-	select {
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case <-time.After(time.Duration(node.InstanceID%20) * time.Second):
-	}
-	if time.Now().Before(s.end) && (node.InstanceID+time.Now().Minute())%3 == 0 {
-		return false, nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.vacated[node.InstanceID] = true
-	return true, nil
-}
-
-// betweenSweeps is shorter while there is something to get wrong.
-func (s *schedule) betweenSweeps() time.Duration {
-	if time.Now().After(s.end.Add(chaos)) {
-		return 10 * time.Minute
-	}
-	return 2 * time.Minute
-}
-
-func (s *schedule) endMissing(nodes []lkepool.Node) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name, c := range s.claims {
-		listed := slices.ContainsFunc(nodes, func(n lkepool.Node) bool { return n.InstanceID == c.instance })
-		switch {
-		case c.instance == 0 || listed:
-			c.missing = 0
-		case c.missing < 2:
-			c.missing++
-		default:
-			if s.calm {
-				s.t.Errorf("the instance %d of %s vanished", c.instance, name)
-			}
-			delete(s.claims, name)
-			s.log = append(s.log, fmt.Sprintf("%s ends because %d is gone", name, c.instance))
-		}
-	}
-}
-
-// verify checks the invariants when all is at rest.
-func (s *schedule) verify() {
-	s.audit()
-	if total, _, _ := s.calls(); total > mostCalls {
-		s.t.Errorf("livelock: %d calls", total)
-	}
-	held := map[string][]world.Instance{}
-	for _, instance := range s.instances() {
-		held[claimIn(instance.Tags)] = append(held[claimIn(instance.Tags)], instance)
-	}
-	for _, instance := range held[""] {
-		s.t.Errorf("I3: instance %d of pool %d is left without a claimant", instance.ID, instance.PoolID)
-	}
-	delete(held, "")
-	for name, c := range s.claims {
-		if mine := held[lkepool.ClaimValue(name)]; len(mine) != 1 || mine[0].ID != c.instance {
-			s.t.Errorf("I3: %s believes to have %d, and has %d instances", name, c.instance, len(mine))
-		}
-		delete(held, lkepool.ClaimValue(name))
-	}
-	for claim, instances := range held {
-		s.t.Errorf("I3: %d instances are left of claimant %s, who is gone", len(instances), claim)
-	}
-	if total := len(s.claims); s.count() != total {
-		s.t.Errorf("I3: the pools have a count of %d for %d claimants", s.count(), total)
-	}
-	for _, pool := range s.ours() {
-		if pool.Count == 0 {
-			s.t.Errorf("I3: pool %d is left empty", pool.ID)
-		}
-	}
-	if s.calm && s.requested() != len(s.claims) {
-		s.t.Errorf("I5: %d nodes were asked for %d claimants", s.requested(), len(s.claims))
 	}
 }

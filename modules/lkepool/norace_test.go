@@ -1,0 +1,5 @@
+//go:build !race
+
+package lkepool_test
+
+const usualSchedules = 2000
