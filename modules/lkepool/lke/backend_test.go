@@ -47,10 +47,10 @@ func TestConformance(t *testing.T) {
 		for _, profile := range []linodesim.Profile{linodesim.Fast(), linodesim.Realistic(), linodesim.Slow()} {
 			t.Run(tier+"/"+profile.Name, func(t *testing.T) {
 				pooltest.Run(t, synctest.Test, func(t *testing.T) pooltest.Harness {
-					_, _, b := backend(t, tier, linodesim.Config{Profile: profile, Seed: 1})
+					sim, _, b := backend(t, tier, linodesim.Config{Profile: profile, Seed: 1})
 					return pooltest.Harness{
-						Backend: b,
-						Key:     lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2", Template: template},
+						Backend: b, Stall: func() { sim.StallNodes(0, 1) },
+						Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2", Template: template},
 						BadKey: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2", Template: lkepool.Template{
 							Labels: map[string]string{"node-role.kubernetes.io/worker": ""},
 						}},

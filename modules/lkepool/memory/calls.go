@@ -177,6 +177,13 @@ func (p *Platform) Calls() map[string]int {
 	return maps.Clone(p.calls)
 }
 
+// Stall makes the next node that is asked for never get an instance.
+func (p *Platform) Stall() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stalls++
+}
+
 // Edit changes a pool as a person would by hand.
 func (p *Platform) Edit(poolID int, change func(*lkepool.Pool)) {
 	p.mu.Lock()

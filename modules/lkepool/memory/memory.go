@@ -57,6 +57,8 @@ type Platform struct {
 	pools     map[int]*pool
 	instances map[int]*instance
 	calls     map[string]int
+	// stalls is how many of the next nodes never get an instance.
+	stalls int
 }
 
 type pool struct {
@@ -66,6 +68,7 @@ type pool struct {
 
 type node struct {
 	id      string
+	stalled bool
 	asked   time.Time
 	due     time.Time
 	started *instance
@@ -127,7 +130,7 @@ func (p *Platform) advance() {
 	now := p.cfg.Clock.Now()
 	for _, id := range slices.Sorted(maps.Keys(p.pools)) {
 		for _, n := range p.pools[id].nodes {
-			if n.started == nil && !n.due.After(now) {
+			if n.started == nil && !n.stalled && !n.due.After(now) {
 				n.started = p.start(p.pools[id], n)
 			}
 		}
@@ -147,7 +150,8 @@ func (p *Platform) start(of *pool, n *node) *instance {
 
 func (p *Platform) add(of *pool) {
 	now := p.cfg.Clock.Now()
-	n := &node{asked: now, due: now}
+	n := &node{asked: now, due: now, stalled: p.stalls > 0}
+	p.stalls = max(0, p.stalls-1)
 	if p.cfg.InstanceAfter != nil {
 		n.due = now.Add(p.cfg.InstanceAfter())
 	}

@@ -18,8 +18,9 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pooltest.Run(t, synctest.Test, func(*testing.T) pooltest.Harness {
+				platform := memory.New(cfg)
 				return pooltest.Harness{
-					Backend:  memory.New(cfg),
+					Backend: platform, Stall: platform.Stall,
 					Key:      lkepool.Key{NodePool: "default", InstanceType: "small"},
 					BadKey:   lkepool.Key{NodePool: "default", InstanceType: "small", Template: lkepool.Template{Labels: map[string]string{"kubernetes.io/os": "linux"}}},
 					Patience: 5 * time.Minute,

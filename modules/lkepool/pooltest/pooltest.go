@@ -21,6 +21,9 @@ type Harness struct {
 	Backend lkepool.Backend
 	// Key is one that the platform accepts, BadKey one that it refuses.
 	Key, BadKey lkepool.Key
+	// Stall makes the next node that is asked for never get an instance, as
+	// happens when a platform promises what it does not have.
+	Stall func()
 	// Patience bounds how long the platform takes for anything.
 	Patience time.Duration
 }
@@ -39,6 +42,7 @@ func Run(t *testing.T, run func(*testing.T, func(*testing.T)), begin func(*testi
 		{"marking replaces the tags, and everybody sees it", (*suite).mark},
 		{"removing takes exactly the node that was named", (*suite).remove},
 		{"removing what is gone is no error", (*suite).removeGone},
+		{"removing a place that has no instance yet takes only that", (*suite).removePlace},
 		{"dropping takes the pool and its nodes", (*suite).drop},
 		{"what does not exist is not found", (*suite).missing},
 		{"a key that the platform refuses is invalid", (*suite).refuse},
@@ -220,80 +224,6 @@ func (s *suite) mark() {
 	if stored.ID != member.ID || stored.Name == "" {
 		s.Errorf("the answer is %+v", stored)
 	}
-}
-
-func (s *suite) remove() {
-	pool := s.made(3)
-	victim := pool.Members[1]
-	if err := s.Backend.Remove(s.Context(), pool.ID, victim.NodeID); err != nil {
-		s.Fatal(err)
-	}
-	read, err := s.Backend.Pool(s.Context(), pool.ID)
-	if err != nil || read.Count != 2 {
-		s.Fatalf("got %+v, %v", read, err)
-	}
-	for _, slot := range read.Slots {
-		if slot.InstanceID == victim.ID {
-			s.Errorf("the pool still lists %+v", slot)
-		}
-	}
-	s.gone(victim.ID)
-	left := s.eventually("two members", pool.ID, func(p lkepool.Pool) bool { return len(p.Members) == 2 })
-	for _, member := range left.Members {
-		if member.ID != pool.Members[0].ID && member.ID != pool.Members[2].ID {
-			s.Errorf("%d was not there before", member.ID)
-		}
-	}
-}
-
-// gone waits until an instance is proven not to exist.
-func (s *suite) gone(id int) {
-	s.Helper()
-	for waited := time.Duration(0); waited <= s.Patience; waited += time.Second {
-		instance, err := s.Backend.Instance(s.Context(), id)
-		if lkepool.KindOf(err) == lkepool.KindNotFound {
-			return
-		}
-		if err != nil {
-			s.Fatal(err)
-		}
-		if instance.ID != id {
-			s.Fatalf("got %+v", instance)
-		}
-		s.pause()
-	}
-	s.Errorf("instance %d exists for ever", id)
-}
-
-func (s *suite) removeGone() {
-	pool := s.made(2)
-	for range 2 {
-		if err := s.Backend.Remove(s.Context(), pool.ID, pool.Members[0].NodeID); err != nil {
-			s.Fatal(err)
-		}
-	}
-	if read, err := s.Backend.Pool(s.Context(), pool.ID); err != nil || read.Count != 1 {
-		s.Errorf("removed twice, the count is %d, %v", read.Count, err)
-	}
-}
-
-func (s *suite) drop() {
-	pool := s.made(1)
-	for range 2 {
-		if err := s.Backend.Drop(s.Context(), pool.ID); err != nil {
-			s.Fatal(err)
-		}
-	}
-	if _, err := s.Backend.Pool(s.Context(), pool.ID); lkepool.KindOf(err) != lkepool.KindNotFound {
-		s.Errorf("the pool: %v", err)
-	}
-	if _, ok := s.observed(pool.ID); ok {
-		s.Error("the pool is observed")
-	}
-	if pools, err := s.Backend.Poll(s.Context(), []lkepool.Pool{pool}); err != nil || len(pools) > 0 && len(pools[0].Members) > 1 {
-		s.Errorf("polled %+v, %v", pools, err)
-	}
-	s.gone(pool.Members[0].ID)
 }
 
 func (s *suite) missing() {
