@@ -3,7 +3,7 @@
 // turn red. It ends with status 1 when a mutant survives. Run it in the module's
 // folder:
 //
-//	go run ./internal/mutants [-schedules 200] [-only name]
+//	go run ./internal/mutants [-schedules 300] [-only name]
 //
 // It is called by people and by `make mutants`, and changes nothing but a
 // temporary directory, which it removes.
@@ -56,11 +56,15 @@ var mutants = []mutant{
 	{"keys do not share what they read", "share.go", "usable := !o.began.IsZero()", "usable := false && !o.began.IsZero()", nil},
 	{"lowered counts are raised for ever", "scale.go", "if q.lowered >= mostLowered {", "if q.lowered >= 1000*mostLowered {", nil},
 	{"nodes go without leave", "vacate.go", "s.vacated[node.InstanceID] = vacant && err == nil", "s.vacated[node.InstanceID] = true", nil},
+	{"leaving instances hold their places", "ledger.go", "return gone || m.State == Leaving", "return gone || false && m.State == Leaving", nil},
+	{"counts that were raised meanwhile are lowered", "scale.go", "fresh.Count != step.Count-step.Add", "fresh.Count < step.Count-step.Add", nil},
+	{"a poll is enough to buy on", "scale.go", "if !p.view.whole() {", "if false && !p.view.whole() {", nil},
+	{"lost places are overlooked", "scale.go", "|| p.view.misses(fresh) ||", "|| false && p.view.misses(fresh) ||", nil},
 	{"refusals are retried in place", "pass.go", "case KindInvalid, KindForbidden, KindConflict, KindInsufficientCapacity, KindQuotaExceeded:", "case KindInvalid, KindForbidden, KindConflict:", nil},
 }
 
 func main() {
-	schedules := flag.Int("schedules", 200, "random schedules per mutant")
+	schedules := flag.Int("schedules", 300, "random schedules per mutant")
 	only := flag.String("only", "", "run the mutants whose name contains this")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -127,7 +131,7 @@ func (m mutant) try(ctx context.Context, schedules int) (red bool, why string, e
 	if out, err := build.CombinedOutput(); err != nil {
 		return false, "", fmt.Errorf("the mutant does not build: %w: %s", err, out)
 	}
-	test := exec.CommandContext(ctx, "go", "test", "-failfast", "-timeout", "10m", ".", fmt.Sprintf("-schedules=%d", schedules))
+	test := exec.CommandContext(ctx, "go", "test", "-failfast", "-timeout", "10m", ".", fmt.Sprintf("-schedules=%d", schedules), "-validate=50")
 	test.Dir, test.Env = dir, build.Env
 	out, err := test.CombinedOutput()
 	if ctx.Err() != nil {
