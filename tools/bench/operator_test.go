@@ -20,6 +20,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
@@ -65,7 +66,7 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 		Cluster:        cloudprovider.Cluster{Name: l.cluster.Label, Region: l.cluster.Region, Tier: l.cluster.Tier},
 		CreateDeadline: createDeadline,
 	})
-	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, nothingToDrain{t}, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
+	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil, drain.Config{}), garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
 		if len(c.Released) > 0 || len(c.Pools) > 0 {
 			t.Errorf("at rest %d nodes and %d pools were collected", len(c.Released), len(c.Pools))
 		}
@@ -74,14 +75,6 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 	o.tracker = discovery.NewTracker(l.client, discovery.Cluster{ID: l.cluster.ID, Version: l.cluster.K8sVersion}, answersLast)
 	o.lookup = nodeclass.NewLookup(l.client, answersLast)
 	return o
-}
-
-// nothingToDrain fails the test: at rest no node is released, so none is emptied.
-type nothingToDrain struct{ t *testing.T }
-
-func (d nothingToDrain) Vacate(_ context.Context, node *corev1.Node) (bool, error) {
-	d.t.Errorf("node %s was to be emptied at rest", node.Name)
-	return false, nil
 }
 
 // nodeClass is one that has been checked, with tags and, where pools have one,

@@ -89,7 +89,7 @@ var _ = Describe("Garbage collection", func() {
 	It("releases instances without NodeClaim and nothing else, and counts them", func(ctx context.Context) {
 		createClaims(ctx, names[0], names[2])
 		var released []string
-		collector := garbagecollection.NewController(kube, kube, pools, undrained{}, garbagecollection.Config{Interval: time.Nanosecond, OnCollected: func(c lkepool.Collected) {
+		collector := garbagecollection.NewController(kube, kube, pools, undrained{}, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
 			for _, node := range c.Released {
 				released = append(released, node.Claim)
 			}
@@ -97,7 +97,7 @@ var _ = Describe("Garbage collection", func() {
 		Eventually(func(g Gomega) {
 			result, err := collector.Reconcile(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(result.RequeueAfter).To(Equal(time.Nanosecond))
+			g.Expect(result.RequeueAfter).To(Equal(2 * time.Minute))
 			g.Expect(claimed(ctx)).To(ConsistOf(names[0], names[2]))
 		}).WithPolling(poll).Should(Succeed())
 		Expect(released).To(ConsistOf(names[1]))
@@ -107,7 +107,7 @@ var _ = Describe("Garbage collection", func() {
 	It("knows a NodeClaim that no cache knows yet (pitfall 34)", func(ctx context.Context) {
 		createClaims(ctx, names...)
 		// No status, no provider ID: as after a minute of throttling. The reader is the API server's.
-		collector := garbagecollection.NewController(mgr.GetAPIReader(), kube, pools, undrained{}, garbagecollection.Config{Interval: time.Nanosecond})
+		collector := garbagecollection.NewController(mgr.GetAPIReader(), kube, pools, undrained{}, garbagecollection.Config{})
 		Consistently(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
@@ -132,7 +132,7 @@ var _ = Describe("Garbage collection", func() {
 				return errors.New("the API server is away")
 			},
 		})
-		collector := garbagecollection.NewController(broken, kube, pools, undrained{}, garbagecollection.Config{Interval: time.Nanosecond})
+		collector := garbagecollection.NewController(broken, kube, pools, undrained{}, garbagecollection.Config{})
 		Consistently(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).To(MatchError(ContainSubstring("the API server is away")))
@@ -141,7 +141,7 @@ var _ = Describe("Garbage collection", func() {
 	})
 
 	It("removes the pool with its last node (pitfall 37)", func(ctx context.Context) {
-		collector := garbagecollection.NewController(kube, kube, pools, undrained{}, garbagecollection.Config{Interval: time.Nanosecond})
+		collector := garbagecollection.NewController(kube, kube, pools, undrained{}, garbagecollection.Config{})
 		Eventually(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).NotTo(HaveOccurred())

@@ -83,10 +83,10 @@ func NewController(reader, cached client.Reader, pools Pools, drainer Drainer, c
 // Name is the controller's name in logs and metrics.
 func (c *Controller) Name() string { return "instance.garbagecollection" }
 
-// Reconcile sweeps when it is time to, and goes on with what has to be drained otherwise.
+// Reconcile sweeps, or goes on with what the last sweep has left to be drained until the next one is due.
 func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	ctx = injection.WithControllerName(ctx, c.Name())
-	if wait := c.due.Sub(c.cfg.Clock.Now()); wait > 0 && !c.emptied(ctx) {
+	if wait := c.due.Sub(c.cfg.Clock.Now()); len(c.draining) > 0 && wait > 0 && !c.emptied(ctx) {
 		return reconciler.Result{RequeueAfter: c.pause(wait)}, nil
 	}
 	c.draining = map[int]lkepool.Node{}
