@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"testing"
 
@@ -27,7 +28,7 @@ var _ = Describe("A core dump", func() {
 		_, url := simulator(GinkgoTB(), map[string][]string{secret: {"*"}}, cluster("demo"))
 		p := start(ctx, url)
 		DeferCleanup(p.stop)
-		Eventually(p.ready).Should(Equal(200), p.output)
+		Eventually(p.ready).Should(Equal(http.StatusOK), p.output)
 		limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.command.Process.Pid))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(limits)).To(MatchRegexp(`Max core file size +0 +0 `))
