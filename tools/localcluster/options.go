@@ -46,6 +46,10 @@ type Options struct {
 	NoOperator    bool           // install the charts, do not run the operator
 	Audit         bool           // the API server logs all requests to logs/audit.log
 
+	// Unchecked: the simulator's answers are not compared with the API's
+	// description, which takes most of its time when there are hundreds of nodes.
+	Unchecked bool
+
 	// Behaviour of the simulated platform where the real one is not known.
 	// ReapplyRemoved in it is honoured here.
 	Behaviour linodesim.Behaviour

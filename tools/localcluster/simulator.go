@@ -28,7 +28,7 @@ func (c *Cluster) startSimulator(context.Context) error {
 	c.SimToken = rand.Text()
 	sim, err := linodesim.New(linodesim.Config{
 		Profile: profile, TimeScale: c.opts.TimeScale, Seed: c.opts.Seed, Behaviour: c.opts.Behaviour,
-		Tokens: map[string][]string{c.SimToken: {"*"}}, ValidateAnswers: true,
+		Tokens: map[string][]string{c.SimToken: {"*"}}, ValidateAnswers: !c.opts.Unchecked,
 	})
 	if err != nil {
 		return err

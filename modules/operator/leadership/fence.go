@@ -73,19 +73,19 @@ func (f *Fence) leads() bool {
 // Guard returns a transport that passes on what changes something only while this process leads. What it holds back
 // fails as a connection that could not be made does: certainly not sent.
 func (f *Fence) Guard(next http.RoundTripper) http.RoundTripper {
-	return transport(func(request *http.Request) (*http.Response, error) {
+	return transport{next, func(request *http.Request) (*http.Response, error) {
 		if request.Method != http.MethodGet && request.Method != http.MethodHead && !f.leads() {
 			return nil, &net.OpError{Op: "dial", Err: ErrNotLeading}
 		}
 		return next.RoundTrip(request)
-	})
+	}}
 }
 
 // Watch returns a transport that learns from the elector's writes to the Lease until when this process leads: from
 // when a write was begun, for as long as it says. A Lease that has run out is not given back. From the elector's reads
 // it learns who else leads.
 func (f *Fence) Watch(next http.RoundTripper) http.RoundTripper {
-	return transport(func(request *http.Request) (*http.Response, error) {
+	return transport{next, func(request *http.Request) (*http.Response, error) {
 		if !strings.Contains(request.URL.Path, "/leases") {
 			return next.RoundTrip(request)
 		}
@@ -109,7 +109,7 @@ func (f *Fence) Watch(next http.RoundTripper) http.RoundTripper {
 			err = f.read(answer)
 		}
 		return answer, err
-	})
+	}}
 }
 
 // leaseWritten is the Lease that a request writes; nil if it writes none.
@@ -167,7 +167,13 @@ func (f *Fence) Start(ctx context.Context) error {
 	}
 }
 
-type transport func(*http.Request) (*http.Response, error)
+type transport struct {
+	next http.RoundTripper
+	do   func(*http.Request) (*http.Response, error)
+}
 
 // RoundTrip implements http.RoundTripper.
-func (t transport) RoundTrip(request *http.Request) (*http.Response, error) { return t(request) }
+func (t transport) RoundTrip(request *http.Request) (*http.Response, error) { return t.do(request) }
+
+// WrappedRoundTripper lets client-go reach the transport below, to cancel requests and to close idle connections.
+func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }

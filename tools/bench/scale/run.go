@@ -41,7 +41,7 @@ func Run(ctx context.Context, cfg Config) (bench.Large, error) {
 		return bench.Large{}, fmt.Errorf("bench-scale: %d nodes, %s of rest: both must be positive", cfg.Nodes, cfg.Rest)
 	}
 	options := localcluster.Options{
-		Name: cfg.Name, StateDir: cfg.StateDir, Tier: localcluster.Enterprise, Profile: cfg.Profile, Progress: cfg.Progress,
+		Name: cfg.Name, StateDir: cfg.StateDir, Tier: localcluster.Enterprise, Profile: cfg.Profile, Progress: cfg.Progress, Unchecked: true,
 	}
 	if cfg.Profiles != "" {
 		options.Env = []string{"ENABLE_PROFILING=true"}
