@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -47,6 +48,8 @@ func TestWhatUsersMeetIsExplained(t *testing.T) {
 		{"setting in an error at start", "modules/operator/options/options.go", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
 		{"setting in an error at start", "modules/operator/cmd/controller", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
 		{"outcome of a claim that somebody has to act on", "modules/operator/cloudprovider/errors.go", `outcome: "(invalid|conflict|forbidden|not_found|plan_refused|error)"`, "docs/troubleshooting.md", "`", "`"},
+		{"event on a NodePool", "modules/operator/cloudprovider/events.go", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
+		{"event of the provider", "modules/operator/controllers", `Reason: +"(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"line of a log", "modules/operator/controllers/garbagecollection", `Info\("(released[^"]*|deleted[^"]*)"`, "docs/troubleshooting.md", "`", "`"},
 	} {
 		text := read(t, test.page)
@@ -130,4 +133,44 @@ func operatorCalls(t *testing.T) []string {
 	}
 	slices.Sort(operations)
 	return slices.Compact(operations)
+}
+
+// Every resource that the chart gives the controller a right to has its reason in docs/security.md, and none else.
+func TestRightsAreExplained(t *testing.T) {
+	granted := map[string]bool{}
+	for name, text := range renders(t, "{apiToken: a, settings: {clusterName: a, featureGates: {nodeOverlay: true}}}") {
+		if !strings.HasSuffix(name, "/clusterrole.yaml") && !strings.HasSuffix(name, "/role.yaml") {
+			continue
+		}
+		for document := range strings.SplitSeq(text, "\n---") {
+			var role rbacv1.ClusterRole
+			if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+				t.Fatal(err)
+			}
+			for _, rule := range role.Rules {
+				for _, resource := range rule.Resources {
+					granted[resource] = true
+				}
+			}
+		}
+	}
+	_, section, _ := strings.Cut(read(t, "docs/security.md"), "\n## Rights in the cluster\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	explained := map[string]bool{}
+	for _, m := range regexp.MustCompile("`([a-z]+(?:/[a-z]+)?)`").FindAllStringSubmatch(section, -1) {
+		explained[m[1]] = true
+	}
+	for resource := range granted {
+		if !explained[resource] {
+			t.Errorf("docs/security.md does not say what the right to %s is for", resource)
+		}
+	}
+	for resource := range explained {
+		if !granted[resource] && resource != "admin" && resource != "view" {
+			t.Errorf("docs/security.md explains a right to %s, which the chart does not give", resource)
+		}
+	}
+	if len(granted) < 15 {
+		t.Errorf("only rights to %d resources were found", len(granted))
+	}
 }

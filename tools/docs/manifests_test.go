@@ -127,7 +127,8 @@ func accepted(t *testing.T, api client.Client, text string) int {
 	}
 }
 
-func renders(t *testing.T, text string) {
+// renders renders the chart with values, and returns its files by name.
+func renders(t *testing.T, text string) map[string]string {
 	t.Helper()
 	values := map[string]any{}
 	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
@@ -142,7 +143,9 @@ func renders(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := engine.Render(chart, all); err != nil {
-		t.Error(err)
+	files, err := engine.Render(chart, all)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return files
 }
