@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -79,6 +80,9 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	}
 	if err := op.Add(p.catalog); err != nil {
 		return fmt.Errorf("adding the refresh of instance types: %w", err)
+	}
+	if err := op.Add(softLimit{most: debug.SetMemoryLimit(-1)}); err != nil { // a negative limit asks for the present one
+		return fmt.Errorf("adding the limit on memory: %w", err)
 	}
 	if err := op.Add(p.fence); err != nil {
 		return fmt.Errorf("adding the watch on the Lease: %w", err)
