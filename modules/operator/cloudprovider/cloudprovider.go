@@ -213,7 +213,18 @@ func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return err
 	}
-	return lookupError(c.pools.Release(ctx, id))
+	return c.release(ctx, id)
+}
+
+// release accepts a removal that cannot be done yet: the last node of a pool goes with the pool, for example, and
+// somebody waits for a node of it. Core calls Delete every five seconds until the instance is proven to be gone;
+// an error would be a line in the log that calls a person for nothing.
+func (c *CloudProvider) release(ctx context.Context, id int) error {
+	err := c.pools.Release(ctx, id)
+	if err != nil && lkepool.KindOf(err) == lkepool.KindProvisioning {
+		return nil
+	}
+	return lookupError(err)
 }
 
 // deleteByName releases what carries the NodeClaim's tag. A NodeClaim whose status was lost has no provider
@@ -228,7 +239,7 @@ func (c *CloudProvider) deleteByName(ctx context.Context, name string) error {
 		if node.Claim != lkepool.ClaimValue(name) {
 			continue
 		}
-		if err := lookupError(c.pools.Release(ctx, node.InstanceID)); err == nil {
+		if err := c.release(ctx, node.InstanceID); err == nil {
 			found = true
 		} else if !cloudprovider.IsNodeClaimNotFoundError(err) {
 			return err
