@@ -69,6 +69,7 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 		e.theirs[pool.ID] = true
 	}
 	rights.of(t, e)
+	t.Cleanup(func() { e.scan(t, options.Name) }) // before the cluster stops
 	return e
 }
 

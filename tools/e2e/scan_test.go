@@ -1,0 +1,212 @@
+package e2e_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
+)
+
+// An expected ERROR line: words of its message and error, and why nobody is called
+// for nothing.
+type expected struct{ words, why string }
+
+// What a person may see in any cluster.
+var always = []expected{
+	{"ignoring nodepool, not ready", "core: pods that were there before their NodePool's class was checked; also a class that does need a person"},
+	{"NodePool.karpenter.sh", "core's state.nodeclaim: a NodePool is deleted before its NodeClaims, which go with it"},
+	{"error received after stop sequence was engaged: leader election lost", "controller-runtime: the process was asked to end"},
+}
+
+// What only the scenarios of some suites cause, by words of the suite's name.
+var deliberate = map[string][]expected{
+	"everyday": {
+		{"could not schedule pod", "a pod asks for a type that does not exist: its owner has to act"},
+	},
+	"trouble": {
+		{"failed launching nodeclaim: insufficient capacity", "the platform refuses a plan: the capacity is the news"},
+	},
+	"capacity": {
+		{"failed launching nodeclaim: insufficient capacity", "the platform refuses a plan, or the account's limit is met"},
+		{"could not schedule pod", "at the account's limit nothing can be had: its owner has to act"},
+	},
+}
+
+// scan reads what the operator of a suite has said, at the suite's end: its log, its
+// metrics, its events. There is no token in them, no label that grows without bound,
+// no ERROR that calls a person for nothing, and nothing is said again and again.
+func (e *environment) scan(t *testing.T, suite string) {
+	t.Helper()
+	log, err := os.ReadFile(e.Operator.LogPath())
+	if err != nil {
+		t.Errorf("scan: %v", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	events := &corev1.EventList{}
+	if err := e.kube.List(ctx, events); err != nil {
+		t.Errorf("scan: %v", err)
+	}
+	said := map[string]string{"log": string(log), "events": fmt.Sprint(events.Items)}
+	if e.Operator.Running() {
+		said["metrics"] = e.metrics(t)
+		scanMetrics(t, said["metrics"])
+	}
+	for where, text := range said {
+		if strings.Contains(text, e.SimToken) {
+			t.Errorf("scan: the token is in the operator's %s", where)
+		}
+	}
+	allowed := slices.Clone(always)
+	for name, more := range deliberate {
+		if strings.Contains(suite, name) {
+			allowed = append(allowed, more...)
+		}
+	}
+	scanLog(t, string(log), allowed)
+}
+
+// often is how many times one line about one object may come before it is a repeat:
+// core says a few things once for each attempt.
+const often = 4
+
+// These are core's, and come with every round for pods that wait, or are about the
+// process and not about an object.
+var rounds = regexp.MustCompile(`^(found provisionable pod|computed new nodeclaim|skipping, nodepool requirements|could not schedule pod|no dynamic nodepools found|` +
+	`ignoring nodepool, not ready|pod\(s\) have a preferred|Starting |Stopping |Shutting down|Shutdown signal|All workers|Serving |starting server|shutting down|` +
+	`Attempting to acquire|Successfully acquired|Unable to read vcs|Wait completed|error received after stop)`)
+
+func scanLog(t *testing.T, log string, allowed []expected) {
+	t.Helper()
+	times, problems := map[string]int{}, map[string]int{}
+	lines := bufio.NewScanner(strings.NewReader(log))
+	lines.Buffer(nil, 1<<22)
+	for lines.Scan() {
+		var line map[string]any
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			problems["a line that is not JSON: "+lines.Text()]++
+			continue
+		}
+		message, _ := line["message"].(string)
+		text := message
+		if cause, ok := line["error"].(string); ok {
+			text += ": " + cause
+		}
+		if line["level"] == "ERROR" && !slices.ContainsFunc(allowed, func(a expected) bool { return strings.Contains(text, a.words) }) {
+			problems[fmt.Sprintf("ERROR of %v: %s", line["controller"], text)]++
+		}
+		if rounds.MatchString(message) || slices.ContainsFunc(allowed, func(a expected) bool { return strings.Contains(text, a.words) }) {
+			continue
+		}
+		for _, volatile := range []string{"time", "reconcileID", "duration"} {
+			delete(line, volatile)
+		}
+		same, err := json.Marshal(line)
+		if err != nil {
+			t.Errorf("scan: %v", err)
+			return
+		}
+		times[string(same)]++
+	}
+	if err := lines.Err(); err != nil {
+		t.Errorf("scan: %v", err)
+	}
+	for line, n := range times {
+		if n > often {
+			problems[fmt.Sprintf("said %d times: %s", n, line)]++
+		}
+	}
+	for problem, n := range problems {
+		t.Errorf("scan: the operator's log has, %d times, %s", n, problem)
+	}
+}
+
+// Labels of core's and the libraries' metrics whose values are bounded by the
+// program, by what the platform offers, or by the objects that people make. Core
+// deletes the series of a scheduling_id when that round of scheduling has ended.
+var boundedLabels = []string{
+	"capacity_type", "code", "commit", "consolidation_type", "controller", "decision", "error", "goarch", "goversion", "group", "host", "instance_type",
+	"kind", "le", "limit_type", "method", "name", "nodepool", "policy", "priority", "provider", "quantile", "reason", "resource_type", "result",
+	"scheduling_id", "status", "subresource", "type", "verb", "version", "zone",
+}
+
+// Metrics of core that name single nodes, pods or NodeClaims: as many series as there
+// are objects, and gone with them. They are core's to bound.
+var perObject = regexp.MustCompile(`^(karpenter_nodes_|karpenter_pods_|karpenter_nodeclaims_|operator_)`)
+
+func scanMetrics(t *testing.T, text string) {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Errorf("scan: the metrics cannot be read: %v", err)
+		return
+	}
+	ours, offered := map[string]metrics.Description{}, offeredIn(families)
+	for _, described := range metrics.Describe() {
+		ours[described.Name] = described
+	}
+	found := 0
+	for name, family := range families {
+		described, isOurs := ours[name]
+		for _, metric := range family.Metric {
+			for _, label := range metric.Label {
+				switch {
+				case isOurs:
+					scanOwn(t, described, label, offered)
+				case !perObject.MatchString(name) && !slices.Contains(boundedLabels, label.GetName()):
+					t.Errorf("scan: metric %s has the label %s=%q, which nothing is known to bound", name, label.GetName(), label.GetValue())
+				}
+			}
+		}
+		if isOurs {
+			found++
+		}
+	}
+	if found == 0 {
+		t.Error("scan: none of the provider's metrics is exported")
+	}
+}
+
+// scanOwn: a label of ours has a value of its closed set, or one that the price list has.
+func scanOwn(t *testing.T, described metrics.Description, label *dto.LabelPair, offered map[string][]string) {
+	t.Helper()
+	name, value := label.GetName(), label.GetValue()
+	if !slices.Contains(described.Labels, name) {
+		t.Errorf("scan: metric %s has a label %s that it does not declare", described.Name, name)
+	}
+	closed := metrics.Values(name)
+	if closed == nil {
+		closed = append(offered[name], "other")
+	}
+	if !slices.Contains(closed, value) {
+		t.Errorf("scan: metric %s has %s=%q, which is in no closed set", described.Name, name, value)
+	}
+}
+
+// offeredIn collects what the price list names.
+func offeredIn(families map[string]*dto.MetricFamily) map[string][]string {
+	offered := map[string][]string{}
+	for _, metric := range families["karpenter_cloudprovider_instance_type_offering_price_estimate"].GetMetric() {
+		for _, label := range metric.Label {
+			if !slices.Contains(offered[label.GetName()], label.GetValue()) {
+				offered[label.GetName()] = append(offered[label.GetName()], label.GetValue())
+			}
+		}
+	}
+	return offered
+}
