@@ -15,6 +15,7 @@ var (
 	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading    = regexp.MustCompile(`(?m)^#{1,6} +(.*?) *$`)
 	unslugged  = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
+	alert      = regexp.MustCompile(`alert: (\w+)`)
 	runbook    = regexp.MustCompile(`(docs/[a-z-]+\.md)(#[a-z0-9-]+)?`)
 )
 
@@ -81,6 +82,11 @@ func TestPagesThatFilesNameExist(t *testing.T) {
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, m := range alert.FindAllStringSubmatch(string(text), -1) {
+				if !byPath["docs/troubleshooting.md"][strings.ToLower(m[1])] {
+					t.Errorf("%s: docs/troubleshooting.md has no heading for the alert %s", file, m[1])
+				}
 			}
 			for _, m := range runbook.FindAllStringSubmatch(string(text), -1) {
 				if headings, ok := byPath[m[1]]; !ok || (m[2] != "" && !headings[m[2][1:]]) {
