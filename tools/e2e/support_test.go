@@ -155,15 +155,6 @@ func asking(cpu string) string {
           resources: {requests: {cpu: "%s"}}`, cpu)
 }
 
-func (e *environment) remove(t *testing.T, object client.Object, name string) {
-	t.Helper()
-	object.SetName(name)
-	object.SetNamespace("default")
-	if err := e.kube.Delete(t.Context(), object, client.PropagationPolicy("Background")); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // annotate sets an annotation on an object, or removes it when value is empty.
 func (e *environment) annotate(t *testing.T, object client.Object, key, value string) {
 	t.Helper()
