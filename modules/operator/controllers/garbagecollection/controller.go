@@ -101,6 +101,9 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	if c.cfg.OnCollected != nil {
 		c.cfg.OnCollected(collected)
 	}
+	if ctx.Err() != nil {
+		return reconciler.Result{}, nil //nolint:nilerr // the process ends, which is no error of the sweep; the next one starts afresh
+	}
 	if err != nil {
 		return reconciler.Result{}, fmt.Errorf("collecting instances without NodeClaim: %w", err)
 	}

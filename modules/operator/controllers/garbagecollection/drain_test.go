@@ -140,3 +140,36 @@ func TestDrainingGoesOnBetweenSweeps(t *testing.T) {
 	drainer.answers = nil
 	reconcile(5, interval)
 }
+
+// A process that ends in the middle of a sweep has nothing to report: a line with ERROR would call a person for nothing.
+func TestASweepThatIsCutOffByTheEndIsNoError(t *testing.T) {
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
+	for name, tt := range map[string]struct {
+		ended bool
+		fails bool
+	}{
+		"the process ends":             {true, false},
+		"the Linode API has a problem": {false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			pools := cutOff{func() error {
+				if tt.ended {
+					end()
+				}
+				return errors.New("no answer")
+			}}
+			_, err := garbagecollection.NewController(kube, kube, pools, &script{}, garbagecollection.Config{}).Reconcile(ctx)
+			if (err != nil) != tt.fails {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+type cutOff struct{ collect func() error }
+
+func (c cutOff) Collect(context.Context, lkepool.Sweep) (lkepool.Collected, error) {
+	return lkepool.Collected{}, c.collect()
+}
