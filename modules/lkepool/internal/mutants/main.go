@@ -55,7 +55,7 @@ var mutants = []mutant{
 	{"overdue places stay", "leftover.go", "s.a.cfg.Clock.Since(since) > s.a.cfg.PendingTimeout", "s.a.cfg.Clock.Since(since) < 0", nil},
 	{"keys do not share what they read", "share.go", "usable := !o.began.IsZero()", "usable := false && !o.began.IsZero()", nil},
 	{"lowered counts are raised for ever", "scale.go", "if q.lowered >= mostLowered {", "if q.lowered >= 1000*mostLowered {", nil},
-	{"nodes go without leave", "vacate.go", "s.vacated[node.InstanceID] = vacant && err == nil", "s.vacated[node.InstanceID] = true", nil},
+	{"nodes go without leave", "vacate.go", "s.vacated[node.InstanceID] = vacant && err == nil", "s.vacated[node.InstanceID] = true || vacant && err == nil", nil},
 	{"leaving instances hold their places", "ledger.go", "return gone || m.State == Leaving", "return gone || false && m.State == Leaving", nil},
 	{"counts that were raised meanwhile are lowered", "scale.go", "fresh.Count != step.Count-step.Add", "fresh.Count < step.Count-step.Add", nil},
 	{"a poll is enough to buy on", "scale.go", "if !p.view.whole() {", "if false && !p.view.whole() {", nil},
