@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
 )
@@ -62,6 +63,21 @@ func inPool(id string, more ...func(*corev1.Node)) func(*corev1.Node) {
 			f(n)
 		}
 	}
+}
+
+// newWaitingClaim makes a NodeClaim that has no instance yet.
+func newWaitingClaim(ctx context.Context, instanceType string) *karpv1.NodeClaim {
+	GinkgoHelper()
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "waits-for-" + instanceType}, Spec: karpv1.NodeClaimSpec{
+		NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "none"},
+		Requirements: []karpv1.NodeSelectorRequirementWithMinValues{
+			{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{instanceType}},
+		},
+	}}
+	Expect(kube.Create(ctx, claim)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(kube.Delete(ctx, claim))).To(Succeed()) })
+	Eventually(func() error { return mgr.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), &karpv1.NodeClaim{}) }).Should(Succeed())
+	return claim
 }
 
 func isRegistered(n *corev1.Node) { n.Labels[karpv1.NodeRegisteredLabelKey] = "true" }
@@ -125,6 +141,19 @@ var _ = Describe("Nodes that nobody claims", func() {
 		allow(ctx, pdb, 1)
 		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(disrupted, unregistered))
 		Expect(exists(ctx, pod)).To(BeFalse())
+	})
+	It("keep their pods while a NodeClaim waits for an instance of their type", func(ctx context.Context) {
+		claim := newWaitingClaim(ctx, "awaited")
+		node := newNode(ctx, inPool("9", func(n *corev1.Node) { n.Labels[corev1.LabelInstanceTypeStable] = "awaited" }))
+		other := newNode(ctx, inPool("9", func(n *corev1.Node) { n.Labels[corev1.LabelInstanceTypeStable] = "not-awaited" }))
+		pod := newPod(ctx, node, nil)
+		newPod(ctx, other, nil)
+		guarded.learn(9, true)
+		Eventually(func() []string { return taintsOf(ctx, other) }).Should(ConsistOf(disrupted, unregistered))
+		Expect(taintsOf(ctx, node)).To(BeEmpty())
+		Expect(exists(ctx, pod)).To(BeTrue())
+		Expect(kube.Delete(ctx, claim)).To(Succeed())
+		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(disrupted, unregistered))
 	})
 	It("do not wait for pods of DaemonSets", func(ctx context.Context) {
 		node := newNode(ctx, inPool("7"))

@@ -11,7 +11,8 @@
 //   - A Node that core has registered never gets the taint: the write names the version that was read. One that was
 //     registered and lost its NodeClaim is left to garbage collection, which drains it.
 //   - The taint has the effect NoExecute, so it is not put on a Node where pods run already, as after a time without an
-//     operator. If a NodeClaim has the Node, core registers it in a moment; if nobody has, it is drained, and then tainted.
+//     operator. If a NodeClaim has the Node, or one that still waits for an instance may get it, core registers it in a
+//     moment; if not, it is drained, and then tainted.
 //   - A taint that is back on a registered Node was put back by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT).
 //     It is not removed again, which would have no end. Config.OnReturned hears of it, so that pools are made without the
 //     taint, and the Node's NodeClaim is deleted: no pod can use the Node, and core would wait for it for ever.
@@ -42,6 +43,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 )
 
@@ -141,11 +143,33 @@ func (c *Controller) occupied(ctx context.Context, node *corev1.Node) (reconcile
 		return reconcile.Result{}, err
 	}
 	if len(claims) == 0 {
+		awaited, err := c.awaited(ctx, node)
+		if err != nil || awaited {
+			return reconcile.Result{RequeueAfter: untilDrained}, err
+		}
 		if _, err := c.drainer.Vacate(ctx, node); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
 	return reconcile.Result{RequeueAfter: untilDrained}, nil
+}
+
+// awaited says whether a NodeClaim without an instance may be about to get this one, as after a restart in a scale-up: its
+// pods are then where they are to be, and driving them away would make core buy another node for them. Should the
+// NodeClaim never take it, garbage collection drains the Node when it is old enough to go.
+func (c *Controller) awaited(ctx context.Context, node *corev1.Node) (bool, error) {
+	instanceType := node.Labels[corev1.LabelInstanceTypeStable]
+	if instanceType == "" {
+		return false, nil
+	}
+	list := &karpv1.NodeClaimList{}
+	if err := c.kube.List(ctx, list); err != nil {
+		return false, fmt.Errorf("listing NodeClaims: %w", err)
+	}
+	return slices.ContainsFunc(list.Items, func(claim karpv1.NodeClaim) bool {
+		return claim.Status.ProviderID == "" && claim.DeletionTimestamp.IsZero() &&
+			scheduling.NewNodeSelectorRequirementsWithMinValues(claim.Spec.Requirements...).Get(corev1.LabelInstanceTypeStable).Has(instanceType)
+	}), nil
 }
 
 // cameBack replaces a Node whose taint LKE has put back, by one that comes without.
