@@ -29,6 +29,7 @@ var always = []expected{
 	{"ignoring nodepool, not ready", "core: pods that were there before their NodePool's class was checked; also a class that does need a person"},
 	{"NodePool.karpenter.sh", "core's state.nodeclaim: a NodePool is deleted before its NodeClaims, which go with it"},
 	{"error received after stop sequence was engaged: leader election lost", "controller-runtime: the process was asked to end"},
+	{"context canceled", "client-go and controller-runtime: what was under way when the process was asked to end"},
 }
 
 // What only the scenarios of some suites cause, by words of the suite's name.
@@ -38,6 +39,12 @@ var deliberate = map[string][]expected{
 	},
 	"trouble": {
 		{"failed launching nodeclaim: insufficient capacity", "the platform refuses a plan: the capacity is the news"},
+	},
+	"unclaimed": {
+		{"could not schedule pod", "a pod insists on one LKE pool, whose nodes nobody can add to for it: its owner has to act"},
+	},
+	"features": {
+		{"could not schedule pod", "pods ask for spot, and for a choice that the NodePool does not leave: their owner has to act"},
 	},
 	"capacity": {
 		{"failed launching nodeclaim: insufficient capacity", "the platform refuses a plan, or the account's limit is met"},
