@@ -44,7 +44,11 @@ var deliberate = map[string][]expected{
 		{"could not schedule pod", "a pod insists on one LKE pool, whose nodes nobody can add to for it: its owner has to act"},
 	},
 	"features": {
+		{"node overlays are not applied", "core leaves nodes alone until it has evaluated new overlays, and says so each time"},
 		{"could not schedule pod", "pods ask for spot, and for a choice that the NodePool does not leave: their owner has to act"},
+	},
+	"rights": {
+		{"LinodeNodeClass.karpenter.k8s.linode", "a class is deleted before its NodePool, which cannot be used without"},
 	},
 	"capacity": {
 		{"failed launching nodeclaim: insufficient capacity", "the platform refuses a plan, or the account's limit is met"},
