@@ -29,6 +29,7 @@ var always = []expected{
 	{"ignoring nodepool, not ready", "core: pods that were there before their NodePool's class was checked; also a class that does need a person"},
 	{"NodePool.karpenter.sh", "core's state.nodeclaim: a NodePool is deleted before its NodeClaims, which go with it"},
 	{"error received after stop sequence was engaged: leader election lost", "controller-runtime: the process was asked to end"},
+	{"the object has been modified", "controller-runtime: somebody wrote first, and it is done again; optimistic locking at work"},
 	{"context canceled", "client-go and controller-runtime: what was under way when the process was asked to end"},
 }
 
@@ -44,7 +45,7 @@ var deliberate = map[string][]expected{
 		{"could not schedule pod", "a pod insists on one LKE pool, whose nodes nobody can add to for it: its owner has to act"},
 	},
 	"features": {
-		{"node overlays are not applied", "core leaves nodes alone until it has evaluated new overlays, and says so each time"},
+		{"is awaiting evaluation", "core leaves nodes alone until it has evaluated new overlays, and says so each time"},
 		{"could not schedule pod", "pods ask for spot, and for a choice that the NodePool does not leave: their owner has to act"},
 	},
 	"replicas": {
