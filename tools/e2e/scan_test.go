@@ -95,9 +95,10 @@ func (e *environment) scan(t *testing.T, suite string) {
 	scanLog(t, string(log), allowed)
 }
 
-// often is how many times one line about one object may come before it is a repeat:
-// core says a few things once for each attempt.
-const often = 4
+// often is how many times one line about one object may come before it is a repeat.
+// Core says a few things again while its cache is behind what it wrote, the more often
+// the busier the machine is; what is said at every reconcile comes hundreds of times.
+const often = 20
 
 // These are core's, and come with every round for pods that wait, or are about the
 // process and not about an object.
