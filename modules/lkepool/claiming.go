@@ -27,25 +27,16 @@ func (p *passing) reserve(pairs []plan.Pair) []plan.Pair {
 // mark writes the claims, several at a time.
 func (p *passing) mark(ctx context.Context, pairs []plan.Pair) {
 	const writers = 64
-	var (
-		group sync.WaitGroup
-		mu    sync.Mutex
-		slots = make(chan struct{}, writers)
-	)
+	var mu sync.Mutex
 	ctx, cancel := finishing(ctx)
 	defer cancel()
-	for _, pair := range pairs {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			node, err := p.markOne(ctx, pair)
-			mu.Lock()
-			defer mu.Unlock()
-			p.report.Calls++
-			p.marked(pair, node, err)
-		})
-	}
-	group.Wait()
+	each(pairs, writers, func(pair plan.Pair) {
+		node, err := p.markOne(ctx, pair)
+		mu.Lock()
+		defer mu.Unlock()
+		p.report.Calls++
+		p.marked(pair, node, err)
+	})
 }
 
 var (

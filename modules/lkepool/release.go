@@ -154,29 +154,20 @@ type eviction struct {
 // byNode removes nodes, several at a time.
 func (e *eviction) byNode(ctx context.Context, pool Pool, ids []int) {
 	const writers = 16
-	var (
-		group sync.WaitGroup
-		slots = make(chan struct{}, writers)
-		count = pool.Count
-	)
-	for _, id := range ids {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			nodeID, _ := pool.slot(id)
-			err := e.a.backend.Remove(ctx, pool.ID, nodeID)
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			e.outcome[id] = asError("release", err)
-			if err == nil {
-				count--
-				e.a.ledger.removed(id, pool.ID, count, e.a.cfg.Clock.Now())
-			} else {
-				e.a.ledger.unsized(pool.ID)
-			}
-		})
-	}
-	group.Wait()
+	count := pool.Count
+	each(ids, writers, func(id int) {
+		nodeID, _ := pool.slot(id)
+		err := e.a.backend.Remove(ctx, pool.ID, nodeID)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.outcome[id] = asError("release", err)
+		if err == nil {
+			count--
+			e.a.ledger.removed(id, pool.ID, count, e.a.cfg.Clock.Now())
+		} else {
+			e.a.ledger.unsized(pool.ID)
+		}
+	})
 }
 
 // last removes the instance that all others of its pool have left, with the

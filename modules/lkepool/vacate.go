@@ -33,29 +33,21 @@ const vacators = 16
 func (s *sweep) askToLeave(ctx context.Context, byKey map[string][]Pool) error {
 	s.vacated = map[int]bool{}
 	var (
-		group  sync.WaitGroup
 		mu     sync.Mutex
-		slots  = make(chan struct{}, vacators)
 		failed []error
 	)
-	for _, node := range s.prospects(byKey) {
-		if s.how.Vacate == nil {
-			s.vacated[node.InstanceID] = true
-			continue
+	each(s.prospects(byKey), vacators, func(node Node) {
+		vacant, err := true, error(nil)
+		if s.how.Vacate != nil {
+			vacant, err = s.how.Vacate(ctx, node)
 		}
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			vacant, err := s.how.Vacate(ctx, node)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				failed = append(failed, fmt.Errorf("vacating instance %d: %w", node.InstanceID, err))
-			}
-			s.vacated[node.InstanceID] = vacant && err == nil
-		})
-	}
-	group.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			failed = append(failed, fmt.Errorf("vacating instance %d: %w", node.InstanceID, err))
+		}
+		s.vacated[node.InstanceID] = vacant && err == nil
+	})
 	if err := errors.Join(failed...); err != nil {
 		return &Error{Kind: KindUnavailable, Op: "collect", Err: err}
 	}

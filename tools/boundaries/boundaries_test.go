@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
 const prefix = "github.com/karpenter-linode/karpenter-linode/"
@@ -142,17 +144,9 @@ func list(t *testing.T, dir string) []pkg {
 
 func repositoryRoot(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
+	root, err := controlplane.FindRoot(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.work above the test's folder")
-		}
-		dir = filepath.Dir(dir)
-	}
+	return root
 }

@@ -21,16 +21,21 @@ func everyday(t *testing.T, tier string) {
 	e.run(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
 }
 
-// trouble is what the platform and people do behind the operator's back. Orphans
-// are collected after 20 seconds instead of 5 minutes, so that it can be awaited.
+// trouble is what the platform and people do behind the operator's back.
 func trouble(t *testing.T, tier string) {
 	t.Parallel()
-	e := start(t, "trouble", tier, map[string]any{"controller": map[string]any{"env": []any{
-		map[string]any{"name": "LKE_ORPHAN_TTL", "value": "20s"},
-		map[string]any{"name": "GARBAGE_COLLECTION_INTERVAL", "value": "5s"},
-	}}})
+	e := start(t, "trouble", tier, soonCollected())
 	e.run(t, "a plan without capacity", noCapacity)
 	e.run(t, "a NodePool whose labels change", driftedLabels)
 	e.run(t, "an instance that LKE replaces", lostInstance)
 	e.run(t, "an instance without NodeClaim", strandedInstance)
+}
+
+// soonCollected are values with which orphans are collected after 20 seconds instead
+// of 5 minutes, so that it can be awaited.
+func soonCollected() map[string]any {
+	return map[string]any{"controller": map[string]any{"env": []any{
+		map[string]any{"name": "LKE_ORPHAN_TTL", "value": "20s"},
+		map[string]any{"name": "GARBAGE_COLLECTION_INTERVAL", "value": "5s"},
+	}}}
 }

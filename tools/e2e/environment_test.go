@@ -18,6 +18,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 )
@@ -316,16 +317,9 @@ func (e *environment) events(ctx context.Context) []string {
 
 func repositoryRoot(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
+	root, err := controlplane.FindRoot(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for dir != filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			return dir
-		}
-		dir = filepath.Dir(dir)
-	}
-	t.Fatal("no go.work above the test's folder")
-	return ""
+	return root
 }

@@ -1,11 +1,8 @@
 package e2e_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -27,14 +24,10 @@ import (
 func TestUnclaimedStandard(t *testing.T)   { unclaimed(t, "standard") }
 func TestUnclaimedEnterprise(t *testing.T) { unclaimed(t, "enterprise") }
 
-// unclaimed is about nodes that no NodeClaim owns, and pods on them. Orphans are
-// collected after 20 seconds instead of 5 minutes, so that it can be awaited.
+// unclaimed is about nodes that no NodeClaim owns, and pods on them.
 func unclaimed(t *testing.T, tier string) {
 	t.Parallel()
-	e := start(t, "unclaimed", tier, map[string]any{"controller": map[string]any{"env": []any{
-		map[string]any{"name": "LKE_ORPHAN_TTL", "value": "20s"},
-		map[string]any{"name": "GARBAGE_COLLECTION_INTERVAL", "value": "5s"},
-	}}})
+	e := start(t, "unclaimed", tier, soonCollected())
 	e.run(t, "nodes come and go without an error in the log", quietScaleUp)
 	e.run(t, "a node that joins while nobody claims it", nobodyClaims)
 	e.run(t, "pods that settled while there was no operator", settledPods)
@@ -170,8 +163,9 @@ func slowJoin(t *testing.T, e *environment) {
 	e.usable(t, "default")
 	e.apply(t, spread("slow", n))
 	e.settled(t, "slow", n)
-	if got := e.oneToOne(t); got != n || e.made()-made != n || e.created(t) != n {
-		t.Errorf("%d NodeClaims are left of %d, and %d instances were made, for %d pods", got, e.created(t), e.made()-made, n)
+	created := e.metric(t, "karpenter_nodeclaims_created_total")
+	if got := e.oneToOne(t); got != n || e.made()-made != n || created != n {
+		t.Errorf("%d NodeClaims are left of %v, and %d instances were made, for %d pods", got, created, e.made()-made, n)
 	}
 	e.noErrors(t)
 
@@ -414,32 +408,4 @@ func (e *environment) noErrors(t *testing.T) {
 			t.Errorf("the operator logs an error: %s", line)
 		}
 	}
-}
-
-// created is how many NodeClaims the operator has made since it was started.
-func (e *environment) created(t *testing.T) int {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.Operator.MetricsURL(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	sum, found := 0.0, false
-	for lines := bufio.NewScanner(io.LimitReader(answer.Body, 16<<20)); lines.Scan(); {
-		if name, value, ok := strings.Cut(lines.Text(), "} "); ok && strings.HasPrefix(name, "karpenter_nodeclaims_created_total{") {
-			v, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sum, found = sum+v, true
-		}
-	}
-	if !found {
-		t.Fatal("no metric karpenter_nodeclaims_created_total")
-	}
-	return int(sum)
 }

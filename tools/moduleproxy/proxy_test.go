@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/moduleproxy"
 )
 
@@ -146,20 +147,11 @@ func (p *project) example(readme string) []byte {
 	return found[1]
 }
 
-// repositoryRoot is the directory above this one that holds go.work.
 func repositoryRoot(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
+	root, err := controlplane.FindRoot(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.work above this folder")
-		}
-		dir = filepath.Dir(dir)
-	}
+	return root
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -13,26 +15,19 @@ import (
 // five minutes, and at every step of a new one; one read per question would be the whole budget of requests of a
 // large cluster.
 type inventory struct {
-	pools Pools
+	pools   Pools
+	reading singleflight.Group
 
 	mu      sync.Mutex
 	nodes   map[int]lkepool.Node // never changed once it is here
 	at      time.Time
 	granted map[int]grant // claimed since the list was asked for
-	reading *reading      // under way; nil if none is
 }
 
 // A grant is a node as its claim showed it.
 type grant struct {
 	node lkepool.Node
 	at   time.Time
-}
-
-// A reading is one read that several ask for. Its results may be looked at once done is closed.
-type reading struct {
-	done  chan struct{}
-	nodes map[int]lkepool.Node
-	err   error
 }
 
 // How old a list may be to tell drift from it.
@@ -90,44 +85,34 @@ func (i *inventory) refresh(ctx context.Context) (map[int]lkepool.Node, error) {
 // one read and its error; the lock is not held while it lasts.
 func (i *inventory) recent(ctx context.Context) (map[int]lkepool.Node, error) {
 	for {
-		nodes, shared, own := i.join()
-		switch {
-		case nodes != nil:
+		if nodes := i.young(); nodes != nil {
 			return nodes, nil
-		case own:
-			shared.nodes, shared.err = i.refresh(ctx)
-			i.finish(shared)
-			return shared.nodes, shared.err
 		}
+		read := i.reading.DoChan("", func() (any, error) {
+			if nodes := i.young(); nodes != nil { // somebody else has read it since
+				return nodes, nil
+			}
+			return i.refresh(ctx)
+		})
 		select {
-		case <-shared.done:
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case shared := <-read:
+			if errors.Is(shared.Err, context.Canceled) && ctx.Err() == nil {
+				continue // who read has left; that says nothing about the list
+			}
+			nodes, _ := shared.Val.(map[int]lkepool.Node)
+			return nodes, shared.Err
 		}
-		if !errors.Is(shared.err, context.Canceled) {
-			return shared.nodes, shared.err
-		}
-		// Who read has left; that says nothing about the list.
 	}
 }
 
-// join returns the list if it is young enough; otherwise the read that is under way, or one for the caller to do.
-func (i *inventory) join() (nodes map[int]lkepool.Node, shared *reading, own bool) {
+// young returns the list, nil if it is too old.
+func (i *inventory) young() map[int]lkepool.Node {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	switch {
-	case i.nodes != nil && time.Since(i.at) < inventoryTTL:
-		return i.nodes, nil, false
-	case i.reading != nil:
-		return nil, i.reading, false
+	if time.Since(i.at) < inventoryTTL {
+		return i.nodes
 	}
-	i.reading = &reading{done: make(chan struct{})}
-	return nil, i.reading, true
-}
-
-func (i *inventory) finish(r *reading) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.reading = nil
-	close(r.done)
+	return nil
 }

@@ -3,8 +3,6 @@ package controllers_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -33,6 +31,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/internal/apiserver"
 )
 
 var (
@@ -58,9 +57,10 @@ var _ = BeforeSuite(func() {
 	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
 	SetDefaultEventuallyTimeout(20 * time.Second)
 	SetDefaultConsistentlyDuration(time.Second)
-	environment = &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: binaries()}
-	config, err := environment.Start()
+	var err error
+	environment, err = apiserver.Start(crds.All())
 	Expect(err).NotTo(HaveOccurred())
+	config := environment.Config
 	kube, err = client.New(config, client.Options{Scheme: scheme.Scheme})
 	Expect(err).NotTo(HaveOccurred())
 	mgr, err = controllerruntime.NewManager(config, manager.Options{Scheme: scheme.Scheme, Metrics: server.Options{BindAddress: "0"}})
@@ -185,25 +185,4 @@ func (r *recorder) count(name, reason string) (n int) {
 		}
 	}
 	return n
-}
-
-// binaries is the folder with etcd and kube-apiserver: $KUBEBUILDER_ASSETS, or .bin beside go.work.
-func binaries() string {
-	GinkgoHelper()
-	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
-		return dir
-	}
-	dir, err := os.Getwd()
-	Expect(err).NotTo(HaveOccurred())
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			break
-		}
-		Expect(filepath.Dir(dir)).NotTo(Equal(dir), "no go.work above the test's folder; set KUBEBUILDER_ASSETS")
-	}
-	dir = filepath.Join(dir, ".bin")
-	for _, program := range []string{"etcd", "kube-apiserver"} {
-		Expect(filepath.Join(dir, program)).To(BeAnExistingFile(), "run `make build` first")
-	}
-	return dir
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/internal/apiserver"
 )
 
 var (
@@ -46,10 +47,10 @@ func TestController(t *testing.T) {
 var _ = BeforeSuite(func() {
 	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
-	environment = &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: binaries()}
-	config, err := environment.Start()
+	var err error
+	environment, err = apiserver.Start(crds.All())
 	Expect(err).NotTo(HaveOccurred())
-	kube, err = client.New(config, client.Options{Scheme: scheme.Scheme})
+	kube, err = client.New(environment.Config, client.Options{Scheme: scheme.Scheme})
 	Expect(err).NotTo(HaveOccurred())
 	kubeconfig = filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(os.WriteFile(kubeconfig, environment.KubeConfig, 0o600)).To(Succeed())
@@ -138,8 +139,7 @@ var _ = Describe("The controller", func() {
 
 var _ = Describe("A cluster without the CRDs", func() {
 	It("is named in one line", func(ctx context.Context) {
-		bare := &envtest.Environment{BinaryAssetsDirectory: binaries()}
-		_, err := bare.Start()
+		bare, err := apiserver.Start(nil)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(bare.Stop)
 		path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
@@ -306,25 +306,4 @@ func markUnschedulable(ctx context.Context, pod *corev1.Pod) {
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 	}}
 	Expect(kube.Status().Update(ctx, pod)).To(Succeed())
-}
-
-// binaries is the folder with etcd and kube-apiserver: $KUBEBUILDER_ASSETS, or .bin beside go.work.
-func binaries() string {
-	GinkgoHelper()
-	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
-		return dir
-	}
-	dir, err := os.Getwd()
-	Expect(err).NotTo(HaveOccurred())
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			break
-		}
-		Expect(filepath.Dir(dir)).NotTo(Equal(dir), "no go.work above the test's folder; set KUBEBUILDER_ASSETS")
-	}
-	dir = filepath.Join(dir, ".bin")
-	for _, program := range []string{"etcd", "kube-apiserver"} {
-		Expect(filepath.Join(dir, program)).To(BeAnExistingFile(), "run `make build` first")
-	}
-	return dir
 }

@@ -2,10 +2,8 @@ package nodeclass_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +16,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
@@ -26,6 +23,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/internal/apiserver"
 )
 
 // Here no manager runs: each test reconciles itself, so that it can end the process between any two writes.
@@ -38,18 +36,12 @@ var (
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	binaries := os.Getenv("KUBEBUILDER_ASSETS")
-	for dir, _ := os.Getwd(); binaries == "" && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			binaries = filepath.Join(dir, ".bin")
-		}
-	}
-	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: binaries}
-	var err error
-	if config, err = environment.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, "starting the API server (run `make build` first):", errors.Join(err, environment.Stop()))
+	environment, err := apiserver.Start(crds.All())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	config = environment.Config
 	defer func() {
 		if err := environment.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stopping the API server:", err)

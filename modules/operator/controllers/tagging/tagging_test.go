@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -29,6 +27,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/internal/apiserver"
 )
 
 // Here no manager runs: each test reconciles itself, so that it can count requests and restart the operator.
@@ -38,16 +37,9 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	log.SetLogger(zap.New(zap.WriteTo(io.Discard)))
-	binaries := os.Getenv("KUBEBUILDER_ASSETS")
-	for dir, _ := os.Getwd(); binaries == "" && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			binaries = filepath.Join(dir, ".bin")
-		}
-	}
-	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: binaries}
-	config, err := environment.Start()
+	environment, err := apiserver.Start(crds.All())
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "starting the API server (run `make build` first):", errors.Join(err, environment.Stop()))
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer func() {
@@ -55,7 +47,7 @@ func run(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
 		}
 	}()
-	if kube, err = client.NewWithWatch(config, client.Options{Scheme: scheme.Scheme}); err != nil {
+	if kube, err = client.NewWithWatch(environment.Config, client.Options{Scheme: scheme.Scheme}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

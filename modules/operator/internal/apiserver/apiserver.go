@@ -1,0 +1,53 @@
+// Package apiserver starts a real API server, with etcd, for the tests of this module. Only tests import it.
+//
+// The programs are those that `make build` puts into .bin beside go.work, or those in $KUBEBUILDER_ASSETS.
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// Start starts an API server that knows these definitions. Its address is in the environment's Config; Stop ends it.
+func Start(definitions []*apiextensionsv1.CustomResourceDefinition) (*envtest.Environment, error) {
+	dir, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	environment := &envtest.Environment{CRDs: definitions, BinaryAssetsDirectory: dir}
+	if _, err := environment.Start(); err != nil {
+		// When the definitions are refused the servers run already.
+		return nil, fmt.Errorf("starting the API server: %w", errors.Join(err, environment.Stop()))
+	}
+	return environment, nil
+}
+
+// binaries is the folder with etcd and kube-apiserver.
+func binaries() (string, error) {
+	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
+		return dir, nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("no go.work above the test's folder; set KUBEBUILDER_ASSETS")
+		}
+	}
+	for _, program := range []string{"etcd", "kube-apiserver"} {
+		if _, err := os.Stat(filepath.Join(dir, ".bin", program)); err != nil {
+			return "", fmt.Errorf("%s is missing in .bin: run `make build` first", program)
+		}
+	}
+	return filepath.Join(dir, ".bin"), nil
+}
