@@ -148,6 +148,7 @@ var _ = Describe("LinodeNodeClass", func() {
 			claim := claimOf(class.Name + suffix)
 			claim.Annotations = old
 			Expect(kube.Create(ctx, claim)).To(Succeed())
+			DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, claim)).To(Succeed()) })
 			claims = append(claims, claim)
 		}
 		claims[1].StatusConditions().SetTrue(karpv1.ConditionTypeDrifted)
