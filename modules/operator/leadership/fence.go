@@ -17,8 +17,11 @@
 // after the Lease was given back. The other replicas wait for as long, from when they saw the last renewal, which is
 // later. Reads always pass.
 //
-// Not guaranteed: a write that was begun in time may arrive late, and a process that is frozen between the check and
-// the first byte sends it when it wakes. Requests to the Kubernetes API server are not held back; the process ends
+// It is asked when a write is begun, when it has its connection (which takes as long as dialling and TLS do), and with each
+// piece of its body.
+//
+// Not guaranteed: a write that was begun in time may arrive late, and a process that is frozen in the few instructions
+// between the last check and the system call sends it when it wakes. Requests to the Kubernetes API server are not held back; the process ends
 // as soon as its elector reads that another leads, which it does within its retry period, 2 s, after it wakes. A Lease
 // that could not be renewed in time because the API server was slow holds writes back and ends nothing: whether to go
 // on is then the elector's decision.
@@ -35,6 +38,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -74,11 +78,72 @@ func (f *Fence) leads() bool {
 // fails as a connection that could not be made does: certainly not sent.
 func (f *Fence) Guard(next http.RoundTripper) http.RoundTripper {
 	return transport{next, func(request *http.Request) (*http.Response, error) {
-		if request.Method != http.MethodGet && request.Method != http.MethodHead && !f.leads() {
-			return nil, &net.OpError{Op: "dial", Err: ErrNotLeading}
+		if request.Method == http.MethodGet || request.Method == http.MethodHead {
+			return next.RoundTrip(request)
 		}
-		return next.RoundTrip(request)
+		w := &write{fence: f}
+		if w.mayNot() {
+			return nil, heldBack()
+		}
+		answer, err := next.RoundTrip(w.guarded(request))
+		if err != nil && w.held.Load() {
+			return nil, heldBack()
+		}
+		return answer, err
 	}}
+}
+
+func heldBack() error { return &net.OpError{Op: "dial", Err: ErrNotLeading} }
+
+// A write is a request that changes something, on its way through the transport.
+type write struct {
+	fence *Fence
+	held  atomic.Bool // by the last check
+}
+
+func (w *write) mayNot() bool {
+	w.held.Store(!w.fence.leads())
+	return w.held.Load()
+}
+
+// guarded is the request with the checks that come after it is begun. A connection that is closed before the first byte
+// of a request is the one way to keep a request without a body from being sent.
+func (w *write) guarded(request *http.Request) *http.Request {
+	request = request.WithContext(httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) {
+			if w.mayNot() {
+				_ = got.Conn.Close()
+			}
+		},
+	}))
+	if request.Body == nil || request.Body == http.NoBody {
+		return request
+	}
+	request.Body = body{request.Body, w}
+	if again := request.GetBody; again != nil {
+		request.GetBody = func() (io.ReadCloser, error) {
+			copied, err := again()
+			if err != nil {
+				return nil, err
+			}
+			return body{copied, w}, nil
+		}
+	}
+	return request
+}
+
+// body is that of a write. Each piece is sent as soon as it is read; without the last one the server has no request.
+type body struct {
+	io.ReadCloser
+	write *write
+}
+
+func (b body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.write.mayNot() {
+		return 0, ErrNotLeading
+	}
+	return n, err
 }
 
 // Watch returns a transport that learns from the elector's writes to the Lease until when this process leads: from

@@ -1,11 +1,14 @@
 package leadership_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,6 +197,77 @@ func (r *replica) must(err error) {
 	if err != nil {
 		r.Fatal(err)
 	}
+}
+
+// slow is a body that takes its time.
+type slow struct{ io.Reader }
+
+func (s slow) Read(p []byte) (int, error) {
+	time.Sleep(lasts)
+	return s.Reader.Read(p)
+}
+
+// A process may stand still after its write was begun, too: while it dials, and while it writes.
+func TestAWriteIsHeldBackOnItsWay(t *testing.T) {
+	tests := map[string]struct {
+		method  string
+		dialing time.Duration
+		body    io.Reader
+		sent    bool
+	}{
+		"a write":                          {method: "PUT", body: strings.NewReader("{}"), sent: true},
+		"a write without a body":           {method: "DELETE", sent: true},
+		"frozen dialling":                  {method: "PUT", body: strings.NewReader("{}"), dialing: lasts},
+		"frozen dialling, without a body":  {method: "DELETE", dialing: lasts},
+		"frozen before the body":           {method: "POST", body: slow{strings.NewReader("{}")}},
+		"frozen dialling for what is read": {method: "GET", dialing: lasts, sent: true},
+		"a connection that takes its time": {method: "DELETE", dialing: lasts - time.Second, sent: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newReplica(t)
+				r.acquire()
+				received := make(chan string, 1)
+				transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+					time.Sleep(test.dialing)
+					ours, theirs := net.Pipe()
+					go serve(theirs, received)
+					return ours, nil
+				}}
+				defer transport.CloseIdleConnections()
+				request, err := http.NewRequestWithContext(t.Context(), test.method, "http://api.linode.invalid/", test.body)
+				r.must(err)
+				if test.body != nil {
+					request.ContentLength = int64(len("{}"))
+				}
+				answer, err := r.fence.Guard(transport).RoundTrip(request)
+				if err == nil {
+					_ = answer.Body.Close()
+				} else if !errors.Is(err, leadership.ErrNotLeading) {
+					t.Error(err)
+				}
+				if got := <-received; err == nil != test.sent || got != "" != test.sent {
+					t.Errorf("the server got %q, the client error %v; sent: want %t", got, err, test.sent)
+				}
+			})
+		})
+	}
+}
+
+// serve answers one request, and tells of which method it was; "" if the connection ended before there was a whole one.
+func serve(connection net.Conn, received chan<- string) {
+	defer func() { _ = connection.Close() }()
+	request, err := http.ReadRequest(bufio.NewReader(connection))
+	if err == nil {
+		_, err = io.Copy(io.Discard, request.Body)
+	}
+	if err != nil {
+		received <- ""
+		return
+	}
+	received <- request.Method
+	_, _ = io.WriteString(connection, "HTTP/1.1 204 No Content\r\n\r\n")
 }
 
 // client-go would give back the Lease that another holds by now.
