@@ -125,7 +125,8 @@ func hundredHosts(t *testing.T, e *environment) {
 // higher and the operator believes it.
 func accountLimit(t *testing.T, e *environment) {
 	const app, n = "waiting", 2
-	e.nodePool(t, nodePoolSpec{})
+	// Not the type that the platform refused before, whose turn would come again meanwhile.
+	e.nodePool(t, nodePoolSpec{types: []string{"g6-standard-2", "g6-standard-4", "g6-standard-6"}})
 	since := e.now()
 	e.Sim.SetAccountLimit(len(e.Sim.Snapshot().Instances))
 	t.Cleanup(func() { e.Sim.SetAccountLimit(0) })
