@@ -50,6 +50,10 @@ var deliberate = map[string][]expected{
 	},
 	"replicas": {
 		{"another replica leads by now", "the leader was frozen for longer than its Lease lasts, and ends when it wakes"},
+		{"lease", "client-go: the leader was frozen while it read or renewed its Lease"},
+	},
+	"reinstall": {
+		{"Failed to watch", "the definitions are uninstalled while the operator runs: to install them again is for a person"},
 	},
 	"rights": {
 		{"LinodeNodeClass.karpenter.k8s.linode", "a class is deleted before its NodePool, which cannot be used without"},
