@@ -60,6 +60,9 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	if err := checkDefinitions(op.GetRESTMapper()); err != nil {
 		return err
 	}
+	if err := trimCache(coreCtx, op.GetCache()); err != nil {
+		return err
+	}
 	config := cloudprovider.Config{
 		Cluster:        cloudprovider.Cluster{Name: p.cluster.Name, Region: p.cluster.Region, Tier: p.cluster.Tier},
 		CreateDeadline: o.CreateDeadline,
