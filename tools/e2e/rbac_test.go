@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -26,19 +24,10 @@ var ledger struct {
 	used    rbacaudit.Usage
 }
 
-// clusters is how many suites run at a time at least, each with a cluster of its own:
-// they spend their time waiting for Karpenter's windows, not for a processor.
-const clusters = 3
-
 // TestMain looks, when all suites ran, for rights that none of them needed. Rights
 // that are missing fail the suite that missed them.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if parallel := flag.Lookup("test.parallel").Value; runtime.GOMAXPROCS(0) < clusters && parallel.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		if err := parallel.Set(strconv.Itoa(clusters)); err != nil {
-			panic(err)
-		}
-	}
 	code := m.Run()
 	if code == 0 && everySuiteRan() {
 		for _, right := range spareRights() {
