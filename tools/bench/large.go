@@ -27,6 +27,10 @@ type Large struct {
 	CPU         time.Duration // of the processor, during Rest
 	Calls       int           // of the Linode API, during Rest
 	Rest        time.Duration
+	// Own is the part of a core that this repository's code used, shortly after
+	// Rest. CPUWhenEmpty is CPU of a second Rest in which core plans nothing.
+	Own          float64
+	CPUWhenEmpty time.Duration
 	// ScaleUp is until the last pod ran, ScaleUpCalls what the Linode API was
 	// asked meanwhile. Throttled counts answers 429, the rest included.
 	ScaleUp                 time.Duration
@@ -44,6 +48,8 @@ func (l Large) Result() Result {
 			{"idle_calls_per_minute", ratio(float64(l.Calls), l.Rest.Minutes()), 1},
 		},
 		Details: []Figure{
+			{"own_cpu_percent", 100 * l.Own, 2},
+			{"when_empty_cpu_percent", 100 * ratio(l.CPUWhenEmpty.Seconds(), l.Rest.Seconds()), 1},
 			{"idle_window_s", l.Rest.Seconds(), 0},
 			{"scale_up_s", l.ScaleUp.Seconds(), 0},
 			{"scale_up_calls", float64(l.ScaleUpCalls), 0},

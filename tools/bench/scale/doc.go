@@ -10,11 +10,14 @@
 //
 // A run starts an Enterprise cluster of its own (a Standard one holds 250 nodes),
 // scales Deployments until every pod runs, leaves the cluster alone until Karpenter
-// has looked at every node for consolidation, and then watches the process:
+// has looked at every node for consolidation, and then watches the process, once
+// more after the NodePool's policy left core nothing to plan:
 //
 //	peak_rss_mb            VmHWM: the most physical memory that it ever had; MB of 2^20
 //	idle_cpu_percent       user and system time in the window, of one core
 //	idle_calls_per_minute  requests to the Linode API that the simulator counted
+//	own_cpu_percent        what a profile shows below functions of this repository
+//	when_empty_cpu_percent idle_cpu_percent of the second window
 //
 // Pods ask for a tenth of a node, and the NodePool takes one plan, so that the number
 // of nodes is known beforehand.

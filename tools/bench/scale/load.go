@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/template"
 	"time"
@@ -143,30 +141,18 @@ func (r *run) untilAllRun(ctx context.Context) error {
 	}
 }
 
-// download saves what a URL answers.
-func download(ctx context.Context, url, file string) error {
+func download(ctx context.Context, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, answer.Status)
+		return nil, fmt.Errorf("%s answers %s", url, answer.Status)
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	out, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, answer.Body); err != nil {
-		_ = out.Close()
-		return err
-	}
-	return out.Close()
+	return io.ReadAll(answer.Body)
 }

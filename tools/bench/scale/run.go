@@ -1,14 +1,17 @@
 package scale
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/bench"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
@@ -25,8 +28,8 @@ type Config struct {
 	Patience, Settle, Rest time.Duration
 
 	// Profiles is a folder for pprof's profiles of the operator: its heap with all
-	// pods running and after the rest, its use of the processor during the rest.
-	// Taking them costs memory and time of its own. "" = none.
+	// pods running and at the end, its use of the processor after the rest under
+	// each policy. Those of the heap cost memory of their own. "" = none are kept.
 	Profiles string
 
 	StateDir string    // of the local cluster; "" = its default
@@ -42,9 +45,7 @@ func Run(ctx context.Context, cfg Config) (bench.Large, error) {
 	}
 	options := localcluster.Options{
 		Name: cfg.Name, StateDir: cfg.StateDir, Tier: localcluster.Enterprise, Profile: cfg.Profile, Progress: cfg.Progress, Unchecked: true,
-	}
-	if cfg.Profiles != "" {
-		options.Env = []string{"ENABLE_PROFILING=true"}
+		Env: []string{"ENABLE_PROFILING=true"}, // costs nothing until somebody asks for a profile
 	}
 	cluster, err := localcluster.Start(ctx, options)
 	if err != nil {
@@ -105,7 +106,22 @@ func measure(ctx context.Context, cfg Config, cluster *localcluster.Cluster) (be
 	if err != nil {
 		return bench.Large{}, err
 	}
-	result.ScaleUp, result.ScaleUpCalls, result.Throttled = took, calls.all, r.calls().throttled
+	result.ScaleUp, result.ScaleUpCalls = took, calls.all
+	if result.Own, err = r.own(ctx, "cpu-rest"); err != nil {
+		return bench.Large{}, err
+	}
+	if err := r.planNothing(ctx); err != nil {
+		return bench.Large{}, err
+	}
+	quiet, err := r.rest(ctx)
+	if err != nil {
+		return bench.Large{}, err
+	}
+	result.PeakRSS, result.CPUWhenEmpty = quiet.PeakRSS, quiet.CPU
+	if _, err := r.own(ctx, "cpu-rest-when-empty"); err != nil {
+		return bench.Large{}, err
+	}
+	result.Throttled = r.calls().throttled
 	return result, r.saveProfile(ctx, "heap", "heap-rest")
 }
 
@@ -157,10 +173,6 @@ func (r *run) rest(ctx context.Context) (bench.Large, error) {
 
 // watchRest waits, and says every minute what the operator has used meanwhile.
 func (r *run) watchRest(ctx context.Context, pid int, last usage) error {
-	profiled := make(chan error, 1)
-	go func() {
-		profiled <- r.saveProfile(ctx, fmt.Sprintf("profile?seconds=%d", int(r.Rest.Seconds())), "cpu-rest")
-	}()
 	calls := r.calls()
 	for left := r.Rest; left > 0; left -= time.Minute {
 		step := min(left, time.Minute)
@@ -175,7 +187,37 @@ func (r *run) watchRest(ctx context.Context, pid int, last usage) error {
 		r.say("at rest: %.1f%% of a core, %d requests in %s", 100*(now.cpu-last.cpu).Seconds()/step.Seconds(), counted.all-calls.all, step)
 		last, calls = now, counted
 	}
-	return <-profiled
+	return nil
+}
+
+// profiled is how long the use of the processor is profiled, at most; once in every ten
+// seconds of it core looks at all nodes.
+const profiled = 2 * time.Minute
+
+// own is the part of a core that this repository's code used in a window after the rest.
+func (r *run) own(ctx context.Context, name string) (float64, error) {
+	window := min(r.Rest, profiled).Round(time.Second)
+	r.say("looking for %s whose the processor time is", window)
+	cpu, err := r.profile(ctx, fmt.Sprintf("profile?seconds=%d", int(window.Seconds())), name)
+	if err != nil {
+		return 0, err
+	}
+	used, err := own(bytes.NewReader(cpu))
+	return used.Seconds() / window.Seconds(), err
+}
+
+// planNothing leaves core nothing to plan: only empty nodes may go from now on.
+func (r *run) planNothing(ctx context.Context) error {
+	pool := &karpv1.NodePool{}
+	if err := r.kube.Get(ctx, client.ObjectKey{Name: "load"}, pool); err != nil {
+		return err
+	}
+	pool.Spec.Disruption.ConsolidationPolicy = karpv1.ConsolidationPolicyWhenEmpty
+	if err := r.kube.Update(ctx, pool); err != nil {
+		return fmt.Errorf("the NodePool's policy: %w", err)
+	}
+	r.say("only empty nodes may go from now on; leaving the cluster alone for %s", r.Settle)
+	return pause(ctx, r.Settle)
 }
 
 // counts of requests to the Linode API so far.
@@ -196,7 +238,20 @@ func (r *run) saveProfile(ctx context.Context, what, name string) error {
 	if r.Profiles == "" {
 		return nil
 	}
-	return download(ctx, r.cluster.Operator.ProfileURL(what), filepath.Join(r.Profiles, name+".pprof"))
+	_, err := r.profile(ctx, what, name)
+	return err
+}
+
+// profile is one of pprof's, kept if that is wanted.
+func (r *run) profile(ctx context.Context, what, name string) ([]byte, error) {
+	content, err := download(ctx, r.cluster.Operator.ProfileURL(what))
+	if err != nil || r.Profiles == "" {
+		return content, err
+	}
+	if err := os.MkdirAll(r.Profiles, 0o755); err != nil {
+		return nil, err
+	}
+	return content, os.WriteFile(filepath.Join(r.Profiles, name+".pprof"), content, 0o644)
 }
 
 // pause waits; the error is ctx's when it ended first.

@@ -24,7 +24,8 @@ func TestRun(t *testing.T) {
 	if got.Nodes != 3 || got.Pods != 30 {
 		t.Errorf("%d nodes and %d pods, want 3 and 30", got.Nodes, got.Pods)
 	}
-	if got.PeakRSS < 10<<20 || got.ScaleUp <= 0 || got.Rest < time.Second || got.ScaleUpCalls < 3 || got.Throttled != 0 {
+	if got.PeakRSS < 10<<20 || got.ScaleUp <= 0 || got.Rest < time.Second || got.ScaleUpCalls < 3 || got.Throttled != 0 ||
+		got.Own < 0 || got.Own > 1 || got.CPU < 0 || got.CPUWhenEmpty < 0 {
 		t.Errorf("measured %+v", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 const (
 	// calmMemory is what the process may use without its garbage collector working harder for it: a cluster of
 	// 500 nodes with 5,000 pods needs less.
-	calmMemory = 400 << 20
+	calmMemory = 420 << 20
 	// roomPerLive is how much a larger heap may have for each byte in use: less makes collection frequent.
 	roomPerLive = 1.3
 	// memoryInterval is short against a scale-up, and costs nothing.

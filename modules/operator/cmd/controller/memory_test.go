@@ -15,11 +15,11 @@ func TestMemoryLimit(t *testing.T) {
 		live uint64
 		want int64
 	}{
-		"a small cluster":                       {900 * mb, 60 * mb, 400 * mb},
+		"a small cluster":                       {900 * mb, 60 * mb, 420 * mb},
 		"a heap that needs more":                {900 * mb, 500 * mb, 650 * mb},
 		"never above core's":                    {900 * mb, 800 * mb, 900 * mb},
 		"a container with little":               {230 * mb, 60 * mb, 230 * mb},
-		"no limit in the container, small":      {math.MaxInt64, 60 * mb, 400 * mb},
+		"no limit in the container, small":      {math.MaxInt64, 60 * mb, 420 * mb},
 		"no limit in the container, a lot used": {math.MaxInt64, 5000 * mb, 6500 * mb},
 	} {
 		t.Run(name, func(t *testing.T) {
