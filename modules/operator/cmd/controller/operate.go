@@ -36,6 +36,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/ondemand"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/severity"
 )
 
 // How old answers about the cluster and about what a LinodeNodeClass names may be.
@@ -161,6 +162,10 @@ func newOperator(elector *rest.Config) (ctx context.Context, op *coreoperator.Op
 		}
 	}()
 	ctx, op = coreoperator.NewOperator(coreoperator.WithLeaderElectionConfig(elector))
+	// Here, because each controller keeps the logger that the manager has when it is registered.
+	if op.Manager, err = severity.Manager(op.Manager); err != nil {
+		return nil, nil, fmt.Errorf("replacing the controllers' logger: %w", err)
+	}
 	return ctx, op, nil
 }
 

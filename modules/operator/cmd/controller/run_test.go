@@ -124,6 +124,23 @@ var _ = Describe("The controller", func() {
 		})
 	}
 
+	It("says what waits for something, but not as an error", func(ctx context.Context) {
+		_, url := simulator(GinkgoTB(), map[string][]string{secret: {"*"}}, cluster("demo"))
+		pool, pod := newNodePool("without-class", "nowhere"), newPod("without-class")
+		p := start(ctx, url)
+		DeferCleanup(p.stop)
+		Expect(kube.Create(ctx, pool)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, pool)).To(Succeed()) })
+		Expect(kube.Create(ctx, pod)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed()) })
+		markUnschedulable(ctx, pod)
+		line := func(level string) string {
+			return `"level":"` + level + `".*"message":"ignoring nodepool, not ready".*"controller":"provisioner".*"NodePool":\{"name":"without-class"\}`
+		}
+		Eventually(p.output).Should(MatchRegexp(line("INFO")))
+		Expect(p.output()).NotTo(MatchRegexp(line("ERROR")))
+	})
+
 	It("is ready while the API takes its token, and ends on SIGTERM", func(ctx context.Context) {
 		sim, url := simulator(GinkgoTB(), map[string][]string{secret: {"*"}}, cluster("demo"))
 		p := start(ctx, url, "INSTANCE_TYPE_REFRESH_INTERVAL=200ms")
