@@ -11,8 +11,8 @@ import (
 
 // Collect releases what nobody needs: free nodes older than OrphanTTL that
 // nobody waits for, nodes whose claim is older than that and whose claimant does
-// not exist, places that a pool has owed for longer than PendingTimeout, and
-// pools without nodes. Of several nodes that carry one claim, which only two
+// not exist, places that have been without an instance for longer than
+// PendingTimeout, and pools without nodes. Of several nodes that carry one claim, which only two
 // processes at once or a person can bring about, it releases all but the one that
 // Claim gives back, when the youngest of these claims is older than OrphanTTL.
 //

@@ -61,10 +61,11 @@ type poolNote struct {
 	at   time.Time
 }
 
-// vacancy is a place in a pool that no instance has taken yet.
+// vacancy is a place in a pool that no instance holds: none has taken it yet, or
+// the one that it still names is gone.
 type vacancy struct {
 	poolID int
-	nodeID string
+	Slot
 }
 
 func newLedger(settle time.Duration) *ledger {
@@ -121,15 +122,10 @@ func (l *ledger) absorb(o Observation, began time.Time) {
 		l.first = began
 	}
 	l.latest = began
-	present, vacant := map[int]bool{}, map[vacancy]time.Time{}
+	present := map[int]bool{}
 	l.claims, l.homes, l.pools = map[string]int{}, map[int]int{}, map[int]poolNote{}
 	for _, pool := range o.Pools {
 		l.pools[pool.ID] = poolNote{pool: pool, at: began}
-		for _, slot := range pool.Slots {
-			if place := (vacancy{pool.ID, slot.NodeID}); slot.InstanceID == 0 {
-				vacant[place] = earlier(l.vacant[place], began)
-			}
-		}
 		for _, member := range pool.Members {
 			present[member.ID] = true
 			l.homes[member.ID] = pool.ID
@@ -142,11 +138,11 @@ func (l *ledger) absorb(o Observation, began time.Time) {
 			}
 		}
 	}
-	l.vacant = vacant
 	for _, instance := range o.Loose {
 		present[instance.ID] = true
 		l.meet(instance, began)
 	}
+	l.vacate(o.Pools, present, began)
 	for id, note := range l.created {
 		if _, known := l.pools[id]; !known && l.recent(note.at, began) {
 			l.pools[id] = poolNote(note)

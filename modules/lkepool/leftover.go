@@ -1,6 +1,7 @@
 package lkepool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -9,7 +10,7 @@ import (
 )
 
 // What a sweep removes besides orphans: second nodes of one claimant, and places
-// that no instance ever took.
+// that no instance took, or that one has left without a trace.
 
 // twins returns the instances whose claim another instance carries too, with
 // the one that counts. They are left out while any of these claims is young: its
@@ -62,22 +63,38 @@ func (s *sweep) twinAge(member Member, claim string) time.Duration {
 	return min(s.a.cfg.Clock.Since(seen), s.age(member, claim, claimedAtOf(member.Tags)))
 }
 
-// overdue returns the places of a pool that have waited for an instance for too
-// long. While the pool lacks a member in its list, which has then taken one of
-// these places, nobody can tell which: there are none.
-func (s *sweep) overdue(pool Pool) []string {
+// overdue returns the places of a pool that have been without an instance for too
+// long: LKE owes one, or somebody deleted the Linode and LKE makes no other. While
+// the pool lacks a member in its list, which has then taken one of these places,
+// nobody can tell which: there are none.
+func (s *sweep) overdue(pool Pool) []Slot {
 	if slices.ContainsFunc(pool.Members, func(m Member) bool { return m.NodeID == "" }) {
 		return nil
 	}
-	var places []string
+	var places []Slot
 	for _, slot := range pool.Slots {
-		since, ok := s.a.ledger.vacantSince(pool.ID, slot.NodeID)
-		if ok && slot.InstanceID == 0 && slot.NodeID != "" && s.a.cfg.Clock.Since(since) > s.a.cfg.PendingTimeout {
-			places = append(places, slot.NodeID)
+		since, vacant := s.a.ledger.vacantSince(pool.ID, slot)
+		if vacant && slot.NodeID != "" && s.a.cfg.Clock.Since(since) > s.a.cfg.PendingTimeout {
+			places = append(places, slot)
 		}
 	}
-	slices.Sort(places)
+	slices.SortFunc(places, func(a, b Slot) int { return cmp.Compare(a.NodeID, b.NodeID) })
 	return places
+}
+
+// deserted says whether the instance that a place names is proven to be gone.
+func (s *sweep) deserted(ctx context.Context, place Slot) (bool, error) {
+	if place.InstanceID == 0 {
+		return true, nil
+	}
+	switch _, err := s.a.backend.Instance(ctx, place.InstanceID); KindOf(err) {
+	case KindNotFound:
+		return true, nil
+	case "":
+		return false, nil
+	default:
+		return false, err
+	}
 }
 
 // vacate removes overdue places by their nodes' names, whoever waits: they have
@@ -100,41 +117,45 @@ func (s *sweep) vacate(ctx context.Context, q *queue, pool Pool) error {
 		return err
 	}
 	still := s.overdue(fresh)
-	places := slices.DeleteFunc(s.overdue(r.Pools[at]), func(id string) bool { return !slices.Contains(still, id) })
+	places := slices.DeleteFunc(s.overdue(r.Pools[at]), func(place Slot) bool { return !slices.Contains(still, place) })
 	ctx, cancel := finishing(ctx)
 	defer cancel()
 	defer a.outdate(q)
 	q.scaled = nil
 	var failed []error
-	for _, nodeID := range places {
+	for _, place := range places {
+		if gone, err := s.deserted(ctx, place); !gone {
+			failed = append(failed, err)
+			continue
+		}
 		if fresh.Count == 1 {
-			failed = append(failed, s.vacateLast(ctx, q, pool.ID, nodeID))
+			failed = append(failed, s.vacateLast(ctx, q, pool.ID, place))
 			break
 		}
-		if err := a.backend.Remove(ctx, pool.ID, nodeID); err != nil {
+		if err := a.backend.Remove(ctx, pool.ID, place.NodeID); err != nil {
 			a.ledger.unsized(pool.ID)
 			failed = append(failed, err)
 			break
 		}
 		fresh.Count--
 		a.ledger.sized(fresh, a.cfg.Clock.Now())
-		s.collected.Places = append(s.collected.Places, nodeID)
+		s.collected.Places = append(s.collected.Places, place.NodeID)
 	}
 	return errors.Join(failed...)
 }
 
 // vacateLast removes a pool of which nothing is left but an overdue place.
-func (s *sweep) vacateLast(ctx context.Context, q *queue, poolID int, nodeID string) error {
+func (s *sweep) vacateLast(ctx context.Context, q *queue, poolID int, place Slot) error {
 	a := s.a
 	fresh, err := a.poolOf(ctx, poolID)
-	if err != nil || fresh.Count != 1 || len(fresh.Slots) != 1 || fresh.Slots[0] != (Slot{NodeID: nodeID}) || a.awaited(q) {
+	if err != nil || fresh.Count != 1 || len(fresh.Slots) != 1 || fresh.Slots[0] != place || a.awaited(q) {
 		return err
 	}
 	if err := a.backend.Drop(ctx, poolID); err != nil {
 		return err
 	}
 	a.ledger.poolDropped(poolID, a.cfg.Clock.Now())
-	s.collected.Places = append(s.collected.Places, nodeID)
+	s.collected.Places = append(s.collected.Places, place.NodeID)
 	s.collected.Pools = append(s.collected.Pools, poolID)
 	return nil
 }

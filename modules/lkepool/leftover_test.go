@@ -180,3 +180,67 @@ func TestPlacesThatStayPendingAreCollected(t *testing.T) {
 		})
 	}
 }
+
+// hole is a platform that leaves the place of a Linode that somebody deletes.
+var hole = linodesim.Config{Profile: linodesim.Realistic(), Behaviour: linodesim.Behaviour{LostLinode: linodesim.LeaveHole}}
+
+// A place that names a Linode which is gone is removed like one that never got any,
+// also when it is the last of its pool. Until then it counts as one that LKE fills.
+func TestPlacesOfDeletedLinodesAreCollected(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			onBothTiers(t, hole, func(t *testing.T, l *lab) {
+				p := l.start(lkepool.Config{})
+				nodes := claimAll(t, p.Allocator, key, n, 10*time.Minute)
+				if err := l.sim.DeleteInstance(nodes[0].InstanceID); err != nil {
+					t.Fatal(err)
+				}
+				began, places := time.Now(), 0
+				for time.Since(began) < 30*time.Minute {
+					collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(n)})
+					if err != nil || len(collected.Released) != 0 {
+						t.Fatalf("collected %+v, %v", collected, err)
+					}
+					if places += len(collected.Places); places > 0 && time.Since(began) < 15*time.Minute {
+						t.Errorf("a place was given up after %s", time.Since(began))
+					}
+					time.Sleep(2 * time.Minute)
+				}
+				if places != 1 || l.count() != n-1 || len(l.instances()) != n-1 || n == 1 && len(l.ours()) != 0 {
+					t.Errorf("%d places were collected; the pools hold %d: %+v", places, l.count(), l.ours())
+				}
+				for range 2 {
+					if _, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: "another", Key: key}); err != nil {
+						t.Error(err)
+					}
+				}
+				if l.requested() != n+1 {
+					t.Errorf("%d nodes were asked for, want %d", l.requested(), n+1)
+				}
+			})
+		})
+	}
+}
+
+// A list that lacks a Linode does not prove that it is gone.
+func TestPlacesOfUnlistedLinodesStay(t *testing.T) {
+	onBothTiers(t, hole, func(t *testing.T, l *lab) {
+		p := l.start(lkepool.Config{})
+		claimAll(t, p.Allocator, key, 2, 10*time.Minute)
+		time.Sleep(time.Minute)
+		l.sim.Fail(linodesim.Rule{Method: "GET", Route: "/linode/instances", Stale: time.Hour})
+		p.Claim(within(t, 2*time.Minute), lkepool.Request{Claimant: "unlisted", Key: key}) //nolint:errcheck // it may be found, or not
+		for range 20 {
+			collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: func(context.Context) ([]string, error) {
+				return append(names(2), "unlisted"), nil
+			}})
+			if err != nil || len(collected.Places) != 0 || len(collected.Released) != 0 {
+				t.Errorf("collected %+v, %v", collected, err)
+			}
+			time.Sleep(2 * time.Minute)
+		}
+		if l.count() != 3 || len(l.instances()) != 3 {
+			t.Errorf("the pools hold %d, with %d instances", l.count(), len(l.instances()))
+		}
+	})
+}

@@ -60,7 +60,8 @@ const (
 type Collected struct {
 	// Released holds the nodes whose removal was accepted.
 	Released []Node
-	// Places holds the node IDs of places that no instance had ever taken.
+	// Places holds the node IDs of places that no instance had taken, or whose
+	// instance was gone.
 	Places []string
 	// Pools holds the IDs of the pools that were deleted.
 	Pools []int

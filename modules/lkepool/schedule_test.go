@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -124,7 +125,10 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 		seed: seed, random: random, calm: random.IntN(3) == 0, claims: map[string]*claimant{}, vacated: map[int]bool{}, clock: newBoundedClock(seed),
 		lab: openLab(t, tiers[random.IntN(2)], linodesim.Config{
 			Profile: profiles[random.IntN(3)], Seed: seed, ValidateAnswers: seed%uint64(*validated) == 0,
-			Behaviour: linodesim.Behaviour{IgnorePoolFilter: random.IntN(2) == 0, LenientPages: random.IntN(2) == 0},
+			Behaviour: linodesim.Behaviour{
+				IgnorePoolFilter: random.IntN(2) == 0, LenientPages: random.IntN(2) == 0,
+				LostLinode: []world.LostLinode{world.RecreateLinode, world.LeaveHole}[random.IntN(2)],
+			},
 		}),
 	}
 	for i := range 1 + random.IntN(3) {

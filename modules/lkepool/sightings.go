@@ -53,10 +53,23 @@ func (l *ledger) met(instanceID int) bool {
 	return met
 }
 
+// vacate notes the places that no instance of a full observation holds.
+func (l *ledger) vacate(pools []Pool, present map[int]bool, began time.Time) {
+	vacant := map[vacancy]time.Time{}
+	for _, pool := range pools {
+		for _, slot := range pool.Slots {
+			if place := (vacancy{pool.ID, slot}); !present[slot.InstanceID] {
+				vacant[place] = earlier(l.vacant[place], began)
+			}
+		}
+	}
+	l.vacant = vacant
+}
+
 // vacantSince returns since when a place has been seen without an instance.
-func (l *ledger) vacantSince(poolID int, nodeID string) (time.Time, bool) {
+func (l *ledger) vacantSince(poolID int, slot Slot) (time.Time, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, ok := l.vacant[vacancy{poolID, nodeID}]
+	at, ok := l.vacant[vacancy{poolID, slot}]
 	return at, ok
 }
