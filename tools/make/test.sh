@@ -14,7 +14,7 @@ tools/make/browser.sh
 run_all='
 failed=0
 for module in "$@"; do
-	(cd "$module" && GOWORK=off go test -json -p 2 -timeout 60m ./...) || failed=1
+	(cd "$module" && GOWORK=off go test -json -p 2 -timeout 80m ./...) || failed=1
 done
 exit $failed
 '
