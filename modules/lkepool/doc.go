@@ -23,6 +23,8 @@
 //     answers, that of a pool's creation among them, change nothing about it.
 //   - A claimant is told that there is no capacity only when the platform refused
 //     it, or when what it promised did not come within Config.PendingTimeout.
+//     What the account's limit has room for is had: LKE refuses as a whole what
+//     does not fit, so half of it is asked for, until not even one more fits.
 //   - A claimant that asks again gets the node that it has.
 //   - A node is removed by name. No count is ever lowered by number, and no
 //     instance deleted behind its pool's back. A pool goes with its last node.

@@ -64,6 +64,7 @@ type needs struct {
 type spot struct {
 	node, key, claim string
 	pool             int
+	emptied          time.Time // its instance went; zero = it did not
 }
 
 // want is what a claimant wants.
@@ -164,10 +165,13 @@ func (n *needs) apply(e world.Entry, complete bool) {
 			place.claim = claimIn(strings.Split(e.After, ","))
 		}
 	case world.InstanceGone:
-		// The place remains unless it was removed before, and is filled again.
-		if place := n.instances[e.InstanceID]; place != nil && n.places[e.NodeID] == place && place.claim != "" {
-			place.claim = ""
-			n.give(e)
+		// The place remains unless it was removed before, and may be filled again.
+		if place := n.instances[e.InstanceID]; place != nil && n.places[e.NodeID] == place {
+			place.emptied = e.At
+			if place.claim != "" {
+				place.claim = ""
+				n.give(e)
+			}
 		}
 	case world.NodeRemoved:
 		n.remove(e)
@@ -257,6 +261,9 @@ func (n *needs) lastRead(e world.Entry) (began time.Time) {
 	return began
 }
 
+// pendingTimeout is the default of Config.PendingTimeout.
+const pendingTimeout = 15 * time.Minute
+
 // absence is for how long a claimant stays away before it asks again.
 const absence = 30 * time.Second
 
@@ -272,6 +279,8 @@ func (n *needs) remove(e world.Entry) {
 	case e.Actor.User != engine:
 	case n.claimants[place.claim] != nil && !n.unseen(e):
 		n.errorf("I5: at %s, node %s was taken from %s", moment(e.At), e.NodeID, place.claim)
+	case !place.emptied.IsZero() && e.At.Sub(place.emptied) > pendingTimeout:
+		// Nobody filled it: it is given up, whoever waits.
 	case place.claim == "":
 		for _, sweep := range n.sweeps {
 			unserved, unclaimed := n.balance(place.key, sweep.from.Add(-absence))

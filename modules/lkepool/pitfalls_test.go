@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -404,12 +405,13 @@ func TestPitfall15ATemplateHasItsOwnPool(t *testing.T) {
 // to nobody else.
 func TestPitfall24RefusalsAreReported(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		refuse func(*lab)
-		want   lkepool.Kind
+		name     string
+		refuse   func(*lab)
+		want     lkepool.Kind
+		refusals int // of what is asked for: all five; where some might fit, half of them, and half of these
 	}{
-		{"no capacity", func(l *lab) { l.sim.RefuseCapacity(linodesim.NoCapacity{Type: key.InstanceType}) }, lkepool.KindInsufficientCapacity},
-		{"account limit", func(l *lab) { l.sim.SetAccountLimit(5) }, lkepool.KindQuotaExceeded},
+		{"no capacity", func(l *lab) { l.sim.RefuseCapacity(linodesim.NoCapacity{Type: key.InstanceType}) }, lkepool.KindInsufficientCapacity, 1},
+		{"account limit", func(l *lab) { l.sim.SetAccountLimit(2) }, lkepool.KindQuotaExceeded, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onBothTiers(t, linodesim.Config{Profile: linodesim.Slow()}, func(t *testing.T, l *lab) {
@@ -439,8 +441,50 @@ func TestPitfall24RefusalsAreReported(t *testing.T) {
 						refusals += call.N
 					}
 				}
-				if refusals != 1 {
-					t.Errorf("the platform was asked %d times", refusals)
+				if refusals != c.refusals {
+					t.Errorf("the platform was asked %d times, want %d", refusals, c.refusals)
+				}
+			})
+		})
+	}
+}
+
+// What the account has room for is had, in a new pool and in one that grows, and the
+// others are told.
+func TestRoomBelowTheAccountsLimitIsUsed(t *testing.T) {
+	for name, before := range map[string]int{"in a new pool": 0, "in a pool that grows": 2} {
+		t.Run(name, func(t *testing.T) {
+			onBothTiers(t, linodesim.Config{Profile: linodesim.Realistic()}, func(t *testing.T, l *lab) {
+				p := l.start(lkepool.Config{})
+				time.Sleep(time.Minute)
+				for i := range before {
+					if _, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: fmt.Sprintf("early-%d", i), Key: key}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				const room, late = 7, 20
+				own := len(l.sim.Snapshot().Instances)
+				l.sim.SetAccountLimit(own + room)
+				var group sync.WaitGroup
+				var served, refused atomic.Int32
+				for i := range late {
+					group.Go(func() {
+						switch _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: fmt.Sprintf("late-%d", i), Key: key}); lkepool.KindOf(err) {
+						case "":
+							served.Add(1)
+						case lkepool.KindQuotaExceeded:
+							refused.Add(1)
+						default:
+							t.Error(err)
+						}
+					})
+				}
+				group.Wait()
+				if served.Load() != room || refused.Load() != late-room {
+					t.Errorf("%d were served and %d refused, want %d and %d", served.Load(), refused.Load(), room, late-room)
+				}
+				if l.count() != before+room || l.requested() != before+room {
+					t.Errorf("%d were asked for, the pools hold %d, want %d", l.requested(), l.count(), before+room)
 				}
 			})
 		})

@@ -45,7 +45,7 @@ func (p *passing) scale(ctx context.Context) error {
 	ctx, cancel := finishing(ctx)
 	defer cancel()
 	for _, step := range plan.Grow(deficit, p.pools, p.a.limits.PoolSize) {
-		pool, err := p.grow(ctx, step)
+		pool, step, all, err := p.growWithin(ctx, step)
 		if err != nil {
 			return p.refuse(p.left[min(pending, len(p.left)):], &Error{Op: "scale", PoolID: step.PoolID}, err)
 		}
@@ -58,8 +58,25 @@ func (p *passing) scale(ctx context.Context) error {
 		p.view.size(*pool)
 		p.q.view = p.view
 		p.replan(*pool)
+		if !all {
+			p.again = true // for the rest, until not even one more fits
+			return nil
+		}
 	}
 	return nil
+}
+
+// growWithin takes a step, or a part of it that a limit of the account leaves room
+// for, and says whether that was all: LKE refuses as a whole what does not fit, and
+// does not say how much would, so half is asked for until it fits.
+func (p *passing) growWithin(ctx context.Context, step plan.Step) (pool *Pool, taken plan.Step, all bool, err error) {
+	for all = true; ; all = false {
+		pool, err = p.grow(ctx, step)
+		if KindOf(err) != KindQuotaExceeded || step.Add == 1 {
+			return pool, step, all, err
+		}
+		step = step.Half()
+	}
 }
 
 // grow takes one step. It returns nil without an error when what was seen

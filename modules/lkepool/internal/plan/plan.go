@@ -99,6 +99,11 @@ type Step struct {
 	Count, Add int
 }
 
+// Half asks for half of what the step adds, rounded down.
+func (s Step) Half() Step {
+	return Step{PoolID: s.PoolID, Count: s.Count - s.Add + s.Add/2, Add: s.Add / 2}
+}
+
 // Grow spreads a deficit over pools with room, lowest ID first, and then over
 // new pools of at most limit nodes. It leaves pools alone that have not
 // settled: what is added there might not show as pending, and be added again.

@@ -148,3 +148,15 @@ func TestRemove(t *testing.T) {
 		})
 	}
 }
+
+func TestHalf(t *testing.T) {
+	for step, want := range map[plan.Step]plan.Step{
+		{PoolID: 7, Count: 30, Add: 20}: {PoolID: 7, Count: 20, Add: 10},
+		{PoolID: 7, Count: 13, Add: 3}:  {PoolID: 7, Count: 11, Add: 1},
+		{Count: 5, Add: 5}:              {Count: 2, Add: 2},
+	} {
+		if got := step.Half(); got != want {
+			t.Errorf("half of %+v is %+v, want %+v", step, got, want)
+		}
+	}
+}
