@@ -9,7 +9,7 @@ import (
 )
 
 var large = bench.Large{
-	Nodes: 500, Pods: 5000, PeakRSS: 300 << 20, CPU: 12 * time.Second, Calls: 66, Rest: 10 * time.Minute,
+	Nodes: 500, Pods: 5000, PeakRSS: 300 << 20, CPU: 12 * time.Second, Calls: 66, Rest: 10 * time.Minute, Own: 0.0025, CPUWhenEmpty: 9 * time.Second,
 	ScaleUp: 5 * time.Minute, ScaleUpCalls: 512, Throttled: 1,
 }
 
@@ -57,8 +57,8 @@ func TestTheSectionSurvivesTheReportAndTheReportTheSection(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"head":    "| nodes | pods | peak_rss_mb | idle_cpu_percent | idle_calls_per_minute | idle_window_s | scale_up_s | scale_up_calls | throttled |\n",
-		"row":     "| 500 | 5000 | 300 | 2.0 | 6.6 | 600 | 300 | 512 | 1 |\n",
+		"head":    "| nodes | pods | peak_rss_mb | idle_cpu_percent | idle_calls_per_minute | own_cpu_percent | when_empty_cpu_percent | idle_window_s | scale_up_s | scale_up_calls | throttled |\n",
+		"row":     "| 500 | 5000 | 300 | 2.0 | 6.6 | 0.25 | 1.5 | 600 | 300 | 512 | 1 |\n",
 		"target":  "| bench-scale | peak_rss_mb | at most 512 | 300 | met |\n",
 		"settle":  "left alone for 5m0s",
 		"profile": "`realistic`",
