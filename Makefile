@@ -45,8 +45,8 @@ test: build ## Run every test: units, modules on their own, end to end on the lo
 	@tools/make/test.sh $(MODULES)
 
 .PHONY: race
-race: ## Run the libraries' tests under the race detector (needs a C compiler)
-	@for m in modules/linode modules/linodesim modules/lkepool; do \
+race: build ## Run the modules' tests under the race detector (needs a C compiler)
+	@for m in $(LIBRARIES); do \
 		echo "race: $$m"; (cd $$m && GOWORK=off CGO_ENABLED=1 go test -race ./...) || exit 1; \
 	done
 

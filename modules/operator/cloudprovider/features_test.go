@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -194,7 +193,7 @@ func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass()).Build()
 			p := cloudprovider.New(kube, &scripted{t: t}, catalog(t), cloudprovider.Config{
 				Cluster: cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"}, RelaxMinValues: tt.relax,
-				Events: quiet{told, map[string]time.Time{}},
+				Events: quietly(told),
 			})
 			pool := nodePool(nil)
 			pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{tt.requirement}

@@ -3,6 +3,7 @@ package cloudprovider_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,7 +54,7 @@ func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 					<-release
 					return node{}, failing(tt.kind, tt.field)
 				}}, catalog(t), cloudprovider.Config{
-					Cluster: cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"}, Events: quiet{told, map[string]time.Time{}},
+					Cluster: cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"}, Events: quietly(told),
 				})
 				launch := func() {
 					for n := range 20 {
@@ -80,11 +81,17 @@ func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 
 // quiet leaves repetitions out as core's recorder does; that one's cache outlives a test's bubble.
 type quiet struct {
-	to    *record.FakeRecorder
+	to *record.FakeRecorder
+
+	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-func (q quiet) Publish(all ...events.Event) {
+func quietly(to *record.FakeRecorder) *quiet { return &quiet{to: to, until: map[string]time.Time{}} }
+
+func (q *quiet) Publish(all ...events.Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for _, e := range all {
 		key := e.Reason + strings.Join(e.DedupeValues, "-")
 		if len(e.DedupeValues) == 0 || e.DedupeTimeout == 0 || e.InvolvedObject.(*karpv1.NodePool).Name != "default" {

@@ -112,6 +112,7 @@ func TestRefresh(t *testing.T) {
 
 		rule := sim.Fail(linodesim.Rule{Route: "/linode/types", Status: 400, Reason: "no"})
 		time.Sleep(5*time.Minute + time.Second)
+		synctest.Wait()
 		if len(failures) != 1 || len(c.InstanceTypes(nil)) == 0 {
 			t.Errorf("%d failures reported, %d types left", len(failures), len(c.InstanceTypes(nil)))
 		}
