@@ -17,7 +17,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
-	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
@@ -78,15 +77,24 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 // NodeClaim, no node, no pool or instance that is not the user's, and that the
 // user's own pools were never touched.
 func (e *environment) run(t *testing.T, name string, scenario func(*testing.T, *environment)) {
+	e.play(t, name, scenario, e.clear)
+}
+
+// play runs one scenario and its end, the end also after a failure: the next scenario
+// is another question.
+func (e *environment) play(t *testing.T, name string, scenario func(*testing.T, *environment), end func(*testing.T)) {
 	t.Run(name, func(t *testing.T) {
-		defer func() {
-			if t.Failed() {
+		described := false
+		describe := func() {
+			if t.Failed() && !described {
 				e.describe(t)
+				described = true
 			}
-		}()
+		}
+		defer describe()
+		defer end(t)
+		defer describe() // what failed is to be seen as it was
 		scenario(t, e)
-		e.clear(t)
-		e.untouched(t)
 	})
 }
 
@@ -100,12 +108,8 @@ func (e *environment) clear(t *testing.T) {
 	}
 	g.Eventually(ctx, func() string { return e.remains(ctx) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
 	g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodePool{})).To(Succeed())
-	g.Expect(e.kube.DeleteAllOf(ctx, &v1alpha1.LinodeNodeClass{})).To(Succeed())
-	g.Eventually(ctx, func(g Gomega) {
-		classes := &v1alpha1.LinodeNodeClassList{}
-		g.Expect(e.kube.List(ctx, classes)).To(Succeed())
-		g.Expect(classes.Items).To(BeEmpty())
-	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	e.withoutClasses(t)
+	e.untouched(t)
 }
 
 // remains names what there is beyond what the user made.
@@ -244,15 +248,30 @@ func (e *environment) settled(t *testing.T, app string, replicas int) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
-// oneToOne checks that NodeClaims, nodes and instances are the same set, by provider ID.
+// oneToOne waits until NodeClaims, nodes and instances are the same set, by provider
+// ID, and returns how many there are. An instance goes a moment before its NodeClaim
+// and comes a moment after; whether too many were ever made, history and made tell.
 func (e *environment) oneToOne(t *testing.T) int {
 	t.Helper()
-	g := NewWithT(t)
+	ctx, n := t.Context(), 0
+	NewWithT(t).Eventually(ctx, func(g Gomega) { n = e.sameSet(ctx, g) }).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	return n
+}
+
+// matched is oneToOne for n.
+func (e *environment) matched(t *testing.T, n int) {
+	t.Helper()
+	ctx := t.Context()
+	NewWithT(t).Eventually(ctx, func(g Gomega) { g.Expect(e.sameSet(ctx, g)).To(Equal(n), "NodeClaims") }).
+		WithTimeout(patience).WithPolling(interval).Should(Succeed())
+}
+
+func (e *environment) sameSet(ctx context.Context, g Gomega) int {
 	var claims, nodes, instances []string
-	for _, claim := range e.nodeClaims(t.Context(), g) {
+	for _, claim := range e.nodeClaims(ctx, g) {
 		claims = append(claims, claim.Status.ProviderID)
 	}
-	for _, node := range e.karpenterNodes(t.Context(), g) {
+	for _, node := range e.karpenterNodes(ctx, g) {
 		nodes = append(nodes, node.Spec.ProviderID)
 	}
 	for _, instance := range e.ourInstances() {

@@ -28,7 +28,7 @@ func TestLifetimeEnterprise(t *testing.T) {
 // NodePool's budget says, and its pods when they have had the grace period, whatever
 // their own budget says.
 func expiry(t *testing.T, e *environment) {
-	const app, lifetime, grace = "aging", 20 * time.Second, 15 * time.Second
+	const app, lifetime, grace = "aging", 40 * time.Second, 15 * time.Second
 	e.nodePool(t, nodePoolSpec{budget: "0", more: []string{
 		fmt.Sprintf("expireAfter: %s", lifetime), fmt.Sprintf("terminationGracePeriod: %s", grace),
 	}})
@@ -80,6 +80,7 @@ func repair(t *testing.T, e *environment) {
 			return slices.ContainsFunc(since.of(world.InstanceGone), func(entry world.Entry) bool { return entry.InstanceID == instance })
 		}).WithTimeout(patience).WithPolling(interval).Should(BeTrue(), "instance %d of the node whose Ready is %s is gone", instance, status)
 		e.matched(t, n)
+		e.settled(t, app, n)
 		if since.made() != 1 || since.peak(n) > n+1 {
 			t.Errorf("%d instances were made to replace one, up to %d at the same time", since.made(), since.peak(n))
 		}

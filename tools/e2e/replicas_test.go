@@ -66,9 +66,9 @@ func oneWorksOneWaits(t *testing.T, e *environment) {
 func leaderKilled(t *testing.T, e *environment) {
 	leader, other := e.leaderAndOther(t)
 	made, since := e.made(), e.since()
-	heal := e.halfway(linodesim.Rule{Delay: time.Minute}) // killed before they are carried out
+	heal := e.afterClaims(inTheMiddle, linodesim.Rule{Delay: time.Minute}) // killed before they are carried out
 	e.crowd(t, "twenty", crowd)
-	e.awaitHalfway(t, since)
+	e.awaitClaimed(t, since, inTheMiddle)
 	leader.Kill()
 	heal()
 	e.takesOver(t, other)
@@ -85,9 +85,9 @@ func leaderPaused(middle bool) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
 		leader, other := e.leaderAndOther(t)
 		made, since := e.made(), e.since()
-		heal := e.halfway(linodesim.Rule{Status: http.StatusInternalServerError}) // the client tries again
+		heal := e.afterClaims(inTheMiddle, linodesim.Rule{Status: http.StatusInternalServerError}) // the client tries again
 		e.crowd(t, "twenty", crowd)
-		e.awaitHalfway(t, since)
+		e.awaitClaimed(t, since, inTheMiddle)
 		leader.Pause()
 		heal()
 		// The new leader's first write is held back, so that both are at work.
@@ -126,20 +126,20 @@ func (e *environment) crowd(t *testing.T, app string, n int) {
               labelSelector: {matchLabels: {app: `+app+`}}`))
 }
 
-// halfway lets the first half of a crowd's claims pass and does to the others what the
-// rule says, until the function that it returns is called.
-func (e *environment) halfway(rule linodesim.Rule) (heal func()) {
+// afterClaims lets the first n claims pass and does to the others what the rule says,
+// until the function that it returns is called.
+func (e *environment) afterClaims(n int32, rule linodesim.Rule) (heal func()) {
 	var claims atomic.Int32
 	rule.Method, rule.Route = http.MethodPut, "/linode/instances/{linodeId}"
-	rule.Match = func(*http.Request) bool { return claims.Add(1) > inTheMiddle }
+	rule.Match = func(*http.Request) bool { return claims.Add(1) > n }
 	id := e.Sim.Fail(rule)
 	return func() { e.Sim.Heal(id) }
 }
 
-func (e *environment) awaitHalfway(t *testing.T, since int) {
+func (e *environment) awaitClaimed(t *testing.T, since, n int) {
 	t.Helper()
 	NewWithT(t).Eventually(t.Context(), func() int { return len(e.claimsByInstance(since)) }).
-		WithTimeout(patience).WithPolling(interval/25).Should(Equal(inTheMiddle), "instances claimed")
+		WithTimeout(patience).WithPolling(interval/25).Should(Equal(n), "instances claimed")
 }
 
 // since is a place in the audit log: its length.

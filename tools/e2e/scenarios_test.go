@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
@@ -193,41 +195,17 @@ spec:
 	}
 }
 
-// killedInScaleUp kills the operator with SIGKILL while ten nodes are on their way
+// killedInScaleUp kills the operator with SIGKILL while five of ten nodes are claimed
 // and starts it again: ten instances, ten NodeClaims, nothing left over.
 func killedInScaleUp(t *testing.T, e *environment) {
 	const n = 10
-	made := e.made()
-	e.apply(t, "linodenodeclass.yaml")
-	e.apply(t, nodePool("default", "", ""))
-	e.apply(t, deployment("ten", n, `
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector: {matchLabels: {app: ten}}`))
-	g, ctx := NewWithT(t), t.Context()
-	g.Eventually(ctx, func() bool {
-		claimed := 0
-		for _, instance := range e.ourInstances() {
-			if slices.ContainsFunc(instance.Tags, func(tag string) bool { return strings.HasPrefix(tag, "karpenter.sh/nodeclaim=") }) {
-				claimed++
-			}
-		}
-		return claimed > 0
-	}).WithTimeout(patience).WithPolling(interval/25).Should(BeTrue(), "an instance is claimed")
+	made, since := e.made(), e.since()
+	heal := e.afterClaims(n/2, linodesim.Rule{Delay: time.Minute}) // killed before they are carried out
+	e.crowd(t, "ten", n)
+	e.awaitClaimed(t, since, n/2)
 	e.Operator.Kill()
-	launched := 0
-	for _, claim := range e.nodeClaims(ctx, g) {
-		if claim.Status.ProviderID != "" {
-			launched++
-		}
-	}
-	if launched == n {
-		t.Fatalf("all %d NodeClaims had their instance when the operator was killed: this was not the middle", n)
-	}
-	t.Logf("killed with %d of %d NodeClaims launched and %d instances made", launched, n, e.made()-made)
-	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+	heal()
+	NewWithT(t).Expect(e.Operator.Start(t.Context())).To(Succeed())
 	e.settled(t, "ten", n)
 	if got := e.oneToOne(t); got != n || e.made()-made != n {
 		t.Errorf("%d NodeClaims and %d instances made, want %d of each", got, e.made()-made, n)

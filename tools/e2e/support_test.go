@@ -27,15 +27,7 @@ import (
 // workloads, so that the next one starts in seconds. That nodes go by themselves
 // when nothing needs them takes Karpenter half a minute, and others show it.
 func (e *environment) scenario(t *testing.T, name string, do func(*testing.T, *environment)) {
-	t.Run(name, func(t *testing.T) {
-		defer e.sweep(t) // also after a failure: the next scenario is another question
-		defer func() {
-			if t.Failed() {
-				e.describe(t)
-			}
-		}()
-		do(t, e)
-	})
+	e.play(t, name, do, e.sweep)
 }
 
 func (e *environment) sweep(t *testing.T) {
@@ -181,28 +173,6 @@ func (e *environment) types(ctx context.Context, g Gomega) []string {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// matched waits until there are n NodeClaims, and nodes and instances are the same
-// set: an instance goes a moment before its NodeClaim and comes a moment after.
-func (e *environment) matched(t *testing.T, n int) {
-	t.Helper()
-	ctx := t.Context()
-	NewWithT(t).Eventually(ctx, func(g Gomega) {
-		var claims, nodes, instances []string
-		for _, claim := range e.nodeClaims(ctx, g) {
-			claims = append(claims, claim.Status.ProviderID)
-		}
-		for _, node := range e.karpenterNodes(ctx, g) {
-			nodes = append(nodes, node.Spec.ProviderID)
-		}
-		for _, instance := range e.ourInstances() {
-			instances = append(instances, fmt.Sprintf("linode://%d", instance.ID))
-		}
-		g.Expect(claims).To(HaveLen(n), "NodeClaims")
-		g.Expect(nodes).To(ConsistOf(claims), "nodes and NodeClaims")
-		g.Expect(instances).To(ConsistOf(claims), "instances and NodeClaims")
-	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
 // history is what the simulator recorded since a moment.
