@@ -17,14 +17,14 @@
 // after the Lease was given back. The other replicas wait for as long, from when they saw the last renewal, which is
 // later. Reads always pass.
 //
-// It is asked when a write is begun, when it has its connection (which takes as long as dialling and TLS do), and with each
-// piece of its body.
+// It is asked when a write is begun, when it has its connection (which takes as long as dialling and TLS do), and with
+// each piece of its body.
 //
 // Not guaranteed: a write that was begun in time may arrive late, and a process that is frozen in the few instructions
-// between the last check and the system call sends it when it wakes. Requests to the Kubernetes API server are not held back; the process ends
-// as soon as its elector reads that another leads, which it does within its retry period, 2 s, after it wakes. A Lease
-// that could not be renewed in time because the API server was slow holds writes back and ends nothing: whether to go
-// on is then the elector's decision.
+// between the last check and the system call sends it when it wakes. Requests to the Kubernetes API server are not held
+// back; the process ends as soon as its elector reads that another leads, which it does within its retry period, 2 s,
+// after it wakes. A Lease that could not be renewed in time because the API server was slow holds writes back and ends
+// nothing: whether to go on is then the elector's decision.
 //
 // A Fence is safe for concurrent use. The clock is the wall clock, because that of a paused VM may be the only one
 // that goes on.
@@ -133,6 +133,7 @@ func (w *write) guarded(request *http.Request) *http.Request {
 }
 
 // body is that of a write. Each piece is sent as soon as it is read; without the last one the server has no request.
+// At its end all may have been sent, so it is too late to hold anything back.
 type body struct {
 	io.ReadCloser
 	write *write
@@ -140,7 +141,7 @@ type body struct {
 
 func (b body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.write.mayNot() {
+	if n > 0 && b.write.mayNot() {
 		return 0, ErrNotLeading
 	}
 	return n, err

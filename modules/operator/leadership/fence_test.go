@@ -199,12 +199,18 @@ func (r *replica) must(err error) {
 	}
 }
 
-// slow is a body that takes its time.
-type slow struct{ io.Reader }
+// frozenAt is a body at a part of which, counted in reads, the process stands still.
+type frozenAt struct {
+	io.Reader
+	read int
+}
 
-func (s slow) Read(p []byte) (int, error) {
-	time.Sleep(lasts)
-	return s.Reader.Read(p)
+func (f *frozenAt) Read(p []byte) (int, error) {
+	if f.read == 0 {
+		time.Sleep(lasts)
+	}
+	f.read--
+	return f.Reader.Read(p)
 }
 
 // A process may stand still after its write was begun, too: while it dials, and while it writes.
@@ -213,13 +219,15 @@ func TestAWriteIsHeldBackOnItsWay(t *testing.T) {
 		method  string
 		dialing time.Duration
 		body    io.Reader
+		answers time.Duration // after it has the request
 		sent    bool
 	}{
 		"a write":                          {method: "PUT", body: strings.NewReader("{}"), sent: true},
 		"a write without a body":           {method: "DELETE", sent: true},
 		"frozen dialling":                  {method: "PUT", body: strings.NewReader("{}"), dialing: lasts},
 		"frozen dialling, without a body":  {method: "DELETE", dialing: lasts},
-		"frozen before the body":           {method: "POST", body: slow{strings.NewReader("{}")}},
+		"frozen before the body":           {method: "POST", body: &frozenAt{strings.NewReader("{}"), 0}},
+		"frozen after the body":            {method: "POST", body: &frozenAt{strings.NewReader("{}"), 1}, answers: 2 * lasts, sent: true},
 		"frozen dialling for what is read": {method: "GET", dialing: lasts, sent: true},
 		"a connection that takes its time": {method: "DELETE", dialing: lasts - time.Second, sent: true},
 	}
@@ -232,7 +240,7 @@ func TestAWriteIsHeldBackOnItsWay(t *testing.T) {
 				transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 					time.Sleep(test.dialing)
 					ours, theirs := net.Pipe()
-					go serve(theirs, received)
+					go serve(theirs, test.answers, received)
 					return ours, nil
 				}}
 				defer transport.CloseIdleConnections()
@@ -256,7 +264,7 @@ func TestAWriteIsHeldBackOnItsWay(t *testing.T) {
 }
 
 // serve answers one request, and tells of which method it was; "" if the connection ended before there was a whole one.
-func serve(connection net.Conn, received chan<- string) {
+func serve(connection net.Conn, after time.Duration, received chan<- string) {
 	defer func() { _ = connection.Close() }()
 	request, err := http.ReadRequest(bufio.NewReader(connection))
 	if err == nil {
@@ -267,6 +275,7 @@ func serve(connection net.Conn, received chan<- string) {
 		return
 	}
 	received <- request.Method
+	time.Sleep(after)
 	_, _ = io.WriteString(connection, "HTTP/1.1 204 No Content\r\n\r\n")
 }
 
