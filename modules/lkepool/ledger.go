@@ -142,7 +142,7 @@ func (l *ledger) absorb(o Observation, began time.Time) {
 		present[instance.ID] = true
 		l.meet(instance, began)
 	}
-	l.vacate(o.Pools, present, began)
+	l.noteVacant(o.Pools, present, began)
 	for id, note := range l.created {
 		if _, known := l.pools[id]; !known && l.recent(note.at, began) {
 			l.pools[id] = poolNote(note)

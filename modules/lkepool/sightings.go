@@ -53,8 +53,8 @@ func (l *ledger) met(instanceID int) bool {
 	return met
 }
 
-// vacate notes the places that no instance of a full observation holds.
-func (l *ledger) vacate(pools []Pool, present map[int]bool, began time.Time) {
+// noteVacant notes the places that no instance of a full observation holds.
+func (l *ledger) noteVacant(pools []Pool, present map[int]bool, began time.Time) {
 	vacant := map[vacancy]time.Time{}
 	for _, pool := range pools {
 		for _, slot := range pool.Slots {

@@ -31,7 +31,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/internal/apiserver"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/apiserver"
 )
 
 var (

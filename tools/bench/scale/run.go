@@ -118,10 +118,10 @@ func measure(ctx context.Context, cfg Config, cluster *localcluster.Cluster) (be
 		return bench.Large{}, err
 	}
 	result.PeakRSS, result.CPUWhenEmpty = quiet.PeakRSS, quiet.CPU
-	if _, err := r.own(ctx, "cpu-rest-when-empty"); err != nil {
+	result.Throttled = r.calls().throttled
+	if err := r.saveProfile(ctx, fmt.Sprintf("profile?seconds=%d", int(profiled.Seconds())), "cpu-rest-when-empty"); err != nil {
 		return bench.Large{}, err
 	}
-	result.Throttled = r.calls().throttled
 	return result, r.saveProfile(ctx, "heap", "heap-rest")
 }
 

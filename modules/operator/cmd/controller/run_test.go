@@ -30,7 +30,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/internal/apiserver"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/apiserver"
 )
 
 var (

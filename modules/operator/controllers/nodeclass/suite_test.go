@@ -23,7 +23,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/internal/apiserver"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/apiserver"
 )
 
 // Here no manager runs: each test reconciles itself, so that it can end the process between any two writes.

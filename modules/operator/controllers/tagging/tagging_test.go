@@ -27,7 +27,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/internal/apiserver"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/apiserver"
 )
 
 // Here no manager runs: each test reconciles itself, so that it can count requests and restart the operator.

@@ -1,4 +1,5 @@
-// Package apiserver starts a real API server, with etcd, for the tests of this module. Only tests import it.
+// Package apiserver starts a real API server, with etcd, for the tests of this module and of those that build on it.
+// Only tests import it.
 //
 // The programs are those that `make build` puts into .bin beside go.work, or those in $KUBEBUILDER_ASSETS.
 package apiserver
