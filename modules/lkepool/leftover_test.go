@@ -222,6 +222,37 @@ func TestPlacesOfDeletedLinodesAreCollected(t *testing.T) {
 	}
 }
 
+// Who waits for such a place is told, and gets a node when it is given up.
+func TestWhoWaitsForThePlaceOfADeletedLinodeIsTold(t *testing.T) {
+	onBothTiers(t, hole, func(t *testing.T, l *lab) {
+		p := l.start(lkepool.Config{})
+		nodes := claimAll(t, p.Allocator, key, 2, 10*time.Minute)
+		if err := l.sim.DeleteInstance(nodes[0].InstanceID); err != nil {
+			t.Fatal(err)
+		}
+		began, late := time.Now(), lkepool.Request{Claimant: "late", Key: key}
+		_, err := p.Claim(within(t, time.Hour), late)
+		if took := time.Since(began); lkepool.KindOf(err) != lkepool.KindInsufficientCapacity || took < 15*time.Minute || took > 17*time.Minute {
+			t.Fatalf("after %s: %v", took, err)
+		}
+		for range 2 { // seen empty a moment after it was
+			if _, err := p.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(2)}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Minute)
+		}
+		if l.count() != 1 {
+			t.Fatalf("the pools hold %d, one of them a place that stays empty", l.count())
+		}
+		if _, err := p.Claim(within(t, 5*time.Minute), late); err != nil {
+			t.Error(err)
+		}
+		if l.count() != 2 || l.requested() != 3 {
+			t.Errorf("the pools hold %d, %d were asked for", l.count(), l.requested())
+		}
+	})
+}
+
 // A list that lacks a Linode does not prove that it is gone.
 func TestPlacesOfUnlistedLinodesStay(t *testing.T) {
 	onBothTiers(t, hole, func(t *testing.T, l *lab) {

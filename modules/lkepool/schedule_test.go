@@ -273,7 +273,7 @@ func (s *schedule) forget(c *claimant) {
 // obtain claims until there is a node, or until it makes no sense.
 func (s *schedule) obtain(c *claimant, random *rand.Rand) bool {
 	for {
-		p, began := s.current(), time.Now()
+		p, began, hollow := s.current(), time.Now(), s.hollow(c.key)
 		ctx, cancel := bound(p, 5*time.Second+time.Duration(random.Int64N(int64(time.Minute))))
 		node, err := p.Claim(ctx, lkepool.Request{
 			Claimant: c.name, Key: c.key, Tags: []string{"team=a"},
@@ -295,7 +295,8 @@ func (s *schedule) obtain(c *claimant, random *rand.Rand) bool {
 			return true
 		case lkepool.KindInsufficientCapacity, lkepool.KindQuotaExceeded:
 			s.note("%s gave up: %v", c.name, err)
-			if !s.refused(lkepool.KindOf(err), c.key.InstanceType, began) {
+			waited := hollow && lkepool.KindOf(err) == lkepool.KindInsufficientCapacity
+			if !waited && !s.refused(lkepool.KindOf(err), c.key.InstanceType, began) {
 				s.errorf("I5: %s was told %v, and nothing was refused since %s", c.name, err, moment(began))
 			}
 			s.forget(c)

@@ -113,6 +113,17 @@ func (s *schedule) refused(kind lkepool.Kind, instanceType string, since time.Ti
 	})
 }
 
+// hollow says whether a pool of the key has the place of a Linode that somebody
+// deleted, for a node that LKE, in this schedule, does not replace.
+func (s *schedule) hollow(key lkepool.Key) bool {
+	all := s.sim.Snapshot().Instances
+	return slices.ContainsFunc(s.ours(), func(pool world.Pool) bool {
+		return slices.Contains(pool.Tags, poolKeyTag+key.Hash()) && slices.ContainsFunc(pool.Nodes, func(place world.Node) bool {
+			return place.InstanceID != 0 && !slices.ContainsFunc(all, func(i world.Instance) bool { return i.ID == place.InstanceID })
+		})
+	})
+}
+
 // ambush makes somebody meddle with a pool in the moment in which the engine
 // looks at it, which it does right before it changes it.
 func (s *schedule) ambush(random *rand.Rand) {
