@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,5 +59,13 @@ func (p *progress) print(ctx context.Context, every time.Duration) {
 		}
 		fmt.Fprintf(os.Stderr, "schedules: %d of %d done, %d failed, %s\n",
 			p.finished.Load(), p.total, p.failed.Load(), time.Since(began).Round(time.Second))
+	}
+}
+
+// A schedule that may send one request fails.
+func TestAFailureTellsHowToReplayIt(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestSchedules$", "-schedules", "1", "-seed", "7", "-most-calls", "1").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), replay(7)) {
+		t.Errorf("%v; no %q in\n%s", err, replay(7), out)
 	}
 }

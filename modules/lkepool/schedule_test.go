@@ -20,6 +20,7 @@ var (
 	validated     = flag.Int("validate", 1, "in one of how many schedules every answer is compared with the API's description")
 	progressEvery = flag.Duration("progress", 0, "how often to print how many schedules are done; 0 is never")
 	firstSeed     = flag.Uint64("seed", 1, "seed of the first schedule; -schedules 1 replays one")
+	mostCalls     = flag.Int("most-calls", 50_000, "how many requests one schedule may send, which is far above what any needs")
 )
 
 // TestSchedules runs random lives of a cluster: bursts of claimants that come
@@ -45,15 +46,17 @@ func runSchedule(t *testing.T, seed uint64, run *progress) {
 	t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 		t.Parallel()
 		var why []string
-		defer func() { run.done(t.Failed(), seed, why) }()
+		defer func() { // a bubble that fails ends this goroutine
+			run.done(t.Failed(), seed, why)
+			if t.Failed() {
+				t.Log(replay(seed))
+			}
+		}()
 		inBubble(t, func(t *testing.T) {
 			s := newSchedule(t, seed)
 			s.run()
 			why = s.failures
 		})
-		if t.Failed() {
-			t.Log(replay(seed))
-		}
 	})
 }
 
@@ -155,8 +158,6 @@ const (
 	// patienceAfter is how long after the last fault a claim or a release may
 	// take. Whatever takes longer will never end.
 	patienceAfter = time.Hour
-	// mostCalls bounds what one schedule may send, far above what any needs.
-	mostCalls = 50_000
 )
 
 func (s *schedule) run() {

@@ -105,7 +105,7 @@ func (s *schedule) endMissing(nodes []lkepool.Node) {
 // verify checks the invariants when all is at rest.
 func (s *schedule) verify() {
 	s.audit()
-	if total, _, _ := s.calls(); total > mostCalls {
+	if total, _, _ := s.calls(); total > *mostCalls {
 		s.errorf("livelock: %d calls", total)
 	}
 	held := map[string][]world.Instance{}
