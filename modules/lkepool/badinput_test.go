@@ -281,6 +281,43 @@ func TestCountEditedByHand(t *testing.T) {
 	})
 }
 
+// One lowering is one, however often the request that makes up for it is refused.
+func TestARefusalIsNoLowering(t *testing.T) {
+	const n = 6
+	onBothTiers(t, linodesim.Config{Profile: linodesim.Slow()}, func(t *testing.T, l *lab) {
+		p := l.start(lkepool.Config{})
+		time.Sleep(time.Minute)
+		first := claimAll(t, p.Allocator, key, 1, 5*time.Minute)[0]
+		var late sync.WaitGroup
+		for i := range n {
+			late.Go(func() {
+				request := lkepool.Request{Claimant: fmt.Sprintf("late-%d", i), Key: key}
+				for {
+					_, err := p.Claim(within(t, 30*time.Minute), request)
+					if lkepool.KindOf(err) != lkepool.KindUnavailable {
+						if err != nil {
+							t.Errorf("%s: %v", request.Claimant, err)
+						}
+						return
+					}
+					time.Sleep(5 * time.Second)
+				}
+			})
+		}
+		for l.count() < n+1 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		refusal := l.sim.Fail(linodesim.Rule{Method: "PUT", Route: poolRoute, Status: 500})
+		one := 1
+		if err := l.sim.EditPool(l.cluster.ID, first.PoolID, linodesim.PoolEdit{Count: &one}); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Minute)
+		l.sim.Heal(refusal)
+		late.Wait()
+	})
+}
+
 // raised counts how often the engine raised the count of a pool.
 func (l *lab) raised() int {
 	n := 0

@@ -65,6 +65,7 @@ type spot struct {
 	node, key, claim string
 	pool             int
 	emptied          time.Time // its instance went; zero = it did not
+	had              string    // the claim of that instance
 }
 
 // want is what a claimant wants.
@@ -168,7 +169,7 @@ func (n *needs) apply(e world.Entry, complete bool) {
 		// The place remains unless it was removed before, and may be filled again.
 		if place := n.instances[e.InstanceID]; place != nil && n.places[e.NodeID] == place {
 			place.emptied = e.At
-			if place.claim != "" {
+			if place.had = place.claim; place.had != "" {
 				place.claim = ""
 				n.give(e)
 			}
@@ -281,6 +282,8 @@ func (n *needs) remove(e world.Entry) {
 		n.errorf("I5: at %s, node %s was taken from %s", moment(e.At), e.NodeID, place.claim)
 	case !place.emptied.IsZero() && e.At.Sub(place.emptied) > pendingTimeout:
 		// Nobody filled it: it is given up, whoever waits.
+	case place.had != "" && n.claimants[place.had] == nil:
+		// Given back by whom it had: it is removed, although its Linode went before.
 	case place.claim == "":
 		for _, sweep := range n.sweeps {
 			unserved, unclaimed := n.balance(place.key, sweep.from.Add(-absence))

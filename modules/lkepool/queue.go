@@ -47,8 +47,8 @@ type queue struct {
 	// hold keeps pools from being created while an earlier attempt, whose
 	// answer was lost, may still show up.
 	hold time.Time
-	// scaled are the counts that passes set and no removal has lowered since;
-	// lowered counts how often somebody else did, from lowerings on.
+	// scaled are the counts that passes set and no removal has lowered since, or what
+	// somebody else lowered them to; lowered counts how often, from lowerings on.
 	scaled    map[int]int
 	lowered   int
 	lowerings time.Time

@@ -129,7 +129,8 @@ const (
 )
 
 // opposed notes that a count was lowered by somebody else if the step only asks
-// for what was asked for before, and says whether that was once too often.
+// for what the pool had before, and says whether that was once too often. An attempt
+// that is refused, or repeated, is not another lowering.
 func (p *passing) opposed(step plan.Step) bool {
 	q := p.q
 	if step.Count > q.scaled[step.PoolID] {
@@ -142,6 +143,7 @@ func (p *passing) opposed(step plan.Step) bool {
 		return true
 	}
 	q.lowered++
+	q.scaled[step.PoolID] = step.Count - step.Add
 	return false
 }
 
