@@ -66,6 +66,7 @@ type spot struct {
 	pool             int
 	emptied          time.Time // its instance went; zero = it did not
 	had              string    // the claim of that instance
+	replaced         bool      // by LKE, with nobody's claim on it
 }
 
 // want is what a claimant wants.
@@ -163,7 +164,11 @@ func (n *needs) apply(e world.Entry, complete bool) {
 		n.instances[e.InstanceID] = n.places[e.NodeID]
 	case world.InstanceTagged:
 		if place := n.instances[e.InstanceID]; place != nil {
+			free := place.claim == ""
 			place.claim = claimIn(strings.Split(e.After, ","))
+			if free && place.claim != "" && place.replaced {
+				n.give(e) // claimed while it was going: what LKE made for it is one more
+			}
 		}
 	case world.InstanceGone:
 		// The place remains unless it was removed before, and may be filled again.
@@ -277,6 +282,7 @@ func (n *needs) remove(e world.Entry) {
 	switch {
 	case e.Actor == world.LKE && place.claim == "":
 		n.owed[e.PoolID]++
+		place.replaced = true
 	case e.Actor.User != engine:
 	case n.claimants[place.claim] != nil && !n.unseen(e):
 		n.errorf("I5: at %s, node %s was taken from %s", moment(e.At), e.NodeID, place.claim)

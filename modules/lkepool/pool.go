@@ -44,6 +44,21 @@ func (p Pool) fits(key Key) bool {
 		(want.KubernetesVersion == "" || p.Template.KubernetesVersion == want.KubernetesVersion)
 }
 
+// absent counts the places that none of the members holds.
+func (p Pool) absent() int {
+	members := map[int]bool{}
+	for _, member := range p.Members {
+		members[member.ID] = true
+	}
+	n := 0
+	for _, slot := range p.Slots {
+		if !members[slot.InstanceID] {
+			n++
+		}
+	}
+	return n
+}
+
 // slot returns the node ID under which the pool lists an instance.
 func (p Pool) slot(instanceID int) (string, bool) {
 	for _, s := range p.Slots {

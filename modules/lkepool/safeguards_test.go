@@ -284,3 +284,25 @@ func TestCountRaisedMeanwhileIsKept(t *testing.T) {
 		}
 	})
 }
+
+// An instance that its pool listed and lists no more holds no place, although the
+// list of instances, which is out of date, shows it: another has come for it.
+func TestAReplacedInstanceHoldsNoPlace(t *testing.T) {
+	onBothTiers(t, linodesim.Config{Profile: linodesim.Fast()}, func(t *testing.T, l *lab) {
+		p := l.start(lkepool.Config{})
+		time.Sleep(time.Minute)
+		claimAll(t, p.Allocator, key, 3, time.Minute)
+		id := l.sim.Fail(linodesim.Rule{Method: "GET", Route: instancesRoute, Stale: time.Hour})
+		if err := l.sim.RecycleNode(l.cluster.ID, l.ours()[0].Nodes[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(3*time.Second, func() { l.sim.Heal(id) })
+		time.Sleep(1500 * time.Millisecond)
+		if _, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: "another", Key: key}); err != nil {
+			t.Fatal(err)
+		}
+		if l.requested() != 3 || l.count() != 3 {
+			t.Errorf("%d nodes were asked for, and the pools hold %d", l.requested(), l.count())
+		}
+	})
+}

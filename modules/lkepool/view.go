@@ -183,7 +183,7 @@ func (v *view) put(a *Allocator, claim string, p place) {
 func (a *Allocator) planned(v view) []plan.Pool {
 	pools := make([]plan.Pool, 0, len(v.pools))
 	for _, pool := range v.pools {
-		p := plan.Pool{ID: pool.ID, Count: pool.Count}
+		p := plan.Pool{ID: pool.ID, Count: pool.Count, Absent: pool.absent()}
 		for _, member := range pool.Members {
 			if member.NodeID == "" && a.limits.NodesLag && a.ledger.suspect(member.ID) {
 				// It may be leaving: it is nobody's, and holds no place.

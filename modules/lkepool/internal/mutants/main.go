@@ -55,6 +55,7 @@ var mutants = []mutant{
 	{"overdue places stay", "leftover.go", "s.a.cfg.Clock.Since(since) > s.a.cfg.PendingTimeout", "s.a.cfg.Clock.Since(since) < 0", nil},
 	{"Linodes that are not listed are gone", "leftover.go", "case \"\":\n\t\treturn false, nil", "case \"\":\n\t\treturn true, nil", nil},
 	{"room below the account's limit is not used", "scale.go", "KindOf(err) != KindQuotaExceeded || step.Add == 1", "KindOf(err) != KindQuotaExceeded || step.Add >= 1", nil},
+	{"replaced instances hold their places", "view.go", "Absent: pool.absent()}", "Absent: 0 * pool.absent()}", nil},
 	{"keys do not share what they read", "share.go", "usable := !o.began.IsZero()", "usable := false && !o.began.IsZero()", nil},
 	{"lowered counts are raised for ever", "scale.go", "if q.lowered >= mostLowered {", "if q.lowered >= 1000*mostLowered {", nil},
 	{"nodes go without leave", "vacate.go", "s.vacated[node.InstanceID] = vacant && err == nil", "s.vacated[node.InstanceID] = true || vacant && err == nil", nil},

@@ -16,6 +16,9 @@ type Pool struct {
 	Count int
 	// Members are the instances known to hold one of Count's places.
 	Members []Member
+	// Absent is how many places the pool lists that none of the members holds:
+	// what is to come, or came and is not in the list of instances yet.
+	Absent int
 }
 
 // Member is an instance that holds a place in a pool.
@@ -27,9 +30,10 @@ type Member struct {
 	Unfit bool
 }
 
-// Settled says whether the pool shows no more members than its count. One that
-// shows more is about to lose some, and nothing tells which.
-func Settled(pool Pool) bool { return len(pool.Members) <= pool.Count }
+// Settled says whether the pool shows no more members, and places for others, than
+// its count. One that shows more is about to lose members, or has lost them and a
+// list does not show it yet, and nothing tells which.
+func Settled(pool Pool) bool { return len(pool.Members)+pool.Absent <= pool.Count }
 
 // Free returns the instances that may be handed out, lowest ID first. A pool
 // that has not settled has none.

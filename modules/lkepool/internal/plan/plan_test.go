@@ -30,6 +30,9 @@ func TestFreeAndPending(t *testing.T) {
 		{"one claimed, one free", plan.Pool{Count: 2, Members: members(true, false)}, []int{11}, 0},
 		{"unfit is neither free nor pending", plan.Pool{Count: 2, Members: []plan.Member{{ID: 1, Unfit: true}, {ID: 2}}}, []int{2}, 0},
 		{"more members than count: nobody is handed out", plan.Pool{Count: 2, Members: members(false, false, true)}, nil, 1},
+		{"one has come whom no list shows", plan.Pool{Count: 2, Members: members(false), Absent: 1}, []int{10}, 1},
+		{"one has come for one who is still shown", plan.Pool{Count: 2, Members: members(true, false), Absent: 1}, nil, 1},
+		{"one has come for one of the claimed", plan.Pool{Count: 2, Members: members(true, true), Absent: 1}, nil, 0},
 		{"more members than count, all claimed", plan.Pool{Count: 1, Members: members(true, true)}, nil, 0},
 		{"lowest ID first", plan.Pool{Count: 2, Members: []plan.Member{{ID: 9}, {ID: 3}}}, []int{3, 9}, 0},
 	} {
