@@ -45,12 +45,13 @@
 //   - The API has no preconditions. Places that somebody else supplies, by a
 //     raised count or by replacing a claimed node, after the reading that a
 //     purchase is decided on began, or less than TagVerificationTimeout before,
-//     are not counted; what is then too many is collected. A count that somebody
-//     changes between the engine's last read of the pool and its write is set to
-//     what the engine wanted: a place taken away is asked for again, and of places
-//     added as many go again, LKE choosing which. Each purchase is decided
-//     on a full reading and checked against the pool itself, so these moments are
-//     as long as two requests take.
+//     are not counted, unless the lists of pools and instances contradict each
+//     other for it, which is waited out; what is then too many is collected. A
+//     count that somebody changes between the engine's last read of the pool and
+//     its write is set to what the engine wanted: a place taken away is asked for
+//     again, and of places added as many go again, LKE choosing which. Each
+//     purchase is decided on a full reading and checked against the pool itself,
+//     so these moments are as long as two requests take.
 //   - A claim tag that somebody removes by hand is remembered only until the
 //     process ends; then the node is free.
 //   - Tags that somebody else changes between a read and the write that follows
@@ -63,10 +64,11 @@
 //     that the pool does not list cannot be named, and stays.
 //   - Pools edited by hand: a changed count is taken as it is, and what is free
 //     is used or collected. A count that somebody lowers three times within ten
-//     minutes while more nodes are needed is not raised again: KindConflict. A pool whose labels, taints, firewall or version do
-//     not fit its key any more, or whose autoscaler was switched on, keeps its
-//     nodes and gets no new claimants; nothing is changed back. After three such
-//     pools of one key, Claim returns KindConflict.
+//     minutes while more nodes are needed is not raised again: KindConflict. A
+//     pool whose labels, taints, firewall or version do not fit its key any more,
+//     or whose autoscaler was switched on, keeps its nodes and gets no new
+//     claimants; nothing is changed back. After three such pools of one key,
+//     Claim returns KindConflict.
 //   - Nothing is drained. Whoever releases a node drains it before; Collect asks
 //     Sweep.Vacate about each node first.
 //
