@@ -31,12 +31,7 @@ func threeNodes(t *testing.T, e *environment) {
 	t.Helper()
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", "", ""))
-	e.apply(t, deployment("three", 3, `
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector: {matchLabels: {app: three}}`))
+	e.apply(t, deployment("three", 3, apart("three")))
 	e.settled(t, "three", 3)
 }
 

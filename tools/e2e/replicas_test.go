@@ -65,15 +65,15 @@ func oneWorksOneWaits(t *testing.T, e *environment) {
 // the other one finishes, with not an instance more.
 func leaderKilled(t *testing.T, e *environment) {
 	leader, other := e.leaderAndOther(t)
-	made, since := e.made(), e.since()
+	since := e.now()
 	heal := e.afterClaims(inTheMiddle, linodesim.Rule{Delay: time.Minute}) // killed before they are carried out
 	e.crowd(t, "twenty", crowd)
-	e.awaitClaimed(t, since, inTheMiddle)
+	since.awaitClaimed(t, inTheMiddle)
 	leader.Kill()
 	heal()
 	e.takesOver(t, other)
 	e.settled(t, "twenty", crowd)
-	e.exactly(t, made, since, crowd)
+	since.exactly(t, crowd)
 	NewWithT(t).Expect(leader.Start(t.Context())).To(Succeed())
 }
 
@@ -84,10 +84,10 @@ func leaderKilled(t *testing.T, e *environment) {
 func leaderPaused(middle bool) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
 		leader, other := e.leaderAndOther(t)
-		made, since := e.made(), e.since()
+		since := e.now()
 		heal := e.afterClaims(inTheMiddle, linodesim.Rule{Status: http.StatusInternalServerError}) // the client tries again
 		e.crowd(t, "twenty", crowd)
-		e.awaitClaimed(t, since, inTheMiddle)
+		since.awaitClaimed(t, inTheMiddle)
 		leader.Pause()
 		heal()
 		// The new leader's first write is held back, so that both are at work.
@@ -108,7 +108,7 @@ func leaderPaused(middle bool) func(*testing.T, *environment) {
 		leader.Resume()
 		g.Eventually(ctx, leader.Running).WithTimeout(patience).WithPolling(interval/25).Should(BeFalse(), "the former leader ends")
 		e.settled(t, "twenty", crowd)
-		e.exactly(t, made, since, crowd)
+		since.exactly(t, crowd)
 		g.Expect(leader.Start(ctx)).To(Succeed())
 	}
 }
@@ -118,12 +118,7 @@ func (e *environment) crowd(t *testing.T, app string, n int) {
 	t.Helper()
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", "", ""))
-	e.apply(t, deployment(app, n, `
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector: {matchLabels: {app: `+app+`}}`))
+	e.apply(t, deployment(app, n, apart(app)))
 }
 
 // afterClaims lets the first n claims pass and does to the others what the rule says,
@@ -136,22 +131,16 @@ func (e *environment) afterClaims(n int32, rule linodesim.Rule) (heal func()) {
 	return func() { e.Sim.Heal(id) }
 }
 
-func (e *environment) awaitClaimed(t *testing.T, since, n int) {
+func (h history) awaitClaimed(t *testing.T, n int) {
 	t.Helper()
-	NewWithT(t).Eventually(t.Context(), func() int { return len(e.claimsByInstance(since)) }).
+	NewWithT(t).Eventually(t.Context(), func() int { return len(h.claimsByInstance()) }).
 		WithTimeout(patience).WithPolling(interval/25).Should(Equal(n), "instances claimed")
 }
 
-// since is a place in the audit log: its length.
-func (e *environment) since() int { return len(e.Sim.Audit()) }
-
 // claimsByInstance lists all claims that were ever written on each instance.
-func (e *environment) claimsByInstance(since int) map[int][]string {
+func (h history) claimsByInstance() map[int][]string {
 	claims := map[int][]string{}
-	for _, entry := range e.Sim.Audit()[since:] {
-		if entry.Action != world.InstanceTagged {
-			continue
-		}
+	for _, entry := range h.of(world.InstanceTagged) {
 		for tag := range strings.SplitSeq(entry.After, ",") {
 			if claim, is := strings.CutPrefix(tag, "karpenter.sh/nodeclaim="); is && !slices.Contains(claims[entry.InstanceID], claim) {
 				claims[entry.InstanceID] = append(claims[entry.InstanceID], claim)
@@ -163,13 +152,13 @@ func (e *environment) claimsByInstance(since int) map[int][]string {
 
 // exactly checks that n instances were made in all, one for each NodeClaim, that none
 // was ever handed to a second one, and that no NodeClaim was ever given two.
-func (e *environment) exactly(t *testing.T, made, since, n int) {
+func (h history) exactly(t *testing.T, n int) {
 	t.Helper()
-	if got := e.oneToOne(t); got != n || e.made()-made != n {
-		t.Errorf("%d NodeClaims and %d instances made, want %d of each", got, e.made()-made, n)
+	if got := h.e.oneToOne(t); got != n || h.made() != n {
+		t.Errorf("%d NodeClaims and %d instances made, want %d of each", got, h.made(), n)
 	}
 	instanceOf := map[string]int{}
-	for instance, claims := range e.claimsByInstance(since) {
+	for instance, claims := range h.claimsByInstance() {
 		if len(claims) > 1 {
 			t.Errorf("instance %d was handed to %v", instance, claims)
 		}

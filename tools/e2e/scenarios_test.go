@@ -199,17 +199,15 @@ spec:
 // and starts it again: ten instances, ten NodeClaims, nothing left over.
 func killedInScaleUp(t *testing.T, e *environment) {
 	const n = 10
-	made, since := e.made(), e.since()
+	since := e.now()
 	heal := e.afterClaims(n/2, linodesim.Rule{Delay: time.Minute}) // killed before they are carried out
 	e.crowd(t, "ten", n)
-	e.awaitClaimed(t, since, n/2)
+	since.awaitClaimed(t, n/2)
 	e.Operator.Kill()
 	heal()
 	NewWithT(t).Expect(e.Operator.Start(t.Context())).To(Succeed())
 	e.settled(t, "ten", n)
-	if got := e.oneToOne(t); got != n || e.made()-made != n {
-		t.Errorf("%d NodeClaims and %d instances made, want %d of each", got, e.made()-made, n)
-	}
+	since.exactly(t, n)
 }
 
 func instanceOf(t *testing.T, e *environment, node corev1.Node) int {

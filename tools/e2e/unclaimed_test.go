@@ -56,7 +56,7 @@ func quietScaleUp(t *testing.T, e *environment) {
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", "", ""))
 	e.usable(t, "default")
-	e.apply(t, spread("quiet", 4))
+	e.apply(t, deployment("quiet", 4, apart("quiet")))
 	e.settled(t, "quiet", 4)
 	if n := e.oneToOne(t); n != 4 {
 		t.Errorf("%d NodeClaims", n)
@@ -161,7 +161,7 @@ func slowJoin(t *testing.T, e *environment) {
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", "", ""))
 	e.usable(t, "default")
-	e.apply(t, spread("slow", n))
+	e.apply(t, deployment("slow", n, apart("slow")))
 	e.settled(t, "slow", n)
 	created := e.metric(t, "karpenter_nodeclaims_created_total")
 	if got := e.oneToOne(t); got != n || e.made()-made != n || created != n {
@@ -175,7 +175,7 @@ func slowJoin(t *testing.T, e *environment) {
 	g.Expect(e.Upgrade(ctx, map[string]any{"settings": map[string]any{"lkeUnregisteredTaint": true}})).To(Succeed())
 	e.Operator.Kill() // controller-runtime logs an error when it is stopped otherwise: "leader election lost"
 	g.Expect(e.Operator.Start(ctx)).To(Succeed())
-	e.apply(t, spread("tainted", 2))
+	e.apply(t, deployment("tainted", 2, apart("tainted")))
 	e.settled(t, "tainted", 2)
 	for _, pool := range e.ourPools() {
 		isNew := !slices.ContainsFunc(old, func(p world.Pool) bool { return p.ID == pool.ID })
@@ -287,16 +287,6 @@ func settlers(node corev1.Node) string {
           requiredDuringSchedulingIgnoredDuringExecution:
             - topologyKey: kubernetes.io/hostname
               labelSelector: {matchExpressions: [{key: app, operator: In, values: [settler, first]}]}`, node.Labels["lke.linode.com/pool-id"]))
-}
-
-// spread is a Deployment with a node for each pod.
-func spread(app string, replicas int) string {
-	return deployment(app, replicas, fmt.Sprintf(`
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector: {matchLabels: {app: %s}}`, app))
 }
 
 func poolOf(t *testing.T, node corev1.Node) int {
