@@ -3,12 +3,7 @@ package lkepool
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
-	"time"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/flight"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/keylock"
+	"strconv"
 )
 
 // Allocator hands out nodes. It is safe for concurrent use, and the only
@@ -16,35 +11,11 @@ import (
 type Allocator struct {
 	backend Backend
 	cfg     Config
-	limits  Limits
-	born    time.Time
-
-	ledger *ledger
-	reads  *flight.Group[reading]
-	polls  *flight.Group[map[*queue]offer]
-	// keys serialises what is done to the pools of one key, instances the
-	// read-modify-write of one instance's tags. A holder of the former may
-	// take the latter, never the reverse.
-	keys      keylock.Set[string]
-	instances keylock.Set[int]
-
-	mu     sync.Mutex
-	queues map[string]*queue
-	// lastLook is when the newest read for any queue began, and polling tells
-	// which turns of queues the running poll covers.
-	lastLook time.Time
-	polling  map[*queue]int
-	// waiting tells for which key a claim is being waited for.
-	waiting map[string]*queue
+	shell   *shell
 }
 
-// reading is a full observation, corrected by the ledger, and when it began.
-type reading struct {
-	Observation
-	began time.Time
-}
-
-// New returns an Allocator over a backend. It makes no request.
+// New returns an Allocator over a backend. It makes no request. The process is
+// taken to lead from now on; see Begin.
 func New(backend Backend, cfg Config) (*Allocator, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -53,104 +24,168 @@ func New(backend Backend, cfg Config) (*Allocator, error) {
 	if backend == nil {
 		return nil, invalid("configure", "backend", "is nil")
 	}
-	a := &Allocator{
-		backend: backend, cfg: cfg, limits: backend.Limits(), born: cfg.Clock.Now(),
-		ledger: newLedger(cfg.TagVerificationTimeout),
-		queues: map[string]*queue{}, waiting: map[string]*queue{},
-	}
-	a.reads, a.polls = flight.New(a.observe), flight.New(a.pollAll)
+	a := &Allocator{backend: backend, cfg: cfg, shell: &shell{
+		backend: backend, cfg: cfg, slots: make(chan struct{}, parallelEffects), callers: map[int]chan answer{}, wake: make(chan struct{}, 1),
+	}}
+	a.Begin()
 	return a, nil
 }
 
+// Begin tells the Allocator that this process begins to lead now: what it has
+// seen before is forgotten, because another process may have changed it, and
+// nothing is bought, overwritten or removed until a full reading that begins
+// Config.SettleTime from now. Programs with leader election call it when they
+// are elected; callers that wait meanwhile keep waiting.
+func (a *Allocator) Begin() { a.shell.begin(a.backend.Limits()) }
+
 // Claim returns a node for the claimant: the one it has already, a free one, or
 // one that it makes the platform add. It waits until ctx ends, and then returns
-// KindProvisioning, or the kind of what kept it from finding out; capacity that
-// was asked for stays, and the next call finds it.
+// KindProvisioning, or the kind of what keeps the engine from going on; capacity
+// that was asked for stays, and the next call finds it.
 //
 // A claimant that has a node already gets it whatever key is asked for, so read
 // what the node is from the result, not from the request.
 func (a *Allocator) Claim(ctx context.Context, request Request) (Node, error) {
 	began := a.cfg.Clock.Now()
-	node, err := a.claim(ctx, request)
+	result := answer{err: a.check(request)}
+	if result.err == nil {
+		result = a.shell.call(ctx, ask{kind: askClaim, request: request})
+	}
 	if hook := a.cfg.Observer.Claim; hook != nil {
 		hook(ClaimEnd{
 			NodePool: request.Key.NodePool, InstanceType: request.Key.InstanceType,
-			Claimant: request.Claimant, Wait: a.cfg.Clock.Since(began), Err: err,
+			Claimant: request.Claimant, Wait: a.cfg.Clock.Since(began), Err: result.err,
 		})
 	}
-	return node, err
+	return result.node, result.err
 }
 
-func (a *Allocator) claim(ctx context.Context, request Request) (Node, error) {
-	if err := a.check(request); err != nil {
+// Get reads one instance. KindNotFound is proven: two 404s SettleTime apart, or
+// one after an accepted removal. KindConflict means that the instance exists
+// and is not one of ours.
+func (a *Allocator) Get(ctx context.Context, instanceID int) (Node, error) {
+	if err := checkID("get", instanceID); err != nil {
 		return Node{}, err
 	}
-	// A write may end after its claimant has left. When it comes back at once,
-	// the answer of that write is as good as reading everything again.
-	if node, ok := a.ledger.confirmed(ClaimValue(request.Claimant), confirmedLately, a.cfg.Clock.Now()); ok {
-		return node, nil
-	}
-	q, w, err := a.join(ctx, request)
-	if err != nil {
-		return Node{}, err
-	}
-	select {
-	case r := <-w.done:
-		return r.node, r.err
-	case <-ctx.Done():
-	}
-	why := a.quit(q, w)
-	select {
-	case r := <-w.done:
-		// The answer and the end of the context came together.
-		return r.node, r.err
-	default:
-	}
-	return Node{}, overdue(ctx, why)
+	result := a.shell.call(ctx, ask{kind: askGet, id: instanceID})
+	return result.node, result.err
 }
 
-// confirmedLately is how long the answer to a claim's write counts as knowledge.
-const confirmedLately = time.Minute
+// List returns all claimed nodes of this cluster, in the order of their IDs. It
+// reads the lists of pools and instances, and directly what they lack. An
+// instance stays in the result until it is proven gone. The result is never
+// partial: an error instead.
+func (a *Allocator) List(ctx context.Context) ([]Node, error) {
+	result := a.shell.call(ctx, ask{kind: askList})
+	return result.nodes, result.err
+}
 
-// overdue is the error of a claimant whose context ended. A reason for which
-// nothing could be found out is passed on with its kind.
-func overdue(ctx context.Context, why error) *Error {
-	e := &Error{Kind: KindProvisioning, Op: "claim", Err: fmt.Errorf("no node yet: %w", context.Cause(ctx))}
-	if cause, ok := errors.AsType[*Error](why); ok {
-		switch cause.Kind {
-		case KindRateLimited, KindUnavailable:
-			e.Kind, e.PoolID, e.RetryAfter = cause.Kind, cause.PoolID, cause.RetryAfter
-			e.Err = fmt.Errorf("%w (%w)", why, context.Cause(ctx))
+// Release removes an instance for good. nil means that the platform accepted
+// the removal, or had accepted it before; the instance may exist for a while.
+// KindNotFound means that it does not exist, proven as for Get. KindConflict
+// means that it is another claimant's, or not ours; the zero Claimant stands
+// for any claimant.
+//
+// The node goes by its name; a pool's count is never lowered by number, because
+// the platform would choose which node goes. A pool goes with its last node.
+func (a *Allocator) Release(ctx context.Context, instanceID int, by Claimant) error {
+	if err := checkID("release", instanceID); err != nil {
+		return err
+	}
+	return a.shell.call(ctx, ask{kind: askRelease, id: instanceID, by: by}).err
+}
+
+// SetTags takes tags off a claimed instance and puts others on, and leaves
+// everything else, the claim and the platform's own tags above all. A change
+// that makes no difference writes nothing. KindConflict means that the instance
+// is not the claimant's; the zero Claimant stands for any.
+func (a *Allocator) SetTags(ctx context.Context, instanceID int, by Claimant, remove, add []string) error {
+	const op = "set tags"
+	if err := checkID(op, instanceID); err != nil {
+		return err
+	}
+	if err := a.checkTags(op, "add", add); err != nil {
+		return err
+	}
+	for i, tag := range remove {
+		if ownTag(tag) || a.backend.ReservedTag(tag) {
+			return invalid(op, "remove["+strconv.Itoa(i)+"]", "%q is not a user's tag", tag)
 		}
 	}
-	return e
+	return a.shell.call(ctx, ask{kind: askTags, id: instanceID, by: by, remove: remove, add: add}).err
 }
 
-// observe reads everything and learns from it.
-func (a *Allocator) observe(ctx context.Context) (reading, error) {
-	began := a.cfg.Clock.Now()
-	a.looked(began)
-	o, err := a.backend.Observe(ctx)
-	if err != nil {
-		return reading{}, err
+// Owns reports whether a pool of the cluster was made by this engine, from what
+// is known: it makes no request. While known is false, that cannot be said yet:
+// nothing was read so far, or the pool is newer than the last reading.
+func (a *Allocator) Owns(poolID int) (owned, known bool) {
+	a.shell.mu.Lock()
+	defer a.shell.mu.Unlock()
+	world := &a.shell.core.world
+	if _, gone := world.gonePools[poolID]; gone {
+		return true, true // only pools of ours are remembered as gone
 	}
-	a.ledger.absorb(o, began)
-	o.Pools = a.ledger.correct(o.Pools, began)
-	r := reading{Observation: o, began: began}
-	a.handReading(r)
-	return r, nil
+	p, known := world.pools.get(poolID)
+	return known && p.ours(), known
 }
 
-// settling says whether writes of an earlier process may still be invisible.
-func (a *Allocator) settling() bool {
-	return a.cfg.Clock.Now().Before(a.born.Add(a.cfg.TagVerificationTimeout))
+// Failed reports that a node of the key was handed out and did not join its
+// cluster: the next purchase for the key waits for a pause that grows with each
+// failure in a row. Joined ends that.
+func (a *Allocator) Failed(key Key) {
+	a.shell.tell(func(c *core) { c.key(key).fail(a.cfg.Clock.Now()) })
 }
 
-// writeTimeout bounds a write that its claimant no longer waits for.
-const writeTimeout = 2 * time.Minute
+// Joined reports that a node of the key joined its cluster.
+func (a *Allocator) Joined(key Key) { a.shell.tell(func(c *core) { c.key(key).failed = 0 }) }
 
-// finishing returns a context for a write. A write is not cancelled when those
-// who caused it leave, because then nobody would know whether it happened.
-func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+// Sweep is what a call of Collect goes by.
+type Sweep struct {
+	// Alive returns all claimants that exist. It is called after the cluster was
+	// read, and must itself read afresh. An error ends the sweep with nothing
+	// released.
+	Alive func(ctx context.Context) ([]Claimant, error)
+	// Vacate reports whether a node that is to be released may go now, and may
+	// see to it that a later sweep gets a better answer. On false, or an error,
+	// the node stays until the next sweep, and no other node waits for it. It is
+	// called several times at once, and no more than once for a node in one
+	// sweep. A node it was asked about may still be handed out, also while it
+	// answers. Nil means that every node may go.
+	Vacate func(ctx context.Context, node Node) (bool, error)
+}
+
+// Collect releases what nothing needs: nodes that have been free for longer
+// than OrphanTTL and that no claimant waits for, nodes whose claimant has not
+// existed for that long, all but one of several nodes with one claimant, places
+// that have been without an instance for longer than PendingTimeout, and pools
+// without nodes. Times are measured from when this process first saw it so.
+//
+// A node goes only when the sweep's Vacate agrees. Nodes are not kept from
+// claimants meanwhile: each is read and judged again right before it goes.
+// What was done is returned along with an error.
+func (a *Allocator) Collect(ctx context.Context, how Sweep) (Collected, error) {
+	if err := a.shell.call(ctx, ask{kind: askList}).err; err != nil {
+		return Collected{}, asError("collect", err)
+	}
+	alive, err := how.Alive(ctx)
+	if err != nil {
+		return Collected{}, &Error{Kind: KindUnavailable, Op: "collect", Err: err}
+	}
+	orphans := a.shell.call(ctx, ask{kind: askOrphans, alive: alive})
+	if orphans.err != nil {
+		return Collected{}, orphans.err
+	}
+	agreed, vacateErr := vacate(ctx, how.Vacate, orphans.nodes)
+	result := a.shell.call(ctx, ask{kind: askEvict, alive: alive, orphans: agreed})
+	if err := errors.Join(vacateErr, result.err); err != nil {
+		return result.collected, asError("collect", err)
+	}
+	return result.collected, nil
+}
+
+func checkID(op string, instanceID int) error {
+	if instanceID <= 0 {
+		return invalid(op, "instanceID", "%d is not an instance ID", instanceID)
+	}
+	return nil
 }

@@ -14,24 +14,21 @@ type Backend interface {
 	Rules
 }
 
-// Reader reads the platform's state.
+// Reader reads the platform's state. Its answers may be out of date, those of
+// Pool and Instance by at most Config.SettleTime.
 type Reader interface {
-	// Observe reads all pools of the cluster and the instances of ours, with a
-	// number of requests that does not depend on the number of nodes.
-	Observe(ctx context.Context) (Observation, error)
-	// Poll reads again only what tells whether capacity has arrived in the
-	// given pools, which come from an earlier answer. A pool that is gone is
-	// left out. It may leave Pool.Count as it was given.
-	Poll(ctx context.Context, pools []Pool) ([]Pool, error)
-	// Pool reads one pool's authoritative count and nodes; Members is empty.
-	// KindNotFound when the pool does not exist.
+	// Pools lists all pools of the cluster, those of other owners included, so
+	// that their nodes are recognised and left alone. Instances lists the
+	// cluster's instances. Neither reads one node at a time.
+	Pools(ctx context.Context) ([]Pool, error)
+	Instances(ctx context.Context) ([]Instance, error)
+	// Pool and Instance read one object; KindNotFound only for a 404.
 	Pool(ctx context.Context, id int) (Pool, error)
-	// Instance reads one instance; KindNotFound only on proof.
 	Instance(ctx context.Context, id int) (Instance, error)
 }
 
-// Writer changes the platform's state. An error that leaves open whether the
-// change happened has Ambiguous set or is of KindUnavailable.
+// Writer changes the platform's state. Error.Effect of a failure is what is
+// known of the change.
 type Writer interface {
 	// Create makes a pool of spec.Count nodes.
 	Create(ctx context.Context, spec PoolSpec) (Pool, error)
@@ -47,12 +44,12 @@ type Writer interface {
 	Drop(ctx context.Context, poolID int) error
 }
 
-// Rules are the platform's limits, known without asking it.
+// Rules are the platform's limits, known without a request.
 type Rules interface {
 	Limits() Limits
 	// Check refuses a key that the platform would refuse: KindInvalid.
 	Check(key Key) error
-	// ReservedTag says whether the platform itself sets and needs this tag.
+	// ReservedTag reports whether the platform itself sets and needs this tag.
 	ReservedTag(tag string) bool
 }
 
@@ -60,12 +57,10 @@ type Rules interface {
 type Limits struct {
 	// PoolSize is the largest count of one pool.
 	PoolSize int
-	// NodesLag says that a pool's node list may miss members that exist, so
-	// that a missing one may be arriving or leaving.
+	// NodesLag: a pool's node list may lack new members for a minute, and
+	// instances name their pool themselves. Then arrivals are seen in the list
+	// of instances, otherwise in the pool.
 	NodesLag bool
-	// CheapPolls says that a poll of few pools is no list. Platforms allow fewer
-	// lists than single reads.
-	CheapPolls bool
 }
 
 // PoolSpec describes a pool to be created.
@@ -83,12 +78,10 @@ type Pool struct {
 	InstanceType string
 	Template     Template
 	Tags         []string
-	// Autoscaled says that the platform's own autoscaler changes the count.
+	// Autoscaled: the platform's own autoscaler changes the count.
 	Autoscaled bool
-	// Slots are the nodes that the pool itself lists.
+	// Slots are the nodes that the pool lists.
 	Slots []Slot
-	// Members are the instances known to belong to the pool, each once.
-	Members []Member
 }
 
 // Slot is a place in a pool.
@@ -96,16 +89,6 @@ type Slot struct {
 	NodeID string
 	// InstanceID is 0 until the instance exists.
 	InstanceID int
-}
-
-// Member is an instance of a pool.
-type Member struct {
-	// NodeID is "" while the pool does not list the instance.
-	NodeID string
-	// Unread: only the ID is known, of an instance so new that nobody can have
-	// claimed it.
-	Unread bool
-	Instance
 }
 
 // Instance is a virtual machine.
@@ -117,10 +100,11 @@ type Instance struct {
 	Status       string
 	State        State
 	Tags         []string
-	Created      time.Time
+	// Created is shown to callers; no age is measured from it.
+	Created time.Time
 	// PoolID is the pool that the instance itself names, 0 if it names none.
 	PoolID int
-	// Foreign says that the instance is not of this cluster.
+	// Foreign: the instance is not of this cluster.
 	Foreign bool
 }
 
@@ -135,13 +119,3 @@ const (
 	// Leaving: being deleted.
 	Leaving
 )
-
-// Observation is one reading of the cluster.
-type Observation struct {
-	// Pools are all pools of the cluster, those of other owners included, so
-	// that their nodes are recognised and left alone.
-	Pools []Pool
-	// Loose are instances of this cluster that no pool of the observation has
-	// as a member.
-	Loose []Instance
-}

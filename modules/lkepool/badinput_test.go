@@ -43,7 +43,7 @@ func TestRefusalsNameFieldValueAndRule(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onBothTiers(t, linodesim.Config{}, func(t *testing.T, l *lab) {
-				r := lkepool.Request{Claimant: "a", Key: key}
+				r := lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key}
 				c.change(&r)
 				_, err := l.start(lkepool.Config{}).Claim(within(t, time.Minute), r)
 				e, ok := errors.AsType[*lkepool.Error](err)
@@ -93,7 +93,7 @@ func TestNegativeDurations(t *testing.T) {
 	for field, cfg := range map[string]lkepool.Config{
 		"Config.OrphanTTL":              {OrphanTTL: -time.Minute},
 		"Config.RetryDelay":             {RetryDelay: -time.Minute},
-		"Config.TagVerificationTimeout": {TagVerificationTimeout: -time.Minute},
+		"Config.SettleTime": {SettleTime: -time.Minute},
 		"Config.BootTimeout":            {BootTimeout: -time.Minute},
 		"Config.PendingTimeout":         {PendingTimeout: -time.Minute},
 	} {
@@ -123,7 +123,7 @@ func TestClusterDisappears(t *testing.T) {
 		l.sim.StallNodes(0, 1)
 		waiting := make(chan error, 1)
 		go func() {
-			_, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: "waiting", Key: key})
+			_, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "waiting"}, Key: key})
 			waiting <- err
 		}()
 		time.Sleep(20 * time.Second)
@@ -132,7 +132,7 @@ func TestClusterDisappears(t *testing.T) {
 		if err := <-waiting; lkepool.KindOf(err) != lkepool.KindConflict {
 			t.Errorf("who waited: %v", err)
 		}
-		if _, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: "b", Key: key}); lkepool.KindOf(err) != lkepool.KindConflict {
+		if _, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "b"}, Key: key}); lkepool.KindOf(err) != lkepool.KindConflict {
 			t.Errorf("claim: %v", err)
 		}
 		if _, err := p.List(t.Context()); lkepool.KindOf(err) != lkepool.KindConflict {
@@ -141,7 +141,7 @@ func TestClusterDisappears(t *testing.T) {
 		if collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: nobody}); lkepool.KindOf(err) != lkepool.KindConflict || len(collected.Released) != 0 {
 			t.Errorf("collect: %+v, %v", collected, err)
 		}
-		if err := p.Release(t.Context(), node.InstanceID); lkepool.KindOf(err) == lkepool.KindNotFound {
+		if err := p.Release(t.Context(), node.InstanceID, lkepool.Claimant{}); lkepool.KindOf(err) == lkepool.KindNotFound {
 			t.Errorf("release: %v", err)
 		}
 		if _, err := p.Get(t.Context(), node.InstanceID); lkepool.KindOf(err) == lkepool.KindNotFound {
@@ -186,7 +186,7 @@ func loseScope(t *testing.T, l *lab, after time.Duration) {
 	}
 	for i := range 5 {
 		group.Go(func() {
-			_, err := a.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: fmt.Sprintf("c%d", i), Key: key})
+			_, err := a.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("c%d", i)}, Key: key})
 			// A right that is not needed any more is not missed.
 			if err != nil && lkepool.KindOf(err) != lkepool.KindForbidden {
 				t.Errorf("c%d: %v", i, err)
@@ -203,7 +203,7 @@ func loseScope(t *testing.T, l *lab, after time.Duration) {
 	time.Sleep(time.Minute)
 	for i := range 5 {
 		group.Go(func() {
-			if _, err := a.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: fmt.Sprintf("c%d", i), Key: key}); err != nil {
+			if _, err := a.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("c%d", i)}, Key: key}); err != nil {
 				t.Errorf("again, c%d: %v", i, err)
 			}
 		})
@@ -251,7 +251,7 @@ func TestCountEditedByHand(t *testing.T) {
 		var late sync.WaitGroup
 		for i := range 6 {
 			late.Go(func() {
-				_, err := p.Claim(within(t, 30*time.Minute), lkepool.Request{Claimant: fmt.Sprintf("late-%d", i), Key: key})
+				_, err := p.Claim(within(t, 30*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("late-%d", i)}, Key: key})
 				switch lkepool.KindOf(err) {
 				case lkepool.KindConflict:
 					told.Add(1)
@@ -275,7 +275,7 @@ func TestCountEditedByHand(t *testing.T) {
 		group.Wait()
 		time.Sleep(15 * time.Minute)
 		// LKE may have taken the claimed node; nobody else's claim is lost by that.
-		if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: "later", Key: key}); err != nil {
+		if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "later"}, Key: key}); err != nil {
 			t.Errorf("when it is over: %v", err)
 		}
 	})
@@ -291,7 +291,7 @@ func TestARefusalIsNoLowering(t *testing.T) {
 		var late sync.WaitGroup
 		for i := range n {
 			late.Go(func() {
-				request := lkepool.Request{Claimant: fmt.Sprintf("late-%d", i), Key: key}
+				request := lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("late-%d", i)}, Key: key}
 				for {
 					_, err := p.Claim(within(t, 30*time.Minute), request)
 					if lkepool.KindOf(err) != lkepool.KindUnavailable {
@@ -413,7 +413,7 @@ func TestPoolsEditedUnderThoseWhoWait(t *testing.T) {
 						t.Errorf("edited by the engine: %+v", e)
 					}
 				}
-				if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: "later", Key: k}); err != nil {
+				if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "later"}, Key: k}); err != nil {
 					t.Errorf("when it is over: %v", err)
 				}
 			})

@@ -63,7 +63,7 @@ func releaseAll(t *testing.T, a *lkepool.Allocator, nodes []lkepool.Node) {
 func releaseOne(t *testing.T, a *lkepool.Allocator, id int) {
 	t.Helper()
 	for range 200 {
-		err := a.Release(t.Context(), id)
+		err := a.Release(t.Context(), id, lkepool.Claimant{})
 		switch lkepool.KindOf(err) {
 		case lkepool.KindNotFound:
 			return

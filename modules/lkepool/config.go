@@ -8,23 +8,29 @@ import (
 
 // Config tunes an Allocator. The zero value is usable.
 type Config struct {
-	// RetryDelay is the first pause between two passes for one key; pauses
-	// grow from there. 0 means 2s.
+	// SettleTime is how far a direct read of a pool or an instance may lag
+	// behind writes. For that long an own write outranks what is read, and
+	// nothing is bought, overwritten or removed after leading begins. 0 means 4s.
+	SettleTime time.Duration
+	// RetryDelay is the first pause after a failed request and before the first
+	// look for nodes that were bought; pauses grow from there. 0 means 2s.
 	RetryDelay time.Duration
-	// OrphanTTL is the age at which a free node, or a claim whose claimant
-	// does not exist, is collected. 0 means 5m.
+	// OrphanTTL is for how long an instance must have been without a claimant,
+	// or with one that does not exist, to be collected. 0 means 5m.
 	OrphanTTL time.Duration
-	// TagVerificationTimeout is how long a write may take to be seen by
-	// reads. For that long the allocator trusts the write's own answer more
-	// than a list, and for that long after New it does not conclude from
-	// something missing in a list that it does not exist. 0 means 4s.
-	TagVerificationTimeout time.Duration
-	// BootTimeout is the age from which an instance that is not running counts
-	// as dead. 0 means 10m.
+	// BootTimeout is for how long an instance may have been known and not
+	// running until it counts as dead. 0 means 10m.
 	BootTimeout time.Duration
-	// PendingTimeout is how long a pool may owe nodes without a single one
-	// arriving until claimants are told KindInsufficientCapacity. 0 means 15m.
+	// PendingTimeout is how long a node may be on its way until claimants are
+	// told KindInsufficientCapacity. 0 means 15m.
 	PendingTimeout time.Duration
+	// MaxNodes bounds the nodes of all keys together; 0 means no bound.
+	MaxNodes int
+	// Holder returns the claimant that holds an instance according to the
+	// caller's own records, without a request and without blocking. An instance
+	// with a holder is never handed to another claimant, whatever its tags say.
+	// Nil means that there are no such records.
+	Holder func(instanceID int) (Claimant, bool)
 	// Clock is the source of time; nil means the real one.
 	Clock clock.Clock
 	// Observer is told what happened.
@@ -34,48 +40,43 @@ type Config struct {
 // Observer is a set of hooks, each may be nil. They are called synchronously,
 // from several goroutines, and must not call the Allocator.
 type Observer struct {
-	Pass  func(Pass)
-	Claim func(ClaimEnd)
+	Action func(ActionEnd)
+	Claim  func(ClaimEnd)
 }
 
-// Pass is what one pass for a key saw and did.
-type Pass struct {
-	NodePool, InstanceType, KeyHash string
-	// Seen is when the reading began that the pass decided on; the zero time if
-	// nothing could be read.
-	Seen time.Time
-	// Waiting, Free and Pending are what the pass found.
-	Waiting, Free, Pending int
-	// Claimed is the number of claims that were written and confirmed,
-	// Returned of those that were there already.
-	Claimed, Returned int
-	// ScaledBy is the number of nodes that were asked for.
-	ScaledBy int
-	// Calls counts the requests to the backend, a list or poll as one.
-	Calls    int
-	Duration time.Duration
-	// Err is why the pass ended early, if it did.
-	Err error
+// ActionEnd is one request to the platform that has ended, a list of several
+// pages as one.
+type ActionEnd struct {
+	// Op is what was done, for example "scale pool", and Reason why.
+	Op, Reason string
+	// NodePool and InstanceType are those of a purchase or a claim, "" otherwise.
+	NodePool, InstanceType string
+	PoolID, InstanceID     int
+	// Bought is how many nodes were asked for, Claimed is 1 for a claim written.
+	Bought, Claimed int
+	Duration        time.Duration
+	Err             error
 }
 
 // ClaimEnd is how one call of Claim ended.
 type ClaimEnd struct {
-	NodePool, InstanceType, Claimant string
-	Wait                             time.Duration
+	NodePool, InstanceType string
+	Claimant               Claimant
+	Wait                   time.Duration
 	// Err is nil for a claim that got its node; KindOf tells the outcome.
 	Err error
 }
 
-// withDefaults refuses negative durations and fills in what is zero.
+// withDefaults refuses negative values and fills in what is zero.
 func (c Config) withDefaults() (Config, error) {
 	for _, setting := range []struct {
 		field string
 		value *time.Duration
 		usual time.Duration
 	}{
+		{"Config.SettleTime", &c.SettleTime, 4 * time.Second},
 		{"Config.RetryDelay", &c.RetryDelay, 2 * time.Second},
 		{"Config.OrphanTTL", &c.OrphanTTL, 5 * time.Minute},
-		{"Config.TagVerificationTimeout", &c.TagVerificationTimeout, 4 * time.Second},
 		{"Config.BootTimeout", &c.BootTimeout, 10 * time.Minute},
 		{"Config.PendingTimeout", &c.PendingTimeout, 15 * time.Minute},
 	} {
@@ -85,6 +86,9 @@ func (c Config) withDefaults() (Config, error) {
 		if *setting.value == 0 {
 			*setting.value = setting.usual
 		}
+	}
+	if c.MaxNodes < 0 {
+		return c, invalid("configure", "Config.MaxNodes", "%d is negative; it must be 0 (no bound) or positive", c.MaxNodes)
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}

@@ -32,7 +32,7 @@ func costOf(t *testing.T, l *lab, keys, n int, within time.Duration) cost {
 				k.NodePool = fmt.Sprintf("pool-%d", i%keys)
 			}
 			ctx := contextWithin(t, 20*time.Minute)
-			if _, err := p.Claim(ctx, lkepool.Request{Claimant: fmt.Sprintf("claim-%03d", i), Key: k}); err != nil {
+			if _, err := p.Claim(ctx, lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("claim-%03d", i)}, Key: k}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -44,7 +44,7 @@ func claimAll(t *testing.T, allocator *lkepool.Allocator, key lkepool.Key, n int
 	for i := range n {
 		group.Go(func() {
 			var err error
-			request := lkepool.Request{Claimant: fmt.Sprintf("claim-%03d", i), Key: key}
+			request := lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("claim-%03d", i)}, Key: key}
 			if nodes[i], err = allocator.Claim(within(t, patience), request); err != nil {
 				t.Errorf("%s: %v", request.Claimant, err)
 			}
@@ -138,7 +138,7 @@ func TestDeadlineLeavesTheCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		platform := memory.New(memory.Config{InstanceAfter: slowIDs(1), CallTakes: 100 * time.Millisecond})
 		allocator := newAllocator(t, platform, lkepool.Config{})
-		request := lkepool.Request{Claimant: "a", Key: key}
+		request := lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key}
 		tries := 0
 		for {
 			tries++
@@ -173,7 +173,7 @@ func TestReleaseTakesThePoolWithTheLastNode(t *testing.T) {
 				var group sync.WaitGroup
 				for _, node := range nodes {
 					group.Go(func() {
-						if err := allocator.Release(t.Context(), node.InstanceID); err != nil {
+						if err := allocator.Release(t.Context(), node.InstanceID, lkepool.Claimant{}); err != nil {
 							t.Error(err)
 						}
 					})
@@ -183,13 +183,13 @@ func TestReleaseTakesThePoolWithTheLastNode(t *testing.T) {
 					t.Errorf("left: %+v", platform.State().Pools)
 				}
 				for _, node := range nodes {
-					if err := allocator.Release(t.Context(), node.InstanceID); err != nil {
+					if err := allocator.Release(t.Context(), node.InstanceID, lkepool.Claimant{}); err != nil {
 						t.Errorf("released again: %v", err)
 					}
 				}
 				time.Sleep(time.Minute)
 				for _, node := range nodes {
-					if err := allocator.Release(t.Context(), node.InstanceID); lkepool.KindOf(err) != lkepool.KindNotFound {
+					if err := allocator.Release(t.Context(), node.InstanceID, lkepool.Claimant{}); lkepool.KindOf(err) != lkepool.KindNotFound {
 						t.Errorf("released when gone: %v", err)
 					}
 					if _, err := allocator.Get(t.Context(), node.InstanceID); lkepool.KindOf(err) != lkepool.KindNotFound {

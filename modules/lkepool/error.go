@@ -33,6 +33,18 @@ const (
 	KindUnavailable Kind = "Unavailable"
 )
 
+// Effect is what is known of the effect of a request that failed.
+type Effect string
+
+const (
+	// EffectUnknown: it may or may not have happened; only reading shows it.
+	EffectUnknown Effect = ""
+	// EffectNone: it did not happen.
+	EffectNone Effect = "none"
+	// EffectApplied: it happened, although the answer is an error or unreadable.
+	EffectApplied Effect = "applied"
+)
+
 // Error is the only error type of this module.
 type Error struct {
 	Kind Kind
@@ -44,9 +56,8 @@ type Error struct {
 	Field string
 	// RetryAfter is how long to wait at least, 0 if nobody said.
 	RetryAfter time.Duration
-	// Ambiguous says that the effect may have happened although no answer
-	// arrived. Backends set it on writes; the engine reads the state again.
-	Ambiguous bool
+	// Effect is what is known of the request's effect on the platform.
+	Effect Effect
 	// Err is the cause.
 	Err error
 }
@@ -85,11 +96,28 @@ func invalid(op, field, format string, args ...any) *Error {
 	return &Error{Kind: KindInvalid, Op: op, Field: field, Err: fmt.Errorf(format, args...)}
 }
 
-// mayHaveHappened says whether a failed write may have taken effect. Only an
-// answer that refuses the request proves the contrary.
-func mayHaveHappened(err error) bool {
+// effectOf returns what is known of a failed write's effect.
+func effectOf(err error) Effect {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Ambiguous || e.Kind == KindUnavailable
+		return e.Effect
 	}
-	return err != nil
+	return EffectUnknown
+}
+
+// lasting reports whether the reason of an error does not end by waiting, so
+// that a claimant is told at once.
+func lasting(err error) bool {
+	switch KindOf(err) {
+	case KindInvalid, KindForbidden, KindConflict, KindInsufficientCapacity, KindQuotaExceeded:
+		return true
+	}
+	return false
+}
+
+// retryAfter is the pause that the platform asked for.
+func retryAfter(err error) time.Duration {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.RetryAfter
+	}
+	return 0
 }

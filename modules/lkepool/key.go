@@ -34,6 +34,12 @@ type Template struct {
 	KubernetesVersion string
 }
 
+// clone returns a copy that shares nothing.
+func (t Template) clone() Template {
+	t.Labels, t.Taints = maps.Clone(t.Labels), slices.Clone(t.Taints)
+	return t
+}
+
 // Taint is a Kubernetes taint. It is declared here so that this module needs
 // no Kubernetes API package.
 type Taint struct {

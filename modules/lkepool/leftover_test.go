@@ -71,7 +71,7 @@ func TestSecondNodesOfOneClaimantAreCollected(t *testing.T) {
 						}
 						time.Sleep(time.Minute)
 					}
-					request := lkepool.Request{Claimant: "twin", Key: key}
+					request := lkepool.Request{Claimant: lkepool.Claimant{Name: "twin"}, Key: key}
 					if ask {
 						if node, err := p.Claim(within(t, time.Minute), request); err != nil || node.InstanceID != ids[c.kept] {
 							t.Fatalf("asked: %d of %v, %v", node.InstanceID, ids, err)
@@ -114,7 +114,7 @@ func TestHandedOutNodeIsKeptOfTwo(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 3 {
-				node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: mine.Claim, Key: key})
+				node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: mine.Claim}, Key: key})
 				if err != nil || node.InstanceID != mine.InstanceID {
 					t.Errorf("%s had %d and got %d, %v", mine.Claim, mine.InstanceID, node.InstanceID, err)
 				}
@@ -210,7 +210,7 @@ func TestPlacesOfDeletedLinodesAreCollected(t *testing.T) {
 					t.Errorf("%d places were collected; the pools hold %d: %+v", places, l.count(), l.ours())
 				}
 				for range 2 {
-					if _, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: "another", Key: key}); err != nil {
+					if _, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "another"}, Key: key}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -230,7 +230,7 @@ func TestWhoWaitsForThePlaceOfADeletedLinodeIsTold(t *testing.T) {
 		if err := l.sim.DeleteInstance(nodes[0].InstanceID); err != nil {
 			t.Fatal(err)
 		}
-		began, late := time.Now(), lkepool.Request{Claimant: "late", Key: key}
+		began, late := time.Now(), lkepool.Request{Claimant: lkepool.Claimant{Name: "late"}, Key: key}
 		_, err := p.Claim(within(t, time.Hour), late)
 		if took := time.Since(began); lkepool.KindOf(err) != lkepool.KindInsufficientCapacity || took < 15*time.Minute || took > 17*time.Minute {
 			t.Fatalf("after %s: %v", took, err)
@@ -260,7 +260,7 @@ func TestPlacesOfUnlistedLinodesStay(t *testing.T) {
 		claimAll(t, p.Allocator, key, 2, 10*time.Minute)
 		time.Sleep(time.Minute)
 		l.sim.Fail(linodesim.Rule{Method: "GET", Route: "/linode/instances", Stale: time.Hour})
-		p.Claim(within(t, 2*time.Minute), lkepool.Request{Claimant: "unlisted", Key: key}) //nolint:errcheck // it may be found, or not
+		p.Claim(within(t, 2*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "unlisted"}, Key: key}) //nolint:errcheck // it may be found, or not
 		for range 20 {
 			collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: func(context.Context) ([]string, error) {
 				return append(names(2), "unlisted"), nil

@@ -2,11 +2,19 @@ package lkepool
 
 import "time"
 
+// Claimant is who a node is for: for Karpenter a NodeClaim.
+type Claimant struct {
+	// Name is unique in the cluster at any time.
+	Name string
+	// UID tells two claimants of one name apart that follow each other. It may
+	// be empty; then the name alone counts.
+	UID string
+}
+
 // Request asks for one node.
 type Request struct {
-	// Claimant is the name of who asks, unique in the cluster: the NodeClaim.
-	// Asking again with the same name returns the same node.
-	Claimant string
+	// Claimant asking again gets the same node.
+	Claimant Claimant
 	Key      Key
 	// PoolTags are identity tags: on the pool when it is created, and on the
 	// claimed instance.
@@ -32,10 +40,10 @@ type Node struct {
 	// Health says whether the instance still serves its claimant.
 	Health Health
 	// Claim is ClaimValue of the claimant, "" for a free node.
-	Claim     string
-	ClaimedAt time.Time
-	Created   time.Time
-	Tags      []string
+	Claim string
+	// Created is what the API says, on its own clock.
+	Created time.Time
+	Tags    []string
 	// Template is what the pool says now, which may differ from the key the
 	// node was claimed with when somebody edited the pool.
 	Template

@@ -46,7 +46,7 @@ func TestPitfall01RepeatedClaimsScaleOnce(t *testing.T) {
 	onBothTiers(t, linodesim.Config{Profile: linodesim.Slow()}, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})
 		for try := range 30 {
-			_, err := p.Claim(within(t, 5*time.Second), lkepool.Request{Claimant: "a", Key: key})
+			_, err := p.Claim(within(t, 5*time.Second), lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key})
 			if err == nil {
 				break
 			}
@@ -68,7 +68,7 @@ func TestPitfall02PendingNodesCount(t *testing.T) {
 		for i := range 10 {
 			group.Go(func() {
 				time.Sleep(time.Duration(i) * 3 * time.Second)
-				if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: fmt.Sprintf("c%d", i), Key: key}); err != nil {
+				if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("c%d", i)}, Key: key}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -90,7 +90,7 @@ func TestPitfall03ThePoolsCountDecidesNotItsList(t *testing.T) {
 			t.Fatal(err)
 		}
 		short := &shortList{Platform: platform, only: node.InstanceID}
-		if err := newAllocator(t, short, lkepool.Config{}).Release(t.Context(), node.InstanceID); err != nil {
+		if err := newAllocator(t, short, lkepool.Config{}).Release(t.Context(), node.InstanceID, lkepool.Claimant{}); err != nil {
 			t.Fatal(err)
 		}
 		if count, _ := size(platform); count != 2 || platform.Calls()["Drop"] != 0 {
@@ -123,7 +123,7 @@ func TestPitfall04ReleaseAndClaimShareALock(t *testing.T) {
 		for i := range 10 {
 			group.Go(func() {
 				time.Sleep(time.Duration(i) * 100 * time.Millisecond)
-				if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: fmt.Sprintf("new-%d", i), Key: key}); err != nil {
+				if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("new-%d", i)}, Key: key}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -147,7 +147,7 @@ func TestPitfall05OnlyA404IsNotFound(t *testing.T) {
 				if _, err := p.Get(t.Context(), node.InstanceID); err == nil || lkepool.KindOf(err) == lkepool.KindNotFound {
 					t.Errorf("get: %v", err)
 				}
-				if err := p.Release(t.Context(), node.InstanceID); err == nil || lkepool.KindOf(err) == lkepool.KindNotFound {
+				if err := p.Release(t.Context(), node.InstanceID, lkepool.Claimant{}); err == nil || lkepool.KindOf(err) == lkepool.KindNotFound {
 					t.Errorf("release: %v", err)
 				}
 				if nodes, err := p.List(t.Context()); err == nil {
@@ -165,10 +165,10 @@ func TestPitfall06GoneIsReported(t *testing.T) {
 		node := claimAll(t, p.Allocator, key, 1, time.Minute)[0]
 		time.Sleep(time.Minute)
 		releaseOne(t, p.Allocator, node.InstanceID)
-		if err := l.start(lkepool.Config{}).Release(t.Context(), node.InstanceID); lkepool.KindOf(err) != lkepool.KindNotFound {
+		if err := l.start(lkepool.Config{}).Release(t.Context(), node.InstanceID, lkepool.Claimant{}); lkepool.KindOf(err) != lkepool.KindNotFound {
 			t.Errorf("a new process: %v", err)
 		}
-		if err := p.Release(t.Context(), 0); lkepool.KindOf(err) != lkepool.KindInvalid {
+		if err := p.Release(t.Context(), 0, lkepool.Claimant{}); lkepool.KindOf(err) != lkepool.KindInvalid {
 			t.Errorf("no ID: %v", err)
 		}
 	})
@@ -201,7 +201,7 @@ func TestPitfall08ClaimsAreNotAsOldAsTheirInstance(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		if _, err := p.Claim(t.Context(), lkepool.Request{Claimant: "late", Key: key}); err != nil {
+		if _, err := p.Claim(t.Context(), lkepool.Request{Claimant: lkepool.Claimant{Name: "late"}, Key: key}); err != nil {
 			t.Fatal(err)
 		}
 		collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(1)})
@@ -235,7 +235,7 @@ func TestPitfall09And13ForeignNodesAreLeftAlone(t *testing.T) {
 		if nodes, err := p.List(t.Context()); err != nil || len(nodes) != 0 {
 			t.Errorf("listed %+v, %v", nodes, err)
 		}
-		node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: "claim-000", Key: key})
+		node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "claim-000"}, Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestPitfall09And13ForeignNodesAreLeftAlone(t *testing.T) {
 			if instance.ID == node.InstanceID {
 				continue
 			}
-			if err := p.Release(t.Context(), instance.ID); lkepool.KindOf(err) != lkepool.KindConflict {
+			if err := p.Release(t.Context(), instance.ID, lkepool.Claimant{}); lkepool.KindOf(err) != lkepool.KindConflict {
 				t.Errorf("release of %d: %v", instance.ID, err)
 			}
 			if err := p.SetTags(t.Context(), instance.ID, nil, []string{"team=a"}); lkepool.KindOf(err) != lkepool.KindConflict {
@@ -290,7 +290,7 @@ func TestPitfall11LostAnswersOfClaims(t *testing.T) {
 				p := l.start(lkepool.Config{})
 				rule := l.sim.Fail(linodesim.Rule{Method: "PUT", Route: instanceRoute, Drop: true, AfterEffect: true})
 				// Whether the engine finds out in time or not is its business.
-				_, first := p.Claim(within(t, 13*time.Second), lkepool.Request{Claimant: "a", Key: key})
+				_, first := p.Claim(within(t, 13*time.Second), lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key})
 				if l.sim.Hits(rule) == 0 {
 					t.Fatalf("no answer was lost: %v", first)
 				}
@@ -299,7 +299,7 @@ func TestPitfall11LostAnswersOfClaims(t *testing.T) {
 					p.kill()
 					p = l.start(lkepool.Config{})
 				}
-				if _, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: "a", Key: key}); err != nil {
+				if _, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key}); err != nil {
 					t.Fatal(err)
 				}
 				if l.requested() != 1 {
@@ -386,7 +386,7 @@ func TestPitfall15ATemplateHasItsOwnPool(t *testing.T) {
 		}
 		pools := map[int]int{}
 		for i, k := range keys {
-			node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: fmt.Sprintf("c%d", i), Key: k})
+			node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("c%d", i)}, Key: k})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -419,7 +419,7 @@ func TestPitfall24RefusalsAreReported(t *testing.T) {
 				time.Sleep(time.Minute)
 				var group sync.WaitGroup
 				group.Go(func() {
-					if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: "early", Key: key}); err != nil {
+					if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "early"}, Key: key}); err != nil {
 						t.Errorf("what was on its way was refused: %v", err)
 					}
 				})
@@ -428,7 +428,7 @@ func TestPitfall24RefusalsAreReported(t *testing.T) {
 				began := time.Now()
 				for i := range 5 {
 					group.Go(func() {
-						_, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: fmt.Sprintf("late-%d", i), Key: key})
+						_, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("late-%d", i)}, Key: key})
 						if lkepool.KindOf(err) != c.want || time.Since(began) > 30*time.Second {
 							t.Errorf("after %s: %v", time.Since(began), err)
 						}
@@ -458,7 +458,7 @@ func TestRoomBelowTheAccountsLimitIsUsed(t *testing.T) {
 				p := l.start(lkepool.Config{})
 				time.Sleep(time.Minute)
 				for i := range before {
-					if _, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: fmt.Sprintf("early-%d", i), Key: key}); err != nil {
+					if _, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("early-%d", i)}, Key: key}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -469,7 +469,7 @@ func TestRoomBelowTheAccountsLimitIsUsed(t *testing.T) {
 				var served, refused atomic.Int32
 				for i := range late {
 					group.Go(func() {
-						switch _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: fmt.Sprintf("late-%d", i), Key: key}); lkepool.KindOf(err) {
+						switch _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("late-%d", i)}, Key: key}); lkepool.KindOf(err) {
 						case "":
 							served.Add(1)
 						case lkepool.KindQuotaExceeded:
@@ -497,7 +497,7 @@ func TestPitfall23OtherRefusalsAreInvalid(t *testing.T) {
 		p := l.start(lkepool.Config{})
 		k := key
 		k.InstanceType = "g6-nanode-1"
-		_, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: "a", Key: k})
+		_, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: k})
 		e, ok := errors.AsType[*lkepool.Error](err)
 		if !ok || e.Kind != lkepool.KindInvalid || e.Field != "type" {
 			t.Errorf("got %v", err)
@@ -514,10 +514,10 @@ func TestPitfall26WaitingEndsWithTheContext(t *testing.T) {
 		l.sim.Fail(linodesim.Rule{Delay: time.Hour})
 		for name, call := range map[string]func(context.Context) error{
 			"claim": func(ctx context.Context) error {
-				_, err := p.Claim(ctx, lkepool.Request{Claimant: "b", Key: key})
+				_, err := p.Claim(ctx, lkepool.Request{Claimant: lkepool.Claimant{Name: "b"}, Key: key})
 				return err
 			},
-			"release": func(ctx context.Context) error { return p.Release(ctx, nodes[0].InstanceID) },
+			"release": func(ctx context.Context) error { return p.Release(ctx, nodes[0].InstanceID, lkepool.Claimant{}) },
 			"list":    func(ctx context.Context) error { _, err := p.List(ctx); return err },
 			"get":     func(ctx context.Context) error { _, err := p.Get(ctx, nodes[0].InstanceID); return err },
 			"collect": func(ctx context.Context) error { _, err := p.Collect(ctx, lkepool.Sweep{Alive: nobody}); return err },
@@ -545,7 +545,7 @@ func TestPitfall27BadRequestsAreRefusedUnsent(t *testing.T) {
 		if total, _, _ := l.calls(); total != 0 {
 			t.Errorf("%d requests were sent", total)
 		}
-		long := lkepool.Request{Claimant: strings.Repeat("c", 200), Key: key}
+		long := lkepool.Request{Claimant: lkepool.Claimant{Name: strings.Repeat("c", 200)}, Key: key}
 		long.Key.NodePool = strings.Repeat("p", 63)
 		long.PoolTags = []string{lkepool.Tag("karpenter.sh/nodepool", long.Key.NodePool)}
 		if _, err := p.Claim(within(t, time.Minute), long); err != nil {
@@ -561,7 +561,7 @@ type badRequest struct {
 
 func badRequests() []badRequest {
 	with := func(change func(*lkepool.Request)) lkepool.Request {
-		r := lkepool.Request{Claimant: "a", Key: key}
+		r := lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key}
 		change(&r)
 		return r
 	}

@@ -41,7 +41,7 @@ func TestOwnWritesAreBelievedBeforeLists(t *testing.T) {
 		time.Sleep(time.Minute)
 		began := time.Now()
 		l.staleLists(3 * time.Second)
-		node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: "a", Key: key})
+		node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,12 +65,12 @@ func TestNewProcessDoesNotTrustTheFirstList(t *testing.T) {
 		p := l.start(lkepool.Config{})
 		time.Sleep(time.Minute)
 		l.staleLists(3 * time.Second)
-		first, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: "a", Key: key})
+		first, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.kill()
-		second, err := l.start(lkepool.Config{}).Claim(within(t, time.Minute), lkepool.Request{Claimant: "a", Key: key})
+		second, err := l.start(lkepool.Config{}).Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key})
 		if err != nil || second.InstanceID != first.InstanceID || l.requested() != 1 {
 			t.Errorf("had %d, got %d, %v; %d nodes were asked for", first.InstanceID, second.InstanceID, err, l.requested())
 		}
@@ -89,12 +89,12 @@ func TestNewProcessDoesNotStealWhatLooksFree(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		l.staleLists(3 * time.Second)
-		first, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: "a", Key: key})
+		first, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.kill()
-		second, err := l.start(lkepool.Config{}).Claim(within(t, time.Minute), lkepool.Request{Claimant: "b", Key: key})
+		second, err := l.start(lkepool.Config{}).Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "b"}, Key: key})
 		if err != nil || second.InstanceID == first.InstanceID {
 			t.Errorf("a has %d, b got %d, %v", first.InstanceID, second.InstanceID, err)
 		}
@@ -116,7 +116,7 @@ func TestCollectAndClaimOfTheSameNode(t *testing.T) {
 				armed = false
 				group.Go(func() {
 					var err error
-					if got, err = allocator.Claim(within(t, time.Minute), lkepool.Request{Claimant: "late", Key: key}); err != nil {
+					if got, err = allocator.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "late"}, Key: key}); err != nil {
 						t.Error(err)
 					}
 				})
@@ -164,7 +164,7 @@ func TestPoolsEditedByHand(t *testing.T) {
 				p := l.start(lkepool.Config{})
 				pools := map[int]bool{}
 				for i := range 5 {
-					node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: fmt.Sprintf("c%d", i), Key: k})
+					node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("c%d", i)}, Key: k})
 					if i >= 3 {
 						if lkepool.KindOf(err) != lkepool.KindConflict {
 							t.Errorf("claim %d: %v", i, err)
@@ -202,7 +202,7 @@ func supplied(t *testing.T, cfg linodesim.Config, test func(t *testing.T, l *lab
 	onBothTiers(t, cfg, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})
 		time.Sleep(time.Minute)
-		a, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: "a", Key: key})
+		a, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func TestPlaceOfARecycledNodeCounts(t *testing.T) {
 		rule := l.sim.Fail(linodesim.Rule{Method: "GET", Route: poolRoute, Delay: 10 * time.Second})
 		var group sync.WaitGroup
 		group.Go(func() {
-			if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: "b", Key: key}); err != nil {
+			if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "b"}, Key: key}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -269,7 +269,7 @@ func TestCountRaisedMeanwhileIsKept(t *testing.T) {
 		rule := l.sim.Fail(linodesim.Rule{Method: "GET", Route: poolRoute, Delay: 10 * time.Second, Times: 1})
 		var group sync.WaitGroup
 		group.Go(func() {
-			if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: "b", Key: key}); err != nil {
+			if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "b"}, Key: key}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -298,7 +298,7 @@ func TestAReplacedInstanceHoldsNoPlace(t *testing.T) {
 		}
 		time.AfterFunc(3*time.Second, func() { l.sim.Heal(id) })
 		time.Sleep(1500 * time.Millisecond)
-		if _, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: "another", Key: key}); err != nil {
+		if _, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "another"}, Key: key}); err != nil {
 			t.Fatal(err)
 		}
 		if l.requested() != 3 || l.count() != 3 {

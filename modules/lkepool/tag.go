@@ -20,14 +20,19 @@ const (
 	ManagedTag = "karpenter.k8s.linode/lke-managed=true"
 
 	claimPrefix     = "karpenter.sh/nodeclaim="
+	claimUIDPrefix  = "karpenter.k8s.linode/claim-uid="
 	claimedAtPrefix = "karpenter.k8s.linode/claimed-at="
 	poolKeyPrefix   = "karpenter.k8s.linode/pool-key="
 	hashLength      = 8
+	// cutMark stands before the hash of a shortened value. No name of a
+	// Kubernetes object contains it, so a shortened name is never another's.
+	cutMark = "_"
 )
 
 // Tag joins key and value with "=" and shortens the value when the whole would
-// exceed MaxTagLength: it then keeps a prefix and ends in "-" and a hash of the
-// full value, so that two long values never become one tag. A key that leaves
+// exceed MaxTagLength: it then keeps a prefix and ends in "_" and a hash of the
+// full value, so that two long values never become one tag, and none becomes
+// that of a short name. A key that leaves
 // no room for a hash is kept as it is, and validation refuses the tag.
 func Tag(key, value string) string {
 	return key + "=" + shorten(value, MaxTagLength-len(key)-1)
@@ -44,7 +49,17 @@ func shorten(value string, room int) string {
 		return value
 	}
 	sum := sha256.Sum256([]byte(value))
-	return value[:room-hashLength-1] + "-" + hex.EncodeToString(sum[:])[:hashLength]
+	return value[:room-hashLength-1] + cutMark + hex.EncodeToString(sum[:])[:hashLength]
+}
+
+// id is the claimant as tags record it.
+func (c Claimant) id() claimID {
+	id := claimID{value: ClaimValue(c.Name)}
+	if c.UID != "" {
+		sum := sha256.Sum256([]byte(c.UID))
+		id.uid = hex.EncodeToString(sum[:8])
+	}
+	return id
 }
 
 // valueOf returns the value of the first tag with the given prefix, "" if there is none.
@@ -57,7 +72,10 @@ func valueOf(tags []string, prefix string) string {
 	return ""
 }
 
-func claimOf(tags []string) string { return valueOf(tags, claimPrefix) }
+// claimIn returns whose claim the tags are, the zero claimID for none.
+func claimIn(tags []string) claimID {
+	return claimID{value: valueOf(tags, claimPrefix), uid: valueOf(tags, claimUIDPrefix)}
+}
 
 // claimedAtOf returns the zero time for a missing or unreadable tag.
 func claimedAtOf(tags []string) time.Time {
@@ -68,21 +86,25 @@ func claimedAtOf(tags []string) time.Time {
 	return time.Unix(seconds, 0)
 }
 
-// ownTag says whether only the engine may add or remove the tag.
+// ownTag reports whether only the engine may add or remove the tag.
 func ownTag(tag string) bool {
-	return tag == ManagedTag || strings.HasPrefix(tag, claimPrefix) ||
-		strings.HasPrefix(tag, claimedAtPrefix) || strings.HasPrefix(tag, poolKeyPrefix)
+	return tag == ManagedTag || claimTag(tag) || strings.HasPrefix(tag, poolKeyPrefix)
+}
+
+// claimTag reports whether the tag is part of a claim.
+func claimTag(tag string) bool {
+	return strings.HasPrefix(tag, claimPrefix) || strings.HasPrefix(tag, claimUIDPrefix) || strings.HasPrefix(tag, claimedAtPrefix)
 }
 
 // claimTags returns what is written on an instance to claim it: what it carries
 // already, without an older claim, and everything that the request asks for.
-func claimTags(present []string, request Request, at time.Time) []string {
-	tags := slices.DeleteFunc(slices.Clone(present), func(tag string) bool {
-		return strings.HasPrefix(tag, claimPrefix) || strings.HasPrefix(tag, claimedAtPrefix)
-	})
-	return union(tags,
-		[]string{claimPrefix + ClaimValue(request.Claimant), claimedAtPrefix + strconv.FormatInt(at.Unix(), 10), ManagedTag},
-		request.PoolTags, request.Tags)
+func claimTags(present []string, who claimID, at time.Time, more ...[]string) []string {
+	tags := slices.DeleteFunc(slices.Clone(present), claimTag)
+	claim := []string{claimPrefix + who.value, claimedAtPrefix + strconv.FormatInt(at.Unix(), 10), ManagedTag}
+	if who.uid != "" {
+		claim = append(claim, claimUIDPrefix+who.uid)
+	}
+	return union(append([][]string{tags, claim}, more...)...)
 }
 
 // poolTags returns the tags of a new pool.

@@ -112,7 +112,7 @@ func TestNodesAreHandedOutWhileTheyAreVacated(t *testing.T) {
 					mu.Unlock()
 					var err error
 					if first {
-						taken, err = allocator.Claim(ctx, lkepool.Request{Claimant: "late", Key: key})
+						taken, err = allocator.Claim(ctx, lkepool.Request{Claimant: lkepool.Claimant{Name: "late"}, Key: key})
 					}
 					return true, err
 				}})
@@ -144,7 +144,7 @@ func TestOwns(t *testing.T) {
 			}
 		}
 		owns("before anything was read", theirs, false, false)
-		node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: "a", Key: key})
+		node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestOwns(t *testing.T) {
 		if len(l.sim.Calls()) != calls {
 			t.Error("it made a request")
 		}
-		if err := p.Release(t.Context(), node.InstanceID); err != nil {
+		if err := p.Release(t.Context(), node.InstanceID, lkepool.Claimant{}); err != nil {
 			t.Fatal(err)
 		}
 		owns("deleted by this process", node.PoolID, true, true)

@@ -16,11 +16,14 @@ const (
 
 // check refuses a request that can never work, before any call.
 func (a *Allocator) check(r Request) error {
-	if err := checkName("Request.Claimant", r.Claimant, longestClaimant); err != nil {
+	if err := checkName("Request.Claimant.Name", r.Claimant.Name, longestClaimant); err != nil {
 		return err
 	}
-	if err := checkName("Key.NodePool", r.Key.NodePool, longestName); err != nil {
-		return err
+	// A claimant may be of no NodePool.
+	if r.Key.NodePool != "" {
+		if err := checkName("Key.NodePool", r.Key.NodePool, longestName); err != nil {
+			return err
+		}
 	}
 	if err := checkName("Key.InstanceType", r.Key.InstanceType, longestName); err != nil {
 		return err

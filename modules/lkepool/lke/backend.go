@@ -61,10 +61,10 @@ func (b *base) ReservedTag(tag string) bool {
 	return tag == b.clusterTag() || strings.HasPrefix(tag, poolTagPrefix)
 }
 
-func (b *base) pools(ctx context.Context) ([]lkepool.Pool, error) {
+// Pools is not filtered: whether the pool list honours X-Filter is not known, and
+// the pools of others are wanted too, to recognise their nodes.
+func (b *base) Pools(ctx context.Context) ([]lkepool.Pool, error) {
 	var pools []lkepool.Pool
-	// Not filtered: whether the pool list honours X-Filter is not known, and
-	// the pools of others are wanted too, to know their nodes.
 	for pool, err := range b.client.ListPools(ctx, b.cluster.ID, linode.Filter{}) {
 		if err != nil {
 			return nil, b.unlisted("list pools", err)
@@ -90,7 +90,7 @@ func (b *base) instances(ctx context.Context, filter linode.Filter) ([]lkepool.I
 func (b *base) Pool(ctx context.Context, id int) (lkepool.Pool, error) {
 	pool, err := b.client.GetPool(ctx, b.cluster.ID, id)
 	if err != nil {
-		return lkepool.Pool{}, b.failed("get pool", id, err)
+		return lkepool.Pool{}, failed("get pool", id, err)
 	}
 	return poolOf(*pool), nil
 }
@@ -98,7 +98,7 @@ func (b *base) Pool(ctx context.Context, id int) (lkepool.Pool, error) {
 func (b *base) Instance(ctx context.Context, id int) (lkepool.Instance, error) {
 	instance, err := b.client.GetInstance(ctx, id)
 	if err != nil {
-		return lkepool.Instance{}, b.failed("get instance", 0, err)
+		return lkepool.Instance{}, failed("get instance", 0, err)
 	}
 	return b.instanceOf(*instance), nil
 }
@@ -114,17 +114,17 @@ func (b *base) Scale(ctx context.Context, poolID, count int) (lkepool.Pool, erro
 func (b *base) Mark(ctx context.Context, instanceID int, tags []string) (lkepool.Instance, error) {
 	instance, err := b.client.UpdateInstance(ctx, instanceID, api.InstanceUpdate{Tags: &tags})
 	if err != nil {
-		return lkepool.Instance{}, b.failed("tag instance", 0, err)
+		return lkepool.Instance{}, failed("tag instance", 0, err)
 	}
 	return b.instanceOf(*instance), nil
 }
 
 func (b *base) Remove(ctx context.Context, poolID int, nodeID string) error {
-	return b.removed("remove node", poolID, b.client.DeleteNode(ctx, b.cluster.ID, nodeID))
+	return removed("remove node", poolID, b.client.DeleteNode(ctx, b.cluster.ID, nodeID))
 }
 
 func (b *base) Drop(ctx context.Context, poolID int) error {
-	return b.removed("delete pool", poolID, b.client.DeletePool(ctx, b.cluster.ID, poolID))
+	return removed("delete pool", poolID, b.client.DeletePool(ctx, b.cluster.ID, poolID))
 }
 
 func (b *base) create(ctx context.Context, spec lkepool.PoolSpec, version string) (lkepool.Pool, error) {

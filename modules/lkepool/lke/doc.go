@@ -8,8 +8,7 @@
 // tags the instances with lke<cluster> and nodepool=<pool>, so the instances
 // themselves tell.
 //
-// One observation is one list of pools and one list of instances, filtered by
-// the server: by label on Standard (workers are called lke<cluster>-<node>), by
+// The list of instances is filtered by the server: by label on Standard (workers are called lke<cluster>-<node>), by
 // tag on Enterprise. lke_cluster_id is no filter, and is compared afterwards.
 // Instances are never read one by one to find out about many.
 //

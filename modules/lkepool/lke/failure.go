@@ -3,76 +3,82 @@ package lke
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
+// verdict is what a kind of the client's errors means here.
+type verdict struct {
+	kind   lkepool.Kind
+	effect lkepool.Effect
+}
+
+// verdicts by kind. A request that was answered with a refusal had no effect;
+// one without an answer, or answered with a failure of the API's own, may have.
+var verdicts = map[linode.Kind]verdict{
+	linode.KindInvalid:      {lkepool.KindInvalid, lkepool.EffectNone},
+	linode.KindUnauthorized: {lkepool.KindForbidden, lkepool.EffectNone},
+	linode.KindForbidden:    {lkepool.KindForbidden, lkepool.EffectNone},
+	linode.KindNotFound:     {lkepool.KindNotFound, lkepool.EffectNone},
+	linode.KindRateLimited:  {lkepool.KindRateLimited, lkepool.EffectNone},
+	linode.KindBusy:         {lkepool.KindUnavailable, lkepool.EffectNone},
+	linode.KindMalformed:    {lkepool.KindUnavailable, lkepool.EffectApplied},
+}
+
 // failed translates an error of the client.
-func (b *base) failed(op string, poolID int, err error) error {
+func failed(op string, poolID int, err error) *lkepool.Error {
 	e := &lkepool.Error{Kind: lkepool.KindUnavailable, Op: op, PoolID: poolID, Err: err}
 	cause, ok := errors.AsType[*linode.Error](err)
 	if !ok {
 		return e
 	}
 	e.RetryAfter = cause.RetryAfter
-	switch cause.Kind {
-	case linode.KindInvalid:
-		e.Kind = lkepool.KindInvalid
-		if len(cause.Reasons) > 0 {
-			e.Field = cause.Reasons[0].Field
-		}
-	case linode.KindUnauthorized, linode.KindForbidden:
-		e.Kind = lkepool.KindForbidden
-	case linode.KindNotFound:
-		e.Kind = lkepool.KindNotFound
-	case linode.KindRateLimited:
-		e.Kind = lkepool.KindRateLimited
-	case linode.KindAmbiguous, linode.KindMalformed, linode.KindCanceled:
-		e.Ambiguous = true
+	if v, known := verdicts[cause.Kind]; known {
+		e.Kind, e.Effect = v.kind, v.effect
+	}
+	if e.Kind == lkepool.KindInvalid && len(cause.Reasons) > 0 {
+		e.Field = cause.Reasons[0].Field
 	}
 	return e
 }
 
-// unlisted translates the failure of a list. That a cluster does not exist says
-// nothing about one instance, and NotFound is for that alone.
-func (b *base) unlisted(op string, err error) error {
+// unlisted translates the failure of a list. That a cluster does not exist is
+// no statement about one instance, and NotFound is for that alone.
+func (b *base) unlisted(op string, err error) *lkepool.Error {
 	if linode.KindOf(err) == linode.KindNotFound {
-		return b.noCluster(op, err)
+		return &lkepool.Error{
+			Kind: lkepool.KindConflict, Op: op, Effect: lkepool.EffectNone,
+			Err: fmt.Errorf("cluster %d (%s) does not exist: %w", b.cluster.ID, b.cluster.Name, err),
+		}
 	}
-	return b.failed(op, 0, err)
-}
-
-func (b *base) noCluster(op string, err error) error {
-	return &lkepool.Error{
-		Kind: lkepool.KindConflict, Op: op,
-		Err: fmt.Errorf("cluster %d (%s) does not exist: %w", b.cluster.ID, b.cluster.Name, err),
-	}
+	return failed(op, 0, err)
 }
 
 // unread is a failed read before a write: the write did not happen.
-func (b *base) unread(op string, err error) error {
-	e, ok := errors.AsType[*lkepool.Error](b.failed(op, 0, err))
-	if ok && e.Kind == lkepool.KindUnavailable {
-		e.Kind = lkepool.KindRateLimited
-	}
+func unread(op string, err error) *lkepool.Error {
+	e := failed(op, 0, err)
+	e.Effect = lkepool.EffectNone
 	return e
 }
 
 // refused translates an error of a request for more nodes. The API has one
-// status for everything it refuses and no codes, so its words have to tell.
-func (b *base) refused(op string, poolID int, err error) error {
+// status for everything it refuses and no codes, so its words have to serve; but
+// only where the reason can be about the size or the plan.
+func (b *base) refused(op string, poolID int, err error) *lkepool.Error {
+	e := failed(op, poolID, err)
 	cause, ok := errors.AsType[*linode.Error](err)
-	if ok {
+	if ok && cause.Status == 400 && cause.Kind == linode.KindInvalid {
 		if kind := kindOfRefusal(cause.Reasons); kind != "" {
-			return &lkepool.Error{Kind: kind, Op: op, PoolID: poolID, RetryAfter: cause.RetryAfter, Err: err}
+			e.Kind = kind
 		}
 	}
-	if poolID == 0 {
+	if poolID == 0 && e.Kind == lkepool.KindNotFound {
 		return b.unlisted(op, err)
 	}
-	return b.failed(op, poolID, err)
+	return e
 }
 
 // Words by which refusals are told apart. "Account Limit reached. Please open a
@@ -83,18 +89,20 @@ var (
 	capacityWords = []string{"capacity", "not available in", "unavailable in", "sold out", "out of stock", "insufficient", "no available hosts"}
 )
 
+// sizeFields are the fields of a pool that a lack of capacity or a limit of the
+// account can be about; "" is a reason about none.
+var sizeFields = []string{"", "type", "count"}
+
 func kindOfRefusal(reasons []linode.Reason) lkepool.Kind {
 	for _, reason := range reasons {
 		text := strings.ToLower(reason.Reason)
-		for _, word := range quotaWords {
-			if strings.Contains(text, word) {
-				return lkepool.KindQuotaExceeded
-			}
-		}
-		for _, word := range capacityWords {
-			if strings.Contains(text, word) {
-				return lkepool.KindInsufficientCapacity
-			}
+		has := func(word string) bool { return strings.Contains(text, word) }
+		switch {
+		case !slices.Contains(sizeFields, reason.Field):
+		case slices.ContainsFunc(quotaWords, has):
+			return lkepool.KindQuotaExceeded
+		case slices.ContainsFunc(capacityWords, has):
+			return lkepool.KindInsufficientCapacity
 		}
 	}
 	return ""
@@ -103,13 +111,13 @@ func kindOfRefusal(reasons []linode.Reason) lkepool.Kind {
 // removed translates the outcome of a removal. What is gone already is removed;
 // what the API refuses to remove (a locked pool, the last pool of a Standard
 // cluster) needs a person.
-func (b *base) removed(op string, poolID int, err error) error {
+func removed(op string, poolID int, err error) error {
 	if err == nil || linode.KindOf(err) == linode.KindNotFound {
 		return nil
 	}
-	translated := b.failed(op, poolID, err)
-	if lkepool.KindOf(translated) == lkepool.KindInvalid {
-		return &lkepool.Error{Kind: lkepool.KindConflict, Op: op, PoolID: poolID, Err: err}
+	e := failed(op, poolID, err)
+	if e.Kind == lkepool.KindInvalid {
+		e.Kind = lkepool.KindConflict
 	}
-	return translated
+	return e
 }

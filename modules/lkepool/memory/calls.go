@@ -8,44 +8,26 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// Observe shows all pools and instances.
-func (p *Platform) Observe(ctx context.Context) (lkepool.Observation, error) {
-	return call(ctx, p, "Observe", func() (lkepool.Observation, error) { return p.observation(), nil })
-}
-
-// Poll shows the given pools.
-func (p *Platform) Poll(ctx context.Context, known []lkepool.Pool) ([]lkepool.Pool, error) {
-	return call(ctx, p, "Poll", func() ([]lkepool.Pool, error) {
-		return slices.DeleteFunc(p.observation().Pools, func(pool lkepool.Pool) bool {
-			return !slices.ContainsFunc(known, func(k lkepool.Pool) bool { return k.ID == pool.ID })
-		}), nil
+// Pools shows all pools.
+func (p *Platform) Pools(ctx context.Context) ([]lkepool.Pool, error) {
+	return call(ctx, p, "Pools", func() ([]lkepool.Pool, error) {
+		var pools []lkepool.Pool
+		for _, id := range slices.Sorted(maps.Keys(p.pools)) {
+			pools = append(pools, p.shown(p.pools[id]))
+		}
+		return pools, nil
 	})
 }
 
-func (p *Platform) observation() lkepool.Observation {
-	var o lkepool.Observation
-	member := map[int]bool{}
-	for _, id := range slices.Sorted(maps.Keys(p.pools)) {
-		shown := p.shown(p.pools[id])
-		for _, n := range p.pools[id].nodes {
-			if n.started == nil {
-				continue
-			}
-			m := lkepool.Member{Instance: n.started.shown()}
-			if slices.ContainsFunc(shown.Slots, func(s lkepool.Slot) bool { return s.NodeID == n.id }) {
-				m.NodeID = n.id
-			}
-			member[m.ID] = true
-			shown.Members = append(shown.Members, m)
+// Instances shows all instances.
+func (p *Platform) Instances(ctx context.Context) ([]lkepool.Instance, error) {
+	return call(ctx, p, "Instances", func() ([]lkepool.Instance, error) {
+		var instances []lkepool.Instance
+		for _, id := range slices.Sorted(maps.Keys(p.instances)) {
+			instances = append(instances, p.instances[id].shown())
 		}
-		o.Pools = append(o.Pools, shown)
-	}
-	for _, id := range slices.Sorted(maps.Keys(p.instances)) {
-		if !member[id] {
-			o.Loose = append(o.Loose, p.instances[id].shown())
-		}
-	}
-	return o
+		return instances, nil
+	})
 }
 
 // Pool shows one pool.
@@ -162,12 +144,11 @@ func (p *Platform) Drop(ctx context.Context, poolID int) error {
 	return err
 }
 
-// State is what there is now, without a call.
-func (p *Platform) State() lkepool.Observation {
+// Count is how many nodes the pools are to have.
+func (p *Platform) Count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.advance()
-	return p.observation()
+	return p.total()
 }
 
 // Calls counts the calls by method.

@@ -202,7 +202,7 @@ func (i *instance) shown() lkepool.Instance {
 }
 
 func failure(kind lkepool.Kind, op string, poolID int, text string) error {
-	return &lkepool.Error{Kind: kind, Op: op, PoolID: poolID, Err: errors.New(text)}
+	return &lkepool.Error{Kind: kind, Op: op, PoolID: poolID, Effect: lkepool.EffectNone, Err: errors.New(text)}
 }
 
 // Limits of the platform.

@@ -37,7 +37,6 @@ func Run(t *testing.T, run func(*testing.T, func(*testing.T)), begin func(*testi
 	}{
 		{"a created pool is observed with its tags, count and template", (*suite).create},
 		{"members arrive, and each is in one pool", (*suite).arrive},
-		{"a poll shows what has arrived, and leaves out pools that are gone", (*suite).poll},
 		{"scaling sets the count", (*suite).scale},
 		{"marking replaces the tags, and everybody sees it", (*suite).mark},
 		{"removing takes exactly the node that was named", (*suite).remove},
@@ -62,12 +61,24 @@ type suite struct {
 	Harness
 }
 
+// joined is a pool with its members, each once: those that its slots name, and the
+// instances that name it themselves.
+type joined struct {
+	lkepool.Pool
+	Members []member
+}
+
+type member struct {
+	NodeID string
+	lkepool.Instance
+}
+
 // made creates a pool of n and waits until all members are known.
-func (s *suite) made(n int) lkepool.Pool {
+func (s *suite) made(n int) joined {
 	s.Helper()
 	created := s.created(n)
-	return s.eventually("members of the pool", created.ID, func(pool lkepool.Pool) bool {
-		return len(pool.Members) == n && !slices.ContainsFunc(pool.Members, func(m lkepool.Member) bool { return m.NodeID == "" })
+	return s.eventually("members of the pool", created.ID, func(pool joined) bool {
+		return len(pool.Members) == n && !slices.ContainsFunc(pool.Members, func(m member) bool { return m.NodeID == "" })
 	})
 }
 
@@ -91,7 +102,7 @@ func (s *suite) pause() {
 }
 
 // eventually observes until the pool is as wanted.
-func (s *suite) eventually(what string, id int, wanted func(lkepool.Pool) bool) lkepool.Pool {
+func (s *suite) eventually(what string, id int, wanted func(joined) bool) joined {
 	s.Helper()
 	for waited := time.Duration(0); waited <= s.Patience; waited += time.Second {
 		if pool, ok := s.observed(id); ok && wanted(pool) {
@@ -99,23 +110,47 @@ func (s *suite) eventually(what string, id int, wanted func(lkepool.Pool) bool) 
 		}
 		s.pause()
 	}
-	pool, _ := s.observed(id)
-	s.Fatalf("%s: not within %s; the pool is %+v", what, s.Patience, pool)
-	return lkepool.Pool{}
+	last, _ := s.observed(id)
+	s.Fatalf("%s: not within %s; the pool is %+v", what, s.Patience, last)
+	return joined{}
 }
 
-func (s *suite) observed(id int) (lkepool.Pool, bool) {
+func (s *suite) observed(id int) (joined, bool) {
 	s.Helper()
-	o, err := s.Backend.Observe(s.Context())
-	if err != nil {
-		s.Fatal(err)
-	}
-	for _, pool := range o.Pools {
+	for _, pool := range s.all() {
 		if pool.ID == id {
 			return pool, true
 		}
 	}
-	return lkepool.Pool{}, false
+	return joined{}, false
+}
+
+// all reads both lists and joins them.
+func (s *suite) all() []joined {
+	s.Helper()
+	listed, err := s.Backend.Pools(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	instances, err := s.Backend.Instances(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	var pools []joined
+	for _, p := range listed {
+		j := joined{Pool: p}
+		for _, i := range instances {
+			at := slices.IndexFunc(p.Slots, func(slot lkepool.Slot) bool { return slot.InstanceID == i.ID })
+			switch {
+			case at >= 0:
+				j.Members = append(j.Members, member{NodeID: p.Slots[at].NodeID, Instance: i})
+			case i.PoolID == p.ID && i.State != lkepool.Leaving:
+				j.Members = append(j.Members, member{Instance: i})
+			}
+		}
+		pools = append(pools, j)
+	}
+	return pools
 }
 
 func (s *suite) create() {
@@ -139,12 +174,8 @@ func (s *suite) create() {
 
 func (s *suite) arrive() {
 	first, second := s.made(2), s.made(1)
-	o, err := s.Backend.Observe(s.Context())
-	if err != nil {
-		s.Fatal(err)
-	}
 	seen := map[int]bool{}
-	for _, pool := range o.Pools {
+	for _, pool := range s.all() {
 		for _, member := range pool.Members {
 			if seen[member.ID] {
 				s.Errorf("instance %d is in two pools", member.ID)
@@ -159,27 +190,6 @@ func (s *suite) arrive() {
 	}
 }
 
-func (s *suite) poll() {
-	pool := s.created(2)
-	known := []lkepool.Pool{pool}
-	for waited := time.Duration(0); ; waited += time.Second {
-		pools, err := s.Backend.Poll(s.Context(), known)
-		if err != nil || len(pools) != 1 || pools[0].Count != 2 {
-			s.Fatalf("got %+v, %v", pools, err)
-		}
-		if known = pools; len(pools[0].Members) == 2 {
-			break
-		}
-		if waited > s.Patience {
-			s.Fatalf("only %+v arrived", pools[0].Members)
-		}
-		s.pause()
-	}
-	if pools, err := s.Backend.Poll(s.Context(), nil); err != nil || len(pools) != 0 {
-		s.Errorf("a poll of nothing gave %+v, %v", pools, err)
-	}
-}
-
 func (s *suite) scale() {
 	pool := s.created(1)
 	scaled, err := s.Backend.Scale(s.Context(), pool.ID, 3)
@@ -190,7 +200,7 @@ func (s *suite) scale() {
 	if err != nil || read.Count != 3 {
 		s.Errorf("got %+v, %v", read, err)
 	}
-	s.eventually("three members", pool.ID, func(p lkepool.Pool) bool { return len(p.Members) == 3 })
+	s.eventually("three members", pool.ID, func(p joined) bool { return len(p.Members) == 3 })
 }
 
 func (s *suite) mark() {
@@ -211,7 +221,7 @@ func (s *suite) mark() {
 			}
 			return instance.Tags
 		},
-		"Observe": func() []string {
+		"the lists": func() []string {
 			pool, _ := s.observed(pool.ID)
 			return pool.Members[0].Tags
 		},
@@ -254,8 +264,11 @@ func (s *suite) refuse() {
 func (s *suite) cancelled() {
 	ctx, cancel := context.WithCancel(s.Context())
 	cancel()
-	if _, err := s.Backend.Observe(ctx); err == nil {
-		s.Error("Observe succeeded")
+	if _, err := s.Backend.Pools(ctx); err == nil {
+		s.Error("Pools succeeded")
+	}
+	if _, err := s.Backend.Instances(ctx); err == nil {
+		s.Error("Instances succeeded")
 	}
 	if _, err := s.Backend.Scale(ctx, 1, 1); err == nil {
 		s.Error("Scale succeeded")

@@ -25,7 +25,7 @@ func (s *suite) remove() {
 		}
 	}
 	s.gone(victim.ID)
-	left := s.eventually("two members", pool.ID, func(p lkepool.Pool) bool { return len(p.Members) == 2 })
+	left := s.eventually("two members", pool.ID, func(p joined) bool { return len(p.Members) == 2 })
 	for _, member := range left.Members {
 		if member.ID != pool.Members[0].ID && member.ID != pool.Members[2].ID {
 			s.Errorf("%d was not there before", member.ID)
@@ -71,7 +71,7 @@ func (s *suite) removePlace() {
 		s.Fatal(err)
 	}
 	vacant := func(slot lkepool.Slot) bool { return slot.InstanceID == 0 }
-	waiting := s.eventually("a place without an instance", pool.ID, func(p lkepool.Pool) bool {
+	waiting := s.eventually("a place without an instance", pool.ID, func(p joined) bool {
 		return len(p.Members) == 1 && slices.ContainsFunc(p.Slots, vacant)
 	})
 	place := waiting.Slots[slices.IndexFunc(waiting.Slots, vacant)]
@@ -105,9 +105,6 @@ func (s *suite) drop() {
 	}
 	if _, ok := s.observed(pool.ID); ok {
 		s.Error("the pool is observed")
-	}
-	if pools, err := s.Backend.Poll(s.Context(), []lkepool.Pool{pool}); err != nil || len(pools) > 0 && len(pools[0].Members) > 1 {
-		s.Errorf("polled %+v, %v", pools, err)
 	}
 	s.gone(pool.Members[0].ID)
 }

@@ -1,0 +1,365 @@
+package lkepool
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// decide chooses what to do about all that is known, for all keys together. It
+// is the only code that does so; what it chooses is in c.actions.
+func (c *core) decide() {
+	if c.idle() {
+		return
+	}
+	c.looks = 0
+	for _, n := range c.world.nodes.rows {
+		if n.look.busy {
+			c.looks++
+		}
+	}
+	c.serveClaims()
+	c.restoreTags()
+	c.requests = slices.DeleteFunc(c.requests, c.serve)
+}
+
+// demand is what claimants of one key want, and what there is for them.
+type demand struct {
+	key   Key
+	state *keyState
+	// waiting have no node; newest is when the last of them came, oldest when
+	// the first did.
+	waiting        []*claim
+	oldest, newest time.Time
+	pools          []*pool
+	edited         int
+	// free is what may be handed out, pending how many nodes are on their way,
+	// overdue how many have been for too long.
+	free             []*node
+	pending, overdue int
+	// unclear: what the pools hold has to be read first.
+	unclear bool
+}
+
+// serveClaims answers the claimants that have a node, hands out free ones, and
+// buys what is missing.
+func (c *core) serveClaims() {
+	byHash := map[string]*demand{}
+	var demands []*demand
+	for _, claim := range slices.Clone(c.world.claims) {
+		if len(claim.tokens) == 0 || c.giveBack(claim) {
+			continue
+		}
+		d, ok := byHash[claim.hash]
+		if !ok {
+			d = &demand{key: claim.request.Key, state: c.key(claim.request.Key)}
+			byHash[claim.hash] = d
+			demands = append(demands, d)
+		}
+		d.waiting = append(d.waiting, claim)
+	}
+	c.forgetClaims()
+	if len(demands) == 0 || c.settling() {
+		return
+	}
+	if !c.surveyed(latest(c.startedAt.Add(c.cfg.SettleTime), c.now.Add(-fullReadEvery)), "claimants wait") {
+		c.refuseUnread(demands)
+		return
+	}
+	pending, clear := 0, c.identify()
+	for _, d := range demands {
+		c.supply(d)
+		if len(d.free) > 0 {
+			c.match(d)
+		}
+		if clear {
+			c.buy(d)
+		}
+		pending += d.pending
+	}
+	c.watch(demands, pending)
+}
+
+// refuseUnread tells all claimants why the lists cannot be read, if waiting
+// does not help.
+func (c *core) refuseUnread(demands []*demand) {
+	err := c.pools.err
+	if !lasting(err) {
+		err = c.instances.err
+	}
+	if !lasting(err) {
+		return
+	}
+	c.pools.err, c.instances.err = nil, nil
+	for _, d := range demands {
+		c.refuse(d.waiting, err)
+	}
+}
+
+// giveBack answers a claimant that has a node, or goes on with the claim that
+// is being written. It returns false for one that has none.
+func (c *core) giveBack(claim *claim) bool {
+	n := c.world.holder(claim.id)
+	if n == nil {
+		if n = c.world.assigned(claim.id); n == nil || n.aside() {
+			return false
+		}
+		c.finish(claim, n)
+		return n.hold.state != free
+	}
+	loose := n.home == 0 || !n.detached.IsZero()
+	switch {
+	case n.hold.own && c.now.Sub(n.hold.at) <= confirmedFor, c.seenLately(n.look):
+	case !n.absence.since.IsZero(), c.now.Sub(n.last) > fullReadEvery:
+		if c.ready(n.look.ended.Add(verifyAgain)) {
+			c.lookAtNode(n, "its claimant asks for it again")
+		}
+		return true
+	}
+	if loose && !c.ready(latest(n.detached, n.first).Add(unsettledGrace)) {
+		if n.home == 0 {
+			c.fresh(&c.pools, opListPools, n.first, "no pool of a claimed instance is known")
+		} else if c.ready(n.look.ended.Add(verifyAgain)) {
+			c.lookAtNode(n, "its pool does not list it any more")
+		}
+		return true
+	}
+	c.deliver(claim, c.node(n), nil)
+	return true
+}
+
+// aside reports whether writes to the instance have failed so often that its
+// claimant gets another one.
+func (n *node) aside() bool {
+	return n.hold.failed >= markAttempts && (n.hold.state != unsure || n.look.retry.failed >= markAttempts)
+}
+
+// finish brings a claim to its end that was begun on an instance.
+func (c *core) finish(claim *claim, n *node) {
+	switch {
+	case n.hold.state == writing:
+	case n.hold.state == reserved && (!n.absence.proof.IsZero() || n.look.retry.failed >= markAttempts || !n.present()):
+		n.hold = hold{at: c.now, failed: max(n.hold.failed, n.look.retry.failed)}
+	case n.hold.state == unsure && n.hold.failed >= markAttempts:
+		if c.ready(n.hold.at.Add(c.cfg.SettleTime)) {
+			c.lookAtNode(n, "a claim was written without an answer")
+		}
+	case n.hold.state == reserved && n.arrived && n.hold.failed == 0, c.seenLately(n.look):
+		c.mark(claim, n)
+	default:
+		c.lookAtNode(n, "look before claiming")
+	}
+}
+
+// mark writes the claim unless marks are refused and it is not time to try.
+func (c *core) mark(claim *claim, n *node) {
+	if c.probe.err != nil {
+		if !c.ready(c.probe.next) {
+			n.hold = hold{at: c.now, failed: n.hold.failed}
+			c.deliver(claim, Node{}, c.probe.err)
+			return
+		}
+		c.probe.next = c.now.Add(c.probe.pause)
+	}
+	if !c.ready(n.look.retry.until) {
+		return
+	}
+	n.hold.state, n.hold.at = writing, c.now
+	c.do(action{
+		op: opMark, instanceID: n.ID, poolID: n.home, key: claim.request.Key, reason: "claim for " + claim.request.Claimant.Name,
+		tags: claimTags(n.Tags, claim.id, c.now, claim.request.PoolTags, claim.request.Tags),
+	})
+}
+
+// markFailed follows a mark that the API refused.
+func (c *core) markFailed(n *node, d done) {
+	kind := KindOf(d.err)
+	if kind != KindForbidden && kind != KindInvalid {
+		return
+	}
+	c.probe.pause = min(max(2*c.probe.pause, firstProbe), longestProbe)
+	c.probe.err, c.probe.next = d.err, c.now.Add(c.probe.pause)
+	if claim := c.world.claimOf(claimIn(d.action.tags)); claim != nil {
+		c.deliver(claim, Node{}, d.err)
+	}
+}
+
+// restoreTags writes claims again whose tags were taken away.
+func (c *core) restoreTags() {
+	for _, n := range c.world.nodes.rows {
+		if n.hold.state != held || !n.hold.stripped || !n.present() || n.removal.busy || c.settling() || c.probe.err != nil {
+			continue
+		}
+		if !c.seenLately(n.look) {
+			c.lookAtNode(n, "a claim's tag is missing")
+			continue
+		}
+		n.hold.state, n.hold.at = writing, c.now
+		c.do(action{op: opMark, instanceID: n.ID, poolID: n.home, reason: "write the claim again", tags: claimTags(n.Tags, n.hold.who, c.now)})
+	}
+}
+
+// identify reads the instances that are known by their ID alone: any of them
+// may have a claimant. It reports whether none is left.
+func (c *core) identify() bool {
+	all := true
+	for _, n := range c.world.nodes.rows {
+		if p, ok := c.world.pools.get(n.home); ok && p.ours() && n.present() && !n.known() {
+			c.lookAtNode(n, "only its ID is known")
+			all = all && n.look.retry.failed >= markAttempts
+		}
+	}
+	return all
+}
+
+// supply finds out what there is for a key.
+func (c *core) supply(d *demand) {
+	hash := d.waiting[0].hash
+	d.oldest = d.waiting[0].wanted
+	for _, claim := range d.waiting {
+		d.newest, d.oldest = latest(d.newest, claim.asked), minTime(d.oldest, claim.wanted)
+	}
+	d.pools, d.edited = c.world.poolsOf(d.key, hash)
+	for _, p := range d.pools {
+		c.supplyOf(d, p)
+	}
+	slices.SortFunc(d.free, func(a, b *node) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+func (c *core) supplyOf(d *demand, p *pool) {
+	members := c.world.members(p.ID)
+	pending := max(0, p.Count-len(members))
+	p.owe(pending, c.now)
+	overdue := p.overdue(c.now, c.cfg.PendingTimeout)
+	d.pending, d.overdue = d.pending+pending-overdue, d.overdue+overdue
+	for _, since := range p.owing {
+		c.at(since.Add(c.cfg.PendingTimeout + time.Second))
+	}
+	switch {
+	case p.writes.growing || p.writes.dropping:
+		d.unclear = true
+	case !p.absence.since.IsZero() || !p.absence.proof.IsZero() || p.look.want:
+		d.unclear = true
+		c.verifyPool(p, "a list contradicts what is known of the pool")
+	case !p.writes.unsure.IsZero():
+		d.unclear = true
+		if c.ready(p.writes.unsure.Add(c.cfg.SettleTime)) {
+			c.lookAtPool(p, "a write to the pool was not answered")
+		}
+	case len(members) > p.Count:
+		d.unclear = c.settle(p, members)
+		return
+	}
+	for _, n := range members {
+		if c.isFree(n) {
+			d.free = append(d.free, n)
+		}
+	}
+}
+
+// verifyPool reads a pool that a list lacks or contradicts; a 404 has to be
+// answered twice.
+func (c *core) verifyPool(p *pool, reason string) {
+	if p.absence.proof.IsZero() || c.ready(p.absence.proof.Add(c.cfg.SettleTime)) {
+		c.lookAtPool(p, reason)
+	}
+}
+
+// settle looks at a pool with more members than its count: one of them is gone,
+// or about to go. It reports whether that is still to be waited for.
+func (c *core) settle(p *pool, members []*node) bool {
+	if p.unsettled.IsZero() || c.now.Sub(p.unsettled) > 2*unsettledGrace {
+		p.unsettled = c.now
+	}
+	if c.now.Sub(p.unsettled) > unsettledGrace {
+		return false
+	}
+	c.at(p.unsettled.Add(unsettledGrace + time.Second))
+	if c.ready(p.look.ended.Add(c.cfg.SettleTime)) {
+		c.lookAtPool(p, "the pool has more members than its count")
+	}
+	for _, n := range members {
+		if (n.last.Before(c.instances.began) || n.slot == "") && c.ready(latest(n.look.ended, n.absence.proof).Add(c.cfg.SettleTime)) {
+			c.lookAtNode(n, "its pool has more members than its count")
+		}
+	}
+	return true
+}
+
+// isFree reports whether a member may be handed out. An instance that the
+// caller's own records give to a claimant is held by that claimant.
+func (c *core) isFree(n *node) bool {
+	if n.hold.state != free || !n.known() || n.hold.failed >= markAttempts || n.removal.busy ||
+		!n.absence.proof.IsZero() || c.health(n) != Healthy || c.now.Before(n.look.retry.until) {
+		return false
+	}
+	if c.cfg.Holder == nil {
+		return true
+	}
+	who, ok := c.cfg.Holder(n.ID)
+	if ok {
+		n.hold = hold{who: who.id(), state: held, at: c.now, since: c.now, stripped: true}
+	}
+	return !ok
+}
+
+// match hands free instances, lowest ID first, to claimants in the order in
+// which they first asked.
+func (c *core) match(d *demand) {
+	n := min(len(d.free), len(d.waiting))
+	for i := range n {
+		claim, n := d.waiting[i], d.free[i]
+		n.hold = hold{who: claim.id, state: reserved, at: c.now, failed: n.hold.failed}
+		c.finish(claim, n)
+	}
+	d.waiting = slices.DeleteFunc(d.waiting[n:], func(claim *claim) bool { return len(claim.tokens) == 0 })
+	d.free = d.free[n:]
+}
+
+// firstLook is how long after a purchase the first look for it is.
+func (c *core) firstLook() time.Duration { return min(c.cfg.RetryDelay, firstLookAfter) }
+
+// watch reads whether capacity has arrived, at growing distances.
+func (c *core) watch(demands []*demand, pending int) {
+	if pending == 0 {
+		c.polls.running = false
+		return
+	}
+	if c.polls.running && c.polled() {
+		c.polls.running = false
+		c.polls.next = c.polls.at.Add(c.polls.pace.Next(c.now, pending, c.cfg.RetryDelay))
+	}
+	if c.polls.running || !c.ready(c.polls.next) {
+		return
+	}
+	c.polls.running, c.polls.at, c.polls.pools = true, c.now, nil
+	if c.limits.NodesLag {
+		c.fresh(&c.instances, opListInstances, c.now, "nodes are on their way")
+		return
+	}
+	for _, d := range demands {
+		for _, p := range d.pools {
+			if len(p.owing) > 0 {
+				c.polls.pools = append(c.polls.pools, p)
+			}
+		}
+	}
+	if len(c.polls.pools) > directPolls {
+		c.polls.pools = nil
+		c.fresh(&c.pools, opListPools, c.now, "nodes are on their way")
+	}
+	for _, p := range c.polls.pools {
+		c.lookAtPool(p, "nodes are on their way")
+	}
+}
+
+// polled reports whether the running poll has ended.
+func (c *core) polled() bool {
+	if c.limits.NodesLag {
+		return !c.instances.busy
+	}
+	if len(c.polls.pools) == 0 {
+		return !c.pools.busy
+	}
+	return !slices.ContainsFunc(c.polls.pools, func(p *pool) bool { return p.look.busy })
+}

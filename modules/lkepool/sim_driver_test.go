@@ -1,0 +1,245 @@
+package lkepool
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// sim drives the core alone through one schedule: it executes the core's
+// actions on the model, feeds the results back in the order in which they
+// happen to arrive, and checks the invariants after every event.
+type sim struct {
+	*simPlatform
+	plan      *simSchedule
+	process   simProcess
+	fates     []simFate
+	inflight  []*simEffect
+	waiting   []simCaller
+	tokens    int
+	claimants []*simClaimant
+	looked    []simLook
+	facts     simFacts
+	// trace is nil unless the course of events is to be written down.
+	trace *strings.Builder
+	// failure is the first violation.
+	failure string
+}
+
+// simProcess is the process that leads; core is nil while none does.
+type simProcess struct {
+	core *core
+	// life counts the processes, so that answers to an earlier one are dropped.
+	life int
+	// clock is how far its clock is off.
+	clock time.Duration
+	began time.Duration
+	// tick is when the core wants a tick, if ticking.
+	tick    time.Duration
+	ticking bool
+	spins   int
+}
+
+// simFacts are what some invariants make exceptions for.
+type simFacts struct {
+	calls int
+	// noRoom: the platform refused a purchase for capacity or a limit.
+	noRoom bool
+	// settled is when everything was at rest.
+	settled time.Duration
+	events  int
+}
+
+// simEffect is a request under way.
+type simEffect struct {
+	action   action
+	fate     simFate
+	executed bool
+	result   done
+}
+
+// simCaller waits for an answer.
+type simCaller struct {
+	token int
+	what  string
+	then  func(answer)
+}
+
+// simLook is when the newest answered direct read of a pool began.
+type simLook struct {
+	pool  int
+	began time.Duration
+}
+
+var simEpoch = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
+
+var simKeys = []Key{
+	{NodePool: "web", InstanceType: "g6-standard-2"},
+	{NodePool: "db", InstanceType: "g6-standard-2", Template: Template{Labels: map[string]string{"tier": "db"}}},
+	{NodePool: "web", InstanceType: "g6-standard-4", Template: Template{Taints: []Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}}}},
+}
+
+func newSim(plan *simSchedule, trace *strings.Builder) *sim {
+	w := plan.world
+	s := &sim{plan: plan, trace: trace, fates: slices.Clone(plan.fates), simPlatform: &simPlatform{
+		simAgenda: &simAgenda{}, random: rand.New(rand.NewPCG(plan.seed, 5)), enterprise: plan.enterprise,
+		repairs: w.repairs, room: w.room, full: w.full,
+		delays: simDelays{idLeast: w.idLeast, idMost: w.idMost, listed: time.Minute, tagged: time.Second, boot: 40 * time.Second, gone: 30 * time.Second},
+	}}
+	foreign := s.newPool(Pool{InstanceType: "g6-standard-2", Tags: []string{"made-by=hand"}}, true)
+	s.simPlatform.grow(foreign, 1)
+	return s
+}
+
+// local is the time on the process's clock.
+func (s *sim) local() time.Time { return simEpoch.Add(s.now + s.process.clock) }
+
+// lead starts a process that leads from now on.
+func (s *sim) lead() {
+	cfg, err := Config{OrphanTTL: s.plan.world.orphanTTL}.withDefaults()
+	if err != nil {
+		panic(err)
+	}
+	if s.plan.known {
+		cfg.Holder = s.holder
+	}
+	limits := Limits{PoolSize: 100, NodesLag: s.plan.enterprise}
+	s.note("a process begins to lead, its clock is off by %s", s.process.clock)
+	s.process.core, s.process.began = newCore(cfg, limits, s.local()), s.now
+	s.process.ticking, s.looked = false, s.looked[:0]
+}
+
+// die ends the process. What it sent may still arrive at the platform before
+// another one leads.
+func (s *sim) die(gap, clock time.Duration) {
+	if s.process.core == nil {
+		return
+	}
+	s.note("the process dies")
+	s.process.core, s.process.ticking = nil, false
+	s.process.life++
+	for _, e := range s.inflight {
+		switch {
+		case e.executed:
+		case s.random.IntN(2) == 0:
+			e.executed = true
+		default:
+			s.after(s.between(0, gap), func() { s.execute(e) })
+		}
+	}
+	s.inflight = nil
+	callers := s.waiting
+	s.waiting = nil
+	s.after(gap, func() {
+		s.process.clock = clock
+		s.lead()
+		for _, c := range callers {
+			c.then(answer{err: errSimLost})
+		}
+	})
+}
+
+// runUntil lets everything happen that is due until then.
+func (s *sim) runUntil(until time.Duration) {
+	for s.failure == "" {
+		next, ok := s.next()
+		if p := &s.process; p.ticking && p.tick <= until && (!ok || p.tick <= next) {
+			if p.tick > s.now {
+				s.now, p.spins = p.tick, 0
+			}
+			if p.spins++; p.spins > 50 {
+				s.fail("I7: the core asks for a tick at once, for ever")
+				return
+			}
+			s.feed(tick{})
+			continue
+		}
+		if !ok || next > until {
+			s.now = max(s.now, until)
+			return
+		}
+		if next > s.now {
+			s.process.spins = 0
+		}
+		s.step()
+	}
+}
+
+// feed gives the core an event and does what it wants done.
+func (s *sim) feed(e event) {
+	if s.failure != "" {
+		return
+	}
+	s.facts.events++
+	actions := s.process.core.handle(e, s.local())
+	s.describe(e, actions)
+	for _, a := range actions {
+		if a.op == opAnswer {
+			s.deliver(a)
+		}
+	}
+	for _, a := range actions {
+		if a.op != opAnswer {
+			s.begin(a)
+		}
+	}
+	s.schedule(actions)
+}
+
+// schedule notes when the core wants a tick.
+func (s *sim) schedule(actions []action) {
+	wake, p := s.process.core.wake(), &s.process
+	p.ticking = !wake.IsZero()
+	p.tick = max(s.now, wake.Sub(simEpoch)-p.clock)
+	if len(s.waiting) == 0 && (p.ticking || slices.ContainsFunc(actions, func(a action) bool { return a.op != opAnswer })) {
+		s.fail("I7: no caller waits, and the core goes on: tick %t, %d actions", p.ticking, len(actions))
+	}
+	if len(s.waiting) > 0 && !p.ticking && len(s.inflight) == 0 {
+		s.fail("I10: %s waits, and nothing is under way nor a tick wanted", s.waiting[0].what)
+	}
+}
+
+// ask brings a caller. then is called once, also when the process dies.
+func (s *sim) ask(what string, a ask, patience time.Duration, then func(answer)) {
+	if s.process.core == nil {
+		s.after(time.Second, func() { s.ask(what, a, patience, then) })
+		return
+	}
+	s.tokens++
+	token := s.tokens
+	s.waiting = append(s.waiting, simCaller{token: token, what: what, then: then})
+	s.after(patience, func() {
+		if s.caller(token) < 0 || s.failure != "" {
+			return
+		}
+		s.feed(left{token: token, cause: errSimDeadline})
+		if s.caller(token) >= 0 {
+			s.fail("I10: %s is not answered at its deadline", what)
+		}
+	})
+	s.feed(asked{token: token, ask: a})
+}
+
+func (s *sim) caller(token int) int {
+	return slices.IndexFunc(s.waiting, func(c simCaller) bool { return c.token == token })
+}
+
+func (s *sim) deliver(a action) {
+	at := s.caller(a.token)
+	if at < 0 {
+		s.fail("a caller is answered that does not wait: token %d", a.token)
+		return
+	}
+	c := s.waiting[at]
+	s.waiting = slices.Delete(s.waiting, at, at+1)
+	s.after(0, func() { c.then(a.answer) })
+}
+
+func (s *sim) fail(format string, args ...any) {
+	if s.failure == "" {
+		s.failure = fmt.Sprintf("at %s: ", s.now) + fmt.Sprintf(format, args...)
+		s.note("VIOLATION %s", s.failure)
+	}
+}

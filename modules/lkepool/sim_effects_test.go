@@ -1,0 +1,113 @@
+package lkepool
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+var errSimDeadline = context.DeadlineExceeded
+
+// begin sends a request: it takes effect and is answered at random times.
+func (s *sim) begin(a action) {
+	s.facts.calls++
+	fate, _ := s.fate(a.op)
+	e := &simEffect{action: a, fate: fate}
+	s.inflight = append(s.inflight, e)
+	life, began, sent := s.process.life, s.local(), s.now
+	takes := s.between(s.plan.world.latency/4, s.plan.world.latency)
+	if fate.kind == faultHangs {
+		takes = fate.takes
+	}
+	if a.op == opScale {
+		s.checkScale(a)
+	}
+	s.after(s.between(0, takes), func() {
+		if life == s.process.life || a.op.write() {
+			s.execute(e)
+		}
+	})
+	s.after(takes, func() {
+		if life != s.process.life {
+			return
+		}
+		s.inflight = slices.DeleteFunc(s.inflight, func(other *simEffect) bool { return other == e })
+		e.result.action, e.result.began = a, began
+		if a.op == opGetPool && e.result.err == nil {
+			s.sawPool(a.poolID, sent)
+		}
+		s.feed(e.result)
+	})
+}
+
+// execute is the moment at which the platform serves a request.
+func (s *sim) execute(e *simEffect) {
+	if e.executed || s.failure != "" {
+		return
+	}
+	e.executed = true
+	if e.action.op.write() {
+		e.result = s.faultyWrite(e.action, e.fate)
+		s.note("  platform: %s %s", s.describeAction(e.action), outcome(e))
+		return
+	}
+	old := s.plan.world.stale
+	if e.action.op == opListPools || e.action.op == opListInstances {
+		old = s.plan.world.lag
+	}
+	e.result = s.faultyRead(e.action, e.fate, s.now-s.between(0, old))
+	s.noteLie(e)
+}
+
+// noteLie remembers a 404 for something that exists: two of them would be proof
+// by the engine's rules, so each object gets one in its life, out of date or
+// spurious. Only readings from before it existed are 404 besides.
+func (s *sim) noteLie(e *simEffect) {
+	if KindOf(e.result.err) != KindNotFound {
+		return
+	}
+	if of := s.pool(e.action.poolID); e.action.op == opGetPool && of != nil && !of.gone {
+		of.lied = true
+	}
+	if i := s.instance(e.action.instanceID); e.action.op == opGetInstance && i != nil && !i.gone {
+		i.lied = true
+	}
+}
+
+func (s *sim) sawPool(id int, began time.Duration) {
+	for i := range s.looked {
+		if s.looked[i].pool == id {
+			s.looked[i].began = max(s.looked[i].began, began)
+			return
+		}
+	}
+	s.looked = append(s.looked, simLook{pool: id, began: began})
+}
+
+// carryOut executes a write, and judges it.
+func (s *sim) carryOut(a action) done {
+	switch a.op {
+	case opMark:
+		s.checkMark(a)
+	case opRemove:
+		of, place := s.place(a.poolID, a.nodeID)
+		s.checkOurs(a, of)
+		if place != nil {
+			s.checkRemoval(a, place.instance)
+		}
+	case opDrop:
+		of := s.pool(a.poolID)
+		s.checkOurs(a, of)
+		for i := range of.places {
+			s.checkRemoval(a, of.places[i].instance)
+		}
+	case opScale:
+		s.checkOurs(a, s.pool(a.poolID))
+		s.checkCount(a)
+	}
+	d := s.write(a)
+	if kind := KindOf(d.err); kind == KindInsufficientCapacity || kind == KindQuotaExceeded {
+		s.facts.noRoom = true
+	}
+	return d
+}
