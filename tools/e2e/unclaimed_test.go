@@ -3,10 +3,8 @@ package e2e_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -61,7 +59,6 @@ func quietScaleUp(t *testing.T, e *environment) {
 	if n := e.oneToOne(t); n != 4 {
 		t.Errorf("%d NodeClaims", n)
 	}
-	e.noErrors(t)
 }
 
 // nobodyClaims lets a pool grow by a node that nobody asked for, with a pod that
@@ -167,7 +164,6 @@ func slowJoin(t *testing.T, e *environment) {
 	if got := e.oneToOne(t); got != n || e.made()-made != n || created != n {
 		t.Errorf("%d NodeClaims are left of %v, and %d instances were made, for %d pods", got, created, e.made()-made, n)
 	}
-	e.noErrors(t)
 
 	g, ctx := NewWithT(t), t.Context()
 	before := e.nodeClaims(ctx, g)
@@ -192,7 +188,6 @@ func slowJoin(t *testing.T, e *environment) {
 		}
 	}
 	e.oneToOne(t)
-	e.noErrors(t)
 }
 
 // reappliedTaint: the operator does not fight. It stops making pools with the taint
@@ -377,25 +372,4 @@ func (e *environment) usable(t *testing.T, name string) {
 		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Name: name}, pool)).To(Succeed())
 		g.Expect(pool.StatusConditions().Get("Ready").IsTrue()).To(BeTrue())
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
-}
-
-// noErrors reads the operator's log, and looks for the event that goes with core's
-// error about nodes without its taint.
-func (e *environment) noErrors(t *testing.T) {
-	t.Helper()
-	if missing := e.messages(t, "NodeClaim", "", "UnregisteredTaintMissing"); len(missing) != 0 {
-		t.Errorf("core misses the taint: %q", missing)
-	}
-	log, err := os.ReadFile(e.Operator.LogPath())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(log) == 0 {
-		t.Error("the operator's log is empty")
-	}
-	for line := range strings.Lines(string(log)) {
-		if strings.Contains(line, `"level":"ERROR"`) {
-			t.Errorf("the operator logs an error: %s", line)
-		}
-	}
 }

@@ -15,9 +15,8 @@
 // As in a real Standard cluster, one pool of the user's own with one node exists
 // from the start; the operator's Pod is scheduled there and played by kwok.
 //
-// Guarantees: every listener that this package and the control plane open is on
-// 127.0.0.1 (the operator's own metrics and health listeners are as it opens
-// them); clusters of different names run side by side; one name runs once. Stop
+// Guarantees: every listener is on 127.0.0.1, the operator's for metrics and health
+// too; clusters of different names run side by side; one name runs once. Stop
 // ends exactly what Start started and removes its state; logs stay until the next
 // start of the same name. On Linux nothing survives the calling process, however
 // it dies. The simulator's token is random and is in no message.

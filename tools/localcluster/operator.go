@@ -42,6 +42,7 @@ func (o *Operator) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("operator: %w", err)
 	}
+	run.env = append(run.env, "METRICS_BIND_ADDRESS=127.0.0.1", "HEALTH_PROBE_BIND_ADDRESS=127.0.0.1")
 	if o.replica > 0 {
 		run.env = append(run.env, "METRICS_PORT="+strconv.Itoa(o.metricsPort), "HEALTH_PROBE_PORT="+strconv.Itoa(o.healthPort))
 	}

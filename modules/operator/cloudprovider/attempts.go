@@ -1,60 +1,41 @@
 package cloudprovider
 
 import (
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
-// attempts remembers which instance type a NodeClaim has asked for, until it has a node or is given up.
-// Prices and availability change between two attempts; a NodeClaim that changed its mind would leave the
-// capacity it has caused to nobody.
-type attempts struct {
-	mu    sync.Mutex
-	types map[types.UID]attempt
-}
+// attempts holds which instance type a NodeClaim has asked for, until it has a node or is given up. Prices and availability change
+// between two attempts; a NodeClaim that asked for another type would leave the capacity that it caused unused. Core calls Create for
+// one NodeClaim by one goroutine at a time.
+type attempts struct{ byUID *cache.Expiring }
 
 type attempt struct {
 	instanceType string
 	number       int // of calls of Create so far
-	last         time.Time
 }
 
-// A NodeClaim that was deleted between two attempts is forgotten after this time. Core gives up on a launch
-// after minutes, so nothing that is still tried is as old.
+// A NodeClaim that was deleted between two attempts is forgotten after this time; core gives a launch up after 5 minutes.
 const attemptTTL = time.Hour
 
-func newAttempts() *attempts { return &attempts{types: map[types.UID]attempt{}} }
+func newAttempts() attempts { return attempts{cache.NewExpiring()} }
 
-func (a *attempts) get(uid types.UID) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.types[uid].instanceType
+func (a attempts) get(uid types.UID) attempt {
+	known, _ := a.byUID.Get(uid)
+	last, _ := known.(attempt)
+	return last
 }
 
 // put notes another attempt and returns its number, from 1.
-func (a *attempts) put(uid types.UID, instanceType string) int {
+func (a attempts) put(uid types.UID, instanceType string) int {
 	if uid == "" {
 		return 1
 	}
-	now := time.Now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, known := a.types[uid]; !known {
-		for other, old := range a.types {
-			if now.Sub(old.last) > attemptTTL {
-				delete(a.types, other)
-			}
-		}
-	}
-	number := a.types[uid].number + 1
-	a.types[uid] = attempt{instanceType, number, now}
+	number := a.get(uid).number + 1
+	a.byUID.Set(uid, attempt{instanceType, number}, attemptTTL)
 	return number
 }
 
-func (a *attempts) drop(uid types.UID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.types, uid)
-}
+func (a attempts) drop(uid types.UID) { a.byUID.Delete(uid) }

@@ -19,7 +19,9 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // Pools hands out nodes of LKE pools; *lkepool.Allocator is one.
@@ -38,7 +40,7 @@ type Catalog interface {
 
 // Config configures a CloudProvider. Cluster is required.
 type Config struct {
-	Cluster        Cluster
+	Cluster        discovery.Cluster
 	CreateDeadline time.Duration                               // how long one Create waits; 0 = 10 s
 	OnClaim        func(outcome string, elapsed time.Duration) // after every claim; may be nil. Outcomes are a closed set.
 
@@ -63,22 +65,13 @@ type Events interface {
 	Publish(published ...events.Event)
 }
 
-// Cluster is the LKE cluster that nodes are for.
-type Cluster struct {
-	Name   string
-	Region string
-	Tier   string // standard or enterprise
-}
-
-const tierEnterprise = "enterprise"
-
 // CloudProvider implements Karpenter's cloudprovider.CloudProvider.
 type CloudProvider struct {
 	kube      client.Reader
 	pools     Pools
 	catalog   Catalog
 	cfg       Config
-	attempts  *attempts
+	attempts  attempts
 	inventory *inventory
 }
 
@@ -109,7 +102,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	instanceType := find(all, c.attempts.get(nodeClaim.UID))
+	instanceType := find(all, c.attempts.get(nodeClaim.UID).instanceType)
 	if instanceType == nil {
 		if instanceType, err = cheapest(all, nodeClaim, !c.cfg.RelaxMinValues); err != nil {
 			c.publishNothing(nodePool, err)
@@ -209,7 +202,7 @@ func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if nodeClaim.Status.ProviderID == "" {
 		return c.deleteByName(ctx, nodeClaim.Name)
 	}
-	id, err := instanceID(nodeClaim.Status.ProviderID)
+	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
 	if err != nil {
 		return err
 	}
@@ -253,7 +246,7 @@ func (c *CloudProvider) deleteByName(ctx context.Context, name string) error {
 
 // Get returns the NodeClaim of an instance as the Linode API tells it.
 func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
-	id, err := instanceID(providerID)
+	id, err := nodeclaim.InstanceID(providerID)
 	if err != nil {
 		return nil, err
 	}

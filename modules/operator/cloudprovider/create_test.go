@@ -147,7 +147,7 @@ func TestPitfall28UnregisteredTaintByTheSetting(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 	on := true
 	p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-		Cluster:           cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"},
+		Cluster:           inCluster("demo", "us-ord", "standard"),
 		UnregisteredTaint: func() bool { return on },
 	})
 	own := lkepool.Taint{Key: "dedicated", Value: "db", Effect: "NoSchedule"}
@@ -172,7 +172,7 @@ func TestPitfall28UnregisteredTaintByTheSetting(t *testing.T) {
 		for _, now := range []bool{true, false} {
 			on = now
 			if reason, err := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-				Cluster:           cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"},
+				Cluster:           inCluster("demo", "us-ord", "standard"),
 				UnregisteredTaint: func() bool { return on },
 			}).IsDrifted(t.Context(), launched); reason != "" || err != nil {
 				t.Errorf("taints %v, on=%t: drifted %q, %v", made.Taints, now, reason, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // Why a node is to be replaced.
@@ -66,7 +67,7 @@ func staticallyDrifted(nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNo
 
 // nodeOf takes the node from the last list, and asks for it alone only if it is not there.
 func (c *CloudProvider) nodeOf(ctx context.Context, nodeClaim *karpv1.NodeClaim) (lkepool.Node, error) {
-	id, err := instanceID(nodeClaim.Status.ProviderID)
+	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
 	if err != nil {
 		return lkepool.Node{}, err
 	}

@@ -39,7 +39,7 @@ func overlaidProvider(t *testing.T, pools cloudprovider.Pools, objects ...client
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithStatusSubresource(&karpv1alpha1.NodeOverlay{}).Build()
 	store := nodeoverlay.NewInstanceTypeStore()
 	p = cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-		Cluster: cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"}, Overlays: store,
+		Cluster: inCluster("demo", "us-ord", "standard"), Overlays: store,
 	})
 	now := clock.NewFakeClock(metav1.Now().Time)
 	controller := nodeoverlay.NewController(now, kube, p, store, state.NewCluster(now, kube, p))
@@ -138,7 +138,7 @@ func TestMinValues(t *testing.T) {
 			pools := &scripted{t: t, claim: grant}
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 			p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-				Cluster: cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"}, RelaxMinValues: tt.relax,
+				Cluster: inCluster("demo", "us-ord", "standard"), RelaxMinValues: tt.relax,
 			})
 			_, err := p.Create(t.Context(), tt.claim)
 			if tt.want == "" {
@@ -192,7 +192,7 @@ func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 			told := record.NewFakeRecorder(10)
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass()).Build()
 			p := cloudprovider.New(kube, &scripted{t: t}, catalog(t), cloudprovider.Config{
-				Cluster: cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"}, RelaxMinValues: tt.relax,
+				Cluster: inCluster("demo", "us-ord", "standard"), RelaxMinValues: tt.relax,
 				Events: quietly(told),
 			})
 			pool := nodePool(nil)

@@ -16,8 +16,10 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
@@ -105,7 +107,7 @@ func provider(t *testing.T, tier string, pools cloudprovider.Pools, objects ...c
 	t.Helper()
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build()
 	return cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-		Cluster:        cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: tier},
+		Cluster:        inCluster("demo", "us-ord", tier),
 		CreateDeadline: 10 * time.Second,
 	})
 }
@@ -175,4 +177,8 @@ func notReady(reason, message string) *v1alpha1.LinodeNodeClass {
 	c.StatusConditionsFor(v1alpha1.ModeLKE).SetFalse(v1alpha1.ConditionValidationSucceeded, reason, message)
 	c.StatusConditionsFor(v1alpha1.ModeLKE).SetFalse(status.ConditionReady, reason, message)
 	return c
+}
+
+func inCluster(name, region, tier string) discovery.Cluster {
+	return discovery.Cluster{Cluster: lke.Cluster{Name: name, Tier: tier}, Region: region}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,19 +14,8 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
-
-// providerID is the ID that the cloud controller manager writes on the Node.
-func providerID(instanceID int) string { return v1alpha1.ProviderIDPrefix + strconv.Itoa(instanceID) }
-
-func instanceID(providerID string) (int, error) {
-	text, ok := strings.CutPrefix(providerID, v1alpha1.ProviderIDPrefix)
-	id, err := strconv.Atoi(text)
-	if !ok || err != nil || id <= 0 {
-		return 0, fmt.Errorf("provider ID %q is not of the form %s<instance id>", providerID, v1alpha1.ProviderIDPrefix)
-	}
-	return id, nil
-}
 
 // launched is the NodeClaim as Create returns it.
 func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
@@ -65,7 +53,7 @@ func observed(node lkepool.Node, instanceType *cloudprovider.InstanceType, regio
 			CreationTimestamp: metav1.NewTime(node.Created),
 			Labels:            labels(node, instanceType, region),
 		},
-		Status: karpv1.NodeClaimStatus{ProviderID: providerID(node.InstanceID)},
+		Status: karpv1.NodeClaimStatus{ProviderID: nodeclaim.ProviderID(node.InstanceID)},
 	}
 	if instanceType != nil {
 		claim.Status.Capacity = instanceType.Capacity.DeepCopy()

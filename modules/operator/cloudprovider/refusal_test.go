@@ -54,7 +54,7 @@ func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 					<-release
 					return node{}, failing(tt.kind, tt.field)
 				}}, catalog(t), cloudprovider.Config{
-					Cluster: cloudprovider.Cluster{Name: "demo", Region: "us-ord", Tier: "standard"}, Events: quietly(told),
+					Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told),
 				})
 				launch := func() {
 					for n := range 20 {

@@ -10,10 +10,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 )
 
 // request says what to claim for a NodeClaim.
-func request(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass, instanceType string) lkepool.Request {
+func request(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass, instanceType string) lkepool.Request {
 	return lkepool.Request{
 		Claimant: nodeClaim.Name,
 		Key: lkepool.Key{
@@ -29,7 +30,7 @@ func request(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.Node
 // template is what an LKE pool fixes for all its nodes. Startup taints are not in it: LKE would put them back
 // after somebody has removed them. Whatever else the NodeClaim wants on its node, Karpenter puts on the Node
 // when it registers.
-func template(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) lkepool.Template {
+func template(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) lkepool.Template {
 	t := lkepool.Template{
 		Labels:         poolLabels(nodeClaim, nodePool),
 		Taints:         poolTaints(nodeClaim.Spec.Taints),
@@ -38,7 +39,7 @@ func template(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.Nod
 	if nodeClass.Spec.FirewallID != nil {
 		t.FirewallID = *nodeClass.Spec.FirewallID
 	}
-	if cluster.Tier == tierEnterprise { // pools of the Standard tier have no version of their own
+	if cluster.Tier == lke.Enterprise { // pools of the Standard tier have no version of their own
 		t.KubernetesVersion = nodeClass.Status.KubernetesVersion
 	}
 	return t

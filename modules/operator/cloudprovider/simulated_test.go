@@ -47,7 +47,7 @@ func simulated(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo) *cl
 	class.Status.KubernetesVersion = info.K8sVersion
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class, nodePool(map[string]string{"team": "a"})).Build()
 	return cloudprovider.New(kube, pools, catalog, cloudprovider.Config{
-		Cluster: cloudprovider.Cluster{Name: info.Label, Region: info.Region, Tier: info.Tier},
+		Cluster: inCluster(info.Label, info.Region, info.Tier),
 	})
 }
 

@@ -8,10 +8,11 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 )
 
 // identityTags say whose a pool or an instance is. lkepool adds the NodeClaim's own tag to instances.
-func identityTags(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
+func identityTags(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
 	tags := []string{
 		clusterTag(cluster.Name),
 		lkepool.Tag(v1alpha1.TagNodeClass, nodeClass.Name),

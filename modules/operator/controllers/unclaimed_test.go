@@ -190,44 +190,4 @@ var _ = Describe("Nodes that nobody claims", func() {
 		claim := newClaim(ctx, node)
 		Consistently(func() bool { return exists(ctx, claim) }).Should(BeTrue())
 	})
-
-	It("are shown to core with the taint", func(ctx context.Context) {
-		bare := newNode(ctx, inPool("2"))
-		known := newNode(ctx, inPool("2", isRegistered))
-		foreign := newNode(ctx, nil)
-		core := unclaimed.Client(mgr.GetClient())
-		byID := func(c client.Client, node *corev1.Node) (found corev1.Node) {
-			GinkgoHelper()
-			Eventually(func(g Gomega) {
-				list := &corev1.NodeList{}
-				g.Expect(c.List(ctx, list, client.MatchingFields{"spec.providerID": node.Spec.ProviderID})).To(Succeed())
-				g.Expect(list.Items).To(HaveLen(1))
-				found = list.Items[0]
-			}).Should(Succeed())
-			return found
-		}
-		has := ContainElement(HaveField("Key", karpv1.UnregisteredTaintKey))
-		shown := byID(core, bare)
-		Expect(shown.Spec.Taints).To(has)
-		Expect(byID(core, known).Spec.Taints).NotTo(has)
-		Expect(byID(core, foreign).Spec.Taints).NotTo(has)
-		Expect(byID(mgr.GetClient(), bare).Spec.Taints).NotTo(has, "the cache was changed")
-		all := &corev1.NodeList{}
-		Expect(core.List(ctx, all)).To(Succeed())
-		for _, node := range all.Items {
-			if node.Name == bare.Name {
-				Expect(node.Spec.Taints).NotTo(has)
-			}
-		}
-		// What core does to register it: the taint goes, the label comes, the rest stays.
-		stored := shown.DeepCopy()
-		shown.Spec.Taints = stored.Spec.Taints[:len(stored.Spec.Taints)-1]
-		isRegistered(&shown)
-		Expect(core.Patch(ctx, &shown, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))).To(Succeed())
-		Expect(taintsOf(ctx, bare)).To(BeEmpty())
-		seen := &corev1.Node{}
-		Expect(kube.Get(ctx, client.ObjectKeyFromObject(bare), seen)).To(Succeed())
-		Expect(seen.Spec.Taints).To(ConsistOf(HaveField("Key", corev1.TaintNodeNotReady)))
-		Expect(seen.Labels).To(HaveKey(karpv1.NodeRegisteredLabelKey))
-	})
 })

@@ -19,14 +19,13 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
-// Cluster is what the Linode API knows of the cluster.
+// Cluster is the LKE cluster that nodes are for: ID, name and tier as the claim engine needs them, and what else is used.
 type Cluster struct {
-	ID      int
-	Name    string
-	Tier    string // standard or enterprise
+	lke.Cluster
 	Region  string
 	Version string // of the control plane: 1.35 on Standard, v1.33.6+lke7 on Enterprise
 }
@@ -90,11 +89,11 @@ func ids(clusters []api.LKECluster) string {
 }
 
 func fromAPI(cluster api.LKECluster) Cluster {
-	tier := "standard" // the field exists on v4beta only, and so does the other tier
+	tier := lke.Standard // the field exists on v4beta only, and so does the other tier
 	if cluster.Tier != nil && *cluster.Tier != "" {
 		tier = string(*cluster.Tier)
 	}
-	return Cluster{ID: cluster.ID, Name: cluster.Label, Tier: tier, Region: cluster.Region, Version: cluster.K8SVersion}
+	return Cluster{Cluster: lke.Cluster{ID: cluster.ID, Name: cluster.Label, Tier: tier}, Region: cluster.Region, Version: cluster.K8SVersion}
 }
 
 // checkInstances reads the cluster's instances, which needs a scope of its own. One answer is enough.

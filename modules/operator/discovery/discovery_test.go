@@ -11,6 +11,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
@@ -60,8 +61,8 @@ func TestFind(t *testing.T) {
 		name string
 		want discovery.Cluster
 	}{
-		{"demo", discovery.Cluster{Name: "demo", Tier: "standard", Region: "us-ord", Version: "1.34"}},
-		{"big", discovery.Cluster{Name: "big", Tier: "enterprise", Region: "us-ord", Version: "v1.33.6+lke7"}},
+		{"demo", discovery.Cluster{Cluster: lke.Cluster{Name: "demo", Tier: "standard"}, Region: "us-ord", Version: "1.34"}},
+		{"big", discovery.Cluster{Cluster: lke.Cluster{Name: "big", Tier: "enterprise"}, Region: "us-ord", Version: "v1.33.6+lke7"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

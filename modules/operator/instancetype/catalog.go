@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -45,14 +47,14 @@ type Offered struct {
 type Catalog struct {
 	source      Source
 	cfg         Config
-	unavailable *Unavailable
+	unavailable *cache.Expiring // marked, by plan
 
-	mu        sync.Mutex
-	snapshot  snapshot
-	learned   map[string]Figures                       // what nodes have shown, by plan
-	lessons   int                                      // grows when learned changes
-	state     string                                   // what converted was made from
-	converted map[string][]*cloudprovider.InstanceType // by kubelet settings
+	mu             sync.Mutex
+	snapshot       snapshot
+	learned        map[string]Figures                       // what nodes have shown, by plan
+	learnedVersion int                                      // grows when learned changes
+	state          string                                   // what converted was made from
+	converted      map[string][]*cloudprovider.InstanceType // by kubelet settings
 }
 
 type snapshot struct {
@@ -66,7 +68,7 @@ func NewCatalog(source Source, cfg Config) *Catalog {
 	if cfg.Interval <= 0 {
 		cfg.Interval = 5 * time.Minute
 	}
-	return &Catalog{source: source, cfg: cfg, unavailable: NewUnavailable(), learned: map[string]Figures{}}
+	return &Catalog{source: source, cfg: cfg, unavailable: cache.NewExpiring(), learned: map[string]Figures{}}
 }
 
 // Refresh reads plans and availability. On an error the old data stays.
@@ -123,27 +125,31 @@ func (c *Catalog) NeedLeaderElection() bool { return false }
 // InstanceTypes returns all instance types, those that cannot be bought now with an unavailable
 // offering. The slice is the caller's, the instance types are shared.
 func (c *Catalog) InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType {
-	marked := c.unavailable.In(c.cfg.Region)
 	key := kubeletKey(kubelet)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if state := fmt.Sprint(c.snapshot.number, c.lessons, marked); state != c.state {
+	refused := sets.New[string]()
+	for _, p := range c.snapshot.plans {
+		if _, is := c.unavailable.Get(p.ID); is {
+			refused.Insert(p.ID)
+		}
+	}
+	if state := fmt.Sprint(c.snapshot.number, c.learnedVersion, sets.List(refused)); state != c.state {
 		c.state, c.converted = state, map[string][]*cloudprovider.InstanceType{}
 	}
 	if _, ok := c.converted[key]; !ok {
-		c.converted[key] = c.convert(marked, kubelet)
+		c.converted[key] = c.convert(refused, kubelet)
 	}
 	return slices.Clone(c.converted[key])
 }
 
 // convert takes a plan without a price out of what can be bought: it would be the cheapest of all. It stays in the list,
 // because core replaces the nodes of a type that is not there any more.
-func (c *Catalog) convert(marked []string, kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType {
+func (c *Catalog) convert(refused sets.Set[string], kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType {
 	kubelet = kubelet.DeepCopy()
 	result := make([]*cloudprovider.InstanceType, 0, len(c.snapshot.plans))
 	for _, p := range c.snapshot.plans {
-		_, refused := slices.BinarySearch(marked, p.ID)
-		result = append(result, Convert(p, c.snapshot.buyable(p.ID) && !refused && p.Price(c.cfg.Region) > 0, Settings{
+		result = append(result, Convert(p, c.snapshot.buyable(p.ID) && !refused.Has(p.ID) && p.Price(c.cfg.Region) > 0, Settings{
 			Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learned[p.ID], Kubelet: kubelet,
 		}))
 	}

@@ -27,7 +27,7 @@ func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 		}
 	}
 	if changed {
-		c.lessons++
+		c.learnedVersion++
 	}
 	return changed
 }
@@ -46,7 +46,7 @@ func (c *Catalog) Forget(instanceType string) {
 	defer c.mu.Unlock()
 	if _, known := c.learned[instanceType]; known {
 		delete(c.learned, instanceType)
-		c.lessons++
+		c.learnedVersion++
 	}
 }
 

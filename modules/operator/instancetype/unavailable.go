@@ -2,22 +2,20 @@ package instancetype
 
 import (
 	"slices"
-	"strings"
-	"sync"
 	"time"
 )
 
 // A Cause is why a plan cannot be bought for a while.
 type Cause string
 
-// The causes, and how long each is believed.
+// The causes, and how long a plan is unavailable for each.
 const (
 	NoCapacity   Cause = "NoCapacity"   // the region has none left
 	PlanRefused  Cause = "PlanRefused"  // LKE does not take the plan here
 	AccountLimit Cause = "AccountLimit" // the account may not have more of it
 )
 
-var beliefs = map[Cause]time.Duration{
+var unavailableTTL = map[Cause]time.Duration{
 	NoCapacity:   3 * time.Minute,
 	PlanRefused:  30 * time.Minute,
 	AccountLimit: 3 * time.Minute,
@@ -31,7 +29,7 @@ type Refusal struct {
 	InstanceType string
 	Region       string
 	Cause        Cause
-	Lasts        time.Duration // how long it is believed
+	Lasts        time.Duration // how long the plan is unavailable
 	Others       int           // how many larger instance types it takes out as well
 }
 
@@ -43,14 +41,14 @@ type Refusal struct {
 // dearer than the last, with a NodeClaim and a refused request each. Smaller plans stay: the limit may be on large
 // plans alone, or on GPUs.
 func (c *Catalog) MarkUnavailable(instanceType string, cause Cause) Refusal {
-	refusal := Refusal{InstanceType: instanceType, Region: c.cfg.Region, Cause: cause, Lasts: beliefs[cause]}
-	marked := []string{instanceType}
+	refusal := Refusal{InstanceType: instanceType, Region: c.cfg.Region, Cause: cause, Lasts: unavailableTTL[cause]}
+	plans := []string{instanceType}
 	if cause == AccountLimit {
 		larger := c.atLeastAsLarge(instanceType)
 		refusal.Others = len(larger)
-		marked = append(marked, larger...)
+		plans = append(plans, larger...)
 	}
-	if news := c.unavailable.Mark(c.cfg.Region, cause, marked...); news && c.cfg.OnRefused != nil {
+	if news := c.mark(cause, plans...); news && c.cfg.OnRefused != nil {
 		c.cfg.OnRefused(refusal)
 	}
 	return refusal
@@ -73,57 +71,24 @@ func (c *Catalog) atLeastAsLarge(instanceType string) []string {
 	return names
 }
 
-type place struct{ instanceType, region string }
-
-type mark struct {
-	end   time.Time
+// marked is the cause of a plan's mark, and when it ends.
+type marked struct {
 	cause Cause
+	ends  time.Time
 }
 
-// Unavailable remembers what could not be bought, by plan and region, each for as long as its cause is
-// believed. The zero value is not usable.
-type Unavailable struct {
-	mu    sync.Mutex
-	marks map[place]mark
-}
-
-// NewUnavailable returns an empty memory.
-func NewUnavailable() *Unavailable { return &Unavailable{marks: map[place]mark{}} }
-
-// Mark remembers a refusal of plans in a region. A later end is never shortened. It returns whether the first of them
-// was not marked with this cause before.
-func (u *Unavailable) Mark(region string, cause Cause, instanceTypes ...string) (news bool) {
-	now := time.Now()
-	end := now.Add(beliefs[cause])
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for i, instanceType := range instanceTypes {
-		p := place{instanceType, region}
-		old := u.marks[p]
+// mark remembers a refusal of plans; a mark is never shortened. It returns whether the first of them was not marked with this cause.
+func (c *Catalog) mark(cause Cause, plans ...string) (news bool) {
+	ends := time.Now().Add(unavailableTTL[cause])
+	for i, plan := range plans {
+		known, found := c.unavailable.Get(plan)
+		old, _ := known.(marked)
 		if i == 0 {
-			news = old.cause != cause || !old.end.After(now)
+			news = !found || old.cause != cause
 		}
-		if old.end.Before(end) {
-			u.marks[p] = mark{end, cause}
+		if old.ends.Before(ends) {
+			c.unavailable.Set(plan, marked{cause, ends}, unavailableTTL[cause])
 		}
 	}
 	return news
-}
-
-// In returns the plans that are marked in a region, sorted.
-func (u *Unavailable) In(region string) []string {
-	now := time.Now()
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	var marked []string
-	for p, m := range u.marks {
-		switch {
-		case !m.end.After(now):
-			delete(u.marks, p)
-		case p.region == region:
-			marked = append(marked, p.instanceType)
-		}
-	}
-	slices.SortFunc(marked, strings.Compare)
-	return marked
 }

@@ -2,7 +2,6 @@ package leadership_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,10 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/leadership"
@@ -24,50 +19,41 @@ import (
 
 const lasts = 15 * time.Second
 
-// cluster answers for the Kubernetes API server, in memory: it keeps one Lease, or refuses every write.
-type cluster struct {
-	stored  []byte
-	kind    string // of what is stored
+// lease answers for the Kubernetes API server, in memory: it keeps one Lease, or refuses every write.
+type lease struct {
+	record  *resourcelock.LeaderElectionRecord
 	refuses bool
 	takes   time.Duration // to answer
 }
 
-// hold puts the Lease into somebody's hands, past the Fence.
-func (c *cluster) hold(t *testing.T, holder string) {
-	t.Helper()
-	client, err := coordinationv1client.NewForConfig(&rest.Config{Host: "https://kubernetes.invalid", Transport: c})
-	if err != nil {
-		t.Fatal(err)
+func (l *lease) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	if l.record == nil {
+		return nil, nil, errors.New("no Lease")
 	}
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "karpenter-leader-election"}, Spec: resourcelock.LeaderElectionRecordToLeaseSpec(new(record(holder)))}
-	if _, err := client.Leases("kube-system").Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	return l.record, nil, nil
 }
 
-func (c *cluster) RoundTrip(request *http.Request) (*http.Response, error) {
-	time.Sleep(c.takes) // virtual
-	answer := &http.Response{StatusCode: http.StatusOK, Request: request}
-	if request.Method != http.MethodGet {
-		content, err := io.ReadAll(request.Body)
-		if err != nil {
-			return nil, err
-		}
-		if c.refuses {
-			answer.StatusCode = http.StatusConflict
-		} else {
-			c.stored, c.kind = content, request.Header.Get("Content-Type")
-		}
-	}
-	answer.Header = http.Header{"Content-Type": {c.kind}}
-	answer.Body = io.NopCloser(bytes.NewReader(c.stored))
-	return answer, nil
+func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.Update(ctx, record)
 }
 
-// replica is an elector's own lock over a Fence, and a client of the Linode API behind it.
+func (l *lease) Update(_ context.Context, record resourcelock.LeaderElectionRecord) error {
+	time.Sleep(l.takes) // virtual
+	if l.refuses {
+		return errors.New("conflict")
+	}
+	l.record = &record
+	return nil
+}
+
+func (l *lease) RecordEvent(string) {}
+func (l *lease) Identity() string   { return "replica-1" }
+func (l *lease) Describe() string   { return "kube-system/karpenter-leader-election" }
+
+// replica is an elector's lock behind a Fence, and a client of the Linode API behind it.
 type replica struct {
 	*testing.T
-	cluster *cluster
+	cluster *lease
 	lock    resourcelock.Interface
 	fence   *leadership.Fence
 	linode  http.RoundTripper
@@ -76,17 +62,8 @@ type replica struct {
 
 func newReplica(t *testing.T) *replica {
 	t.Helper()
-	r := &replica{T: t, cluster: &cluster{}, fence: leadership.NewFence()}
-	config := &rest.Config{Host: "https://kubernetes.invalid", Transport: r.cluster}
-	config.Wrap(r.fence.Watch)
-	client, err := coordinationv1client.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.lock = &resourcelock.LeaseLock{
-		LeaseMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-leader-election"}, Client: client,
-		LockConfig: resourcelock.ResourceLockConfig{Identity: "replica-1"},
-	}
+	r := &replica{T: t, cluster: &lease{}, fence: leadership.NewFence()}
+	r.lock = r.fence.Lock(r.cluster)
 	r.linode = r.fence.Guard(answers(func() { r.sent++ }))
 	return r
 }
@@ -314,7 +291,7 @@ func TestTheProcessEndsWhenAnotherLeads(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() { ended <- r.fence.Start(ctx) }()
 				time.Sleep(2 * lasts) // frozen
-				r.cluster.hold(t, test.holder)
+				r.cluster.record = new(record(test.holder))
 				if _, _, err := r.lock.Get(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -333,7 +310,7 @@ func TestTheProcessEndsWhenAnotherLeads(t *testing.T) {
 func TestAReplicaThatWaitsGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReplica(t)
-		r.cluster.hold(t, "replica-2")
+		r.cluster.record = new(record("replica-2"))
 		if _, _, err := r.lock.Get(t.Context()); err != nil {
 			t.Fatal(err)
 		}

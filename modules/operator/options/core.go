@@ -1,7 +1,6 @@
 package options
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -86,17 +85,3 @@ func coreError(err error) error {
 	}
 	return &setting.Error{Name: "FEATURE_GATES", Found: err.Error(), Fix: "use a list such as NodeRepair=true,StaticCapacity=true"}
 }
-
-// Injectable makes the parser of Karpenter core accept the flags of this package. It carries no values.
-type Injectable struct{}
-
-var _ coreoptions.Injectable = Injectable{}
-
-// AddFlags declares the flags.
-func (Injectable) AddFlags(fs *coreoptions.FlagSet) { addFlags(fs.FlagSet) }
-
-// Parse does nothing: Parse of this package has read the flags before core starts.
-func (Injectable) Parse(*coreoptions.FlagSet, ...string) error { return nil }
-
-// ToContext returns ctx: packages get their values as parameters.
-func (Injectable) ToContext(ctx context.Context) context.Context { return ctx }

@@ -6,9 +6,8 @@
 // because a command line can be read by every user of a machine. Errors are *setting.Error: one line,
 // the setting's name first, the token never in it.
 //
-// Karpenter core has settings of its own and parses the command line again by itself, without telling
-// which variable was wrong. Parse therefore checks core's settings too, and Injectable makes core's
-// parser accept the flags of this package.
+// Karpenter core's settings are read together with these, by core's own parser, which does not name a
+// variable that is wrong: Parse checks them first.
 package options
 
 import (
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
@@ -52,7 +52,9 @@ type Options struct {
 	CAFile        string
 	ClientTimeout time.Duration // for one HTTP attempt
 
-	NoElection bool // core's DISABLE_LEADER_ELECTION: there is one replica, and it always leads
+	Core *coreoptions.Options // Karpenter core's own settings
+
+	MetricsAddress, ProbeAddress string // IP addresses to listen on; empty: all of the host
 
 	Mode            Mode
 	ClusterName     string
@@ -106,7 +108,7 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	if err := core.Parse(fs, args...); err != nil {
 		return Options{}, coreError(err)
 	}
-	o.NoElection = core.DisableLeaderElection
+	o.Core = core
 	return o, nil
 }
 

@@ -37,6 +37,10 @@ func TestDefaults(t *testing.T) {
 		CreateDeadline: 10 * time.Second, TagVerificationTimeout: 4 * time.Second, RetryDelay: 2 * time.Second,
 		CatalogInterval: 5 * time.Minute, GarbageCollectionInterval: 2 * time.Minute, OrphanTTL: 5 * time.Minute,
 	}
+	if got.Core == nil || got.Core.MetricsPort != 8080 || got.Core.DisableLeaderElection {
+		t.Errorf("core's settings are %+v", got.Core)
+	}
+	got.Core = nil
 	if got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -103,6 +107,8 @@ func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
 		{"share that is no number", nil, append([]string{"VM_MEMORY_OVERHEAD_PERCENT", "NaN"}, full...), "VM_MEMORY_OVERHEAD_PERCENT", "NaN"},
 		{"a ConfigMap without namespace", nil, append([]string{"LEARNED_CAPACITY_CONFIGMAP", "learned"}, full...), "LEARNED_CAPACITY_CONFIGMAP", `"learned"`},
 		{"a ConfigMap that cannot exist", nil, append([]string{"LEARNED_CAPACITY_CONFIGMAP", "kube-system/a/b"}, full...), "LEARNED_CAPACITY_CONFIGMAP", "kube-system/a/b"},
+		{"a port in an address", nil, append([]string{"METRICS_BIND_ADDRESS", "127.0.0.1:8080"}, full...), "METRICS_BIND_ADDRESS", "127.0.0.1:8080"},
+		{"a name for an address", nil, append([]string{"HEALTH_PROBE_BIND_ADDRESS", "localhost"}, full...), "HEALTH_PROBE_BIND_ADDRESS", "localhost"},
 		{"bad timeout", nil, append([]string{"LINODE_CLIENT_TIMEOUT", "0"}, full...), "LINODE_CLIENT_TIMEOUT", `"0"`},
 		{"bad boolean", nil, append([]string{"DISABLE_DRY_RUN", "maybe"}, full...), "DISABLE_DRY_RUN", "maybe"},
 		{"bad address", nil, append([]string{"LINODE_URL", "api.linode.com"}, full...), "LINODE_URL", "api.linode.com"},

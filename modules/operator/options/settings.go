@@ -2,6 +2,7 @@ package options
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -63,11 +64,18 @@ var settings = []definition{
 		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.CatalogInterval })},
 	{env: []string{"GARBAGE_COLLECTION_INTERVAL"}, flag: "garbage-collection-interval", def: "2m", usage: "how often instances without NodeClaim are looked for",
 		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.GarbageCollectionInterval })},
+	{env: []string{"METRICS_BIND_ADDRESS"}, flag: "metrics-bind-address", usage: "IP address on which METRICS_PORT is served; not set: all addresses of the host",
+		fix: addressFix, set: address(func(o *Options) *string { return &o.MetricsAddress })},
+	{env: []string{"HEALTH_PROBE_BIND_ADDRESS"}, flag: "health-probe-bind-address", usage: "IP address on which HEALTH_PROBE_PORT is served; not set: all addresses of the host",
+		fix: addressFix, set: address(func(o *Options) *string { return &o.ProbeAddress })},
 	{env: []string{"LKE_ORPHAN_TTL"}, flag: "lke-orphan-ttl", def: "5m", usage: "how long a node that nobody claims is kept",
 		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.OrphanTTL })},
 }
 
-const durationFix = "use a duration greater than 0, such as 10s or 2m"
+const (
+	durationFix = "use a duration greater than 0, such as 10s or 2m"
+	addressFix  = "use an IP address without a port, such as 127.0.0.1, or leave it out"
+)
 
 // read takes the setting from its flag, its variables or its default, in this order.
 func (d definition) read(o *Options, fromFlag *flagValue, lookup func(string) (string, bool)) error {
@@ -103,6 +111,18 @@ func duration(field func(*Options) *time.Duration) func(*Options, string) error 
 			return fmt.Errorf("%s is not greater than 0", d)
 		}
 		*field(o) = d
+		return nil
+	}
+}
+
+func address(field func(*Options) *string) func(*Options, string) error {
+	return func(o *Options, v string) error {
+		if v != "" {
+			if _, err := netip.ParseAddr(v); err != nil {
+				return err
+			}
+		}
+		*field(o) = v
 		return nil
 	}
 }

@@ -13,8 +13,7 @@ const ourModules = "github.com/karpenter-linode/karpenter-linode/modules/"
 
 // Through these core reads and writes the cluster: what is below them is its own work.
 var decorators = []string{
-	ourModules + "operator/controllers/unclaimed.coreClient.",
-	ourModules + "operator/ondemand.",
+	ourModules + "operator/karpentercore.onDemand.",
 }
 
 // own is the processor time in a CPU profile that was spent in functions of this

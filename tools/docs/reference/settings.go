@@ -14,7 +14,7 @@ var coreMeanings = map[string]string{
 	"DISABLE_CLUSTER_STATE_OBSERVABILITY": "Leave out the metrics and events about the state of pods and nodes.",
 	"DISABLE_CONTROLLER_WARMUP":           "Fill caches only once leadership is won, not before.",
 	"DISABLE_LEADER_ELECTION":             "Work without a Lease. For one replica only: two that work at once buy too much.",
-	"ENABLE_PROFILING":                    "Serve Go's profiles under `/debug/pprof` of the metrics port.",
+	"ENABLE_PROFILING":                    "Serve Go's profiles under `/debug/pprof` of the metrics port, to connections over loopback only (`kubectl port-forward`).",
 	"FEATURE_GATES":                       "Optional features. `SpotToSpotConsolidation` and `ReservedCapacity` have nothing to act on here.",
 	"HEALTH_PROBE_PORT":                   "Port of `/healthz` and `/readyz`.",
 	"IGNORE_DRA_REQUESTS":                 "Plan pods with dynamic resource claims as if they had none.",

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
-	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
-
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -21,8 +21,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
-// startTimeout bounds everything that is asked of the Linode API before the controllers start. Who runs the
-// process starts it again.
+// startTimeout bounds one attempt to read from the Linode API what the controllers need to start.
 const startTimeout = 30 * time.Second
 
 // platform is the Linode side: the API, the cluster in it, its pools and what can be bought.
@@ -30,6 +29,7 @@ type platform struct {
 	metrics *metrics.Metrics
 	health  *apiHealth
 	client  *linode.Client
+	scopes  *discovery.Scopes
 	cluster discovery.Cluster
 	pools   *lkepool.Allocator
 	catalog *instancetype.Catalog
@@ -38,27 +38,45 @@ type platform struct {
 	taintReturned atomic.Bool // LKE puts back the pool's taint for unregistered nodes
 }
 
-// connect sets up the Linode side. It fails rather than to start half of it.
-func connect(ctx context.Context, o options.Options) (*platform, error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
+// newPlatform sets up the client; nothing is read yet.
+func newPlatform(o options.Options) (*platform, error) {
 	p := &platform{metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}, fence: leadership.NewFence()}
-	if o.NoElection {
+	if o.Core.DisableLeaderElection {
 		p.fence = leadership.Open()
 	}
-	if err := p.connectAPI(ctx, o); err != nil {
+	transport, err := discovery.Transport(o.CAFile)
+	if err != nil {
 		return nil, err
 	}
-	backend, err := lke.New(p.client, lke.Cluster{ID: p.cluster.ID, Name: p.cluster.Name, Tier: p.cluster.Tier})
-	if err != nil {
-		return nil, fmt.Errorf("setting up LKE cluster %s: %w", p.cluster.Name, err)
+	token := linode.StaticToken(string(o.Token))
+	if o.TokenFile != "" {
+		token = linode.FileToken(o.TokenFile)
 	}
-	p.pools, err = lkepool.New(backend, lkepool.Config{
-		RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL, TagVerificationTimeout: o.TagVerificationTimeout,
-		Observer: lkepool.Observer{Pass: p.metrics.Pass},
+	p.scopes = &discovery.Scopes{Next: transport}
+	p.client, err = linode.New(linode.Config{
+		Token: token, BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout,
+		UserAgent: "karpenter-linode/" + coreoperator.Version,
+		Transport: p.fence.Guard(p.scopes),
+		Observer: func(call linode.Call) {
+			p.metrics.APICall(call)
+			p.health.observe(call)
+		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("setting up the pools of LKE cluster %s: %w", p.cluster.Name, err)
+		return nil, &setting.Error{Name: "LINODE_URL", Found: "cannot be used", Err: err, Fix: "use an address such as https://api.linode.com"}
+	}
+	return p, nil
+}
+
+// connect reads the cluster and what can be bought. It fails rather than to start half of it, and may be called again.
+func (p *platform) connect(ctx context.Context, o options.Options) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	var err error
+	if p.cluster, err = discovery.Find(ctx, p.client, discovery.Wanted{
+		Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: p.scopes.Last,
+	}); err != nil {
+		return err
 	}
 	p.catalog = instancetype.NewCatalog(instancetype.FromAPI(p.client), instancetype.Config{
 		Region: p.cluster.Region, MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
@@ -68,37 +86,34 @@ func connect(ctx context.Context, o options.Options) (*platform, error) {
 			logCatalogError(err)
 		},
 	})
-	p.metrics.Offerings(p.catalog.Offered)
 	if err := p.catalog.Refresh(ctx); err != nil {
-		return nil, &setting.Error{Name: "LINODE_URL", Found: "the Linode API does not say what can be bought", Err: err, Fix: "try again, or check the address"}
+		return &setting.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err, Fix: "try again, or check the address"}
 	}
-	return p, nil
+	p.metrics.Offerings(p.catalog.Offered)
+	return p.open(o)
 }
 
-func (p *platform) connectAPI(ctx context.Context, o options.Options) error {
-	transport, err := discovery.Transport(o.CAFile)
+// open sets up the pools of the cluster.
+func (p *platform) open(o options.Options) error {
+	backend, err := lke.New(p.client, p.cluster.Cluster)
 	if err != nil {
-		return err
+		return fmt.Errorf("setting up LKE cluster %s: %w", p.cluster.Name, err)
 	}
-	token := linode.StaticToken(string(o.Token))
-	if o.TokenFile != "" {
-		token = linode.FileToken(o.TokenFile)
-	}
-	scopes := &discovery.Scopes{Next: transport}
-	p.client, err = linode.New(linode.Config{
-		Token: token, BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout,
-		UserAgent: "karpenter-linode/" + coreoperator.Version,
-		Transport: p.fence.Guard(scopes),
-		Observer: func(call linode.Call) {
-			p.metrics.APICall(call)
-			p.health.observe(call)
-		},
+	p.pools, err = lkepool.New(backend, lkepool.Config{
+		RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL, TagVerificationTimeout: o.TagVerificationTimeout,
+		Observer: lkepool.Observer{Pass: p.metrics.Pass},
 	})
 	if err != nil {
-		return &setting.Error{Name: "LINODE_URL", Found: "cannot be used", Err: err, Fix: "use an address such as https://api.linode.com"}
+		return fmt.Errorf("setting up the pools of LKE cluster %s: %w", p.cluster.Name, err)
 	}
-	p.cluster, err = discovery.Find(ctx, p.client, discovery.Wanted{
-		Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: scopes.Last,
-	})
-	return err
+	return nil
+}
+
+// outage returns whether an error of connect ends by itself: the API does not answer, or not now.
+func outage(err error) bool {
+	switch linode.KindOf(err) {
+	case linode.KindUnavailable, linode.KindRateLimited, linode.KindCanceled:
+		return true
+	}
+	return errors.Is(err, context.DeadlineExceeded)
 }

@@ -2,7 +2,8 @@
 //
 // It reads its settings, finds the LKE cluster, and runs Karpenter core's controllers with the provider of
 // this module beside the provider's own. When a setting is missing or wrong it prints one line to stderr
-// that names it, and exits with status 1. On SIGTERM it gives up leadership and ends.
+// that names it, and exits with status 1. While the Linode API does not answer it waits: alive, and not ready. On SIGTERM
+// it gives up leadership and ends.
 //
 // The version is that of Karpenter core's package operator, set by
 // -ldflags "-X sigs.k8s.io/karpenter/pkg/operator.Version=v1.2.3".
@@ -17,7 +18,12 @@ import (
 	"strings"
 	"syscall"
 
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
 func main() {
@@ -42,9 +48,21 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := connect(ctx, o)
+	p, err := newPlatform(o)
 	if err != nil {
 		return err
 	}
-	return operate(ctx, o, p)
+	logger, err := karpentercore.Logger(o.Core)
+	if err != nil {
+		return &setting.Error{Name: "LOG_OUTPUT_PATHS", Found: "cannot be written to", Err: err, Fix: "use stdout, stderr or paths that can be written, and check LOG_ERROR_OUTPUT_PATHS"}
+	}
+	ctx = coreoptions.ToContext(log.IntoContext(ctx, logger), o.Core)
+	err = connectWhenUp(ctx, logger, o, p)
+	if err == nil {
+		err = operate(ctx, o, p)
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil // the process was asked to end
+	}
+	return err
 }

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
-	"strings"
 	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/karpenter/pkg/apis"
 	corecloudprovider "sigs.k8s.io/karpenter/pkg/cloudprovider"
 	coremetrics "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
@@ -33,76 +31,50 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/ondemand"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/severity"
 )
 
 // How old answers about the cluster and about what a LinodeNodeClass names may be.
 const answerTTL = 4 * time.Minute
 
 // operate runs the controllers until ctx ends.
-//
-//nolint:contextcheck // core makes a context of its own, with its options and logger; it is ended with ctx below
 func operate(ctx context.Context, o options.Options, p *platform) error {
-	// Asked for first because core ends the process in its own words when there is no configuration.
-	elector, err := controllerruntime.GetConfig()
+	op, err := newOperator(ctx, o, p)
 	if err != nil {
-		return &setting.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
-			Fix: "run inside a cluster, or set KUBECONFIG to a kubeconfig file"}
-	}
-	coreoptions.Injectables = append(coreoptions.Injectables, options.Injectable{})
-	elector.Wrap(p.fence.Watch)
-	coreCtx, op, err := newOperator(elector)
-	if err != nil {
-		return err
-	}
-	if err := checkDefinitions(op.GetRESTMapper()); err != nil {
-		return err
-	}
-	if err := trimCache(coreCtx, op.GetCache()); err != nil {
 		return err
 	}
 	config := cloudprovider.Config{
-		Cluster:        cloudprovider.Cluster{Name: p.cluster.Name, Region: p.cluster.Region, Tier: p.cluster.Tier},
+		Cluster:        p.cluster,
 		CreateDeadline: o.CreateDeadline,
 		OnClaim:        p.metrics.Claim,
 		// Once LKE was seen to put the taint back, it does more harm than good.
 		UnregisteredTaint: func() bool { return o.UnregisteredTaint && !p.taintReturned.Load() },
-		RelaxMinValues:    coreoptions.FromContext(coreCtx).MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
+		RelaxMinValues:    o.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
 		Events:            op.EventRecorder,
 	}
-	if coreoptions.FromContext(coreCtx).FeatureGates.NodeOverlay {
+	if o.Core.FeatureGates.NodeOverlay {
 		config.Overlays = op.InstanceTypeStore
 	}
 	provider := coremetrics.Decorate(cloudprovider.New(op.GetClient(), p.pools, p.catalog, config))
-	memory := remember(coreCtx, o, p, op)
-	register(coreCtx, o, p, op, provider, memory)
+	memory := remember(ctx, o, p, op)
+	register(ctx, o, p, op, provider, memory)
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
-	if err := op.Add(p.catalog); err != nil {
-		return fmt.Errorf("adding the refresh of instance types: %w", err)
-	}
-	if err := op.Add(softLimit{most: debug.SetMemoryLimit(-1)}); err != nil { // a negative limit asks for the present one
-		return fmt.Errorf("adding the limit on memory: %w", err)
-	}
-	if err := op.Add(p.fence); err != nil {
-		return fmt.Errorf("adding the watch on the Lease: %w", err)
-	}
+	runnables := []manager.Runnable{p.catalog, p.fence}
 	if memory != nil {
-		if err := op.Add(memory); err != nil {
-			return fmt.Errorf("adding the memory of instance types: %w", err)
+		runnables = append(runnables, memory)
+	}
+	for _, runnable := range runnables {
+		if err := op.Add(runnable); err != nil {
+			return fmt.Errorf("adding %T: %w", runnable, err)
 		}
 	}
-	log.FromContext(coreCtx).Info("discovered the LKE cluster", "cluster", p.cluster.Name, "id", p.cluster.ID,
+	log.FromContext(ctx).Info("discovered the LKE cluster", "cluster", p.cluster.Name, "id", p.cluster.ID,
 		"tier", p.cluster.Tier, "region", p.cluster.Region, "version", p.cluster.Version)
-
-	coreCtx, cancel := context.WithCancel(coreCtx) // core's context has its options and its logger, but no end
-	defer cancel()
-	defer context.AfterFunc(ctx, cancel)()
-	if err := op.Manager.Start(coreCtx); err != nil {
+	if err := op.Manager.Start(ctx); err != nil {
 		return runProblem(err)
 	}
 	return nil
@@ -111,7 +83,7 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 // register adds core's controllers and the provider's own to the manager.
 func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, provider corecloudprovider.CloudProvider, memory *learnedcapacity.Memory) {
 	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
-	kube := ondemand.Client(unclaimed.Client(op.GetClient()))
+	kube := karpentercore.OnDemand(op.GetClient())
 	clusterState := state.NewCluster(op.Clock, kube, overlaid)
 	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
 		overlaid, provider, clusterState, op.InstanceTypeStore)...)
@@ -153,30 +125,34 @@ func remember(ctx context.Context, o options.Options, p *platform, op *coreopera
 	return memory
 }
 
-// newOperator sets up core's manager, with a client for its leader election. Core panics when it cannot; that is a
-// matter of settings and deserves a line, not a stack.
-func newOperator(elector *rest.Config) (ctx context.Context, op *coreoperator.Operator, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = setupProblem(fmt.Sprint(cause))
-		}
-	}()
-	ctx, op = coreoperator.NewOperator(coreoperator.WithLeaderElectionConfig(elector))
-	// Here, because each controller keeps the logger that the manager has when it is registered.
-	if op.Manager, err = severity.Manager(op.Manager); err != nil {
-		return nil, nil, fmt.Errorf("replacing the controllers' logger: %w", err)
+// newOperator makes core's manager, and names the setting behind what goes wrong.
+func newOperator(ctx context.Context, o options.Options, p *platform) (*coreoperator.Operator, error) {
+	config, err := controllerruntime.GetConfig()
+	if err != nil {
+		return nil, &setting.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
+			Fix: "run inside a cluster, or set KUBECONFIG to a kubeconfig file"}
 	}
-	return ctx, op, nil
+	op, err := karpentercore.NewOperator(ctx, karpentercore.Config{
+		Options: o.Core, Kubernetes: config, MetricsAddress: o.MetricsAddress, ProbeAddress: o.ProbeAddress, Lock: p.fence.Lock,
+	})
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, &setting.Error{Name: "HEALTH_PROBE_PORT", Found: "the port is in use", Err: err, Fix: "set HEALTH_PROBE_PORT to a free port"}
+	case errors.Is(err, karpentercore.ErrNoNamespace):
+		return nil, &setting.Error{Name: "LEADER_ELECTION_NAMESPACE", Found: "not set", Err: err, Fix: "set it to the namespace of the Lease, or set DISABLE_LEADER_ELECTION"}
+	case err != nil:
+		return nil, &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
+	}
+	if err := checkDefinitions(op.GetRESTMapper()); err != nil {
+		return nil, err
+	}
+	if err := karpentercore.Index(ctx, op.GetFieldIndexer()); err != nil {
+		return nil, &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
+	}
+	return op, nil
 }
 
-// setupProblem names the setting behind what core panicked with, which is a text.
-func setupProblem(text string) error {
-	if strings.Contains(text, syscall.EADDRINUSE.Error()) {
-		return &setting.Error{Name: "HEALTH_PROBE_PORT", Found: "the port is in use: " + text, Fix: "set HEALTH_PROBE_PORT to a free port"}
-	}
-	return &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster: " + text,
-		Fix: "check that the API server answers, and the kubeconfig or ServiceAccount"}
-}
+const checkCluster = "check that the API server answers, and the kubeconfig or ServiceAccount"
 
 // checkDefinitions looks for the kinds whose absence would let every controller wait for minutes and then fail.
 func checkDefinitions(mapper meta.RESTMapper) error {
@@ -185,9 +161,13 @@ func checkDefinitions(mapper meta.RESTMapper) error {
 		{Group: apis.Group, Version: "v1", Kind: "NodePool"},
 		{Group: apis.Group, Version: "v1", Kind: "NodeClaim"},
 	} {
-		if _, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); err != nil {
+		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		switch {
+		case meta.IsNoMatchError(err):
 			return &setting.Error{Name: "KUBECONFIG", Found: fmt.Sprintf("the Kubernetes cluster does not know %s", kind.Kind), Err: err,
 				Fix: "install the chart karpenter-crd first"}
+		case err != nil:
+			return &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
 		}
 	}
 	return nil

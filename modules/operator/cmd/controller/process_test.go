@@ -94,14 +94,15 @@ func TestBadInputEndsTheProcessWithOneLine(t *testing.T) {
 		{"a name no cluster has", nil, []string{token, "CLUSTER_NAME=demon", "LINODE_URL=" + good}, "CLUSTER_NAME", `"demon"`},
 		{"a name two clusters have", nil, []string{token, demo, "LINODE_URL=" + twins}, "CLUSTER_NAME", "2 LKE clusters"},
 		{"a flag names the cluster", []string{"--cluster-name", "other"}, []string{token, demo, "LINODE_URL=" + good}, "CLUSTER_NAME", `"other"`},
-		{"an unreachable API", nil, []string{token, demo, "LINODE_URL=" + nobody(t)}, "LINODE_URL", "connect"},
 		{"an unknown mode", nil, []string{token, demo, "KARPENTER_MODE=vm"}, "KARPENTER_MODE", `"vm"`},
 		{"instance mode without region", nil, []string{token, demo, "KARPENTER_MODE=instance"}, "CLUSTER_REGION", "instance"},
 		{"instance mode with region", nil, []string{token, demo, "KARPENTER_MODE=instance", "CLUSTER_REGION=us-ord"}, "KARPENTER_MODE", "not in this release"},
 		{"a bad duration", nil, []string{token, demo, "LKE_CREATE_DEADLINE=soon"}, "LKE_CREATE_DEADLINE", `"soon"`},
 		{"a CA file that is missing", nil, []string{token, demo, "LINODE_CA=/nonexistent/ca.pem", "LINODE_URL=" + good}, "LINODE_CA", "/nonexistent/ca.pem"},
+		{"a log that cannot be written", nil, []string{token, demo, "LINODE_URL=" + good, "LOG_OUTPUT_PATHS=/nonexistent/log"}, "LOG_OUTPUT_PATHS", "/nonexistent/log"},
 		{"no Kubernetes", nil, []string{token, demo, "LINODE_URL=" + good}, "KUBECONFIG", "KUBECONFIG"},
-		{"a Kubernetes that does not answer", nil, []string{token, demo, "LINODE_URL=" + good, "KUBECONFIG=" + kubeconfigFor(t, nobody(t))}, "KUBECONFIG", "connect"},
+		{"a Kubernetes that does not answer", nil, []string{token, demo, "LINODE_URL=" + good, "DISABLE_LEADER_ELECTION=true", "KUBECONFIG=" + kubeconfigFor(t, nobody(t))}, "KUBECONFIG", "connect"},
+		{"no namespace for the Lease", nil, []string{token, demo, "LINODE_URL=" + good, "KUBECONFIG=" + kubeconfigFor(t, nobody(t))}, "LEADER_ELECTION_NAMESPACE", "not set"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

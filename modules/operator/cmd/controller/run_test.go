@@ -124,21 +124,39 @@ var _ = Describe("The controller", func() {
 		})
 	}
 
-	It("says what waits for something, but not as an error", func(ctx context.Context) {
-		_, url := simulator(GinkgoTB(), map[string][]string{secret: {"*"}}, cluster("demo"))
-		pool, pod := newNodePool("without-class", "nowhere"), newPod("without-class")
+	It("waits for the API in an outage at its start, not ready with the reason, and serves when the API answers", func(ctx context.Context) {
+		sim, url := simulator(GinkgoTB(), map[string][]string{secret: {"*"}}, cluster("demo"))
+		outage := sim.Fail(linodesim.Rule{Status: http.StatusServiceUnavailable, Reason: "down for a while"})
 		p := start(ctx, url)
 		DeferCleanup(p.stop)
-		Expect(kube.Create(ctx, pool)).To(Succeed())
-		DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, pool)).To(Succeed()) })
-		Expect(kube.Create(ctx, pod)).To(Succeed())
-		DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed()) })
-		markUnschedulable(ctx, pod)
-		line := func(level string) string {
-			return `"level":"` + level + `".*"message":"ignoring nodepool, not ready".*"controller":"provisioner".*"NodePool":\{"name":"without-class"\}`
-		}
-		Eventually(p.output).Should(MatchRegexp(line("INFO")))
-		Expect(p.output()).NotTo(MatchRegexp(line("ERROR")))
+		Eventually(p.readiness).Should(And(ContainSubstring("503"), ContainSubstring("down for a while")), p.output)
+		Expect(p.probe("/healthz")).To(Equal("200 ok"))
+		Consistently(p.running).Should(BeTrue(), p.output)
+		sim.Heal(outage)
+		Eventually(p.ready).Should(Equal(http.StatusOK), p.output)
+		Expect(p.stop()).To(Succeed())
+	})
+
+	It("ends on SIGTERM while it waits for the API", func(ctx context.Context) {
+		p := start(ctx, nobody(GinkgoTB()))
+		DeferCleanup(p.stop)
+		Eventually(p.readiness).Should(And(HavePrefix("503"), ContainSubstring("connect")), p.output)
+		Expect(p.stop()).To(Succeed())
+	})
+
+	It("listens where the settings say, and shows profiles on loopback only", func(ctx context.Context) {
+		_, url := simulator(GinkgoTB(), map[string][]string{secret: {"*"}}, cluster("demo"))
+		p := start(ctx, url, "METRICS_BIND_ADDRESS=127.0.0.2", "HEALTH_PROBE_BIND_ADDRESS=127.0.0.1", "ENABLE_PROFILING=true")
+		DeferCleanup(p.stop)
+		Eventually(p.ready).Should(Equal(http.StatusOK), p.output)
+		_, err := net.Dial("tcp", "127.0.0.1:"+p.metrics)
+		Expect(err).To(HaveOccurred())
+		_, err = net.Dial("tcp", "127.0.0.2:"+p.health)
+		Expect(err).To(HaveOccurred())
+		response, err := http.Get("http://127.0.0.2:" + p.metrics + "/debug/pprof/goroutine?debug=1")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(response.Body.Close)
+		Expect(response.StatusCode).To(Equal(http.StatusOK))
 	})
 
 	It("is ready while the API takes its token, and ends on SIGTERM", func(ctx context.Context) {
@@ -246,13 +264,28 @@ func (p *process) stop() error {
 	}
 }
 
+func (p *process) running() bool { return len(p.ended) == 0 }
+
 func (p *process) ready() int {
-	response, err := http.Get("http://127.0.0.1:" + p.health + "/readyz")
+	var status int
+	_, _ = fmt.Sscan(p.readiness(), &status)
+	return status
+}
+
+func (p *process) readiness() string { return p.probe("/readyz") }
+
+// probe is the status of an answer, and its text.
+func (p *process) probe(path string) string {
+	response, err := http.Get("http://127.0.0.1:" + p.health + path)
 	if err != nil {
-		return 0
+		return err.Error()
 	}
 	defer func() { _ = response.Body.Close() }()
-	return response.StatusCode
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%d %s", response.StatusCode, text)
 }
 
 func (p *process) get(path string) string {

@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,7 +28,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -39,6 +38,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
 )
 
 // Config configures a Drainer. The zero value is usable.
@@ -54,18 +55,11 @@ type Drainer struct {
 	recorder events.Recorder
 	cfg      Config
 
-	mu    sync.Mutex
-	notes map[types.UID]note
+	said *cache.Expiring // by the Node's UID: the last message
 }
 
-// note is what is known and was said of a Node.
-type note struct {
-	touched time.Time
-	said    string
-}
-
-// memory is how long a Node is remembered that nobody asks about any more.
-const memory = 10 * time.Minute
+// saidTTL is for how long the last message about a Node is kept after the last call about it.
+const saidTTL = 10 * time.Minute
 
 // New returns a Drainer. kube may read from a cache, which needs core's indexes of pods and Nodes; live must read from
 // the API server.
@@ -76,7 +70,7 @@ func New(kube client.Client, live client.Reader, recorder events.Recorder, cfg C
 	if cfg.Clock == nil {
 		cfg.Clock = clock.RealClock{}
 	}
-	return &Drainer{kube: kube, live: live, recorder: recorder, cfg: cfg, notes: map[types.UID]note{}}
+	return &Drainer{kube: kube, live: live, recorder: recorder, cfg: cfg, said: cache.NewExpiringWithClock(cfg.Clock)}
 }
 
 // Vacate keeps new pods off the Node, asks pods to leave, and says whether none is left that would have to. A Node that
@@ -84,12 +78,13 @@ func New(kube client.Client, live client.Reader, recorder events.Recorder, cfg C
 func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node) (bool, error) {
 	owners, err := nodeutils.GetNodeClaims(ctx, d.kube, node)
 	if err != nil || len(owners) > 0 {
-		d.forget(node)
+		d.said.Delete(node.UID)
 		return false, err
 	}
 	since, closed := closedSince(node)
 	if !closed {
-		return false, client.IgnoreNotFound(ignoreConflict(d.close(ctx, node)))
+		_, err := conflict.Requeue(d.close(ctx, node)) // the caller asks again
+		return false, err
 	}
 	pods, err := nodeutils.GetPods(ctx, d.kube, node)
 	if err != nil {
@@ -133,8 +128,7 @@ func (d *Drainer) close(ctx context.Context, node *corev1.Node) error {
 	if _, served := node.Labels[karpv1.NodeRegisteredLabelKey]; served {
 		node.Labels[corev1.LabelNodeExcludeBalancers] = "karpenter"
 	}
-	// A list is replaced as a whole: nobody's change in between may be lost.
-	if err := d.kube.Patch(ctx, node, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := d.kube.Patch(ctx, node, conflict.Lock(stored)); err != nil {
 		return fmt.Errorf("tainting node %s: %w", node.Name, err)
 	}
 	return nil
@@ -245,35 +239,13 @@ func (d *Drainer) say(ctx context.Context, node *corev1.Node, reason, message st
 	log.FromContext(ctx).Info("draining a node that no NodeClaim owns", "node", node.Name, "pods", pods, "state", message)
 }
 
-// news says whether a message is one. That a Node is being drained is none after anything else. What was said of Nodes
-// that nobody has asked about for long is dropped.
+// news returns whether a message differs from the last one about the Node; that the Node is being drained is none after any other.
 func (d *Drainer) news(node *corev1.Node, reason, message string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := d.cfg.Clock.Now()
-	before, said := d.notes[node.UID]
-	is := !said || reason != "" && before.said != message
+	before, said := d.said.Get(node.UID)
+	is := !said || reason != "" && before != message
 	if !is {
-		message = before.said
+		message, _ = before.(string)
 	}
-	d.notes[node.UID] = note{touched: now, said: message}
-	for uid, other := range d.notes {
-		if now.Sub(other.touched) > memory {
-			delete(d.notes, uid)
-		}
-	}
+	d.said.Set(node.UID, message, saidTTL)
 	return is
-}
-
-func (d *Drainer) forget(node *corev1.Node) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.notes, node.UID)
-}
-
-func ignoreConflict(err error) error {
-	if apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
 }

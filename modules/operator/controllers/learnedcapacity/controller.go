@@ -31,8 +31,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // Catalog learns; *instancetype.Catalog is one.
@@ -88,8 +88,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 
 // teaches tells whether the NodeClaim is ours and its node has joined and is complete.
 func teaches(nodeClaim *karpv1.NodeClaim) bool {
-	ref := nodeClaim.Spec.NodeClassRef
-	return ref != nil && ref.Group == v1alpha1.Group && ref.Kind == v1alpha1.Kind &&
+	return nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) &&
 		nodeClaim.DeletionTimestamp.IsZero() && nodeClaim.Status.NodeName != "" && nodeClaim.Status.ProviderID != "" &&
 		nodeClaim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue()
 }

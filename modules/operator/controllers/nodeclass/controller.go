@@ -26,7 +26,6 @@ import (
 	"github.com/awslabs/operatorpkg/reasonable"
 	operatorstatus "github.com/awslabs/operatorpkg/status"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,6 +40,8 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // Config configures a Controller.
@@ -89,13 +90,13 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNo
 	}
 	cluster := c.cfg.Cluster(ctx)
 	if err := c.annotate(ctx, nodeClass, cluster.Mode); err != nil {
-		return ignoreRaces(err)
+		return conflict.Requeue(err)
 	}
 	evaluated := status.Evaluate(ctx, nodeClass, cluster, c.cfg.Lookup)
 	before := nodeClass.DeepCopy()
 	if status.Apply(nodeClass, evaluated) {
-		if err := c.storeStatus(ctx, before, nodeClass); err != nil {
-			return ignoreRaces(err)
+		if err := c.kube.Status().Patch(ctx, nodeClass, conflict.Lock(before)); err != nil {
+			return conflict.Requeue(err)
 		}
 		c.publishReadiness(before, nodeClass)
 		c.publishNotices(before, nodeClass)
@@ -117,11 +118,6 @@ func (c *Controller) pause(nodeClass *v1alpha1.LinodeNodeClass, evaluated status
 	return min(pause, c.cfg.Interval)
 }
 
-// storeStatus writes the status. The lock refuses a write over a newer list of conditions.
-func (c *Controller) storeStatus(ctx context.Context, before, after *v1alpha1.LinodeNodeClass) error {
-	return c.kube.Status().Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-}
-
 // annotate sets the finalizer and the hash.
 func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode) error {
 	hash := nodeClass.Hash(mode)
@@ -139,8 +135,7 @@ func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	if equality.Semantic.DeepEqual(stored, nodeClass) {
 		return nil
 	}
-	// A merge patch replaces the list of finalizers; the lock refuses it when somebody else has changed it.
-	return c.kube.Patch(ctx, nodeClass, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+	return c.kube.Patch(ctx, nodeClass, conflict.Lock(stored))
 }
 
 // migrateNodeClaims gives the class's NodeClaims the hash of the present version. A hash of another version cannot
@@ -150,7 +145,7 @@ func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 // It looks at every reconcile, whatever the class's version: a replica of an older release may finish a launch after
 // this one has become the leader, and the class's annotations may have been lost.
 func (c *Controller) migrateNodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass, hash string) error {
-	nodeClaims, err := c.nodeClaims(ctx, nodeClass)
+	nodeClaims, err := nodeclaim.OfClass(ctx, c.kube, nodeClass.Name)
 	if err != nil {
 		return err
 	}
@@ -198,8 +193,8 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	if len(names) > 0 {
 		before := nodeClass.DeepCopy()
 		if status.ApplyWaiting(nodeClass, names) {
-			if err := c.storeStatus(ctx, before, nodeClass); err != nil {
-				return ignoreRaces(err)
+			if err := c.kube.Status().Patch(ctx, nodeClass, conflict.Lock(before)); err != nil {
+				return conflict.Requeue(err)
 			}
 			c.publishWaiting(nodeClass)
 		}
@@ -207,14 +202,14 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	}
 	stored := nodeClass.DeepCopy()
 	controllerutil.RemoveFinalizer(nodeClass, v1alpha1.Finalizer)
-	err = c.kube.Patch(ctx, nodeClass, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
-	return ignoreRaces(err)
+	err = c.kube.Patch(ctx, nodeClass, conflict.Lock(stored))
+	return conflict.Requeue(err)
 }
 
 // users returns the names of the NodeClaims that use the class. Only when the cache knows none the API server is asked,
 // which has no index on the class.
 func (c *Controller) users(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]string, error) {
-	nodeClaims, err := c.nodeClaims(ctx, nodeClass)
+	nodeClaims, err := nodeclaim.OfClass(ctx, c.kube, nodeClass.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -227,36 +222,11 @@ func (c *Controller) users(ctx context.Context, nodeClass *v1alpha1.LinodeNodeCl
 	}
 	var names []string
 	for i := range nodeClaims {
-		if ref := nodeClaims[i].Spec.NodeClassRef; isOurs(ref) && ref.Name == nodeClass.Name {
+		if ref := nodeClaims[i].Spec.NodeClassRef; nodeclaim.Ours(ref) && ref.Name == nodeClass.Name {
 			names = append(names, nodeClaims[i].Name)
 		}
 	}
 	return names, nil
-}
-
-// nodeClaims returns the class's NodeClaims as the cache knows them. They are the cache's own: to be read only.
-func (c *Controller) nodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]karpv1.NodeClaim, error) {
-	list := &karpv1.NodeClaimList{}
-	if err := c.kube.List(ctx, list, client.MatchingFields{
-		"spec.nodeClassRef.group": v1alpha1.Group,
-		"spec.nodeClassRef.kind":  v1alpha1.Kind,
-		"spec.nodeClassRef.name":  nodeClass.Name,
-	}, client.UnsafeDisableDeepCopy); err != nil { // at every reconcile, and there may be a thousand
-		return nil, fmt.Errorf("listing the NodeClaims of LinodeNodeClass %s: %w", nodeClass.Name, err)
-	}
-	return list.Items, nil
-}
-
-func isOurs(ref *karpv1.NodeClassReference) bool {
-	return ref != nil && ref.Group == v1alpha1.Group && ref.Kind == v1alpha1.Kind
-}
-
-// ignoreRaces: an object that has gone needs nothing; one that somebody else has changed is looked at again.
-func ignoreRaces(err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: time.Second}, nil
-	}
-	return reconcile.Result{}, client.IgnoreNotFound(err)
 }
 
 // Register adds the controller to a manager.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // publishReadiness says that the class has become ready, or is not and why. It says nothing while that stays the same.
@@ -70,7 +71,7 @@ func (c *Controller) publishWaiting(nodeClass *v1alpha1.LinodeNodeClass) {
 func classOfNodeClaim() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 		ref := o.(*karpv1.NodeClaim).Spec.NodeClassRef
-		if !isOurs(ref) {
+		if !nodeclaim.Ours(ref) {
 			return nil
 		}
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: ref.Name}}}

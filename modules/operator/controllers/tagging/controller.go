@@ -19,12 +19,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/awslabs/operatorpkg/reasonable"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +40,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // Pools changes tags; *lkepool.Allocator is one.
@@ -47,17 +48,21 @@ type Pools interface {
 	SetTags(ctx context.Context, instanceID int, remove, add []string) error
 }
 
+// A change that was refused is tried again after this time: pools of another release, for example, are not ours to write to, and each
+// attempt costs requests. A restart forgets it, which costs one attempt each.
+const refusalPause = 10 * time.Minute
+
 // Controller reconciles the tags of NodeClaims' instances.
 type Controller struct {
 	kube    client.Client
 	pools   Pools
-	refused refusals
+	refused *cache.Expiring // by UID: the tags that could not be set
 }
 
 // NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of
 // NodeClaims.
 func NewController(kube client.Client, pools Pools) *Controller {
-	return &Controller{kube: kube, pools: pools}
+	return &Controller{kube: kube, pools: pools, refused: cache.NewExpiring()}
 }
 
 // Name is the controller's name in logs and metrics.
@@ -66,8 +71,8 @@ func (c *Controller) Name() string { return "nodeclaim.tagging" }
 // Reconcile brings the tags of one NodeClaim's instance up to date.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
 	ctx = injection.WithControllerName(ctx, c.Name())
-	id, launched := instanceOf(nodeClaim)
-	if !launched || !isOurs(nodeClaim.Spec.NodeClassRef) || !nodeClaim.DeletionTimestamp.IsZero() {
+	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
+	if err != nil || !nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) || !nodeClaim.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
 	}
 	nodeClass := &v1alpha1.LinodeNodeClass{}
@@ -84,16 +89,16 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if known && slices.Equal(last, wanted) {
 		return reconcile.Result{}, nil
 	}
-	if pause := c.refused.pause(nodeClaim.UID, wanted); pause > 0 {
-		return reconcile.Result{RequeueAfter: pause}, nil
+	if refused, is := c.refused.Get(nodeClaim.UID); is && slices.Equal(refused.([]string), wanted) {
+		return reconcile.Result{}, nil // the reconcile that follows the pause is queued
 	}
 	remove, add := difference(last, wanted)
-	err := c.pools.SetTags(ctx, id, remove, add)
+	err = c.pools.SetTags(ctx, id, remove, add)
 	switch lkepool.KindOf(err) {
 	case lkepool.KindNotFound:
 		return reconcile.Result{}, nil // the instance is gone; core removes the NodeClaim
 	case lkepool.KindInvalid, lkepool.KindConflict:
-		c.refused.add(nodeClaim.UID, wanted)
+		c.refused.Set(nodeClaim.UID, wanted, refusalPause)
 		log.FromContext(ctx).Info("the tags of an instance cannot be changed", "instance", id, "reason", err.Error())
 		return reconcile.Result{RequeueAfter: refusalPause}, nil
 	}
@@ -120,17 +125,6 @@ func (c *Controller) remember(ctx context.Context, nodeClaim *karpv1.NodeClaim, 
 		return fmt.Errorf("noting the tags of NodeClaim %s: %w", nodeClaim.Name, err)
 	}
 	return nil
-}
-
-func isOurs(ref *karpv1.NodeClassReference) bool {
-	return ref != nil && ref.Group == v1alpha1.Group && ref.Kind == v1alpha1.Kind
-}
-
-// instanceOf is the Linode behind a NodeClaim; false while it has none.
-func instanceOf(nodeClaim *karpv1.NodeClaim) (int, bool) {
-	text, ours := strings.CutPrefix(nodeClaim.Status.ProviderID, v1alpha1.ProviderIDPrefix)
-	id, err := strconv.Atoi(text)
-	return id, ours && err == nil && id > 0
 }
 
 // applied reads what was applied last; false when that is not known, or not readable.
@@ -188,16 +182,14 @@ func launches() predicate.Predicate {
 
 // nodeClaimsOf maps a class to its NodeClaims.
 func (c *Controller) nodeClaimsOf(ctx context.Context, o client.Object) []reconcile.Request {
-	list := &karpv1.NodeClaimList{}
-	if err := c.kube.List(ctx, list, client.MatchingFields{
-		"spec.nodeClassRef.group": v1alpha1.Group, "spec.nodeClassRef.kind": v1alpha1.Kind, "spec.nodeClassRef.name": o.GetName(),
-	}, client.UnsafeDisableDeepCopy); err != nil { // read only, and there may be many
-		log.FromContext(ctx).Error(err, "listing the NodeClaims of a LinodeNodeClass", "LinodeNodeClass", o.GetName())
+	nodeClaims, err := nodeclaim.OfClass(ctx, c.kube, o.GetName())
+	if err != nil {
+		log.FromContext(ctx).Error(err, "mapping a LinodeNodeClass to its NodeClaims")
 		return nil
 	}
-	requests := make([]reconcile.Request, 0, len(list.Items))
-	for i := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	requests := make([]reconcile.Request, 0, len(nodeClaims))
+	for i := range nodeClaims {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&nodeClaims[i])})
 	}
 	return requests
 }

@@ -17,8 +17,10 @@
 //     It is not removed again, which would have no end. Config.OnReturned hears of it, so that pools are made without the
 //     taint, and the Node's NodeClaim is deleted: no pod can use the Node, and core would wait for it for ever.
 //
-// Registered with controller-runtime by cmd/controller; it runs on the leader only. Client is what core gets as its
-// client, so that the short time in which the taint may not be there yet is no error to it.
+// When core registers a Node before the taint is there, it logs an error and publishes an event about it, and goes on; the page on
+// troubleshooting lists that line among those that need nothing.
+//
+// Registered with controller-runtime by cmd/controller; it runs on the leader only.
 package unclaimed
 
 import (
@@ -30,7 +32,6 @@ import (
 
 	"github.com/awslabs/operatorpkg/reasonable"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -45,6 +46,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
 )
 
 // PoolIDLabel is what LKE writes on its Nodes.
@@ -118,18 +121,14 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 	return c.taint(ctx, node)
 }
 
-// taint puts the taint on. A conflict means that somebody, core perhaps, has changed the Node: it is looked at again.
+// taint puts the taint on, unless the Node has changed since, as it does when core registers it.
 func (c *Controller) taint(ctx context.Context, node *corev1.Node) (reconcile.Result, error) {
 	stored := node.DeepCopy()
 	taint, now := karpv1.UnregisteredNoExecuteTaint, metav1.Now()
-	taint.TimeAdded = &now // package drain wants to know
+	taint.TimeAdded = &now // package drain reads it
 	node.Spec.Taints = append(node.Spec.Taints, taint)
-	err := c.kube.Patch(ctx, node, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
-	switch {
-	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
-	case err != nil:
-		return reconcile.Result{}, client.IgnoreNotFound(fmt.Errorf("tainting node %s: %w", node.Name, err))
+	if err := c.kube.Patch(ctx, node, conflict.Lock(stored)); err != nil {
+		return conflict.Requeue(fmt.Errorf("tainting node %s: %w", node.Name, err))
 	}
 	log.FromContext(ctx).V(1).Info("keeping pods off a node until a NodeClaim takes it", "node", node.Name)
 	return reconcile.Result{}, nil

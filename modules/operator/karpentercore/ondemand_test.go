@@ -1,4 +1,4 @@
-package ondemand_test
+package karpentercore_test
 
 import (
 	"testing"
@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/ondemand"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 )
 
-func TestCreate(t *testing.T) {
+func TestReplacementsForSpotBecomeOnDemand(t *testing.T) {
 	in := func(values ...string) []karpv1.NodeSelectorRequirementWithMinValues {
 		return []karpv1.NodeSelectorRequirementWithMinValues{
 			{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot"}},
@@ -42,7 +42,7 @@ func TestCreate(t *testing.T) {
 			made := &karpv1.NodeClaim{
 				ObjectMeta: metav1.ObjectMeta{Name: "claim", Labels: labels}, Spec: karpv1.NodeClaimSpec{Requirements: tt.requirements},
 			}
-			kube := ondemand.Client(fake.NewClientBuilder().WithScheme(scheme.Scheme).Build())
+			kube := karpentercore.OnDemand(fake.NewClientBuilder().WithScheme(scheme.Scheme).Build())
 			if err := kube.Create(t.Context(), made); err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestCreate(t *testing.T) {
 }
 
 func TestOtherObjectsPass(t *testing.T) {
-	kube := ondemand.Client(fake.NewClientBuilder().WithScheme(scheme.Scheme).Build())
+	kube := karpentercore.OnDemand(fake.NewClientBuilder().WithScheme(scheme.Scheme).Build())
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node", Labels: map[string]string{karpv1.CapacityTypeLabelKey: "spot"}}}
 	if err := kube.Create(t.Context(), node); err != nil {
 		t.Fatal(err)

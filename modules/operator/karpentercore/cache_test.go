@@ -1,0 +1,69 @@
+package karpentercore_test
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/apiserver"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
+)
+
+func TestAPatchFromTheCacheTakesNothingAway(t *testing.T) {
+	environment, err := apiserver.Start(nil)
+	must(t, err)
+	t.Cleanup(func() { must(t, environment.Stop()) })
+	kube, err := client.New(environment.Config, client.Options{Scheme: scheme.Scheme})
+	must(t, err)
+	ctx := t.Context()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "cached", Labels: map[string]string{"team": "a"}}}
+	must(t, kube.Create(ctx, node))
+	node.Status.Images = []corev1.ContainerImage{{Names: []string{"registry.k8s.io/pause:3.10"}, SizeBytes: 1}}
+	node.Status.NodeInfo.KubeletVersion = "v1.34.0"
+	must(t, kube.Status().Update(ctx, node))
+
+	cached := fromCache(t, environment.Config, node.Name)
+	if len(cached.ManagedFields) > 0 || len(cached.Status.Images) > 0 || cached.Labels["team"] != "a" || cached.Status.NodeInfo.KubeletVersion != "v1.34.0" {
+		t.Errorf("the cache has %+v", cached)
+	}
+	stored := cached.DeepCopy()
+	cached.Labels["team"] = "b"
+	must(t, kube.Patch(ctx, cached, client.MergeFrom(stored)))
+	must(t, kube.Status().Patch(ctx, cached, client.MergeFrom(stored)))
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(node), node))
+	if node.Labels["team"] != "b" || len(node.Status.Images) != 1 || len(node.ManagedFields) == 0 {
+		t.Errorf("after the patch: %+v", node)
+	}
+}
+
+func fromCache(t *testing.T, config *rest.Config, name string) *corev1.Node {
+	t.Helper()
+	options := karpentercore.CacheOptions()
+	options.Scheme = scheme.Scheme
+	objects, err := cache.New(config, options)
+	must(t, err)
+	running, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- objects.Start(running) }()
+	if !objects.WaitForCacheSync(t.Context()) {
+		t.Fatal("the cache did not start")
+	}
+	node := &corev1.Node{}
+	must(t, objects.Get(t.Context(), client.ObjectKey{Name: name}, node))
+	stop()
+	must(t, <-ended)
+	return node
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,134 @@
+package karpentercore_test
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
+)
+
+// coreFile is the path of a file of core's source, of the version in go.mod.
+func coreFile(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/karpenter").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(strings.TrimSpace(string(dir)), name)
+}
+
+func coreOperator(t *testing.T) *ast.File {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), coreFile(t, "pkg/operator/operator.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// calls returns the arguments of all calls of a method in the file.
+func calls(file *ast.File, method string) (all [][]ast.Expr) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if selector, ok := call.Fun.(*ast.SelectorExpr); ok && selector.Sel.Name == method {
+				all = append(all, call.Args)
+			}
+		}
+		return true
+	})
+	return all
+}
+
+func text(t *testing.T, e ast.Expr) string {
+	t.Helper()
+	literal, ok := e.(*ast.BasicLit)
+	if !ok {
+		t.Fatalf("%T is no literal", e)
+	}
+	value, err := strconv.Unquote(literal.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+type indexed []string
+
+func (i *indexed) IndexField(_ context.Context, object client.Object, field string, _ client.IndexerFunc) error {
+	kind := fmt.Sprintf("%T", object)
+	*i = append(*i, kind[strings.LastIndex(kind, ".")+1:]+" "+field)
+	return nil
+}
+
+func TestTheIndexesAreThoseOfCore(t *testing.T) {
+	var ours, cores indexed
+	if err := karpentercore.Index(t.Context(), &ours); err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range calls(coreOperator(t), "IndexField") {
+		kind := arguments[1].(*ast.UnaryExpr).X.(*ast.CompositeLit).Type.(*ast.SelectorExpr).Sel.Name
+		cores = append(cores, kind+" "+text(t, arguments[2]))
+	}
+	slices.Sort(ours)
+	slices.Sort(cores)
+	if !slices.Equal(ours, cores) || len(cores) == 0 {
+		t.Errorf("indexes %q, core has %q", ours, cores)
+	}
+}
+
+// What core sets is either set by NewOperator or replaced: the four options of the Lease by the lock.
+func TestTheManagerHasTheOptionsOfCore(t *testing.T) {
+	known := []string{
+		"BaseContext", "Cache", "Controller", "HealthProbeBindAddress", "LeaderElection", "LeaderElectionConfig", "LeaderElectionID", "LeaderElectionLabels",
+		"LeaderElectionNamespace", "LeaderElectionReleaseOnCancel", "LeaderElectionResourceLock", "Logger", "Metrics",
+	}
+	var set []string
+	ast.Inspect(coreOperator(t), func(n ast.Node) bool {
+		literal, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		if kind, ok := literal.Type.(*ast.SelectorExpr); !ok || kind.Sel.Name != "Options" || kind.X.(*ast.Ident).Name != "ctrl" {
+			return true
+		}
+		for _, element := range literal.Elts {
+			set = append(set, element.(*ast.KeyValueExpr).Key.(*ast.Ident).Name)
+		}
+		return true
+	})
+	slices.Sort(set)
+	if !slices.Equal(set, known) {
+		t.Errorf("core sets the options %q, known here are %q", set, known)
+	}
+	var checks []string
+	for _, method := range []string{"AddReadyzCheck", "AddHealthzCheck"} {
+		for _, arguments := range calls(coreOperator(t), method) {
+			checks = append(checks, text(t, arguments[0]))
+		}
+	}
+	if want := []string{"manager", "crd", "readyz", "healthz"}; !slices.Equal(checks, want) {
+		t.Errorf("core adds the checks %q, known here are %q", checks, want)
+	}
+}
+
+func TestCoreStillNarrowsToSpot(t *testing.T) {
+	source, err := os.ReadFile(coreFile(t, "pkg/controllers/disruption/consolidation.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(source), "NewRequirement(v1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, v1.CapacityTypeSpot)") {
+		t.Error("core no longer narrows a replacement to spot capacity: OnDemand can go")
+	}
+}

@@ -1,0 +1,24 @@
+// Package karpentercore is the one place for what the operator needs from Karpenter core beyond its API: the manager that core's
+// controllers run in, and the work-arounds for core v1.14.1. Each of them names the line of core that makes it necessary and the
+// test that fails when core no longer needs it.
+//
+// Built here, from core's exported parts, because core's operator.NewOperator offers no option for them:
+//
+//   - NewOperator, as core's (pkg/operator/operator.go:126), but with errors where core panics, listen addresses, the elector's lock and
+//     the cache's options as parameters. TestTheManagerHasTheOptionsOfCore reads core's source and fails when core sets an option,
+//     a readiness check or an index that is missing here.
+//   - Index, core's unexported setupIndexers (pkg/operator/operator.go:269): TestTheIndexesAreThoseOfCore.
+//   - CacheOptions keeps managed fields and the images of Nodes out of the cache: core copies all Nodes, NodeClaims and many Pods
+//     several times in every round of consolidation (pkg/controllers/state/cluster.go, DeepCopyNodes).
+//
+// Work-arounds:
+//
+//   - OnDemand: core narrows replacements to spot capacity, which does not exist at Linode
+//     (pkg/controllers/disruption/consolidation.go:241, "We are consolidating a node from OD -> [OD,Spot]"). TestCoreStillNarrowsToSpot.
+//
+// Looked at and not usable: controllers.WithRegistrationHook (pkg/controllers/controllers.go:77). The hook is called after core has
+// written the error and the event about a missing taint karpenter.sh/unregistered (pkg/controllers/nodeclaim/lifecycle/registration.go:84),
+// and can only delay the registration, which here would keep pods away from a node that is ready for them.
+//
+// Called by cmd/controller. It reads no flags and no environment, and must not import the provider's own packages.
+package karpentercore

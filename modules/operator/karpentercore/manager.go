@@ -1,0 +1,221 @@
+package karpentercore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/awslabs/operatorpkg/serrors"
+	"github.com/go-logr/logr"
+	"github.com/go-logr/zapr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
+	"sigs.k8s.io/karpenter/pkg/events"
+	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
+	"sigs.k8s.io/karpenter/pkg/operator/logging"
+	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
+)
+
+// Config is what the manager is made from.
+type Config struct {
+	Options    *coreoptions.Options
+	Kubernetes *rest.Config
+	// MetricsAddress and ProbeAddress are the IP addresses to listen on; empty = all of the host.
+	MetricsAddress, ProbeAddress string
+	// Lock wraps the lock through which the elector holds the Lease.
+	Lock func(resourcelock.Interface) resourcelock.Interface
+}
+
+// The elector's figures are controller-runtime's own defaults; the lock's requests must not outlast one renewal.
+const renewDeadline = 10 * time.Second
+
+// ErrNoNamespace is returned when no setting names the namespace of the Lease.
+var ErrNoNamespace = errors.New("the process runs in no pod, so the namespace of the Lease is unknown")
+
+// Logger returns core's logger, and makes it that of controller-runtime and client-go.
+func Logger(o *coreoptions.Options) (logr.Logger, error) {
+	ctx := coreoptions.ToContext(context.Background(), o)
+	zapLogger, err := logging.DefaultZapConfig(ctx, "controller").Build()
+	if err != nil {
+		return logr.Logger{}, fmt.Errorf("opening the log: %w", err)
+	}
+	logger := serrors.NewLogger(zapr.NewLogger(logging.WithCommit(zapLogger).Named("controller")))
+	log.SetLogger(logger)
+	klog.SetLogger(logger)
+	return logger, nil
+}
+
+// NewOperator makes core's Operator without starting it. The context must carry core's options and the logger: every reconcile gets
+// them from it. Call Index before a controller is registered.
+func NewOperator(ctx context.Context, cfg Config) (*coreoperator.Operator, error) {
+	if cfg.Options.MemoryLimit > 0 {
+		debug.SetMemoryLimit(cfg.Options.MemoryLimit / 10 * 9)
+	}
+	kubernetesConfig := rest.CopyConfig(cfg.Kubernetes)
+	kubernetesConfig.QPS, kubernetesConfig.Burst = float32(cfg.Options.KubeClientQPS), cfg.Options.KubeClientBurst
+	kubernetesConfig.UserAgent = coreoperator.AppName + "/" + coreoperator.Version
+	clientset, err := kubernetes.NewForConfig(kubernetesConfig)
+	if err != nil {
+		return nil, fmt.Errorf("making the client: %w", err)
+	}
+	options, err := managerOptions(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := manager.New(kubernetesConfig, options)
+	if err != nil {
+		return nil, fmt.Errorf("making the manager: %w", err)
+	}
+	if err := addChecks(mgr); err != nil {
+		return nil, fmt.Errorf("adding health checks: %w", err)
+	}
+	return &coreoperator.Operator{
+		Manager:             mgr,
+		KubernetesInterface: clientset,
+		EventRecorder:       events.NewRecorder(mgr.GetEventRecorderFor(coreoperator.AppName)), //nolint:staticcheck // core's recorder takes this kind
+		Clock:               clock.RealClock{},
+		InstanceTypeStore:   nodeoverlay.NewInstanceTypeStore(),
+	}, nil
+}
+
+func managerOptions(ctx context.Context, cfg Config) (manager.Options, error) {
+	o := cfg.Options
+	options := manager.Options{
+		Logger:                        logging.IgnoreDebugEvents(log.FromContext(ctx)),
+		LeaderElection:                !o.DisableLeaderElection,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       server.Options{BindAddress: address(cfg.MetricsAddress, o.MetricsPort)},
+		HealthProbeBindAddress:        address(cfg.ProbeAddress, o.HealthProbePort),
+		BaseContext:                   func() context.Context { return context.WithoutCancel(ctx) },
+		Cache:                         CacheOptions(),
+		Controller:                    ctrlconfig.Controller{EnableWarmup: new(!o.DisableLeaderElection && !o.DisableControllerWarmup)},
+	}
+	if o.EnableProfiling {
+		options.Metrics.ExtraHandlers = profiles()
+	}
+	if o.DisableLeaderElection {
+		return options, nil
+	}
+	lock, err := newLock(cfg)
+	if err != nil {
+		return options, fmt.Errorf("making the lock for leader election: %w", err)
+	}
+	options.LeaderElectionResourceLockInterface = cfg.Lock(lock)
+	return options, nil
+}
+
+func address(ip string, port int) string { return net.JoinHostPort(ip, strconv.Itoa(port)) }
+
+// newLock makes the lock as controller-runtime would, with a client of its own: requests of controllers must not delay a renewal.
+func newLock(cfg Config) (resourcelock.Interface, error) {
+	namespace := cfg.Options.LeaderElectionNamespace
+	if namespace == "" {
+		content, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNoNamespace, err)
+		}
+		namespace = strings.TrimSpace(string(content))
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, cfg.Options.LeaderElectionName,
+		resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())}, cfg.Kubernetes, renewDeadline)
+}
+
+// CacheOptions are the cache's: the Leases of kubelets only, and no fields that nothing here reads. What is not cached is not in the
+// patches that are made from the cache either, so it is not removed.
+func CacheOptions() cache.Options {
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
+			&corev1.Node{}:          {Transform: withoutImages},
+		},
+	}
+}
+
+func withoutImages(in any) (any, error) {
+	if node, is := in.(*corev1.Node); is {
+		node.ManagedFields, node.Status.Images = nil, nil
+	}
+	return in, nil
+}
+
+func addChecks(mgr manager.Manager) error {
+	return errors.Join(
+		mgr.AddHealthzCheck("healthz", healthz.Ping),
+		mgr.AddReadyzCheck("readyz", healthz.Ping),
+		mgr.AddReadyzCheck("manager", func(request *http.Request) error {
+			if !mgr.GetCache().WaitForCacheSync(request.Context()) {
+				return errors.New("the caches are not filled")
+			}
+			return nil
+		}),
+		mgr.AddReadyzCheck("crd", func(*http.Request) error {
+			for _, object := range []client.Object{&karpv1.NodePool{}, &karpv1.NodeClaim{}} {
+				kind, err := apiutil.GVKForObject(object, scheme.Scheme)
+				if err != nil {
+					return err
+				}
+				if _, err := mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	)
+}
+
+// profiles are Go's own, for connections to loopback only, as kubectl port-forward makes them: a profile shows memory.
+func profiles() map[string]http.Handler {
+	handlers := map[string]http.Handler{
+		"/debug/pprof/":        http.HandlerFunc(pprof.Index),
+		"/debug/pprof/cmdline": http.HandlerFunc(pprof.Cmdline),
+		"/debug/pprof/profile": http.HandlerFunc(pprof.Profile),
+		"/debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
+		"/debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
+	}
+	for path, handler := range handlers {
+		handlers[path] = onLoopback(handler)
+	}
+	return handlers
+}
+
+func onLoopback(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		local, ok := request.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+		if !ok || !local.IP.IsLoopback() {
+			http.Error(w, "profiles are served on loopback only: use kubectl port-forward", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, request)
+	})
+}

@@ -1,0 +1,86 @@
+package leadership
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+)
+
+// Guard returns a transport that passes on what changes something only while this process leads. What it holds back fails as a
+// connection that could not be made does: certainly not sent.
+func (f *Fence) Guard(next http.RoundTripper) http.RoundTripper { return guard{next, f} }
+
+type guard struct {
+	next  http.RoundTripper
+	fence *Fence
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method == http.MethodGet || request.Method == http.MethodHead {
+		return g.next.RoundTrip(request)
+	}
+	w := &write{fence: g.fence}
+	if w.mayNot() {
+		return nil, heldBack()
+	}
+	answer, err := g.next.RoundTrip(w.guarded(request))
+	if err != nil && w.held.Load() {
+		return nil, heldBack()
+	}
+	return answer, err
+}
+
+func heldBack() error { return &net.OpError{Op: "dial", Err: ErrNotLeading} }
+
+// A write is a request that changes something, on its way through the transport.
+type write struct {
+	fence *Fence
+	held  atomic.Bool // by the last check
+}
+
+func (w *write) mayNot() bool {
+	w.held.Store(!w.fence.leads())
+	return w.held.Load()
+}
+
+// guarded is the request with the checks that come after it is begun. Closing the connection before the first byte is the one way
+// to keep a request without a body from being sent.
+func (w *write) guarded(request *http.Request) *http.Request {
+	request = request.WithContext(httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) {
+			if w.mayNot() {
+				_ = got.Conn.Close()
+			}
+		},
+	}))
+	if request.Body == nil || request.Body == http.NoBody {
+		return request
+	}
+	request.Body = body{request.Body, w}
+	if again := request.GetBody; again != nil {
+		request.GetBody = func() (io.ReadCloser, error) {
+			copied, err := again()
+			return body{copied, w}, err
+		}
+	}
+	return request
+}
+
+// body is that of a write. Each piece is sent as soon as it is read; without the last one the server has no request. At its end all
+// may have been sent, so it is too late to hold anything back.
+type body struct {
+	io.ReadCloser
+	write *write
+}
+
+// Read implements io.Reader.
+func (b body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 && b.write.mayNot() {
+		return 0, ErrNotLeading
+	}
+	return n, err
+}

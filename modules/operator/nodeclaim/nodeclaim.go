@@ -1,0 +1,44 @@
+// Package nodeclaim has what the cloud provider and the controllers ask of a NodeClaim: whether it is this provider's, which Linode
+// is behind it, and which NodeClaims use a LinodeNodeClass. All functions are pure but OfClass, which reads from a cache.
+package nodeclaim
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// Ours returns whether a reference is to a LinodeNodeClass.
+func Ours(ref *karpv1.NodeClassReference) bool {
+	return ref != nil && ref.Group == v1alpha1.Group && ref.Kind == v1alpha1.Kind
+}
+
+// ProviderID is the ID that the cloud controller manager writes on the Node of an instance.
+func ProviderID(instanceID int) string { return v1alpha1.ProviderIDPrefix + strconv.Itoa(instanceID) }
+
+// InstanceID returns the instance of a provider ID, and an error for every ID that ProviderID would not write: no Linode can have it.
+func InstanceID(providerID string) (int, error) {
+	text, ok := strings.CutPrefix(providerID, v1alpha1.ProviderIDPrefix)
+	id, err := strconv.Atoi(text)
+	if !ok || err != nil || id <= 0 || ProviderID(id) != providerID {
+		return 0, fmt.Errorf("provider ID %q is not of the form %s<instance ID>", providerID, v1alpha1.ProviderIDPrefix)
+	}
+	return id, nil
+}
+
+// OfClass returns the NodeClaims of a LinodeNodeClass, from a cache with core's indexes. They are the cache's own: to be read only.
+func OfClass(ctx context.Context, kube client.Reader, class string) ([]karpv1.NodeClaim, error) {
+	list := &karpv1.NodeClaimList{}
+	if err := kube.List(ctx, list, client.MatchingFields{
+		"spec.nodeClassRef.group": v1alpha1.Group, "spec.nodeClassRef.kind": v1alpha1.Kind, "spec.nodeClassRef.name": class,
+	}, client.UnsafeDisableDeepCopy); err != nil { // at every reconcile, and there may be a thousand
+		return nil, fmt.Errorf("listing the NodeClaims of LinodeNodeClass %s: %w", class, err)
+	}
+	return list.Items, nil
+}
