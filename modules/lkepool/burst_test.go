@@ -2,7 +2,6 @@ package lkepool_test
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ func TestSimulatorBurst(t *testing.T) {
 	for _, tier := range tiers {
 		for _, profile := range []linodesim.Profile{linodesim.Fast(), linodesim.Realistic(), linodesim.Slow()} {
 			for _, n := range []int{1, 10, 100, 240, 500} {
-				if n == 500 && tier == lke.Standard || n == 240 && tier == lke.Enterprise {
+				if n == 500 && tier == lke.Standard || n == 240 && tier == lke.Enterprise || n > 100 && testing.Short() {
 					continue
 				}
 				t.Run(fmt.Sprintf("tier=%s/profile=%s/n=%d", tier, profile.Name, n), func(t *testing.T) {
@@ -48,33 +47,6 @@ func burst(t *testing.T, tier string, profile linodesim.Profile, n int) {
 	for _, v := range l.sim.Violations() {
 		t.Errorf("the simulator broke its own description: %s", v)
 	}
-}
-
-// releaseAll releases nodes at once, and again until each is proven gone.
-func releaseAll(t *testing.T, a *lkepool.Allocator, nodes []lkepool.Node) {
-	t.Helper()
-	var group sync.WaitGroup
-	for _, node := range nodes {
-		group.Go(func() { releaseOne(t, a, node.InstanceID) })
-	}
-	group.Wait()
-}
-
-func releaseOne(t *testing.T, a *lkepool.Allocator, id int) {
-	t.Helper()
-	for range 200 {
-		err := a.Release(t.Context(), id, lkepool.Claimant{})
-		switch lkepool.KindOf(err) {
-		case lkepool.KindNotFound:
-			return
-		case "", lkepool.KindProvisioning, lkepool.KindUnavailable, lkepool.KindRateLimited:
-			time.Sleep(5 * time.Second)
-		default:
-			t.Errorf("release %d: %v", id, err)
-			return
-		}
-	}
-	t.Errorf("instance %d was never proven gone", id)
 }
 
 func TestSimulatorRelease(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 // and on its way, as soon as it is clear what that is.
 func (c *core) buy(d *demand) {
 	c.refuseOverdue(d)
-	missing := plan.Deficit(len(d.waiting), len(d.free), d.pending)
-	if missing == 0 || d.unclear || d.state.creating || !c.gathered(d) || !c.ready(d.state.retry.until) || !c.allowed(d, &missing) {
+	missing := plan.Deficit(len(d.waiting), len(d.free)+d.soon, d.pending)
+	if missing == 0 || d.unclear || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) || !c.allowed(d, &missing) {
 		return
 	}
 	if d.state.room > 0 {
@@ -28,21 +28,33 @@ func (c *core) buy(d *demand) {
 	}
 }
 
+// unserved are the claimants for which nothing is on its way.
+func (d *demand) unserved() []*claim {
+	return slices.Clone(d.waiting[min(len(d.waiting), len(d.free)+d.soon+d.pending):])
+}
+
 // gathered reports whether the burst that the claimants belong to is complete.
 func (c *core) gathered(d *demand) bool {
-	return c.ready(minTime(d.newest.Add(gatherQuiet), d.oldest.Add(gatherMost)))
+	unserved := d.unserved()
+	oldest, newest := unserved[0].asked, unserved[0].asked
+	for _, claim := range unserved {
+		oldest, newest = minTime(oldest, claim.asked), latest(newest, claim.asked)
+	}
+	return c.ready(minTime(newest.Add(gatherQuiet), oldest.Add(gatherMost)))
 }
 
 // allowed reports whether nodes may be bought for the key now, answers the
 // claimants if not, and lowers missing to what is.
 func (c *core) allowed(d *demand, missing *int) bool {
-	unserved := d.waiting[min(len(d.waiting), d.pending):]
-	if c.probe.err != nil {
-		if !c.ready(c.probe.next) {
-			c.refuse(unserved, c.probe.err)
+	unserved := d.unserved()
+	if c.marks.err != nil || c.marks.general() {
+		if !c.ready(c.marks.next) {
+			if c.marks.err != nil {
+				c.refuse(unserved, c.marks.err)
+			}
 			return false
 		}
-		*missing, c.probe.next = 1, c.now.Add(c.probe.pause)
+		*missing, c.marks.next = 1, c.now.Add(c.marks.pause)
 	}
 	if next := d.state.next(); c.now.Before(next) {
 		c.refuse(unserved, &Error{
@@ -84,7 +96,7 @@ func (k *keyState) next() time.Time {
 func (c *core) grow(d *demand, step plan.Step) {
 	if step.PoolID == 0 {
 		if c.surveyedForCreation(d.state) {
-			d.state.creating = true
+			d.state.creating, d.state.began = d.state.creating+1, c.now
 			c.do(action{op: opCreate, key: d.key, count: step.Count, bought: step.Add, tags: poolTags(d.waiting[0].request), reason: boughtFor(d, step.Add)})
 		}
 		return
@@ -93,14 +105,14 @@ func (c *core) grow(d *demand, step plan.Step) {
 	switch {
 	case !c.ready(p.writes.retry.until):
 	case p.lowered.times >= lowerLimit && c.now.Sub(p.lowered.since) <= lowerMemory:
-		c.refuse(d.waiting[min(len(d.waiting), d.pending):], &Error{
+		c.refuse(d.unserved(), &Error{
 			Kind: KindConflict, Op: "scale pool", PoolID: p.ID, RetryAfter: c.cfg.OrphanTTL,
 			Err: fmt.Errorf("another client has lowered the pool's count %d times since %s", p.lowered.times, p.lowered.since.UTC().Format(time.TimeOnly)),
 		})
 	case p.writes.removing > 0:
 		// Its count is about to change.
 	case c.seenLately(p.look):
-		p.writes.growing = true
+		p.writes.growing, p.writes.began = true, c.now
 		c.do(action{op: opScale, poolID: p.ID, key: d.key, count: step.Count, bought: step.Add, reason: boughtFor(d, step.Add)})
 	case c.ready(p.look.ended.Add(gatherQuiet)) || p.look.agrees:
 		c.lookAtPool(p, "look before scaling")
@@ -125,7 +137,12 @@ func (c *core) purchaseFailed(k *keyState, p *pool, d done) {
 	if p == nil && effectOf(d.err) != EffectNone {
 		// Creating has no idempotency token: the pool is looked for by its tag
 		// until it would have to be visible.
-		k.hold = c.now.Add(c.cfg.SettleTime)
+		// The second time in a row, the list lags further than it should.
+		wait := c.cfg.SettleTime
+		if k.lost || effectOf(d.err) == EffectApplied {
+			wait = listLag
+		}
+		k.hold, k.lost = c.now.Add(wait), true
 	}
 	if p != nil && KindOf(d.err) == KindNotFound {
 		p.absence.proof, p.look.want = latest(p.absence.proof, d.began), true
@@ -148,7 +165,8 @@ func (c *core) refuseUnserved(key Key, err error) {
 	hash := key.Hash()
 	d := &demand{key: key, state: c.key(key)}
 	for _, claim := range c.world.claims {
-		if claim.hash == hash && len(claim.tokens) > 0 && c.world.holder(claim.id) == nil && c.world.assigned(claim.id) == nil {
+		assigned := c.world.assigned(claim.id)
+		if claim.hash == hash && len(claim.tokens) > 0 && c.world.holder(claim.id) == nil && (assigned == nil || c.aside(assigned)) {
 			d.waiting = append(d.waiting, claim)
 		}
 	}
@@ -156,7 +174,7 @@ func (c *core) refuseUnserved(key Key, err error) {
 	for _, p := range pools {
 		d.pending += max(0, p.Count-len(c.world.members(p.ID)))
 	}
-	c.refuse(slices.Clone(d.waiting[min(len(d.waiting), d.pending):]), err)
+	c.refuse(d.unserved(), err)
 }
 
 // refuseOverdue answers those that have waited for longer than a node may take.

@@ -1,7 +1,10 @@
 package lkepool
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
@@ -23,7 +26,7 @@ type core struct {
 	// pools and instances are the two lists.
 	pools, instances list
 	polls            polls
-	probe            probe
+	marks            marks
 	trouble          trouble
 	turn
 }
@@ -53,30 +56,48 @@ type polls struct {
 	at, next time.Time
 	// pools are read one by one; none means that a list is read.
 	pools []*pool
+	// again is when the first full reading of this leadership was found to lack
+	// instances, so that another one is made.
+	again time.Time
 	pace  plan.Pace
 }
 
+// cancelled reports whether a read was given up because no caller was left.
+func cancelled(d done) bool { return !d.action.op.write() && errors.Is(d.err, context.Canceled) }
+
 // keyState is the state of the purchases for one key.
 type keyState struct {
-	creating bool
+	// creating is how many pools are being created.
+	creating int
+	// began is when the newest purchase was sent.
+	began time.Time
 	// room bounds the next purchase after a refusal for a limit; 0 is no bound.
 	room int
 	// hold keeps pools from being created while an earlier attempt, whose answer
 	// was lost, may still show up.
-	hold  time.Time
+	hold time.Time
+	// lost: the last creation was not answered.
+	lost  bool
 	retry backoff
 	// failed counts nodes in a row that did not join, since the last of them.
 	failed int
 	since  time.Time
 }
 
-// probe is the pause between marks after the API refused one as forbidden or
-// invalid; err is nil while there is none.
-type probe struct {
+// marks are the writes of claims to all instances together.
+type marks struct {
+	// err is why the API refused one as forbidden or invalid, nil if it did not;
+	// then one is tried at next, and after pauses that grow.
 	err   error
 	pause time.Duration
 	next  time.Time
+	// aside counts the instances that were put aside since one was marked.
+	aside int
 }
+
+// general reports whether it is not a single instance that cannot be marked:
+// others would not do better.
+func (m marks) general() bool { return m.aside >= asideLimit }
 
 // trouble is the last failure that may end by itself.
 type trouble struct {
@@ -91,7 +112,10 @@ func newCore(cfg Config, limits Limits, now time.Time) *core {
 		cfg: cfg, limits: limits, startedAt: now, keys: map[string]*keyState{},
 		world: world{goneNodes: map[int]time.Time{}, gonePools: map[int]time.Time{}},
 	}
-	c.polls.pace.Dense = !limits.NodesLag
+	c.polls.pace = plan.Pace{Dense: !limits.NodesLag, Few: fewNodes, Near: nearLook}
+	if limits.NodesLag {
+		c.polls.pace.Near = nearList
+	}
 	return c
 }
 
@@ -120,7 +144,38 @@ func (c *core) handle(e event, now time.Time) []action {
 	case tick:
 	}
 	c.decide()
+	if c.idle() {
+		c.actions = slices.DeleteFunc(c.actions, c.undone)
+		c.wakeAt = time.Time{}
+	}
 	return c.actions
+}
+
+// undone takes back what would be done for callers that were all answered.
+func (c *core) undone(a action) bool {
+	switch a.op {
+	case opListPools:
+		c.pools.busy = false
+	case opListInstances:
+		c.instances.busy = false
+	case opGetPool:
+		if p, ok := c.world.pools.get(a.poolID); ok {
+			p.look.busy = false
+		}
+	case opGetInstance:
+		if n, ok := c.world.nodes.get(a.instanceID); ok {
+			n.look.busy = false
+		}
+	case opMark:
+		n, ok := c.world.nodes.get(a.instanceID)
+		if !ok || n.hold.since.IsZero() {
+			return false
+		}
+		n.hold.state = held
+	default:
+		return false
+	}
+	return true
 }
 
 // wake returns when handle wants a tick at the latest, the zero time for never.
@@ -141,7 +196,7 @@ func (c *core) idle() bool {
 
 // at asks for a tick at the given time.
 func (c *core) at(t time.Time) {
-	if c.wakeAt.IsZero() || t.Before(c.wakeAt) {
+	if t.After(c.now) && (c.wakeAt.IsZero() || t.Before(c.wakeAt)) {
 		c.wakeAt = t
 	}
 }
@@ -172,6 +227,9 @@ func (c *core) key(key Key) *keyState {
 // note remembers failures that may end by themselves, for callers whose time
 // ends meanwhile.
 func (c *core) note(d done) {
+	if cancelled(d) {
+		return
+	}
 	switch kind := KindOf(d.err); {
 	case kind == KindRateLimited || kind == KindUnavailable:
 		c.trouble = trouble{op: d.action.op, err: d.err, at: c.now}
@@ -182,8 +240,11 @@ func (c *core) note(d done) {
 
 // end notes the end of a list, and reports whether it was answered.
 func (l *list) end(d done, first time.Duration, now time.Time) bool {
-	l.busy, l.err = false, d.err
-	if d.err != nil {
+	l.busy = false
+	if cancelled(d) {
+		return false
+	}
+	if l.err = d.err; d.err != nil {
 		l.retry.fail(now, first, retryAfter(d.err))
 		return false
 	}
@@ -248,8 +309,13 @@ func (c *core) silence() error {
 	}
 	consider(c.pools.busy, c.pools.tried, opListPools)
 	consider(c.instances.busy, c.instances.tried, opListInstances)
+	for _, claim := range c.world.claims {
+		k := c.key(claim.request.Key)
+		consider(k.creating > 0, k.began, opCreate)
+	}
 	for _, p := range c.world.pools.rows {
 		consider(p.look.busy, p.look.tried, opGetPool)
+		consider(p.writes.growing, p.writes.began, opScale)
 	}
 	for _, n := range c.world.nodes.rows {
 		consider(n.look.busy, n.look.tried, opGetInstance)

@@ -17,11 +17,16 @@ type cost struct {
 	ratio                         float64
 }
 
+// lead is for how long a process leads before the cost of claims is measured:
+// for longer than lists may lag, after which a node that it saw arrive is
+// claimed with one call.
+const lead = 3 * time.Minute
+
 // costOf lets n claimants, spread over a number of keys, come within a time.
 func costOf(t *testing.T, l *lab, keys, n int, within time.Duration) cost {
 	t.Helper()
 	p := l.start(lkepool.Config{})
-	time.Sleep(time.Minute)
+	time.Sleep(lead)
 	began := time.Now()
 	var group sync.WaitGroup
 	for i := range n {
@@ -50,10 +55,10 @@ func costOf(t *testing.T, l *lab, keys, n int, within time.Duration) cost {
 }
 
 // Calls do not grow faster than claims, and claims do not wait for each other.
-func TestPitfall25And36CostOfABurst(t *testing.T) {
+func TestCostOfABurst(t *testing.T) {
 	for _, tier := range tiers {
 		for _, profile := range []linodesim.Profile{linodesim.Realistic(), linodesim.Slow()} {
-			for seed := range uint64(12) {
+			for seed := range seeds(12) {
 				t.Run(fmt.Sprintf("%s/%s/seed=%d", tier, profile.Name, seed), func(t *testing.T) {
 					inBubble(t, func(t *testing.T) {
 						c := costOf(t, newLab(t, tier, linodesim.Config{Profile: profile, Seed: seed}), 1, 100, 0)
@@ -67,17 +72,27 @@ func TestPitfall25And36CostOfABurst(t *testing.T) {
 	}
 }
 
-// Few claimants cost little beyond their own writes.
+// seeds is how many seeds are tried: with -short a quarter.
+func seeds(n uint64) uint64 {
+	if testing.Short() {
+		return max(1, n/4)
+	}
+	return n
+}
+
+// Few claimants cost at most 25 calls a minute beyond their own writes.
 func TestCostOfFewClaims(t *testing.T) {
 	for _, tier := range tiers {
 		for _, profile := range []linodesim.Profile{linodesim.Realistic(), linodesim.Slow()} {
-			for n, most := range map[int]int{1: 12, 10: 23} {
-				for seed := range uint64(5) {
+			for _, n := range []int{1, 10} {
+				for seed := range seeds(5) {
 					t.Run(fmt.Sprintf("%s/%s/n=%d/seed=%d", tier, profile.Name, n, seed), func(t *testing.T) {
 						inBubble(t, func(t *testing.T) {
+							began := time.Now()
 							c := costOf(t, newLab(t, tier, linodesim.Config{Profile: profile, Seed: seed}), 1, n, 0)
-							if c.calls > most || c.ratio > 2.2 {
-								t.Errorf("%+v", c)
+							took := time.Since(began) - lead
+							if most := n + 6 + int(25*max(1, took.Minutes())); c.calls > most || c.ratio > 2.2 {
+								t.Errorf("%+v in %s; at most %d calls", c, took, most)
 							}
 						})
 					})
@@ -101,7 +116,7 @@ func TestManyKeysShareTheirReads(t *testing.T) {
 						took := time.Since(began)
 						// Each key on its own would need five lists and more, 200 in all;
 						// how many are shared depends on how the keys' turns fall.
-						if most := 20 + 5*int((took-time.Minute)/(2*time.Second)); c.collections > most || c.throttled != 0 || c.ratio > 1.6 {
+						if most := 20 + 5*int((took-lead)/(2*time.Second)); c.collections > most || c.throttled != 0 || c.ratio > 1.6 {
 							t.Errorf("%+v within %s; at most %d lists", c, took, most)
 						}
 						if tier == lke.Enterprise && c.calls > 40*4+n+120 {

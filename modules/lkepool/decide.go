@@ -18,8 +18,9 @@ func (c *core) decide() {
 			c.looks++
 		}
 	}
-	c.serveClaims()
+	c.witness()
 	c.restoreTags()
+	c.serveClaims()
 	c.requests = slices.DeleteFunc(c.requests, c.serve)
 }
 
@@ -27,16 +28,15 @@ func (c *core) decide() {
 type demand struct {
 	key   Key
 	state *keyState
-	// waiting have no node; newest is when the last of them came, oldest when
-	// the first did.
-	waiting        []*claim
-	oldest, newest time.Time
-	pools          []*pool
-	edited         int
+	// waiting have no node, in the order in which they first asked.
+	waiting []*claim
+	pools   []*pool
+	edited  int
 	// free is what may be handed out, pending how many nodes are on their way,
 	// overdue how many have been for too long.
-	free             []*node
-	pending, overdue int
+	free []*node
+	// soon are free as far as is known, and are tried again after a pause.
+	pending, overdue, soon int
 	// unclear: what the pools hold has to be read first.
 	unclear bool
 }
@@ -66,6 +66,9 @@ func (c *core) serveClaims() {
 		c.refuseUnread(demands)
 		return
 	}
+	if !c.complete() {
+		return
+	}
 	pending, clear := 0, c.identify()
 	for _, d := range demands {
 		c.supply(d)
@@ -78,6 +81,21 @@ func (c *core) serveClaims() {
 		pending += d.pending
 	}
 	c.watch(demands, pending)
+}
+
+// complete reports whether the first full reading of this leadership can be
+// relied on for who has a node. If pools have more places than instances were
+// shown, one may have been left out, and both lists are read again.
+func (c *core) complete() bool {
+	if c.polls.again.IsZero() {
+		c.polls.again = c.startedAt
+		for _, p := range c.world.pools.rows {
+			if p.ours() && p.writes.grown.IsZero() && p.Count > len(c.world.members(p.ID)) {
+				c.polls.again = c.now
+			}
+		}
+	}
+	return c.surveyed(c.polls.again, "the first lists lack instances")
 }
 
 // refuseUnread tells all claimants why the lists cannot be read, if waiting
@@ -101,7 +119,7 @@ func (c *core) refuseUnread(demands []*demand) {
 func (c *core) giveBack(claim *claim) bool {
 	n := c.world.holder(claim.id)
 	if n == nil {
-		if n = c.world.assigned(claim.id); n == nil || n.aside() {
+		if n = c.world.assigned(claim.id); n == nil || c.aside(n) {
 			return false
 		}
 		c.finish(claim, n)
@@ -130,17 +148,21 @@ func (c *core) giveBack(claim *claim) bool {
 
 // aside reports whether writes to the instance have failed so often that its
 // claimant gets another one.
-func (n *node) aside() bool {
-	return n.hold.failed >= markAttempts && (n.hold.state != unsure || n.look.retry.failed >= markAttempts)
+func (c *core) aside(n *node) bool {
+	return !c.marks.general() && n.hold.failed >= markAttempts && (n.hold.state != unsure || n.look.failing())
 }
 
 // finish brings a claim to its end that was begun on an instance.
 func (c *core) finish(claim *claim, n *node) {
 	switch {
 	case n.hold.state == writing:
-	case n.hold.state == reserved && (!n.absence.proof.IsZero() || n.look.retry.failed >= markAttempts || !n.present()):
-		n.hold = hold{at: c.now, failed: max(n.hold.failed, n.look.retry.failed)}
-	case n.hold.state == unsure && n.hold.failed >= markAttempts:
+	case n.hold.state == reserved && (!n.absence.proof.IsZero() || !n.present()):
+		n.hold = n.hold.freed(c.now)
+	case n.hold.state == reserved && n.look.failing() && n.hold.failed < markAttempts:
+		n.hold = n.hold.freed(c.now)
+		n.hold.failed = markAttempts - 1
+		c.failed(n)
+	case n.hold.state == unsure && n.hold.failed >= markAttempts && !c.marks.general():
 		if c.ready(n.hold.at.Add(c.cfg.SettleTime)) {
 			c.lookAtNode(n, "a claim was written without an answer")
 		}
@@ -153,15 +175,15 @@ func (c *core) finish(claim *claim, n *node) {
 
 // mark writes the claim unless marks are refused and it is not time to try.
 func (c *core) mark(claim *claim, n *node) {
-	if c.probe.err != nil {
-		if !c.ready(c.probe.next) {
-			n.hold = hold{at: c.now, failed: n.hold.failed}
-			c.deliver(claim, Node{}, c.probe.err)
+	if c.marks.err != nil {
+		if !c.ready(c.marks.next) {
+			n.hold = n.hold.freed(c.now)
+			c.deliver(claim, Node{}, c.marks.err)
 			return
 		}
-		c.probe.next = c.now.Add(c.probe.pause)
+		c.marks.next = c.now.Add(c.marks.pause)
 	}
-	if !c.ready(n.look.retry.until) {
+	if !c.ready(n.hold.retry.until) {
 		return
 	}
 	n.hold.state, n.hold.at = writing, c.now
@@ -171,14 +193,13 @@ func (c *core) mark(claim *claim, n *node) {
 	})
 }
 
-// markFailed follows a mark that the API refused.
-func (c *core) markFailed(n *node, d done) {
-	kind := KindOf(d.err)
-	if kind != KindForbidden && kind != KindInvalid {
-		return
+// markRefused follows a mark that the API refused as forbidden or invalid.
+func (c *core) markRefused(d done) {
+	if c.marks.err == nil || !c.now.Before(c.marks.next) {
+		c.marks.pause = min(max(2*c.marks.pause, firstProbe), longestProbe)
+		c.marks.next = c.now.Add(c.marks.pause)
 	}
-	c.probe.pause = min(max(2*c.probe.pause, firstProbe), longestProbe)
-	c.probe.err, c.probe.next = d.err, c.now.Add(c.probe.pause)
+	c.marks.err = d.err
 	if claim := c.world.claimOf(claimIn(d.action.tags)); claim != nil {
 		c.deliver(claim, Node{}, d.err)
 	}
@@ -187,7 +208,7 @@ func (c *core) markFailed(n *node, d done) {
 // restoreTags writes claims again whose tags were taken away.
 func (c *core) restoreTags() {
 	for _, n := range c.world.nodes.rows {
-		if n.hold.state != held || !n.hold.stripped || !n.present() || n.removal.busy || c.settling() || c.probe.err != nil {
+		if !c.restorable(n) || !c.ready(n.hold.retry.until) {
 			continue
 		}
 		if !c.seenLately(n.look) {
@@ -199,6 +220,11 @@ func (c *core) restoreTags() {
 	}
 }
 
+// restorable reports whether a claim is to be written again, and can be.
+func (c *core) restorable(n *node) bool {
+	return n.hold.state == held && n.hold.stripped && n.present() && !n.removal.busy && c.marks.err == nil && !c.settling()
+}
+
 // identify reads the instances that are known by their ID alone: any of them
 // may have a claimant. It reports whether none is left.
 func (c *core) identify() bool {
@@ -206,7 +232,7 @@ func (c *core) identify() bool {
 	for _, n := range c.world.nodes.rows {
 		if p, ok := c.world.pools.get(n.home); ok && p.ours() && n.present() && !n.known() {
 			c.lookAtNode(n, "only its ID is known")
-			all = all && n.look.retry.failed >= markAttempts
+			all = all && n.look.failing()
 		}
 	}
 	return all
@@ -214,12 +240,7 @@ func (c *core) identify() bool {
 
 // supply finds out what there is for a key.
 func (c *core) supply(d *demand) {
-	hash := d.waiting[0].hash
-	d.oldest = d.waiting[0].wanted
-	for _, claim := range d.waiting {
-		d.newest, d.oldest = latest(d.newest, claim.asked), minTime(d.oldest, claim.wanted)
-	}
-	d.pools, d.edited = c.world.poolsOf(d.key, hash)
+	d.pools, d.edited = c.world.poolsOf(d.key, d.waiting[0].hash)
 	for _, p := range d.pools {
 		c.supplyOf(d, p)
 	}
@@ -228,7 +249,7 @@ func (c *core) supply(d *demand) {
 
 func (c *core) supplyOf(d *demand, p *pool) {
 	members := c.world.members(p.ID)
-	pending := max(0, p.Count-len(members))
+	pending := max(0, p.Count-len(members)-p.lost())
 	p.owe(pending, c.now)
 	overdue := p.overdue(c.now, c.cfg.PendingTimeout)
 	d.pending, d.overdue = d.pending+pending-overdue, d.overdue+overdue
@@ -241,6 +262,7 @@ func (c *core) supplyOf(d *demand, p *pool) {
 	case !p.absence.since.IsZero() || !p.absence.proof.IsZero() || p.look.want:
 		d.unclear = true
 		c.verifyPool(p, "a list contradicts what is known of the pool")
+		return
 	case !p.writes.unsure.IsZero():
 		d.unclear = true
 		if c.ready(p.writes.unsure.Add(c.cfg.SettleTime)) {
@@ -251,7 +273,17 @@ func (c *core) supplyOf(d *demand, p *pool) {
 		return
 	}
 	for _, n := range members {
-		if c.isFree(n) {
+		switch {
+		case !c.isFree(n):
+		case !n.absence.proof.IsZero():
+			d.soon++
+			if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
+				c.lookAtNode(n, "a 404 has to be answered twice")
+			}
+		case c.now.Before(latest(n.look.retry.until, n.hold.retry.until)):
+			d.soon++
+			c.at(latest(n.look.retry.until, n.hold.retry.until))
+		default:
 			d.free = append(d.free, n)
 		}
 	}
@@ -286,34 +318,45 @@ func (c *core) settle(p *pool, members []*node) bool {
 	return true
 }
 
-// isFree reports whether a member may be handed out. An instance that the
-// caller's own records give to a claimant is held by that claimant.
-func (c *core) isFree(n *node) bool {
-	if n.hold.state != free || !n.known() || n.hold.failed >= markAttempts || n.removal.busy ||
-		!n.absence.proof.IsZero() || c.health(n) != Healthy || c.now.Before(n.look.retry.until) {
-		return false
-	}
+// witness asks the caller's own records about instances that look free, and once
+// about those whose claim was only read: one that has another claimant there is
+// held by that claimant, and its tag is wrong.
+func (c *core) witness() {
 	if c.cfg.Holder == nil {
-		return true
+		return
 	}
-	who, ok := c.cfg.Holder(n.ID)
-	if ok {
-		n.hold = hold{who: who.id(), state: held, at: c.now, since: c.now, stripped: true}
+	for _, n := range c.world.nodes.rows {
+		read := n.hold.state == held && !n.hold.own && !n.hold.witnessed
+		if n.hold.state != free && !read || !n.present() || !c.owned(n) {
+			continue
+		}
+		n.hold.witnessed = true
+		if who, ok := c.cfg.Holder(n.ID); ok && (n.hold.state == free || !n.hold.who.is(who.id())) {
+			n.hold = hold{who: who.id(), state: held, at: c.now, since: c.now, stripped: true}
+		}
 	}
-	return !ok
+}
+
+// isFree reports whether a member may be handed out.
+func (c *core) isFree(n *node) bool {
+	return n.hold.state == free && n.known() && !c.aside(n) && !n.removal.busy && c.health(n) == Healthy
 }
 
 // match hands free instances, lowest ID first, to claimants in the order in
 // which they first asked.
 func (c *core) match(d *demand) {
-	n := min(len(d.free), len(d.waiting))
-	for i := range n {
-		claim, n := d.waiting[i], d.free[i]
-		n.hold = hold{who: claim.id, state: reserved, at: c.now, failed: n.hold.failed}
-		c.finish(claim, n)
-	}
-	d.waiting = slices.DeleteFunc(d.waiting[n:], func(claim *claim) bool { return len(claim.tokens) == 0 })
-	d.free = d.free[n:]
+	d.waiting = slices.DeleteFunc(d.waiting, func(claim *claim) bool {
+		for len(d.free) > 0 && len(claim.tokens) > 0 {
+			n := d.free[0]
+			d.free = d.free[1:]
+			n.hold = n.hold.freed(c.now)
+			n.hold.who, n.hold.state = claim.id, reserved
+			if c.finish(claim, n); n.hold.state != free {
+				return true
+			}
+		}
+		return len(claim.tokens) == 0
+	})
 }
 
 // firstLook is how long after a purchase the first look for it is.

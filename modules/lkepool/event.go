@@ -117,3 +117,12 @@ func (o op) write() bool {
 	}
 	return false
 }
+
+// Actions are the values of ActionEnd.Op.
+func Actions() []string {
+	var names []string
+	for _, o := range []op{opListPools, opListInstances, opGetPool, opGetInstance, opCreate, opScale, opMark, opRemove, opDrop} {
+		names = append(names, string(o))
+	}
+	return names
+}

@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
@@ -25,10 +22,21 @@ const (
 	poolKeyTag = "karpenter.k8s.linode/pool-key="
 )
 
+// engine is the user whose token the engine has.
+const engine = "user1"
+
+const (
+	poolsRoute     = "/lke/clusters/{clusterId}/pools"
+	poolRoute      = "/lke/clusters/{clusterId}/pools/{poolId}"
+	nodeRoute      = "/lke/clusters/{clusterId}/nodes/{nodeId}"
+	instancesRoute = "/linode/instances"
+	instanceRoute  = "/linode/instances/{linodeId}"
+)
+
 var tiers = []string{lke.Standard, lke.Enterprise}
 
-// lab is a simulated account with one cluster, in which a pool of somebody else
-// exists from the start, and a second cluster that nobody may touch.
+// lab is a simulated account with one cluster, in which a pool of another
+// owner exists from the start, and a second cluster that must not be touched.
 type lab struct {
 	t       *testing.T
 	sim     *linodesim.Sim
@@ -37,12 +45,11 @@ type lab struct {
 	other   linodesim.ClusterInfo
 
 	known sync.Mutex
-	// keyOf tells the key of every pool that the engine ever made.
+	// keyOf has the key of every pool that the engine ever made.
 	keyOf map[int]string
-	// reads are the answered reads of single pools. before is called before
-	// each is sent.
-	reads  map[int][]span
-	before func(poolID int)
+	// sending is called before each request, sent after it.
+	sending func(*http.Request)
+	sent    func(r *http.Request, failed bool)
 	// failures are the errors so far.
 	failures []string
 }
@@ -54,7 +61,7 @@ func newLab(t *testing.T, tier string, cfg linodesim.Config) *lab {
 }
 
 // openLab leaves it to cfg whether answers are compared with the API's
-// description, which is a third of a schedule's cost.
+// description, which is a third of a life's cost.
 func openLab(t *testing.T, tier string, cfg linodesim.Config) *lab {
 	t.Helper()
 	sim, err := linodesim.New(cfg)
@@ -66,14 +73,14 @@ func openLab(t *testing.T, tier string, cfg linodesim.Config) *lab {
 			t.Errorf("simulator: %s", violation)
 		}
 	})
-	l := &lab{t: t, sim: sim, tier: tier, keyOf: map[int]string{}, reads: map[int][]span{}, before: func(int) {}}
+	l := &lab{t: t, sim: sim, tier: tier, keyOf: map[int]string{}, sending: func(*http.Request) {}, sent: func(*http.Request, bool) {}}
 	for _, c := range []struct {
 		label string
 		into  *linodesim.ClusterInfo
 	}{{"demo", &l.cluster}, {"other", &l.other}} {
 		*c.into, err = sim.AddCluster(linodesim.ClusterSpec{
 			Label: c.label, Tier: tier, Settled: true,
-			Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 2, Tags: []string{"somebody's"}}},
+			Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 2, Tags: []string{"another-owner"}}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -124,32 +131,16 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)()
-	began, poolID := time.Now(), readPool(r)
-	if poolID != 0 {
-		m.lab.before(poolID)
-	}
+	m.lab.sending(r)
 	answer, err := m.next.RoundTrip(r.WithContext(ctx))
-	switch {
-	case r.Method == http.MethodPost:
+	m.lab.sent(r, err != nil || answer.StatusCode >= http.StatusBadRequest)
+	if r.Method == http.MethodPost {
 		m.lab.learn()
-	case poolID != 0 && err == nil && answer.StatusCode == http.StatusOK:
-		m.lab.known.Lock()
-		m.lab.reads[poolID] = append(m.lab.reads[poolID], span{from: began, to: time.Now()})
-		m.lab.known.Unlock()
 	}
 	if m.ctx.Err() != nil {
 		return nil, errKilled
 	}
 	return answer, err
-}
-
-// readPool returns the pool that a request reads, 0 if it does not read just one.
-func readPool(r *http.Request) int {
-	id, err := strconv.Atoi(path.Base(r.URL.Path))
-	if err != nil || r.Method != http.MethodGet || path.Base(path.Dir(r.URL.Path)) != "pools" {
-		return 0
-	}
-	return id
 }
 
 // learn notes the keys of the engine's pools, which the audit log does not tell.
@@ -221,6 +212,17 @@ func claimIn(tags []string) string {
 	return ""
 }
 
+// ownerIn is the claim with the UID of the claimant as tags record it.
+func ownerIn(tags []string) string {
+	claim := claimIn(tags)
+	for _, tag := range tags {
+		if uid, ok := strings.CutPrefix(tag, "karpenter.k8s.linode/claim-uid="); ok && claim != "" {
+			claim += " with UID " + uid
+		}
+	}
+	return claim
+}
+
 // audit checks I1, I2 and I4 over everything that happened.
 func (l *lab) audit() {
 	l.t.Helper()
@@ -232,7 +234,7 @@ func (l *lab) audit() {
 			if e.Actor.User == "owner" {
 				continue
 			}
-			before, after := owner[e.InstanceID], claimIn(strings.Split(e.After, ","))
+			before, after := owner[e.InstanceID], ownerIn(strings.Split(e.After, ","))
 			if before != "" && after != before && e.Actor.User == "user1" {
 				l.errorf("I1: instance %d was %s's and became %q's at %s", e.InstanceID, before, after, e.At)
 			}
@@ -247,11 +249,11 @@ func (l *lab) audit() {
 				delete(holds, claim)
 			}
 		}
-		if e.Actor.User == "user1" && e.ClusterID == l.other.ID {
+		if e.Actor.User == engine && e.ClusterID == l.other.ID {
 			l.errorf("I4: another cluster was modified: %+v", e)
 		}
-		if e.Actor.User == "user1" && e.PoolID == l.cluster.Pools[0].ID {
-			l.errorf("I4: somebody's pool was modified: %+v", e)
+		if e.Actor.User == engine && e.PoolID == l.cluster.Pools[0].ID {
+			l.errorf("I4: another owner's pool was modified: %+v", e)
 		}
 	}
 }

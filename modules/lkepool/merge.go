@@ -46,7 +46,7 @@ func (c *core) mergePools(d done) {
 	seen := map[int]bool{}
 	for _, reading := range d.pools {
 		seen[reading.ID] = true
-		if _, gone := c.world.gonePools[reading.ID]; gone {
+		if at, gone := c.world.gonePools[reading.ID]; gone && !listed(d.began, at) {
 			continue
 		}
 		p, known := c.world.pools.get(reading.ID)
@@ -55,7 +55,8 @@ func (c *core) mergePools(d done) {
 			continue
 		}
 		p.last, p.absence.since = latest(p.last, d.began), time.Time{}
-		if listed(d.began, p.writes.grown) && listed(d.began, p.writes.shrunk) && differs(p, reading) {
+		dropped := !p.writes.dropped.IsZero() && d.began.Sub(p.writes.dropped) >= removalResend
+		if dropped || listed(d.began, p.writes.grown) && listed(d.began, p.writes.shrunk) && differs(p, reading) {
 			p.look.want = true
 		}
 		c.addSlots(p, reading.Slots, d.began, false)
@@ -66,15 +67,19 @@ func (c *core) mergePools(d done) {
 		}
 	}
 	for _, p := range slices.Clone(c.world.pools.rows) {
-		if !seen[p.ID] && !p.ours() {
+		switch dropped := p.writes.dropped; {
+		case seen[p.ID]:
+		case !p.ours():
 			c.world.pools.drop(p.ID)
+		case !dropped.IsZero() && d.began.After(dropped):
+			c.forgetPool(p)
 		}
 	}
 }
 
 // differs reports whether a list contradicts what is known of the pool.
 func differs(p *pool, reading Pool) bool {
-	if reading.Count != p.Count || reading.Autoscaled != p.Autoscaled || !slices.Equal(reading.Tags, p.Tags) || reading.InstanceType != p.InstanceType {
+	if reading.Count != p.Count || !sameShape(reading, p.Pool) {
 		return true
 	}
 	shown := map[string]int{}
@@ -111,7 +116,7 @@ func (c *core) mergePool(d done) {
 	p.look.end(d, c.cfg.RetryDelay, c.now)
 	switch {
 	case KindOf(d.err) == KindNotFound:
-		if c.provenGone(&p.absence, d.began, false) {
+		if c.provenGone(&p.absence, d.began, !p.writes.dropped.IsZero() && d.began.After(p.writes.dropped)) {
 			c.forgetPool(p)
 		}
 		return
@@ -119,6 +124,7 @@ func (c *core) mergePool(d done) {
 		return
 	}
 	p.absence, p.last = absence{}, latest(p.last, d.began)
+	c.undrop(p, d.began)
 	if !c.settled(d.began, latest(p.writes.grown, p.writes.shrunk)) || !c.settled(d.began, p.writes.unsure) {
 		// An own write outranks this reading; it may still agree with it.
 		p.look.agrees = p.writes.unsure.IsZero() && d.pool.Count == p.Count && !c.lacksSlot(p, d.pool.Slots) && sameShape(p.Pool, d.pool)
@@ -137,8 +143,23 @@ func (c *core) mergePool(d done) {
 	p.witnessed = p.witnessed || c.settled(d.began, c.startedAt)
 }
 
+// undrop takes back an accepted deletion of a pool that is still there after
+// its time.
+func (c *core) undrop(p *pool, began time.Time) {
+	if p.writes.dropped.IsZero() || began.Sub(p.writes.dropped) < removalResend {
+		return
+	}
+	p.writes.dropped = time.Time{}
+	for _, n := range c.world.nodes.rows {
+		if n.home == p.ID {
+			n.removal = removal{}
+		}
+	}
+}
+
+// sameShape reports whether two readings differ in count and nodes alone.
 func sameShape(a, b Pool) bool {
-	return a.Autoscaled == b.Autoscaled && a.InstanceType == b.InstanceType && slices.Equal(a.Tags, b.Tags)
+	return a.Autoscaled == b.Autoscaled && a.InstanceType == b.InstanceType && slices.Equal(a.Tags, b.Tags) && a.Template.equal(b.Template)
 }
 
 func (l *lowering) note(count int, now time.Time) {
@@ -166,6 +187,18 @@ func shows(slots []Slot, s Slot) bool {
 // dropSlots takes away what a direct read lacks, and reports whether it lacked
 // anything that no own removal explains.
 func (c *core) dropSlots(p *pool, slots []Slot, began time.Time) (lacking bool) {
+	for i := range p.slots {
+		// An instance that left its place, which is still there.
+		s := &p.slots[i]
+		if s.InstanceID == 0 || shows(slots, s.Slot) || !shows(slots, Slot{NodeID: s.NodeID}) || !c.settled(began, s.seen) {
+			continue
+		}
+		lacking = true
+		if n, known := c.world.nodes.get(s.InstanceID); known {
+			n.detached, n.slot, n.removal.listed = c.now, "", false
+		}
+		s.InstanceID, s.vacant, s.lost = 0, c.now, true
+	}
 	p.slots = slices.DeleteFunc(p.slots, func(s slot) bool {
 		if shows(slots, s.Slot) {
 			return false
@@ -184,7 +217,8 @@ func (c *core) dropSlots(p *pool, slots []Slot, began time.Time) (lacking bool) 
 }
 
 // addSlots applies what a reading of a pool shows. Slots that are new, or whose
-// instance is new, were seen to arrive if the pool had been witnessed before.
+// instance is new, were seen to arrive if the pool had been witnessed before,
+// except where a pool lists its nodes late.
 func (c *core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
 	for _, reading := range slots {
 		if _, gone := c.world.goneNodes[reading.InstanceID]; gone {
@@ -207,10 +241,10 @@ func (c *core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
 		n, known := c.world.nodes.get(reading.InstanceID)
 		if !known {
 			n = c.meetNode(reading.InstanceID)
-			n.arrived = p.witnessed && (direct || listed(began, c.startedAt))
+			n.arrived = p.witnessed && !c.limits.NodesLag && (direct || listed(began, c.startedAt))
 		}
 		if n.removal.accepted.IsZero() || direct && c.settled(began, n.removal.accepted) {
-			s.InstanceID = reading.InstanceID
+			s.InstanceID, s.lost = reading.InstanceID, false
 			n.home, n.slot, n.detached = p.ID, s.NodeID, time.Time{}
 			n.removal.listed = !n.removal.accepted.IsZero()
 		}
@@ -279,7 +313,7 @@ func (c *core) forgetNode(n *node) {
 	c.world.goneNodes[n.ID] = c.now
 	if p, ok := c.world.pools.get(n.home); ok {
 		if s := p.slot(n.slot); s != nil && s.InstanceID == n.ID {
-			s.InstanceID, s.vacant = 0, c.now
+			s.InstanceID, s.vacant, s.lost = 0, c.now, n.removal.accepted.IsZero()
 		}
 	}
 }
@@ -335,7 +369,7 @@ func (c *core) mergeClaim(n *node, who claimID, began time.Time, direct bool) {
 	case h.state == writing:
 		// The write's own answer is to come.
 	case who.none() && h.state == unsure && c.shows(began, h.at, direct):
-		*h = hold{at: c.now, failed: h.failed}
+		*h = h.freed(c.now)
 	case h.state == held && !h.who.is(who):
 		h.stripped = h.stripped || c.shows(began, h.at, direct)
 	case h.state == held:
@@ -354,7 +388,10 @@ func (c *core) mergeGrowth(d done) {
 	if known {
 		p.writes.growing = false
 	}
-	k.creating = k.creating && d.action.op != opCreate
+	if d.action.op == opCreate {
+		k.creating--
+	}
+	k.lost = k.lost && d.err != nil
 	if d.err != nil {
 		c.purchaseFailed(k, p, d)
 		return
@@ -388,10 +425,11 @@ func (c *core) mergeMark(d done) {
 	if d.err == nil {
 		*h = hold{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: claimedAtOf(d.instance.Tags), own: true}
 		c.seeInstance(d.instance, d.began, true)
-		n.Tags, n.tagged, c.probe = d.instance.Tags, d.began, probe{}
+		n.Tags, n.tagged = d.instance.Tags, d.began
+		c.marked()
 		return
 	}
-	n.look.retry.fail(c.now, c.cfg.RetryDelay, retryAfter(d.err))
+	h.retry.fail(c.now, c.cfg.RetryDelay, retryAfter(d.err))
 	h.err, h.at = d.err, c.now
 	if KindOf(d.err) == KindNotFound {
 		// As good as a direct read that answered 404.
@@ -402,12 +440,36 @@ func (c *core) mergeMark(d done) {
 		h.state = held // it was claimed before
 		return
 	case effectOf(d.err) == EffectNone || KindOf(d.err) == KindNotFound:
-		*h = hold{at: c.now, failed: h.failed + 1, err: d.err}
+		*h = h.freed(c.now)
 	default:
 		h.state = unsure
-		h.failed++
 	}
-	c.markFailed(n, d)
+	switch KindOf(d.err) {
+	case KindRateLimited:
+	case KindForbidden, KindInvalid:
+		c.markRefused(d)
+	default:
+		c.failed(n)
+	}
+}
+
+// failed counts an attempt to claim the instance that failed.
+func (c *core) failed(n *node) {
+	if n.hold.failed++; n.hold.failed == markAttempts {
+		c.marks.aside++
+		c.marks.pause = min(max(2*c.marks.pause, firstProbe), longestProbe)
+		c.marks.next = c.now.Add(c.marks.pause)
+	}
+}
+
+// marked follows a claim that was written: marking works again.
+func (c *core) marked() {
+	if c.marks.general() {
+		for _, n := range c.world.nodes.rows {
+			n.hold.failed, n.look.retry = 0, backoff{}
+		}
+	}
+	c.marks = marks{}
 }
 
 func (c *core) mergeRemoval(d done) {
@@ -439,13 +501,8 @@ func (c *core) mergeRemoval(d done) {
 }
 
 func (c *core) mergeDrop(d done) {
-	p, known := c.world.pools.get(d.action.poolID)
-	if !known {
-		return
-	}
-	p.writes.dropping = false
 	for _, n := range c.world.nodes.rows {
-		if n.home != p.ID {
+		if n.home != d.action.poolID {
 			continue
 		}
 		n.removal.busy = false
@@ -455,12 +512,17 @@ func (c *core) mergeDrop(d done) {
 			n.removal = removal{accepted: c.now}
 		}
 	}
+	p, known := c.world.pools.get(d.action.poolID)
+	if !known {
+		return
+	}
+	p.writes.dropping = false
 	if d.err != nil {
 		p.writes.unsure = c.now
 		p.writes.retry.fail(c.now, c.cfg.RetryDelay, retryAfter(d.err))
 		return
 	}
-	c.forgetPool(p)
+	p.writes.dropped = c.now
 }
 
 func latest(a, b time.Time) time.Time {
@@ -473,9 +535,12 @@ func latest(a, b time.Time) time.Time {
 // end applies what is the same for every direct read.
 func (l *look) end(d done, first time.Duration, now time.Time) {
 	l.busy = false
-	if d.err != nil && KindOf(d.err) != KindNotFound {
+	if cancelled(d) {
+		return
+	}
+	if l.err = d.err; d.err != nil && KindOf(d.err) != KindNotFound {
 		l.retry.fail(now, first, retryAfter(d.err))
 		return
 	}
-	l.began, l.ended, l.want, l.retry = d.began, now, false, backoff{}
+	l.began, l.ended, l.want, l.err, l.retry = d.began, now, false, nil, backoff{}
 }

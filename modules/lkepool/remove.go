@@ -14,7 +14,7 @@ func (c *core) release(r *request) (bool, error) {
 	if known && !n.removal.accepted.IsZero() && !n.removal.accepted.Before(r.since) {
 		return true, nil
 	}
-	if !known || n.home == 0 || !n.removal.accepted.IsZero() || !n.detached.IsZero() || n.hold.state == free {
+	if _, home := c.world.pools.get(n.homeOrNone()); !known || !home || !n.removal.accepted.IsZero() || !n.detached.IsZero() || n.hold.state == free {
 		var found bool
 		var err error
 		if n, found, err = c.find(r); !found || err != nil {
@@ -76,8 +76,8 @@ func (c *core) lookedForRemoval(p *pool, after time.Time, reason string) bool {
 
 // pastTrouble ends a request whose look failed.
 func (c *core) pastTrouble(l look, since time.Time) (bool, error) {
-	if !l.busy && l.retry.failed > 0 && !l.tried.Before(since) {
-		return true, c.trouble.err
+	if !l.busy && l.err != nil && !l.tried.Before(since) {
+		return true, l.err
 	}
 	return false, nil
 }
@@ -203,7 +203,7 @@ func (c *core) holds(n *node) bool {
 // want, those included that left lately and will ask again.
 func (c *core) surplus(n *node) bool {
 	p, known := c.world.pools.get(n.home)
-	if !known || n.hold.failed >= markAttempts || c.health(n) != Healthy {
+	if !known || c.aside(n) || c.health(n) != Healthy {
 		return true
 	}
 	hash, wanted, before := p.keyHash(), 0, 0
@@ -244,7 +244,7 @@ func (c *core) evictNode(r *request, id int, exists func(claimID) bool) bool {
 	}
 	if !n.removal.accepted.IsZero() && !n.removal.accepted.Before(r.since) {
 		s.collected.Released = append(s.collected.Released, c.node(n))
-		if _, kept := c.world.pools.get(n.home); !kept && !slices.Contains(s.collected.Pools, n.home) {
+		if p, kept := c.world.pools.get(n.home); (!kept || !p.writes.dropped.IsZero()) && !slices.Contains(s.collected.Pools, n.home) {
 			s.collected.Pools = append(s.collected.Pools, n.home)
 		}
 		return true
@@ -257,8 +257,8 @@ func (c *core) evictNode(r *request, id int, exists func(claimID) bool) bool {
 	}
 	// The object itself is read right before; what it shows is in the world then.
 	if !c.seenLately(n.look) {
-		if !n.absence.proof.IsZero() {
-			return true
+		if !n.look.began.Before(r.since) && !n.look.agrees {
+			return true // a 404 is proof when the next sweep reads another
 		}
 		c.lookAtNode(n, "look before collecting")
 		ended, err := c.pastTrouble(n.look, r.since)
@@ -296,7 +296,7 @@ func (c *core) tidyPool(r *request, p *pool) bool {
 	switch {
 	case p.writes.dropping || p.writes.removing > 0 || p.writes.growing:
 		return false
-	case !empty && len(places) == 0, c.settling(), !p.writes.retry.until.Before(r.since):
+	case !empty && len(places) == 0, !p.writes.dropped.IsZero(), c.settling(), !p.writes.retry.until.Before(r.since):
 		return true
 	case !c.lookedForRemoval(p, r.since, "look before removing what no instance has taken"):
 		ended, err := c.pastTrouble(p.look, r.since)

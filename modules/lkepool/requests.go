@@ -52,7 +52,7 @@ func (c *core) dismiss(e left) {
 		c.answer(e.token, answer{err: c.overdue("claim", "no node yet", claim.asked, e.cause)})
 		claim.asked = c.now
 		if n := c.world.assigned(claim.id); len(claim.tokens) == 0 && n != nil && n.hold.state == reserved {
-			n.hold = hold{at: c.now, failed: n.hold.failed}
+			n.hold = n.hold.freed(c.now)
 		}
 		return
 	}
@@ -169,8 +169,8 @@ func (c *core) find(r *request) (n *node, done bool, err error) {
 		return n, true, nil
 	case n.look.tried.Before(r.since), n.look.busy:
 		c.lookAtNode(n, r.ask.kind.String())
-	case n.look.retry.failed > 0 && n.look.ended.Before(r.since):
-		return n, true, c.trouble.err
+	case n.look.err != nil && n.look.ended.Before(r.since):
+		return n, true, n.look.err
 	case !n.absence.proof.IsZero() && c.ready(n.absence.proof.Add(c.cfg.SettleTime)):
 		c.lookAtNode(n, "a 404 has to be answered twice")
 	}
@@ -216,12 +216,12 @@ func (c *core) list(r *request) ([]Node, bool, error) {
 		}
 		return nil, false, nil
 	}
-	if !c.verified(r.since) {
-		return nil, false, nil
+	if all, err := c.verified(r.since); !all || err != nil {
+		return nil, err != nil, err
 	}
 	var nodes []Node
 	for _, n := range c.world.nodes.rows {
-		if n.hold.state == held && c.owned(n) {
+		if n.claimed() && c.owned(n) {
 			nodes = append(nodes, c.node(n))
 		}
 	}
@@ -232,13 +232,15 @@ func (c *core) list(r *request) ([]Node, bool, error) {
 // pool gave it up.
 func (c *core) owned(n *node) bool {
 	p, known := c.world.pools.get(n.home)
-	return known && p.ours() || !known && slices.Contains(n.Tags, ManagedTag)
+	return known && p.ours() || !known && !n.Foreign && slices.Contains(n.Tags, ManagedTag)
 }
 
 // verified reads, once since then, what lists lack or contradict, and reports
-// whether that has ended. A 404 is waited out until it is proof.
-func (c *core) verified(since time.Time) bool {
-	all := true
+// whether that has ended. A 404 is waited out until it is proof. An instance of
+// which only the ID is known may be claimed, so that failing to read it is an
+// error, unless it is that instance alone that cannot be read for long.
+func (c *core) verified(since time.Time) (all bool, err error) {
+	all = true
 	for _, p := range c.world.pools.rows {
 		if !p.ours() || p.absence.since.IsZero() && p.absence.proof.IsZero() && !p.look.want {
 			continue
@@ -249,14 +251,21 @@ func (c *core) verified(since time.Time) bool {
 		}
 	}
 	for _, n := range c.world.nodes.rows {
-		suspect := !n.absence.since.IsZero() || !n.detached.IsZero()
-		if !suspect || n.hold.state != held || n.State == Leaving {
+		unread := n.present() && n.tagged.IsZero() && (!n.arrived || c.now.Sub(n.first) > listLag) ||
+			n.hold.state == unsure && c.settled(c.now, n.hold.at)
+		suspect := n.hold.state == held && (!n.absence.since.IsZero() || !n.detached.IsZero())
+		if c.restorable(n) && n.hold.at.Before(since) && n.look.retry.failed == 0 || n.hold.state == writing && n.hold.stripped {
+			all = false
+		}
+		if !suspect && !unread || !c.owned(n) {
 			continue
 		}
 		switch {
 		case n.look.busy || n.look.tried.Before(since):
 			c.lookAtNode(n, "lists lack it")
 			all = false
+		case unread && n.tagged.IsZero() && n.look.err != nil && !n.look.failing():
+			err = n.look.err
 		case !n.absence.proof.IsZero() && n.look.retry.failed == 0:
 			if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
 				c.lookAtNode(n, "a 404 has to be answered twice")
@@ -264,7 +273,7 @@ func (c *core) verified(since time.Time) bool {
 			all = false
 		}
 	}
-	return all
+	return all, err
 }
 
 // health is the engine's judgement of an instance.
@@ -286,7 +295,7 @@ func (c *core) node(n *node) Node {
 		InstanceID: n.ID, NodeID: n.slot, PoolID: n.home, Name: n.Name, InstanceType: n.InstanceType, Region: n.Region,
 		Status: n.Status, Health: c.health(n), Created: n.Created, Tags: slices.Clone(n.Tags),
 	}
-	if n.hold.state == held {
+	if n.claimed() {
 		node.Claim = n.hold.who.value
 	}
 	if p, ok := c.world.pools.get(n.home); ok {
@@ -331,6 +340,9 @@ func (c *core) setTags(r *request) (bool, error) {
 		return slices.Contains(r.ask.remove, tag) && !slices.Contains(r.ask.add, tag)
 	})
 	tags = union(tags, r.ask.add)
+	if !claimIn(tags).is(n.hold.who) {
+		tags = claimTags(tags, n.hold.who, c.now)
+	}
 	switch {
 	case slices.Equal(tags, n.Tags):
 		return true, nil

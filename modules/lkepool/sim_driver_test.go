@@ -24,6 +24,8 @@ type sim struct {
 	facts     simFacts
 	// trace is nil unless the course of events is to be written down.
 	trace *strings.Builder
+	// wrote is called for every write that reaches the platform.
+	wrote func(action, *simEffect)
 	// failure is the first violation.
 	failure string
 }
@@ -44,12 +46,14 @@ type simProcess struct {
 
 // simFacts are what some invariants make exceptions for.
 type simFacts struct {
-	calls int
+	calls, lists int
 	// noRoom: the platform refused a purchase for capacity or a limit.
 	noRoom bool
 	// settled is when everything was at rest.
 	settled time.Duration
 	events  int
+	// aside is how many instances could not be tagged.
+	aside int
 }
 
 // simEffect is a request under way.
@@ -57,7 +61,11 @@ type simEffect struct {
 	action   action
 	fate     simFate
 	executed bool
+	canceled bool
+	ended    bool
 	result   done
+	// end feeds the result to the core.
+	end func()
 }
 
 // simCaller waits for an answer.
@@ -173,8 +181,9 @@ func (s *sim) feed(e event) {
 		return
 	}
 	s.facts.events++
+	text := s.describeEvent(e)
 	actions := s.process.core.handle(e, s.local())
-	s.describe(e, actions)
+	s.describe(text, actions)
 	for _, a := range actions {
 		if a.op == opAnswer {
 			s.deliver(a)
@@ -193,8 +202,15 @@ func (s *sim) schedule(actions []action) {
 	wake, p := s.process.core.wake(), &s.process
 	p.ticking = !wake.IsZero()
 	p.tick = max(s.now, wake.Sub(simEpoch)-p.clock)
-	if len(s.waiting) == 0 && (p.ticking || slices.ContainsFunc(actions, func(a action) bool { return a.op != opAnswer })) {
-		s.fail("I7: no caller waits, and the core goes on: tick %t, %d actions", p.ticking, len(actions))
+	if len(s.waiting) == 0 {
+		// The shell lets writes end, cancels reads, and ticks no more.
+		p.ticking = false
+		s.cancelReads()
+		for _, a := range actions {
+			if a.op != opAnswer {
+				s.fail("I7: no caller waits, and the core goes on: %s", s.describeAction(a))
+			}
+		}
 	}
 	if len(s.waiting) > 0 && !p.ticking && len(s.inflight) == 0 {
 		s.fail("I10: %s waits, and nothing is under way nor a tick wanted", s.waiting[0].what)

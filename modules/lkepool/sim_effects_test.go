@@ -11,13 +11,20 @@ var errSimDeadline = context.DeadlineExceeded
 // begin sends a request: it takes effect and is answered at random times.
 func (s *sim) begin(a action) {
 	s.facts.calls++
-	fate, _ := s.fate(a.op)
+	if a.op == opListPools || a.op == opListInstances {
+		s.facts.lists++
+	}
+	fate := s.fate(a)
 	e := &simEffect{action: a, fate: fate}
 	s.inflight = append(s.inflight, e)
 	life, began, sent := s.process.life, s.local(), s.now
 	takes := s.between(s.plan.world.latency/4, s.plan.world.latency)
 	if fate.kind == faultHangs {
-		takes = fate.takes
+		// The shell waits no longer for an answer.
+		takes = min(fate.takes, readTimeout)
+		if a.op.write() {
+			takes = min(fate.takes, writeTimeout)
+		}
 	}
 	if a.op == opScale {
 		s.checkScale(a)
@@ -27,17 +34,34 @@ func (s *sim) begin(a action) {
 			s.execute(e)
 		}
 	})
-	s.after(takes, func() {
-		if life != s.process.life {
+	e.end = func() {
+		if life != s.process.life || e.ended {
 			return
 		}
+		e.ended = true
 		s.inflight = slices.DeleteFunc(s.inflight, func(other *simEffect) bool { return other == e })
 		e.result.action, e.result.began = a, began
 		if a.op == opGetPool && e.result.err == nil {
 			s.sawPool(a.poolID, sent)
 		}
+		if (a.op == opMark || a.op == opGetInstance) && e.result.err != nil && !e.canceled {
+			s.noteAside(a.instanceID)
+		}
 		s.feed(e.result)
-	})
+	}
+	s.after(takes, e.end)
+}
+
+// cancelReads ends the reads under way.
+func (s *sim) cancelReads() {
+	for _, e := range s.inflight {
+		if e.action.op.write() || e.canceled {
+			continue
+		}
+		e.executed, e.canceled = true, true
+		e.result = done{err: simError(e.action, KindUnavailable, EffectNone, context.Canceled)}
+		s.after(0, e.end)
+	}
 }
 
 // execute is the moment at which the platform serves a request.
@@ -47,6 +71,9 @@ func (s *sim) execute(e *simEffect) {
 	}
 	e.executed = true
 	if e.action.op.write() {
+		if s.wrote != nil {
+			s.wrote(e.action, e)
+		}
 		e.result = s.faultyWrite(e.action, e.fate)
 		s.note("  platform: %s %s", s.describeAction(e.action), outcome(e))
 		return
@@ -55,7 +82,10 @@ func (s *sim) execute(e *simEffect) {
 	if e.action.op == opListPools || e.action.op == opListInstances {
 		old = s.plan.world.lag
 	}
-	e.result = s.faultyRead(e.action, e.fate, s.now-s.between(0, old))
+	if !s.plan.world.exact {
+		old = s.between(0, old)
+	}
+	e.result = s.faultyRead(e.action, e.fate, s.now-old)
 	s.noteLie(e)
 }
 
@@ -71,6 +101,16 @@ func (s *sim) noteLie(e *simEffect) {
 	}
 	if i := s.instance(e.action.instanceID); e.action.op == opGetInstance && i != nil && !i.gone {
 		i.lied = true
+	}
+}
+
+// noteAside counts the instances that the engine puts aside, because it cannot
+// write to them; a claimant gets another one for each, but not ever more.
+func (s *sim) noteAside(id int) {
+	if i := s.instance(id); i != nil {
+		if i.failed++; i.failed == markAttempts {
+			s.facts.aside++
+		}
 	}
 }
 

@@ -53,18 +53,23 @@ var simRefusals = []Error{
 var errSimSpurious = errors.New("not found, although it exists")
 
 // fate returns the fault of a request that is sent now.
-func (s *sim) fate(o op) (simFate, bool) {
-	if s.now >= simChaos {
-		return simFate{}, false
+func (s *sim) fate(a action) (fate simFate) {
+	if s.now >= simChaos && !s.plan.world.exact {
+		return fate
 	}
 	for i := range s.fates {
 		f := &s.fates[i]
-		if f.op == o && f.times > 0 && s.now >= f.from {
-			f.times--
-			return *f, true
+		if f.op != a.op || f.times == 0 || s.now < f.from || f.instance != 0 && f.instance != a.instanceID {
+			continue
 		}
+		f.times--
+		if f.pick%2 == 0 {
+			// It is this instance that it happens to.
+			f.instance = a.instanceID
+		}
+		return *f
 	}
-	return simFate{}, false
+	return fate
 }
 
 func simRefusal(a action, pick int) *Error {
@@ -121,12 +126,12 @@ func (s *sim) faultyRead(a action, f simFate, at time.Duration) done {
 	case d.err != nil:
 	case a.op == opListPools && f.kind == faultEmpty:
 		d.pools = nil
-	case a.op == opListPools && len(d.pools) > 0:
+	case a.op == opListPools && f.kind == faultLacksOne && len(d.pools) > 0:
 		at := f.pick % len(d.pools)
 		d.pools = slices.Delete(d.pools, at, at+1)
 	case a.op == opListInstances && f.kind == faultEmpty:
 		d.instances = nil
-	case a.op == opListInstances && len(d.instances) > 0:
+	case a.op == opListInstances && f.kind == faultLacksOne && len(d.instances) > 0:
 		at := f.pick % len(d.instances)
 		d.instances = slices.Delete(d.instances, at, at+1)
 	case a.op == opGetPool && f.kind == faultMissing && !s.simPlatform.pool(a.poolID).lied:

@@ -60,10 +60,17 @@ func (s *sim) checkMark(a action) {
 		return
 	}
 	for _, other := range s.instances {
-		if other != i && other.lives() && !other.place.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who {
+		if other != i && other.lives() && !other.place.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who && !s.blind() {
 			s.fail("I2: %s is given instance %d and has %d", who.Name, i.ID, other.ID)
 		}
 	}
+}
+
+// blind: after a restart, lists that lag longer than the settle time or lack
+// entries hide claims of the earlier process. That costs at worst a surplus node
+// for a claimant, which is collected; never a second holder.
+func (s *sim) blind() bool {
+	return s.process.life > 0 && (s.plan.world.lag >= simSettle || s.lacking())
 }
 
 // unknowable: the claim was in no record when its tag was taken away by hand.
@@ -83,7 +90,7 @@ func (s *sim) checkHanded(c *simClaimant, n Node) {
 			s.fail("I1: %s is given instance %d of %s", c.Name, i.ID, other.Name)
 		}
 	}
-	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.place.removed && !s.unknowable(c, had) && !i.copied {
+	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.place.removed && !s.unknowable(c, had) && !i.copied && !s.blind() {
 		s.fail("I2: %s is given instance %d and has %d", c.Name, i.ID, had.ID)
 	}
 	if who := s.tagged(i.Tags); who != c && i.lives() && !i.edited {

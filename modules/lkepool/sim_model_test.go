@@ -72,6 +72,8 @@ type simInstance struct {
 	edited, copied bool
 	// lied: it was reported as missing once.
 	lied bool
+	// failed counts failed writes of its tags.
+	failed int
 }
 
 const (

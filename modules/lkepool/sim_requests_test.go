@@ -105,6 +105,10 @@ func (p *simPlatform) scale(a action) (Pool, error) {
 	if add > 0 {
 		p.bought += add
 		p.grow(of, add)
+		if of.Autoscaled {
+			// A person took the pool out of use while the request was on its way.
+			p.taken += add
+		}
 	}
 	for range -add {
 		// LKE does not document which nodes go.

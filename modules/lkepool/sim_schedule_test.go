@@ -32,6 +32,8 @@ type simWeather struct {
 	room                int
 	full                Kind
 	orphanTTL           time.Duration
+	// exact: every reading is as much out of date as it may be.
+	exact bool
 }
 
 // simLife is one claimant.
@@ -75,6 +77,8 @@ type simFate struct {
 	kind  simFault
 	pick  int
 	takes time.Duration
+	// instance is the only one that it happens to, 0 for any.
+	instance int
 }
 
 // simChaos is when faults, edits and deaths end; claimants come until then.

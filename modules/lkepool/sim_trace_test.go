@@ -14,7 +14,7 @@ func (s *sim) note(format string, args ...any) {
 }
 
 // describe writes an event and what followed from it.
-func (s *sim) describe(e event, actions []action) {
+func (s *sim) describe(event string, actions []action) {
 	if s.trace == nil {
 		return
 	}
@@ -22,15 +22,19 @@ func (s *sim) describe(e event, actions []action) {
 	if at := s.process.core.wake(); !at.IsZero() {
 		wake = fmt.Sprintf("in %s", at.Sub(s.local()).Round(time.Millisecond))
 	}
-	if _, ok := e.(tick); !ok || len(actions) > 0 {
-		s.note("%s, tick %s", s.describeEvent(e), wake)
+	if event != "tick" || len(actions) > 0 {
+		s.note("%s, tick %s", event, wake)
 	}
 	for _, a := range actions {
 		s.note("  -> %s", s.describeAction(a))
 	}
 }
 
+// describeEvent is made before the core has it, which may not change it.
 func (s *sim) describeEvent(e event) string {
+	if s.trace == nil {
+		return ""
+	}
 	switch e := e.(type) {
 	case asked:
 		return fmt.Sprintf("asked %d: %s%s", e.token, e.ask.kind, describeAsk(e.ask))

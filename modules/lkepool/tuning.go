@@ -28,6 +28,11 @@ const (
 	// firstLookAfter is how long after a purchase the first look for it is:
 	// instances appear after 2 s at the earliest (recorded).
 	firstLookAfter = time.Second
+	// fewNodes are looked for every nearLook, or nearList where a look is a list,
+	// until a tenth of the time that has passed is more.
+	fewNodes = 20
+	nearLook = time.Second
+	nearList = 2500 * time.Millisecond
 	// directPolls is how many pools are polled one by one; a list of all pools
 	// is one request of a scarcer kind.
 	directPolls = 2
@@ -37,6 +42,9 @@ const (
 	removalResend = time.Minute
 	// markAttempts is how many failed writes put an instance aside.
 	markAttempts = 3
+	// asideLimit is how many instances may be put aside in a row until marking
+	// is taken to fail in general: no further node would help.
+	asideLimit = 2
 	// firstProbe and longestProbe bound the pause between two marks after the
 	// API refused one as forbidden or invalid.
 	firstProbe   = 5 * time.Second

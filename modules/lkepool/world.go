@@ -49,10 +49,18 @@ type hold struct {
 	// claimedAt is what the instance's tag says.
 	claimedAt time.Time
 	// own: this process wrote the claim. stripped: a reading lacks its tag.
-	own, stripped bool
-	// failed counts failed writes in a row, err is the last of them.
+	// witnessed: the caller's own records were asked.
+	own, stripped, witnessed bool
+	// failed counts failed writes in a row that were the instance's fault, err is
+	// the last failure, and retry the pause after it.
 	failed int
 	err    error
+	retry  backoff
+}
+
+// freed is the hold of an instance that has no claimant any more.
+func (h hold) freed(now time.Time) hold {
+	return hold{at: now, failed: h.failed, err: h.err, retry: h.retry}
 }
 
 type holdState int
@@ -85,7 +93,15 @@ type look struct {
 	busy, want bool
 	// agrees: it contradicted nothing.
 	agrees bool
-	retry  backoff
+	// err is why the newest attempt failed; nil for one that was answered.
+	err   error
+	retry backoff
+}
+
+// failing reports whether reads of the object fail again and again, and not
+// because requests are limited.
+func (l *look) failing() bool {
+	return l.retry.failed >= markAttempts && KindOf(l.err) != KindRateLimited
 }
 
 // removal is this process's attempt to remove an instance.
@@ -123,8 +139,10 @@ type pool struct {
 type slot struct {
 	Slot
 	seen time.Time
-	// vacant is since when it has been without an instance.
+	// vacant is since when it has been without an instance. lost: it had one,
+	// and whether the platform replaces that is not known.
 	vacant time.Time
+	lost   bool
 }
 
 // poolWrites are the writes under way for a pool.
@@ -132,6 +150,9 @@ type poolWrites struct {
 	growing, dropping bool
 	removing          int
 	retry             backoff
+	// began is when the newest one that raises the count was sent, dropped when
+	// the deletion of the pool was accepted.
+	began, dropped time.Time
 	// grown and shrunk are when writes that raised and lowered the count were
 	// answered, unsure when one failed whose effect is not known.
 	grown, shrunk, unsure time.Time
@@ -215,12 +236,26 @@ func (n *node) present() bool {
 	return n.home != 0 && n.detached.IsZero() && n.State != Leaving && (n.removal.accepted.IsZero() || n.removal.listed)
 }
 
+// homeOrNone is the pool of a node that may be unknown.
+func (n *node) homeOrNone() int {
+	if n == nil {
+		return 0
+	}
+	return n.home
+}
+
 // known reports whether enough is known of the node to say who has it.
 func (n *node) known() bool { return !n.tagged.IsZero() || n.arrived }
 
+// claimed reports whether the node has a claimant, also while its tags are
+// being changed.
+func (n *node) claimed() bool {
+	return n.hold.state == held || n.hold.state == writing && !n.hold.since.IsZero()
+}
+
 // holds reports whether the claimant has the node, and may be given it again.
 func (n *node) holds(who claimID) bool {
-	return n.hold.state == held && n.hold.who.is(who) && n.State != Leaving && n.removal.accepted.IsZero()
+	return n.claimed() && n.hold.who.is(who) && n.State != Leaving && n.removal.accepted.IsZero()
 }
 
 // members are the nodes that hold the pool's places.
@@ -249,7 +284,7 @@ func (w *world) claimOf(who claimID) *claim {
 func (w *world) holder(who claimID) *node {
 	var best *node
 	for _, n := range w.nodes.rows {
-		if n.holds(who) && (best == nil || prefer(n, best)) {
+		if p, known := w.pools.get(n.home); n.holds(who) && (!known || p.ours()) && (best == nil || prefer(n, best)) {
 			best = n
 		}
 	}
@@ -271,7 +306,7 @@ func prefer(a, b *node) bool {
 // assigned returns the node that is being claimed for a claimant.
 func (w *world) assigned(who claimID) *node {
 	for _, n := range w.nodes.rows {
-		if s := n.hold.state; (s == reserved || s == writing || s == unsure) && n.hold.who.is(who) {
+		if n.hold.state != free && !n.claimed() && n.hold.who.is(who) {
 			return n
 		}
 	}
@@ -283,7 +318,7 @@ func (w *world) assigned(who claimID) *node {
 func (w *world) poolsOf(key Key, hash string) (usable []*pool, edited int) {
 	for _, p := range w.pools.rows {
 		switch {
-		case !p.ours() || p.keyHash() != hash:
+		case !p.ours() || p.keyHash() != hash || !p.writes.dropped.IsZero():
 		case p.fits(key):
 			usable = append(usable, p)
 		default:
@@ -308,6 +343,17 @@ func (p *pool) owe(pending int, now time.Time) {
 		p.owing = append(p.owing, now)
 	}
 	p.owing = p.owing[len(p.owing)-max(0, pending):]
+}
+
+// lost counts the places whose instance is gone.
+func (p *pool) lost() int {
+	n := 0
+	for _, s := range p.slots {
+		if s.lost {
+			n++
+		}
+	}
+	return n
 }
 
 // overdue counts the nodes that have been on their way for too long.

@@ -17,7 +17,7 @@ var template = lkepool.Template{
 	Taints: []lkepool.Taint{{Key: "example.com/only", Value: "a", Effect: "NoSchedule"}},
 }
 
-// backend is one over a simulated cluster, in which somebody has a pool.
+// backend is one over a simulated cluster, in which another owner has a pool.
 func backend(t *testing.T, tier string, cfg linodesim.Config) (*linodesim.Sim, linodesim.ClusterInfo, lkepool.Backend) {
 	t.Helper()
 	cfg.ValidateAnswers = true

@@ -27,7 +27,7 @@ import (
 // Pools hands out nodes of LKE pools; *lkepool.Allocator is one.
 type Pools interface {
 	Claim(ctx context.Context, request lkepool.Request) (lkepool.Node, error)
-	Release(ctx context.Context, instanceID int) error
+	Release(ctx context.Context, instanceID int, by lkepool.Claimant) error
 	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
 	List(ctx context.Context) ([]lkepool.Node, error)
 }
@@ -200,20 +200,20 @@ func (c *CloudProvider) nodePoolOf(ctx context.Context, nodeClaim *karpv1.NodeCl
 func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
 	c.attempts.drop(nodeClaim.UID)
 	if nodeClaim.Status.ProviderID == "" {
-		return c.deleteByName(ctx, nodeClaim.Name)
+		return c.deleteByName(ctx, nodeClaim)
 	}
 	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
 	if err != nil {
 		return err
 	}
-	return c.release(ctx, id)
+	return c.release(ctx, id, nodeclaim.Claimant(nodeClaim))
 }
 
 // release accepts a removal that cannot be done yet: the last node of a pool goes with the pool, for example, and
 // somebody waits for a node of it. Core calls Delete every five seconds until the instance is proven to be gone;
 // an error would be a line in the log that calls a person for nothing.
-func (c *CloudProvider) release(ctx context.Context, id int) error {
-	err := c.pools.Release(ctx, id)
+func (c *CloudProvider) release(ctx context.Context, id int, by lkepool.Claimant) error {
+	err := c.pools.Release(ctx, id, by)
 	if err != nil && lkepool.KindOf(err) == lkepool.KindProvisioning {
 		return nil
 	}
@@ -222,17 +222,17 @@ func (c *CloudProvider) release(ctx context.Context, id int) error {
 
 // deleteByName releases what carries the NodeClaim's tag. A NodeClaim whose status was lost has no provider
 // ID, and may have an instance all the same.
-func (c *CloudProvider) deleteByName(ctx context.Context, name string) error {
+func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
 	nodes, err := c.pools.List(ctx)
 	if err != nil {
 		return lookupError(err)
 	}
 	found := false
 	for _, node := range nodes {
-		if node.Claim != lkepool.ClaimValue(name) {
+		if node.Claim != lkepool.ClaimValue(nodeClaim.Name) {
 			continue
 		}
-		if err := c.release(ctx, node.InstanceID); err == nil {
+		if err := c.release(ctx, node.InstanceID, nodeclaim.Claimant(nodeClaim)); err == nil {
 			found = true
 		} else if !cloudprovider.IsNodeClaimNotFoundError(err) {
 			return err
@@ -241,7 +241,7 @@ func (c *CloudProvider) deleteByName(ctx context.Context, name string) error {
 	if found {
 		return nil
 	}
-	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no instance carries the claim of %s", name))
+	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no instance carries the claim of %s", nodeClaim.Name))
 }
 
 // Get returns the NodeClaim of an instance as the Linode API tells it.

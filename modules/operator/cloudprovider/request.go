@@ -11,12 +11,13 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // request says what to claim for a NodeClaim.
 func request(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass, instanceType string) lkepool.Request {
 	return lkepool.Request{
-		Claimant: nodeClaim.Name,
+		Claimant: nodeclaim.Claimant(nodeClaim),
 		Key: lkepool.Key{
 			NodePool:     nodeClaim.Labels[karpv1.NodePoolLabelKey],
 			InstanceType: instanceType,

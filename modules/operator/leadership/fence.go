@@ -7,7 +7,7 @@
 // A [Fence] wraps the elector's lock and lets a write pass to the Linode API only while the last renewal that succeeded is valid. It
 // costs no request. Wired by cmd/controller:
 //
-//	fence := leadership.NewFence()
+//	fence := leadership.NewFence(allocator.Begin)
 //	options.LeaderElectionResourceLockInterface = fence.Lock(lock)
 //	client.Transport = fence.Guard(client.Transport)
 //	manager.Add(fence) // ends the process when another replica leads
@@ -49,6 +49,7 @@ type Fence struct {
 	now      func() moment
 	lease    atomic.Pointer[lease] // nil = does not lead
 	led      atomic.Bool
+	elected  func()
 	replaced chan struct{}
 	once     sync.Once // closes replaced
 }
@@ -75,12 +76,15 @@ func (l *lease) valid(now moment) bool {
 	return l != nil && now.wall.Sub(l.renewed.wall) < l.lasts && now.mono-l.renewed.mono < l.lasts
 }
 
-// NewFence returns the Fence of a process that does not lead yet.
-func NewFence() *Fence { return &Fence{now: systemNow, replaced: make(chan struct{})} }
+// NewFence returns the Fence of a process that does not lead yet. elected is called once, before any controller starts, when this
+// process has got the Lease; it may be nil.
+func NewFence(elected func()) *Fence {
+	return &Fence{now: systemNow, elected: elected, replaced: make(chan struct{})}
+}
 
 // Open returns the Fence of a process that takes part in no election: everything passes.
 func Open() *Fence {
-	f := NewFence()
+	f := NewFence(nil)
 	f.open = true
 	return f
 }
@@ -137,7 +141,9 @@ func (l lock) write(record resourcelock.LeaderElectionRecord, do func() error) e
 	if err := do(); err != nil || releases {
 		return err
 	}
-	l.fence.led.Store(true)
+	if !l.fence.led.Swap(true) && l.fence.elected != nil {
+		l.fence.elected()
+	}
 	l.fence.lease.Store(&lease{begun, time.Duration(record.LeaseDurationSeconds) * time.Second})
 	return nil
 }

@@ -5,10 +5,7 @@ import (
 	"slices"
 )
 
-var (
-	seconds = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120}
-	counts  = []float64{0, 1, 2, 5, 10, 20, 50, 100, 200, 500}
-)
+var seconds = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120}
 
 // declare makes all metrics, registered nowhere.
 func declare() (*Metrics, *declarations) {
@@ -25,12 +22,11 @@ func declare() (*Metrics, *declarations) {
 		claims:    d.counter("linode", "claims_total", "Attempts to claim a node for a NodeClaim by outcome.", labelOutcome),
 		claimWait: d.histogram("linode", "claim_duration_seconds", "Duration of an attempt to claim a node by outcome.", seconds, labelOutcome),
 
-		passes:       d.counter("linode_pool", "passes_total", "Passes over LKE node pools by result: ok, or the kind of error that ended it.", labelResult),
-		passDuration: d.histogram("linode_pool", "pass_duration_seconds", "Duration of a pass over LKE node pools by result.", seconds, labelResult),
-		passCalls:    d.counter("linode_pool", "pass_calls_total", "Operations on the Linode API in passes, a list counted as one."),
-		passWaiting:  d.histogram("linode_pool", "pass_waiting_claims", "How many claims waited at the beginning of a pass.", counts),
-		requested:    d.counter("linode_pool", "nodes_requested_total", "Nodes by which LKE node pools were scaled up.", labelInstanceType),
-		handedOut:    d.counter("linode_pool", "nodes_claimed_total", "Nodes that passes handed to NodeClaims.", labelInstanceType),
+		actions: d.counter("linode_pool", "actions_total",
+			"What the claim engine did to LKE node pools and their nodes, a list counted as one, by result: ok, or the kind of the error.", labelAction, labelResult),
+		actionDuration: d.histogram("linode_pool", "action_duration_seconds", "Duration of what the claim engine did.", seconds, labelAction),
+		requested:      d.counter("linode_pool", "nodes_requested_total", "Nodes by which LKE node pools were scaled up.", labelInstanceType),
+		handedOut:      d.counter("linode_pool", "nodes_claimed_total", "Nodes that were claimed for NodeClaims.", labelInstanceType),
 
 		collected: d.counter("linode", "collected_total",
 			"What garbage collection has removed: surplus instances (never claimed), orphans (NodeClaim gone), places that no instance took, pools.", labelKind),

@@ -21,6 +21,7 @@ const (
 	labelStatus       = "status"
 	labelOutcome      = "outcome"
 	labelResult       = "result"
+	labelAction       = "action"
 	labelKind         = "kind"
 	labelCause        = "cause"
 	labelInstanceType = "instance_type"
@@ -61,6 +62,7 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 		labelOutcome: cloudprovider.Outcomes(),
 		labelKind:    {collectedSurplus, collectedOrphan, collectedPlace, collectedPool},
 		labelResult:  {resultOK, resultError, other},
+		labelAction:  append(lkepool.Actions(), other),
 		labelCause:   {other},
 		labelStatus:  {"0", other}, // 0: no answer
 	}

@@ -33,12 +33,10 @@ type Metrics struct {
 	claims    *prometheus.CounterVec
 	claimWait *prometheus.HistogramVec
 
-	passes       *prometheus.CounterVec
-	passDuration *prometheus.HistogramVec
-	passCalls    *prometheus.CounterVec
-	passWaiting  *prometheus.HistogramVec
-	requested    *prometheus.CounterVec
-	handedOut    *prometheus.CounterVec
+	actions        *prometheus.CounterVec
+	actionDuration *prometheus.HistogramVec
+	requested      *prometheus.CounterVec
+	handedOut      *prometheus.CounterVec
 
 	collected *prometheus.CounterVec
 
@@ -76,22 +74,20 @@ func (m *Metrics) Claim(outcome string, elapsed time.Duration) {
 	m.claimWait.WithLabelValues(outcome).Observe(elapsed.Seconds())
 }
 
-// Pass counts a pass over the pools of one key.
-func (m *Metrics) Pass(pass lkepool.Pass) {
-	result := resultOf(pass.Err)
-	m.passes.WithLabelValues(result).Inc()
-	m.passDuration.WithLabelValues(result).Observe(pass.Duration.Seconds())
-	m.passCalls.WithLabelValues().Add(float64(pass.Calls))
-	m.passWaiting.WithLabelValues().Observe(float64(pass.Waiting))
-	if pass.ScaledBy > 0 {
-		m.requested.WithLabelValues(m.offeredName(pass.InstanceType)).Add(float64(pass.ScaledBy))
+// Action counts what the claim engine did.
+func (m *Metrics) Action(end lkepool.ActionEnd) {
+	action := bounded(labelAction, end.Op)
+	m.actions.WithLabelValues(action, resultOf(end.Err)).Inc()
+	m.actionDuration.WithLabelValues(action).Observe(end.Duration.Seconds())
+	if end.Bought > 0 {
+		m.requested.WithLabelValues(m.offeredName(end.InstanceType)).Add(float64(end.Bought))
 	}
-	if n := pass.Claimed + pass.Returned; n > 0 {
-		m.handedOut.WithLabelValues(m.offeredName(pass.InstanceType)).Add(float64(n))
+	if end.Claimed > 0 {
+		m.handedOut.WithLabelValues(m.offeredName(end.InstanceType)).Add(float64(end.Claimed))
 	}
 }
 
-// resultOf is "ok", or the kind of the error that ended a pass.
+// resultOf is "ok", or the kind of the error that ended an action.
 func resultOf(err error) string {
 	var poolErr *lkepool.Error
 	switch {

@@ -40,17 +40,17 @@ func TestPitfall30LabelsAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pools, err := lkepool.New(backend, lkepool.Config{Observer: lkepool.Observer{Pass: m.Pass}})
+		pools, err := lkepool.New(backend, lkepool.Config{Observer: lkepool.Observer{Action: m.Action}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		round := func(claimant string) {
-			node, err := pools.Claim(t.Context(), lkepool.Request{Claimant: claimant, Key: lkepool.Key{NodePool: "p", InstanceType: "g6-standard-1"}})
+			node, err := pools.Claim(t.Context(), lkepool.Request{Claimant: lkepool.Claimant{Name: claimant}, Key: lkepool.Key{NodePool: "p", InstanceType: "g6-standard-1"}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			m.Claim("claimed", time.Second)
-			for lkepool.KindOf(pools.Release(t.Context(), node.InstanceID)) != lkepool.KindNotFound {
+			for lkepool.KindOf(pools.Release(t.Context(), node.InstanceID, lkepool.Claimant{Name: claimant})) != lkepool.KindNotFound {
 				time.Sleep(time.Second)
 			}
 			m.Collected(lkepool.Collected{Released: []lkepool.Node{node}})

@@ -10,30 +10,42 @@ type Pace struct {
 	// asked is when the capacity was asked for, or first seen to be pending.
 	asked time.Time
 	// at and pending are the last look.
-	at      time.Time
-	pending int
-	pause   time.Duration
+	at            time.Time
+	pending, most int
+	pause         time.Duration
 	// flowing: some have arrived.
 	flowing bool
 	// Dense: a look costs little, so more of them are taken while nodes arrive.
 	Dense bool
+	// Few is up to how many nodes looks keep the distance Near while that is more
+	// than a tenth of the time that has passed: for few nodes the looks are few
+	// as well.
+	Few  int
+	Near time.Duration
 }
 
 const longestPause = 20 * time.Second
 
 // Restart forgets what was seen: more capacity was asked for.
-func (p *Pace) Restart() { *p = Pace{Dense: p.Dense} }
+func (p *Pace) Restart() { *p = Pace{Dense: p.Dense, Few: p.Few, Near: p.Near} }
 
 // Next returns the pause after a look that found so many nodes pending. first
 // is the shortest first pause.
 func (p *Pace) Next(now time.Time, pending int, first time.Duration) time.Duration {
 	previous := *p
 	if p.asked.IsZero() || pending > p.pending {
-		*p = Pace{asked: now, at: now, pending: pending, pause: first, Dense: p.Dense}
-		return first
+		p.Restart()
+		p.asked, p.at, p.pending, p.most, p.pause = now, now, pending, pending, first
+		if pending <= p.Few {
+			p.pause = p.Near
+		}
+		return p.pause
 	}
 	p.at, p.pending = now, pending
 	elapsed := now.Sub(p.asked)
+	if p.most <= p.Few {
+		return min(max(p.Near, elapsed/10), longestPause)
+	}
 	arrived, took := previous.pending-pending, now.Sub(previous.at)
 	switch {
 	case pending == 0 || took <= 0:

@@ -17,6 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/leadership"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
@@ -35,12 +36,15 @@ type platform struct {
 	catalog *instancetype.Catalog
 	fence   *leadership.Fence
 
+	holders nodeclaim.Holders
+
 	taintReturned atomic.Bool // LKE puts back the pool's taint for unregistered nodes
 }
 
 // newPlatform sets up the client; nothing is read yet.
 func newPlatform(o options.Options) (*platform, error) {
-	p := &platform{metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}, fence: leadership.NewFence()}
+	p := &platform{metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}}
+	p.fence = leadership.NewFence(func() { p.pools.Begin() })
 	if o.Core.DisableLeaderElection {
 		p.fence = leadership.Open()
 	}
@@ -100,8 +104,8 @@ func (p *platform) open(o options.Options) error {
 		return fmt.Errorf("setting up LKE cluster %s: %w", p.cluster.Name, err)
 	}
 	p.pools, err = lkepool.New(backend, lkepool.Config{
-		RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL, TagVerificationTimeout: o.TagVerificationTimeout,
-		Observer: lkepool.Observer{Pass: p.metrics.Pass},
+		RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL, SettleTime: o.TagVerificationTimeout,
+		Observer: lkepool.Observer{Action: p.metrics.Action}, Holder: p.holders.Holder,
 	})
 	if err != nil {
 		return fmt.Errorf("setting up the pools of LKE cluster %s: %w", p.cluster.Name, err)

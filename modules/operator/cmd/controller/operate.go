@@ -58,6 +58,7 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 		config.Overlays = op.InstanceTypeStore
 	}
 	provider := coremetrics.Decorate(cloudprovider.New(op.GetClient(), p.pools, p.catalog, config))
+	p.holders.Use(op.GetClient())
 	memory := remember(ctx, o, p, op)
 	register(ctx, o, p, op, provider, memory)
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {

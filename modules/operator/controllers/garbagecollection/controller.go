@@ -90,7 +90,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 		return reconciler.Result{RequeueAfter: c.pause(wait)}, nil
 	}
 	c.draining = map[int]lkepool.Node{}
-	collected, err := c.pools.Collect(ctx, lkepool.Sweep{Alive: c.nodeClaimNames, Vacate: c.vacate})
+	collected, err := c.pools.Collect(ctx, lkepool.Sweep{Alive: c.nodeClaims, Vacate: c.vacate})
 	for _, node := range collected.Released {
 		log.FromContext(ctx).Info("released an instance that no NodeClaim owns",
 			"instance", node.InstanceID, "node", node.Name, "claim", node.Claim, "instance-type", node.InstanceType, "pool", node.PoolID)
@@ -111,18 +111,18 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	return reconciler.Result{RequeueAfter: c.pause(c.cfg.Interval)}, nil
 }
 
-// nodeClaimNames reads names only: a large cluster has a thousand NodeClaims, and the rest of them is not needed.
-func (c *Controller) nodeClaimNames(ctx context.Context) ([]string, error) {
+// nodeClaims reads metadata only: a large cluster has a thousand NodeClaims, and the rest of them is not needed.
+func (c *Controller) nodeClaims(ctx context.Context) ([]lkepool.Claimant, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: apis.Group, Version: "v1", Kind: "NodeClaimList"})
 	if err := c.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("listing NodeClaims: %w", err)
 	}
-	names := make([]string, 0, len(list.Items))
+	claimants := make([]lkepool.Claimant, 0, len(list.Items))
 	for _, item := range list.Items {
-		names = append(names, item.Name)
+		claimants = append(claimants, lkepool.Claimant{Name: item.Name, UID: string(item.UID)})
 	}
-	return names, nil
+	return claimants, nil
 }
 
 // Register adds the controller to a manager.

@@ -45,7 +45,7 @@ import (
 
 // Pools changes tags; *lkepool.Allocator is one.
 type Pools interface {
-	SetTags(ctx context.Context, instanceID int, remove, add []string) error
+	SetTags(ctx context.Context, instanceID int, by lkepool.Claimant, remove, add []string) error
 }
 
 // A change that was refused is tried again after this time: pools of another release, for example, are not ours to write to, and each
@@ -93,7 +93,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		return reconcile.Result{}, nil // the reconcile that follows the pause is queued
 	}
 	remove, add := difference(last, wanted)
-	err = c.pools.SetTags(ctx, id, remove, add)
+	err = c.pools.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
 	switch lkepool.KindOf(err) {
 	case lkepool.KindNotFound:
 		return reconcile.Result{}, nil // the instance is gone; core removes the NodeClaim

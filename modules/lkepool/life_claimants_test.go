@@ -1,0 +1,202 @@
+package lkepool_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+// claimant is what a NodeClaim is: it exists, then it has an instance, which it
+// records, then it is deleted.
+type claimant struct {
+	who      lkepool.Claimant
+	key      lkepool.Key
+	instance int
+	missing  int
+	// got is when it had its node, left when it began to give it back or ended.
+	got, left time.Time
+}
+
+// crowd is a burst of claimants.
+func (s *life) crowd(number int, random *rand.Rand) {
+	time.Sleep(time.Duration(random.Int64N(int64(chaos / 2))))
+	k := s.keys[random.IntN(len(s.keys))]
+	var group sync.WaitGroup
+	for i := range 1 + random.IntN(30) {
+		seed := random.Uint64()
+		name := fmt.Sprintf("%s-%d-%d", k.NodePool, number, i)
+		c := &claimant{who: lkepool.Claimant{Name: name, UID: "uid of " + name}, key: k}
+		s.mu.Lock()
+		s.claims[name] = c
+		s.mu.Unlock()
+		group.Go(func() { s.live(c, rand.New(rand.NewPCG(seed, 3))) })
+	}
+	group.Wait()
+}
+
+func (s *life) live(c *claimant, random *rand.Rand) {
+	time.Sleep(time.Duration(random.Int64N(int64(3 * time.Second))))
+	if !s.obtain(c, random) {
+		return
+	}
+	if random.IntN(4) == 0 {
+		time.Sleep(time.Duration(random.Int64N(int64(chaos / 4))))
+		s.again(c)
+	}
+	if s.calm || random.IntN(3) > 0 {
+		return
+	}
+	time.Sleep(time.Duration(random.Int64N(int64(chaos / 3))))
+	s.mu.Lock()
+	exists := s.claims[c.who.Name] == c
+	if exists {
+		c.left = time.Now()
+	}
+	s.mu.Unlock()
+	if exists {
+		s.giveUp(c, random)
+		s.forget(c, "has given its node back")
+	}
+}
+
+// forget ends a claimant.
+func (s *life) forget(c *claimant, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetLocked(c, why)
+}
+
+func (s *life) forgetLocked(c *claimant, why string) {
+	if s.claims[c.who.Name] != c {
+		return
+	}
+	if c.left.IsZero() {
+		c.left = time.Now()
+	}
+	delete(s.claims, c.who.Name)
+	s.past = append(s.past, c)
+	s.noteLocked("%s ends: %s", c.who.Name, why)
+}
+
+// obtain claims until there is a node, or until it makes no sense.
+func (s *life) obtain(c *claimant, random *rand.Rand) bool {
+	for {
+		p, began, hollow := s.current(), time.Now(), s.hollow(c.key)
+		ctx, cancel := bound(p, 5*time.Second+time.Duration(random.Int64N(int64(time.Minute))))
+		node, err := p.Claim(ctx, lkepool.Request{
+			Claimant: c.who, Key: c.key, Tags: []string{"team=a"},
+			PoolTags: []string{"karpenter.sh/nodepool=" + c.key.NodePool},
+		})
+		cancel()
+		if p.ctx.Err() != nil {
+			// No process was left to record what was answered.
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		if err == nil {
+			s.record(c, node)
+			return true
+		}
+		if s.gaveUp(c, err, began, hollow) || s.late(c.who.Name+" has no node", err) {
+			return false
+		}
+		time.Sleep(time.Second + time.Duration(random.Int64N(int64(20*time.Second))))
+	}
+}
+
+// record stores the answer to a claim, and compares it with what others have.
+func (s *life) record(c *claimant, node lkepool.Node) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noteLocked("%s has %d of pool %d", c.who.Name, node.InstanceID, node.PoolID)
+	for _, other := range s.claims {
+		if other != c && other.instance == node.InstanceID {
+			s.errorf("I1: at %s, %d is %s's, and was handed to %s", moment(time.Now()), node.InstanceID, other.who.Name, c.who.Name)
+		}
+	}
+	c.instance, c.got = node.InstanceID, time.Now()
+}
+
+// gaveUp handles the error of a claim, and reports whether the claimant ends.
+func (s *life) gaveUp(c *claimant, err error, began time.Time, hollow bool) bool {
+	switch kind := lkepool.KindOf(err); kind {
+	case lkepool.KindInsufficientCapacity, lkepool.KindQuotaExceeded:
+		waited := hollow && kind == lkepool.KindInsufficientCapacity
+		if !waited && !s.refused(kind, c.key.InstanceType, began) {
+			s.errorf("%s was answered %v, and nothing was refused since %s", c.who.Name, err, moment(began))
+		}
+		s.forget(c, err.Error())
+		return true
+	case lkepool.KindProvisioning, lkepool.KindRateLimited, lkepool.KindUnavailable:
+	case lkepool.KindConflict:
+		if !s.lossy { // a scale-up without effect looks like another client's lowering
+			s.errorf("%s: %v", c.who.Name, err)
+		}
+	case lkepool.KindForbidden:
+		s.mu.Lock()
+		forbidden := s.events.forbidden
+		s.mu.Unlock()
+		if forbidden.IsZero() || began.Sub(forbidden) > 15*time.Minute {
+			s.errorf("%s: %v", c.who.Name, err)
+		}
+	default:
+		s.errorf("%s: %v", c.who.Name, err)
+	}
+	return false
+}
+
+// again claims once more for a claimant that has a node: it is the same one, as
+// long as it exists and lists are not out of date by minutes.
+func (s *life) again(c *claimant) {
+	p := s.current()
+	ctx, cancel := bound(p, time.Minute)
+	defer cancel()
+	node, err := p.Claim(ctx, lkepool.Request{Claimant: c.who, Key: c.key})
+	if err != nil || p.ctx.Err() != nil || s.lagging || !s.exists(c.instance) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if node.InstanceID != c.instance && s.claims[c.who.Name] == c && !s.events.stripped[c.instance] && !s.lossy {
+		s.errorf("I2: at %s, %s had %d and was given %d", moment(time.Now()), c.who.Name, c.instance, node.InstanceID)
+	}
+}
+
+// exists reports whether there is such an instance that is not going.
+func (s *life) exists(id int) bool {
+	return slices.ContainsFunc(s.instances(), func(i world.Instance) bool { return i.ID == id })
+}
+
+// giveUp releases an instance until it is proven gone.
+func (s *life) giveUp(c *claimant, random *rand.Rand) {
+	for {
+		p := s.current()
+		ctx, cancel := bound(p, time.Minute)
+		err := p.Release(ctx, c.instance, c.who)
+		cancel()
+		if p.ctx.Err() != nil {
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		s.note("release of %d: %v", c.instance, err)
+		switch lkepool.KindOf(err) {
+		case lkepool.KindNotFound:
+			if s.exists(c.instance) {
+				s.errorf("at %s, release of %d, which exists: %v", moment(time.Now()), c.instance, err)
+			}
+			return
+		case "", lkepool.KindProvisioning, lkepool.KindRateLimited, lkepool.KindUnavailable, lkepool.KindForbidden:
+		default:
+			s.errorf("release of %d: %v", c.instance, err)
+		}
+		if s.late(fmt.Sprintf("instance %d is not proven gone", c.instance), err) {
+			return
+		}
+		time.Sleep(time.Second + time.Duration(random.Int64N(int64(10*time.Second))))
+	}
+}

@@ -1,0 +1,129 @@
+package lke_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+)
+
+// call is one request of the backend about a pool, a node of it and an instance.
+type call struct {
+	name string
+	do   func(ctx context.Context, b lkepool.Backend, pool lkepool.Pool) error
+}
+
+var (
+	create = call{"create", func(ctx context.Context, b lkepool.Backend, _ lkepool.Pool) error {
+		_, err := b.Create(ctx, lkepool.PoolSpec{Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"}, Tags: []string{"team=a"}, Count: 1})
+		return err
+	}}
+	scale = call{"scale", func(ctx context.Context, b lkepool.Backend, pool lkepool.Pool) error {
+		_, err := b.Scale(ctx, pool.ID, pool.Count+1)
+		return err
+	}}
+	mark = call{"mark", func(ctx context.Context, b lkepool.Backend, pool lkepool.Pool) error {
+		_, err := b.Mark(ctx, pool.Slots[0].InstanceID, []string{"team=a"})
+		return err
+	}}
+	remove = call{"remove", func(ctx context.Context, b lkepool.Backend, pool lkepool.Pool) error {
+		return b.Remove(ctx, pool.ID, pool.Slots[0].NodeID)
+	}}
+	drop     = call{"drop", func(ctx context.Context, b lkepool.Backend, pool lkepool.Pool) error { return b.Drop(ctx, pool.ID) }}
+	instance = call{"instance", func(ctx context.Context, b lkepool.Backend, pool lkepool.Pool) error {
+		_, err := b.Instance(ctx, pool.Slots[0].InstanceID)
+		return err
+	}}
+	readPool = call{"pool", func(ctx context.Context, b lkepool.Backend, pool lkepool.Pool) error {
+		_, err := b.Pool(ctx, pool.ID)
+		return err
+	}}
+	listPools = call{"pools", func(ctx context.Context, b lkepool.Backend, _ lkepool.Pool) error {
+		_, err := b.Pools(ctx)
+		return err
+	}}
+)
+
+// The status and the field of an answer decide what is known: only a 400 about
+// no field, type or count is searched for words of capacity or quota, a refusal
+// has no effect, and what the API failed to answer may have had one.
+func TestAnswersBecomeKindsAndEffects(t *testing.T) {
+	purchases := []call{create, scale}
+	for _, c := range []struct {
+		name   string
+		calls  []call
+		rule   linodesim.Rule
+		kind   lkepool.Kind
+		effect lkepool.Effect
+	}{
+		{"limit of the account", purchases, refuse(400, "", "Account Limit reached. Please open a support ticket."), lkepool.KindQuotaExceeded, lkepool.EffectNone},
+		{"limit of the count", purchases, refuse(400, "count", "limited to 20 nodes"), lkepool.KindQuotaExceeded, lkepool.EffectNone},
+		{"no capacity", purchases, refuse(400, "", "There is no capacity in this region"), lkepool.KindInsufficientCapacity, lkepool.EffectNone},
+		{"plan not available", purchases, refuse(400, "type", "g6-standard-2 is not available in us-ord"), lkepool.KindInsufficientCapacity, lkepool.EffectNone},
+		{"words of a limit about labels", purchases, refuse(400, "labels", "labels are limited to 20"), lkepool.KindInvalid, lkepool.EffectNone},
+		{"words of a limit about tags", purchases, refuse(400, "tags", "quota of tags: limit reached"), lkepool.KindInvalid, lkepool.EffectNone},
+		{"words of capacity about taints", purchases, refuse(400, "taints[0].key", "insufficient"), lkepool.KindInvalid, lkepool.EffectNone},
+		{"another reason", purchases, refuse(400, "type", "type is not valid"), lkepool.KindInvalid, lkepool.EffectNone},
+		{"words of capacity with a 403", purchases, refuse(403, "", "insufficient scope, account limit"), lkepool.KindForbidden, lkepool.EffectNone},
+		{"words of capacity with a 401", purchases, refuse(401, "", "insufficient scope"), lkepool.KindForbidden, lkepool.EffectNone},
+		{"words of capacity with a 503", purchases, refuse(503, "", "at capacity"), lkepool.KindUnavailable, lkepool.EffectUnknown},
+		{"at capacity after the effect", purchases, linodesim.Rule{Status: 503, Reason: "at capacity", AfterEffect: true}, lkepool.KindUnavailable, lkepool.EffectUnknown},
+		{"words of a limit with a 500", purchases, refuse(500, "count", "quota"), lkepool.KindUnavailable, lkepool.EffectUnknown},
+		{"gateway", []call{create, scale, mark, remove, drop}, linodesim.Rule{Status: 502, HTML: true}, lkepool.KindUnavailable, lkepool.EffectUnknown},
+		{"connection closed", []call{create, scale, mark, remove, drop}, linodesim.Rule{Drop: true, AfterEffect: true}, lkepool.KindUnavailable, lkepool.EffectUnknown},
+		{"too many requests", []call{create, scale, mark, remove, drop}, linodesim.Rule{Status: 429, RetryAfter: time.Second}, lkepool.KindRateLimited, lkepool.EffectNone},
+		{"cluster is gone", []call{create, listPools}, refuse(404, "", "Not found"), lkepool.KindConflict, lkepool.EffectNone},
+		{"pool is gone", []call{scale, readPool}, refuse(404, "", "Not found"), lkepool.KindNotFound, lkepool.EffectNone},
+		{"instance is gone", []call{mark, instance}, refuse(404, "", "Not found"), lkepool.KindNotFound, lkepool.EffectNone},
+		{"busy", []call{mark}, refuse(400, "", "Linode busy."), lkepool.KindUnavailable, lkepool.EffectNone},
+		{"tag refused", []call{mark}, refuse(400, "tags[0]", "limit reached"), lkepool.KindInvalid, lkepool.EffectNone},
+		{"locked", []call{remove, drop}, refuse(400, "", "The pool is locked"), lkepool.KindConflict, lkepool.EffectNone},
+		{"token refused", []call{mark, remove, drop, instance, readPool, listPools}, refuse(403, "", "not authorized"), lkepool.KindForbidden, lkepool.EffectNone},
+		{"removed before", []call{remove, drop}, refuse(404, "", "Not found"), "", lkepool.EffectUnknown},
+	} {
+		for _, tier := range []string{lke.Standard, lke.Enterprise} {
+			for _, request := range c.calls {
+				t.Run(fmt.Sprintf("%s/%s/%s", c.name, request.name, tier), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { answer(t, tier, request, c.rule, c.kind, c.effect) })
+				})
+			}
+		}
+	}
+}
+
+func refuse(status int, field, reason string) linodesim.Rule {
+	return linodesim.Rule{Status: status, Field: field, Reason: reason}
+}
+
+// answer makes one request that the rule answers.
+func answer(t *testing.T, tier string, request call, rule linodesim.Rule, kind lkepool.Kind, effect lkepool.Effect) {
+	t.Helper()
+	sim, cluster, b := backend(t, tier, linodesim.Config{})
+	pools, err := b.Pools(t.Context())
+	if err != nil || len(pools) != 1 || len(pools[0].Slots) == 0 {
+		t.Fatalf("%+v, %v", pools, err)
+	}
+	// The cluster is read before a pool is created on Enterprise.
+	route := fmt.Sprintf("/lke/clusters/%d", cluster.ID)
+	rule.Match = func(r *http.Request) bool { return r.URL.Path != route }
+	id := sim.Fail(rule)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	err = request.do(ctx, b, pools[0])
+	if sim.Hits(id) == 0 {
+		t.Fatal("no request met the rule")
+	}
+	if lkepool.KindOf(err) != kind {
+		t.Fatalf("got %v, want %s", err, kind)
+	}
+	if e, ok := errors.AsType[*lkepool.Error](err); ok && (e.Effect != effect || rule.Field != "" && kind == lkepool.KindInvalid && e.Field != rule.Field) {
+		t.Errorf("effect %q, field %q of %v; want effect %q", e.Effect, e.Field, err, effect)
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package lkepool_test
-
-const usualSchedules = 2000
