@@ -14,8 +14,10 @@ PROFILE  ?= fast
 SCHEDULES ?= 100000
 SEED ?= 1
 LIBRARIES := $(sort $(patsubst %/go.mod,%,$(wildcard modules/*/go.mod)))
-MODULES   := $(LIBRARIES) tools
+MODULES   := $(LIBRARIES) tools tools/image
 LOCALCLUSTER = .bin/localcluster
+VERSION  ?=
+BASE     ?= scratch
 
 .PHONY: help
 help: ## List the verbs
@@ -66,6 +68,10 @@ soak: ## Run SCHEDULES=100000 random schedules of faults against the claim engin
 .PHONY: mutants
 mutants: ## Break the claim engine on purpose, one way at a time; each must be noticed
 	@cd modules/lkepool && GOWORK=off go run ./internal/mutants
+
+.PHONY: image
+image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scratch or name@sha256:...)
+	@GOWORK=off go -C tools/image run ./cmd/image -version "$(VERSION)" -base "$(BASE)"
 
 .PHONY: lint
 lint: ## Run the linters over every module and the OpenAPI description

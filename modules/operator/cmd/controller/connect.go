@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
-
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
@@ -87,7 +85,7 @@ func (p *platform) connectAPI(ctx context.Context, o options.Options) error {
 	scopes := &discovery.Scopes{Next: transport}
 	p.client, err = linode.New(linode.Config{
 		Token: token, BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout,
-		UserAgent: "karpenter-linode/" + coreoperator.Version,
+		UserAgent: userAgent(),
 		Transport: p.fence.Guard(scopes),
 		Observer: func(call linode.Call) {
 			p.metrics.APICall(call)
