@@ -18,6 +18,8 @@ MODULES   := $(LIBRARIES) tools tools/image
 LOCALCLUSTER = .bin/localcluster
 VERSION  ?=
 BASE     ?= scratch
+REGISTRY ?= ghcr.io/karpenter-linode
+RELEASE   = GOWORK=off go -C tools run ./release/cmd/release -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
 
 .PHONY: help
 help: ## List the verbs
@@ -72,6 +74,26 @@ mutants: ## Break the claim engine on purpose, one way at a time; each must be n
 .PHONY: image
 image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scratch or name@sha256:...)
 	@GOWORK=off go -C tools/image run ./cmd/image -version "$(VERSION)" -base "$(BASE)"
+
+.PHONY: charts
+charts: image ## Package the charts into .bin/charts, with the built image by digest (VERSION=x.y.z)
+	@$(RELEASE) charts
+
+.PHONY: release-check
+release-check: build .bin/cosign ## Make a whole release against a local registry and install from it (VERSION=x.y.z)
+	@$(RELEASE) check
+
+.PHONY: release
+release: build .bin/cosign ## Check, tag every module, push the tags; the tag's workflow publishes (VERSION=x.y.z)
+	@$(RELEASE) tag
+
+.PHONY: publish
+publish: .bin/cosign ## Push images and charts of the tag that is checked out, signed (VERSION=x.y.z, REGISTRY=)
+	@$(RELEASE) publish
+
+.PHONY: .bin/cosign
+.bin/cosign:
+	@tools/make/tool.sh cosign github.com/sigstore/cosign/v3/cmd/cosign
 
 .PHONY: lint
 lint: ## Run the linters over every module and the OpenAPI description
