@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/moduleproxy"
@@ -18,8 +17,8 @@ import (
 // modules from the leaves up: each comes after those that it requires.
 var modules = []string{"modules/linode", "modules/linodesim", "modules/lkepool", "modules/nodeclass", "modules/operator"}
 
-// libraries are what other projects import.
-var libraries = []string{"modules/lkepool", "modules/linode", "modules/linodesim", "modules/nodeclass"}
+// libraries are packages that other projects import, one of each module that is a library.
+var libraries = []string{"modules/lkepool", "modules/linode", "modules/linodesim", "modules/nodeclass/v1alpha1"}
 
 // tagModules tags every module of the repository in clone with its version. Before the tag,
 // the versions that it requires of its siblings are set, and committed if that changes them.
@@ -101,7 +100,7 @@ func importModules(ctx context.Context, clone, work, version string) error {
 	get, packages := []string{"get"}, []string{}
 	for _, dir := range libraries {
 		get = append(get, moduleproxy.Prefix+dir+"@"+version)
-		packages = append(packages, moduleproxy.Prefix+dir+"/...")
+		packages = append(packages, moduleproxy.Prefix+dir)
 	}
 	for _, args := range [][]string{{"mod", "init", "example.com/importer"}, get, {"build", "-o", "program", "."}, append([]string{"list", "-deps"}, packages...)} {
 		if err := run(ctx, project, env, "go", args...); err != nil {
@@ -156,8 +155,9 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 func run(ctx context.Context, dir string, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(slices.Clone(args), " "), err, strings.TrimSpace(string(out)))
+	_, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(string(failed.Stderr)))
 	}
-	return nil
+	return err
 }

@@ -43,7 +43,8 @@ func (p puller) program(ctx context.Context, reference string) (localcluster.Pro
 	}
 	program := localcluster.Program{
 		Root: filepath.Join(p.dir, digest.Hex, "root"), Dir: filepath.Join(p.dir, digest.Hex, "run"),
-		Entrypoint: config.Config.Entrypoint, Env: config.Config.Env,
+		Entrypoint: config.Config.Entrypoint,
+		Env:        append([]string{"HOME=/"}, config.Config.Env...), // as runc does for a user that /etc/passwd lacks
 	}
 	if program.UID, program.GID, err = user(config.Config.User); err != nil {
 		return localcluster.Program{}, err
