@@ -87,6 +87,10 @@ image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scrat
 charts: image ## Package the charts into .bin/charts, with the built image by digest (VERSION=x.y.z)
 	@$(RELEASE) charts
 
+.PHONY: push
+push: ## Push images and charts to a registry of your own, unsigned (VERSION=x.y.z REGISTRY=host/folder)
+	@$(RELEASE) push
+
 .PHONY: release-check
 release-check: build .bin/cosign ## Make a whole release against a local registry and install from it (VERSION=x.y.z)
 	@$(RELEASE) check

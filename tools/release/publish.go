@@ -30,11 +30,37 @@ func (p published) source(chart string) (reference, version string) {
 	return "oci://" + p.prefix + "/charts/" + chart, p.version
 }
 
+// signs signs what was pushed, by its reference with digest.
+type signs interface {
+	sign(ctx context.Context, reference string) error
+	attest(ctx context.Context, reference string, document []byte) error
+}
+
+// Push pushes images and charts below a registry's folder, unsigned: for a version that is not
+// released, and a registry of the user's own.
+func Push(ctx context.Context, c Config, prefix string) error {
+	if err := validVersion(c.Version); err != nil {
+		return err
+	}
+	c.step("images: building them")
+	built, err := buildImages(ctx, c.Root, c.imageDir(), c.Version, c.Base)
+	if err != nil {
+		return err
+	}
+	_, err = c.publish(ctx, prefix, built, unsigned{})
+	return err
+}
+
+type unsigned struct{}
+
+func (unsigned) sign(context.Context, string) error           { return nil }
+func (unsigned) attest(context.Context, string, []byte) error { return nil }
+
 // publish pushes images, SBOMs and charts below prefix, and signs them.
-func (c *Config) publish(ctx context.Context, prefix string, built []image, s signer) (published, error) {
+func (c *Config) publish(ctx context.Context, prefix string, built []image, s signs) (published, error) {
 	p := published{prefix: prefix, version: c.Version}
 	for _, i := range built {
-		c.step("image %s: pushing, signing, attaching the SBOM", i.repository)
+		c.step("image %s: pushing it with its SBOMs", i.repository)
 		reference, err := i.push(ctx, prefix, c.Version, remote.WithAuthFromKeychain(authn.DefaultKeychain))
 		if err != nil {
 			return p, fmt.Errorf("push image %s: %w", i.repository, err)
@@ -47,7 +73,7 @@ func (c *Config) publish(ctx context.Context, prefix string, built []image, s si
 		}
 		p.images = append(p.images, reference.String())
 	}
-	c.step("charts: packaging, pushing, signing")
+	c.step("charts: packaging and pushing them")
 	var err error
 	if p.files, err = PackageCharts(c.Root, filepath.Join(c.out(), "charts"), c.Version, Image{prefix + "/" + built[0].repository, built[0].digest.String()}); err != nil {
 		return p, err

@@ -18,7 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/release"
 )
 
-const usage = "use: release [flags] charts | check | tag | publish"
+const usage = "use: release [flags] charts | push | check | tag | publish"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -42,6 +42,8 @@ func run(ctx context.Context) error {
 	switch verb := flag.Arg(0); verb {
 	case "charts":
 		return packageCharts(c, *registry)
+	case "push":
+		return release.Push(ctx, c, *registry)
 	case "check":
 		result, err := release.Check(ctx, c)
 		if err == nil {
