@@ -96,15 +96,15 @@ func TestTagsRequireTheSiblingsTags(t *testing.T) {
 	if err := scratchClone(t.Context(), root, clone); err != nil {
 		t.Fatal(err)
 	}
-	tags, err := tagModules(t.Context(), clone, "v9.8.7")
+	tags, err := tagModules(t.Context(), clone, "v0.9.8")
 	if err != nil || len(tags) != 5 {
 		t.Fatalf("tags %v, %v", tags, err)
 	}
 	for _, tag := range tags {
-		dir := strings.TrimSuffix(tag, "/v9.8.7")
+		dir := strings.TrimSuffix(tag, "/v0.9.8")
 		mod := must(t.Context(), t, clone, "show", tag+":"+dir+"/go.mod")
 		for line := range strings.Lines(mod) {
-			if strings.Contains(line, "karpenter-linode/modules/") && strings.Contains(line, " v") && !strings.Contains(line, " v9.8.7") {
+			if strings.Contains(line, "karpenter-linode/modules/") && strings.Contains(line, " v") && !strings.Contains(line, " v0.9.8") {
 				t.Errorf("%s requires %s", tag, strings.TrimSpace(line))
 			}
 		}

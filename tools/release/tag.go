@@ -49,11 +49,12 @@ func Notes(root, version string) (string, error) {
 	return strings.TrimSpace(notes) + "\n", nil
 }
 
-var semantic = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
+// From version 2 on the modules' paths would have to end in /v2.
+var semantic = regexp.MustCompile(`^(0|1)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
 
 func validVersion(version string) error {
 	if !semantic.MatchString(version) {
-		return fmt.Errorf("VERSION is %q, want x.y.z, for example 0.1.0", version)
+		return fmt.Errorf("VERSION is %q, want x.y.z with x 0 or 1, for example 0.1.0", version)
 	}
 	return nil
 }
