@@ -14,8 +14,12 @@ PROFILE  ?= fast
 SCHEDULES ?= 100000
 SEED ?= 1
 LIBRARIES := $(sort $(patsubst %/go.mod,%,$(wildcard modules/*/go.mod)))
-MODULES   := $(LIBRARIES) tools
+MODULES   := $(LIBRARIES) tools tools/image
 LOCALCLUSTER = .bin/localcluster
+VERSION  ?=
+BASE     ?= scratch
+REGISTRY ?= ghcr.io/karpenter-linode
+RELEASE   = GOWORK=off go -C tools run ./release/cmd/release -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
 
 .PHONY: help
 help: ## List the verbs
@@ -38,6 +42,14 @@ up: build ## Start a local cluster with a simulated LKE and leave it running
 .PHONY: down
 down: ## Stop what `make up` started
 	@if [ -x $(LOCALCLUSTER) ]; then $(LOCALCLUSTER) down; else echo "nothing was started"; fi
+
+.PHONY: check
+check: ## Run what needs no cluster: short tests of all modules, the linter over what changed
+	@mkdir -p .bin && tools/make/check.sh $(MODULES)
+
+.PHONY: e2e
+e2e: build ## Run the end-to-end suites, or one: SUITE=trouble TIER=enterprise
+	@tools/make/e2e.sh "$(SUITE)" "$(if $(filter command line environment,$(origin TIER)),$(TIER))"
 
 .PHONY: test
 test: build ## Run every test: units, modules on their own, end to end on the local cluster
@@ -67,9 +79,79 @@ soak: ## Run SCHEDULES=100000 random schedules of faults against the claim engin
 mutants: ## Break the claim engine on purpose, one way at a time; each must be noticed
 	@cd modules/lkepool && GOWORK=off go run ./internal/mutants
 
+.PHONY: image
+image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scratch or name@sha256:...)
+	@GOWORK=off go -C tools/image run ./cmd/image -version "$(VERSION)" -base "$(BASE)"
+
+.PHONY: charts
+charts: image ## Package the charts into .bin/charts, with the built image by digest (VERSION=x.y.z)
+	@$(RELEASE) charts
+
+.PHONY: push
+push: ## Push images and charts to a registry of your own, unsigned (VERSION=x.y.z REGISTRY=host/folder)
+	@$(RELEASE) push
+
+.PHONY: release-check
+release-check: build .bin/cosign ## Make a whole release against a local registry and install from it (VERSION=x.y.z)
+	@$(RELEASE) check
+
+.PHONY: release
+release: build .bin/cosign ## Check, tag every module, push the tags; the tag's workflow publishes (VERSION=x.y.z)
+	@$(RELEASE) tag
+
+.PHONY: publish
+publish: .bin/cosign ## Push images and charts of the tag that is checked out, signed (VERSION=x.y.z, REGISTRY=)
+	@$(RELEASE) publish
+
+.PHONY: registry-login
+registry-login: .bin/cosign ## Log in to REGISTRY= as REGISTRY_USER= with the password in $REGISTRY_PASSWORD
+	@printenv REGISTRY_PASSWORD | .bin/cosign login "$(firstword $(subst /, ,$(REGISTRY)))" --username "$(REGISTRY_USER)" --password-stdin
+
+.PHONY: release-outputs
+release-outputs: # for release.yml: the images' digests as name=sha256:...
+	@sed -n -e 's|.*/karpenter-linode@|controller=|p' -e 's|.*/linodesim@|linodesim=|p' .bin/release/files/digests.txt
+
+.PHONY: release-page
+release-page: ## Create the GitHub release of what `make publish` has pushed (VERSION=x.y.z; needs gh)
+	@gh release create "v$(VERSION)" --verify-tag --title "v$(VERSION)" --notes-file .bin/release/files/notes.md .bin/release/files/*
+
+.PHONY: .bin/cosign
+.bin/cosign:
+	@tools/make/tool.sh cosign github.com/sigstore/cosign/v3/cmd/cosign
+
 .PHONY: lint
 lint: ## Run the linters over every module and the OpenAPI description
 	@tools/make/lint.sh $(MODULES)
+
+.PHONY: charts-lint
+charts-lint: ## Lint and render both charts for each Kubernetes version that they are for
+	@cd tools && GOWORK=off go test -short -count=1 -run 'ForEveryKubernetes' -v ./charttest
+
+.PHONY: lint-files
+lint-files: ## Lint the OpenAPI description and the workflows
+	@tools/make/lint.sh
+
+.PHONY: check-generated
+check-generated: ## Fail when generating changes a file
+	@tools/make/check-generated.sh
+
+# What ci.yml runs for one module, MODULE=modules/linode.
+MODULE ?= modules/linode
+.PHONY: module-build module-short module-test module-race module-lint
+module-build: ## Build MODULE= alone and together with the others in go.work
+	@cd $(MODULE) && GOWORK=off go build ./... && { [ ! -z "$$(grep -w '$(MODULE)' $(CURDIR)/go.work)" ] && go build ./... || true; }
+module-short: ## Run the short tests of MODULE=
+	@cd $(MODULE) && GOWORK=off go test -short ./...
+module-test: ## Run all tests of MODULE=, end to end excepted
+	@tools/make/browser.sh && cd $(MODULE) && GOWORK=off go test -timeout 40m $$(GOWORK=off go list ./... | grep -v '/tools/e2e$$')
+module-race: ## Run the tests of MODULE= under the race detector, end to end excepted
+	@cd $(MODULE) && GOWORK=off CGO_ENABLED=1 go test -race -timeout 40m $$(GOWORK=off go list ./... | grep -v '/tools/e2e$$')
+module-lint: ## Lint MODULE=
+	@tools/make/lint.sh $(MODULE)
+
+.PHONY: ci-plan
+ci-plan: ## Print which modules BASE_REF= makes CI run, and the end-to-end suites
+	@GOWORK=off go -C tools run ./ci/cmd/ciplan -base "$(BASE_REF)"
 
 .PHONY: generate
 generate: ## Generate the client, the simulator's server, CRDs and chart READMEs again

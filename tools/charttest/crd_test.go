@@ -24,6 +24,20 @@ func TestCRDs(t *testing.T) {
 	}
 }
 
+// With helm.sh/resource-policy: keep an uninstall leaves the definitions and all objects.
+func TestCRDsTakeAnnotations(t *testing.T) {
+	r, err := render(t, "karpenter-crd", "additionalAnnotations: {helm.sh/resource-policy: keep}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range crds.CRDs {
+		got := get[apiextensionsv1.CustomResourceDefinition](t, r, "CustomResourceDefinition", crd.Name).Annotations
+		if got["helm.sh/resource-policy"] != "keep" || got["controller-gen.kubebuilder.io/version"] == "" {
+			t.Errorf("%s has annotations %v", crd.Name, got)
+		}
+	}
+}
+
 // A printer column that names a field which does not exist is empty for ever.
 func TestPrinterColumnsExist(t *testing.T) {
 	for _, crd := range crds.CRDs {

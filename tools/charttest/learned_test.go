@@ -16,6 +16,7 @@ import (
 
 // What the controller has learned survives `helm upgrade`, whatever else changes, and goes with `helm uninstall`.
 func TestLearnedCapacitySurvivesAnUpgrade(t *testing.T) {
+	needServer(t)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
 		t.Fatal(err)

@@ -37,6 +37,7 @@ type bare struct {
 
 func startBare(t *testing.T) bare {
 	t.Helper()
+	needServer(t)
 	environment := &envtest.Environment{}
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		environment.BinaryAssetsDirectory = binaries

@@ -137,7 +137,7 @@ func TestPassedThrough(t *testing.T) {
 		{"imagePullSecrets", `imagePullSecrets: [{name: s}]`, func(d appsv1.Deployment) any { return pod(d).ImagePullSecrets[0].Name }, "s"},
 		{"image", `controller: {image: {repository: r.example/x, tag: v9}}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].Image }, "r.example/x:v9"},
 		{"image digest", `controller: {image: {repository: r, digest: "sha256:` + strings.Repeat("0", 64) + `"}}`,
-			func(d appsv1.Deployment) any { return pod(d).Containers[0].Image }, "r:0.2.0@sha256:" + strings.Repeat("0", 64)},
+			func(d appsv1.Deployment) any { return pod(d).Containers[0].Image }, "r:0.1.0@sha256:" + strings.Repeat("0", 64)},
 		{"podSecurityContext", `podSecurityContext: {fsGroup: 7}`, func(d appsv1.Deployment) any { return *pod(d).SecurityContext.FSGroup }, int64(7)},
 		{"priorityClassName", `priorityClassName: ""`, func(d appsv1.Deployment) any { return pod(d).PriorityClassName }, ""},
 		{"terminationGracePeriodSeconds", `terminationGracePeriodSeconds: 5`, func(d appsv1.Deployment) any { return *pod(d).TerminationGracePeriodSeconds }, int64(5)},

@@ -18,6 +18,7 @@ import (
 // No request shows that the rights on finalizers are used: the admission plugin OwnerReferencesPermissionEnforcement asks
 // for them when Karpenter sets owners. Here is what happens with and without each.
 func TestRightsOnFinalizersAreNeeded(t *testing.T) {
+	needServer(t)
 	r := mustRender(t, "karpenter", quickstart, `{fullnameOverride: owners, serviceAccount: {create: false, name: owners}}`)
 	all := get[rbacv1.ClusterRole](t, r, "ClusterRole", "owners")
 	binding := get[rbacv1.ClusterRoleBinding](t, r, "ClusterRoleBinding", "owners")

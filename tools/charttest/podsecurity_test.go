@@ -13,6 +13,7 @@ import (
 // A namespace that enforces the Pod Security Standard "restricted" takes the controller's pods: non-root, no
 // capabilities, no escalation, the runtime's seccomp profile, no host access.
 func TestPodsAreRestricted(t *testing.T) {
+	needServer(t)
 	ctx := context.Background()
 	restricted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "restricted", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 	if err := api.Create(ctx, restricted); err != nil {

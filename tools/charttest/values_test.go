@@ -138,6 +138,6 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	if _, err := render(t, "karpenter-crd", `replicas: 1`); err == nil {
-		t.Error("karpenter-crd accepts values, and has none")
+		t.Error("karpenter-crd accepts a value that it does not have")
 	}
 }

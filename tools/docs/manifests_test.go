@@ -71,6 +71,9 @@ func TestManifests(t *testing.T) {
 
 func apiServer(t *testing.T) client.Client {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an API server")
+	}
 	environment := &envtest.Environment{CRDs: crds.All()}
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		environment.BinaryAssetsDirectory = filepath.Join(root, ".bin")

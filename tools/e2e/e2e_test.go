@@ -2,10 +2,10 @@ package e2e_test
 
 import "testing"
 
-func TestStandard(t *testing.T)          { everyday(t, "standard") }
-func TestEnterprise(t *testing.T)        { everyday(t, "enterprise") }
-func TestTroubleStandard(t *testing.T)   { trouble(t, "standard") }
-func TestTroubleEnterprise(t *testing.T) { trouble(t, "enterprise") }
+func TestEverydayStandard(t *testing.T)   { everyday(t, "standard") }
+func TestEverydayEnterprise(t *testing.T) { everyday(t, "enterprise") }
+func TestTroubleStandard(t *testing.T)    { trouble(t, "standard") }
+func TestTroubleEnterprise(t *testing.T)  { trouble(t, "enterprise") }
 
 // everyday is what users do, and the operator's death in the middle of it, with
 // the chart's defaults.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -28,6 +30,12 @@ var ledger struct {
 // that are missing fail the suite that missed them.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if testing.Short() {
+		return // every suite starts a cluster
+	}
+	if err := runTogether(); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	if code == 0 && everySuiteRan() {
 		for _, right := range spareRights() {
@@ -36,6 +44,19 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(code)
+}
+
+// together is how many clusters run at once, unless -parallel says it. Suites wait for most of their
+// time, so that two processors serve more of them than Go's default, which is one for each processor.
+const together = 4
+
+func runTogether() error {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(max(together, runtime.GOMAXPROCS(0))))
 }
 
 func everySuiteRan() bool {

@@ -39,6 +39,9 @@ type world struct {
 
 func start(t *testing.T, opts localcluster.Options) *world {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a cluster")
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	opts.Name, opts.StateDir = "test", filepath.Join(t.TempDir(), "cluster")

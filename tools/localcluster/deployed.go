@@ -18,6 +18,7 @@ import (
 
 // deployment is how the operator is to be run.
 type deployment struct {
+	program   Program
 	args, env []string
 	readiness string // path of the readiness probe
 }
@@ -46,13 +47,17 @@ func (c *Cluster) deployed(ctx context.Context, o *Operator) (deployment, error)
 	if err != nil {
 		return deployment{}, err
 	}
-	kubeconfig, err := o.serviceAccountKubeconfig(ctx, pod.Namespace, pod.Spec.ServiceAccountName)
+	program, err := c.program(ctx, pod, container, command.Command)
 	if err != nil {
 		return deployment{}, err
 	}
-	run := deployment{args: command.Args, env: append(command.Env, "KUBECONFIG="+kubeconfig), readiness: "/readyz"}
-	if len(command.Command) > 1 { // the first word is the program in the image
-		run.args = append(command.Command[1:], run.args...)
+	kubeconfig, err := o.serviceAccountKubeconfig(ctx, pod.Namespace, pod.Spec.ServiceAccountName, program)
+	if err != nil {
+		return deployment{}, err
+	}
+	run := deployment{
+		program: program, args: append(program.Entrypoint[1:], command.Args...), readiness: "/readyz",
+		env: append(append(program.Env, command.Env...), "KUBECONFIG="+kubeconfig),
 	}
 	run.env = append(run.env, c.opts.Env...)
 	if probe := container.ReadinessProbe; probe != nil && probe.HTTPGet != nil {

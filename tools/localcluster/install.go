@@ -34,21 +34,30 @@ func (c *Cluster) installCharts(ctx context.Context) error {
 			operator.tokens.end()
 		}
 	})
-	crd := charts.Release{Name: crdReleaseName, Namespace: Namespace, Chart: filepath.Join(c.opts.Root, "charts", crdReleaseName)}
-	if err := charts.Apply(ctx, c.Kubeconfig, crd, c.helmLog()); err != nil {
+	if err := c.UpgradeCRDs(ctx, nil); err != nil {
 		return err
 	}
 	return c.Upgrade(ctx, c.opts.Values)
+}
+
+// UpgradeCRDs installs the chart of the definitions again, with these values.
+func (c *Cluster) UpgradeCRDs(ctx context.Context, values map[string]any) error {
+	return charts.Apply(ctx, c.Kubeconfig, c.release(crdReleaseName, values), c.helmLog())
+}
+
+func (c *Cluster) release(name string, values map[string]any) charts.Release {
+	r := charts.Release{Name: name, Namespace: Namespace, Chart: filepath.Join(c.opts.Root, "charts", name), Values: values}
+	if c.opts.ChartSource != nil {
+		r.Chart, r.Version = c.opts.ChartSource(name)
+	}
+	return r
 }
 
 // Upgrade installs the operator's chart again with other values over this
 // package's own. The operator that runs goes on with the old ones until it is
 // stopped and started.
 func (c *Cluster) Upgrade(ctx context.Context, values map[string]any) error {
-	return charts.Apply(ctx, c.Kubeconfig, charts.Release{
-		Name: releaseName, Namespace: Namespace, Chart: filepath.Join(c.opts.Root, "charts", releaseName),
-		Values: merged(c.values(), values),
-	}, c.helmLog())
+	return charts.Apply(ctx, c.Kubeconfig, c.release(releaseName, merged(c.values(), values)), c.helmLog())
 }
 
 // values of the quickstart, and the first replica's ports, which are free here.

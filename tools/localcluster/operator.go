@@ -62,8 +62,8 @@ func (o *Operator) launch(run deployment) (*process.Process, error) {
 		return nil, errors.New("operator: it is running already")
 	}
 	child, err := process.Start(process.Spec{
-		Name: "operator", Path: filepath.Join(o.cluster.bin(), operatorProgram), Args: run.args, Env: run.env,
-		Dir: o.cluster.opts.stateDir(), LogFile: o.LogPath(),
+		Name: "operator", Path: run.program.Entrypoint[0], Args: run.args, Env: run.env,
+		Dir: run.program.Dir, LogFile: o.LogPath(), UID: run.program.UID, GID: run.program.GID,
 	})
 	if err == nil {
 		o.child = child

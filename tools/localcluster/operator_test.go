@@ -22,6 +22,9 @@ import (
 // The operator's whole life in one cluster: installed, run with what its
 // Deployment says, killed, upgraded, stopped.
 func TestOperatorRunsAsItsDeploymentSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a cluster")
+	}
 	w := start(t, localcluster.Options{
 		Values: map[string]any{"settings": map[string]any{"batchIdleDuration": "2s"}}, Env: []string{"EXTRA=yes"},
 	})
@@ -122,6 +125,9 @@ func (w *world) checkLogsForToken() {
 }
 
 func TestStartSaysWhatTheOperatorSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a cluster")
+	}
 	cases := map[string]struct {
 		values map[string]any
 		says   []string

@@ -2,6 +2,7 @@ package localcluster
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +47,14 @@ type Options struct {
 	WithoutCharts bool           // install nothing; no operator then either
 	NoOperator    bool           // install the charts, do not run the operator
 	Audit         bool           // the API server logs all requests to logs/audit.log
+
+	// ChartSource says where a chart is installed from: folder, archive, or oci:// reference
+	// and version. nil = the repository's charts.
+	ChartSource func(chart string) (source, version string)
+
+	// Image returns the program in a container image as files of this machine. nil = the
+	// Deployment's image is not looked at and .bin/controller is run.
+	Image func(ctx context.Context, reference string) (Program, error)
 
 	// Unchecked: the simulator's answers are not compared with the API's
 	// description, which takes most of its time when there are hundreds of nodes.

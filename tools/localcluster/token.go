@@ -2,6 +2,7 @@ package localcluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -22,10 +23,12 @@ const (
 // serviceAccountKubeconfig writes a kubeconfig that acts as the ServiceAccount,
 // with a token as a kubelet would project it, and keeps the token fresh until
 // the cluster stops. Clients read the token's file again by themselves.
-func (o *Operator) serviceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
-	c, dir := o.cluster, filepath.Join(o.cluster.opts.stateDir(), o.folder())
+func (o *Operator) serviceAccountKubeconfig(ctx context.Context, namespace, name string, reader Program) (string, error) {
+	c, dir := o.cluster, filepath.Join(reader.Dir, o.folder())
 	kubeconfig, tokenFile := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "token")
-	renew := func(ctx context.Context) error { return c.writeToken(ctx, namespace, name, tokenFile) }
+	renew := func(ctx context.Context) error {
+		return errors.Join(c.writeToken(ctx, namespace, name, tokenFile), reader.give(dir, tokenFile))
+	}
 	if err := renew(ctx); err != nil {
 		return "", err
 	}
@@ -35,7 +38,10 @@ func (o *Operator) serviceAccountKubeconfig(ctx context.Context, namespace, name
 	if err != nil {
 		return "", err
 	}
-	return kubeconfig, pki.WriteFile(kubeconfig, content)
+	if err := pki.WriteFile(kubeconfig, content); err != nil {
+		return "", err
+	}
+	return kubeconfig, reader.give(kubeconfig)
 }
 
 func (c *Cluster) writeToken(ctx context.Context, namespace, name, file string) error {

@@ -1,17 +1,12 @@
 #!/bin/sh
-# Lints every module given, alone, and the OpenAPI description. The linter is built
-# from its Go module, pinned in tools/codegen/golangci-lint.mod, the first time.
+# Lints every module given, alone, the OpenAPI description and the workflows. The linters
+# are built from their Go modules, pinned in tools/codegen/*.mod, the first time.
 set -eu
 cd "$(dirname "$0")/../.."
 root=$(pwd)
 
-if ! cmp -s tools/codegen/golangci-lint.mod .bin/golangci-lint.mod; then
-	echo "lint: building golangci-lint (a few minutes the first time)"
-	mkdir -p .bin
-	(cd tools/codegen && GOWORK=off go build -modfile=golangci-lint.mod -o "$root/.bin/golangci-lint" \
-		github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
-	cp tools/codegen/golangci-lint.mod .bin/
-fi
+tools/make/tool.sh golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+tools/make/tool.sh actionlint github.com/rhysd/actionlint/cmd/actionlint
 failed=
 for module in "$@"; do
 	echo "lint: $module"
@@ -19,6 +14,8 @@ for module in "$@"; do
 done
 echo "lint: openapi/linode.yaml"
 tools/codegen/lint.sh || failed="$failed openapi"
+echo "lint: .github/workflows"
+.bin/actionlint -color || failed="$failed workflows"
 if [ -n "$failed" ]; then
 	echo "lint: findings in$failed" >&2
 	exit 1

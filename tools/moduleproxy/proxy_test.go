@@ -78,6 +78,9 @@ type project struct {
 
 func newProject(t *testing.T, published ...string) *project {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("fills a module cache of its own")
+	}
 	p := &project{t: t, root: repositoryRoot(t), dir: t.TempDir()}
 	proxy := t.TempDir()
 	for _, dir := range published {

@@ -24,6 +24,9 @@ func (firewalls) Firewall(context.Context, int) (*status.Firewall, error) {
 
 // Each printer column names something that a stored class has (pitfall 32).
 func TestPrinterColumns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an API server")
+	}
 	ctx := context.Background()
 	class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "columns"}, Spec: v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(7)}}
 	if err := api.Create(ctx, class); err != nil {

@@ -49,6 +49,9 @@ var (
 )
 
 func TestControllers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an API server")
+	}
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "Controllers of the provider")
 }

@@ -1,5 +1,5 @@
 // Package charts installs this repository's Helm charts with Helm as a library,
-// as `helm upgrade --install` does from a folder or an archive.
+// as `helm upgrade --install` does from a folder, an archive or an OCI registry.
 //
 // It is called by package localcluster and by tests that change values or
 // versions. It knows a cluster's kubeconfig and where a chart is.
@@ -32,7 +32,8 @@ const timeout = 2 * time.Minute
 type Release struct {
 	Name      string
 	Namespace string
-	Chart     string // folder or archive
+	Chart     string // folder, archive or oci:// reference without version
+	Version   string // of an oci:// reference
 	Values    map[string]any
 	Keep      Keep // in an upgrade
 }
@@ -57,7 +58,12 @@ func Apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) 
 }
 
 func apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) error {
-	chart, err := loader.Load(r.Chart)
+	path, forget, err := located(r)
+	if err != nil {
+		return err
+	}
+	defer forget()
+	chart, err := loader.Load(path)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ type Config struct {
 
 // Run runs the demo on a cluster that is up, with the operator running. It returns
 // an error when any of what the closing line says is not as it must be.
-func Run(ctx context.Context, cfg Config) error {
+func Run(ctx context.Context, cfg Config) (Result, error) {
 	d := &demo{
 		Config:     cfg,
 		table:      &table{out: cfg.Out, start: cfg.Start},
@@ -67,10 +67,10 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	if len(problems) > 0 {
 		fmt.Fprintln(cfg.Out, strings.Replace(r.String(), "demo: ok", "demo: failed", 1))
-		return errors.New(strings.Join(problems, "; "))
+		return r, errors.New(strings.Join(problems, "; "))
 	}
 	fmt.Fprintln(cfg.Out, r)
-	return nil
+	return r, nil
 }
 
 type demo struct {
@@ -218,7 +218,7 @@ func (d *demo) observeLKE(r *row) {
 	}
 }
 
-func (d *demo) result(tier string) result {
+func (d *demo) result(tier string) Result {
 	var left row
 	d.observeLKE(&left)
 	made := 0
@@ -227,9 +227,9 @@ func (d *demo) result(tier string) result {
 			made++
 		}
 	}
-	return result{
-		tier: tier, pods: d.peak.podsReady, wanted: wanted, nodes: d.peak.nodesReady,
-		nodeClaims: len(d.nodeClaims), surplus: made - len(d.nodeClaims), leaked: left.pools + left.instances,
+	return Result{
+		tier: tier, Pods: d.peak.podsReady, Wanted: wanted, nodes: d.peak.nodesReady,
+		nodeClaims: len(d.nodeClaims), surplus: made - len(d.nodeClaims), Leaked: left.pools + left.instances,
 		apiCalls: left.collections + left.others, elapsed: time.Since(d.Start),
 	}
 }

@@ -7,19 +7,19 @@ import (
 )
 
 func TestResultIsOKOnlyWhenAllOfItIs(t *testing.T) {
-	good := result{tier: "standard", pods: 5, wanted: 5, nodes: 2, nodeClaims: 2, apiCalls: 31, elapsed: 48 * time.Second}
+	good := Result{tier: "standard", Pods: 5, Wanted: 5, nodes: 2, nodeClaims: 2, apiCalls: 31, elapsed: 48 * time.Second}
 	tests := []struct {
 		name   string
-		change func(*result)
+		change func(*Result)
 		want   string
 	}{
-		{"good", func(*result) {}, ""},
-		{"a pod without a node", func(r *result) { r.pods = 4 }, "4 of 5 pods"},
-		{"no node", func(r *result) { r.nodes, r.nodeClaims = 0, 0 }, "no node"},
-		{"a NodeClaim without a node", func(r *result) { r.nodeClaims = 3 }, "2 nodes for 3"},
-		{"one instance too many", func(r *result) { r.surplus = 1 }, "1 instances beyond"},
-		{"a NodeClaim without an instance", func(r *result) { r.surplus = -1 }, "-1 instances"},
-		{"something left", func(r *result) { r.leaked = 2 }, "2 instances or pools"},
+		{"good", func(*Result) {}, ""},
+		{"a pod without a node", func(r *Result) { r.Pods = 4 }, "4 of 5 pods"},
+		{"no node", func(r *Result) { r.nodes, r.nodeClaims = 0, 0 }, "no node"},
+		{"a NodeClaim without a node", func(r *Result) { r.nodeClaims = 3 }, "2 nodes for 3"},
+		{"one instance too many", func(r *Result) { r.surplus = 1 }, "1 instances beyond"},
+		{"a NodeClaim without an instance", func(r *Result) { r.surplus = -1 }, "-1 instances"},
+		{"something left", func(r *Result) { r.Leaked = 2 }, "2 instances or pools"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

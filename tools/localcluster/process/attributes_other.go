@@ -5,4 +5,4 @@ package process
 import "syscall"
 
 // attributes: only Linux can tie a child's life to its parent's.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func attributes(Spec) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -20,6 +20,10 @@ type Spec struct {
 	Env     []string // the whole environment, NAME=value
 	Dir     string   // working directory
 	LogFile string   // standard output and error
+
+	// UID and GID the child runs as, 0 = this process's. Only root may start others; for any
+	// other user they are ignored.
+	UID, GID int
 }
 
 // Process is a child that was started.
@@ -65,7 +69,7 @@ func (p *Process) run(log *os.File, started chan<- error) {
 	cmd.Dir = p.spec.Dir
 	cmd.Env = append([]string{}, p.spec.Env...) // not nil: nil means the parent's
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr = attributes(p.spec)
 	if err := cmd.Start(); err != nil {
 		started <- err
 		return

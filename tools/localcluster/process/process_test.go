@@ -212,3 +212,16 @@ func waitState(t *testing.T, p *process.Process, state string, want bool) {
 		}
 	}
 }
+
+func TestAChildRunsAsItsUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may start programs as another user")
+	}
+	spec := shell(t.TempDir(), "/usr/bin/id -u; /usr/bin/id -g; exit 1")
+	spec.Dir, spec.UID, spec.GID = "/", 65532, 65533
+	p := start(t, spec)
+	waitExit(t, p)
+	if said, err := os.ReadFile(spec.LogFile); err != nil || string(said) != "65532\n65533\n" {
+		t.Errorf("the child has user and group %q, %v", said, err)
+	}
+}

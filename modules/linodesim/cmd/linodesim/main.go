@@ -42,7 +42,7 @@ type options struct {
 	pools, profile, token           string
 	scale                           float64
 	seed                            uint64
-	noLimits, validate              bool
+	noLimits, validate, version     bool
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -62,6 +62,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.token, "token", linodesim.DefaultToken, "the accepted token; it has every scope")
 	f.BoolVar(&o.noLimits, "no-rate-limits", false, "turn the documented rate limits off")
 	f.BoolVar(&o.validate, "validate", false, "compare every answer with the API's description and fail those that differ")
+	f.BoolVar(&o.version, "version", false, "print the version and end")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -74,6 +75,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
+		return err
+	}
+	if o.version {
+		_, err := fmt.Fprintf(stdout, "linodesim %s (%s)\n", version, commit)
 		return err
 	}
 	sim, cluster, err := build(o)

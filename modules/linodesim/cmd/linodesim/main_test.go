@@ -117,3 +117,10 @@ func TestBadFlags(t *testing.T) {
 		})
 	}
 }
+
+func TestVersionIsPrintedAndNothingServed(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"--version"}, &out, io.Discard); err != nil || !strings.HasPrefix(out.String(), "linodesim "+version) {
+		t.Errorf("printed %q, %v", out.String(), err)
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -59,7 +58,7 @@ func newPlatform(o options.Options) (*platform, error) {
 	p.scopes = &discovery.Scopes{Next: transport}
 	p.client, err = linode.New(linode.Config{
 		Token: token, BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout,
-		UserAgent: "karpenter-linode/" + coreoperator.Version,
+		UserAgent: userAgent(),
 		Transport: p.fence.Guard(p.scopes),
 		Observer: func(call linode.Call) {
 			p.metrics.APICall(call)

@@ -40,6 +40,9 @@ var (
 )
 
 func TestController(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an API server")
+	}
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "The controller as a process")
 }

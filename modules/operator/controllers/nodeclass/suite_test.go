@@ -2,6 +2,7 @@ package nodeclass_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -36,6 +37,9 @@ var (
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if flag.Parse(); testing.Short() {
+		return 0 // all of it needs an API server
+	}
 	environment, err := apiserver.Start(crds.All())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

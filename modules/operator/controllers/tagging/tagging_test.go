@@ -3,6 +3,7 @@ package tagging_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -36,6 +37,9 @@ var kube client.WithWatch
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if flag.Parse(); testing.Short() {
+		return 0 // all of it needs an API server
+	}
 	log.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	environment, err := apiserver.Start(crds.All())
 	if err != nil {

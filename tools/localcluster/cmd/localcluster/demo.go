@@ -40,7 +40,7 @@ func runDemo(ctx context.Context, args []string) error {
 		return err
 	}
 	fmt.Printf("the simulated LKE: %s    logs: %s\n", cluster.SimURL, cluster.LogDir())
-	err = demo.Run(ctx, demo.Config{
+	_, err = demo.Run(ctx, demo.Config{
 		Tier: opts.Tier, Examples: filepath.Join(opts.Root, "docs", "examples"),
 		Client: kube, Sim: cluster.Sim, Out: os.Stdout, Start: start,
 	})

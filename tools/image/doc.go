@@ -1,0 +1,16 @@
+// Package image builds the container images of this repository with ko, as OCI layouts
+// in a folder. No container runtime and no network is needed: the default base is an
+// empty image.
+//
+// It is called by cmd/image (`make image`). It is a module of its own, because ko's
+// dependencies are many and differ in version from those of the rest of tools/.
+//
+// A layout holds one image index for all platforms, annotated with the version, and one
+// SPDX document for the index and for each image, as an OCI artifact whose subject is what
+// it describes. Pushing every manifest of the layout therefore publishes the SBOMs, too.
+//
+// Guarantees: images are static Go binaries run as uid 65532, with the labels of the OCI
+// image specification. The same commit, version, base and Go toolchain give the same digest,
+// on every machine: creation times are the commit's, paths are trimmed. Modified files make
+// the commit "...-dirty".
+package image

@@ -1,0 +1,72 @@
+package localcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Program is what a container image starts, unpacked.
+type Program struct {
+	Root       string   // folder with the image's files
+	Dir        string   // folder for what the program has to read beside them
+	Entrypoint []string // first a path below Root
+	Env        []string
+	UID, GID   int
+}
+
+// program is what a kubelet would start for the container: its command, or else its image's
+// entry point, as the user that the container or else the image names.
+func (c *Cluster) program(ctx context.Context, pod *corev1.Pod, container corev1.Container, command []string) (Program, error) {
+	if c.opts.Image == nil {
+		p := Program{Dir: c.opts.stateDir(), Entrypoint: []string{filepath.Join(c.bin(), operatorProgram)}}
+		if len(command) > 1 { // the first word is the program in the image
+			p.Entrypoint = append(p.Entrypoint, command[1:]...)
+		}
+		return p, nil
+	}
+	p, err := c.opts.Image(ctx, container.Image)
+	if err != nil {
+		return Program{}, fmt.Errorf("image %s: %w", container.Image, err)
+	}
+	if len(command) > 0 {
+		p.Entrypoint = command
+	}
+	if len(p.Entrypoint) == 0 {
+		return Program{}, fmt.Errorf("image %s has no entry point, and the container no command", container.Image)
+	}
+	p.Entrypoint = slices.Clone(p.Entrypoint)
+	p.Entrypoint[0] = filepath.Join(p.Root, p.Entrypoint[0])
+	if s := container.SecurityContext; s != nil {
+		p.UID, p.GID = id(s.RunAsUser, p.UID), id(s.RunAsGroup, p.GID)
+	}
+	if must := container.SecurityContext; must != nil && must.RunAsNonRoot != nil && *must.RunAsNonRoot && p.UID == 0 {
+		return Program{}, fmt.Errorf("pod %s must not run as root, and image %s does", pod.Name, container.Image)
+	}
+	return p, nil
+}
+
+func id(wanted *int64, otherwise int) int {
+	if wanted == nil {
+		return otherwise
+	}
+	return int(*wanted)
+}
+
+// give hands files to the program's user, if this process may: only root may start
+// programs as another user.
+func (p Program) give(files ...string) error {
+	if p.UID == 0 || os.Geteuid() != 0 {
+		return nil
+	}
+	for _, file := range files {
+		if err := os.Chown(file, p.UID, p.GID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

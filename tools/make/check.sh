@@ -1,0 +1,26 @@
+#!/bin/sh
+# Runs what needs no cluster: the short tests of each module given, alone, and the linter over
+# those modules that differ from the commit in BASE_REF (HEAD without it).
+set -eu
+cd "$(dirname "$0")/../.."
+root=$(pwd)
+
+failed=
+changed=$(git diff --name-only "${BASE_REF:-HEAD}" && git ls-files --others --exclude-standard)
+for module in "$@"; do
+	echo "check: $module"
+	(cd "$module" && GOWORK=off go test -short ./... >"$root/.bin/check.log" 2>&1) || {
+		grep -v -e '^ok ' -e 'no test files' .bin/check.log >&2
+		failed="$failed $module"
+	}
+	if echo "$changed" | grep -q "^$module/.*\.go$"; then
+		echo "lint: $module"
+		tools/make/tool.sh golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+		(cd "$module" && GOWORK=off "$root/.bin/golangci-lint" run --config "$root/.golangci.yml" ./...) || failed="$failed $module"
+	fi
+done
+if [ -n "$failed" ]; then
+	echo "check: failed in$failed" >&2
+	exit 1
+fi
+echo "check: ok"

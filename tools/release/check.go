@@ -1,0 +1,150 @@
+package release
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+)
+
+// Config of a check or a release.
+type Config struct {
+	Root    string    // of the repository
+	Version string    // x.y.z
+	Base    string    // of the images: scratch, or name@sha256:...
+	Out     io.Writer // a line for each step
+
+	began time.Time
+}
+
+// Result is what a check found to be right.
+type Result struct {
+	Image           string // digest of the controller's image
+	Charts, Modules int
+	Signed          bool
+	Pods, Wanted    int
+	Leaked          int
+}
+
+func (r Result) String() string {
+	signed := "no"
+	if r.Signed {
+		signed = "yes"
+	}
+	return fmt.Sprintf("release-check: ok image=%s charts=%d modules=%d signed=%s pods=%d/%d leaked=%d",
+		r.Image, r.Charts, r.Modules, signed, r.Pods, r.Wanted, r.Leaked)
+}
+
+func (c Config) out() string      { return filepath.Join(c.Root, ".bin", "release") }
+func (c Config) cosign() string   { return filepath.Join(controlplane.BinDir(c.Root), "cosign") }
+func (c Config) goTag() string    { return "v" + c.Version }
+func (c Config) imageDir() string { return filepath.Join(controlplane.BinDir(c.Root), "images") }
+
+func (c *Config) step(format string, args ...any) {
+	if c.began.IsZero() {
+		c.began = time.Now()
+	}
+	fmt.Fprintf(c.Out, "%5s  %s\n", time.Since(c.began).Round(time.Second), fmt.Sprintf(format, args...))
+}
+
+// Check makes the whole release against a registry in this process and uses it.
+func Check(ctx context.Context, c Config) (Result, error) {
+	if err := validVersion(c.Version); err != nil {
+		return Result{}, err
+	}
+	work, err := os.MkdirTemp("", "release-check-")
+	if err != nil {
+		return Result{}, err
+	}
+	defer os.RemoveAll(work)
+	if err := os.Chmod(work, 0o755); err != nil { // the image's user reads below it
+		return Result{}, err
+	}
+	var r Result
+	if err := c.checkModules(ctx, work, &r); err != nil {
+		return r, err
+	}
+	built, err := c.checkBuild(ctx, work)
+	if err != nil {
+		return r, err
+	}
+	r.Image = built[0].digest.String()
+	host, stop, err := localRegistry(ctx)
+	if err != nil {
+		return r, err
+	}
+	defer stop()
+	published, err := c.checkPublish(ctx, host, work, built)
+	if err != nil {
+		return r, err
+	}
+	r.Charts, r.Signed = len(published.charts), true
+	return r, c.checkInstall(ctx, work, published, &r)
+}
+
+// checkModules tags the modules in a scratch clone and imports them.
+func (c *Config) checkModules(ctx context.Context, work string, r *Result) error {
+	c.step("modules: tagging %s in a scratch clone", c.goTag())
+	clone := filepath.Join(work, "clone")
+	if err := scratchClone(ctx, c.Root, clone); err != nil {
+		return err
+	}
+	tags, err := tagModules(ctx, clone, c.goTag())
+	if err != nil {
+		return err
+	}
+	c.step("modules: importing the libraries in an empty module and running the README's program")
+	if err := importModules(ctx, clone, work, c.goTag()); err != nil {
+		return err
+	}
+	r.Modules = len(tags)
+	return nil
+}
+
+// checkBuild builds the images twice: the digests are to be the same.
+func (c *Config) checkBuild(ctx context.Context, work string) ([]image, error) {
+	c.step("images: building them")
+	built, err := buildImages(ctx, c.Root, c.imageDir(), c.Version, c.Base)
+	if err != nil {
+		return nil, err
+	}
+	c.step("images: building them again")
+	again, err := buildImages(ctx, c.Root, filepath.Join(work, "images"), c.Version, c.Base)
+	if err != nil {
+		return nil, err
+	}
+	for i := range built {
+		if built[i].digest != again[i].digest {
+			return nil, fmt.Errorf("image %s: two builds have digests %s and %s", built[i].repository, built[i].digest, again[i].digest)
+		}
+	}
+	return built, nil
+}
+
+// checkPublish publishes to the registry at host with a throw-away key, and verifies.
+func (c *Config) checkPublish(ctx context.Context, host, work string, built []image) (published, error) {
+	keys := filepath.Join(work, "keys")
+	if err := os.MkdirAll(keys, 0o700); err != nil {
+		return published{}, err
+	}
+	key, err := throwAwayKey(ctx, c.cosign(), keys)
+	if err != nil {
+		return published{}, err
+	}
+	p, err := c.publish(ctx, host, built, key)
+	if err != nil {
+		return published{}, err
+	}
+	c.step("signatures: verifying them")
+	for _, reference := range slices.Concat(p.images, p.chartDigests()) {
+		if err := key.verify(ctx, reference, slices.Contains(p.images, reference)); err != nil {
+			return published{}, err
+		}
+	}
+	return p, p.verifyReferrers(ctx)
+}

@@ -1,0 +1,68 @@
+package release
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Publish pushes images and charts of a tagged version below a registry's folder, signed by
+// the identity of the workflow that runs it, and writes what the release's page has into
+// .bin/release: notes, charts, SBOMs, checksums, and the images' digests.
+func Publish(ctx context.Context, c Config, prefix string) error {
+	if err := validVersion(c.Version); err != nil {
+		return err
+	}
+	at, err := git(ctx, c.Root, "describe", "--tags", "--exact-match", "--match", c.goTag())
+	if err != nil || at != c.goTag() {
+		return fmt.Errorf("HEAD is not at tag %s: publish from a clone of the tag (%w)", c.goTag(), err)
+	}
+	notes, err := Notes(c.Root, c.Version)
+	if err != nil {
+		return err
+	}
+	c.step("images: building them")
+	built, err := buildImages(ctx, c.Root, c.imageDir(), c.Version, c.Base)
+	if err != nil {
+		return err
+	}
+	p, err := c.publish(ctx, prefix, built, signer{program: c.cosign()})
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{"notes.md": []byte(notes), "digests.txt": []byte(strings.Join(slices.Concat(p.images, p.chartDigests()), "\n") + "\n")}
+	for _, i := range built {
+		files[i.repository+".spdx.json"] = i.sbom
+	}
+	for _, file := range p.files {
+		if files[filepath.Base(file)], err = os.ReadFile(file); err != nil {
+			return err
+		}
+	}
+	return writeFiles(filepath.Join(c.out(), "files"), files)
+}
+
+// writeFiles writes files into an empty folder, with their checksums beside them.
+func writeFiles(dir string, files map[string][]byte) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var sums []string
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			return err
+		}
+		sum := sha256.Sum256(content)
+		sums = append(sums, hex.EncodeToString(sum[:])+"  "+name+"\n")
+	}
+	slices.Sort(sums)
+	return os.WriteFile(filepath.Join(dir, "checksums.txt"), []byte(strings.Join(sums, "")), 0o644)
+}

@@ -1,0 +1,163 @@
+package release
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/moduleproxy"
+)
+
+// modules from the leaves up: each comes after those that it requires.
+var modules = []string{"modules/linode", "modules/linodesim", "modules/lkepool", "modules/nodeclass", "modules/operator"}
+
+// libraries are packages that other projects import, one of each module that is a library.
+var libraries = []string{"modules/lkepool", "modules/linode", "modules/linodesim", "modules/nodeclass/v1alpha1"}
+
+// tagModules tags every module of the repository in clone with its version. Before the tag,
+// the versions that it requires of its siblings are set, and committed if that changes them.
+func tagModules(ctx context.Context, clone, version string) ([]string, error) {
+	var tags []string
+	for _, dir := range modules {
+		if err := requireSiblings(ctx, clone, dir, version); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		tag := dir + "/" + version
+		if _, err := git(ctx, clone, "tag", "--annotate", "--message", dir+" "+version, tag); err != nil {
+			return nil, err
+		}
+		tags = append(tags, tag)
+	}
+	return tags, nil
+}
+
+func requireSiblings(ctx context.Context, clone, dir, version string) error {
+	file := filepath.Join(dir, "go.mod")
+	text, err := os.ReadFile(filepath.Join(clone, file))
+	if err != nil {
+		return err
+	}
+	for _, sibling := range modules {
+		if sibling == dir || !bytes.Contains(text, []byte(moduleproxy.Prefix+sibling+" v")) {
+			continue
+		}
+		edit := exec.CommandContext(ctx, "go", "mod", "edit", "-require="+moduleproxy.Prefix+sibling+"@"+version)
+		edit.Dir = filepath.Join(clone, dir)
+		if out, err := edit.CombinedOutput(); err != nil {
+			return fmt.Errorf("go mod edit: %w: %s", err, out)
+		}
+	}
+	changed, err := git(ctx, clone, "status", "--porcelain", "--", file)
+	if err != nil || changed == "" {
+		return err
+	}
+	_, err = git(ctx, clone, "commit", "--message", dir+": require siblings at "+version, "--", file)
+	return err
+}
+
+// scratchClone clones the repository's HEAD into dir.
+func scratchClone(ctx context.Context, root, dir string) error {
+	if _, err := git(ctx, root, "clone", "--quiet", "--no-hardlinks", root, dir); err != nil {
+		return err
+	}
+	for _, setting := range [][2]string{{"user.name", "release-check"}, {"user.email", "release-check@localhost"}, {"commit.gpgsign", "false"}, {"tag.gpgsign", "false"}} {
+		if _, err := git(ctx, dir, "config", setting[0], setting[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// importModules gets the libraries in an empty module below work, from a proxy that serves the
+// tags of the clone, and runs the program of lkepool's README there.
+func importModules(ctx context.Context, clone, work, version string) error {
+	proxy, project := filepath.Join(work, "proxy"), filepath.Join(work, "importer")
+	for _, dir := range modules {
+		if err := moduleproxy.PublishTag(ctx, proxy, clone, dir, version); err != nil {
+			return err
+		}
+	}
+	program, err := readmeProgram(filepath.Join(clone, "modules", "lkepool", "README.md"))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(project, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(project, "main.go"), program, 0o644); err != nil {
+		return err
+	}
+	env, err := importerEnv(ctx, proxy, filepath.Join(work, "modcache"))
+	if err != nil {
+		return err
+	}
+	get, packages := []string{"get"}, []string{}
+	for _, dir := range libraries {
+		get = append(get, moduleproxy.Prefix+dir+"@"+version)
+		packages = append(packages, moduleproxy.Prefix+dir)
+	}
+	for _, args := range [][]string{{"mod", "init", "example.com/importer"}, get, {"build", "-o", "program", "."}, append([]string{"list", "-deps"}, packages...)} {
+		if err := run(ctx, project, env, "go", args...); err != nil {
+			return err
+		}
+	}
+	return run(ctx, project, nil, filepath.Join(project, "program"))
+}
+
+// importerEnv is the environment of a project that knows the repository only through the proxy.
+// Everything else comes from the module cache first, so that no network is needed.
+func importerEnv(ctx context.Context, proxy, cache string) ([]string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOPROXY").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	settings := strings.Fields(string(out))
+	if len(settings) != 2 {
+		return nil, fmt.Errorf("go env printed %q, want GOMODCACHE and GOPROXY", settings)
+	}
+	sources := []string{"file://" + filepath.ToSlash(proxy), "file://" + filepath.ToSlash(filepath.Join(settings[0], "cache", "download")), settings[1]}
+	return []string{
+		"GOWORK=off", "GOFLAGS=-modcacherw", "CGO_ENABLED=0", "GOMODCACHE=" + cache,
+		"GOPROXY=" + strings.Join(sources, ","),
+		"GOSUMDB=off", // the scratch tags are in no database
+	}, nil
+}
+
+var programBlock = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
+
+func readmeProgram(readme string) ([]byte, error) {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		return nil, err
+	}
+	found := programBlock.FindSubmatch(text)
+	if found == nil {
+		return nil, fmt.Errorf("%s has no Go program", readme)
+	}
+	return found[1], nil
+}
+
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+	out, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(failed.Stderr)))
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+func run(ctx context.Context, dir string, env []string, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	_, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(string(failed.Stderr)))
+	}
+	return err
+}

@@ -1,0 +1,123 @@
+package release
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+)
+
+// puller unpacks images of this machine's platform below dir, as a container runtime does.
+type puller struct{ dir string }
+
+// program pulls an image by its reference and returns what it starts.
+func (p puller) program(ctx context.Context, reference string) (localcluster.Program, error) {
+	ref, err := name.ParseReference(reference)
+	if err != nil {
+		return localcluster.Program{}, err
+	}
+	img, err := remote.Image(ref, remote.WithContext(ctx), remote.WithPlatform(v1.Platform{OS: "linux", Architecture: runtime.GOARCH}))
+	if err != nil {
+		return localcluster.Program{}, err
+	}
+	config, err := img.ConfigFile()
+	if err != nil {
+		return localcluster.Program{}, err
+	}
+	digest, err := img.Digest()
+	if err != nil {
+		return localcluster.Program{}, err
+	}
+	program := localcluster.Program{
+		Root: filepath.Join(p.dir, digest.Hex, "root"), Dir: filepath.Join(p.dir, digest.Hex, "run"),
+		Entrypoint: config.Config.Entrypoint,
+		Env:        append([]string{"HOME=/"}, config.Config.Env...), // as runc does for a user that /etc/passwd lacks
+	}
+	if program.UID, program.GID, err = user(config.Config.User); err != nil {
+		return localcluster.Program{}, err
+	}
+	for _, dir := range []string{program.Root, program.Dir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return localcluster.Program{}, err
+		}
+	}
+	return program, unpack(img, program.Root)
+}
+
+// user reads uid:gid; a name cannot be resolved without a file of users.
+func user(text string) (uid, gid int, err error) {
+	first, second, both := strings.Cut(text, ":")
+	if uid, err = strconv.Atoi(first); err != nil {
+		return 0, 0, fmt.Errorf("the image's user is %q, want uid:gid in numbers", text)
+	}
+	if !both {
+		return uid, uid, nil
+	}
+	if gid, err = strconv.Atoi(second); err != nil {
+		return 0, 0, fmt.Errorf("the image's user is %q, want uid:gid in numbers", text)
+	}
+	return uid, gid, nil
+}
+
+// unpack writes the image's folders and files. Names that lead out of the folder are refused
+// by os.Root.
+func unpack(img v1.Image, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	files := mutate.Extract(img)
+	defer files.Close()
+	for reader := tar.NewReader(files); ; {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := unpackOne(root, header, reader); err != nil {
+			return fmt.Errorf("unpack %s: %w", header.Name, err)
+		}
+	}
+}
+
+func unpackOne(root *os.Root, header *tar.Header, content io.Reader) error {
+	path := strings.TrimPrefix(filepath.Clean("/"+header.Name), "/")
+	switch header.Typeflag {
+	case tar.TypeDir:
+		if path == "" {
+			return nil
+		}
+		return root.MkdirAll(path, 0o755)
+	case tar.TypeReg:
+		if dir := filepath.Dir(path); dir != "." {
+			if err := root.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+		}
+		_ = root.Remove(path) // of a start before: a program that runs cannot be overwritten
+		file, err := root.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(file, content)
+		return errors.Join(err, file.Close())
+	default: // the images have no others that a static program needs
+		return nil
+	}
+}
