@@ -45,17 +45,15 @@ type call struct {
 	limiter   time.Duration
 }
 
-// do sends a request until an attempt is final, and decodes the body of a success unless answer is nil. A DELETE whose
+// do sends a request until an attempt is final, and gives the body of a success to decode. A DELETE whose
 // object is gone after an attempt that may have removed it has succeeded.
-func (c *Client) do(id api.OperationID, request *http.Request, answer any) error {
+func (c *Client) do(id api.OperationID, request *http.Request, decode func(body []byte) error) error {
 	operation, _ := api.OperationByID(id)
 	started := time.Now()
 	k := &call{client: c, operation: operation}
 	err := k.run(request.WithContext(context.WithValue(request.Context(), operationKey{}, operationInfo{string(id), operation.Route})))
-	if err == nil && answer != nil {
-		if wrong := json.Unmarshal(k.last.body, answer); wrong != nil {
-			err = malformed(operation, wrong)
-		}
+	if err == nil && decode != nil && decode(k.last.body) != nil {
+		err = malformed(operation, decode(k.last.clean(k.last.body))) // an error may cite the answer
 	}
 	c.observe(k, err, time.Since(started))
 	return err
@@ -158,7 +156,7 @@ func fetch[T any](ctx context.Context, c *Client, id api.OperationID, body any, 
 		return nil, err
 	}
 	answer := new(T)
-	if err := c.do(id, request, answer); err != nil {
+	if err := c.do(id, request, func(body []byte) error { return json.Unmarshal(body, answer) }); err != nil {
 		return nil, err
 	}
 	return answer, nil

@@ -2,6 +2,7 @@ package linode
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -101,14 +102,30 @@ func readPages[T any](c *Client, operation api.Operation, first *http.Request, u
 
 func readPage[T any](c *Client, operation api.Operation, request *http.Request) (page[T], error) {
 	var answer page[T]
-	if err := c.do(operation.ID, request, &answer); err != nil {
-		return answer, err
+	err := c.do(operation.ID, request, func(body []byte) (err error) {
+		answer, err = decodePage[T](body)
+		return err
+	})
+	return answer, err
+}
+
+// decodePage counts entries before it decodes them: empty ones are short on the wire and large in memory.
+func decodePage[T any](body []byte) (page[T], error) {
+	var raw page[json.RawMessage]
+	if err := json.Unmarshal(body, &raw); err != nil {
+		return page[T]{}, err
 	}
-	if answer.Data == nil {
-		return answer, malformed(operation, errors.New("the page has no data"))
+	switch {
+	case raw.Data == nil:
+		return page[T]{}, errors.New("the page has no data")
+	case len(raw.Data) > pageSize:
+		return page[T]{}, fmt.Errorf("a page of %d entries; %d were asked for", len(raw.Data), pageSize)
 	}
-	if len(answer.Data) > pageSize {
-		return answer, malformed(operation, fmt.Errorf("a page of %d entries; %d were asked for", len(answer.Data), pageSize))
+	answer := page[T]{Data: make([]T, len(raw.Data)), Page: raw.Page, Pages: raw.Pages, Results: raw.Results}
+	for i, entry := range raw.Data {
+		if err := json.Unmarshal(entry, &answer.Data[i]); err != nil {
+			return page[T]{}, fmt.Errorf("entry %d: %w", i, err)
+		}
 	}
 	return answer, nil
 }
