@@ -109,7 +109,9 @@ func (k *call) exchange(request *http.Request, token string) attempt {
 
 const hidden = "(redacted)"
 
-func hide(text []byte, token string) []byte { return bytes.ReplaceAll(text, []byte(token), []byte(hidden)) }
+func hide(text []byte, token string) []byte {
+	return bytes.ReplaceAll(text, []byte(token), []byte(hidden))
+}
 
 func redacted(header http.Header, token string) http.Header {
 	for _, values := range header {

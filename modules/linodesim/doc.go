@@ -159,7 +159,7 @@
 // each request may be late by another time. Profiles stale and hostile are made
 // of such rules, which are asked after those of Fail. RefuseCapacity, SetAccountLimit, SetMaintenance, NeverBoot,
 // StallNodes, RecycleNode, DeleteInstance, EditPool and their like change the
-// world itself. Admin offers all of it over HTTP.
+// world itself. Admin offers over HTTP what the API cannot do.
 //
 // Program linodesim, in cmd/linodesim, serves one simulator with one cluster.
 package linodesim
