@@ -1,39 +1,70 @@
 package linode
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
-	"iter"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// positive refuses IDs below 1: the API would answer 404, and a forgotten ID would pass for the proof that an object
-// does not exist. Arguments are pairs of name and ID.
-func positive(id api.OperationID, pairs ...any) error {
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if value, _ := pairs[i+1].(int); value < 1 {
-			name, _ := pairs[i].(string)
-			operation, _ := api.OperationByID(id)
-			return invalid(operation, name, errors.New("an ID is a positive number"))
+// request builds the request of an operation. segments replace the parameters of its route in their order.
+func (c *Client) request(ctx context.Context, id api.OperationID, body any, segments []any) (*http.Request, error) {
+	operation, _ := api.OperationByID(id)
+	path, err := fill(operation, segments)
+	if err != nil {
+		return nil, err
+	}
+	var content io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return nil, invalid(operation, "", err)
 		}
+		content = bytes.NewReader(encoded)
 	}
-	return nil
+	request, err := http.NewRequestWithContext(ctx, operation.Method, c.server+path, content)
+	if err != nil {
+		return nil, invalid(operation, "", err)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return request, nil
 }
 
-// segment refuses what would change the path of a request: an empty part, and "." and "..", which lead to the
-// collection or the object above.
-func segment(id api.OperationID, name, value string) error {
-	if value == "" || value == "." || value == ".." {
-		operation, _ := api.OperationByID(id)
-		return invalid(operation, name, errors.New("it must be neither empty nor a path of dots"))
+// fill puts the segments into the route.
+func fill(operation api.Operation, segments []any) (string, error) {
+	parts := strings.Split(strings.TrimPrefix(operation.Route, "/"), "/")
+	for i, part := range parts {
+		if !strings.HasPrefix(part, "{") {
+			continue
+		}
+		value, err := segment(segments[0])
+		if err != nil {
+			return "", invalid(operation, strings.Trim(part, "{}"), err)
+		}
+		parts[i], segments = url.PathEscape(value), segments[1:]
 	}
-	return nil
+	return strings.Join(parts, "/"), nil
 }
 
-// failing is an iteration that yields one error.
-func failing[T any](err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		yield(none, err)
+// segment refuses IDs below 1, because the API would answer 404 and a forgotten ID would pass for the proof that an
+// object does not exist; and what would change the path of a request: an empty part, and "." and "..", which lead to
+// the collection or the object above.
+func segment(value any) (string, error) {
+	if id, number := value.(int); number && id < 1 {
+		return "", errors.New("an ID is a positive number")
 	}
+	text := fmt.Sprint(value)
+	if text == "" || text == "." || text == ".." {
+		return "", errors.New("it must be neither empty nor a path of dots")
+	}
+	return text, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // maxBody bounds the body of an answer. A page of 500 Linodes is about 1 MB.
-const maxBody = 16 << 20
+const maxBody = 4 << 20
 
 // attemptTransport sends one attempt: waits for the rate limit, adds the token, bounds the time, and reads the body, so
 // that an answer that breaks off is a failed attempt and not a failed call.
@@ -84,6 +84,8 @@ func (k *call) exchange(request *http.Request, token string) attempt {
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", k.client.userAgent)
+	// Without this net/http asks for gzip and unpacks it: 2 KB can become 2 GB before maxBody is seen.
+	request.Header.Set("Accept-Encoding", "identity")
 
 	response, err := k.client.transport.RoundTrip(request)
 	if err != nil {
@@ -99,16 +101,34 @@ func (k *call) exchange(request *http.Request, token string) attempt {
 		a.err = fmt.Errorf("the answer is longer than %d bytes", maxBody)
 		return a
 	}
-	return classify(response.StatusCode, response.Header, body)
+	// What becomes part of an error is cut from the answer, and a token that is cut is not found any more.
+	a := classify(response.StatusCode, redacted(response.Header.Clone(), token), hide(body, token))
+	a.header, a.body, a.clean = response.Header, body, func(b []byte) []byte { return hide(b, token) }
+	return a
 }
 
-// redact removes the token from what becomes part of an error: something in front of the API may echo a request.
+const hidden = "(redacted)"
+
+func hide(text []byte, token string) []byte {
+	return bytes.ReplaceAll(text, []byte(token), []byte(hidden))
+}
+
+func redacted(header http.Header, token string) http.Header {
+	for _, values := range header {
+		for i := range values {
+			values[i] = strings.ReplaceAll(values[i], token, hidden)
+		}
+	}
+	return header
+}
+
+// redact removes the token from the error of a transport, and what JSON escapes kept from being found before.
 func (a *attempt) redact(token string) {
 	for i := range a.reasons {
-		a.reasons[i].Reason = strings.ReplaceAll(a.reasons[i].Reason, token, "(redacted)")
-		a.reasons[i].Field = strings.ReplaceAll(a.reasons[i].Field, token, "(redacted)")
+		a.reasons[i].Reason = strings.ReplaceAll(a.reasons[i].Reason, token, hidden)
+		a.reasons[i].Field = strings.ReplaceAll(a.reasons[i].Field, token, hidden)
 	}
 	if a.err != nil && strings.Contains(a.err.Error(), token) {
-		a.err = fmt.Errorf("%s", strings.ReplaceAll(a.err.Error(), token, "(redacted)"))
+		a.err = errors.New(strings.ReplaceAll(a.err.Error(), token, hidden))
 	}
 }

@@ -45,18 +45,15 @@ type call struct {
 	limiter   time.Duration
 }
 
-// do sends a request until an attempt is final, and decodes the body of a success unless answer is nil. A DELETE whose
+// do sends a request until an attempt is final, and gives the body of a success to decode. A DELETE whose
 // object is gone after an attempt that may have removed it has succeeded.
-func (c *Client) do(ctx context.Context, id api.OperationID, request *http.Request, answer any) error {
+func (c *Client) do(id api.OperationID, request *http.Request, decode func(body []byte) error) error {
 	operation, _ := api.OperationByID(id)
 	started := time.Now()
 	k := &call{client: c, operation: operation}
-	ctx = context.WithValue(ctx, operationKey{}, operationInfo{string(id), operation.Route})
-	err := k.run(request.WithContext(ctx))
-	if err == nil && answer != nil {
-		if wrong := json.Unmarshal(k.last.body, answer); wrong != nil {
-			err = malformed(operation, wrong)
-		}
+	err := k.run(request.WithContext(context.WithValue(request.Context(), operationKey{}, operationInfo{string(id), operation.Route})))
+	if err == nil && decode != nil && decode(k.last.body) != nil {
+		err = malformed(operation, decode(k.last.clean(k.last.body))) // an error may cite the answer
 	}
 	c.observe(k, err, time.Since(started))
 	return err
@@ -152,30 +149,34 @@ func (c *Client) observe(k *call, err error, duration time.Duration) {
 	})
 }
 
-// fetch builds a function that takes what the generated request builders return, sends it and decodes the answer.
-func fetch[T any](ctx context.Context, c *Client, id api.OperationID) func(*http.Request, error) (*T, error) {
-	return func(request *http.Request, err error) (*T, error) {
-		operation, _ := api.OperationByID(id)
-		if err != nil {
-			return nil, invalid(operation, "", err)
-		}
-		answer := new(T)
-		if err := c.do(ctx, id, request, answer); err != nil {
-			return nil, err
-		}
-		return answer, nil
+// fetch sends a request and decodes its answer.
+func fetch[T any](ctx context.Context, c *Client, id api.OperationID, body any, segments ...any) (*T, error) {
+	request, err := c.request(ctx, id, body, segments)
+	if err != nil {
+		return nil, err
 	}
+	answer := new(T)
+	if err := c.do(id, request, func(body []byte) error { return json.Unmarshal(body, answer) }); err != nil {
+		return nil, err
+	}
+	return answer, nil
 }
 
-// send is fetch for operations whose answer tells nothing.
-func send(ctx context.Context, c *Client, id api.OperationID) func(*http.Request, error) error {
-	return func(request *http.Request, err error) error {
-		operation, _ := api.OperationByID(id)
-		if err != nil {
-			return invalid(operation, "", err)
-		}
-		return c.do(ctx, id, request, nil)
+// rows is the answer of fetch where it is a bare list.
+func rows[L ~[]T, T any](list *L, err error) ([]T, error) {
+	if err != nil {
+		return nil, err
 	}
+	return *list, nil
+}
+
+// send is fetch for operations whose answer is empty.
+func send(ctx context.Context, c *Client, id api.OperationID, body any, segments ...any) error {
+	request, err := c.request(ctx, id, body, segments)
+	if err != nil {
+		return err
+	}
+	return c.do(id, request, nil)
 }
 
 // malformed is the error for a success whose JSON is not of the promised shape. After a POST the object exists all the

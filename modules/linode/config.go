@@ -1,11 +1,13 @@
 package linode
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -27,6 +29,9 @@ type Config struct {
 	// BaseURL is the address of the API; "" is https://api.linode.com. A version at the end of its path (/v4, /v4beta)
 	// is accepted and counts when APIVersion is "".
 	BaseURL string
+	// AllowHTTP permits an address of another host without TLS, over which the token travels in clear. Loopback
+	// addresses need no permission.
+	AllowHTTP bool
 	// APIVersion is v4 or v4beta; "" is v4beta. On v4 clusters have no tier, and what is Enterprise's alone is missing.
 	APIVersion string
 	// Timeout bounds one HTTP attempt, its answer's body included, and neither the waits between attempts nor those
@@ -61,7 +66,7 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Token == nil {
 		return nil, errors.New("linode: Config.Token is required")
 	}
-	server, err := serverURL(cfg.BaseURL, cfg.APIVersion)
+	server, err := serverURL(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -95,16 +100,17 @@ func New(cfg Config) (*Client, error) {
 }
 
 // serverURL joins base and version: https://api.linode.com/v4beta.
-func serverURL(base, version string) (string, error) {
-	if base == "" {
-		base = defaultBaseURL
-	}
+func serverURL(cfg Config) (string, error) {
+	base, version := cmp.Or(cfg.BaseURL, defaultBaseURL), cfg.APIVersion
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return "", fmt.Errorf("linode: Config.BaseURL must look like %s, found %q", defaultBaseURL, redactUserinfo(base))
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return "", fmt.Errorf("linode: Config.BaseURL must have no user, query or fragment: %q", redactUserinfo(base))
+	}
+	if u.Scheme == "http" && !cfg.AllowHTTP && !loopback(u.Hostname()) {
+		return "", fmt.Errorf("linode: Config.BaseURL %q would send the token in clear; use https, or permit it with Config.AllowHTTP (LINODE_ALLOW_HTTP=true)", redactUserinfo(base))
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	if last := path.Base(u.Path); last == "v4" || last == "v4beta" {
@@ -123,10 +129,19 @@ func serverURL(base, version string) (string, error) {
 	return u.String() + "/" + version + "/", nil
 }
 
-// redactUserinfo removes what stands before an @, which may be a secret.
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	address := net.ParseIP(host)
+	return host == "localhost" || address != nil && address.IsLoopback()
+}
+
+// redactUserinfo removes what may be a secret: what stands before an @, and a query.
 func redactUserinfo(address string) string {
 	if i := strings.LastIndex(address, "@"); i >= 0 {
-		return "..." + address[i:]
+		address = "..." + address[i:]
+	}
+	if i := strings.IndexAny(address, "?#"); i >= 0 {
+		address = address[:i] + "?..."
 	}
 	return address
 }

@@ -30,7 +30,8 @@
 // else 1600 a minute: the documented limits) no window, as the server sees it, holds more requests than the limit,
 // whatever the burst and the number of goroutines. Requests of one class pass in the order of their arrival; classes do
 // not hold each other up. X-RateLimit headers lower the limits, and never raise them above the documented ones; after
-// a 429 the class is silent for the time the server names and continues at half its limit for a window.
+// a 429 the class is silent for the time the server names and continues at half its limit until a window has passed
+// without another one.
 //
 // Waiting. Methods wait for the rate limit and between attempts, in the caller's goroutine and never longer than its
 // context. A wait that would outlast the context's deadline is not begun: the call ends at once, with the API's last
@@ -48,8 +49,10 @@
 // Config.Transport sees every attempt, with the context of the caller, from which OperationFromContext reads the
 // operation and the route template; OpenTelemetry's otelhttp transport fits there as it is.
 //
-// Bodies of answers are bounded (16 MB). One that is not the API's JSON gives an error with the status and a short
-// excerpt.
+// Answers are untrusted. Compressed ones are not asked for and not unpacked; a body has at most 4 MiB, a page 500
+// entries, a collection 100 pages. An error has at most ten reasons of 300 printable characters. Without TLS only a
+// loopback address is talked to, unless Config.AllowHTTP permits more. A body that is not the API's JSON gives an error
+// with the status and a short excerpt.
 //
 // # Units
 //

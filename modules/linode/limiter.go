@@ -31,7 +31,7 @@ type limiter struct {
 	budgetEnd    time.Time // zero when the server said nothing, or the time has passed
 	blockedUntil time.Time // after a 429
 	halvings     int       // how often the limit is halved, after 429s
-	recovery     time.Time // when one halving ends
+	recovery     time.Time // when the halvings end: after the first window without a 429
 }
 
 // feedback is what an answer says about the limit.
@@ -57,7 +57,7 @@ func newLimiters() map[api.RateClass]*limiter {
 type noRoom struct{ wait time.Duration }
 
 func (e noRoom) Error() string {
-	return "the rate limit leaves no room for " + e.wait.Round(time.Second).String() + ", longer than the context lasts"
+	return "rate limited: next slot in " + max(e.wait.Round(time.Second), time.Second).String() + ", after the deadline"
 }
 
 // acquire waits until a request may be sent and returns how long that took. Every success needs one release. It fails
@@ -164,9 +164,8 @@ func (l *limiter) expire(now time.Time) {
 	if !l.budgetEnd.IsZero() && !now.Before(l.budgetEnd) {
 		l.budget, l.budgetEnd = 0, time.Time{}
 	}
-	for l.halvings > 0 && !now.Before(l.recovery) {
-		l.halvings--
-		l.recovery = l.recovery.Add(l.window)
+	if l.halvings > 0 && !now.Before(l.recovery) {
+		l.halvings = 0
 	}
 }
 

@@ -1,6 +1,7 @@
 package linode
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
@@ -47,17 +49,29 @@ type attempt struct {
 	err     error         // cause without an answer, or the excerpt of a body that is not the API's
 	wait    time.Duration // how long the server asked to wait; 0 when it said nothing
 	limiter time.Duration // time spent waiting for the rate limit
+
+	clean func([]byte) []byte // takes the token out of a text
 }
+
+// Bounds of what an answer's texts contribute to an error. Errors reach conditions of Kubernetes objects, whose size
+// and characters are limited.
+const (
+	maxReasons = 10
+	maxReason  = 300
+	maxField   = 100
+	maxType    = 80
+	maxExcerpt = 160
+)
 
 // classify reads an answer.
 func classify(status int, header http.Header, body []byte) attempt {
 	a := attempt{status: status, header: header, body: body}
 	var envelope api.ErrorList
 	isEnvelope := json.Unmarshal(body, &envelope) == nil && len(envelope.Errors) > 0
-	for _, e := range envelope.Errors {
-		reason := Reason{Reason: e.Reason}
+	for _, e := range envelope.Errors[:min(len(envelope.Errors), maxReasons)] {
+		reason := Reason{Reason: plain(e.Reason, maxReason)}
 		if e.Field != nil {
-			reason.Field = *e.Field
+			reason.Field = plain(*e.Field, maxField)
 		}
 		a.reasons = append(a.reasons, reason)
 	}
@@ -85,25 +99,28 @@ func classify(status int, header http.Header, body []byte) attempt {
 	return a
 }
 
-// excerpt tells what an answer was when it was not the API's: the type and the first words, on one line.
+// excerpt is what an answer was when it was not the API's: the type and the first words, on one line.
 func excerpt(header http.Header, body []byte) error {
-	const limit = 160
-	text := strings.Join(strings.Fields(strings.Map(printable, string(body[:min(len(body), 4*limit)]))), " ")
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "..."
-	}
-	kind := header.Get("Content-Type")
-	if kind == "" {
-		kind = "no type"
-	}
+	text := plain(string(body[:min(len(body), 4*maxExcerpt)]), maxExcerpt)
+	kind := cmp.Or(plain(header.Get("Content-Type"), maxType), "no type")
 	if text == "" {
 		return errors.New("the answer is not the API's: " + kind + ", empty")
 	}
 	return errors.New("the answer is not the API's: " + kind + ", " + strconv.Quote(text))
 }
 
+// plain is a text on one line, of printable characters, and at most so many bytes of it.
+func plain(text string, limit int) string {
+	cut := text[:min(len(text), 4*limit)] // what follows is not looked at, however long it is
+	line := strings.Join(strings.Fields(strings.Map(printable, cut)), " ")
+	if len(line) > limit || len(cut) < len(text) {
+		line = strings.ToValidUTF8(line[:min(len(line), limit)], "") + "..."
+	}
+	return line
+}
+
 func printable(r rune) rune {
-	if r < ' ' || r == 0x7f || r == '\uFFFD' {
+	if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 		return ' '
 	}
 	return r

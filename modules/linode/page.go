@@ -2,6 +2,7 @@ package linode
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -13,8 +14,9 @@ import (
 const (
 	// pageSize is the largest that the API allows: fewer calls of a class that has only 200 a minute.
 	pageSize = 500
-	// maxPages stops an iteration over answers that always promise one more page.
-	maxPages = 1000
+	// maxPages bounds a whole collection, to 50,000 entries: no account comes near, and answers that always promise one
+	// more page end there.
+	maxPages = 100
 	// maxPasses bounds how often a collection is read anew because it shrank.
 	maxPasses = 4
 )
@@ -27,12 +29,9 @@ type page[T any] struct {
 	Results int `json:"results"`
 }
 
-// pageRequest builds the request for one page.
-type pageRequest func(number, size *int, filter *string) (*http.Request, error)
-
 // iterate yields the entries of a collection, page by page. When it shrinks between two pages, what follows the removed entries has
 // moved to a page already read; then it is read again from the start, and entries that were yielded are left out.
-func iterate[T any, K comparable](ctx context.Context, c *Client, id api.OperationID, filter Filter, key func(T) K, build pageRequest) iter.Seq2[T, error] {
+func iterate[T any, K comparable](ctx context.Context, c *Client, id api.OperationID, filter Filter, key func(T) K, segments ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		operation, _ := api.OperationByID(id)
@@ -41,9 +40,17 @@ func iterate[T any, K comparable](ctx context.Context, c *Client, id api.Operati
 			yield(none, invalid(operation, "X-Filter", err))
 			return
 		}
+		first, err := c.request(ctx, id, nil, segments)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		if header != "" {
+			first.Header.Set("X-Filter", header)
+		}
 		seen := map[K]bool{}
 		for range maxPasses {
-			complete, err := readPages(ctx, c, operation, header, build, func(item T) bool {
+			complete, err := readPages(c, operation, first, func(item T) bool {
 				if seen[key(item)] {
 					return true
 				}
@@ -66,18 +73,12 @@ func iterate[T any, K comparable](ctx context.Context, c *Client, id api.Operati
 
 // readPages hands all entries to use, and returns false when the collection shrank meanwhile. It is complete as well
 // when use wants no more.
-func readPages[T any](ctx context.Context, c *Client, operation api.Operation, filter string, build pageRequest, use func(T) bool) (complete bool, err error) {
-	var header *string
-	if filter != "" {
-		header = &filter
-	}
-	size, results := pageSize, 0
+func readPages[T any](c *Client, operation api.Operation, first *http.Request, use func(T) bool) (complete bool, err error) {
+	results := 0
 	for number := 1; number <= maxPages; number++ {
-		request, err := build(&number, &size, header)
-		if err != nil {
-			return false, invalid(operation, "", err)
-		}
-		answer, err := readPage[T](ctx, c, operation, request)
+		request := first.Clone(first.Context())
+		request.URL.RawQuery = fmt.Sprintf("page=%d&page_size=%d", number, pageSize)
+		answer, err := readPage[T](c, operation, request)
 		if err != nil {
 			return false, err
 		}
@@ -99,13 +100,32 @@ func readPages[T any](ctx context.Context, c *Client, operation api.Operation, f
 	return false, malformed(operation, fmt.Errorf("more than %d pages", maxPages))
 }
 
-func readPage[T any](ctx context.Context, c *Client, operation api.Operation, request *http.Request) (page[T], error) {
+func readPage[T any](c *Client, operation api.Operation, request *http.Request) (page[T], error) {
 	var answer page[T]
-	if err := c.do(ctx, operation.ID, request, &answer); err != nil {
-		return answer, err
+	err := c.do(operation.ID, request, func(body []byte) (err error) {
+		answer, err = decodePage[T](body)
+		return err
+	})
+	return answer, err
+}
+
+// decodePage counts entries before it decodes them: empty ones are short on the wire and large in memory.
+func decodePage[T any](body []byte) (page[T], error) {
+	var raw page[json.RawMessage]
+	if err := json.Unmarshal(body, &raw); err != nil {
+		return page[T]{}, err
 	}
-	if answer.Data == nil {
-		return answer, malformed(operation, errors.New("the page has no data"))
+	switch {
+	case raw.Data == nil:
+		return page[T]{}, errors.New("the page has no data")
+	case len(raw.Data) > pageSize:
+		return page[T]{}, fmt.Errorf("a page of %d entries; %d were asked for", len(raw.Data), pageSize)
+	}
+	answer := page[T]{Data: make([]T, len(raw.Data)), Page: raw.Page, Pages: raw.Pages, Results: raw.Results}
+	for i, entry := range raw.Data {
+		if err := json.Unmarshal(entry, &answer.Data[i]); err != nil {
+			return page[T]{}, fmt.Errorf("entry %d: %w", i, err)
+		}
 	}
 	return answer, nil
 }

@@ -76,7 +76,7 @@ const (
 
 func newClient(t *testing.T, s *server, change ...func(*linode.Config)) *linode.Client {
 	t.Helper()
-	cfg := linode.Config{Token: linode.StaticToken(secret), BaseURL: "http://api.test", Transport: s}
+	cfg := linode.Config{Token: linode.StaticToken(secret), BaseURL: "https://api.test", Transport: s}
 	for _, f := range change {
 		f(&cfg)
 	}

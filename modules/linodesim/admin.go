@@ -6,13 +6,12 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 // Admin is the simulator's control over HTTP, for programs in other languages
-// and for people: JSON in and out, no token. Serve it on a port of its own, on
-// loopback.
+// and for people: JSON in and out. What the API can do is not repeated here: an
+// edit by hand is a request to the API with a second token, whose user the audit
+// log names. Requests to a loopback name need no token; see guard.
 //
 //	GET    /state /calls /audit /meters /unknown /violations
 //	POST   /rules            a Rule as JSON, durations such as "2s"; answers {"id": 1}
@@ -21,17 +20,6 @@ import (
 //	POST   /conditions       {"maintenance": true, "account_limit": 5, "never_boot": 1, "stall": 1, "pool": 855401,
 //	                          "no_capacity": {"type": "g6-standard-2", "region": "us-ord"}, "restore_capacity": true}
 //	                          pool narrows never_boot and stall; without it they are about any
-//	POST   /nodes/{cluster}/{node}/recycle    LKE replaces a node by itself
-//	POST   /pools/{cluster}/{pool}/recycle    and all of a pool, one after another
-//	DELETE /nodes/{cluster}/{node}   deletes a node by hand
-//	POST   /clusters/{cluster}/upgrade   {"k8s_version": "v1.33.6+lke7"}: the control plane only
-//	DELETE /instances/{id}   deletes a Linode behind everybody's back
-//	PUT    /instances/{id}/tags      ["a", "b"]: an edit by hand
-//	POST   /pools/{cluster}/{pool}   an edit by hand of any of {"count": 3, "label": "x", "labels": {}, "tags": [],
-//	                          "taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}],
-//	                          "autoscaler": {"enabled": true, "min": 1, "max": 3},
-//	                          "firewall_id": 1, "k8s_version": "v1.33.6+lke7", "update_strategy": "on_recycle"}
-//	DELETE /pools/{cluster}/{pool}   deletes a pool by hand
 func (s *Sim) Admin() http.Handler {
 	mux := http.NewServeMux()
 	show(mux, "state", s.Snapshot)
@@ -43,66 +31,15 @@ func (s *Sim) Admin() http.Handler {
 	mux.HandleFunc("POST /rules", s.adminAddRule)
 	mux.HandleFunc("DELETE /rules", func(w http.ResponseWriter, _ *http.Request) { s.HealAll(); done(w, nil) })
 	mux.HandleFunc("DELETE /rules/{id}", func(w http.ResponseWriter, r *http.Request) {
-		id, err := number(r, "id")
+		id, err := strconv.Atoi(r.PathValue("id"))
+		if err != nil {
+			err = fmt.Errorf("id is %q; it must be a number", r.PathValue("id"))
+		}
 		s.Heal(RuleID(id))
 		done(w, err)
 	})
 	mux.HandleFunc("POST /conditions", s.adminConditions)
-	s.adminHands(mux)
-	return mux
-}
-
-// adminHands are what the platform and the account's owner do by themselves.
-func (s *Sim) adminHands(mux *http.ServeMux) {
-	in := func(act func(cluster int, r *http.Request) error) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			cluster, err := number(r, "cluster")
-			if err == nil {
-				err = act(cluster, r)
-			}
-			done(w, err)
-		}
-	}
-	pool := func(act func(cluster, pool int) error) http.HandlerFunc {
-		return in(func(cluster int, r *http.Request) error {
-			id, err := number(r, "pool")
-			if err == nil {
-				err = act(cluster, id)
-			}
-			return err
-		})
-	}
-	linode := func(act func(id int, r *http.Request) error) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			id, err := number(r, "id")
-			if err == nil {
-				err = act(id, r)
-			}
-			done(w, err)
-		}
-	}
-	mux.HandleFunc("POST /nodes/{cluster}/{node}/recycle", in(func(c int, r *http.Request) error { return s.RecycleNode(c, r.PathValue("node")) }))
-	mux.HandleFunc("DELETE /nodes/{cluster}/{node}", in(func(c int, r *http.Request) error { return s.DeleteNode(c, r.PathValue("node")) }))
-	mux.HandleFunc("POST /pools/{cluster}/{pool}/recycle", pool(s.RecyclePool))
-	mux.HandleFunc("DELETE /pools/{cluster}/{pool}", pool(s.DeletePool))
-	mux.HandleFunc("POST /pools/{cluster}/{pool}", s.adminEditPool)
-	mux.HandleFunc("POST /clusters/{cluster}/upgrade", in(func(c int, r *http.Request) error {
-		var q struct {
-			K8sVersion string `json:"k8s_version"`
-		}
-		if err := decode(r, &q); err != nil {
-			return err
-		}
-		return s.UpgradeCluster(c, q.K8sVersion)
-	}))
-	mux.HandleFunc("DELETE /instances/{id}", linode(func(id int, _ *http.Request) error { return s.DeleteInstance(id) }))
-	mux.HandleFunc("PUT /instances/{id}/tags", linode(func(id int, r *http.Request) error {
-		var tags []string
-		if err := decode(r, &tags); err != nil {
-			return err
-		}
-		return s.EditInstanceTags(id, tags)
-	}))
+	return s.guard("default-src 'none'; frame-ancestors 'none'", mux)
 }
 
 // ruleRequest is a Rule in JSON.
@@ -204,45 +141,8 @@ func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {
 	done(w, nil)
 }
 
-func (s *Sim) adminEditPool(w http.ResponseWriter, r *http.Request) {
-	var q struct {
-		Count      *int               `json:"count"`
-		Label      *string            `json:"label"`
-		Labels     *map[string]string `json:"labels"`
-		Taints     *[]Taint           `json:"taints"`
-		Tags       *[]string          `json:"tags"`
-		FirewallID *int               `json:"firewall_id"`
-		K8sVersion *string            `json:"k8s_version"`
-		Strategy   *string            `json:"update_strategy"`
-		Autoscaler *world.Autoscaler  `json:"autoscaler"`
-	}
-	cluster, err := number(r, "cluster")
-	pool, err2 := number(r, "pool")
-	if err == nil {
-		err = err2
-	}
-	if err == nil {
-		err = decode(r, &q)
-	}
-	if err == nil {
-		err = s.EditPool(cluster, pool, PoolEdit{
-			Count: q.Count, Label: q.Label, Labels: q.Labels, Taints: q.Taints, Tags: q.Tags, Autoscaler: q.Autoscaler,
-			FirewallID: q.FirewallID, K8sVersion: q.K8sVersion, UpdateStrategy: q.Strategy,
-		})
-	}
-	done(w, err)
-}
-
 func show[T any](mux *http.ServeMux, name string, get func() T) {
 	mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, get()) })
-}
-
-func number(r *http.Request, name string) (int, error) {
-	n, err := strconv.Atoi(r.PathValue(name))
-	if err != nil {
-		return 0, fmt.Errorf("%s is %q; it must be a number", name, r.PathValue(name))
-	}
-	return n, nil
 }
 
 func decode(r *http.Request, into any) error {
@@ -256,11 +156,7 @@ func done(w http.ResponseWriter, err error) {
 		send(w, http.StatusOK, map[string]any{})
 		return
 	}
-	status := http.StatusBadRequest
-	if refusal := world.AsRefusal(err); refusal != nil {
-		status = refusal.Status
-	}
-	send(w, status, map[string]any{"error": err.Error()})
+	send(w, http.StatusBadRequest, map[string]any{"error": err.Error()})
 }
 
 func send(w http.ResponseWriter, status int, body any) {

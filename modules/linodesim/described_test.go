@@ -14,7 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/description"
 )
 
 // TestDescribedExamples sends the example request of every operation of the
@@ -22,7 +22,7 @@ import (
 // wants an answer of the shape of the example: the same as with recorded
 // exchanges, which not every clone has.
 func TestDescribedExamples(t *testing.T) {
-	spec, err := server.GetSpec()
+	spec, err := description.GetSpec()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {
 // state of the objects, as the example's text shows another tier or moment.
 var byState = []string{
 	".data[1].vpc_id is missing", // an Enterprise cluster that names no VPC
-	".data[1].subnet_id is missing", ".data[1].stack_type is missing", ".control_plane.audit_logs_enabled is missing",
+	".data[1].subnet_id is missing", ".data[1].stack_type is missing", ".control_plane.audit_logs_enabled",
 	".regions is null, recorded a list", // public images have none
 	".eol is null",                      // a rolling distribution's
 	".default_firewall_ids.",            // the account has no defaults
@@ -132,6 +132,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 		made("/lke/clusters/"+id(cluster)+"/pools", `{"type":"g6-standard-2","count":1}`)
 	}
 	p.ids["{clusterId}"], p.ids["{poolId}"] = id(cluster), fmt.Sprint(number(pool["id"]))
+	p.ids["{eventId}"] = fmt.Sprint(number(first("/account/events", "data")["id"]))
 	p.ids["{nodeId}"] = pool["nodes"].([]any)[0].(map[string]any)["id"].(string)
 	p.ids["{linodeId}"], p.ids["{diskId}"], p.ids["{imageId}"] = id(linode), disk, image.body["id"].(string)
 	p.ids["{configId}"] = fmt.Sprint(number(first(where+"/configs", "data")["id"]))
@@ -141,6 +142,8 @@ func oneOfEverything(t *testing.T, operation string) replay {
 		p.ids["{clusterId}"] = id(enterprise)
 		p.ids["{poolId}"] = id(made("/lke/clusters/"+id(enterprise)+"/pools", `{"type":"g6-standard-2","count":1}`))
 		time.Sleep(time.Hour)
+	case "getLKEControlPlaneACL": // the example is of a list in force
+		mustDo(t, api, "PUT", "/v4beta/lke/clusters/"+id(cluster)+"/control_plane_acl", `{"acl":{"enabled":true,"addresses":{"ipv4":["192.0.2.1"]}}}`)
 	case "deleteVPC":
 		mustDo(t, api, "DELETE", "/v4beta"+where, "")
 	case "getInstanceInterface", "listInstanceInterfaces":

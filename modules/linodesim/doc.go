@@ -94,14 +94,15 @@
 // # A request's way
 //
 // Route, maintenance, token, rate limit; then half of the drawn delay; scope,
-// fault rules, form of the body, the model's own rules, the effect; then the
-// rest of the delay. A request that is given up in the first half has had no
+// fault rules, form of the body; then, in one moment of the world, the model's
+// own rules and the effect; then the rest of the delay. A request that is given up in the first half has had no
 // effect, one that is given up in the second half has. Limits are counted as
 // documented, per token and class, in windows that begin with their first
 // request: 200 a minute for collections, 20 a minute for GET /images, 20 in
 // 15 seconds for POST /linode/instances, 1,600 a minute for everything else.
-// What the API does not have, an unknown route, field, filter or method, is refused and
-// kept in Unknown.
+// What the API does not have, an unknown route, field, filter or method, is
+// refused and kept in Unknown. Fields without meaning that were recorded to be
+// accepted are described, and accepted, for the operations they were sent to.
 //
 // # What is recorded
 //
@@ -141,8 +142,8 @@
 // subnets after their VPC; the VPC that an Enterprise cluster gets when it
 // names none. Volumes, domains, NodeBalancers, backups, StackScripts, reserved
 // addresses, migrations: requests that name one are refused. LKE's autoscaler,
-// the control plane's ACL, App Platform and audit logs are stored or accepted
-// and do nothing. Resource locks, grants of restricted users, quotas per plan,
+// the control plane's ACL, App Platform and audit logs are stored and do
+// nothing; a new kubeconfig differs from the old one and is as useless. Resource locks, grants of restricted users, quotas per plan,
 // compliance of placement groups. Kubernetes itself: a kubeconfig has no
 // credentials, and nothing listens at the API endpoints. Plans, prices, images
 // and regions beyond the catalogue of package catalog. TimeScale does not
@@ -158,7 +159,7 @@
 // each request may be late by another time. Profiles stale and hostile are made
 // of such rules, which are asked after those of Fail. RefuseCapacity, SetAccountLimit, SetMaintenance, NeverBoot,
 // StallNodes, RecycleNode, DeleteInstance, EditPool and their like change the
-// world itself. Admin offers all of it over HTTP.
+// world itself. Admin offers over HTTP what the API cannot do.
 //
 // Program linodesim, in cmd/linodesim, serves one simulator with one cluster.
 package linodesim

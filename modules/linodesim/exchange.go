@@ -1,7 +1,8 @@
 package linodesim
 
 import (
-	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/fault"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/filter"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/handlers"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/ratelimit"
@@ -22,32 +24,44 @@ const maxBody = 1 << 20
 // exchange is one request on its way through the simulator.
 type exchange struct {
 	sim     *Sim
-	r       *http.Request
+	r       *http.Request // as it came
+	bare    *http.Request // below its version, routed
 	id      string
 	start   time.Time
 	op      *operation.Operation // nil = unknown
-	path    string               // without version
 	beta    bool
 	caller  caller
 	pause   time.Duration // what is left of the request's delay
-	header  http.Header
-	status  int
-	body    []byte
+	fault   fault.Decision
+	answer  answer
 	dropped error // the answer never arrives, for this reason
+}
+
+type answer struct {
+	header http.Header
+	status int
+	body   []byte
 }
 
 var errDropped = errors.New("connection dropped by a fault rule")
 
-// answer takes a request through everything and records it.
-func (s *Sim) answer(r *http.Request) *exchange {
-	x := &exchange{sim: s, r: r, id: s.journal.nextID(), start: s.clock.Now(), header: http.Header{}}
-	x.path, x.beta = version(r.URL.Path)
-	x.op = s.find(r, x.path, x.beta)
-	x.pause = s.world.RequestDelay()
-	x.run()
-	if x.dropped == nil {
-		x.dropped = x.wait(x.pause)
+// chain is the way of every request, in this order. A step that returns false
+// has answered, or the connection is gone.
+var chain = []func(*exchange) bool{
+	(*exchange).route, (*exchange).maintenance, (*exchange).authenticate, (*exchange).limit, (*exchange).arrive,
+	(*exchange).authorize, (*exchange).decide, (*exchange).spoilBefore, (*exchange).handle, (*exchange).spoilAfter,
+}
+
+// exchange takes a request through everything and records it.
+func (s *Sim) exchange(r *http.Request) *exchange {
+	x := &exchange{sim: s, r: r, id: s.journal.nextID(), start: s.clock.Now(), pause: s.world.RequestDelay()}
+	x.answer.header = http.Header{}
+	for _, step := range chain {
+		if !step(x) {
+			break
+		}
 	}
+	x.dropped = cmp.Or(x.dropped, x.wait(x.pause))
 	if x.dropped == nil && s.check && x.op != nil {
 		x.validate()
 	}
@@ -55,126 +69,161 @@ func (s *Sim) answer(r *http.Request) *exchange {
 	return x
 }
 
-// run does all that comes before the last part of the delay. Each step that
-// fails has written the answer.
-func (x *exchange) run() {
+// route finds the operation. A GET route of the mux also takes HEAD, which the
+// API's description does not have; paths that are not clean are redirected by
+// the mux, and unknown here.
+func (x *exchange) route() bool {
+	r := x.r.Clone(context.WithValue(x.r.Context(), routed{}, x))
+	r.URL.Path, x.beta = version(r.URL.Path)
+	if r.URL.RawPath != "" {
+		r.URL.RawPath, _ = version(r.URL.RawPath)
+	}
+	r.Host, r.URL.Host = "", ""
+	if r.URL.Path != "" && r.Method != http.MethodHead {
+		x.sim.routes.ServeHTTP(nowhere{}, r)
+	}
 	if x.op == nil {
-		x.refuse(http.StatusNotFound, world.Reason{Reason: "Not found"})
-		return
+		x.sim.journal.notKnown(x.r.Method + " " + x.r.URL.RequestURI())
+		return x.refuse(http.StatusNotFound, world.Reason{Reason: "Not found"})
 	}
-	if !x.admitted() {
-		return
-	}
-	// The first half of the delay is the way there: a request that is given up
-	// on it has no effect, one that is given up later has.
-	there := x.pause / 2
-	x.pause -= there
-	if x.dropped = x.wait(there); x.dropped != nil {
-		return
-	}
-	if x.op.Scopes != nil && !x.op.Public && !x.caller.may(x.op.Scopes) {
-		x.refuse(http.StatusForbidden, world.Reason{Reason: "Your OAuth token is not authorized to use this endpoint."})
-		return
-	}
-	d := x.sim.faults.Decide(fault.Request{Request: x.bare(), Route: x.op.Route, List: x.op.Paginated})
-	if d.Rule.Delay > 0 {
-		if x.dropped = x.wait(d.Rule.Delay); x.dropped != nil {
-			return
-		}
-	}
-	if d.Hit && !d.Rule.AfterEffect && x.spoil(d.Rule) {
-		return
-	}
-	x.handle(d)
-	if d.Hit && d.Rule.AfterEffect {
-		x.spoil(d.Rule)
-	}
+	return true
 }
 
-// admitted checks maintenance, token and rate limit.
-func (x *exchange) admitted() bool {
+func (x *exchange) maintenance() bool {
 	if x.sim.journal.inMaintenance() {
-		x.header.Set("X-Maintenance-Mode", "API maintenance")
-		x.refuse(http.StatusServiceUnavailable, world.Reason{Reason: "The API is undergoing maintenance."})
-		return false
+		x.answer.header.Set("X-Maintenance-Mode", "API maintenance")
+		return x.refuse(http.StatusServiceUnavailable, world.Reason{Reason: "The API is undergoing maintenance."})
 	}
+	return true
+}
+
+func (x *exchange) authenticate() bool {
 	who, known := x.sim.tokens.find(x.r.Header.Get("Authorization"))
 	if !known && (!x.op.Public || x.r.Header.Get("Authorization") != "") {
-		x.refuse(http.StatusUnauthorized, world.Reason{Reason: "Invalid Token"})
-		return false
+		return x.refuse(http.StatusUnauthorized, world.Reason{Reason: "Invalid Token"})
 	}
 	x.caller = who
-	accepted := strings.Join(x.op.Scopes, ",")
-	if accepted == "" {
-		accepted = "*"
-	}
-	x.header.Set("X-Accepted-OAuth-Scopes", accepted)
+	x.answer.header.Set("X-Accepted-OAuth-Scopes", cmp.Or(strings.Join(x.op.Scopes, ","), "*"))
 	if known {
-		x.header.Set("X-OAuth-Scopes", strings.Join(who.scopes, " "))
+		x.answer.header.Set("X-OAuth-Scopes", strings.Join(who.scopes, " "))
 	}
-	meter := who.user
-	if !known {
-		meter = "(without token)"
+	return true
+}
+
+func (x *exchange) limit() bool {
+	d := x.sim.limiter.Take(cmp.Or(x.caller.user, "(without token)"), x.op.Class, x.start)
+	if x.op.RateHeaders {
+		x.limits(d)
 	}
-	d := x.sim.limiter.Take(meter, x.op.Class, x.start)
-	x.limits(d)
 	if !d.Allowed {
 		seconds := (d.Reset.Sub(x.start) + time.Second - 1) / time.Second
-		x.header.Set("Retry-After", strconv.Itoa(max(1, int(seconds))))
-		x.refuse(http.StatusTooManyRequests, world.Reason{Reason: "Too many requests"})
+		x.answer.header.Set("Retry-After", strconv.Itoa(max(1, int(seconds))))
+		return x.refuse(http.StatusTooManyRequests, world.Reason{Reason: "Too many requests"})
 	}
-	return d.Allowed
+	return true
+}
+
+// arrive is the first half of the delay: a request that is given up on it has
+// no effect, one that is given up later has.
+func (x *exchange) arrive() bool {
+	there := x.pause / 2
+	x.pause -= there
+	x.dropped = x.wait(there)
+	return x.dropped == nil
+}
+
+func (x *exchange) authorize() bool {
+	if x.op.Scopes != nil && !x.op.Public && !x.caller.may(x.op.Scopes) {
+		return x.refuse(http.StatusForbidden, world.Reason{Reason: "Your OAuth token is not authorized to use this endpoint."})
+	}
+	return true
+}
+
+// decide asks the fault rules.
+func (x *exchange) decide() bool {
+	x.fault = x.sim.faults.Decide(fault.Request{Request: x.bare, Route: x.op.Route, List: x.op.Paginated})
+	x.dropped = x.wait(x.fault.Rule.Delay)
+	return x.dropped == nil
+}
+
+func (x *exchange) spoilBefore() bool {
+	return !x.fault.Hit || x.fault.Rule.AfterEffect || !x.spoil(x.fault.Rule)
+}
+
+func (x *exchange) spoilAfter() bool {
+	return !x.fault.Hit || !x.fault.Rule.AfterEffect || !x.spoil(x.fault.Rule)
 }
 
 func (x *exchange) limits(d ratelimit.Decision) {
 	if !d.Limited {
 		return
 	}
-	x.header.Set("X-RateLimit-Limit", strconv.Itoa(d.Limit))
-	x.header.Set("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
-	x.header.Set("X-RateLimit-Reset", strconv.FormatInt(d.Reset.Unix(), 10))
+	x.answer.header.Set("X-RateLimit-Limit", strconv.Itoa(d.Limit))
+	x.answer.header.Set("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
+	x.answer.header.Set("X-RateLimit-Reset", strconv.FormatInt(d.Reset.Unix(), 10))
 }
 
-// handle lets the generated server answer.
-func (x *exchange) handle(d fault.Decision) {
+// handle checks the body's form and runs the operation.
+func (x *exchange) handle() bool {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, orEmpty(x.r.Body), maxBody))
 	if err != nil {
-		x.refuse(http.StatusBadRequest, world.Reason{Reason: "The body could not be read"})
-		return
+		return x.refuse(http.StatusBadRequest, world.Reason{Reason: "The body could not be read"})
 	}
 	if faults := x.op.CheckBody(body, x.beta); len(faults) > 0 {
 		reasons := make([]world.Reason, len(faults))
 		for i, f := range faults {
 			reasons[i] = world.Reason{Field: f.Field, Reason: f.Reason}
+			if f.Unknown {
+				x.sim.journal.notKnown(x.op.Method + " " + x.op.Route + ": field " + f.Field)
+			}
 		}
-		x.refuse(http.StatusBadRequest, reasons...)
-		return
+		return x.refuse(http.StatusBadRequest, reasons...)
 	}
-	r := x.bare()
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	live := x.sim.world
-	if d.Rule.NoEffect {
-		live = live.Fork()
+	found, err := x.run(body)
+	if err != nil {
+		return x.refused(err)
 	}
-	r = r.WithContext(handlers.With(r.Context(), handlers.Request{
-		Live: live, Seen: x.sim.seen(d), Missing: d.Rule.Missing, Chance: d.Chance, Shift: d.Rule.Shift, Beta: x.beta, Operation: x.op,
-		Actor: world.Actor{User: x.caller.user, RequestID: x.id},
-		May:   func(scope string) bool { return x.caller.may([]string{scope}) },
-	}))
-	out := &buffer{header: x.header}
-	x.sim.inner.ServeHTTP(out, r)
-	x.status, x.body = out.status, out.body.Bytes()
+	encoded, err := json.Marshal(found)
+	if err != nil { // our own types always marshal
+		panic(err)
+	}
+	x.answer.header.Set("Content-Type", "application/json")
+	x.answer.status, x.answer.body = http.StatusOK, append(encoded, '\n')
+	return true
 }
 
-// bare is the request below its version.
-func (x *exchange) bare() *http.Request {
-	r := x.r.Clone(x.r.Context())
-	r.URL.Path = x.path
-	if r.URL.RawPath != "" {
-		r.URL.RawPath, _ = version(r.URL.RawPath)
+// run does what the operation does, in one moment of the world.
+func (x *exchange) run(body []byte) (any, error) {
+	seen := x.sim.seen(x.fault)
+	live, end := x.sim.world.Begin()
+	defer end()
+	if seen == x.sim.world {
+		seen = live
 	}
-	r.Pattern = ""
-	return r
+	if x.fault.Rule.NoEffect {
+		live = live.Fork()
+	}
+	return handlers.Answer(handlers.Request{
+		Live: live, Seen: seen, Missing: x.fault.Rule.Missing, Chance: x.fault.Chance, Shift: x.fault.Rule.Shift, Beta: x.beta,
+		Operation: x.op, HTTP: x.bare,
+		Actor: world.Actor{User: x.caller.user, RequestID: x.id},
+		May:   func(scope string) bool { return x.caller.may([]string{scope}) },
+	}, body)
+}
+
+// refused writes what a handler refused.
+func (x *exchange) refused(err error) bool {
+	var wrongFilter *filter.Error
+	switch refusal := world.AsRefusal(err); {
+	case refusal != nil:
+		return x.refuse(refusal.Status, refusal.Reasons...)
+	case errors.As(err, &wrongFilter):
+		if wrongFilter.Field != "" {
+			x.sim.journal.notKnown(x.op.Method + " " + x.op.Route + ": filter " + wrongFilter.Field)
+		}
+		return x.refuse(http.StatusBadRequest, world.Reason{Field: "X-Filter", Reason: wrongFilter.Reason})
+	}
+	return x.refuse(http.StatusInternalServerError, world.Reason{Reason: err.Error()})
 }
 
 // spoil carries out a rule's effect and reports whether there was one.
@@ -187,14 +236,14 @@ func (x *exchange) spoil(rule fault.Rule) bool {
 		x.dropped = x.r.Context().Err()
 	case rule.Status != 0:
 		for name, values := range rule.Header {
-			x.header[http.CanonicalHeaderKey(name)] = values
+			x.answer.header[http.CanonicalHeaderKey(name)] = values
 		}
 		if rule.RetryAfter > 0 {
-			x.header.Set("Retry-After", strconv.Itoa(int(rule.RetryAfter/time.Second)))
+			x.answer.header.Set("Retry-After", strconv.Itoa(int(rule.RetryAfter/time.Second)))
 		}
 		if rule.HTML {
-			x.header.Set("Content-Type", "text/html")
-			x.status, x.body = rule.Status, []byte("<html><body><h1>"+http.StatusText(rule.Status)+"</h1></body></html>\n")
+			x.answer.header.Set("Content-Type", "text/html")
+			x.answer.status, x.answer.body = rule.Status, []byte("<html><body><h1>"+http.StatusText(rule.Status)+"</h1></body></html>\n")
 			return true
 		}
 		reason := rule.Reason
@@ -208,9 +257,11 @@ func (x *exchange) spoil(rule fault.Rule) bool {
 	return true
 }
 
-func (x *exchange) refuse(status int, reasons ...world.Reason) {
-	x.header.Set("Content-Type", "application/json")
-	x.status, x.body = status, errorBody(reasons)
+// refuse answers with an error; false ends the chain.
+func (x *exchange) refuse(status int, reasons ...world.Reason) bool {
+	x.answer.header.Set("Content-Type", "application/json")
+	x.answer.status, x.answer.body = status, errorBody(reasons)
+	return false
 }
 
 func (x *exchange) wait(d time.Duration) error {
@@ -229,10 +280,10 @@ func (x *exchange) wait(d time.Duration) error {
 // validate compares the answer with the description. Answers made by a rule
 // that plays a proxy are not the API's.
 func (x *exchange) validate() {
-	if x.header.Get("Content-Type") == "text/html" {
+	if x.answer.header.Get("Content-Type") == "text/html" {
 		return
 	}
-	if err := x.op.CheckAnswer(x.bare(), x.status, x.header, x.body); err != nil {
+	if err := x.op.CheckAnswer(x.bare, x.answer.status, x.answer.header, x.answer.body); err != nil {
 		text := x.op.Method + " " + x.op.Route + ": " + err.Error()
 		x.sim.journal.violation(text)
 		x.refuse(http.StatusInternalServerError, world.Reason{Reason: "linodesim: the answer differs from the API's description: " + text})
@@ -242,7 +293,7 @@ func (x *exchange) validate() {
 func (x *exchange) record() {
 	c := Call{
 		At: x.start, Took: x.sim.clock.Now().Sub(x.start), User: x.caller.user, Method: x.r.Method, Path: x.r.URL.RequestURI(),
-		Route: unknownRoute, Status: x.status, RequestID: x.id,
+		Route: unknownRoute, Status: x.answer.status, RequestID: x.id,
 	}
 	if x.op != nil {
 		c.Route, c.Class = x.op.Route, x.op.Class
@@ -277,14 +328,3 @@ func orEmpty(body io.ReadCloser) io.ReadCloser {
 	}
 	return body
 }
-
-// buffer collects what the generated server writes.
-type buffer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (b *buffer) Header() http.Header         { return b.header }
-func (b *buffer) WriteHeader(status int)      { b.status = status }
-func (b *buffer) Write(p []byte) (int, error) { return b.body.Write(p) }

@@ -69,10 +69,14 @@ func (j *journal) add(c Call) {
 	if j.recent = append(j.recent, c); len(j.recent) > keptCalls {
 		j.recent = slices.Delete(j.recent, 0, len(j.recent)-keptCalls)
 	}
-	if c.Route == unknownRoute {
-		if what := c.Method + " " + c.Path; len(j.unknown) < keptUnknown && !slices.Contains(j.unknown, what) {
-			j.unknown = append(j.unknown, what)
-		}
+}
+
+// notKnown keeps what the API does not have, each once.
+func (j *journal) notKnown(what string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.unknown) < keptUnknown && !slices.Contains(j.unknown, what) {
+		j.unknown = append(j.unknown, what)
 	}
 }
 
@@ -104,7 +108,8 @@ func (s *Sim) RecentCalls() []Call {
 	return slices.Clone(s.journal.recent)
 }
 
-// Unknown lists requests for which the API has no operation, each once.
+// Unknown lists what was asked for and the API does not have, each once: requests
+// without an operation, fields, filters.
 func (s *Sim) Unknown() []string {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()

@@ -21,9 +21,12 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // Page shows people what is there: clusters, pools and nodes with their state
 // and owner, the last calls and the use of the rate limits. It refreshes
-// itself and needs no token, so serve it where the API is served.
+// itself and needs no token when it is asked for by a loopback name, so serve it
+// where the API is served.
 func (s *Sim) Page() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	// The page's style and script are its own and stand in it.
+	const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'self'"
+	return s.guard(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		var out bytes.Buffer
 		if err := pageTemplate.Execute(&out, s.pageData()); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -32,7 +35,7 @@ func (s *Sim) Page() http.Handler {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
 		_, _ = out.WriteTo(w) // the reader may be gone
-	})
+	}))
 }
 
 type pageData struct {

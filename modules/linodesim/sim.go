@@ -9,10 +9,8 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/fault"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/handlers"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/ratelimit"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
@@ -163,7 +161,6 @@ type Sim struct {
 	clock   Clock
 	api     *operation.API
 	routes  *http.ServeMux
-	inner   http.Handler
 	tokens  tokens
 	limiter *ratelimit.Limiter
 	faults  *fault.Set
@@ -207,9 +204,6 @@ func New(cfg Config) (*Sim, error) {
 		faults: withTrouble(w, cfg), check: cfg.ValidateAnswers,
 	}
 	s.routes = routes(api)
-	s.inner = server.HandlerWithOptions(server.NewStrictHandlerWithOptions(handlers.Server{}, nil, server.StrictHTTPServerOptions{
-		RequestErrorHandlerFunc: refuseRequest, ResponseErrorHandlerFunc: refuseRequest,
-	}), server.StdHTTPServerOptions{ErrorHandlerFunc: refuseRequest})
 	return s, nil
 }
 

@@ -3,7 +3,7 @@
 #
 #   tools/codegen/generate.sh [part ...]
 #
-# Parts: api (modules/linode/api), server (modules/linodesim/internal/server). Without a part: all of them.
+# Parts: api (modules/linode and the simulator's table of handlers), description (as the simulator embeds it). Without a part: all of them.
 # Running it twice changes nothing: outputs depend on the inputs and on the versions in go.mod alone.
 set -eu
 
@@ -13,19 +13,18 @@ spec=../../openapi/linode.yaml
 
 api() {
 	go tool oapi-codegen -config api-types.yaml "$spec"
-	go tool oapi-codegen -config api-client.yaml "$spec"
-	go run ./operations "$spec" ../../modules/linode/api/operations.gen.go ../../modules/linode/api/examples_gen_test.go
+	go run ./operations "$spec" ../../modules
 }
 
-server() {
-	mkdir -p ../../modules/linodesim/internal/server
-	go tool oapi-codegen -config server.yaml "$spec"
+description() {
+	mkdir -p ../../modules/linodesim/internal/description
+	go tool oapi-codegen -config description.yaml "$spec"
 }
 
-[ $# -gt 0 ] || set -- api server
+[ $# -gt 0 ] || set -- api description
 for part in "$@"; do
 	case "$part" in
-	api | server) echo "generate: $part" && "$part" ;;
-	*) echo "generate: there is no part '$part'; parts: api, server" >&2 && exit 2 ;;
+	api | description) echo "generate: $part" && "$part" ;;
+	*) echo "generate: there is no part '$part'; parts: api, description" >&2 && exit 2 ;;
 	esac
 done

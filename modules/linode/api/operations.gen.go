@@ -62,6 +62,12 @@ const (
 	OpDeleteInstanceDisk OperationID = "deleteInstanceDisk"
 	// OpDeleteLKECluster is DELETE /lke/clusters/{clusterId}.
 	OpDeleteLKECluster OperationID = "deleteLKECluster"
+	// OpDeleteLKEClusterKubeconfig is DELETE /lke/clusters/{clusterId}/kubeconfig.
+	OpDeleteLKEClusterKubeconfig OperationID = "deleteLKEClusterKubeconfig"
+	// OpDeleteLKEClusterServiceToken is DELETE /lke/clusters/{clusterId}/servicetoken.
+	OpDeleteLKEClusterServiceToken OperationID = "deleteLKEClusterServiceToken"
+	// OpDeleteLKEControlPlaneACL is DELETE /lke/clusters/{clusterId}/control_plane_acl.
+	OpDeleteLKEControlPlaneACL OperationID = "deleteLKEControlPlaneACL"
 	// OpDeleteLKENode is DELETE /lke/clusters/{clusterId}/nodes/{nodeId}.
 	OpDeleteLKENode OperationID = "deleteLKENode"
 	// OpDeleteLKENodePool is DELETE /lke/clusters/{clusterId}/pools/{poolId}.
@@ -72,8 +78,12 @@ const (
 	OpDeleteTag OperationID = "deleteTag"
 	// OpDeleteVPC is DELETE /vpcs/{vpcId}.
 	OpDeleteVPC OperationID = "deleteVPC"
+	// OpGetAccount is GET /account.
+	OpGetAccount OperationID = "getAccount"
 	// OpGetAccountAvailability is GET /account/availability/{regionId}.
 	OpGetAccountAvailability OperationID = "getAccountAvailability"
+	// OpGetAccountEvent is GET /account/events/{eventId}.
+	OpGetAccountEvent OperationID = "getAccountEvent"
 	// OpGetAccountSettings is GET /account/settings.
 	OpGetAccountSettings OperationID = "getAccountSettings"
 	// OpGetFirewall is GET /networking/firewalls/{firewallId}.
@@ -96,6 +106,8 @@ const (
 	OpGetLKECluster OperationID = "getLKECluster"
 	// OpGetLKEClusterKubeconfig is GET /lke/clusters/{clusterId}/kubeconfig.
 	OpGetLKEClusterKubeconfig OperationID = "getLKEClusterKubeconfig"
+	// OpGetLKEControlPlaneACL is GET /lke/clusters/{clusterId}/control_plane_acl.
+	OpGetLKEControlPlaneACL OperationID = "getLKEControlPlaneACL"
 	// OpGetLKENode is GET /lke/clusters/{clusterId}/nodes/{nodeId}.
 	OpGetLKENode OperationID = "getLKENode"
 	// OpGetLKENodePool is GET /lke/clusters/{clusterId}/pools/{poolId}.
@@ -112,6 +124,8 @@ const (
 	OpGetRegion OperationID = "getRegion"
 	// OpGetRegionAvailability is GET /regions/{regionId}/availability.
 	OpGetRegionAvailability OperationID = "getRegionAvailability"
+	// OpGetRegionVPCAvailability is GET /regions/{regionId}/vpc-availability.
+	OpGetRegionVPCAvailability OperationID = "getRegionVPCAvailability"
 	// OpGetType is GET /linode/types/{typeId}.
 	OpGetType OperationID = "getType"
 	// OpGetVPC is GET /vpcs/{vpcId}.
@@ -120,6 +134,8 @@ const (
 	OpGetVPCSubnet OperationID = "getVPCSubnet"
 	// OpListAccountAvailability is GET /account/availability.
 	OpListAccountAvailability OperationID = "listAccountAvailability"
+	// OpListAccountEvents is GET /account/events.
+	OpListAccountEvents OperationID = "listAccountEvents"
 	// OpListFirewalls is GET /networking/firewalls.
 	OpListFirewalls OperationID = "listFirewalls"
 	// OpListImages is GET /images.
@@ -150,6 +166,8 @@ const (
 	OpListRegions OperationID = "listRegions"
 	// OpListRegionsAvailability is GET /regions/availability.
 	OpListRegionsAvailability OperationID = "listRegionsAvailability"
+	// OpListRegionsVPCAvailability is GET /regions/vpc-availability.
+	OpListRegionsVPCAvailability OperationID = "listRegionsVPCAvailability"
 	// OpListTaggedObjects is GET /tags/{tagLabel}.
 	OpListTaggedObjects OperationID = "listTaggedObjects"
 	// OpListTags is GET /tags.
@@ -160,10 +178,14 @@ const (
 	OpListVPCSubnets OperationID = "listVPCSubnets"
 	// OpListVPCs is GET /vpcs.
 	OpListVPCs OperationID = "listVPCs"
+	// OpRecycleLKECluster is POST /lke/clusters/{clusterId}/recycle.
+	OpRecycleLKECluster OperationID = "recycleLKECluster"
 	// OpRecycleLKENode is POST /lke/clusters/{clusterId}/nodes/{nodeId}/recycle.
 	OpRecycleLKENode OperationID = "recycleLKENode"
 	// OpRecycleLKENodePool is POST /lke/clusters/{clusterId}/pools/{poolId}/recycle.
 	OpRecycleLKENodePool OperationID = "recycleLKENodePool"
+	// OpRegenerateLKECluster is POST /lke/clusters/{clusterId}/regenerate.
+	OpRegenerateLKECluster OperationID = "regenerateLKECluster"
 	// OpShutdownInstance is POST /linode/instances/{linodeId}/shutdown.
 	OpShutdownInstance OperationID = "shutdownInstance"
 	// OpUnassignPlacementGroup is POST /placement/groups/{groupId}/unassign.
@@ -172,6 +194,10 @@ const (
 	OpUpdateInstance OperationID = "updateInstance"
 	// OpUpdateInstanceConfig is PUT /linode/instances/{linodeId}/configs/{configId}.
 	OpUpdateInstanceConfig OperationID = "updateInstanceConfig"
+	// OpUpdateLKECluster is PUT /lke/clusters/{clusterId}.
+	OpUpdateLKECluster OperationID = "updateLKECluster"
+	// OpUpdateLKEControlPlaneACL is PUT /lke/clusters/{clusterId}/control_plane_acl.
+	OpUpdateLKEControlPlaneACL OperationID = "updateLKEControlPlaneACL"
 	// OpUpdateLKENodePool is PUT /lke/clusters/{clusterId}/pools/{poolId}.
 	OpUpdateLKENodePool OperationID = "updateLKENodePool"
 	// OpUpdatePlacementGroup is PUT /placement/groups/{groupId}.
@@ -197,16 +223,21 @@ var operations = []Operation{
 	{ID: OpDeleteInstanceConfig, Method: "DELETE", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteInstanceDisk, Method: "DELETE", Route: "/linode/instances/{linodeId}/disks/{diskId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteLKECluster, Method: "DELETE", Route: "/lke/clusters/{clusterId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpDeleteLKEClusterKubeconfig, Method: "DELETE", Route: "/lke/clusters/{clusterId}/kubeconfig", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpDeleteLKEClusterServiceToken, Method: "DELETE", Route: "/lke/clusters/{clusterId}/servicetoken", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpDeleteLKEControlPlaneACL, Method: "DELETE", Route: "/lke/clusters/{clusterId}/control_plane_acl", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpDeleteLKENode, Method: "DELETE", Route: "/lke/clusters/{clusterId}/nodes/{nodeId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpDeleteLKENodePool, Method: "DELETE", Route: "/lke/clusters/{clusterId}/pools/{poolId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpDeletePlacementGroup, Method: "DELETE", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteTag, Method: "DELETE", Route: "/tags/{tagLabel}", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
 	{ID: OpDeleteVPC, Method: "DELETE", Route: "/vpcs/{vpcId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
+	{ID: OpGetAccount, Method: "GET", Route: "/account", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetAccountAvailability, Method: "GET", Route: "/account/availability/{regionId}", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
+	{ID: OpGetAccountEvent, Method: "GET", Route: "/account/events/{eventId}", Class: RateClassGeneral, Scopes: []string{"events:read_only"}},
 	{ID: OpGetAccountSettings, Method: "GET", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetFirewall, Method: "GET", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
 	{ID: OpGetFirewallSettings, Method: "GET", Route: "/networking/firewalls/settings", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
-	{ID: OpGetImage, Method: "GET", Route: "/images/{imageId}", Class: RateClassGeneral, Public: true},
+	{ID: OpGetImage, Method: "GET", Route: "/images/{imageId}", Class: RateClassGeneral, Public: true, Scopes: []string{"images:read_only"}},
 	{ID: OpGetInstance, Method: "GET", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetInstanceConfig, Method: "GET", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetInstanceDisk, Method: "GET", Route: "/linode/instances/{linodeId}/disks/{diskId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
@@ -214,21 +245,24 @@ var operations = []Operation{
 	{ID: OpGetInstanceInterface, Method: "GET", Route: "/linode/instances/{linodeId}/interfaces/{interfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetLKECluster, Method: "GET", Route: "/lke/clusters/{clusterId}", Class: RateClassGeneral, Scopes: []string{"lke:read_only"}},
 	{ID: OpGetLKEClusterKubeconfig, Method: "GET", Route: "/lke/clusters/{clusterId}/kubeconfig", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpGetLKEControlPlaneACL, Method: "GET", Route: "/lke/clusters/{clusterId}/control_plane_acl", Class: RateClassGeneral, Scopes: []string{"lke:read_only"}},
 	{ID: OpGetLKENode, Method: "GET", Route: "/lke/clusters/{clusterId}/nodes/{nodeId}", Class: RateClassGeneral, Scopes: []string{"lke:read_only"}},
 	{ID: OpGetLKENodePool, Method: "GET", Route: "/lke/clusters/{clusterId}/pools/{poolId}", Class: RateClassGeneral, Scopes: []string{"lke:read_only"}},
 	{ID: OpGetLKETierVersion, Method: "GET", Route: "/lke/tiers/{tier}/versions/{version}", Class: RateClassGeneral, Beta: true, Scopes: []string{"lke:read_only"}},
 	{ID: OpGetLKEVersion, Method: "GET", Route: "/lke/versions/{version}", Class: RateClassGeneral, Scopes: []string{"lke:read_only"}},
 	{ID: OpGetPlacementGroup, Method: "GET", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
-	{ID: OpGetProfile, Method: "GET", Route: "/profile", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
+	{ID: OpGetProfile, Method: "GET", Route: "/profile", Class: RateClassGeneral},
 	{ID: OpGetRegion, Method: "GET", Route: "/regions/{regionId}", Class: RateClassGeneral, Public: true},
 	{ID: OpGetRegionAvailability, Method: "GET", Route: "/regions/{regionId}/availability", Class: RateClassGeneral, Public: true},
+	{ID: OpGetRegionVPCAvailability, Method: "GET", Route: "/regions/{regionId}/vpc-availability", Class: RateClassGeneral, Scopes: []string{"vpc:read_only"}},
 	{ID: OpGetType, Method: "GET", Route: "/linode/types/{typeId}", Class: RateClassGeneral, Public: true},
-	{ID: OpGetVPC, Method: "GET", Route: "/vpcs/{vpcId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_only"}},
-	{ID: OpGetVPCSubnet, Method: "GET", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_only"}},
+	{ID: OpGetVPC, Method: "GET", Route: "/vpcs/{vpcId}", Class: RateClassGeneral},
+	{ID: OpGetVPCSubnet, Method: "GET", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral},
 	{ID: OpListAccountAvailability, Method: "GET", Route: "/account/availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
+	{ID: OpListAccountEvents, Method: "GET", Route: "/account/events", Class: RateClassCollections, Paginated: true, Scopes: []string{"events:read_only"}, Filterable: []string{"action", "created", "entity.id", "entity.type", "entity.url", "id", "read", "seen", "status", "username"}},
 	{ID: OpListFirewalls, Method: "GET", Route: "/networking/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
-	{ID: OpListImages, Method: "GET", Route: "/images", Class: RateClassImages, Paginated: true, Public: true, Filterable: []string{"deprecated", "is_public", "is_shared", "label", "size", "status", "tags", "type", "vendor"}},
-	{ID: OpListInstanceConfigs, Method: "GET", Route: "/linode/instances/{linodeId}/configs", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}},
+	{ID: OpListImages, Method: "GET", Route: "/images", Class: RateClassImages, Paginated: true, Public: true, Scopes: []string{"images:read_only"}, Filterable: []string{"deprecated", "is_public", "is_shared", "label", "size", "status", "tags", "type", "vendor"}},
+	{ID: OpListInstanceConfigs, Method: "GET", Route: "/linode/instances/{linodeId}/configs", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"interfaces"}},
 	{ID: OpListInstanceDisks, Method: "GET", Route: "/linode/instances/{linodeId}/disks", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}},
 	{ID: OpListInstanceInterfaces, Method: "GET", Route: "/linode/instances/{linodeId}/interfaces", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpListInstances, Method: "GET", Route: "/linode/instances", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"group", "id", "image", "interface_generation", "ipv4", "label", "placement_group.label", "placement_group.placement_group_type", "region", "tags"}},
@@ -241,17 +275,22 @@ var operations = []Operation{
 	{ID: OpListPlacementGroups, Method: "GET", Route: "/placement/groups", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"id", "label", "placement_group_type", "region"}},
 	{ID: OpListRegions, Method: "GET", Route: "/regions", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"country", "site_type"}},
 	{ID: OpListRegionsAvailability, Method: "GET", Route: "/regions/availability", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"available", "plan", "region"}},
+	{ID: OpListRegionsVPCAvailability, Method: "GET", Route: "/regions/vpc-availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"vpc:read_only"}},
 	{ID: OpListTaggedObjects, Method: "GET", Route: "/tags/{tagLabel}", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTags, Method: "GET", Route: "/tags", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTypes, Method: "GET", Route: "/linode/types", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"class", "disk", "gpus", "label", "memory", "network_out", "transfer", "vcpus"}},
-	{ID: OpListVPCSubnets, Method: "GET", Route: "/vpcs/{vpcId}/subnets", Class: RateClassCollections, Paginated: true, Scopes: []string{"vpc:read_only"}, Filterable: []string{"created", "id", "label"}},
-	{ID: OpListVPCs, Method: "GET", Route: "/vpcs", Class: RateClassCollections, Paginated: true, Scopes: []string{"vpc:read_only"}, Filterable: []string{"created", "id", "label", "region"}},
+	{ID: OpListVPCSubnets, Method: "GET", Route: "/vpcs/{vpcId}/subnets", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label"}},
+	{ID: OpListVPCs, Method: "GET", Route: "/vpcs", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label", "region"}},
+	{ID: OpRecycleLKECluster, Method: "POST", Route: "/lke/clusters/{clusterId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRecycleLKENode, Method: "POST", Route: "/lke/clusters/{clusterId}/nodes/{nodeId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRecycleLKENodePool, Method: "POST", Route: "/lke/clusters/{clusterId}/pools/{poolId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpRegenerateLKECluster, Method: "POST", Route: "/lke/clusters/{clusterId}/regenerate", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpShutdownInstance, Method: "POST", Route: "/linode/instances/{linodeId}/shutdown", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUnassignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/unassign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateInstance, Method: "PUT", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateInstanceConfig, Method: "PUT", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpUpdateLKECluster, Method: "PUT", Route: "/lke/clusters/{clusterId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpUpdateLKEControlPlaneACL, Method: "PUT", Route: "/lke/clusters/{clusterId}/control_plane_acl", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpUpdateLKENodePool, Method: "PUT", Route: "/lke/clusters/{clusterId}/pools/{poolId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpUpdatePlacementGroup, Method: "PUT", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 }

@@ -93,6 +93,20 @@ var answers = map[api.OperationID]func() any{
 	api.OpUpdateInstance:             typed[api.Instance](),
 	api.OpUpdateInstanceConfig:       typed[api.InstanceConfig](),
 	api.OpUpdateLKENodePool:          typed[api.LKENodePool](),
+	api.OpUpdateLKECluster:           typed[api.LKECluster](),
+	api.OpRecycleLKECluster:          typed[api.Empty](),
+	api.OpRegenerateLKECluster:       typed[api.Empty](),
+	api.OpDeleteLKEClusterKubeconfig: typed[api.Empty](),
+
+	api.OpDeleteLKEClusterServiceToken: typed[api.Empty](),
+	api.OpGetLKEControlPlaneACL:        typed[api.LKEControlPlaneACLEnvelope](),
+	api.OpUpdateLKEControlPlaneACL:     typed[api.LKEControlPlaneACLEnvelope](),
+	api.OpDeleteLKEControlPlaneACL:     typed[api.Empty](),
+	api.OpGetAccount:                   typed[api.Account](),
+	api.OpListAccountEvents:            typed[api.AccountEventPage](),
+	api.OpGetAccountEvent:              typed[api.AccountEvent](),
+	api.OpListRegionsVPCAvailability:   typed[api.RegionVPCAvailabilityPage](),
+	api.OpGetRegionVPCAvailability:     typed[api.RegionVPCAvailability](),
 }
 
 // requests are the types of the requests' bodies.
@@ -114,6 +128,10 @@ var requests = map[api.OperationID]func() any{
 	api.OpUpdateInstance:         typed[api.InstanceUpdate](),
 	api.OpUpdateInstanceConfig:   typed[api.InstanceConfigUpdate](),
 	api.OpUpdateLKENodePool:      typed[api.LKENodePoolUpdate](),
+	api.OpUpdateLKECluster:       typed[api.LKEClusterUpdate](),
+	api.OpRegenerateLKECluster:   typed[api.LKEClusterRegenerate](),
+
+	api.OpUpdateLKEControlPlaneACL: typed[api.LKEControlPlaneACLEnvelope](),
 }
 
 // TestDescribedExamples decodes and encodes the examples of every operation.

@@ -151,30 +151,6 @@ func (e FirewallEntityType) Valid() bool {
 	}
 }
 
-// Defines values for FirewallRuleProtocol.
-const (
-	FirewallRuleProtocolICMP    FirewallRuleProtocol = "ICMP"
-	FirewallRuleProtocolIPENCAP FirewallRuleProtocol = "IPENCAP"
-	FirewallRuleProtocolTCP     FirewallRuleProtocol = "TCP"
-	FirewallRuleProtocolUDP     FirewallRuleProtocol = "UDP"
-)
-
-// Valid indicates whether the value is a known member of the FirewallRuleProtocol enum.
-func (e FirewallRuleProtocol) Valid() bool {
-	switch e {
-	case FirewallRuleProtocolICMP:
-		return true
-	case FirewallRuleProtocolIPENCAP:
-		return true
-	case FirewallRuleProtocolTCP:
-		return true
-	case FirewallRuleProtocolUDP:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for ImageStatus.
 const (
 	ImageStatusAvailable     ImageStatus = "available"
@@ -388,6 +364,27 @@ func (e InstanceConfigInterfacePurpose) Valid() bool {
 	}
 }
 
+// Defines values for InstanceConfigInterfaceCreatePurpose.
+const (
+	InstanceConfigInterfaceCreatePurposePublic InstanceConfigInterfaceCreatePurpose = "public"
+	InstanceConfigInterfaceCreatePurposeVPC    InstanceConfigInterfaceCreatePurpose = "vpc"
+	InstanceConfigInterfaceCreatePurposeVlan   InstanceConfigInterfaceCreatePurpose = "vlan"
+)
+
+// Valid indicates whether the value is a known member of the InstanceConfigInterfaceCreatePurpose enum.
+func (e InstanceConfigInterfaceCreatePurpose) Valid() bool {
+	switch e {
+	case InstanceConfigInterfaceCreatePurposePublic:
+		return true
+	case InstanceConfigInterfaceCreatePurposeVPC:
+		return true
+	case InstanceConfigInterfaceCreatePurposeVlan:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for InstanceConfigUpdateRunLevel.
 const (
 	InstanceConfigUpdateRunLevelBinbash InstanceConfigUpdateRunLevel = "binbash"
@@ -439,24 +436,6 @@ func (e InstanceCreateInterfaceGeneration) Valid() bool {
 	case InstanceCreateInterfaceGenerationLegacyConfig:
 		return true
 	case InstanceCreateInterfaceGenerationLinode:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for InstanceCreateMaintenancePolicy.
-const (
-	InstanceCreateMaintenancePolicyLinodeMigrate    InstanceCreateMaintenancePolicy = "linode/migrate"
-	InstanceCreateMaintenancePolicyLinodePowerOffOn InstanceCreateMaintenancePolicy = "linode/power_off_on"
-)
-
-// Valid indicates whether the value is a known member of the InstanceCreateMaintenancePolicy enum.
-func (e InstanceCreateMaintenancePolicy) Valid() bool {
-	switch e {
-	case InstanceCreateMaintenancePolicyLinodeMigrate:
-		return true
-	case InstanceCreateMaintenancePolicyLinodePowerOffOn:
 		return true
 	default:
 		return false
@@ -622,24 +601,6 @@ func (e InstanceStatus) Valid() bool {
 	case InstanceStatusShuttingDown:
 		return true
 	case InstanceStatusStopped:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for InstanceUpdateMaintenancePolicy.
-const (
-	InstanceUpdateMaintenancePolicyLinodeMigrate    InstanceUpdateMaintenancePolicy = "linode/migrate"
-	InstanceUpdateMaintenancePolicyLinodePowerOffOn InstanceUpdateMaintenancePolicy = "linode/power_off_on"
-)
-
-// Valid indicates whether the value is a known member of the InstanceUpdateMaintenancePolicy enum.
-func (e InstanceUpdateMaintenancePolicy) Valid() bool {
-	switch e {
-	case InstanceUpdateMaintenancePolicyLinodeMigrate:
-		return true
-	case InstanceUpdateMaintenancePolicyLinodePowerOffOn:
 		return true
 	default:
 		return false
@@ -925,6 +886,66 @@ func (e ResourceLock) Valid() bool {
 	}
 }
 
+// Account The account and its balance.
+type Account struct {
+	// ActivePromotions Promotions.
+	ActivePromotions []map[string]interface{} `json:"active_promotions"`
+
+	// ActiveSince UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	ActiveSince Timestamp `json:"active_since"`
+
+	// Address1 Address.
+	Address1 string `json:"address_1"`
+
+	// Address2 Address.
+	Address2 string `json:"address_2"`
+
+	// Balance US dollars owed.
+	Balance float32 `json:"balance"`
+
+	// BalanceUninvoiced US dollars that are not on an invoice yet.
+	BalanceUninvoiced float32 `json:"balance_uninvoiced"`
+
+	// Capabilities What the account may use, such as Linodes and Kubernetes.
+	Capabilities []string `json:"capabilities"`
+
+	// City City.
+	City string `json:"city"`
+
+	// Company Company.
+	Company string `json:"company"`
+
+	// Country Two letters.
+	Country string `json:"country"`
+
+	// CreditCard last_four and expiry of the card.
+	CreditCard *map[string]interface{} `json:"credit_card"`
+
+	// Email Mail address for invoices.
+	Email string `json:"email"`
+
+	// Euuid ID of the account.
+	Euuid string `json:"euuid"`
+
+	// FirstName First name.
+	FirstName string `json:"first_name"`
+
+	// LastName Last name.
+	LastName string `json:"last_name"`
+
+	// Phone Phone number.
+	Phone string `json:"phone"`
+
+	// State State.
+	State string `json:"state"`
+
+	// TaxID Tax ID.
+	TaxID string `json:"tax_id"`
+
+	// Zip Postal code.
+	Zip string `json:"zip"`
+}
+
 // AccountAvailability Services of an account in a region.
 type AccountAvailability struct {
 	// Available Services that may be used, such as Linodes and Kubernetes.
@@ -949,6 +970,93 @@ type AccountAvailabilityPage struct {
 
 	// Results Entries on all pages together.
 	Results ResultCount `json:"results"`
+}
+
+// AccountEvent Something that happened in the account.
+type AccountEvent struct {
+	// Action What happened, such as linode_create.
+	Action  string    `json:"action"`
+	Created Timestamp `json:"created"`
+
+	// Duration Seconds that it took.
+	Duration *float32 `json:"duration"`
+
+	// Entity An object that an event is about, or null.
+	Entity *AccountEventEntity `json:"entity"`
+
+	// ID Unique ID, growing with time.
+	ID int `json:"id"`
+
+	// Message Text.
+	Message *string `json:"message"`
+
+	// PercentComplete How far it is.
+	PercentComplete *int `json:"percent_complete"`
+
+	// Rate Speed of a migration.
+	Rate *string `json:"rate"`
+
+	// Read Whether it was marked as read.
+	Read bool `json:"read"`
+
+	// SecondaryEntity Another object that an event is about, or null. Not known to be a filter.
+	SecondaryEntity *AccountEventSecondaryEntity `json:"secondary_entity"`
+
+	// Seen Whether it was marked as seen.
+	Seen bool `json:"seen"`
+
+	// Status scheduled, started, finished, failed or notification.
+	Status string `json:"status"`
+
+	// TimeRemaining Time until it ends.
+	TimeRemaining *string `json:"time_remaining"`
+
+	// Username Who caused it.
+	Username *string `json:"username"`
+}
+
+// AccountEventEntity An object that an event is about, or null.
+type AccountEventEntity struct {
+	// ID ID of the object.
+	ID int `json:"id"`
+
+	// Label Name of the object.
+	Label string `json:"label"`
+
+	// Type Kind of the object, such as linode.
+	Type string `json:"type"`
+
+	// URL Path of the object in the API.
+	URL string `json:"url"`
+}
+
+// AccountEventPage defines model for AccountEventPage.
+type AccountEventPage struct {
+	Data []AccountEvent `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// AccountEventSecondaryEntity Another object that an event is about, or null. Not known to be a filter.
+type AccountEventSecondaryEntity struct {
+	// ID ID of the object.
+	ID int `json:"id"`
+
+	// Label Name of the object.
+	Label string `json:"label"`
+
+	// Type Kind of the object, such as linode_config.
+	Type string `json:"type"`
+
+	// URL Path of the object in the API.
+	URL string `json:"url"`
 }
 
 // AccountSettings Settings of an account.
@@ -1076,6 +1184,9 @@ type FirewallAddresses struct {
 
 // FirewallCreate A firewall to create.
 type FirewallCreate struct {
+	// Devices What a new firewall protects.
+	Devices *FirewallDevicesCreate `json:"devices,omitempty"`
+
 	// Label Name; unique on the account.
 	Label *string `json:"label,omitempty"`
 
@@ -1084,6 +1195,15 @@ type FirewallCreate struct {
 
 	// Tags Tags.
 	Tags *[]Tag `json:"tags,omitempty"`
+}
+
+// FirewallDevicesCreate What a new firewall protects.
+type FirewallDevicesCreate struct {
+	// Linodes IDs of Linodes.
+	Linodes *[]int `json:"linodes,omitempty"`
+
+	// Nodebalancers IDs of NodeBalancers.
+	Nodebalancers *[]int `json:"nodebalancers,omitempty"`
 }
 
 // FirewallEntity Something that a firewall protects.
@@ -1138,12 +1258,9 @@ type FirewallRule struct {
 	// Ports Ports and ranges separated by commas; left out for all, and for ICMP and IPENCAP.
 	Ports *string `json:"ports,omitempty"`
 
-	// Protocol Protocol.
-	Protocol FirewallRuleProtocol `json:"protocol"`
+	// Protocol TCP, UDP, ICMP, IPENCAP, ALL, or the number of a protocol such as 50 or 6.
+	Protocol string `json:"protocol"`
 }
-
-// FirewallRuleProtocol Protocol.
-type FirewallRuleProtocol string
 
 // FirewallRules At most 25 rules, inbound and outbound together.
 type FirewallRules struct {
@@ -1577,11 +1694,14 @@ type InstanceConfigCreate struct {
 	// Helpers What is changed in the file system at each start.
 	Helpers *InstanceConfigHelpers `json:"helpers,omitempty"`
 
+	// InitRd Sent by the vendor's Go client, as null in recordings, and accepted without effect.
+	InitRd *int `json:"init_rd,omitempty"`
+
 	// Initrd Disk with the initial RAM disk.
 	Initrd *int `json:"initrd,omitempty"`
 
 	// Interfaces Legacy interfaces.
-	Interfaces *[]InstanceConfigInterface `json:"interfaces,omitempty"`
+	Interfaces *[]InstanceConfigInterfaceCreate `json:"interfaces,omitempty"`
 
 	// Kernel Kernel; linode/latest-64bit when left out.
 	Kernel *string `json:"kernel,omitempty"`
@@ -1676,7 +1796,46 @@ type InstanceConfigHelpers struct {
 
 // InstanceConfigInterface A legacy interface.
 type InstanceConfigInterface struct {
-	// ID ID; in answers only.
+	// Active Whether the Linode runs with it.
+	Active bool `json:"active"`
+
+	// ID ID.
+	ID int `json:"id"`
+
+	// IPRanges Ranges routed to it; null outside of a VPC.
+	IPRanges *[]string `json:"ip_ranges"`
+
+	// IpamAddress Address in the VLAN.
+	IpamAddress *string `json:"ipam_address"`
+
+	// IPv4 Addresses vpc and nat_1_1 in a VPC.
+	IPv4 *map[string]interface{} `json:"ipv4"`
+
+	// IPv6 Addresses in a VPC; newer answers only.
+	IPv6 nullable.Nullable[map[string]any] `json:"ipv6,omitempty"`
+
+	// Label Name of the VLAN.
+	Label *string `json:"label"`
+
+	// Primary Whether it has the default route.
+	Primary bool `json:"primary"`
+
+	// Purpose What it connects to.
+	Purpose InstanceConfigInterfacePurpose `json:"purpose"`
+
+	// SubnetID Subnet of the VPC.
+	SubnetID *int `json:"subnet_id"`
+
+	// VPCID The VPC.
+	VPCID *int `json:"vpc_id"`
+}
+
+// InstanceConfigInterfacePurpose What it connects to.
+type InstanceConfigInterfacePurpose string
+
+// InstanceConfigInterfaceCreate A legacy interface to make.
+type InstanceConfigInterfaceCreate struct {
+	// ID ID of an interface that is there.
 	ID *int `json:"id,omitempty"`
 
 	// IPRanges Ranges routed to it.
@@ -1695,15 +1854,15 @@ type InstanceConfigInterface struct {
 	Primary *bool `json:"primary,omitempty"`
 
 	// Purpose What it connects to.
-	Purpose InstanceConfigInterfacePurpose `json:"purpose"`
+	Purpose InstanceConfigInterfaceCreatePurpose `json:"purpose"`
 
 	// SubnetID Subnet of the VPC.
 	SubnetID             *int                   `json:"subnet_id,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// InstanceConfigInterfacePurpose What it connects to.
-type InstanceConfigInterfacePurpose string
+// InstanceConfigInterfaceCreatePurpose What it connects to.
+type InstanceConfigInterfaceCreatePurpose string
 
 // InstanceConfigPage defines model for InstanceConfigPage.
 type InstanceConfigPage struct {
@@ -1730,11 +1889,14 @@ type InstanceConfigUpdate struct {
 	// Helpers What is changed in the file system at each start.
 	Helpers *InstanceConfigHelpers `json:"helpers,omitempty"`
 
+	// InitRd Sent by the vendor's Go client, as null in recordings, and accepted without effect.
+	InitRd *int `json:"init_rd,omitempty"`
+
 	// Initrd Disk with the initial RAM disk.
 	Initrd *int `json:"initrd,omitempty"`
 
 	// Interfaces Legacy interfaces; replaces the list.
-	Interfaces *[]InstanceConfigInterface `json:"interfaces,omitempty"`
+	Interfaces *[]InstanceConfigInterfaceCreate `json:"interfaces,omitempty"`
 
 	// Kernel Kernel.
 	Kernel *string `json:"kernel,omitempty"`
@@ -1808,8 +1970,8 @@ type InstanceCreate struct {
 	// Label Name, unique on the account. Begins with a letter, without two of the characters - _ . in a row. Made up when left out.
 	Label *string `json:"label,omitempty"`
 
-	// MaintenancePolicy What maintenance of the host does to it.
-	MaintenancePolicy *InstanceCreateMaintenancePolicy `json:"maintenance_policy,omitempty"`
+	// MaintenancePolicy What maintenance of the host does to it: linode/migrate or linode/power_off_on.
+	MaintenancePolicy *string `json:"maintenance_policy,omitempty"`
 
 	// Metadata Read by the Linode from the metadata service. Cannot be changed later.
 	Metadata *InstanceMetadata `json:"metadata,omitempty"`
@@ -1847,9 +2009,6 @@ type InstanceCreate struct {
 
 // InstanceCreateInterfaceGeneration Which kind of interfaces; the account's default when left out.
 type InstanceCreateInterfaceGeneration string
-
-// InstanceCreateMaintenancePolicy What maintenance of the host does to it.
-type InstanceCreateMaintenancePolicy string
 
 // InstanceDisk A disk of a Linode.
 type InstanceDisk struct {
@@ -2085,11 +2244,14 @@ type InstanceUpdate struct {
 	// Backups Backup settings to change.
 	Backups *InstanceBackupsUpdate `json:"backups,omitempty"`
 
+	// Group Deprecated by the API; known from the vendor's Go client.
+	Group *string `json:"group,omitempty"`
+
 	// Label New name; unique on the account.
 	Label *string `json:"label,omitempty"`
 
-	// MaintenancePolicy What maintenance of the host does to it.
-	MaintenancePolicy *InstanceUpdateMaintenancePolicy `json:"maintenance_policy,omitempty"`
+	// MaintenancePolicy What maintenance of the host does to it: linode/migrate or linode/power_off_on.
+	MaintenancePolicy *string `json:"maintenance_policy,omitempty"`
 
 	// Tags All tags; replaces the list.
 	Tags *[]Tag `json:"tags,omitempty"`
@@ -2097,9 +2259,6 @@ type InstanceUpdate struct {
 	// WatchdogEnabled Whether to start it again after it powered off by itself.
 	WatchdogEnabled *bool `json:"watchdog_enabled,omitempty"`
 }
-
-// InstanceUpdateMaintenancePolicy What maintenance of the host does to it.
-type InstanceUpdateMaintenancePolicy string
 
 // LKEAutoscaler LKE's own autoscaler. A program that sets count itself must leave it disabled, or two controllers fight. min and
 // max do not follow count.
@@ -2250,6 +2409,30 @@ type LKEClusterPage struct {
 	Results ResultCount `json:"results"`
 }
 
+// LKEClusterRegenerate What to make anew.
+type LKEClusterRegenerate struct {
+	// Kubeconfig Whether to make a new kubeconfig; the old one stops working.
+	Kubeconfig *bool `json:"kubeconfig,omitempty"`
+
+	// Servicetoken Whether to make a new service token.
+	Servicetoken *bool `json:"servicetoken,omitempty"`
+}
+
+// LKEClusterUpdate Changes of a cluster. What is left out stays as it is.
+type LKEClusterUpdate struct {
+	// ControlPlane Settings of a control plane.
+	ControlPlane *LKEControlPlaneCreate `json:"control_plane,omitempty"`
+
+	// K8SVersion Version of the control plane; newer than now. Nodes get it when they are recycled.
+	K8SVersion *string `json:"k8s_version,omitempty"`
+
+	// Label Name.
+	Label *string `json:"label,omitempty"`
+
+	// Tags All tags; replaces the list.
+	Tags *[]Tag `json:"tags,omitempty"`
+}
+
 // LKEControlPlane Settings of a cluster's control plane.
 type LKEControlPlane struct {
 	// AuditLogsEnabled Whether audit logs are kept.
@@ -2274,6 +2457,12 @@ type LKEControlPlaneACL struct {
 
 	// RevisionID Name of this state of the list.
 	RevisionID *string `json:"revision-id,omitempty"`
+}
+
+// LKEControlPlaneACLEnvelope The list of networks that may reach a control plane.
+type LKEControlPlaneACLEnvelope struct {
+	// ACL Who may reach the API server of the cluster.
+	ACL LKEControlPlaneACL `json:"acl"`
 }
 
 // LKEControlPlaneCreate Settings of a control plane.
@@ -2748,7 +2937,7 @@ type PlacementGroupCreatePlacementGroupType string
 
 // PlacementGroupLimits Limits of placement groups in a region; null is no limit.
 type PlacementGroupLimits struct {
-	// MaximumLinodesPerFlexiblePG Linodes per flexible group. Older answers lack it.
+	// MaximumLinodesPerFlexiblePG Linodes per flexible group, 5 in core regions. Older answers lack it.
 	MaximumLinodesPerFlexiblePG nullable.Nullable[int] `json:"maximum_linodes_per_flexible_pg,omitempty"`
 
 	// MaximumLinodesPerPG Linodes per strict group.
@@ -2804,11 +2993,26 @@ type Price struct {
 
 // Profile The user whose token is used.
 type Profile struct {
+	// AuthenticationType How to log in, such as password.
+	AuthenticationType *string `json:"authentication_type,omitempty"`
+
+	// AuthorizedKeys SSH keys for Lish.
+	AuthorizedKeys nullable.Nullable[[]string] `json:"authorized_keys,omitempty"`
+
 	// Email Mail address.
 	Email string `json:"email"`
 
 	// EmailNotifications Whether mails are sent.
 	EmailNotifications *bool `json:"email_notifications,omitempty"`
+
+	// IPWhitelistEnabled Whether logins are bound to addresses.
+	IPWhitelistEnabled *bool `json:"ip_whitelist_enabled,omitempty"`
+
+	// LishAuthMethod How to log in to Lish: password_keys, keys_only or disabled.
+	LishAuthMethod *string `json:"lish_auth_method,omitempty"`
+
+	// Referrals Customers that the user brought.
+	Referrals *ProfileReferrals `json:"referrals,omitempty"`
 
 	// Restricted Whether the user's rights are limited by grants.
 	Restricted bool `json:"restricted"`
@@ -2819,15 +3023,43 @@ type Profile struct {
 	// TwoFactorAuth Whether a second factor is needed to log in.
 	TwoFactorAuth *bool `json:"two_factor_auth,omitempty"`
 
+	// UID Unique ID of the user; newer answers only.
+	UID *int `json:"uid,omitempty"`
+
 	// Username Name used to log in.
-	Username             string                 `json:"username"`
-	AdditionalProperties map[string]interface{} `json:"-"`
+	Username string `json:"username"`
+
+	// VerifiedPhoneNumber Number for verification; newer answers only.
+	VerifiedPhoneNumber  nullable.Nullable[string] `json:"verified_phone_number,omitempty"`
+	AdditionalProperties map[string]interface{}    `json:"-"`
+}
+
+// ProfileReferrals Customers that the user brought.
+type ProfileReferrals struct {
+	// Code The user's code.
+	Code string `json:"code"`
+
+	// Completed Those that stayed.
+	Completed int `json:"completed"`
+
+	// Credit US dollars received.
+	Credit float32 `json:"credit"`
+
+	// Pending Those that may.
+	Pending int `json:"pending"`
+
+	// Total Customers.
+	Total int `json:"total"`
+
+	// URL Address with the code.
+	URL string `json:"url"`
 }
 
 // Region A data center.
 type Region struct {
 	// Capabilities Free strings, among them Linodes, Kubernetes, Kubernetes Enterprise, GPU Linodes, Premium Plans, Metadata,
-	// VPCs, Placement Group (singular), Cloud Firewall, Linode Interfaces, Disk Encryption.
+	// VPCs, Placement Group (singular), Cloud Firewall, Linode Interfaces, Disk Encryption, LA Disk Encryption (31 of
+	// 34 regions), Maintenance Policy (all), VPC Dual Stack, VPC IPv6 Stack.
 	Capabilities []string `json:"capabilities"`
 
 	// Country Two letters.
@@ -2839,8 +3071,8 @@ type Region struct {
 	// Label Name for people.
 	Label string `json:"label"`
 
-	// Monitors Monitoring services offered; not in recordings.
-	Monitors *map[string]interface{} `json:"monitors,omitempty"`
+	// Monitors Services that can be monitored in a region; newer answers only (178 of 216 recorded lists).
+	Monitors *RegionMonitors `json:"monitors,omitempty"`
 
 	// PlacementGroupLimits Limits of placement groups in a region; null is no limit.
 	PlacementGroupLimits *PlacementGroupLimits `json:"placement_group_limits,omitempty"`
@@ -2890,6 +3122,15 @@ type RegionAvailabilityPage struct {
 	Results ResultCount `json:"results"`
 }
 
+// RegionMonitors Services that can be monitored in a region; newer answers only (178 of 216 recorded lists).
+type RegionMonitors struct {
+	// Alerts Services with alerts, such as Managed Databases.
+	Alerts []string `json:"alerts"`
+
+	// Metrics Services with metrics.
+	Metrics []string `json:"metrics"`
+}
+
 // RegionPage defines model for RegionPage.
 type RegionPage struct {
 	Data []Region `json:"data"`
@@ -2923,6 +3164,32 @@ type RegionResolvers struct {
 
 	// IPv6 Addresses separated by commas, at times with spaces.
 	IPv6 string `json:"ipv6"`
+}
+
+// RegionVPCAvailability Whether VPCs can be made in a region.
+type RegionVPCAvailability struct {
+	// Available Whether they can be made.
+	Available bool `json:"available"`
+
+	// AvailableIPv6PrefixLengths Lengths of IPv6 networks that can be asked for, such as 52.
+	AvailableIPv6PrefixLengths []int `json:"available_ipv6_prefix_lengths"`
+
+	// Region ID of the region.
+	Region string `json:"region"`
+}
+
+// RegionVPCAvailabilityPage defines model for RegionVPCAvailabilityPage.
+type RegionVPCAvailabilityPage struct {
+	Data []RegionVPCAvailability `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
 }
 
 // ResourceLock What the lock forbids.
@@ -3044,7 +3311,7 @@ type VPCCreate struct {
 	// IPv6 Networks to allocate, by their length, such as /52.
 	IPv6 *[]AddressRange `json:"ipv6,omitempty"`
 
-	// Label Name.
+	// Label Name: letters, digits and dashes.
 	Label string `json:"label"`
 
 	// Region ID of the region.
@@ -3081,8 +3348,8 @@ type VPCSubnet struct {
 	// IPv4 Network in CIDR form, private, prefix 1 to 29, apart from 192.168.128.0/17.
 	IPv4 string `json:"ipv4"`
 
-	// IPv6 IPv6 networks; newer answers only.
-	IPv6 *[]AddressRange `json:"ipv6,omitempty"`
+	// IPv6 IPv6 networks, null without any; newer answers only.
+	IPv6 nullable.Nullable[[]AddressRange] `json:"ipv6,omitempty"`
 
 	// Label Name.
 	Label string `json:"label"`
@@ -3095,12 +3362,18 @@ type VPCSubnet struct {
 
 	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Updated Timestamp `json:"updated"`
+
+	// VPCType Kind of the VPC; newer answers only.
+	VPCType *string `json:"vpc_type,omitempty"`
 }
 
 // VPCSubnetCreate A subnet to create.
 type VPCSubnetCreate struct {
 	// IPv4 Network in CIDR form, private, prefix 1 to 29, apart from 192.168.128.0/17.
 	IPv4 string `json:"ipv4"`
+
+	// IPv6 Networks to take from the VPC, by their length, such as /56; or auto.
+	IPv6 *[]AddressRange `json:"ipv6,omitempty"`
 
 	// Label Name.
 	Label string `json:"label"`
@@ -3149,6 +3422,9 @@ type ConfigID = int
 
 // DiskID defines model for DiskID.
 type DiskID = int
+
+// EventID defines model for EventID.
+type EventID = int
 
 // Filter defines model for Filter.
 type Filter = string
@@ -3206,6 +3482,25 @@ type Error = ErrorList
 
 // ListAccountAvailabilityParams defines parameters for ListAccountAvailability.
 type ListAccountAvailabilityParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListAccountEventsParams defines parameters for ListAccountEvents.
+type ListAccountEventsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -3508,6 +3803,25 @@ type ListRegionsAvailabilityParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListRegionsVPCAvailabilityParams defines parameters for ListRegionsVPCAvailability.
+type ListRegionsVPCAvailabilityParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListTagsParams defines parameters for ListTags.
 type ListTagsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -3608,11 +3922,20 @@ type CreateInstanceDiskJSONRequestBody = InstanceDiskCreate
 // CreateLKEClusterJSONRequestBody defines body for CreateLKECluster for application/json ContentType.
 type CreateLKEClusterJSONRequestBody = LKEClusterCreate
 
+// UpdateLKEClusterJSONRequestBody defines body for UpdateLKECluster for application/json ContentType.
+type UpdateLKEClusterJSONRequestBody = LKEClusterUpdate
+
+// UpdateLKEControlPlaneACLJSONRequestBody defines body for UpdateLKEControlPlaneACL for application/json ContentType.
+type UpdateLKEControlPlaneACLJSONRequestBody = LKEControlPlaneACLEnvelope
+
 // CreateLKENodePoolJSONRequestBody defines body for CreateLKENodePool for application/json ContentType.
 type CreateLKENodePoolJSONRequestBody = LKENodePoolCreate
 
 // UpdateLKENodePoolJSONRequestBody defines body for UpdateLKENodePool for application/json ContentType.
 type UpdateLKENodePoolJSONRequestBody = LKENodePoolUpdate
+
+// RegenerateLKEClusterJSONRequestBody defines body for RegenerateLKECluster for application/json ContentType.
+type RegenerateLKEClusterJSONRequestBody = LKEClusterRegenerate
 
 // CreateFirewallJSONRequestBody defines body for CreateFirewall for application/json ContentType.
 type CreateFirewallJSONRequestBody = FirewallCreate
@@ -3753,25 +4076,25 @@ func (a IPAddress) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// Getter for additional properties for InstanceConfigInterface. Returns the specified
+// Getter for additional properties for InstanceConfigInterfaceCreate. Returns the specified
 // element and whether it was found
-func (a InstanceConfigInterface) Get(fieldName string) (value interface{}, found bool) {
+func (a InstanceConfigInterfaceCreate) Get(fieldName string) (value interface{}, found bool) {
 	if a.AdditionalProperties != nil {
 		value, found = a.AdditionalProperties[fieldName]
 	}
 	return
 }
 
-// Setter for additional properties for InstanceConfigInterface
-func (a *InstanceConfigInterface) Set(fieldName string, value interface{}) {
+// Setter for additional properties for InstanceConfigInterfaceCreate
+func (a *InstanceConfigInterfaceCreate) Set(fieldName string, value interface{}) {
 	if a.AdditionalProperties == nil {
 		a.AdditionalProperties = make(map[string]interface{})
 	}
 	a.AdditionalProperties[fieldName] = value
 }
 
-// Override default JSON handling for InstanceConfigInterface to handle AdditionalProperties
-func (a *InstanceConfigInterface) UnmarshalJSON(b []byte) error {
+// Override default JSON handling for InstanceConfigInterfaceCreate to handle AdditionalProperties
+func (a *InstanceConfigInterfaceCreate) UnmarshalJSON(b []byte) error {
 	object := make(map[string]json.RawMessage)
 	err := json.Unmarshal(b, &object)
 	if err != nil {
@@ -3856,8 +4179,8 @@ func (a *InstanceConfigInterface) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Override default JSON handling for InstanceConfigInterface to handle AdditionalProperties
-func (a InstanceConfigInterface) MarshalJSON() ([]byte, error) {
+// Override default JSON handling for InstanceConfigInterfaceCreate to handle AdditionalProperties
+func (a InstanceConfigInterfaceCreate) MarshalJSON() ([]byte, error) {
 	var err error
 	object := make(map[string]json.RawMessage)
 
@@ -4353,6 +4676,22 @@ func (a *Profile) UnmarshalJSON(b []byte) error {
 		return err
 	}
 
+	if raw, found := object["authentication_type"]; found {
+		err = json.Unmarshal(raw, &a.AuthenticationType)
+		if err != nil {
+			return fmt.Errorf("error reading 'authentication_type': %w", err)
+		}
+		delete(object, "authentication_type")
+	}
+
+	if raw, found := object["authorized_keys"]; found {
+		err = json.Unmarshal(raw, &a.AuthorizedKeys)
+		if err != nil {
+			return fmt.Errorf("error reading 'authorized_keys': %w", err)
+		}
+		delete(object, "authorized_keys")
+	}
+
 	if raw, found := object["email"]; found {
 		err = json.Unmarshal(raw, &a.Email)
 		if err != nil {
@@ -4367,6 +4706,30 @@ func (a *Profile) UnmarshalJSON(b []byte) error {
 			return fmt.Errorf("error reading 'email_notifications': %w", err)
 		}
 		delete(object, "email_notifications")
+	}
+
+	if raw, found := object["ip_whitelist_enabled"]; found {
+		err = json.Unmarshal(raw, &a.IPWhitelistEnabled)
+		if err != nil {
+			return fmt.Errorf("error reading 'ip_whitelist_enabled': %w", err)
+		}
+		delete(object, "ip_whitelist_enabled")
+	}
+
+	if raw, found := object["lish_auth_method"]; found {
+		err = json.Unmarshal(raw, &a.LishAuthMethod)
+		if err != nil {
+			return fmt.Errorf("error reading 'lish_auth_method': %w", err)
+		}
+		delete(object, "lish_auth_method")
+	}
+
+	if raw, found := object["referrals"]; found {
+		err = json.Unmarshal(raw, &a.Referrals)
+		if err != nil {
+			return fmt.Errorf("error reading 'referrals': %w", err)
+		}
+		delete(object, "referrals")
 	}
 
 	if raw, found := object["restricted"]; found {
@@ -4393,12 +4756,28 @@ func (a *Profile) UnmarshalJSON(b []byte) error {
 		delete(object, "two_factor_auth")
 	}
 
+	if raw, found := object["uid"]; found {
+		err = json.Unmarshal(raw, &a.UID)
+		if err != nil {
+			return fmt.Errorf("error reading 'uid': %w", err)
+		}
+		delete(object, "uid")
+	}
+
 	if raw, found := object["username"]; found {
 		err = json.Unmarshal(raw, &a.Username)
 		if err != nil {
 			return fmt.Errorf("error reading 'username': %w", err)
 		}
 		delete(object, "username")
+	}
+
+	if raw, found := object["verified_phone_number"]; found {
+		err = json.Unmarshal(raw, &a.VerifiedPhoneNumber)
+		if err != nil {
+			return fmt.Errorf("error reading 'verified_phone_number': %w", err)
+		}
+		delete(object, "verified_phone_number")
 	}
 
 	if len(object) != 0 {
@@ -4420,6 +4799,20 @@ func (a Profile) MarshalJSON() ([]byte, error) {
 	var err error
 	object := make(map[string]json.RawMessage)
 
+	if a.AuthenticationType != nil {
+		object["authentication_type"], err = json.Marshal(a.AuthenticationType)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'authentication_type': %w", err)
+		}
+	}
+
+	if a.AuthorizedKeys != nil {
+		object["authorized_keys"], err = json.Marshal(a.AuthorizedKeys)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'authorized_keys': %w", err)
+		}
+	}
+
 	object["email"], err = json.Marshal(a.Email)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling 'email': %w", err)
@@ -4429,6 +4822,27 @@ func (a Profile) MarshalJSON() ([]byte, error) {
 		object["email_notifications"], err = json.Marshal(a.EmailNotifications)
 		if err != nil {
 			return nil, fmt.Errorf("error marshaling 'email_notifications': %w", err)
+		}
+	}
+
+	if a.IPWhitelistEnabled != nil {
+		object["ip_whitelist_enabled"], err = json.Marshal(a.IPWhitelistEnabled)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'ip_whitelist_enabled': %w", err)
+		}
+	}
+
+	if a.LishAuthMethod != nil {
+		object["lish_auth_method"], err = json.Marshal(a.LishAuthMethod)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'lish_auth_method': %w", err)
+		}
+	}
+
+	if a.Referrals != nil {
+		object["referrals"], err = json.Marshal(a.Referrals)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'referrals': %w", err)
 		}
 	}
 
@@ -4451,9 +4865,21 @@ func (a Profile) MarshalJSON() ([]byte, error) {
 		}
 	}
 
+	if a.UID != nil {
+		object["uid"], err = json.Marshal(a.UID)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'uid': %w", err)
+		}
+	}
+
 	object["username"], err = json.Marshal(a.Username)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling 'username': %w", err)
+	}
+
+	object["verified_phone_number"], err = json.Marshal(a.VerifiedPhoneNumber)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'verified_phone_number': %w", err)
 	}
 
 	for fieldName, field := range a.AdditionalProperties {

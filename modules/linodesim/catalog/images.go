@@ -22,13 +22,15 @@ func day(year int, month time.Month, d int) time.Time {
 // A few of the images that were listed in 2026, with IDs as recorded; dates
 // are those of the distributions.
 var images = []Image{
-	{ID: "linode/almalinux9", Label: "AlmaLinux 9", Vendor: "AlmaLinux", SizeMB: 2200, CloudInit: true, Created: day(2022, 5, 26), EndOfLife: day(2032, 5, 31)},
-	{ID: "linode/alpine3.22", Label: "Alpine 3.22", Vendor: "Alpine", SizeMB: 300, CloudInit: true, Created: day(2025, 5, 30), EndOfLife: day(2027, 5, 1)},
-	{ID: "linode/arch", Label: "Arch Linux", Vendor: "Arch", SizeMB: 2500, Created: day(2016, 6, 13)},
-	{ID: "linode/debian11", Label: "Debian 11", Vendor: "Debian", SizeMB: 1600, Deprecated: true, CloudInit: true, Created: day(2021, 8, 14), EndOfLife: day(2026, 8, 31)},
-	{ID: "linode/debian12", Label: "Debian 12", Vendor: "Debian", SizeMB: 2500, CloudInit: true, Created: day(2023, 6, 15), EndOfLife: day(2028, 6, 30)},
-	{ID: "linode/debian13", Label: "Debian 13", Vendor: "Debian", SizeMB: 2500, CloudInit: true, Created: day(2025, 8, 9), EndOfLife: day(2030, 6, 30)},
-	{ID: "linode/rocky9", Label: "Rocky Linux 9", Vendor: "Rocky", SizeMB: 2300, CloudInit: true, Created: day(2022, 7, 14), EndOfLife: day(2032, 5, 31)},
+	{ID: "linode/almalinux9", Label: "AlmaLinux 9", Vendor: "AlmaLinux", SizeMB: 2500, CloudInit: true, Created: day(2022, 5, 26), EndOfLife: day(2032, 5, 31)},
+	{ID: "linode/alpine3.22", Label: "Alpine 3.22", Vendor: "Alpine", SizeMB: 500, CloudInit: true, Created: day(2025, 5, 30), EndOfLife: day(2027, 5, 1)},
+	{ID: "linode/arch", Label: "Arch Linux", Vendor: "Arch", SizeMB: 2500, CloudInit: true, Created: day(2016, 6, 13)},
+	{ID: "linode/debian11", Label: "Debian 11", Vendor: "Debian", SizeMB: 1500, Deprecated: true, CloudInit: true, Created: day(2021, 8, 14), EndOfLife: day(2026, 8, 31)},
+	{ID: "linode/debian12", Label: "Debian 12", Vendor: "Debian", SizeMB: 1800, CloudInit: true, Created: day(2023, 6, 15), EndOfLife: day(2028, 6, 30)},
+	{ID: "linode/debian13", Label: "Debian 13", Vendor: "Debian", SizeMB: 1800, CloudInit: true, Created: day(2025, 8, 9), EndOfLife: day(2030, 6, 30)},
+	{ID: "linode/rocky9", Label: "Rocky Linux 9", Vendor: "Rocky", SizeMB: 2500, CloudInit: true, Created: day(2022, 7, 14), EndOfLife: day(2032, 5, 31)},
+	// One without cloud-init, so that refusing it can be tried; its size is assumed.
+	{ID: "linode/slackware15.0", Label: "Slackware 15.0", Vendor: "Slackware", SizeMB: 4000, Created: day(2022, 2, 2)},
 	{ID: "linode/ubuntu22.04", Label: "Ubuntu 22.04 LTS", Vendor: "Ubuntu", SizeMB: 3500, CloudInit: true, Created: day(2022, 4, 21), EndOfLife: day(2027, 4, 1)},
 	{ID: "linode/ubuntu24.04", Label: "Ubuntu 24.04 LTS", Vendor: "Ubuntu", SizeMB: 3500, CloudInit: true, Created: day(2024, 4, 25), EndOfLife: day(2029, 4, 25)},
 }

@@ -11,6 +11,9 @@ const (
 	CapMetadata             = "Metadata"
 	CapPlacementGroup       = "Placement Group"
 	CapVPCs                 = "VPCs"
+	CapVPCsIPv6             = "VPC IPv6 Stack"
+	CapDatabases            = "Managed Databases"
+	CapLADiskEncryption     = "LA Disk Encryption"
 )
 
 // Region is one region.
@@ -22,6 +25,7 @@ type Region struct {
 	ResolversV4        string // comma separated, as the API gives them
 	ResolversV6        string
 	MaxLinodesPerPG    int
+	MaxLinodesPerFlex  int
 }
 
 // Has reports whether the region lists the capability.
@@ -36,11 +40,11 @@ type Availability struct {
 
 var everywhere = []string{
 	"Linodes", "Disk Encryption", "Backups", "NodeBalancers", "Block Storage", CapKubernetes,
-	"Cloud Firewall", "Vlans", CapMetadata, CapPlacementGroup, "StackScripts", "Linode Interfaces",
+	"Cloud Firewall", "Vlans", CapMetadata, CapPlacementGroup, "StackScripts", "Linode Interfaces", "Maintenance Policy",
 }
 
 // Older regions have no VPCs and no premium plans; newer ones have both.
-var newer = append(slices.Clone(everywhere), "Block Storage Encryption", CapVPCs, CapPremium, "Managed Databases")
+var newer = append(slices.Clone(everywhere), "Block Storage Encryption", CapVPCs, "VPC Dual Stack", "VPC IPv6 Stack", CapPremium, CapDatabases)
 
 func with(base []string, more ...string) []string { return append(slices.Clone(base), more...) }
 
@@ -72,7 +76,11 @@ func buildRegions() []Region {
 		list[i].SiteType = "core"
 		list[i].ResolversV4 = "192.0.2.53,198.51.100.53,203.0.113.53"
 		list[i].ResolversV6 = "2001:db8::53,2001:db8:1::53,2001:db8:2::53"
-		list[i].MaxLinodesPerPG = 5
+		list[i].MaxLinodesPerPG, list[i].MaxLinodesPerFlex = 5, 5
+		// 31 of 34 recorded regions had it; one here has not, so that this can be tried.
+		if list[i].ID != "us-central" {
+			list[i].Capabilities = with(list[i].Capabilities, CapLADiskEncryption)
+		}
 	}
 	return list
 }

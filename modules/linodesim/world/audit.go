@@ -29,6 +29,7 @@ type Entry struct {
 const (
 	ClusterCreated   = "cluster.create"
 	ClusterDeleted   = "cluster.delete"
+	ClusterEdited    = "cluster.edit"
 	ClusterUpgraded  = "cluster.upgrade" // before and after are versions of the control plane
 	PoolCreated      = "pool.create"
 	PoolCount        = "pool.count" // before and after are counts

@@ -18,6 +18,7 @@ type ClusterSpec struct {
 	Pools                  []PoolCreate
 	HighAvailability       bool // Standard; Enterprise always has it
 	AuditLogs, AppPlatform bool
+	ACL                    *ACL   // nil = none
 	StackType              string // Enterprise; "" = not asked for
 	VPCID, SubnetID        int    // Enterprise; 0 = not asked for
 	Settled                bool   // its nodes have joined already; false: they take their time
@@ -50,6 +51,9 @@ func (w *World) addCluster(by Actor, spec ClusterSpec) (Cluster, error) {
 	}
 	w.clusters[c.ID] = c
 	w.record(by, Entry{Action: ClusterCreated, ClusterID: c.ID, After: c.Label})
+	if spec.ACL != nil {
+		w.setACL(by, c, *spec.ACL)
+	}
 	profile := w.profile
 	if spec.Settled {
 		w.profile = Profile{}
@@ -92,6 +96,9 @@ func (w *World) checkCluster(spec ClusterSpec) error {
 		bad.add("k8s_version", "k8s_version is not valid")
 	}
 	checkTags(&bad, spec.Tags)
+	if spec.ACL != nil {
+		spec.ACL.check(&bad, "control_plane.acl")
+	}
 	return bad.err()
 }
 
@@ -159,11 +166,11 @@ func (w *World) Freeze() *World {
 }
 
 func (w *World) freeze() *World {
-	f := &World{
+	f := &World{state: &state{
 		clock: w.clock, profile: w.profile, behaviour: w.behaviour, catalog: w.catalog, now: w.now, frozen: true,
 		clusters: map[int]*cluster{}, pools: map[int]*pool{}, instances: map[int]*Instance{}, firewalls: maps.Clone(w.firewalls), assets: w.assets.clone(), feed: newFeed(),
-		accountBackups: w.accountBackups,
-	}
+		accountBackups: w.accountBackups, since: w.since, audit: w.audit[:len(w.audit):len(w.audit)],
+	}}
 	for id, c := range w.clusters {
 		copied := &cluster{Cluster: c.clone()}
 		for _, p := range c.pools {

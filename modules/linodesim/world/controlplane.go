@@ -116,7 +116,7 @@ func (w *World) Kubeconfig(id int) (string, error) {
 	}
 	name := fmt.Sprintf("lke%d", id)
 	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters:\n- name: %[1]s\n  cluster: {server: \"https://%[2]s:443\"}\n"+
-		"contexts:\n- name: %[1]s-ctx\n  context: {cluster: %[1]s, user: %[1]s-admin}\ncurrent-context: %[1]s-ctx\nusers:\n- name: %[1]s-admin\n  user: {}\n", name, host)
+		"contexts:\n- name: %[1]s-ctx\n  context: {cluster: %[1]s, user: %[1]s-admin}\ncurrent-context: %[1]s-ctx\nusers:\n- name: %[1]s-admin\n  user: {token: not-a-token-%[3]d}\n", name, host, w.clusters[id].KubeconfigSerial)
 	return base64.StdEncoding.EncodeToString([]byte(text)), nil
 }
 

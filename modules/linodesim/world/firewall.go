@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type FirewallSpec struct {
 	Disabled                      bool
 	Inbound, Outbound             []FirewallRule
 	InboundPolicy, OutboundPolicy string
+	Linodes                       []int // that it protects
 }
 
 // AddFirewall makes a Cloud Firewall without asking whether the API would.
@@ -60,6 +62,11 @@ func (w *World) addFirewall(by Actor, spec FirewallSpec) Firewall {
 		f.Label = fmt.Sprintf("firewall-%d", f.ID)
 	}
 	w.firewalls[f.ID] = f
+	for _, id := range spec.Linodes {
+		if i := w.instances[id]; i != nil {
+			i.FirewallID = f.ID
+		}
+	}
 	w.note(by, AssetCreated, fmt.Sprintf("firewall %d", f.ID), 0)
 	return *f
 }
@@ -84,6 +91,13 @@ func (w *World) checkFirewall(spec FirewallSpec) error {
 		}
 	}
 	checkTags(&bad, spec.Tags)
+	checkProtocols(&bad, "rules.inbound", spec.Inbound)
+	checkProtocols(&bad, "rules.outbound", spec.Outbound)
+	for n, id := range spec.Linodes {
+		if w.instances[id] == nil {
+			bad.add(fmt.Sprintf("devices.linodes[%d]", n), "devices.linodes[%d] is not valid", n)
+		}
+	}
 	if n := len(spec.Inbound) + len(spec.Outbound); n > maxRules {
 		bad.add("rules", "At most %d rules are allowed; there are %d", maxRules, n)
 	}
@@ -91,6 +105,18 @@ func (w *World) checkFirewall(spec FirewallSpec) error {
 }
 
 const maxRules = 25
+
+// Protocols have a name, or a number.
+func checkProtocols(bad *reasons, list string, rules []FirewallRule) {
+	for i, r := range rules {
+		if slices.Contains([]string{"TCP", "UDP", "ICMP", "IPENCAP", "ALL"}, r.Protocol) {
+			continue
+		}
+		if n, err := strconv.ParseUint(r.Protocol, 10, 8); err != nil || n == 0 {
+			bad.add(fmt.Sprintf("%s[%d].protocol", list, i), "Must be TCP, UDP, ICMP, IPENCAP, ALL or the number of a protocol")
+		}
+	}
+}
 
 // DeleteFirewall removes one. Linodes that it protected are open then, and
 // pools keep its ID.

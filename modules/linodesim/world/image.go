@@ -108,11 +108,21 @@ func (w *World) CreateImage(by Actor, spec ImageSpec) (Image, error) {
 	w.note(by, AssetCreated, "image "+i.ID, disk.LinodeID)
 	w.after(w.profile.Join.draw(w.side), func() {
 		if made, ok := w.assets.images[i.ID]; ok {
-			made.Status, made.Regions, made.Updated = ImageAvailable, []string{region}, w.now
+			made.Status, made.Regions, made.Updated, made.SizeMB = ImageAvailable, []string{region}, w.now, w.contents(disk)
 			w.assets.images[i.ID] = made
 		}
 	})
 	return w.assets.images[i.ID], nil
+}
+
+// contents is the size of an image of a disk: while it is made the disk's, then
+// what is in it. Recorded: 1754 MB of a disk made from an image of 1800 MB, and
+// 366 MB of an empty one.
+func (w *World) contents(d LinodeDisk) int {
+	if from, err := w.image(d.Image); err == nil {
+		return from.SizeMB * 1754 / 1800
+	}
+	return min(d.SizeMB, 366)
 }
 
 func (w *World) findDisk(id int) (LinodeDisk, string, bool) {

@@ -11,6 +11,7 @@ type InstanceUpdate struct {
 	Tags              *[]string
 	WatchdogEnabled   *bool
 	MaintenancePolicy *string
+	Group             *string
 	Alerts            AlertsUpdate
 	BackupDay         *string
 	BackupWindow      *string
@@ -60,6 +61,7 @@ func (w *World) UpdateInstance(by Actor, id int, change InstanceUpdate) (Instanc
 	if change.Tags != nil {
 		checkTags(&bad, *change.Tags)
 	}
+	checkPolicy(&bad, deref(change.MaintenancePolicy))
 	if change.Label != nil {
 		w.checkInstanceLabel(&bad, i, *change.Label)
 	}
@@ -85,6 +87,7 @@ func (w *World) adjust(i *Instance, change InstanceUpdate) bool {
 	before := i.clone()
 	set(&i.WatchdogEnabled, change.WatchdogEnabled)
 	set(&i.MaintenancePolicy, change.MaintenancePolicy)
+	set(&i.Group, change.Group)
 	set(&i.Alerts.CPU, change.Alerts.CPU)
 	set(&i.Alerts.NetworkIn, change.Alerts.NetworkIn)
 	set(&i.Alerts.NetworkOut, change.Alerts.NetworkOut)
@@ -93,7 +96,15 @@ func (w *World) adjust(i *Instance, change InstanceUpdate) bool {
 	set(&i.BackupDay, change.BackupDay)
 	set(&i.BackupWindow, change.BackupWindow)
 	return before.WatchdogEnabled != i.WatchdogEnabled || before.MaintenancePolicy != i.MaintenancePolicy ||
+		before.Group != i.Group ||
 		before.Alerts != i.Alerts || before.BackupDay != i.BackupDay || before.BackupWindow != i.BackupWindow
+}
+
+// checkPolicy refuses unknown policies in the API's words; "" is none.
+func checkPolicy(bad *reasons, policy string) {
+	if policy != "" && policy != "linode/migrate" && policy != "linode/power_off_on" {
+		bad.add("maintenance_policy", "Unsupported maintenance policy slug format.")
+	}
 }
 
 func (w *World) checkInstanceLabel(bad *reasons, self *Instance, label string) {

@@ -70,6 +70,7 @@ func (w *World) CreateInstance(by Actor, spec InstanceCreate) (Instance, error) 
 	if spec.Label != "" {
 		w.checkInstanceLabel(&bad, nil, spec.Label)
 	}
+	checkPolicy(&bad, spec.MaintenancePolicy)
 	w.checkUserData(&bad, spec)
 	w.checkPlace(&bad, spec)
 	if err := bad.err(); err != nil {

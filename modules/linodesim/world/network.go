@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"regexp"
 	"slices"
 	"time"
 
@@ -23,6 +24,7 @@ type VPC struct {
 type Subnet struct {
 	ID               int
 	Label, IPv4      string
+	IPv6             string // "" = none
 	Created, Updated time.Time
 }
 
@@ -42,6 +44,7 @@ type VPCSpec struct {
 // SubnetSpec is a subnet to be.
 type SubnetSpec struct {
 	Label, IPv4 string
+	IPv6        bool // a network of its VPC's
 }
 
 // VPCRanges are the networks that subnets are cut from.
@@ -60,13 +63,16 @@ func (w *World) CreateVPC(by Actor, spec VPCSpec) (VPC, error) {
 		bad.add("region", "VPCs are not available in region %s", spec.Region)
 	}
 	checkLength(&bad, "label", spec.Label, 1, 64)
+	if !vpcLabel.MatchString(spec.Label) {
+		bad.add("label", "Must only use ASCII letters, numbers, and dashes")
+	}
 	checkLength(&bad, "description", spec.Description, 0, 255)
 	for _, v := range w.assets.vpcs {
 		if v.Label == spec.Label {
 			bad.add("label", "Label must be unique among your VPCs")
 		}
 	}
-	checkSubnets(&bad, spec.Subnets)
+	checkSubnets(&bad, spec)
 	if err := bad.err(); err != nil {
 		return VPC{}, err
 	}
@@ -74,8 +80,12 @@ func (w *World) CreateVPC(by Actor, spec VPCSpec) (VPC, error) {
 	if spec.IPv6 {
 		v.IPv6 = []string{fmt.Sprintf("2001:db8:%x::/52", v.ID&0xffff)}
 	}
-	for _, s := range spec.Subnets {
-		v.Subnets = append(v.Subnets, Subnet{ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, Created: w.now, Updated: w.now})
+	for n, s := range spec.Subnets {
+		made := Subnet{ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, Created: w.now, Updated: w.now}
+		if s.IPv6 {
+			made.IPv6 = fmt.Sprintf("2001:db8:%x:%x::/56", v.ID&0xffff, n<<8)
+		}
+		v.Subnets = append(v.Subnets, made)
 	}
 	w.assets.vpcs[v.ID] = v
 	w.note(by, AssetCreated, fmt.Sprintf("vpc %d", v.ID), 0)
@@ -88,9 +98,14 @@ func checkLength(bad *reasons, field, value string, low, high int) {
 	}
 }
 
-func checkSubnets(bad *reasons, list []SubnetSpec) {
+var vpcLabel = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
+
+func checkSubnets(bad *reasons, spec VPCSpec) {
 	var seen []netip.Prefix
-	for n, s := range list {
+	for n, s := range spec.Subnets {
+		if s.IPv6 && !spec.IPv6 {
+			bad.add(fmt.Sprintf("subnets[%d].ipv6", n), "The VPC has no IPv6 network")
+		}
 		checkLength(bad, fmt.Sprintf("subnets[%d].label", n), s.Label, 1, 64)
 		p, err := netip.ParsePrefix(s.IPv4)
 		inside := slices.ContainsFunc(VPCRanges, func(r string) bool {

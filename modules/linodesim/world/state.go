@@ -45,6 +45,9 @@ type Cluster struct {
 	Tags             []string
 	Created, Updated time.Time
 	Reachable        time.Time // from when on its kubeconfig can be had
+	ACL              ACL
+	KubeconfigSerial int // counts the kubeconfigs that were made after the first
+	TokenSerial      int // and the service tokens
 	Pools            []Pool
 }
 

@@ -39,14 +39,22 @@ type Config struct {
 	AccountBackups bool
 }
 
-// World is the state of an account and the rules by which it changes.
+// World is the state of an account and the rules by which it changes. Its
+// methods take a lock each; Begin takes it once for several.
 type World struct {
+	*state
+	held bool // the lock is taken, for as long as this view is used
+}
+
+type state struct {
 	clock     Clock
 	profile   Profile
 	behaviour Behaviour
 	catalog   *catalog.Catalog
 
 	accountBackups bool
+
+	since time.Time
 
 	mu         sync.Mutex
 	now        time.Time
@@ -97,7 +105,7 @@ func New(cfg Config) *World {
 	if cfg.Catalog == nil {
 		cfg.Catalog = catalog.New()
 	}
-	return &World{
+	return &World{state: &state{
 		clock:     cfg.Clock,
 		profile:   cfg.Profile.Scaled(cfg.TimeScale),
 		behaviour: cfg.Behaviour,
@@ -106,6 +114,7 @@ func New(cfg Config) *World {
 		accountBackups: cfg.AccountBackups,
 
 		now:       cfg.Clock.Now(),
+		since:     cfg.Clock.Now(),
 		rng:       rand.New(rand.NewPCG(cfg.Seed, 1)),
 		latency:   rand.New(rand.NewPCG(cfg.Seed, 2)),
 		side:      rand.New(rand.NewPCG(cfg.Seed, 4)),
@@ -116,11 +125,21 @@ func New(cfg Config) *World {
 		firewalls: map[int]*Firewall{},
 		assets:    newAssets(),
 		feed:      newFeed(),
-	}
+	}}
+}
+
+// Begin gives a view of the world that sees and changes one moment, until end
+// is called: no other caller gets in between.
+func (w *World) Begin() (view *World, end func()) {
+	end = w.lock()
+	return &World{state: w.state, held: true}, end
 }
 
 // lock takes the world and brings it up to the present; the result unlocks.
 func (w *World) lock() func() {
+	if w.held {
+		return func() {}
+	}
 	w.mu.Lock()
 	w.advance(w.clock.Now())
 	return w.mu.Unlock

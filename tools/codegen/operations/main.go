@@ -1,9 +1,10 @@
 // Command operations writes the client's table of operations from the OpenAPI description: route, rate class, scopes,
 // paging and filterable fields of each, from the extensions that the description explains in its own words.
 //
-// It also writes the examples of the description, as data for a test.
+// It also writes the client's methods, the simulator's table of handlers, and the examples of the description, as data
+// for a test.
 //
-// Usage: operations <description> <output> <examples>
+// Usage: operations <description> <modules>
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"go/format"
 	"os"
+	"path/filepath"
 	"sort"
 	"strings"
 
@@ -18,17 +20,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: operations <description> <output> <examples>")
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: operations <description> <modules>")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	if err := run(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, "operations:", err)
 		os.Exit(1)
 	}
 }
 
-func run(description, output, examplesOutput string) error {
+func run(description, modules string) error {
 	doc, err := openapi3.NewLoader().LoadFromFile(description)
 	if err != nil {
 		return err
@@ -41,10 +43,6 @@ func run(description, output, examplesOutput string) error {
 	if err != nil {
 		return err
 	}
-	source, err := format.Source(render(classes, operations))
-	if err != nil {
-		return err
-	}
 	examples, err := readExamples(doc)
 	if err != nil {
 		return err
@@ -53,10 +51,21 @@ func run(description, output, examplesOutput string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(output, source, 0o644); err != nil {
-		return err
+	for output, source := range map[string][]byte{
+		"linode/api/operations.gen.go":                 render(classes, operations),
+		"linode/operations.gen.go":                     renderMethods(operations),
+		"linodesim/internal/handlers/operations.gen.go": renderRoutes(operations),
+		"linode/api/examples_gen_test.go":              exampleSource,
+	} {
+		formatted, err := format.Source(source)
+		if err != nil {
+			return fmt.Errorf("%s: %w", output, err)
+		}
+		if err := os.WriteFile(filepath.Join(modules, output), formatted, 0o644); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(examplesOutput, exampleSource, 0o644)
+	return nil
 }
 
 // class is an entry of x-linode-rate-classes.
@@ -71,6 +80,9 @@ type operation struct {
 	id, method, route, class string
 	paginated, beta, public  bool
 	scopes, filterable       []string
+	signature                signature
+	entry                    entry
+	client                   method
 }
 
 func readClasses(doc *openapi3.T) ([]class, error) {
@@ -137,10 +149,14 @@ func known(classes []class, name string) error {
 }
 
 func readOperation(doc *openapi3.T, route, method string, op *openapi3.Operation) (operation, error) {
-	o := operation{id: op.OperationID, method: method, route: route}
+	o := operation{id: op.OperationID, method: method, route: route, signature: readSignature(op)}
 	o.class, _ = op.Extensions["x-linode-rate-class"].(string)
 	o.paginated, _ = op.Extensions["x-linode-paginated"].(bool)
 	o.beta, _ = op.Extensions["x-linode-beta"].(bool)
+	var err error
+	if o.client, err = readMethod(op); err != nil {
+		return o, err
+	}
 	security := doc.Security
 	if op.Security != nil {
 		security = *op.Security
@@ -158,6 +174,7 @@ func readOperation(doc *openapi3.T, route, method string, op *openapi3.Operation
 		if data == nil || data.Value.Items == nil {
 			return o, fmt.Errorf("x-linode-paginated, but the answer has no array data")
 		}
+		o.entry = readEntry(data)
 		o.filterable = filterable(data.Value.Items.Value, "", 0)
 		sort.Strings(o.filterable)
 	}

@@ -39,7 +39,9 @@ func main() {
 type options struct {
 	listen, admin                   string
 	cluster, tier, region, versionK string
-	pools, profile, token           string
+	pools, profile                  string
+	token, owner                    string
+	remote                          bool
 	scale                           float64
 	seed                            uint64
 	noLimits, validate, version     bool
@@ -60,6 +62,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.Float64Var(&o.scale, "time-scale", 1, "divides every delay of the profile")
 	f.Uint64Var(&o.seed, "seed", 1, "of everything that is drawn")
 	f.StringVar(&o.token, "token", linodesim.DefaultToken, "the accepted token; it has every scope")
+	f.StringVar(&o.owner, "owner-token", "", "another accepted token, for what the account's owner does by hand; empty is none")
+	f.BoolVar(&o.remote, "allow-remote", false, "let --listen and --admin-listen be addresses that other machines reach; --token must be given then")
 	f.BoolVar(&o.noLimits, "no-rate-limits", false, "turn the documented rate limits off")
 	f.BoolVar(&o.validate, "validate", false, "compare every answer with the API's description and fail those that differ")
 	f.BoolVar(&o.version, "version", false, "print the version and end")
@@ -69,7 +73,28 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; there are only flags", f.Arg(0))
 	}
+	for _, listener := range []struct{ flag, address string }{{"--listen", o.listen}, {"--admin-listen", o.admin}} {
+		if err := o.reachable(listener.flag, listener.address); err != nil {
+			return o, err
+		}
+	}
 	return o, nil
+}
+
+// reachable refuses addresses that other machines reach, unless that is asked
+// for and the token is no known one.
+func (o options) reachable(flag, address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || host == "" || linodesim.Loopback(host) {
+		return nil // open names what is wrong with an address
+	}
+	switch {
+	case !o.remote:
+		return fmt.Errorf("%s is %q, which other machines reach; use a loopback address, or --allow-remote", flag, address)
+	case o.token == linodesim.DefaultToken:
+		return fmt.Errorf("%s is %q, which other machines reach, and --token is the default; choose a secret one", flag, address)
+	}
+	return nil
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -92,6 +117,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	said := fmt.Sprintf("url=http://%s\n", servers[0].address)
 	if len(servers) > 1 {
 		said += fmt.Sprintf("admin=http://%s\n", servers[1].address)
+	}
+	if o.owner != "" {
+		said += "owner_token=" + o.owner + "\n"
 	}
 	said += fmt.Sprintf("token=%s\ncluster=%s\ncluster_id=%d\ntier=%s\nprofile=%s\n", o.token, cluster.Label, cluster.ID, cluster.Tier, o.profile)
 	if _, err := io.WriteString(stdout, said); err != nil {
@@ -121,8 +149,12 @@ func build(o options) (*linodesim.Sim, linodesim.ClusterInfo, error) {
 	if err != nil {
 		return nil, linodesim.ClusterInfo{}, err
 	}
+	tokens := map[string][]string{o.token: {"*"}}
+	if o.owner != "" {
+		tokens[o.owner] = []string{"*"}
+	}
 	sim, err := linodesim.New(linodesim.Config{
-		Profile: profile, TimeScale: o.scale, Seed: o.seed, Tokens: map[string][]string{o.token: {"*"}},
+		Profile: profile, TimeScale: o.scale, Seed: o.seed, Tokens: tokens,
 		NoRateLimits: o.noLimits, ValidateAnswers: o.validate,
 	})
 	if err != nil {

@@ -57,7 +57,10 @@ func get(t *testing.T, url, token string) (int, string) {
 }
 
 func TestProgram(t *testing.T) {
-	values, stop := start(t, "--listen", ":0", "--tier", "enterprise", "--cluster", "mine", "--token", "secret", "--pools", "g6-standard-1:2,g6-dedicated-2:1")
+	values, stop := start(t, "--listen", ":0", "--tier", "enterprise", "--cluster", "mine", "--token", "secret", "--pools", "g6-standard-1:2,g6-dedicated-2:1", "--owner-token", "owner-secret")
+	if status, _ := get(t, values["url"]+"/v4/lke/clusters", values["owner_token"]); status != 200 {
+		t.Errorf("the owner's token: %d", status)
+	}
 	if values["token"] != "secret" || values["cluster"] != "mine" || values["tier"] != "enterprise" || values["cluster_id"] == "" {
 		t.Errorf("printed %v", values)
 	}
@@ -100,6 +103,10 @@ func TestBadFlags(t *testing.T) {
 		{"region", "[region]", []string{"--region", "xx"}},
 		{"pools", "plan:count", []string{"--pools", "g6-standard-2"}},
 		{"plan", "[node_pools[0].type]", []string{"--pools", "g6-nanode-1:1"}},
+		{"remote without permission", "--allow-remote", []string{"--listen", "0.0.0.0:0"}},
+		{"remote by name", "--allow-remote", []string{"--listen", "example.com:0"}},
+		{"remote with the known token", "--token is the default", []string{"--listen", "0.0.0.0:0", "--allow-remote"}},
+		{"remote admin", "--admin-listen", []string{"--listen", ":0", "--admin-listen", "[::]:0"}},
 		{"argument", "unexpected argument", []string{"serve"}},
 		{"token", "empty token", []string{"--token", ""}},
 		{"port in use", "--listen " + taken.Addr().String(), []string{"--listen", taken.Addr().String()}},

@@ -22,11 +22,14 @@ import (
 )
 
 // Error says why a header was refused, in the API's words where those are known.
-type Error struct{ Reason string }
+type Error struct {
+	Reason string
+	Field  string // the field that is no filter, if that is the reason
+}
 
 func (e *Error) Error() string { return e.Reason }
 
-func errorf(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+func errorf(format string, args ...any) error { return &Error{Reason: fmt.Sprintf(format, args...)} }
 
 // Get gives a field's value: string, int, float64, bool, []string or nil.
 type Get func(field string) any
@@ -68,24 +71,32 @@ func (f Filter) Match(get Get) bool { return f.test == nil || f.test(get) }
 
 // Apply gives the items that match, in the wanted order; without one the
 // order stays.
-func Apply[T any](f Filter, items []T, field func(item T, name string) any) []T {
+func Apply[T any](f Filter, items []T, fields func(T) Get) []T {
 	if f.test == nil && f.orderBy == "" {
 		return items
 	}
-	out := make([]T, 0, len(items))
+	type found struct {
+		item T
+		get  Get
+	}
+	var matching []found
 	for _, item := range items {
-		if f.Match(func(name string) any { return field(item, name) }) {
-			out = append(out, item)
+		if get := fields(item); f.Match(get) {
+			matching = append(matching, found{item, get})
 		}
 	}
 	if f.orderBy != "" {
-		slices.SortStableFunc(out, func(a, b T) int {
-			c := compare(field(a, f.orderBy), field(b, f.orderBy))
+		slices.SortStableFunc(matching, func(a, b found) int {
+			c := compare(a.get(f.orderBy), b.get(f.orderBy))
 			if f.desc {
 				return -c
 			}
 			return c
 		})
+	}
+	out := make([]T, len(matching))
+	for i, m := range matching {
+		out[i] = m.item
 	}
 	return out
 }
@@ -138,7 +149,7 @@ func (p parser) object(object map[string]any) (test, error) {
 			err = errorf("Unknown operator %s", key)
 		case !p.filterable(key):
 			// The API's words.
-			err = errorf("Cannot filter on %s", key)
+			err = &Error{Reason: "Cannot filter on " + key, Field: key}
 		default:
 			t, err = condition(key, value)
 		}

@@ -59,7 +59,7 @@ func TestFilter(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, m := range Apply(f, machines, func(m map[string]any, name string) any { return m[name] }) {
+			for _, m := range Apply(f, machines, func(m map[string]any) Get { return func(name string) any { return m[name] } }) {
 				got = append(got, fmt.Sprint(m["id"]))
 			}
 			if strings.Join(got, " ") != c.want {
@@ -110,7 +110,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(header)
 	}
-	get := func(m map[string]any, name string) any { return m[name] }
+	get := func(m map[string]any) Get { return func(name string) any { return m[name] } }
 	f.Fuzz(func(t *testing.T, header string) {
 		parsed, err := Parse(header, fields)
 		if err != nil {

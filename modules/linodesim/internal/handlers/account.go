@@ -1,30 +1,27 @@
 package handlers
 
 import (
-	"context"
-
 	"encoding/json"
+	"maps"
 	"slices"
+
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// ListAccountAvailability answers GET /account/availability.
-func (Server) ListAccountAvailability(ctx context.Context, q server.ListAccountAvailabilityRequestObject) (server.ListAccountAvailabilityResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.Catalog().Regions, paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, func(catalog.Region, string) any { return nil }, services)
-	return server.ListAccountAvailability200JSONResponse{Body: api.AccountAvailabilityPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+func (r Request) listAccountAvailability() (page[api.AccountAvailability], error) {
+	return list(r, r.Seen.Catalog().Regions, services)
 }
 
-// GetAccountAvailability answers GET /account/availability/{regionId}.
-func (Server) GetAccountAvailability(ctx context.Context, q server.GetAccountAvailabilityRequestObject) (server.GetAccountAvailabilityResponseObject, error) {
-	region, ok := of(ctx).Seen.Catalog().Region(q.RegionID)
+func (r Request) getAccountAvailability(regionID string) (api.AccountAvailability, error) {
+	region, ok := r.Seen.Catalog().Region(regionID)
 	if !ok {
-		return nil, notFound()
+		return api.AccountAvailability{}, notFound()
 	}
-	return server.GetAccountAvailability200JSONResponse{Body: services(region)}, nil
+	return services(region), nil
 }
 
 // An account may use what a region has. The names are those recorded.
@@ -40,55 +37,92 @@ func services(r catalog.Region) api.AccountAvailability {
 	return out
 }
 
-// GetAccountSettings answers GET /account/settings, with what was recorded.
-func (Server) GetAccountSettings(ctx context.Context, _ server.GetAccountSettingsRequestObject) (server.GetAccountSettingsResponseObject, error) {
+// The account's settings are those recorded.
+func (r Request) getAccountSettings() (api.AccountSettings, error) {
 	interfaces := api.AccountSettingsInterfacesForNewLinodesLegacyConfigDefaultButLinodeAllowed
 	policy := api.AccountSettingsMaintenancePolicy("linode/power_off_on")
-	return server.GetAccountSettings200JSONResponse{Body: api.AccountSettings{
-		BackupsEnabled: of(ctx).Seen.AccountBackups(), ObjectStorage: "active",
+	return api.AccountSettings{
+		BackupsEnabled: r.Seen.AccountBackups(), ObjectStorage: "active",
 		InterfacesForNewLinodes: &interfaces, MaintenancePolicy: &policy,
-	}}, nil
+	}, nil
 }
 
-// ListTags answers GET /tags.
-func (Server) ListTags(ctx context.Context, q server.ListTagsRequestObject) (server.ListTagsResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.Tags(), paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, func(string, string) any { return nil }, func(t string) api.TagObject { return api.TagObject{Label: t} })
-	return server.ListTags200JSONResponse{Body: api.TagObjectPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+// The user and the account are made up.
+func (r Request) getProfile() (api.Profile, error) {
+	user, zone, off, lish, kind, uid := r.Actor.User, "UTC", false, "password_keys", "password", 1000001
+	return api.Profile{
+		UID: &uid, Username: user, Email: user + "@example.com", Timezone: &zone, TwoFactorAuth: &off, EmailNotifications: &off,
+		IPWhitelistEnabled: &off, LishAuthMethod: &lish, AuthenticationType: &kind, AuthorizedKeys: nullable.NewNullNullable[[]string](),
+		VerifiedPhoneNumber: nullable.NewNullNullable[string](), Referrals: &api.ProfileReferrals{Code: "none", URL: "https://example.com/?r=none"},
+	}, nil
 }
 
-// CreateTag answers POST /tags. Volumes, domains, NodeBalancers and reserved
-// addresses do not exist here, so that none of them can be tagged.
-func (Server) CreateTag(ctx context.Context, q server.CreateTagRequestObject) (server.CreateTagResponseObject, error) {
-	r := of(ctx)
+func (r Request) getAccount() (api.Account, error) {
+	capabilities := map[string]bool{}
+	for _, region := range r.Seen.Catalog().Regions {
+		for _, c := range region.Capabilities {
+			capabilities[c] = true
+		}
+	}
+	return api.Account{
+		Company: "Example", Email: "owner@example.com", FirstName: "Example", LastName: "Owner", Country: "US",
+		ActiveSince: api.Time{Time: r.Seen.Since()}, Capabilities: slices.Sorted(maps.Keys(capabilities)),
+		CreditCard: &map[string]any{"last_four": "0000", "expiry": "01/2040"}, ActivePromotions: []map[string]any{}, Euuid: "00000000-0000-0000-0000-000000000000",
+	}, nil
+}
+
+// Events come newest first.
+func (r Request) listAccountEvents() (page[api.AccountEvent], error) {
+	return list(r, r.Seen.Happened(), event)
+}
+
+func (r Request) getAccountEvent(eventID int) (api.AccountEvent, error) {
+	for _, e := range r.Seen.Happened() {
+		if e.ID == eventID {
+			return event(e), nil
+		}
+	}
+	return api.AccountEvent{}, notFound()
+}
+
+func event(e world.AccountEvent) api.AccountEvent {
+	done, message := 100, ""
+	entity := api.AccountEventEntity{ID: e.EntityID, Type: e.EntityType, Label: e.EntityLabel, URL: e.URL()}
+	return api.AccountEvent{
+		ID: e.ID, Created: api.Time{Time: e.At}, PercentComplete: &done, Action: e.Action, Username: &e.User,
+		Status: "finished", Entity: &entity, Message: &message,
+	}
+}
+
+func (r Request) listTags() (page[api.TagObject], error) {
+	return list(r, r.Seen.Tags(), func(t string) api.TagObject { return api.TagObject{Label: t} })
+}
+
+// Volumes, domains, NodeBalancers and reserved addresses do not exist here, so that none of them can be tagged.
+func (r Request) createTag(b *api.TagCreate) (api.TagObject, error) {
 	for _, none := range []struct {
 		field string
 		given int
 	}{
-		{"volumes", len(value(q.Body.Volumes))}, {"domains", len(value(q.Body.Domains))},
-		{"nodebalancers", len(value(q.Body.Nodebalancers))}, {"reserved_ipv4_addresses", len(value(q.Body.ReservedIPv4Addresses))},
+		{"volumes", len(value(b.Volumes))}, {"domains", len(value(b.Domains))},
+		{"nodebalancers", len(value(b.Nodebalancers))}, {"reserved_ipv4_addresses", len(value(b.ReservedIPv4Addresses))},
 	} {
 		if none.given > 0 {
-			return nil, refusal(none.field, none.field+" is not valid")
+			return api.TagObject{}, refusal(none.field, none.field+" is not valid")
 		}
 	}
-	err := r.Live.CreateTag(r.Actor, q.Body.Label, value(q.Body.Linodes), value(q.Body.LKEClusters))
-	return server.CreateTag200JSONResponse{Body: api.TagObject{Label: q.Body.Label}}, err
+	err := r.Live.CreateTag(r.Actor, b.Label, value(b.Linodes), value(b.LKEClusters))
+	return api.TagObject{Label: b.Label}, err
 }
 
-// DeleteTag answers DELETE /tags/{tagLabel}.
-func (Server) DeleteTag(ctx context.Context, q server.DeleteTagRequestObject) (server.DeleteTagResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.DeleteTag(r.Actor, q.TagLabel)
-	return server.DeleteTag200JSONResponse{Body: api.Empty{}}, err
+func (r Request) deleteTag(label string) (api.Empty, error) {
+	return api.Empty{}, r.Live.DeleteTag(r.Actor, label)
 }
 
-// ListTaggedObjects answers GET /tags/{tagLabel}.
-func (Server) ListTaggedObjects(ctx context.Context, q server.ListTaggedObjectsRequestObject) (server.ListTaggedObjectsResponseObject, error) {
-	r := of(ctx)
-	linodes, clusters, err := r.Seen.Tagged(q.TagLabel)
+func (r Request) listTaggedObjects(label string) (page[api.TaggedObject], error) {
+	linodes, clusters, err := r.Seen.Tagged(label)
 	if err != nil {
-		return nil, err
+		return page[api.TaggedObject]{}, err
 	}
 	var all []api.TaggedObject
 	for _, i := range linodes {
@@ -97,9 +131,7 @@ func (Server) ListTaggedObjects(ctx context.Context, q server.ListTaggedObjectsR
 	for _, c := range clusters {
 		all = append(all, tagged("lke_cluster", cluster(c, r.Beta)))
 	}
-	l, err := list(r, all, paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter},
-		func(api.TaggedObject, string) any { return nil }, func(o api.TaggedObject) api.TaggedObject { return o })
-	return server.ListTaggedObjects200JSONResponse{Body: api.TaggedObjectPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+	return list(r, all, func(o api.TaggedObject) api.TaggedObject { return o })
 }
 
 func tagged(kind string, object any) api.TaggedObject {

@@ -1,73 +1,52 @@
 package handlers
 
 import (
-	"context"
-
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 )
 
-// ListTypes answers GET /linode/types.
-func (Server) ListTypes(ctx context.Context, q server.ListTypesRequestObject) (server.ListTypesResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.Catalog().Types, paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, typeField, plan)
-	return server.ListTypes200JSONResponse{Body: api.LinodeTypePage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+func (r Request) listTypes() (page[api.LinodeType], error) {
+	return list(r, r.Seen.Catalog().Types, plan)
 }
 
-// GetType answers GET /linode/types/{typeId}.
-func (Server) GetType(ctx context.Context, q server.GetTypeRequestObject) (server.GetTypeResponseObject, error) {
-	t, ok := of(ctx).Seen.Catalog().Type(q.TypeID)
+func (r Request) getType(typeID string) (api.LinodeType, error) {
+	t, ok := r.Seen.Catalog().Type(typeID)
 	if !ok {
-		return nil, notFound()
+		return api.LinodeType{}, notFound()
 	}
-	return server.GetType200JSONResponse{Body: plan(t)}, nil
+	return plan(t), nil
 }
 
-// ListRegions answers GET /regions.
-func (Server) ListRegions(ctx context.Context, q server.ListRegionsRequestObject) (server.ListRegionsResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.Catalog().Regions, paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, regionField, region)
-	return server.ListRegions200JSONResponse{Body: api.RegionPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+func (r Request) listRegions() (page[api.Region], error) {
+	return list(r, r.Seen.Catalog().Regions, region)
 }
 
-// GetRegion answers GET /regions/{regionId}.
-func (Server) GetRegion(ctx context.Context, q server.GetRegionRequestObject) (server.GetRegionResponseObject, error) {
-	found, ok := of(ctx).Seen.Catalog().Region(q.RegionID)
+func (r Request) getRegion(regionID string) (api.Region, error) {
+	found, ok := r.Seen.Catalog().Region(regionID)
 	if !ok {
-		return nil, notFound()
+		return api.Region{}, notFound()
 	}
-	return server.GetRegion200JSONResponse{Body: region(found)}, nil
+	return region(found), nil
 }
 
-// ListRegionsAvailability answers GET /regions/availability.
-func (Server) ListRegionsAvailability(ctx context.Context, q server.ListRegionsAvailabilityRequestObject) (server.ListRegionsAvailabilityResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.Catalog().Availability, paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, availabilityField, availability)
-	return server.ListRegionsAvailability200JSONResponse{Body: api.RegionAvailabilityPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+func (r Request) listRegionsAvailability() (page[api.RegionAvailability], error) {
+	return list(r, r.Seen.Catalog().Availability, availability)
 }
 
-// GetRegionAvailability answers GET /regions/{regionId}/availability, a bare
+// a bare
 // list.
-func (Server) GetRegionAvailability(ctx context.Context, q server.GetRegionAvailabilityRequestObject) (server.GetRegionAvailabilityResponseObject, error) {
-	c := of(ctx).Seen.Catalog()
-	if _, ok := c.Region(q.RegionID); !ok {
+func (r Request) getRegionAvailability(regionID string) (api.RegionAvailabilityList, error) {
+	c := r.Seen.Catalog()
+	if _, ok := c.Region(regionID); !ok {
 		return nil, notFound()
 	}
 	out := []api.RegionAvailability{}
-	for _, a := range c.AvailabilityOf(q.RegionID) {
+	for _, a := range c.AvailabilityOf(regionID) {
 		out = append(out, availability(a))
 	}
-	return server.GetRegionAvailability200JSONResponse{Body: out}, nil
-}
-
-// GetProfile answers GET /profile.
-func (Server) GetProfile(ctx context.Context, _ server.GetProfileRequestObject) (server.GetProfileResponseObject, error) {
-	user := of(ctx).Actor.User
-	zone, off := "UTC", false
-	return server.GetProfile200JSONResponse{Body: api.Profile{Username: user, Email: user + "@example.com", Timezone: &zone, TwoFactorAuth: &off, EmailNotifications: &off}}, nil
+	return out, nil
 }
 
 func plan(t catalog.Type) api.LinodeType {
@@ -93,10 +72,40 @@ func region(r catalog.Region) api.Region {
 	return api.Region{
 		ID: r.ID, Label: r.Label, Country: r.Country, Capabilities: r.Capabilities, Status: api.RegionStatus(r.Status),
 		SiteType: api.RegionSiteType(r.SiteType), Resolvers: api.RegionResolvers{IPv4: r.ResolversV4, IPv6: r.ResolversV6},
+		Monitors: &api.RegionMonitors{Alerts: monitored(r), Metrics: monitored(r)},
 		PlacementGroupLimits: &api.PlacementGroupLimits{
-			MaximumLinodesPerPG: &r.MaxLinodesPerPG, MaximumLinodesPerFlexiblePG: nullable.NewNullNullable[int](),
+			MaximumLinodesPerPG: &r.MaxLinodesPerPG, MaximumLinodesPerFlexiblePG: nullable.NewNullableWithValue(r.MaxLinodesPerFlex),
 		},
 	}
+}
+
+// Where there are managed databases, they and NodeBalancers are monitored.
+func monitored(r catalog.Region) []string {
+	if r.Has(catalog.CapDatabases) {
+		return []string{catalog.CapDatabases, "NodeBalancers"}
+	}
+	return []string{}
+}
+
+func (r Request) listRegionsVPCAvailability() (page[api.RegionVPCAvailability], error) {
+	return list(r, r.Seen.Catalog().Regions, vpcAvailability)
+}
+
+func (r Request) getRegionVPCAvailability(regionID string) (api.RegionVPCAvailability, error) {
+	found, ok := r.Seen.Catalog().Region(regionID)
+	if !ok {
+		return api.RegionVPCAvailability{}, notFound()
+	}
+	return vpcAvailability(found), nil
+}
+
+// Recorded lists named no lengths; a /52 can be asked for where there is IPv6.
+func vpcAvailability(r catalog.Region) api.RegionVPCAvailability {
+	out := api.RegionVPCAvailability{Region: r.ID, Available: r.Has(catalog.CapVPCs), AvailableIPv6PrefixLengths: []int{}}
+	if r.Has(catalog.CapVPCsIPv6) {
+		out.AvailableIPv6PrefixLengths = []int{52}
+	}
+	return out
 }
 
 func availability(a catalog.Availability) api.RegionAvailability {

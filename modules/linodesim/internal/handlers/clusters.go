@@ -1,18 +1,12 @@
 package handlers
 
 import (
-	"context"
-
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// CreateLKECluster answers POST /lke/clusters.
-func (Server) CreateLKECluster(ctx context.Context, q server.CreateLKEClusterRequestObject) (server.CreateLKEClusterResponseObject, error) {
-	r := of(ctx)
-	b := q.Body
+func (r Request) createLKECluster(b *api.LKEClusterCreate) (api.LKECluster, error) {
 	spec := world.ClusterSpec{
 		Label: b.Label, Region: b.Region, Tier: catalog.Standard, K8sVersion: b.K8SVersion, Tags: value(b.Tags),
 		AppPlatform: value(b.AplEnabled), StackType: string(value(b.StackType)), VPCID: value(b.VPCID), SubnetID: value(b.SubnetID),
@@ -22,89 +16,127 @@ func (Server) CreateLKECluster(ctx context.Context, q server.CreateLKEClusterReq
 	}
 	if c := b.ControlPlane; c != nil {
 		spec.HighAvailability, spec.AuditLogs = value(c.HighAvailability), value(c.AuditLogsEnabled)
+		spec.ACL = newACL(c.ACL)
 	}
 	for n, p := range b.NodePools {
 		made, err := poolCreate(p)
 		if err != nil {
-			return nil, world.Prefixed(err, "node_pools", n)
+			return api.LKECluster{}, world.Prefixed(err, "node_pools", n)
 		}
 		spec.Pools = append(spec.Pools, made)
 	}
 	if spec.Region == "" {
-		return nil, refusal("region", "region is not valid")
+		return api.LKECluster{}, refusal("region", "region is not valid")
 	}
 	if spec.K8sVersion == "" {
-		return nil, refusal("k8s_version", "k8s_version is not valid")
+		return api.LKECluster{}, refusal("k8s_version", "k8s_version is not valid")
 	}
 	c, err := r.Live.CreateCluster(r.Actor, spec)
 	if err != nil {
-		return nil, err
+		return api.LKECluster{}, err
 	}
-	return server.CreateLKECluster200JSONResponse{Body: cluster(c, r.Beta)}, nil
+	return cluster(c, r.Beta), nil
 }
 
-// DeleteLKECluster answers DELETE /lke/clusters/{clusterId}.
-func (Server) DeleteLKECluster(ctx context.Context, q server.DeleteLKEClusterRequestObject) (server.DeleteLKEClusterResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.DeleteCluster(r.Actor, q.ClusterID)
-	return server.DeleteLKECluster200JSONResponse{Body: api.Empty{}}, err
+func (r Request) updateLKECluster(clusterID int, b *api.LKEClusterUpdate) (api.LKECluster, error) {
+	change := world.ClusterUpdate{Label: b.Label, K8sVersion: b.K8SVersion, Tags: b.Tags}
+	if c := b.ControlPlane; c != nil {
+		change.HighAvailability, change.AuditLogs, change.ACL = c.HighAvailability, c.AuditLogsEnabled, newACL(c.ACL)
+	}
+	c, err := r.Live.UpdateCluster(r.Actor, clusterID, change)
+	return cluster(c, r.Beta), err
 }
 
-// ListLKEClusterAPIEndpoints answers GET /lke/clusters/{clusterId}/api-endpoints.
-func (Server) ListLKEClusterAPIEndpoints(ctx context.Context, q server.ListLKEClusterAPIEndpointsRequestObject) (server.ListLKEClusterAPIEndpointsResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Seen.Endpoints(q.ClusterID)
+func newACL(given *api.LKEControlPlaneACL) *world.ACL {
+	if given == nil {
+		return nil
+	}
+	out := world.ACL{Enabled: value(given.Enabled), Revision: value(given.RevisionID)}
+	if a := given.Addresses; a != nil {
+		out.IPv4, out.IPv6 = value(a.IPv4), value(a.IPv6)
+	}
+	return &out
+}
+
+func acl(a world.ACL) api.LKEControlPlaneACLEnvelope {
+	v4, v6 := nonNil(a.IPv4), nonNil(a.IPv6)
+	out := api.LKEControlPlaneACL{Enabled: &a.Enabled, RevisionID: optional(a.Revision)}
+	out.Addresses = &struct {
+		IPv4 *[]string `json:"ipv4,omitempty"`
+		IPv6 *[]string `json:"ipv6,omitempty"`
+	}{&v4, &v6}
+	return api.LKEControlPlaneACLEnvelope{ACL: out}
+}
+
+func (r Request) getLKEControlPlaneACL(clusterID int) (api.LKEControlPlaneACLEnvelope, error) {
+	return one(acl)(r.Seen.ControlPlaneACL(clusterID))
+}
+
+func (r Request) updateLKEControlPlaneACL(clusterID int, b *api.LKEControlPlaneACLEnvelope) (api.LKEControlPlaneACLEnvelope, error) {
+	return one(acl)(r.Live.SetControlPlaneACL(r.Actor, clusterID, *newACL(&b.ACL)))
+}
+
+func (r Request) deleteLKEControlPlaneACL(clusterID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.DeleteControlPlaneACL(r.Actor, clusterID)
+}
+
+func (r Request) recycleLKECluster(clusterID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.RecycleCluster(r.Actor, clusterID)
+}
+
+func (r Request) regenerateLKECluster(clusterID int, b *api.LKEClusterRegenerate) (api.Empty, error) {
+	return api.Empty{}, r.Live.Regenerate(r.Actor, clusterID, value(b.Kubeconfig), value(b.Servicetoken))
+}
+
+func (r Request) deleteLKEClusterKubeconfig(clusterID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.Regenerate(r.Actor, clusterID, true, false)
+}
+
+func (r Request) deleteLKEClusterServiceToken(clusterID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.Regenerate(r.Actor, clusterID, false, true)
+}
+
+func (r Request) deleteLKECluster(clusterID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.DeleteCluster(r.Actor, clusterID)
+}
+
+func (r Request) listLKEClusterAPIEndpoints(clusterID int) (page[api.LKEClusterAPIEndpoint], error) {
+	found, err := r.Seen.Endpoints(clusterID)
 	if err != nil {
-		return nil, err
+		return page[api.LKEClusterAPIEndpoint]{}, err
 	}
-	l, err := list(r, found, paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, func(string, string) any { return nil }, func(e string) api.LKEClusterAPIEndpoint { return api.LKEClusterAPIEndpoint{Endpoint: e} })
-	return server.ListLKEClusterAPIEndpoints200JSONResponse{Body: api.LKEClusterAPIEndpointPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+	return list(r, found, func(e string) api.LKEClusterAPIEndpoint { return api.LKEClusterAPIEndpoint{Endpoint: e} })
 }
 
-// GetLKEClusterKubeconfig answers GET /lke/clusters/{clusterId}/kubeconfig.
-func (Server) GetLKEClusterKubeconfig(ctx context.Context, q server.GetLKEClusterKubeconfigRequestObject) (server.GetLKEClusterKubeconfigResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Seen.Kubeconfig(q.ClusterID)
+func (r Request) getLKEClusterKubeconfig(clusterID int) (api.LKEKubeconfig, error) {
+	found, err := r.Seen.Kubeconfig(clusterID)
 	if err != nil {
-		return nil, err
+		return api.LKEKubeconfig{}, err
 	}
-	return server.GetLKEClusterKubeconfig200JSONResponse{Body: api.LKEKubeconfig{Kubeconfig: found}}, nil
+	return api.LKEKubeconfig{Kubeconfig: found}, nil
 }
 
-// RecycleLKENodePool answers POST /lke/clusters/{clusterId}/pools/{poolId}/recycle.
-func (Server) RecycleLKENodePool(ctx context.Context, q server.RecycleLKENodePoolRequestObject) (server.RecycleLKENodePoolResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.RecyclePool(r.Actor, q.ClusterID, q.PoolID)
-	return server.RecycleLKENodePool200JSONResponse{Body: api.Empty{}}, err
+func (r Request) recycleLKENodePool(clusterID int, poolID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.RecyclePool(r.Actor, clusterID, poolID)
 }
 
-// RecycleLKENode answers POST /lke/clusters/{clusterId}/nodes/{nodeId}/recycle.
-func (Server) RecycleLKENode(ctx context.Context, q server.RecycleLKENodeRequestObject) (server.RecycleLKENodeResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.RecycleNode(r.Actor, q.ClusterID, q.NodeID)
-	return server.RecycleLKENode200JSONResponse{Body: api.Empty{}}, err
+func (r Request) recycleLKENode(clusterID int, nodeID string) (api.Empty, error) {
+	return api.Empty{}, r.Live.RecycleNode(r.Actor, clusterID, nodeID)
 }
 
-// ListLKEVersions answers GET /lke/versions.
-func (Server) ListLKEVersions(ctx context.Context, q server.ListLKEVersionsRequestObject) (server.ListLKEVersionsResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.Catalog().Versions(catalog.Standard), paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, versionField, func(v string) api.LKEVersion { return api.LKEVersion{ID: v} })
-	return server.ListLKEVersions200JSONResponse{Body: api.LKEVersionPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+func (r Request) listLKEVersions() (page[api.LKEVersion], error) {
+	return list(r, r.Seen.Catalog().Versions(catalog.Standard), func(v string) api.LKEVersion { return api.LKEVersion{ID: v} })
 }
 
-// GetLKEVersion answers GET /lke/versions/{version}.
-func (Server) GetLKEVersion(ctx context.Context, q server.GetLKEVersionRequestObject) (server.GetLKEVersionResponseObject, error) {
-	if !of(ctx).Seen.Catalog().HasVersion(catalog.Standard, q.Version) {
-		return nil, notFound()
+func (r Request) getLKEVersion(version string) (api.LKEVersion, error) {
+	if !r.Seen.Catalog().HasVersion(catalog.Standard, version) {
+		return api.LKEVersion{}, notFound()
 	}
-	return server.GetLKEVersion200JSONResponse{Body: api.LKEVersion{ID: q.Version}}, nil
+	return api.LKEVersion{ID: version}, nil
 }
 
-// ListLKETypes answers GET /lke/types.
-func (Server) ListLKETypes(ctx context.Context, q server.ListLKETypesRequestObject) (server.ListLKETypesResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.Catalog().ControlPlanes, paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, controlPlaneField, controlPlane)
-	return server.ListLKETypes200JSONResponse{Body: api.LKETypePage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+func (r Request) listLKETypes() (page[api.LKEType], error) {
+	return list(r, r.Seen.Catalog().ControlPlanes, controlPlane)
 }
 
 func controlPlane(c catalog.ControlPlane) api.LKEType {

@@ -1,67 +1,42 @@
 package handlers
 
 import (
-	"context"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// ListInstanceConfigs answers GET /linode/instances/{linodeId}/configs.
-func (Server) ListInstanceConfigs(ctx context.Context, q server.ListInstanceConfigsRequestObject) (server.ListInstanceConfigsResponseObject, error) {
-	r := of(ctx)
-	configs, err := r.Seen.Configs(q.LinodeID)
+func (r Request) listInstanceConfigs(linodeID int) (page[api.InstanceConfig], error) {
+	configs, err := r.Seen.Configs(linodeID)
 	if err != nil {
-		return nil, err
+		return page[api.InstanceConfig]{}, err
 	}
-	l, err := list(r, configs, paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, func(world.LinodeConfig, string) any { return nil }, config)
-	return server.ListInstanceConfigs200JSONResponse{Body: api.InstanceConfigPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+	return list(r, configs, config(r.Seen))
 }
 
-// GetInstanceConfig answers GET /linode/instances/{linodeId}/configs/{configId}.
-func (Server) GetInstanceConfig(ctx context.Context, q server.GetInstanceConfigRequestObject) (server.GetInstanceConfigResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Seen.LinodeConfig(q.LinodeID, q.ConfigID)
-	if err != nil {
-		return nil, err
-	}
-	return server.GetInstanceConfig200JSONResponse{Body: config(found)}, nil
+func (r Request) getInstanceConfig(linodeID int, configID int) (api.InstanceConfig, error) {
+	return one(config(r.Seen))(r.Seen.LinodeConfig(linodeID, configID))
 }
 
-// CreateInstanceConfig answers POST /linode/instances/{linodeId}/configs.
-func (Server) CreateInstanceConfig(ctx context.Context, q server.CreateInstanceConfigRequestObject) (server.CreateInstanceConfigResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Live.CreateConfig(r.Actor, q.LinodeID, world.ConfigEdit{
-		Label: &q.Body.Label, Kernel: q.Body.Kernel, Comments: q.Body.Comments, MemoryLimit: q.Body.MemoryLimit, RunLevel: (*string)(q.Body.RunLevel),
-		VirtMode: (*string)(q.Body.VirtMode), RootDevice: q.Body.RootDevice, Initrd: q.Body.Initrd, Devices: devices(&q.Body.Devices),
-		Helpers: helpers(q.Body.Helpers), Interfaces: interfaces(q.Body.Interfaces),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return server.CreateInstanceConfig200JSONResponse{Body: config(found)}, nil
+func (r Request) createInstanceConfig(linodeID int, b *api.InstanceConfigCreate) (api.InstanceConfig, error) {
+	return one(config(r.Live))(r.Live.CreateConfig(r.Actor, linodeID, world.ConfigEdit{
+		Label: &b.Label, Kernel: b.Kernel, Comments: b.Comments, MemoryLimit: b.MemoryLimit, RunLevel: (*string)(b.RunLevel),
+		VirtMode: (*string)(b.VirtMode), RootDevice: b.RootDevice, Initrd: b.Initrd, Devices: devices(&b.Devices),
+		Helpers: helpers(b.Helpers), Interfaces: interfaces(b.Interfaces),
+	}))
 }
 
-// UpdateInstanceConfig answers PUT /linode/instances/{linodeId}/configs/{configId}.
-func (Server) UpdateInstanceConfig(ctx context.Context, q server.UpdateInstanceConfigRequestObject) (server.UpdateInstanceConfigResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Live.UpdateConfig(r.Actor, q.LinodeID, q.ConfigID, world.ConfigEdit{
-		Label: q.Body.Label, Kernel: q.Body.Kernel, Comments: q.Body.Comments, MemoryLimit: q.Body.MemoryLimit, RunLevel: (*string)(q.Body.RunLevel),
-		VirtMode: (*string)(q.Body.VirtMode), RootDevice: q.Body.RootDevice, Initrd: q.Body.Initrd, Devices: devices(q.Body.Devices),
-		Helpers: helpers(q.Body.Helpers), Interfaces: interfaces(q.Body.Interfaces),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return server.UpdateInstanceConfig200JSONResponse{Body: config(found)}, nil
+func (r Request) updateInstanceConfig(linodeID int, configID int, b *api.InstanceConfigUpdate) (api.InstanceConfig, error) {
+	return one(config(r.Live))(r.Live.UpdateConfig(r.Actor, linodeID, configID, world.ConfigEdit{
+		Label: b.Label, Kernel: b.Kernel, Comments: b.Comments, MemoryLimit: b.MemoryLimit, RunLevel: (*string)(b.RunLevel),
+		VirtMode: (*string)(b.VirtMode), RootDevice: b.RootDevice, Initrd: b.Initrd, Devices: devices(b.Devices),
+		Helpers: helpers(b.Helpers), Interfaces: interfaces(b.Interfaces),
+	}))
 }
 
-// DeleteInstanceConfig answers DELETE /linode/instances/{linodeId}/configs/{configId}.
-func (Server) DeleteInstanceConfig(ctx context.Context, q server.DeleteInstanceConfigRequestObject) (server.DeleteInstanceConfigResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.DeleteConfig(r.Actor, q.LinodeID, q.ConfigID)
-	return server.DeleteInstanceConfig200JSONResponse{Body: api.Empty{}}, err
+func (r Request) deleteInstanceConfig(linodeID int, configID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.DeleteConfig(r.Actor, linodeID, configID)
 }
 
 func devices(given *api.InstanceConfigDevicesCreate) *map[string]world.Device {
@@ -86,7 +61,7 @@ func helpers(given *api.InstanceConfigHelpers) *world.Helpers {
 	}
 }
 
-func interfaces(given *[]api.InstanceConfigInterface) *[]world.ConfigInterface {
+func interfaces(given *[]api.InstanceConfigInterfaceCreate) *[]world.ConfigInterface {
 	if given == nil {
 		return nil
 	}
@@ -103,7 +78,14 @@ func interfaces(given *[]api.InstanceConfigInterface) *[]world.ConfigInterface {
 	return &out
 }
 
-func config(c world.LinodeConfig) api.InstanceConfig {
+func config(w *world.World) func(world.LinodeConfig) api.InstanceConfig {
+	return func(c world.LinodeConfig) api.InstanceConfig {
+		of, _ := w.Instance(c.LinodeID)
+		return configOf(of, c)
+	}
+}
+
+func configOf(of world.Instance, c world.LinodeConfig) api.InstanceConfig {
 	out := api.InstanceConfig{
 		ID: c.ID, Label: c.Label, Kernel: c.Kernel, Comments: c.Comments, MemoryLimit: c.MemoryLimit, RunLevel: api.InstanceConfigRunLevel(c.RunLevel),
 		VirtMode: api.InstanceConfigVirtMode(c.VirtMode), RootDevice: c.RootDevice, Initrd: idOrNull(c.Initrd),
@@ -122,22 +104,27 @@ func config(c world.LinodeConfig) api.InstanceConfig {
 		}
 	}
 	for _, f := range c.Interfaces {
-		out.Interfaces = append(out.Interfaces, configInterface(f))
+		out.Interfaces = append(out.Interfaces, configInterface(of, f))
 	}
 	return out
 }
 
-// Not recorded; the fields are those of the public documentation.
-func configInterface(f world.ConfigInterface) api.InstanceConfigInterface {
-	ranges := strings(f.Ranges)
+// Fields that a purpose does not have are null.
+func configInterface(of world.Instance, f world.ConfigInterface) api.InstanceConfigInterface {
 	out := api.InstanceConfigInterface{
-		ID: &f.ID, Purpose: api.InstanceConfigInterfacePurpose(f.Purpose), Label: optional(f.Label), IpamAddress: optional(f.IPAM), Primary: &f.Primary,
-		IPRanges: &ranges, AdditionalProperties: map[string]any{"active": true},
+		ID: f.ID, Purpose: api.InstanceConfigInterfacePurpose(f.Purpose), Primary: f.Primary, Active: of.Status == world.StatusRunning,
+		IPv6: nullable.NewNullNullable[map[string]any](),
 	}
-	if f.Purpose == "vpc" {
-		out.SubnetID = &f.SubnetID
-		out.AdditionalProperties["vpc_id"] = f.VPCID
-		out.IPv4 = &map[string]any{"vpc": f.Address, "nat_1_1": optional(f.NAT)}
+	switch f.Purpose {
+	case "vlan":
+		out.Label, out.IpamAddress = &f.Label, &f.IPAM
+	case "vpc":
+		ranges, nat := nonNil(f.Ranges), optional(f.NAT)
+		if f.NAT == "any" {
+			nat = &of.PublicIPv4
+		}
+		out.VPCID, out.SubnetID, out.IPRanges = &f.VPCID, &f.SubnetID, &ranges
+		out.IPv4 = &map[string]any{"vpc": f.Address, "nat_1_1": nat}
 	}
 	return out
 }

@@ -1,52 +1,31 @@
 package handlers
 
 import (
-	"context"
-
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// ListInstanceDisks answers GET /linode/instances/{linodeId}/disks.
-func (Server) ListInstanceDisks(ctx context.Context, q server.ListInstanceDisksRequestObject) (server.ListInstanceDisksResponseObject, error) {
-	r := of(ctx)
-	disks, err := r.Seen.Disks(q.LinodeID)
+func (r Request) listInstanceDisks(linodeID int) (page[api.InstanceDisk], error) {
+	disks, err := r.Seen.Disks(linodeID)
 	if err != nil {
-		return nil, err
+		return page[api.InstanceDisk]{}, err
 	}
-	l, err := list(r, disks, paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, func(world.LinodeDisk, string) any { return nil }, disk)
-	return server.ListInstanceDisks200JSONResponse{Body: api.InstanceDiskPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+	return list(r, disks, disk)
 }
 
-// GetInstanceDisk answers GET /linode/instances/{linodeId}/disks/{diskId}.
-func (Server) GetInstanceDisk(ctx context.Context, q server.GetInstanceDiskRequestObject) (server.GetInstanceDiskResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Seen.LinodeDisk(q.LinodeID, q.DiskID)
-	if err != nil {
-		return nil, err
-	}
-	return server.GetInstanceDisk200JSONResponse{Body: disk(found)}, nil
+func (r Request) getInstanceDisk(linodeID int, diskID int) (api.InstanceDisk, error) {
+	return one(disk)(r.Seen.LinodeDisk(linodeID, diskID))
 }
 
-// CreateInstanceDisk answers POST /linode/instances/{linodeId}/disks.
-func (Server) CreateInstanceDisk(ctx context.Context, q server.CreateInstanceDiskRequestObject) (server.CreateInstanceDiskResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Live.CreateDisk(r.Actor, q.LinodeID, world.DiskSpec{
-		Label: value(q.Body.Label), Filesystem: string(value(q.Body.Filesystem)), Image: value(q.Body.Image), SizeMB: q.Body.Size,
-		Access: q.Body.RootPass != nil || len(value(q.Body.AuthorizedKeys)) > 0 || len(value(q.Body.AuthorizedUsers)) > 0,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return server.CreateInstanceDisk200JSONResponse{Body: disk(found)}, nil
+func (r Request) createInstanceDisk(linodeID int, b *api.InstanceDiskCreate) (api.InstanceDisk, error) {
+	return one(disk)(r.Live.CreateDisk(r.Actor, linodeID, world.DiskSpec{
+		Label: value(b.Label), Filesystem: string(value(b.Filesystem)), Image: value(b.Image), SizeMB: b.Size,
+		Access: b.RootPass != nil || len(value(b.AuthorizedKeys)) > 0 || len(value(b.AuthorizedUsers)) > 0,
+	}))
 }
 
-// DeleteInstanceDisk answers DELETE /linode/instances/{linodeId}/disks/{diskId}.
-func (Server) DeleteInstanceDisk(ctx context.Context, q server.DeleteInstanceDiskRequestObject) (server.DeleteInstanceDiskResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.DeleteDisk(r.Actor, q.LinodeID, q.DiskID)
-	return server.DeleteInstanceDisk200JSONResponse{Body: api.Empty{}}, err
+func (r Request) deleteInstanceDisk(linodeID int, diskID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.DeleteDisk(r.Actor, linodeID, diskID)
 }
 
 func disk(d world.LinodeDisk) api.InstanceDisk {

@@ -1,64 +1,58 @@
 package handlers
 
 import (
-	"context"
-
 	"fmt"
 
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// ListFirewalls answers GET /networking/firewalls.
-func (Server) ListFirewalls(ctx context.Context, q server.ListFirewallsRequestObject) (server.ListFirewallsResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.Firewalls(), paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, firewallField, func(f world.Firewall) api.Firewall { return firewall(f, r.Seen) })
-	return server.ListFirewalls200JSONResponse{Body: api.FirewallPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+func (r Request) listFirewalls() (page[api.Firewall], error) {
+	return list(r, r.Seen.Firewalls(), func(f world.Firewall) api.Firewall { return firewall(f, r.Seen) })
 }
 
-// GetFirewall answers GET /networking/firewalls/{firewallId}.
-func (Server) GetFirewall(ctx context.Context, q server.GetFirewallRequestObject) (server.GetFirewallResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Seen.Firewall(q.FirewallID)
+func (r Request) getFirewall(firewallID int) (api.Firewall, error) {
+	found, err := r.Seen.Firewall(firewallID)
 	if err != nil {
-		return nil, err
+		return api.Firewall{}, err
 	}
-	return server.GetFirewall200JSONResponse{Body: firewall(found, r.Seen)}, nil
+	return firewall(found, r.Seen), nil
 }
 
-// CreateFirewall answers POST /networking/firewalls.
-func (Server) CreateFirewall(ctx context.Context, q server.CreateFirewallRequestObject) (server.CreateFirewallResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Live.CreateFirewall(r.Actor, world.FirewallSpec{
-		Label: value(q.Body.Label), Tags: value(q.Body.Tags), Inbound: newRules(q.Body.Rules.Inbound), Outbound: newRules(q.Body.Rules.Outbound),
-		InboundPolicy: string(q.Body.Rules.InboundPolicy), OutboundPolicy: string(q.Body.Rules.OutboundPolicy),
-	})
-	if err != nil {
-		return nil, err
+func (r Request) createFirewall(b *api.FirewallCreate) (api.Firewall, error) {
+	spec := world.FirewallSpec{
+		Label: value(b.Label), Tags: value(b.Tags), Inbound: newRules(b.Rules.Inbound), Outbound: newRules(b.Rules.Outbound),
+		InboundPolicy: string(b.Rules.InboundPolicy), OutboundPolicy: string(b.Rules.OutboundPolicy),
 	}
-	return server.CreateFirewall200JSONResponse{Body: firewall(found, r.Live)}, nil
+	if b.Devices != nil {
+		if len(value(b.Devices.Nodebalancers)) > 0 {
+			return api.Firewall{}, refusal("devices.nodebalancers[0]", "devices.nodebalancers[0] is not valid")
+		}
+		spec.Linodes = value(b.Devices.Linodes)
+	}
+	found, err := r.Live.CreateFirewall(r.Actor, spec)
+	return firewall(found, r.Live), err
 }
 
-// DeleteFirewall answers DELETE /networking/firewalls/{firewallId}.
-func (Server) DeleteFirewall(ctx context.Context, q server.DeleteFirewallRequestObject) (server.DeleteFirewallResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.DeleteFirewall(r.Actor, q.FirewallID)
-	return server.DeleteFirewall200JSONResponse{Body: api.Empty{}}, err
+func (r Request) deleteFirewall(firewallID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.DeleteFirewall(r.Actor, firewallID)
 }
 
-// GetFirewallSettings answers GET /networking/firewalls/settings: no defaults.
-func (Server) GetFirewallSettings(context.Context, server.GetFirewallSettingsRequestObject) (server.GetFirewallSettingsResponseObject, error) {
-	return server.GetFirewallSettings200JSONResponse{Body: api.FirewallSettings{}}, nil
+// no defaults.
+func (r Request) getFirewallSettings() (api.FirewallSettings, error) {
+	return api.FirewallSettings{}, nil
 }
 
 func newRules(given *[]api.FirewallRule) []world.FirewallRule {
-	var out []world.FirewallRule
-	for _, g := range value(given) {
+	if given == nil {
+		return nil
+	}
+	out := []world.FirewallRule{}
+	for _, g := range *given {
 		made := world.FirewallRule{
-			Action: string(g.Action), Protocol: string(g.Protocol), Ports: value(g.Ports), Label: value(g.Label), Description: value(g.Description),
+			Action: string(g.Action), Protocol: g.Protocol, Ports: value(g.Ports), Label: value(g.Label), Description: value(g.Description),
 		}
 		if g.Addresses != nil {
 			made.IPv4, made.IPv6 = value(g.Addresses.IPv4), value(g.Addresses.IPv6)
@@ -81,7 +75,7 @@ func entities(f world.Firewall, w *world.World) []api.FirewallEntity {
 
 func firewall(f world.Firewall, w *world.World) api.Firewall {
 	return api.Firewall{
-		ID: f.ID, Label: f.Label, Status: api.FirewallStatus(f.Status), Tags: strings(f.Tags), Entities: entities(f, w),
+		ID: f.ID, Label: f.Label, Status: api.FirewallStatus(f.Status), Tags: nonNil(f.Tags), Entities: entities(f, w),
 		Created: api.Time{Time: f.Created}, Updated: api.Time{Time: f.Updated},
 		Rules: api.FirewallRules{
 			Inbound: rules(f.Inbound), InboundPolicy: api.FirewallAction(f.InboundPolicy),
@@ -91,7 +85,7 @@ func firewall(f world.Firewall, w *world.World) api.Firewall {
 	}
 }
 
-// A list without rules is null on the wire.
+// A list that was null stays so, and an empty one stays empty.
 func rules(in []world.FirewallRule) *[]api.FirewallRule {
 	if in == nil {
 		return nil
@@ -99,7 +93,7 @@ func rules(in []world.FirewallRule) *[]api.FirewallRule {
 	out := make([]api.FirewallRule, len(in))
 	for i, r := range in {
 		out[i] = api.FirewallRule{
-			Action: api.FirewallAction(r.Action), Protocol: api.FirewallRuleProtocol(r.Protocol),
+			Action: api.FirewallAction(r.Action), Protocol: r.Protocol,
 			Ports: optional(r.Ports), Label: optional(r.Label), Description: optional(r.Description), Addresses: &api.FirewallAddresses{},
 		}
 		if r.IPv4 != nil {

@@ -1,77 +1,38 @@
 package handlers
 
 import (
-	"context"
-
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// ListPlacementGroups answers GET /placement/groups.
-func (Server) ListPlacementGroups(ctx context.Context, q server.ListPlacementGroupsRequestObject) (server.ListPlacementGroupsResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.PlacementGroups(), paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, groupField, group)
-	return server.ListPlacementGroups200JSONResponse{Body: api.PlacementGroupPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+func (r Request) listPlacementGroups() (page[api.PlacementGroup], error) {
+	return list(r, r.Seen.PlacementGroups(), group)
 }
 
-// GetPlacementGroup answers GET /placement/groups/{groupId}.
-func (Server) GetPlacementGroup(ctx context.Context, q server.GetPlacementGroupRequestObject) (server.GetPlacementGroupResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Seen.PlacementGroup(q.GroupID)
-	if err != nil {
-		return nil, err
-	}
-	return server.GetPlacementGroup200JSONResponse{Body: group(found)}, nil
+func (r Request) getPlacementGroup(groupID int) (api.PlacementGroup, error) {
+	return one(group)(r.Seen.PlacementGroup(groupID))
 }
 
-// CreatePlacementGroup answers POST /placement/groups.
-func (Server) CreatePlacementGroup(ctx context.Context, q server.CreatePlacementGroupRequestObject) (server.CreatePlacementGroupResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Live.CreatePlacementGroup(r.Actor, world.PlacementGroup{
-		Label: q.Body.Label, Region: q.Body.Region, Type: string(q.Body.PlacementGroupType), Policy: string(q.Body.PlacementGroupPolicy),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return server.CreatePlacementGroup200JSONResponse{Body: group(found)}, nil
+func (r Request) createPlacementGroup(b *api.PlacementGroupCreate) (api.PlacementGroup, error) {
+	return one(group)(r.Live.CreatePlacementGroup(r.Actor, world.PlacementGroup{
+		Label: b.Label, Region: b.Region, Type: string(b.PlacementGroupType), Policy: string(b.PlacementGroupPolicy),
+	}))
 }
 
-// UpdatePlacementGroup answers PUT /placement/groups/{groupId}.
-func (Server) UpdatePlacementGroup(ctx context.Context, q server.UpdatePlacementGroupRequestObject) (server.UpdatePlacementGroupResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Live.RenamePlacementGroup(r.Actor, q.GroupID, q.Body.Label)
-	if err != nil {
-		return nil, err
-	}
-	return server.UpdatePlacementGroup200JSONResponse{Body: group(found)}, nil
+func (r Request) updatePlacementGroup(groupID int, b *api.PlacementGroupUpdate) (api.PlacementGroup, error) {
+	return one(group)(r.Live.RenamePlacementGroup(r.Actor, groupID, b.Label))
 }
 
-// DeletePlacementGroup answers DELETE /placement/groups/{groupId}.
-func (Server) DeletePlacementGroup(ctx context.Context, q server.DeletePlacementGroupRequestObject) (server.DeletePlacementGroupResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.DeletePlacementGroup(r.Actor, q.GroupID)
-	return server.DeletePlacementGroup200JSONResponse{Body: api.Empty{}}, err
+func (r Request) deletePlacementGroup(groupID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.DeletePlacementGroup(r.Actor, groupID)
 }
 
-// AssignPlacementGroup answers POST /placement/groups/{groupId}/assign.
-func (Server) AssignPlacementGroup(ctx context.Context, q server.AssignPlacementGroupRequestObject) (server.AssignPlacementGroupResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Live.Assign(r.Actor, q.GroupID, q.Body.Linodes)
-	if err != nil {
-		return nil, err
-	}
-	return server.AssignPlacementGroup200JSONResponse{Body: group(found)}, nil
+func (r Request) assignPlacementGroup(groupID int, b *api.PlacementGroupAssign) (api.PlacementGroup, error) {
+	return one(group)(r.Live.Assign(r.Actor, groupID, b.Linodes))
 }
 
-// UnassignPlacementGroup answers POST /placement/groups/{groupId}/unassign.
-func (Server) UnassignPlacementGroup(ctx context.Context, q server.UnassignPlacementGroupRequestObject) (server.UnassignPlacementGroupResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Live.Unassign(r.Actor, q.GroupID, q.Body.Linodes)
-	if err != nil {
-		return nil, err
-	}
-	return server.UnassignPlacementGroup200JSONResponse{Body: group(found)}, nil
+func (r Request) unassignPlacementGroup(groupID int, b *api.PlacementGroupUnassign) (api.PlacementGroup, error) {
+	return one(group)(r.Live.Unassign(r.Actor, groupID, b.Linodes))
 }
 
 func group(g world.PlacementGroup) api.PlacementGroup {

@@ -1,55 +1,36 @@
 package handlers
 
 import (
-	"context"
-
 	"fmt"
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// ListImages answers GET /images. Without images:read_only there are only
+// Without images:read_only there are only
 // public ones.
-func (Server) ListImages(ctx context.Context, q server.ListImagesRequestObject) (server.ListImagesResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, visible(r), paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, imageField, image)
-	return server.ListImages200JSONResponse{Body: api.ImagePage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+func (r Request) listImages() (page[api.Image], error) {
+	return list(r, visible(r), image)
 }
 
-// GetImage answers GET /images/{imageId}.
-func (Server) GetImage(ctx context.Context, q server.GetImageRequestObject) (server.GetImageResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Seen.Image(q.ImageID)
+func (r Request) getImage(imageID string) (api.Image, error) {
+	found, err := r.Seen.Image(imageID)
 	if err == nil && !found.Public && !r.May("images:read_only") {
 		err = notFound()
 	}
-	if err != nil {
-		return nil, err
-	}
-	return server.GetImage200JSONResponse{Body: image(found)}, nil
+	return image(found), err
 }
 
-// CreateImage answers POST /images.
-func (Server) CreateImage(ctx context.Context, q server.CreateImageRequestObject) (server.CreateImageResponseObject, error) {
-	r := of(ctx)
-	found, err := r.Live.CreateImage(r.Actor, world.ImageSpec{
-		DiskID: q.Body.DiskID, Label: value(q.Body.Label), Description: value(q.Body.Description),
-		CloudInit: value(q.Body.CloudInit), Tags: value(q.Body.Tags),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return server.CreateImage200JSONResponse{Body: image(found)}, nil
+func (r Request) createImage(b *api.ImageCreate) (api.Image, error) {
+	return one(image)(r.Live.CreateImage(r.Actor, world.ImageSpec{
+		DiskID: b.DiskID, Label: value(b.Label), Description: value(b.Description),
+		CloudInit: value(b.CloudInit), Tags: value(b.Tags),
+	}))
 }
 
-// DeleteImage answers DELETE /images/{imageId}.
-func (Server) DeleteImage(ctx context.Context, q server.DeleteImageRequestObject) (server.DeleteImageResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.DeleteImage(r.Actor, q.ImageID)
-	return server.DeleteImage200JSONResponse{Body: api.Empty{}}, err
+func (r Request) deleteImage(imageID string) (api.Empty, error) {
+	return api.Empty{}, r.Live.DeleteImage(r.Actor, imageID)
 }
 
 func visible(r Request) []world.Image {
@@ -63,7 +44,7 @@ func visible(r Request) []world.Image {
 func image(i world.Image) api.Image {
 	out := api.Image{
 		ID: i.ID, Label: i.Label, Description: &i.Description, Type: "manual", Status: api.ImageStatus(i.Status), Size: i.SizeMB,
-		IsPublic: i.Public, Deprecated: i.Deprecated, Vendor: optional(i.Vendor), Capabilities: i.Capabilities, Tags: strings(i.Tags),
+		IsPublic: i.Public, Deprecated: i.Deprecated, Vendor: optional(i.Vendor), Capabilities: i.Capabilities, Tags: nonNil(i.Tags),
 		Created: api.Time{Time: i.Created}, Updated: api.Time{Time: i.Updated}, CreatedBy: i.CreatedBy,
 	}
 	if !i.EndOfLife.IsZero() {

@@ -1,49 +1,41 @@
 package handlers
 
 import (
-	"context"
-
 	"fmt"
 	"net/netip"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// ListInstanceInterfaces answers GET /linode/instances/{linodeId}/interfaces.
-func (Server) ListInstanceInterfaces(ctx context.Context, q server.ListInstanceInterfacesRequestObject) (server.ListInstanceInterfacesResponseObject, error) {
-	r := of(ctx)
-	i, err := r.Seen.Instance(q.LinodeID)
+func (r Request) listInstanceInterfaces(linodeID int) (api.InstanceInterfaceList, error) {
+	i, err := r.Seen.Instance(linodeID)
 	if err != nil {
-		return nil, err
+		return api.InstanceInterfaceList{}, err
 	}
-	list, err := r.Seen.Interfaces(q.LinodeID)
+	list, err := r.Seen.Interfaces(linodeID)
 	out := api.InstanceInterfaceList{Interfaces: []api.InstanceInterface{}}
 	for _, f := range list {
 		out.Interfaces = append(out.Interfaces, linodeInterface(f, i))
 	}
-	return server.ListInstanceInterfaces200JSONResponse{Body: out}, err
+	return out, err
 }
 
-// GetInstanceInterface answers
-// GET /linode/instances/{linodeId}/interfaces/{interfaceId}.
-func (Server) GetInstanceInterface(ctx context.Context, q server.GetInstanceInterfaceRequestObject) (server.GetInstanceInterfaceResponseObject, error) {
-	r := of(ctx)
-	i, err := r.Seen.Instance(q.LinodeID)
+func (r Request) getInstanceInterface(linodeID int, interfaceID int) (api.InstanceInterface, error) {
+	i, err := r.Seen.Instance(linodeID)
 	if err != nil {
-		return nil, err
+		return api.InstanceInterface{}, err
 	}
-	list, err := r.Seen.Interfaces(q.LinodeID)
+	list, err := r.Seen.Interfaces(linodeID)
 	for _, f := range list {
-		if f.ID == q.InterfaceID {
-			return server.GetInstanceInterface200JSONResponse{Body: linodeInterface(f, i)}, nil
+		if f.ID == interfaceID {
+			return linodeInterface(f, i), nil
 		}
 	}
 	if err == nil {
 		err = notFound()
 	}
-	return nil, err
+	return api.InstanceInterface{}, err
 }
 
 // linodeInterface is not recorded; the fields are those of the public
@@ -111,11 +103,11 @@ func newInterface(n int, f map[string]any, generation string) (world.ConfigInter
 	return out, nil
 }
 
-// GetInstanceIPs answers GET /linode/instances/{linodeId}/ips. Not recorded.
-func (Server) GetInstanceIPs(ctx context.Context, q server.GetInstanceIPsRequestObject) (server.GetInstanceIPsResponseObject, error) {
-	i, err := of(ctx).Seen.Instance(q.LinodeID)
+// Not recorded.
+func (r Request) getInstanceIPs(linodeID int) (api.InstanceIPs, error) {
+	i, err := r.Seen.Instance(linodeID)
 	if err != nil {
-		return nil, err
+		return api.InstanceIPs{}, err
 	}
 	out := api.InstanceIPs{
 		IPv4: api.InstanceIPv4{Public: []api.IPAddress{address(i, i.PublicIPv4, true)}, Private: []api.IPAddress{}, Shared: []api.IPAddress{}, Reserved: []api.IPAddress{}},
@@ -130,7 +122,7 @@ func (Server) GetInstanceIPs(ctx context.Context, q server.GetInstanceIPsRequest
 		slaac.AdditionalProperties["gateway"], slaac.AdditionalProperties["subnet_mask"] = "fe80::1", "ffff:ffff:ffff:ffff::"
 		out.IPv6.Slaac = (*api.NullableIPAddress)(&slaac)
 	}
-	return server.GetInstanceIPs200JSONResponse{Body: out}, nil
+	return out, nil
 }
 
 func address(i world.Instance, a string, public bool) api.IPAddress {

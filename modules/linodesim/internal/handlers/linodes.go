@@ -1,52 +1,41 @@
 package handlers
 
 import (
-	"context"
-
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// ListInstances answers GET /linode/instances.
-func (Server) ListInstances(ctx context.Context, q server.ListInstancesRequestObject) (server.ListInstancesResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.Instances(), paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, instanceField(r),
-		func(i world.Instance) api.Instance { return instance(i, r) })
-	return server.ListInstances200JSONResponse{Body: api.InstancePage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+func (r Request) listInstances() (page[api.Instance], error) {
+	return list(r, r.Seen.Instances(), func(i world.Instance) api.Instance { return instance(i, r) })
 }
 
-// GetInstance answers GET /linode/instances/{linodeId}.
-func (Server) GetInstance(ctx context.Context, q server.GetInstanceRequestObject) (server.GetInstanceResponseObject, error) {
-	r := of(ctx)
-	i, err := r.Seen.Instance(q.LinodeID)
+func (r Request) getInstance(linodeID int) (api.Instance, error) {
+	i, err := r.Seen.Instance(linodeID)
 	if err != nil {
-		return nil, err
+		return api.Instance{}, err
 	}
-	return server.GetInstance200JSONResponse{Body: instance(i, r)}, nil
+	return instance(i, r), nil
 }
 
-// UpdateInstance answers PUT /linode/instances/{linodeId}.
-func (Server) UpdateInstance(ctx context.Context, q server.UpdateInstanceRequestObject) (server.UpdateInstanceResponseObject, error) {
-	r := of(ctx)
+func (r Request) updateInstance(linodeID int, b *api.InstanceUpdate) (api.Instance, error) {
 	change := world.InstanceUpdate{
-		Label: q.Body.Label, Tags: q.Body.Tags, WatchdogEnabled: q.Body.WatchdogEnabled,
-		MaintenancePolicy: (*string)(q.Body.MaintenancePolicy),
+		Label: b.Label, Tags: b.Tags, WatchdogEnabled: b.WatchdogEnabled,
+		MaintenancePolicy: b.MaintenancePolicy, Group: b.Group,
 	}
-	if a := q.Body.Alerts; a != nil {
+	if a := b.Alerts; a != nil {
 		change.Alerts = world.AlertsUpdate{
 			CPU: a.CPU, NetworkIn: a.NetworkIn, NetworkOut: a.NetworkOut, TransferQuota: a.TransferQuota, IO: a.Io,
 		}
 	}
-	if b := q.Body.Backups; b != nil && b.Schedule != nil {
+	if b := b.Backups; b != nil && b.Schedule != nil {
 		change.BackupDay, change.BackupWindow = b.Schedule.Day, b.Schedule.Window
 	}
-	i, err := r.Live.UpdateInstance(r.Actor, q.LinodeID, change)
+	i, err := r.Live.UpdateInstance(r.Actor, linodeID, change)
 	if err != nil {
-		return nil, err
+		return api.Instance{}, err
 	}
-	return server.UpdateInstance200JSONResponse{Body: instance(i, r)}, nil
+	return instance(i, r), nil
 }
 
 func instance(i world.Instance, r Request) api.Instance {
@@ -54,7 +43,7 @@ func instance(i world.Instance, r Request) api.Instance {
 	encryption := api.InstanceDiskEncryption(i.DiskEncryption)
 	policy := api.InstanceMaintenancePolicy(i.MaintenancePolicy)
 	out := api.Instance{
-		ID: i.ID, Label: i.Label, Status: api.InstanceStatus(i.Status), Type: i.Type, Region: i.Region, Tags: strings(i.Tags),
+		ID: i.ID, Label: i.Label, Status: api.InstanceStatus(i.Status), Type: i.Type, Region: i.Region, Tags: nonNil(i.Tags),
 		Created: api.Time{Time: i.Created}, Updated: api.Time{Time: i.Updated}, IPv4: i.IPv4(), IPv6: optional(i.IPv6),
 		Image: optional(i.Image), SiteType: "core", Hypervisor: "kvm", HostUUID: i.HostUUID, WatchdogEnabled: i.WatchdogEnabled,
 		HasUserData: i.HasUserData, DiskEncryption: &encryption, InterfaceGeneration: "legacy_config", MaintenancePolicy: &policy,

@@ -1,70 +1,53 @@
 package handlers
 
 import (
-	"context"
-
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// ListLKEClusters answers GET /lke/clusters.
-func (Server) ListLKEClusters(ctx context.Context, q server.ListLKEClustersRequestObject) (server.ListLKEClustersResponseObject, error) {
-	r := of(ctx)
-	l, err := list(r, r.Seen.Clusters(), paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, clusterField,
-		func(c world.Cluster) api.LKECluster { return cluster(c, r.Beta) })
-	return server.ListLKEClusters200JSONResponse{Body: api.LKEClusterPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+func (r Request) listLKEClusters() (page[api.LKECluster], error) {
+	return list(r, r.Seen.Clusters(), func(c world.Cluster) api.LKECluster { return cluster(c, r.Beta) })
 }
 
-// GetLKECluster answers GET /lke/clusters/{clusterId}.
-func (Server) GetLKECluster(ctx context.Context, q server.GetLKEClusterRequestObject) (server.GetLKEClusterResponseObject, error) {
-	r := of(ctx)
-	c, err := r.Seen.Cluster(q.ClusterID)
-	return server.GetLKECluster200JSONResponse{Body: cluster(c, r.Beta)}, err
+func (r Request) getLKECluster(clusterID int) (api.LKECluster, error) {
+	c, err := r.Seen.Cluster(clusterID)
+	return cluster(c, r.Beta), err
 }
 
-// ListLKENodePools answers GET /lke/clusters/{clusterId}/pools.
-func (Server) ListLKENodePools(ctx context.Context, q server.ListLKENodePoolsRequestObject) (server.ListLKENodePoolsResponseObject, error) {
-	r := of(ctx)
-	c, err := r.Seen.Cluster(q.ClusterID)
+func (r Request) listLKENodePools(clusterID int) (page[api.LKENodePool], error) {
+	c, err := r.Seen.Cluster(clusterID)
 	if err != nil {
-		return nil, err
+		return page[api.LKENodePool]{}, err
 	}
-	p := paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}
 	if r.Live.Behaviour().IgnorePoolFilter {
-		p.filter = nil
+		r.HTTP.Header.Del("X-Filter")
 	}
-	l, err := list(r, c.Pools, p, poolField, func(p world.Pool) api.LKENodePool { return pool(p, c.Tier, r.Beta) })
-	return server.ListLKENodePools200JSONResponse{Body: api.LKENodePoolPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+	return list(r, c.Pools, func(p world.Pool) api.LKENodePool { return pool(p, c.Tier, r.Beta) })
 }
 
-// GetLKENodePool answers GET /lke/clusters/{clusterId}/pools/{poolId}.
-func (Server) GetLKENodePool(ctx context.Context, q server.GetLKENodePoolRequestObject) (server.GetLKENodePoolResponseObject, error) {
-	r := of(ctx)
-	p, err := r.Seen.Pool(q.ClusterID, q.PoolID)
+func (r Request) getLKENodePool(clusterID int, poolID int) (api.LKENodePool, error) {
+	p, err := r.Seen.Pool(clusterID, poolID)
 	if err != nil {
-		return nil, err
+		return api.LKENodePool{}, err
 	}
-	c, err := r.Seen.Cluster(q.ClusterID)
-	return server.GetLKENodePool200JSONResponse{Body: pool(p, c.Tier, r.Beta)}, err
+	c, err := r.Seen.Cluster(clusterID)
+	return pool(p, c.Tier, r.Beta), err
 }
 
-// CreateLKENodePool answers POST /lke/clusters/{clusterId}/pools.
-func (Server) CreateLKENodePool(ctx context.Context, q server.CreateLKENodePoolRequestObject) (server.CreateLKENodePoolResponseObject, error) {
-	r := of(ctx)
-	spec, err := poolCreate(*q.Body)
+func (r Request) createLKENodePool(clusterID int, b *api.LKENodePoolCreate) (api.LKENodePool, error) {
+	spec, err := poolCreate(*b)
 	if err != nil {
-		return nil, err
+		return api.LKENodePool{}, err
 	}
-	p, err := r.Live.CreatePool(r.Actor, q.ClusterID, spec)
+	p, err := r.Live.CreatePool(r.Actor, clusterID, spec)
 	if err != nil {
-		return nil, err
+		return api.LKENodePool{}, err
 	}
-	c, err := r.Live.Cluster(q.ClusterID)
-	return server.CreateLKENodePool200JSONResponse{Body: pool(p, c.Tier, r.Beta)}, err
+	c, err := r.Live.Cluster(clusterID)
+	return pool(p, c.Tier, r.Beta), err
 }
 
 func poolCreate(b api.LKENodePoolCreate) (world.PoolCreate, error) {
@@ -80,81 +63,66 @@ func poolCreate(b api.LKENodePoolCreate) (world.PoolCreate, error) {
 	}, err
 }
 
-// UpdateLKENodePool answers PUT /lke/clusters/{clusterId}/pools/{poolId}.
-func (Server) UpdateLKENodePool(ctx context.Context, q server.UpdateLKENodePoolRequestObject) (server.UpdateLKENodePoolResponseObject, error) {
-	r := of(ctx)
-	before, err := r.Live.Pool(q.ClusterID, q.PoolID)
+func (r Request) updateLKENodePool(clusterID int, poolID int, b *api.LKENodePoolUpdate) (api.LKENodePool, error) {
+	before, err := r.Live.Pool(clusterID, poolID)
 	if err != nil {
-		return nil, err
+		return api.LKENodePool{}, err
 	}
-	a, err := autoscaler(q.Body.Autoscaler, before.Autoscaler)
+	a, err := autoscaler(b.Autoscaler, before.Autoscaler)
 	if err != nil {
-		return nil, err
+		return api.LKENodePool{}, err
 	}
 	change := world.PoolUpdate{
-		Count: q.Body.Count, Label: q.Body.Label, Labels: q.Body.Labels, Tags: q.Body.Tags, Autoscaler: a,
-		FirewallID: q.Body.FirewallID, K8sVersion: q.Body.K8SVersion, UpdateStrategy: (*string)(q.Body.UpdateStrategy),
+		Count: b.Count, Label: b.Label, Labels: b.Labels, Tags: b.Tags, Autoscaler: a,
+		FirewallID: b.FirewallID, K8sVersion: b.K8SVersion, UpdateStrategy: (*string)(b.UpdateStrategy),
 	}
-	if q.Body.Taints != nil {
-		t := taints(*q.Body.Taints)
+	if b.Taints != nil {
+		t := taints(*b.Taints)
 		change.Taints = &t
 	}
-	p, err := r.Live.UpdatePool(r.Actor, q.ClusterID, q.PoolID, change)
+	p, err := r.Live.UpdatePool(r.Actor, clusterID, poolID, change)
 	if err != nil {
-		return nil, err
+		return api.LKENodePool{}, err
 	}
-	c, err := r.Live.Cluster(q.ClusterID)
-	return server.UpdateLKENodePool200JSONResponse{Body: pool(p, c.Tier, r.Beta)}, err
+	c, err := r.Live.Cluster(clusterID)
+	return pool(p, c.Tier, r.Beta), err
 }
 
-// DeleteLKENodePool answers DELETE /lke/clusters/{clusterId}/pools/{poolId}.
-func (Server) DeleteLKENodePool(ctx context.Context, q server.DeleteLKENodePoolRequestObject) (server.DeleteLKENodePoolResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.DeletePool(r.Actor, q.ClusterID, q.PoolID)
-	return server.DeleteLKENodePool200JSONResponse{Body: api.Empty{}}, err
+func (r Request) deleteLKENodePool(clusterID int, poolID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.DeletePool(r.Actor, clusterID, poolID)
 }
 
-// GetLKENode answers GET /lke/clusters/{clusterId}/nodes/{nodeId}.
-func (Server) GetLKENode(ctx context.Context, q server.GetLKENodeRequestObject) (server.GetLKENodeResponseObject, error) {
-	r := of(ctx)
-	n, err := r.Seen.Node(q.ClusterID, q.NodeID)
+func (r Request) getLKENode(clusterID int, nodeID string) (api.LKENode, error) {
+	n, err := r.Seen.Node(clusterID, nodeID)
 	if err != nil {
-		return nil, err
+		return api.LKENode{}, err
 	}
-	c, err := r.Seen.Cluster(q.ClusterID)
-	return server.GetLKENode200JSONResponse{Body: node(n, c.Tier, r.Beta)}, err
+	c, err := r.Seen.Cluster(clusterID)
+	return node(n, c.Tier, r.Beta), err
 }
 
-// DeleteLKENode answers DELETE /lke/clusters/{clusterId}/nodes/{nodeId}.
-func (Server) DeleteLKENode(ctx context.Context, q server.DeleteLKENodeRequestObject) (server.DeleteLKENodeResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.DeleteNode(r.Actor, q.ClusterID, q.NodeID)
-	return server.DeleteLKENode200JSONResponse{Body: api.Empty{}}, err
+func (r Request) deleteLKENode(clusterID int, nodeID string) (api.Empty, error) {
+	return api.Empty{}, r.Live.DeleteNode(r.Actor, clusterID, nodeID)
 }
 
-// ListLKETierVersions answers GET /lke/tiers/{tier}/versions.
-func (Server) ListLKETierVersions(ctx context.Context, q server.ListLKETierVersionsRequestObject) (server.ListLKETierVersionsResponseObject, error) {
-	r := of(ctx)
-	versions := r.Seen.Catalog().Versions(string(q.Tier))
+func (r Request) listLKETierVersions(tier string) (page[api.LKETierVersion], error) {
+	versions := r.Seen.Catalog().Versions(string(tier))
 	if versions == nil {
-		return nil, notFound()
+		return page[api.LKETierVersion]{}, notFound()
 	}
-	l, err := list(r, versions, paging{q.Params.Page, q.Params.PageSize, q.Params.XFilter}, versionField,
-		func(v string) api.LKETierVersion { return api.LKETierVersion{ID: v, Tier: q.Tier} })
-	return server.ListLKETierVersions200JSONResponse{Body: api.LKETierVersionPage{Data: l.data, Page: l.page, Pages: l.pages, Results: l.results}}, err
+	return list(r, versions, func(v string) api.LKETierVersion { return api.LKETierVersion{ID: v, Tier: api.LKETier(tier)} })
 }
 
-// GetLKETierVersion answers GET /lke/tiers/{tier}/versions/{version}.
-func (Server) GetLKETierVersion(ctx context.Context, q server.GetLKETierVersionRequestObject) (server.GetLKETierVersionResponseObject, error) {
-	if !of(ctx).Seen.Catalog().HasVersion(string(q.Tier), q.Version) {
-		return nil, notFound()
+func (r Request) getLKETierVersion(tier string, version string) (api.LKETierVersion, error) {
+	if !r.Seen.Catalog().HasVersion(string(tier), version) {
+		return api.LKETierVersion{}, notFound()
 	}
-	return server.GetLKETierVersion200JSONResponse{Body: api.LKETierVersion{ID: q.Version, Tier: q.Tier}}, nil
+	return api.LKETierVersion{ID: version, Tier: api.LKETier(tier)}, nil
 }
 
 func cluster(c world.Cluster, beta bool) api.LKECluster {
 	out := api.LKECluster{
-		ID: c.ID, Label: c.Label, Region: c.Region, K8SVersion: c.K8sVersion, Status: "ready", Tags: strings(c.Tags),
+		ID: c.ID, Label: c.Label, Region: c.Region, K8SVersion: c.K8sVersion, Status: "ready", Tags: nonNil(c.Tags),
 		ControlPlane: api.LKEControlPlane{HighAvailability: c.HighAvailability},
 		Created:      api.Time{Time: c.Created}, Updated: api.Time{Time: c.Updated},
 	}
@@ -167,10 +135,10 @@ func cluster(c world.Cluster, beta bool) api.LKECluster {
 	return out
 }
 
-// Recorded Enterprise clusters had none of these; they are shown when they
-// were asked for.
+// Recorded Enterprise clusters had no network; it is shown when it was asked
+// for. audit_logs_enabled came with answers of 2026.
 func enterpriseFields(out *api.LKECluster, c world.Cluster) {
-	if c.AuditLogs {
+	if c.Tier == catalog.Enterprise {
 		out.ControlPlane.AuditLogsEnabled = &c.AuditLogs
 	}
 	if c.StackType != "" {
@@ -191,7 +159,7 @@ func pool(p world.Pool, tier string, beta bool) api.LKENodePool {
 	out := api.LKENodePool{
 		ID: p.ID, Type: p.Type, Label: &label, Count: p.Count, Nodes: []api.LKENode{}, Disks: []api.LKEPoolDisk{},
 		Autoscaler: api.LKEAutoscaler{Enabled: p.Autoscaler.Enabled, Min: p.Autoscaler.Min, Max: p.Autoscaler.Max},
-		Labels:     p.Labels, Taints: []api.LKETaint{}, Tags: strings(p.Tags), DiskEncryption: api.DiskEncryption(p.DiskEncryption),
+		Labels:     p.Labels, Taints: []api.LKETaint{}, Tags: nonNil(p.Tags), DiskEncryption: api.DiskEncryption(p.DiskEncryption),
 	}
 	for _, d := range p.Disks {
 		out.Disks = append(out.Disks, api.LKEPoolDisk{Size: d.SizeMB, Type: api.LKEPoolDiskType(d.Type)})
@@ -272,7 +240,7 @@ func value[T any](p *T) T {
 	return *p
 }
 
-func strings(s []string) []string {
+func nonNil(s []string) []string {
 	if s == nil {
 		return []string{}
 	}

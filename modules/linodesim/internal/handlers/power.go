@@ -1,25 +1,19 @@
 package handlers
 
 import (
-	"context"
-
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// CreateInstance answers POST /linode/instances.
-func (Server) CreateInstance(ctx context.Context, q server.CreateInstanceRequestObject) (server.CreateInstanceResponseObject, error) {
-	r := of(ctx)
-	if err := notHere(q.Body); err != nil {
-		return nil, err
+func (r Request) createInstance(b *api.InstanceCreate) (api.Instance, error) {
+	if err := notHere(b); err != nil {
+		return api.Instance{}, err
 	}
-	b := q.Body
 	spec := world.InstanceCreate{
 		InstanceSpec: world.InstanceSpec{Label: value(b.Label), Type: b.Type, Region: b.Region, Image: value(b.Image), Tags: value(b.Tags)},
 		Off:          b.Booted != nil && !*b.Booted,
 		Access:       b.RootPass != nil || len(value(b.AuthorizedKeys)) > 0 || len(value(b.AuthorizedUsers)) > 0,
-		FirewallID:   b.FirewallID, DiskEncryption: string(value(b.DiskEncryption)), MaintenancePolicy: string(value(b.MaintenancePolicy)),
+		FirewallID:   b.FirewallID, DiskEncryption: string(value(b.DiskEncryption)), MaintenancePolicy: value(b.MaintenancePolicy),
 		Generation: string(value(b.InterfaceGeneration)), PrivateIP: value(b.PrivateIP), Backups: value(b.BackupsEnabled),
 		SwapMB: b.SwapSize, BootMB: value(b.BootSize), Kernel: value(b.Kernel), Group: value(b.Group),
 	}
@@ -32,15 +26,15 @@ func (Server) CreateInstance(ctx context.Context, q server.CreateInstanceRequest
 	for n, f := range value(b.Interfaces) {
 		made, err := newInterface(n, f, spec.Generation)
 		if err != nil {
-			return nil, err
+			return api.Instance{}, err
 		}
 		spec.Interfaces = append(spec.Interfaces, made)
 	}
 	i, err := r.Live.CreateInstance(r.Actor, spec)
 	if err != nil {
-		return nil, err
+		return api.Instance{}, err
 	}
-	return server.CreateInstance200JSONResponse{Body: instance(i, r)}, nil
+	return instance(i, r), nil
 }
 
 // notHere refuses what names things of which there are none: backups,
@@ -59,27 +53,19 @@ func notHere(b *api.InstanceCreate) error {
 	return nil
 }
 
-// DeleteInstance answers DELETE /linode/instances/{linodeId}.
-func (Server) DeleteInstance(ctx context.Context, q server.DeleteInstanceRequestObject) (server.DeleteInstanceResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.DeleteInstance(r.Actor, q.LinodeID)
-	return server.DeleteInstance200JSONResponse{Body: api.Empty{}}, err
+func (r Request) deleteInstance(linodeID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.DeleteInstance(r.Actor, linodeID)
 }
 
-// BootInstance answers POST /linode/instances/{linodeId}/boot.
-func (Server) BootInstance(ctx context.Context, q server.BootInstanceRequestObject) (server.BootInstanceResponseObject, error) {
-	r := of(ctx)
+func (r Request) bootInstance(linodeID int, b *api.InstanceBoot) (api.Empty, error) {
 	config := 0
-	if q.Body != nil {
-		config = value(q.Body.ConfigID)
+	if b != nil {
+		config = value(b.ConfigID)
 	}
-	err := r.Live.Boot(r.Actor, q.LinodeID, config)
-	return server.BootInstance200JSONResponse{Body: api.Empty{}}, err
+	err := r.Live.Boot(r.Actor, linodeID, config)
+	return api.Empty{}, err
 }
 
-// ShutdownInstance answers POST /linode/instances/{linodeId}/shutdown.
-func (Server) ShutdownInstance(ctx context.Context, q server.ShutdownInstanceRequestObject) (server.ShutdownInstanceResponseObject, error) {
-	r := of(ctx)
-	err := r.Live.Shutdown(r.Actor, q.LinodeID)
-	return server.ShutdownInstance200JSONResponse{Body: api.Empty{}}, err
+func (r Request) shutdownInstance(linodeID int) (api.Empty, error) {
+	return api.Empty{}, r.Live.Shutdown(r.Actor, linodeID)
 }

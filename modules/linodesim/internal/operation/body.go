@@ -21,6 +21,7 @@ import (
 // Fault is one thing that is wrong with a request's body.
 type Fault struct {
 	Field, Reason string
+	Unknown       bool // the operation has no such field
 }
 
 // CheckBody finds what is wrong with the body's form: not JSON, not an object,
@@ -38,20 +39,20 @@ func (o *Operation) CheckBody(body []byte, beta bool) []Fault {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	var value any
 	if err := dec.Decode(&value); err != nil {
-		return []Fault{{"", "JSON parse error"}}
+		return []Fault{{Field: "", Reason: "JSON parse error"}}
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return []Fault{{"", "JSON parse error"}}
+		return []Fault{{Field: "", Reason: "JSON parse error"}}
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return []Fault{{"", "The body must be a JSON object"}}
+		return []Fault{{Field: "", Reason: "The body must be a JSON object"}}
 	}
 	var out []Fault
 	if !beta {
 		for name := range object {
 			if p := schema.Properties[name]; p != nil && truth(p.Value.Extensions["x-linode-beta"]) {
-				out = append(out, Fault{name, name + " is only available on v4beta"})
+				out = append(out, Fault{Field: name, Reason: name + " is only available on v4beta"})
 			}
 		}
 	}
@@ -80,7 +81,7 @@ func unknown(schema *openapi3.Schema, value any, at string) []Fault {
 			if p := schema.Properties[name]; p != nil {
 				out = append(out, unknown(p.Value, v[name], where)...)
 			} else {
-				out = append(out, Fault{where, name + " is not a known field"})
+				out = append(out, Fault{where, name + " is not a known field", true})
 			}
 		}
 	}
@@ -103,11 +104,11 @@ func faults(err error) []Fault {
 	field := path(one.JSONPointer())
 	switch one.SchemaField {
 	case "required":
-		return []Fault{{field, last(one.JSONPointer()) + " is required"}}
+		return []Fault{{Field: field, Reason: last(one.JSONPointer()) + " is required"}}
 	case "enum":
-		return []Fault{{field, "Must be one of " + values(one.Schema.Enum)}}
+		return []Fault{{Field: field, Reason: "Must be one of " + values(one.Schema.Enum)}}
 	case "type", "nullable", "format":
-		return []Fault{{field, fmt.Sprintf("%s must be %s", last(one.JSONPointer()), kind(one.Schema))}}
+		return []Fault{{Field: field, Reason: fmt.Sprintf("%s must be %s", last(one.JSONPointer()), kind(one.Schema))}}
 	case "allOf", "anyOf", "oneOf":
 		return faults(one.Origin)
 	}

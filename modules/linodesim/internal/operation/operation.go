@@ -15,8 +15,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/description"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/ratelimit"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 )
 
 // Operation is one method of one route.
@@ -29,6 +29,8 @@ type Operation struct {
 	Public    bool // needs no token
 	Beta      bool // only below /v4beta
 	Paginated bool
+
+	RateHeaders bool // its answers carry X-RateLimit headers
 
 	filterable map[string]bool // field -> only on beta
 	item       *openapi3.PathItem
@@ -48,7 +50,7 @@ type API struct {
 var Load = sync.OnceValues(load)
 
 func load() (*API, error) {
-	spec, err := server.GetSpec()
+	spec, err := description.GetSpec()
 	if err != nil {
 		return nil, fmt.Errorf("reading the API's description: %w", err)
 	}
@@ -71,8 +73,9 @@ func (a *API) build(method, route string, item *openapi3.PathItem, described *op
 	op := &Operation{
 		ID: described.OperationID, Method: method, Route: route,
 		Class: text(described.Extensions["x-linode-rate-class"]), Beta: truth(described.Extensions["x-linode-beta"]),
-		Paginated: truth(described.Extensions["x-linode-paginated"]),
-		item:      item, described: described, api: a,
+		Paginated:   truth(described.Extensions["x-linode-paginated"]),
+		RateHeaders: described.Extensions["x-linode-rate-headers"] != false,
+		item:        item, described: described, api: a,
 	}
 	security := &a.spec.Security
 	if described.Security != nil {

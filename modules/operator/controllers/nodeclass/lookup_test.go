@@ -94,9 +94,9 @@ func TestLookupFinds(t *testing.T) {
 			t.Errorf("placement group %+v, %v", group, err)
 		}
 		for id, want := range map[string]status.Image{
-			v1alpha1.DefaultImage: {Label: "Ubuntu 22.04 LTS", Available: true, CloudInit: true},
-			"linode/arch":         {Label: "Arch Linux", Available: true},
-			"linode/debian11":     {Label: "Debian 11", Available: true, CloudInit: true, Deprecated: true},
+			v1alpha1.DefaultImage:  {Label: "Ubuntu 22.04 LTS", Available: true, CloudInit: true},
+			"linode/slackware15.0": {Label: "Slackware 15.0", Available: true},
+			"linode/debian11":      {Label: "Debian 11", Available: true, CloudInit: true, Deprecated: true},
 		} {
 			if image, err := l.Image(t.Context(), id); err != nil || *image != want {
 				t.Errorf("image %s: %+v, %v", id, image, err)
@@ -229,7 +229,7 @@ func TestInstanceMode(t *testing.T) {
 		group         int
 	}{
 		"instance-ready": {"linode/debian12", "Ready", here},
-		"instance-plain": {"linode/arch", v1alpha1.ReasonImageUnsuitable, here},
+		"instance-plain": {"linode/slackware15.0", v1alpha1.ReasonImageUnsuitable, here},
 		"instance-image": {"private/999999", v1alpha1.ReasonImageNotFound, here},
 		"instance-there": {"linode/debian12", v1alpha1.ReasonPlacementGroupWrongRegion, there},
 		"instance-group": {"linode/debian12", v1alpha1.ReasonPlacementGroupNotFound, 999999},

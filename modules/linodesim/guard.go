@@ -1,0 +1,54 @@
+package linodesim
+
+import (
+	"mime"
+	"net"
+	"net/http"
+)
+
+// guard lets requests of this machine's programs through, and of others with a
+// token of every scope that is not the default one. A page in a browser can
+// neither write here (no cross-site requests, JSON alone) nor read under a name
+// of its own that resolves to this machine.
+func (s *Sim) guard(policy string, next http.Handler) http.Handler {
+	crossSite := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		switch {
+		case !local(r.Host) && !s.owns(r):
+			http.Error(w, "this address takes requests to a loopback name, or with the token of an owner", http.StatusForbidden)
+		case crossSite.Check(r) != nil:
+			http.Error(w, "cross-site requests are refused", http.StatusForbidden)
+		case r.ContentLength != 0 && !isJSON(r.Header.Get("Content-Type")):
+			http.Error(w, "the body must be application/json", http.StatusUnsupportedMediaType)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func local(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return Loopback(host)
+}
+
+// Loopback reports whether a host, without a port, is this machine alone.
+func Loopback(host string) bool {
+	address := net.ParseIP(host)
+	return host == "localhost" || address != nil && address.IsLoopback()
+}
+
+func (s *Sim) owns(r *http.Request) bool {
+	c, known := s.tokens.find(r.Header.Get("Authorization"))
+	_, isDefault := tokens{DefaultToken: c}.find(r.Header.Get("Authorization"))
+	return known && !isDefault && c.may([]string{"*"})
+}
+
+func isJSON(contentType string) bool {
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && kind == "application/json"
+}
