@@ -139,6 +139,7 @@ func TestDescribeIsComplete(t *testing.T) {
 	m.Claim("claimed", 1)
 	m.Pass(lkepool.Pass{ScaledBy: 1, Claimed: 1})
 	m.Collected(lkepool.Collected{Pools: []int{1}})
+	m.Unidentified()
 	m.Refused(instancetype.Refusal{})
 	m.Refreshed(nil, time.Now())
 	m.Refreshed(context.Canceled, time.Now())

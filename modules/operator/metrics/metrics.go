@@ -40,7 +40,8 @@ type Metrics struct {
 	requested    *prometheus.CounterVec
 	handedOut    *prometheus.CounterVec
 
-	collected *prometheus.CounterVec
+	collected    *prometheus.CounterVec
+	unidentified *prometheus.CounterVec
 
 	refusals  *prometheus.CounterVec
 	refreshes *prometheus.CounterVec
@@ -115,6 +116,9 @@ func (m *Metrics) Collected(collected lkepool.Collected) {
 	m.collected.WithLabelValues(collectedPlace).Add(float64(len(collected.Places)))
 	m.collected.WithLabelValues(collectedPool).Add(float64(len(collected.Pools)))
 }
+
+// Unidentified counts a Node that could not be protected.
+func (m *Metrics) Unidentified() { m.unidentified.WithLabelValues().Inc() }
 
 // Refused counts an offering that was marked unavailable.
 func (m *Metrics) Refused(refusal instancetype.Refusal) {

@@ -100,9 +100,10 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 	op.WithControllers(ctx,
 		nodeclass.NewController(op.GetClient(), op.EventRecorder, classes),
 		garbagecollection.NewController(op.GetAPIReader(), op.GetClient(), p.pools, drainer, garbagecollection.Config{
-			Interval: o.GarbageCollectionInterval, OnCollected: p.metrics.Collected,
+			Interval: o.GarbageCollectionInterval, DrainTimeout: o.OrphanDrainTimeout, OnCollected: p.metrics.Collected,
 		}),
 		unclaimed.NewController(op.GetClient(), p.pools, drainer, op.EventRecorder, unclaimed.Config{
+			Cluster: p.cluster.ID, OnUnidentified: p.metrics.Unidentified,
 			OnReturned: func() { p.taintReturned.Store(true) },
 		}),
 		tagging.NewController(op.GetClient(), p.pools),
