@@ -147,8 +147,8 @@ spec:
 	e.settled(t, "modest", 1)
 	g, ctx := NewWithT(t), t.Context()
 	for name, words := range map[string][]string{
-		"picky": {"NothingToBuy", "minValues"},
-		"spot":  {"NothingToBuy", "on-demand", "spot"},
+		"picky": {"NoCompatibleInstanceTypes", "minValues"},
+		"spot":  {"NoCompatibleInstanceTypes", "on-demand", "spot"},
 	} {
 		e.event(t, "NodePool", name, words...)
 		pods := e.pods(ctx, g, name)

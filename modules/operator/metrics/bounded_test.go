@@ -140,6 +140,7 @@ func TestDescribeIsComplete(t *testing.T) {
 	m.Pass(lkepool.Pass{ScaledBy: 1, Claimed: 1})
 	m.Collected(lkepool.Collected{Pools: []int{1}})
 	m.Unidentified()
+	m.NeverJoined("a")
 	m.Refused(instancetype.Refusal{})
 	m.Refreshed(nil, time.Now())
 	m.Refreshed(context.Canceled, time.Now())

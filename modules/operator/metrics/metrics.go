@@ -42,6 +42,7 @@ type Metrics struct {
 
 	collected    *prometheus.CounterVec
 	unidentified *prometheus.CounterVec
+	neverJoined  *prometheus.CounterVec
 
 	refusals  *prometheus.CounterVec
 	refreshes *prometheus.CounterVec
@@ -119,6 +120,11 @@ func (m *Metrics) Collected(collected lkepool.Collected) {
 
 // Unidentified counts a Node that could not be protected.
 func (m *Metrics) Unidentified() { m.unidentified.WithLabelValues().Inc() }
+
+// NeverJoined counts a node that was paid for in vain.
+func (m *Metrics) NeverJoined(instanceType string) {
+	m.neverJoined.WithLabelValues(m.offeredName(instanceType)).Inc()
+}
 
 // Refused counts an offering that was marked unavailable.
 func (m *Metrics) Refused(refusal instancetype.Refusal) {
