@@ -81,6 +81,8 @@ type CloudProvider struct {
 	inventory *inventory
 	confirmed *cache.Expiring // by NodeClaim's UID: the drift that a second reading has confirmed
 	failed    *cache.Expiring // UIDs of NodeClaims whose node never joined
+
+	shortfalls *cache.Expiring // by target: what a node had that was too small
 }
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
@@ -94,7 +96,7 @@ func New(kube client.Reader, pools Pools, catalog Catalog, cfg Config) *CloudPro
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
 	return &CloudProvider{kube: kube, pools: pools, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: &backoff{}, inventory: newInventory(pools),
-		confirmed: cache.NewExpiring(), failed: cache.NewExpiring()}
+		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring()}
 }
 
 // Create claims a node of the cheapest plan that meets the NodeClaim.
@@ -162,7 +164,7 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 		c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		return without(all, func(string) bool { return true })
 	}
-	return without(all, func(plan string) bool { return c.backoff.pausing(nodePool.Name, plan) })
+	return c.withShortfalls(nodePool.Name, without(all, func(plan string) bool { return c.backoff.pausing(nodePool.Name, plan) }))
 }
 
 func (c *CloudProvider) claim(ctx context.Context, r lkepool.Request) (lkepool.Node, error) {

@@ -17,6 +17,7 @@ const (
 	EventPlanRefused               = "PlanRefused"               // LKE does not take a plan
 	EventAccountLimit              = "AccountLimitReached"       // the account, or the cluster, may not have more
 	EventNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes" // no plan meets the NodePool or its NodeClaim, or none of those can be bought
+	EventNodeTooSmall              = "NodeTooSmall"              // a node has less than the pods need that it was made for
 	EventNodesNeverJoin            = "NodesNeverJoin"            // nodes of a plan were launched and never joined
 )
 

@@ -7,12 +7,14 @@ import (
 	"syscall"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/karpenter/pkg/apis"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	corecloudprovider "sigs.k8s.io/karpenter/pkg/cloudprovider"
 	coremetrics "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
@@ -61,9 +63,10 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	if o.Core.FeatureGates.NodeOverlay {
 		config.Overlays = op.InstanceTypeStore
 	}
-	provider := coremetrics.Decorate(cloudprovider.New(op.GetClient(), p.pools, p.catalog, config))
+	linode := cloudprovider.New(op.GetClient(), p.pools, p.catalog, config)
+	provider := coremetrics.Decorate(linode)
 	memory := remember(ctx, o, p, op)
-	register(ctx, o, p, op, parts{provider, memory, tracker})
+	register(ctx, o, p, op, parts{provider, memory, tracker, linode.TooSmall})
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
@@ -89,6 +92,7 @@ type parts struct {
 	provider corecloudprovider.CloudProvider
 	memory   *learnedcapacity.Memory // nil = nothing is remembered
 	tracker  *discovery.Tracker
+	tooSmall func(context.Context, *karpv1.NodeClaim, *corev1.Node)
 }
 
 // register adds core's controllers and the provider's own to the manager.
@@ -117,7 +121,7 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 			OnReturned: func() { p.taintReturned.Store(true) },
 		}),
 		tagging.NewController(op.GetClient(), p.pools),
-		learnedcapacity.NewController(op.GetClient(), p.catalog, with.memory),
+		learnedcapacity.NewController(op.GetClient(), p.catalog, with.memory, with.tooSmall),
 	)
 }
 
