@@ -105,7 +105,7 @@ require (
 	k8s.io/apimachinery v0.35.1
 	k8s.io/apiserver v0.35.0 // indirect
 	k8s.io/client-go v0.35.1
-	k8s.io/cloud-provider v0.35.0 // indirect
+	k8s.io/cloud-provider v0.35.0
 	k8s.io/component-base v0.35.0 // indirect
 	k8s.io/component-helpers v0.35.0 // indirect
 	k8s.io/csi-translation-lib v0.35.0 // indirect

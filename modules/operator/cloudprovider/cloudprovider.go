@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -43,6 +44,10 @@ type Config struct {
 	Cluster        discovery.Cluster
 	CreateDeadline time.Duration                               // how long one Create waits; 0 = 10 s
 	OnClaim        func(outcome string, elapsed time.Duration) // after every claim; may be nil. Outcomes are a closed set.
+	OnNeverJoined  func(instanceType string)                   // a NodeClaim is deleted whose node never joined; may be nil
+
+	// ControlPlaneVersion returns the Kubernetes version of the cluster from memory, 1.35 or v1.35.2+lke3; nil or "" = unknown.
+	ControlPlaneVersion func(context.Context) string
 
 	// UnregisteredTaint says whether new pools get Karpenter's taint karpenter.sh/unregistered, so that LKE's nodes join
 	// with it. It is asked at every launch; nil = never.
@@ -72,7 +77,12 @@ type CloudProvider struct {
 	catalog   Catalog
 	cfg       Config
 	attempts  attempts
+	backoff   *backoff
 	inventory *inventory
+	confirmed *cache.Expiring // by NodeClaim's UID: the drift that a second reading has confirmed
+	failed    *cache.Expiring // UIDs of NodeClaims whose node never joined
+
+	shortfalls *cache.Expiring // by target: what a node had that was too small
 }
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
@@ -85,7 +95,8 @@ func New(kube client.Reader, pools Pools, catalog Catalog, cfg Config) *CloudPro
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
-	return &CloudProvider{kube: kube, pools: pools, catalog: catalog, cfg: cfg, attempts: newAttempts(), inventory: newInventory(pools)}
+	return &CloudProvider{kube: kube, pools: pools, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: &backoff{}, inventory: newInventory(pools),
+		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring()}
 }
 
 // Create claims a node of the cheapest plan that meets the NodeClaim.
@@ -98,7 +109,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.overlaid(nodePool, c.catalog.InstanceTypes(nodeClass.Spec.Kubelet))
+	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)))
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +152,19 @@ func (c *CloudProvider) overlaid(nodePool *karpv1.NodePool, all []*cloudprovider
 			"NodeOverlaysNotEvaluated", "The NodeOverlays are not evaluated yet; trying again")
 	}
 	return result, nil
+}
+
+// buyable takes out of what is offered what the NodePool must not get now: plans that failed lately, and all when its template cannot
+// be made.
+func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.InstanceType) []*cloudprovider.InstanceType {
+	if nodePool == nil {
+		return all
+	}
+	if err := reservedTaint(nodePool); err != nil {
+		c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
+		return without(all, func(string) bool { return true })
+	}
+	return c.withShortfalls(nodePool.Name, without(all, func(plan string) bool { return c.backoff.pausing(nodePool.Name, plan) }))
 }
 
 func (c *CloudProvider) claim(ctx context.Context, r lkepool.Request) (lkepool.Node, error) {
@@ -199,14 +223,28 @@ func (c *CloudProvider) nodePoolOf(ctx context.Context, nodeClaim *karpv1.NodeCl
 // when the instance is proven to be gone.
 func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
 	c.attempts.drop(nodeClaim.UID)
-	if nodeClaim.Status.ProviderID == "" {
+	c.noteFailure(ctx, nodeClaim)
+	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
+	if err != nil { // none, or one that no Linode can have
 		return c.deleteByName(ctx, nodeClaim)
 	}
-	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
-	if err != nil {
-		return err
-	}
 	return c.release(ctx, id, nodeclaim.Claimant(nodeClaim))
+}
+
+// noteFailure counts a node that never joined, once for its NodeClaim.
+func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeClaim) {
+	nodePool, plan := nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable]
+	if _, noted := c.failed.Get(nodeClaim.UID); noted || nodePool == "" || !neverJoined(nodeClaim) {
+		return
+	}
+	c.failed.Set(nodeClaim.UID, true, time.Hour)
+	pause := c.backoff.failed(target{nodePool, plan}, joinPauses)
+	if c.cfg.OnNeverJoined != nil {
+		c.cfg.OnNeverJoined(plan)
+	}
+	if found, err := c.nodePoolOf(ctx, nodeClaim); err == nil {
+		c.publishNeverJoined(found, nodeClaim.Name, plan, pause)
+	}
 }
 
 // release accepts a removal that cannot be done yet: the last node of a pool goes with the pool, for example, and
@@ -248,7 +286,7 @@ func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.Node
 func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
 	id, err := nodeclaim.InstanceID(providerID)
 	if err != nil {
-		return nil, err
+		return nil, cloudprovider.NewNodeClaimNotFoundError(err)
 	}
 	node, err := c.pools.Get(ctx, id)
 	if err != nil {
@@ -292,7 +330,7 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 			c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		}
 	}
-	return all, nil
+	return c.buyable(nodePool, all), nil
 }
 
 // RepairPolicies says when a node counts as broken: its kubelet has been silent, or has called itself not

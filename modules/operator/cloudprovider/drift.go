@@ -1,18 +1,21 @@
 package cloudprovider
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/version"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -28,7 +31,7 @@ const (
 	DriftKubernetesVersion cloudprovider.DriftReason = "KubernetesVersionDrifted" // the pool's version differs
 )
 
-// IsDrifted says why the NodeClaim's node differs from what would be made now; empty if it does not.
+// IsDrifted returns why the NodeClaim's node differs from what would be made now; empty if it does not. What is unknown has not drifted.
 func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
 	if nodeClaim.Spec.NodeClassRef == nil {
 		return "", nil
@@ -40,10 +43,17 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 		}
 		return "", fmt.Errorf("reading LinodeNodeClass %s: %w", nodeClaim.Spec.NodeClassRef.Name, err)
 	}
+	if registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered); registered.IsTrue() {
+		c.backoff.joined(nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable], registered.LastTransitionTime.Time)
+	}
 	if staticallyDrifted(nodeClaim, nodeClass) {
 		return DriftNodeClass, nil
 	}
-	node, err := c.nodeOf(ctx, nodeClaim)
+	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
+	if err != nil {
+		return "", cloudprovider.NewNodeClaimNotFoundError(err)
+	}
+	node, err := c.nodeOf(ctx, id)
 	if err != nil {
 		return "", lookupError(err)
 	}
@@ -51,7 +61,63 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	if err != nil {
 		return "", err
 	}
-	return drift(node, template(c.cfg.Cluster, nodeClaim, nodePool, nodeClass)), nil
+	wanted := template(c.cfg.Cluster, nodeClaim, nodePool, nodeClass)
+	reason, err := c.confirm(ctx, nodeClaim, id, drift(node, wanted), wanted)
+	if err != nil || reason != "" {
+		return reason, err
+	}
+	return c.outdated(ctx, nodeClaim)
+}
+
+// confirm believes a difference when a second reading, of the node itself, shows it too: a list may lag or lack fields. One confirmed
+// difference costs one request.
+func (c *CloudProvider) confirm(ctx context.Context, nodeClaim *karpv1.NodeClaim, id int, suspected cloudprovider.DriftReason, wanted lkepool.Template) (cloudprovider.DriftReason, error) {
+	if suspected == "" {
+		c.confirmed.Delete(nodeClaim.UID)
+		return "", nil
+	}
+	if known, _ := c.confirmed.Get(nodeClaim.UID); known == suspected {
+		return suspected, nil
+	}
+	node, err := c.pools.Get(ctx, id)
+	if err != nil {
+		return "", lookupError(err)
+	}
+	if drift(node, wanted) != suspected {
+		return "", nil
+	}
+	c.confirmed.Set(nodeClaim.UID, suspected, time.Hour)
+	return suspected, nil
+}
+
+// versionGrace keeps a new node from being replaced for its version: what LKE makes shortly after an upgrade may still be older.
+const versionGrace = time.Hour
+
+// outdated compares the minor version of a Standard node's kubelet with the control plane's. Pools of the Standard tier have no version of
+// their own: LKE makes new nodes with the cluster's.
+func (c *CloudProvider) outdated(ctx context.Context, nodeClaim *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
+	if c.cfg.Cluster.Tier != lke.Standard || c.cfg.ControlPlaneVersion == nil || nodeClaim.Status.NodeName == "" ||
+		time.Since(nodeClaim.CreationTimestamp.Time) < versionGrace {
+		return "", nil
+	}
+	node := &corev1.Node{}
+	if err := c.kube.Get(ctx, types.NamespacedName{Name: nodeClaim.Status.NodeName}, node); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	if node.Spec.ProviderID == nodeClaim.Status.ProviderID && olderMinor(node.Status.NodeInfo.KubeletVersion, c.cfg.ControlPlaneVersion(ctx)) {
+		return DriftKubernetesVersion, nil
+	}
+	return "", nil
+}
+
+// olderMinor returns whether a kubelet is of an earlier minor version than the control plane; false when either is unknown.
+func olderMinor(kubelet, controlPlane string) bool {
+	node, err := version.ParseGeneric(kubelet)
+	if err != nil {
+		return false
+	}
+	cluster, err := version.ParseGeneric(controlPlane)
+	return err == nil && (node.Major() < cluster.Major() || node.Major() == cluster.Major() && node.Minor() < cluster.Minor())
 }
 
 // staticallyDrifted compares the hash a NodeClaim was made with to the class's. Hashes of different versions,
@@ -65,45 +131,46 @@ func staticallyDrifted(nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNo
 		made[v1alpha1.AnnotationHash] != is[v1alpha1.AnnotationHash]
 }
 
-// nodeOf takes the node from the last list, and asks for it alone only if it is not there.
-func (c *CloudProvider) nodeOf(ctx context.Context, nodeClaim *karpv1.NodeClaim) (lkepool.Node, error) {
-	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
-	if err != nil {
-		return lkepool.Node{}, err
-	}
+// nodeOf takes the node from the last list, and reads it alone only if it is not there.
+func (c *CloudProvider) nodeOf(ctx context.Context, id int) (lkepool.Node, error) {
 	if node, found, err := c.inventory.find(ctx, id); err != nil || found {
 		return node, err
 	}
 	return c.pools.Get(ctx, id)
 }
 
-// drift compares a node, and the pool it is in, with the template it would be made from now.
+// drift compares a node, and the pool it is in, with the template it would be made from now: only what the template sets, and only what
+// the answer has. Labels and taints that LKE or a user adds to the pool are no difference.
 func drift(node lkepool.Node, wanted lkepool.Template) cloudprovider.DriftReason {
 	switch {
 	case node.Health == lkepool.Detached || node.Health == lkepool.Deleting:
 		return DriftInstanceGone
 	case node.Health == lkepool.Stopped:
 		return DriftInstanceStopped
-	case !maps.Equal(node.Labels, wanted.Labels):
+	case node.PoolID == 0:
+		return "" // without its pool nothing is known of the template
+	case !hasLabels(node.Labels, wanted.Labels):
 		return DriftPoolLabels
-	case !slices.Equal(sortedTaints(withoutUnregistered(node.Taints)), sortedTaints(wanted.Taints)):
+	case !hasTaints(node.Taints, wanted.Taints):
 		return DriftPoolTaints
-	case node.FirewallID != wanted.FirewallID && wanted.FirewallID != 0:
+	case node.FirewallID != wanted.FirewallID && wanted.FirewallID != 0 && node.FirewallID != 0:
 		// Without a firewall in the class LKE Enterprise may choose one; that is no difference.
 		return DriftFirewall
-	case node.KubernetesVersion != wanted.KubernetesVersion && wanted.KubernetesVersion != "":
+	case node.KubernetesVersion != wanted.KubernetesVersion && wanted.KubernetesVersion != "" && node.KubernetesVersion != "":
 		return DriftKubernetesVersion
 	}
 	return ""
 }
 
-// withoutUnregistered leaves out the taint that is there or not by a setting.
-func withoutUnregistered(taints []lkepool.Taint) []lkepool.Taint {
-	return slices.DeleteFunc(slices.Clone(taints), func(t lkepool.Taint) bool { return t == unregistered })
+func hasLabels(pool, wanted map[string]string) bool {
+	for key, value := range wanted {
+		if is, known := pool[key]; pool != nil && (!known || is != value) {
+			return false
+		}
+	}
+	return true
 }
 
-func sortedTaints(taints []lkepool.Taint) []lkepool.Taint {
-	return slices.SortedFunc(slices.Values(taints), func(a, b lkepool.Taint) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Effect, b.Effect), cmp.Compare(a.Value, b.Value))
-	})
+func hasTaints(pool, wanted []lkepool.Taint) bool {
+	return pool == nil || !slices.ContainsFunc(wanted, func(t lkepool.Taint) bool { return !slices.Contains(pool, t) })
 }

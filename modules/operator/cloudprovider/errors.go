@@ -4,9 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
+	"unicode"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
@@ -82,7 +86,11 @@ func Outcomes() []string {
 	return outcomes
 }
 
-// launchError turns the error of a claim into core's. final says that core gives the NodeClaim up.
+// givenUpAfter is after how many attempts a launch is given up that fails until a user corrects its cause. Core plans nothing, for any
+// pod of the cluster, while a NodeClaim has no provider ID, and gives it up after 5 minutes.
+const givenUpAfter = 4
+
+// launchError turns the error of a claim into core's. final is true when core gives the NodeClaim up.
 //
 // While the node is on its way the message counts the attempts, for people and for core: core repeats a launch a
 // second after its failure was news for the NodeClaim's status, and otherwise after pauses that grow to a minute,
@@ -99,9 +107,37 @@ func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instan
 		message = fmt.Sprintf("%s (attempt %d)", v.message, number)
 	}
 	if v.detail {
-		message = fmt.Sprintf("%s: %s", v.message, err)
+		message = bounded(fmt.Sprintf("%s: %s", v.message, err))
+	}
+	if v.detail && number >= givenUpAfter && (nodePool == nil || nodePool.Spec.Replicas == nil) {
+		c.giveUp(nodePool, v.reason, message)
+		return true, cloudprovider.NewInsufficientCapacityError(err)
 	}
 	return false, cloudprovider.NewCreateError(err, v.reason, message)
+}
+
+// giveUp pauses the NodePool, so that the next launch of it does not follow at once, and reports why.
+func (c *CloudProvider) giveUp(nodePool *karpv1.NodePool, reason, message string) {
+	if nodePool == nil {
+		return
+	}
+	pause := c.backoff.failed(target{nodePool: nodePool.Name}, launchPauses)
+	c.publish(nodePool, events.Event{Reason: reason, Message: bounded(fmt.Sprintf("Launch given up, next one after %s: %s", pause, message)), DedupeTimeout: time.Minute})
+}
+
+// bounded cuts a text that holds words of the API's to what a condition and an event may have, and to printable characters.
+func bounded(text string) string {
+	const most = 1000
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-3], "") + "..."
 }
 
 // insufficient says that nothing can be bought for a NodeClaim. Core deletes it then and schedules its pods anew, on
@@ -110,7 +146,7 @@ func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instan
 // each further attempt takes whatever type can be bought then, and costs no request while there is none.
 func (c *CloudProvider) insufficient(nodePool *karpv1.NodePool, err error) error {
 	if nodePool != nil && nodePool.Spec.Replicas != nil {
-		return cloudprovider.NewCreateError(err, "InsufficientCapacity", err.Error())
+		return cloudprovider.NewCreateError(err, "InsufficientCapacity", bounded(err.Error()))
 	}
 	return cloudprovider.NewInsufficientCapacityError(err)
 }

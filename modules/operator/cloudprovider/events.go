@@ -13,10 +13,12 @@ import (
 
 // Reasons of events on a NodePool. Core says the same on the NodeClaim, which is gone soon afterwards.
 const (
-	EventInsufficientCapacity = "InsufficientCapacity" // the region has no more of a plan
-	EventPlanRefused          = "PlanRefused"          // LKE does not take a plan
-	EventAccountLimit         = "AccountLimitReached"  // the account, or the cluster, may not have more
-	EventNothingToBuy         = "NothingToBuy"         // no plan meets the NodePool or its NodeClaim, or none of those can be bought
+	EventInsufficientCapacity      = "InsufficientCapacity"      // the region has no more of a plan
+	EventPlanRefused               = "PlanRefused"               // LKE does not take a plan
+	EventAccountLimit              = "AccountLimitReached"       // the account, or the cluster, may not have more
+	EventNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes" // no plan meets the NodePool or its NodeClaim, or none of those can be bought
+	EventNodeTooSmall              = "NodeTooSmall"              // a node has less than the pods need that it was made for
+	EventNodesNeverJoin            = "NodesNeverJoin"            // nodes of a plan were launched and never joined
 )
 
 // How long an event that says the same of the same NodePool is left out, where nothing else says how long.
@@ -41,14 +43,22 @@ func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype
 
 // publishNothing says on the NodePool why there is nothing to ask for.
 func (c *CloudProvider) publishNothing(nodePool *karpv1.NodePool, err error) {
-	c.publish(nodePool, events.Event{Reason: EventNothingToBuy, Message: err.Error(), DedupeTimeout: eventSilence})
+	c.publish(nodePool, events.Event{Reason: EventNoCompatibleInstanceTypes, Message: err.Error(), DedupeTimeout: eventSilence})
+}
+
+// publishNeverJoined reports a node that was paid for in vain, and when the next one of its plan is asked for.
+func (c *CloudProvider) publishNeverJoined(nodePool *karpv1.NodePool, nodeClaim, plan string, pause time.Duration) {
+	c.publish(nodePool, events.Event{
+		Reason: EventNodesNeverJoin, Message: fmt.Sprintf("The %s of NodeClaim %s was launched and never joined; the next one is not asked for before %s", plan, nodeClaim, pause),
+		DedupeValues: []string{nodeClaim}, DedupeTimeout: eventSilence,
+	})
 }
 
 func (c *CloudProvider) publish(nodePool *karpv1.NodePool, e events.Event) {
 	if nodePool == nil || c.cfg.Events == nil {
 		return
 	}
-	e.InvolvedObject, e.Type = nodePool, corev1.EventTypeWarning
+	e.InvolvedObject, e.Type, e.Message = nodePool, corev1.EventTypeWarning, bounded(e.Message)
 	e.DedupeValues = append([]string{string(nodePool.UID), nodePool.Name}, e.DedupeValues...)
 	c.cfg.Events.Publish(e)
 }

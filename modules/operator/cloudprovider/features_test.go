@@ -179,12 +179,12 @@ func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 		says        []string // nil = nothing
 	}{
 		{"spot", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot"}}, false,
-			[]string{"Warning NothingToBuy", "on-demand alone", "spot"}},
+			[]string{"Warning NoCompatibleInstanceTypes", "on-demand alone", "spot"}},
 		{"spot or on-demand", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot", "on-demand"}}, false, nil},
 		{"arm64", karpv1.NodeSelectorRequirementWithMinValues{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"arm64"}}, false,
-			[]string{"Warning NothingToBuy", "none of 5 Linode types"}},
+			[]string{"Warning NoCompatibleInstanceTypes", "none of 5 Linode types"}},
 		{"more classes than two", karpv1.NodeSelectorRequirementWithMinValues{Key: v1alpha1.LabelInstanceGeneration, Operator: corev1.NodeSelectorOpExists, MinValues: &least}, false,
-			[]string{"Warning NothingToBuy", "minValues", v1alpha1.LabelInstanceGeneration}},
+			[]string{"Warning NoCompatibleInstanceTypes", "minValues", v1alpha1.LabelInstanceGeneration}},
 		{"the same with BestEffort", karpv1.NodeSelectorRequirementWithMinValues{Key: v1alpha1.LabelInstanceGeneration, Operator: corev1.NodeSelectorOpExists, MinValues: &least}, true, nil},
 	}
 	for _, tt := range tests {

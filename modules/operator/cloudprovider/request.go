@@ -1,10 +1,12 @@
 package cloudprovider
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/karpenter/pkg/apis"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -64,15 +66,27 @@ func poolLabels(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool) map[stri
 	return labels
 }
 
-// poolTaints are the taints that LKE takes. Whether it takes reserved words in a taint's key is not known, so
-// such a taint is left to Karpenter too.
+// poolTaints are the taints that LKE takes. Whether it takes reserved words in a taint's key is not known, so such a taint is left to
+// Karpenter too. Karpenter's own taints come and go with a node's life and never belong into a pool.
 func poolTaints(taints []corev1.Taint) []lkepool.Taint {
 	var result []lkepool.Taint
 	for _, t := range taints {
 		taint := lkepool.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
-		if lke.CheckTaint(taint) == nil && !strings.Contains(t.Key, "kubernetes.io") && !strings.Contains(t.Key, "linode.com") {
+		if !reserved(t.Key) && lke.CheckTaint(taint) == nil && !strings.Contains(t.Key, "kubernetes.io") && !strings.Contains(t.Key, "linode.com") {
 			result = append(result, taint)
 		}
 	}
 	return result
+}
+
+func reserved(key string) bool { return strings.HasPrefix(key, apis.Group+"/") }
+
+// reservedTaint refuses a NodePool whose nodes would have a taint of Karpenter's from the start: they would never be usable.
+func reservedTaint(nodePool *karpv1.NodePool) error {
+	for _, t := range slices.Concat(nodePool.Spec.Template.Spec.Taints, nodePool.Spec.Template.Spec.StartupTaints) {
+		if t.Key == karpv1.UnregisteredTaintKey || t.Key == karpv1.DisruptedTaintKey {
+			return fmt.Errorf("its template has the taint %s, which Karpenter itself puts on nodes and takes off: remove it", t.Key)
+		}
+	}
+	return nil
 }

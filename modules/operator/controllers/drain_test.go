@@ -143,7 +143,7 @@ var _ = Describe("Draining", func() {
 		GinkgoHelper()
 		seen := &corev1.Node{}
 		Expect(kube.Get(ctx, client.ObjectKeyFromObject(node), seen)).To(Succeed())
-		vacant, err := drainer.Vacate(ctx, seen)
+		vacant, err := drainer.Vacate(ctx, seen, 0)
 		Expect(err).NotTo(HaveOccurred())
 		return vacant
 	}
@@ -220,6 +220,19 @@ var _ = Describe("Draining", func() {
 		Expect(kube.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		vacant(ctx, node)
 	})
+	It("waits for pods no longer than the deadline, and says so", func(ctx context.Context) {
+		node := newNode(ctx, nil)
+		newPod(ctx, node, func(p *corev1.Pod) { p.Annotations = map[string]string{karpv1.DoNotDisruptAnnotationKey: "true"} })
+		vacate(ctx, node)
+		seen := &corev1.Node{}
+		Expect(kube.Get(ctx, client.ObjectKeyFromObject(node), seen)).To(Succeed())
+		for deadline, want := range map[time.Duration]bool{time.Hour: false, 0: false, time.Nanosecond: true} {
+			vacant, err := drainer.Vacate(ctx, seen, deadline)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(vacant).To(Equal(want), "deadline %s", deadline)
+		}
+		Expect(recorded.of(node.Name)).To(ContainElement(ContainSubstring("its instance is removed with 1 pods")))
+	})
 	It("leaves a Node alone that a NodeClaim has", func(ctx context.Context) {
 		node := newNode(ctx, nil)
 		pod := newPod(ctx, node, nil)
@@ -243,7 +256,7 @@ var _ = Describe("Draining", func() {
 		stale := node.DeepCopy()
 		node.Labels = map[string]string{"changed": "meanwhile"}
 		Expect(kube.Update(ctx, node)).To(Succeed())
-		isVacant, err := drainer.Vacate(ctx, stale)
+		isVacant, err := drainer.Vacate(ctx, stale, 0)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(isVacant).To(BeFalse())
 		Expect(taintsOf(ctx, node)).To(BeEmpty())

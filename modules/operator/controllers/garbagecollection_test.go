@@ -89,7 +89,7 @@ var _ = Describe("Garbage collection", func() {
 	It("releases instances without NodeClaim and nothing else, and counts them", func(ctx context.Context) {
 		createClaims(ctx, names[0], names[2])
 		var released []string
-		collector := garbagecollection.NewController(kube, kube, pools, undrained{}, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
+		collector := garbagecollection.NewController(kube, mgr.GetClient(), pools, undrained{}, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
 			for _, node := range c.Released {
 				released = append(released, node.Claim)
 			}
@@ -107,7 +107,7 @@ var _ = Describe("Garbage collection", func() {
 	It("knows a NodeClaim that no cache knows yet (pitfall 34)", func(ctx context.Context) {
 		createClaims(ctx, names...)
 		// No status, no provider ID: as after a minute of throttling. The reader is the API server's.
-		collector := garbagecollection.NewController(mgr.GetAPIReader(), kube, pools, undrained{}, garbagecollection.Config{})
+		collector := garbagecollection.NewController(mgr.GetAPIReader(), mgr.GetClient(), pools, undrained{}, garbagecollection.Config{})
 		Consistently(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
@@ -121,7 +121,7 @@ var _ = Describe("Garbage collection", func() {
 		patient, err := lkepool.New(backend, lkepool.Config{OrphanTTL: time.Hour})
 		Expect(err).NotTo(HaveOccurred())
 		// The NodeClaims are not stored yet; their claims are young.
-		_, err = garbagecollection.NewController(kube, kube, patient, undrained{}, garbagecollection.Config{}).Reconcile(ctx)
+		_, err = garbagecollection.NewController(kube, mgr.GetClient(), patient, undrained{}, garbagecollection.Config{}).Reconcile(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(claimed(ctx)).To(ConsistOf(names))
 	})
@@ -132,7 +132,7 @@ var _ = Describe("Garbage collection", func() {
 				return errors.New("the API server is away")
 			},
 		})
-		collector := garbagecollection.NewController(broken, kube, pools, undrained{}, garbagecollection.Config{})
+		collector := garbagecollection.NewController(broken, mgr.GetClient(), pools, undrained{}, garbagecollection.Config{})
 		Consistently(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).To(MatchError(ContainSubstring("the API server is away")))
@@ -141,7 +141,7 @@ var _ = Describe("Garbage collection", func() {
 	})
 
 	It("removes the pool with its last node (pitfall 37)", func(ctx context.Context) {
-		collector := garbagecollection.NewController(kube, kube, pools, undrained{}, garbagecollection.Config{})
+		collector := garbagecollection.NewController(kube, mgr.GetClient(), pools, undrained{}, garbagecollection.Config{})
 		Eventually(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
@@ -158,7 +158,7 @@ var _ = Describe("Garbage collection", func() {
 // undrained fails a test in which an instance has a Node.
 type undrained struct{}
 
-func (undrained) Vacate(_ context.Context, node *corev1.Node) (bool, error) {
+func (undrained) Vacate(_ context.Context, node *corev1.Node, _ time.Duration) (bool, error) {
 	return false, fmt.Errorf("unexpected node %s", node.Name)
 }
 

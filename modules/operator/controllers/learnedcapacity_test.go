@@ -32,7 +32,7 @@ var (
 func registerLearning(ctx context.Context) {
 	GinkgoHelper()
 	learningCatalog = newCatalog(ctx)
-	Expect(learnedcapacity.NewController(mgr.GetClient(), learningCatalog, newMemory(learningCatalog, kube)).Register(ctx, mgr)).To(Succeed())
+	Expect(learnedcapacity.NewController(mgr.GetClient(), learningCatalog, newMemory(learningCatalog, kube), nil).Register(ctx, mgr)).To(Succeed())
 }
 
 func newCatalog(ctx context.Context) *instancetype.Catalog {
@@ -69,7 +69,7 @@ func teacher(ctx context.Context, name, instanceType, memory string, change ...f
 	}
 	node := &corev1.Node{
 		// What the kubelet says of its type does not count.
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-1"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-1", karpv1.NodeRegisteredLabelKey: "true"}},
 		Spec:       corev1.NodeSpec{ProviderID: "linode://4711"},
 	}
 	claim.Status.ProviderID, claim.Status.NodeName = node.Spec.ProviderID, name
@@ -112,11 +112,15 @@ var _ = Describe("Learned capacity", func() {
 	})
 
 	It("is taken from initialized nodes, remembered, and known to the next process", func(ctx context.Context) {
-		teacher(ctx, "taught-1", "g6-standard-4", "8140000Ki", func(_ *karpv1.NodeClaim, n *corev1.Node) {
+		disk := func(_ *karpv1.NodeClaim, n *corev1.Node) {
 			n.Status.Capacity[corev1.ResourceEphemeralStorage] = resource.MustParse("164900000Ki")
-		})
+		}
+		teacher(ctx, "taught-0", "g6-standard-4", "8139000Ki", disk)
+		Consistently(func() map[string]instancetype.Figures { return learningCatalog.Learned() }).Should(BeEmpty(), "one kubelet alone changed what is known of the plan")
+		teacher(ctx, "taught-1", "g6-standard-4", "8140000Ki", disk)
 		Eventually(func() string { return memoryOf(learningCatalog, "g6-standard-4") }).Should(Equal("8140000Ki"))
 		Eventually(held).WithContext(ctx).Should(Equal(map[string]string{"g6-standard-4": `{"ephemeral-storage":"164900000Ki","memory":"8140000Ki"}`}))
+		Expect(configMap.Annotations).To(HaveKeyWithValue(learnedcapacity.AnnotationSources, `{"g6-standard-4":["taught-0","taught-1"]}`))
 		before := configMap.ResourceVersion
 
 		next := newCatalog(ctx)
@@ -127,7 +131,7 @@ var _ = Describe("Learned capacity", func() {
 
 		By("seeing nodes that teach nothing new")
 		claim := teacher(ctx, "taught-2", "g6-standard-4", "8150000Ki")
-		_, err := learnedcapacity.NewController(kube, next, memory).Reconcile(ctx, claim)
+		_, err := learnedcapacity.NewController(kube, next, memory, nil).Reconcile(ctx, claim)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(held(ctx)).To(HaveLen(1))
 		Expect(configMap.ResourceVersion).To(Equal(before), "written although nothing changed")
@@ -137,9 +141,11 @@ var _ = Describe("Learned capacity", func() {
 	DescribeTable("is not taken from", func(ctx context.Context, change func(*karpv1.NodeClaim, *corev1.Node)) {
 		catalog := newCatalog(ctx)
 		estimate := memoryOf(catalog, "g6-standard-6")
-		claim := teacher(ctx, "untaught", "g6-standard-6", "16000000Ki", change)
-		_, err := learnedcapacity.NewController(kube, catalog, newMemory(catalog, kube)).Reconcile(ctx, claim)
-		Expect(err).NotTo(HaveOccurred())
+		controller := learnedcapacity.NewController(kube, catalog, newMemory(catalog, kube), nil)
+		for _, name := range []string{"untaught-1", "untaught-2"} {
+			_, err := controller.Reconcile(ctx, teacher(ctx, name, "g6-standard-6", "16000000Ki", change))
+			Expect(err).NotTo(HaveOccurred())
+		}
 		Expect(memoryOf(catalog, "g6-standard-6")).To(Equal(estimate))
 		Expect(held(ctx)).To(BeEmpty())
 	},
@@ -208,9 +214,11 @@ var _ = Describe("Learned capacity", func() {
 			catalog := newCatalog(ctx)
 			memory := newMemory(catalog, as)
 			Expect(memory.Load(ctx)).To(Succeed())
-			claim := teacher(ctx, fmt.Sprintf("alone-%t", as == kube), "g6-standard-4", "8140000Ki")
-			_, err := learnedcapacity.NewController(kube, catalog, memory).Reconcile(ctx, claim)
-			Expect(err).NotTo(HaveOccurred())
+			controller := learnedcapacity.NewController(kube, catalog, memory, nil)
+			for i := range 2 {
+				_, err := controller.Reconcile(ctx, teacher(ctx, fmt.Sprintf("alone-%t-%d", as == kube, i), "g6-standard-4", "8140000Ki"))
+				Expect(err).NotTo(HaveOccurred())
+			}
 			Expect(memoryOf(catalog, "g6-standard-4")).To(Equal("8140000Ki"))
 			Expect(memory.Load(ctx)).To(Succeed())
 			Expect(memoryOf(catalog, "g6-standard-4")).To(Equal("8140000Ki"), "forgotten because it could not be read")

@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -12,16 +13,66 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // ledger says whose pools are: 1 is ours, 2 is somebody's, others are not known until the test says so.
 type ledger struct {
-	mu       sync.Mutex
-	known    map[int]bool
-	returned int
+	mu           sync.Mutex
+	known        map[int]bool
+	instances    map[int]lkepool.Node // where they differ from what the Nodes say of them
+	reads        int
+	returned     int
+	unidentified int
+}
+
+// Get finds the instance of a Node as the Node describes it, unless the test has set another.
+func (l *ledger) Get(ctx context.Context, id int) (lkepool.Node, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reads++
+	if instance, ok := l.instances[id]; ok {
+		return instance, nil
+	}
+	nodes := &corev1.NodeList{}
+	if err := kube.List(ctx, nodes); err != nil {
+		return lkepool.Node{}, err
+	}
+	for _, node := range nodes.Items {
+		if poolID, err := strconv.Atoi(node.Labels[unclaimed.PoolIDLabel]); err == nil && l.known[poolID] && node.Spec.ProviderID == nodeclaim.ProviderID(id) {
+			return lkepool.Node{InstanceID: id, PoolID: poolID, Name: node.Name, Template: lkepool.Template{Taints: []lkepool.Taint{{Key: karpv1.UnregisteredTaintKey, Effect: "NoExecute"}}}}, nil
+		}
+	}
+	return lkepool.Node{}, &lkepool.Error{Kind: lkepool.KindConflict}
+}
+
+func (l *ledger) set(id int, instance lkepool.Node) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.instances[id] = instance
+}
+
+func instanceOf(node *corev1.Node) int {
+	GinkgoHelper()
+	id, err := nodeclaim.InstanceID(node.Spec.ProviderID)
+	Expect(err).NotTo(HaveOccurred())
+	return id
+}
+
+func (l *ledger) onUnidentified() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unidentified++
+}
+
+func (l *ledger) count(n *int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return *n
 }
 
 func (l *ledger) Owns(poolID int) (owned, known bool) {
@@ -49,11 +100,11 @@ func (l *ledger) returns() int {
 	return l.returned
 }
 
-var guarded = &ledger{known: map[int]bool{1: true, 2: false}}
+var guarded = &ledger{known: map[int]bool{1: true, 2: false}, instances: map[int]lkepool.Node{}}
 
 func newGuard() *unclaimed.Controller {
 	drainer := drain.New(mgr.GetClient(), mgr.GetAPIReader(), recorded, drain.Config{Settle: time.Nanosecond})
-	return unclaimed.NewController(mgr.GetClient(), guarded, drainer, recorded, unclaimed.Config{OnReturned: guarded.onReturned})
+	return unclaimed.NewController(mgr.GetClient(), guarded, drainer, recorded, unclaimed.Config{Cluster: 1, OnReturned: guarded.onReturned, OnUnidentified: guarded.onUnidentified})
 }
 
 func inPool(id string, more ...func(*corev1.Node)) func(*corev1.Node) {
@@ -78,6 +129,29 @@ func newWaitingClaim(ctx context.Context, instanceType string) *karpv1.NodeClaim
 	DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(kube.Delete(ctx, claim))).To(Succeed()) })
 	Eventually(func() error { return mgr.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), &karpv1.NodeClaim{}) }).Should(Succeed())
 	return claim
+}
+
+// registerAs is what core notes on the NodeClaim when it registers the Node.
+func registerAs(ctx context.Context, claim *karpv1.NodeClaim, name string) {
+	GinkgoHelper()
+	claim.Status.NodeName = name
+	Expect(kube.Status().Update(ctx, claim)).To(Succeed())
+	Eventually(func() (string, error) {
+		seen := &karpv1.NodeClaim{}
+		err := mgr.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), seen)
+		return seen.Status.NodeName, err
+	}).Should(Equal(name))
+}
+
+func returned(n *corev1.Node) {
+	n.Spec.Taints = append(n.Spec.Taints, karpv1.UnregisteredNoExecuteTaint)
+}
+
+func addTaint(ctx context.Context, node *corev1.Node) {
+	GinkgoHelper()
+	stored := node.DeepCopy()
+	returned(node)
+	Expect(kube.Patch(ctx, node, client.MergeFrom(stored))).To(Succeed())
 }
 
 func isRegistered(n *corev1.Node) { n.Labels[karpv1.NodeRegisteredLabelKey] = "true" }
@@ -174,6 +248,7 @@ var _ = Describe("Nodes that nobody claims", func() {
 	It("are replaced when LKE puts the taint back", func(ctx context.Context) {
 		node := newNode(ctx, inPool("1", isRegistered))
 		claim := newClaim(ctx, node)
+		registerAs(ctx, claim, node.Name)
 		before := guarded.returns()
 		stored := node.DeepCopy()
 		node.Spec.Taints = append(node.Spec.Taints, karpv1.UnregisteredNoExecuteTaint)
@@ -182,6 +257,62 @@ var _ = Describe("Nodes that nobody claims", func() {
 		Expect(guarded.returns()).To(BeNumerically(">", before))
 		Eventually(func() int { return recorded.count(node.Name, "UnregisteredTaintReturned") }).Should(Equal(1))
 		Expect(taintsOf(ctx, node)).To(ConsistOf(unregistered), "nobody fights about it")
+	})
+	DescribeTable("that are made to look like a NodeClaim's change nothing", func(ctx context.Context, forge func(context.Context, *corev1.Node, *karpv1.NodeClaim)) {
+		victim := newNode(ctx, inPool("1", isRegistered))
+		claim := newClaim(ctx, victim)
+		registerAs(ctx, claim, victim.Name)
+		before := guarded.returns()
+		forge(ctx, victim, claim)
+		Consistently(func() bool { return exists(ctx, claim) }).WithTimeout(2 * time.Second).Should(BeTrue())
+		Expect(guarded.returns()).To(Equal(before), "the setting was switched off")
+	},
+		Entry("a second Node with its provider ID", func(ctx context.Context, victim *corev1.Node, _ *karpv1.NodeClaim) {
+			newNode(ctx, inPool("1", isRegistered, returned, func(n *corev1.Node) { n.Spec.ProviderID = victim.Spec.ProviderID }))
+		}),
+		Entry("beside a Node that is not its own", func(ctx context.Context, victim *corev1.Node, claim *karpv1.NodeClaim) {
+			registerAs(ctx, claim, "another")
+			addTaint(ctx, victim)
+		}),
+		Entry("in a pool without the taint", func(ctx context.Context, victim *corev1.Node, _ *karpv1.NodeClaim) {
+			guarded.set(instanceOf(victim), lkepool.Node{PoolID: 1, Name: victim.Name})
+			addTaint(ctx, victim)
+		}),
+		Entry("in another pool than its label says", func(ctx context.Context, victim *corev1.Node, _ *karpv1.NodeClaim) {
+			guarded.set(instanceOf(victim), lkepool.Node{PoolID: 2, Name: victim.Name, Template: lkepool.Template{Taints: []lkepool.Taint{{Key: karpv1.UnregisteredTaintKey}}}})
+			addTaint(ctx, victim)
+		}),
+	)
+	It("are not believed by their label alone", func(ctx context.Context) {
+		guarded.set(990001, lkepool.Node{PoolID: 2})
+		guarded.set(990002, lkepool.Node{PoolID: 1, Name: "lke1-2-anothers"})
+		forged := newNode(ctx, inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "linode://990001" }))
+		other := newNode(ctx, inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "linode://990002" }))
+		Consistently(func() []string { return append(taintsOf(ctx, forged), taintsOf(ctx, other)...) }).WithTimeout(2 * time.Second).Should(BeEmpty())
+	})
+	It("are protected without the label, by their provider ID", func(ctx context.Context) {
+		guarded.set(990003, lkepool.Node{PoolID: 1})
+		node := newNode(ctx, func(n *corev1.Node) { n.Spec.ProviderID = "linode://990003" })
+		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ContainElement(unregistered))
+	})
+	It("cost no read of the API when a NodeClaim has them", func(ctx context.Context) {
+		guarded.learn(11, false)
+		node := newNode(ctx, inPool("11"))
+		newClaim(ctx, node)
+		before := guarded.count(&guarded.reads)
+		guarded.learn(12, true)
+		fresh := newNode(ctx, inPool("12", func(n *corev1.Node) { n.Spec.ProviderID = node.Spec.ProviderID }))
+		Eventually(func() []string { return taintsOf(ctx, fresh) }).Should(ConsistOf(unregistered))
+		Expect(guarded.count(&guarded.reads)).To(Equal(before))
+	})
+	It("are reported once when neither provider ID nor label tells whose they are", func(ctx context.Context) {
+		before := guarded.count(&guarded.unidentified)
+		node := newNode(ctx, func(n *corev1.Node) { n.Spec.ProviderID = "" })
+		Eventually(func() int { return recorded.count(node.Name, "NodeNotIdentified") }).Should(Equal(1))
+		node.Labels = map[string]string{"changed": "yes"}
+		Expect(kube.Update(ctx, node)).To(Succeed())
+		Consistently(func() int { return recorded.count(node.Name, "NodeNotIdentified") }).Should(Equal(1))
+		Expect(guarded.count(&guarded.unidentified)).To(Equal(before + 1))
 	})
 	It("of somebody else may have the taint for reasons of their own", func(ctx context.Context) {
 		node := newNode(ctx, inPool("2", isRegistered, func(n *corev1.Node) {

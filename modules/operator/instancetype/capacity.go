@@ -67,7 +67,7 @@ func capacity(p Plan, s Settings) corev1.ResourceList {
 		corev1.ResourceCPU:              *resource.NewQuantity(int64(p.VCPUs), resource.DecimalSI),
 		corev1.ResourceMemory:           *resource.NewQuantity(memory(p, s)/1024*1024, resource.BinarySI),
 		corev1.ResourceEphemeralStorage: *resource.NewQuantity(ephemeralStorage(p, s)/1024*1024, resource.BinarySI),
-		corev1.ResourcePods:             *resource.NewQuantity(maxPods(p, s.Kubelet), resource.DecimalSI),
+		corev1.ResourcePods:             *resource.NewQuantity(maxPods(p, s), resource.DecimalSI),
 	}
 	if p.GPUs > 0 {
 		list[v1alpha1.ResourceNvidiaGPU] = *resource.NewQuantity(int64(p.GPUs), resource.DecimalSI)
@@ -75,8 +75,11 @@ func capacity(p Plan, s Settings) corev1.ResourceList {
 	return list
 }
 
-func maxPods(p Plan, kubelet *v1alpha1.KubeletConfiguration) int64 {
-	pods := int64(defaultMaxPods)
+func maxPods(p Plan, s Settings) int64 {
+	pods, kubelet := int64(defaultMaxPods), s.Kubelet
+	if s.Learned.Pods > 0 {
+		pods = s.Learned.Pods
+	}
 	if kubelet == nil {
 		return pods
 	}
@@ -89,7 +92,9 @@ func maxPods(p Plan, kubelet *v1alpha1.KubeletConfiguration) int64 {
 	return pods
 }
 
-func overhead(total corev1.ResourceList, kubelet *v1alpha1.KubeletConfiguration) *cloudprovider.InstanceTypeOverhead {
+// overhead is what pods cannot have: by the kubelet's settings, and never less than what nodes of the plan have shown.
+func overhead(total corev1.ResourceList, s Settings) *cloudprovider.InstanceTypeOverhead {
+	kubelet := s.Kubelet
 	o := &cloudprovider.InstanceTypeOverhead{
 		KubeReserved:   corev1.ResourceList{},
 		SystemReserved: corev1.ResourceList{},
@@ -101,6 +106,19 @@ func overhead(total corev1.ResourceList, kubelet *v1alpha1.KubeletConfiguration)
 	if kubelet != nil {
 		o.KubeReserved = quantities(kubelet.KubeReserved)
 		o.SystemReserved = quantities(kubelet.SystemReserved)
+	}
+	for name, shown := range map[corev1.ResourceName]*resource.Quantity{
+		corev1.ResourceCPU:              resource.NewMilliQuantity(s.Learned.ReservedCPU, resource.DecimalSI),
+		corev1.ResourceMemory:           resource.NewQuantity(s.Learned.ReservedMemory, resource.BinarySI),
+		corev1.ResourceEphemeralStorage: resource.NewQuantity(s.Learned.ReservedStorage, resource.BinarySI),
+	} {
+		stated := o.Total()
+		shown.Sub(stated[name])
+		if shown.Sign() > 0 {
+			reserved := o.KubeReserved[name]
+			reserved.Add(*shown)
+			o.KubeReserved[name] = reserved
+		}
 	}
 	return o
 }

@@ -35,7 +35,7 @@ func Convert(p Plan, available bool, s Settings) *cloudprovider.InstanceType {
 			Available: available,
 		}},
 		Capacity: total,
-		Overhead: overhead(total, s.Kubelet),
+		Overhead: overhead(total, s),
 	}
 }
 

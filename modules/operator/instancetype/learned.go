@@ -4,15 +4,19 @@ import (
 	"maps"
 )
 
-// Figures are what nodes of a plan have shown, the smallest of each, in bytes; 0 = nothing yet.
+// Figures are what nodes of a plan have shown; 0 = nothing yet. Bytes, pods and thousandths of a CPU.
 type Figures struct {
-	Memory           int64
-	EphemeralStorage int64
+	Memory           int64 // smallest capacity
+	EphemeralStorage int64 // smallest capacity
+	Pods             int64 // smallest allocatable
+	ReservedCPU      int64 // largest difference between capacity and allocatable, and so on
+	ReservedMemory   int64
+	ReservedStorage  int64
 }
 
-// Learn takes what nodes of plans have shown and keeps the smallest figures: what the leanest of them has, all have.
-// Figures that cannot be are ignored, since a node, or whoever wrote the figures down, may say anything: more than the
-// plan has, less than half of it, or those of a plan that is not offered. It returns whether anything changed.
+// Learn takes what nodes of plans have shown and keeps the smallest figures: what the leanest of them has, all have. Figures that cannot
+// be are ignored, since a kubelet, or a client that writes the figures down, may report anything: more than the plan has, less than half
+// of it, a reservation of more than half, or those of a plan that is not offered. It returns whether anything changed.
 func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -21,6 +25,10 @@ func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 		next := Figures{
 			Memory:           smaller(known.Memory, figures.Memory, int64(p.MemoryMB)*mib),
 			EphemeralStorage: smaller(known.EphemeralStorage, figures.EphemeralStorage, int64(p.DiskMB)*mib),
+			Pods:             smaller(known.Pods, figures.Pods, defaultMaxPods),
+			ReservedCPU:      larger(known.ReservedCPU, figures.ReservedCPU, int64(p.VCPUs)*1000),
+			ReservedMemory:   larger(known.ReservedMemory, figures.ReservedMemory, int64(p.MemoryMB)*mib),
+			ReservedStorage:  larger(known.ReservedStorage, figures.ReservedStorage, int64(p.DiskMB)*mib),
 		}
 		if next != known {
 			c.learned[p.ID], changed = next, true
@@ -38,6 +46,14 @@ func smaller(known, seen, plan int64) int64 {
 		return known
 	}
 	return seen
+}
+
+// larger returns the larger of two reservations, if the second can be true of a plan.
+func larger(known, seen, plan int64) int64 {
+	if seen > plan/2 {
+		return known
+	}
+	return max(known, seen)
 }
 
 // Forget drops what was learned of a plan.

@@ -104,3 +104,24 @@ func TestFiguresComeToRest(t *testing.T) {
 		t.Errorf("%d changes, ending at %d", changes, last)
 	}
 }
+
+// LKE may reserve more than the kubelet's default, on larger plans for example: a pod sized to the estimate would never fit.
+func TestWhatIsReservedIsLearned(t *testing.T) {
+	_, c := simulated(t, instancetype.Config{Region: "us-ord"})
+	before := named(t, c.InstanceTypes(nil), "g6-standard-4").Allocatable()
+	c.Learn(map[string]instancetype.Figures{"g6-standard-4": {Memory: 8140000 * ki, Pods: 100, ReservedCPU: 150, ReservedMemory: 900 << 20, ReservedStorage: 1 << 30}})
+	after := named(t, c.InstanceTypes(nil), "g6-standard-4").Allocatable()
+	if got, want := after.Memory().Value(), int64(8140000*ki-900<<20); got != want {
+		t.Errorf("memory %d, want %d", got, want)
+	}
+	if after.Cpu().MilliValue() != 3850 || after.Pods().Value() != 100 {
+		t.Errorf("cpu %s, pods %s", after.Cpu(), after.Pods())
+	}
+	if after.StorageEphemeral().Value() != before.StorageEphemeral().Value() {
+		t.Errorf("less is reserved than is planned with: %s became %s", before.StorageEphemeral(), after.StorageEphemeral())
+	}
+	c.Learn(map[string]instancetype.Figures{"g6-standard-4": {ReservedMemory: 5 << 30, ReservedCPU: 2100}})
+	if got := named(t, c.InstanceTypes(nil), "g6-standard-4").Allocatable(); got.Memory().Value() != after.Memory().Value() || got.Cpu().MilliValue() != 3850 {
+		t.Errorf("more than half reserved is believed: %v", got)
+	}
+}

@@ -139,6 +139,8 @@ func TestDescribeIsComplete(t *testing.T) {
 	m.Claim("claimed", 1)
 	m.Action(lkepool.ActionEnd{Op: "scale pool", Bought: 1, Claimed: 1})
 	m.Collected(lkepool.Collected{Pools: []int{1}})
+	m.Unidentified()
+	m.NeverJoined("a")
 	m.Refused(instancetype.Refusal{})
 	m.Refreshed(nil, time.Now())
 	m.Refreshed(context.Canceled, time.Now())

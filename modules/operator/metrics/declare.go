@@ -31,6 +31,12 @@ func declare() (*Metrics, *declarations) {
 		collected: d.counter("linode", "collected_total",
 			"What garbage collection has removed: surplus instances (never claimed), orphans (NodeClaim gone), places that no instance took, pools.", labelKind),
 
+		unidentified: d.counter("linode", "unidentified_nodes_total",
+			"Nodes of the cluster that could be told neither by provider ID nor by label, so that pods were not kept off them."),
+
+		neverJoined: d.counter("linode", "nodes_never_joined_total",
+			"NodeClaims that were deleted after their instance was launched and its node never joined.", labelInstanceType),
+
 		refusals: d.counter("linode", "offering_refusals_total",
 			"How often an offering was marked unavailable because the Linode API refused it, by cause.", labelInstanceType, labelCause),
 		refreshes: d.counter("linode", "catalog_refreshes_total", "Reads of plans, prices and availability by result.", labelResult),

@@ -38,7 +38,9 @@ type Metrics struct {
 	requested      *prometheus.CounterVec
 	handedOut      *prometheus.CounterVec
 
-	collected *prometheus.CounterVec
+	collected    *prometheus.CounterVec
+	unidentified *prometheus.CounterVec
+	neverJoined  *prometheus.CounterVec
 
 	refusals  *prometheus.CounterVec
 	refreshes *prometheus.CounterVec
@@ -110,6 +112,14 @@ func (m *Metrics) Collected(collected lkepool.Collected) {
 	}
 	m.collected.WithLabelValues(collectedPlace).Add(float64(len(collected.Places)))
 	m.collected.WithLabelValues(collectedPool).Add(float64(len(collected.Pools)))
+}
+
+// Unidentified counts a Node that could not be protected.
+func (m *Metrics) Unidentified() { m.unidentified.WithLabelValues().Inc() }
+
+// NeverJoined counts a node that was paid for in vain.
+func (m *Metrics) NeverJoined(instanceType string) {
+	m.neverJoined.WithLabelValues(m.offeredName(instanceType)).Inc()
 }
 
 // Refused counts an offering that was marked unavailable.

@@ -74,6 +74,7 @@ type Options struct {
 	CatalogInterval           time.Duration // between reads of plans, prices and availability
 	GarbageCollectionInterval time.Duration
 	OrphanTTL                 time.Duration
+	OrphanDrainTimeout        time.Duration // for how long pods may keep an instance that no NodeClaim owns
 }
 
 // ErrHelp is returned when the command line asks for help.

@@ -35,7 +35,7 @@ func TestDefaults(t *testing.T) {
 		Token: secret, APIURL: "https://api.linode.com", APIVersion: "v4beta", ClientTimeout: 30 * time.Second,
 		Mode: options.ModeLKE, ClusterName: "demo", VMMemoryOverhead: 0.075,
 		CreateDeadline: 10 * time.Second, TagVerificationTimeout: 4 * time.Second, RetryDelay: 2 * time.Second,
-		CatalogInterval: 5 * time.Minute, GarbageCollectionInterval: 2 * time.Minute, OrphanTTL: 5 * time.Minute,
+		CatalogInterval: 5 * time.Minute, GarbageCollectionInterval: 2 * time.Minute, OrphanTTL: 5 * time.Minute, OrphanDrainTimeout: time.Hour,
 	}
 	if got.Core == nil || got.Core.MetricsPort != 8080 || got.Core.DisableLeaderElection {
 		t.Errorf("core's settings are %+v", got.Core)

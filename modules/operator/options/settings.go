@@ -70,6 +70,8 @@ var settings = []definition{
 		fix: addressFix, set: address(func(o *Options) *string { return &o.ProbeAddress })},
 	{env: []string{"LKE_ORPHAN_TTL"}, flag: "lke-orphan-ttl", def: "5m", usage: "how long a node that nobody claims is kept",
 		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.OrphanTTL })},
+	{env: []string{"LKE_ORPHAN_DRAIN_TIMEOUT"}, flag: "lke-orphan-drain-timeout", def: "1h", usage: "how long pods may keep a node that no NodeClaim owns, if its NodePool has no terminationGracePeriod",
+		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.OrphanDrainTimeout })},
 }
 
 const (

@@ -40,6 +40,9 @@ func run(ctx context.Context, args []string) error {
 	if err := forbidCoreDumps(); err != nil {
 		return err
 	}
+	if debug := os.Getenv("GODEBUG"); strings.Contains(debug, "http2debug") {
+		return &setting.Error{Name: "GODEBUG", Found: "http2debug writes the API token to the log", Fix: "remove http2debug from it"}
+	}
 	o, err := options.Parse(args, os.LookupEnv)
 	if errors.Is(err, options.ErrHelp) {
 		options.Usage(os.Stdout)

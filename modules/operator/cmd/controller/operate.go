@@ -7,12 +7,14 @@ import (
 	"syscall"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/karpenter/pkg/apis"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	corecloudprovider "sigs.k8s.io/karpenter/pkg/cloudprovider"
 	coremetrics "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
@@ -45,22 +47,27 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	if err != nil {
 		return err
 	}
+	tracker := discovery.NewTracker(p.client, p.cluster, answerTTL)
 	config := cloudprovider.Config{
 		Cluster:        p.cluster,
 		CreateDeadline: o.CreateDeadline,
 		OnClaim:        p.metrics.Claim,
+		OnNeverJoined:  p.metrics.NeverJoined,
 		// Once LKE was seen to put the taint back, it does more harm than good.
 		UnregisteredTaint: func() bool { return o.UnregisteredTaint && !p.taintReturned.Load() },
 		RelaxMinValues:    o.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
 		Events:            op.EventRecorder,
+
+		ControlPlaneVersion: func(ctx context.Context) string { return tracker.Cluster(ctx).Version },
 	}
 	if o.Core.FeatureGates.NodeOverlay {
 		config.Overlays = op.InstanceTypeStore
 	}
-	provider := coremetrics.Decorate(cloudprovider.New(op.GetClient(), p.pools, p.catalog, config))
 	p.holders.Use(op.GetClient())
+	linode := cloudprovider.New(op.GetClient(), p.pools, p.catalog, config)
+	provider := coremetrics.Decorate(linode)
 	memory := remember(ctx, o, p, op)
-	register(ctx, o, p, op, provider, memory)
+	register(ctx, o, p, op, parts{provider, memory, tracker, linode.TooSmall})
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
@@ -81,17 +88,24 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	return nil
 }
 
+// parts are what the controllers share.
+type parts struct {
+	provider corecloudprovider.CloudProvider
+	memory   *learnedcapacity.Memory // nil = nothing is remembered
+	tracker  *discovery.Tracker
+	tooSmall func(context.Context, *karpv1.NodeClaim, *corev1.Node)
+}
+
 // register adds core's controllers and the provider's own to the manager.
-func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, provider corecloudprovider.CloudProvider, memory *learnedcapacity.Memory) {
-	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
+func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, with parts) {
+	overlaid := overlay.Decorate(with.provider, op.GetClient(), op.InstanceTypeStore)
 	kube := karpentercore.OnDemand(op.GetClient())
 	clusterState := state.NewCluster(op.Clock, kube, overlaid)
 	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
-		overlaid, provider, clusterState, op.InstanceTypeStore)...)
+		overlaid, with.provider, clusterState, op.InstanceTypeStore)...)
 
-	tracker := discovery.NewTracker(p.client, p.cluster, answerTTL)
 	classes := nodeclass.Config{Reader: op.GetAPIReader(), Cluster: func(ctx context.Context) status.Cluster {
-		cluster := tracker.Cluster(ctx)
+		cluster := with.tracker.Cluster(ctx)
 		return status.Cluster{Mode: v1alpha1.ModeLKE, Tier: cluster.Tier, Region: cluster.Region, ControlPlaneVersion: cluster.Version}
 	}}
 	if !o.DisableDryRun {
@@ -101,13 +115,14 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 	op.WithControllers(ctx,
 		nodeclass.NewController(op.GetClient(), op.EventRecorder, classes),
 		garbagecollection.NewController(op.GetAPIReader(), op.GetClient(), p.pools, drainer, garbagecollection.Config{
-			Interval: o.GarbageCollectionInterval, OnCollected: p.metrics.Collected,
+			Interval: o.GarbageCollectionInterval, DrainTimeout: o.OrphanDrainTimeout, OnCollected: p.metrics.Collected,
 		}),
 		unclaimed.NewController(op.GetClient(), p.pools, drainer, op.EventRecorder, unclaimed.Config{
+			Cluster: p.cluster.ID, OnUnidentified: p.metrics.Unidentified,
 			OnReturned: func() { p.taintReturned.Store(true) },
 		}),
 		tagging.NewController(op.GetClient(), p.pools),
-		learnedcapacity.NewController(op.GetClient(), p.catalog, memory),
+		learnedcapacity.NewController(op.GetClient(), p.catalog, with.memory, with.tooSmall),
 	)
 }
 

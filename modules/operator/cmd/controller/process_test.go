@@ -86,6 +86,8 @@ func TestBadInputEndsTheProcessWithOneLine(t *testing.T) {
 		says    string
 	}{
 		{"nothing set", nil, nil, "LINODE_TOKEN", "not set"},
+		{"debugging that prints the token", nil, []string{token, demo, "LINODE_URL=" + good, "GODEBUG=http2debug=2"}, "GODEBUG", "http2debug"},
+		{"debugging among other settings", nil, []string{token, demo, "LINODE_URL=" + good, "GODEBUG=madvdontneed=1,http2debug=1"}, "GODEBUG", "http2debug"},
 		{"a token file that is missing", nil, []string{"LINODE_TOKEN_FILE=/nonexistent/token", demo, "LINODE_URL=" + good}, "LINODE_TOKEN", "/nonexistent/token"},
 		{"a refused token", nil, []string{token, demo, "LINODE_URL=" + others}, "LINODE_TOKEN", "401"},
 		{"a token without scope", nil, []string{token, demo, "LINODE_URL=" + noScope}, "LINODE_TOKEN", "lke:read_write"},

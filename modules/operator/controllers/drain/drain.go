@@ -73,9 +73,10 @@ func New(kube client.Client, live client.Reader, recorder events.Recorder, cfg C
 	return &Drainer{kube: kube, live: live, recorder: recorder, cfg: cfg, said: cache.NewExpiringWithClock(cfg.Clock)}
 }
 
-// Vacate keeps new pods off the Node, asks pods to leave, and says whether none is left that would have to. A Node that
-// a NodeClaim owns is left alone, and is never vacant. That somebody changed the Node in the same moment is no error.
-func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node) (bool, error) {
+// Vacate keeps new pods off the Node, asks pods to leave, and returns whether none is left that would have to, or whether the deadline
+// has passed since the Node was closed (0 = none). A Node that a NodeClaim owns is left alone, and is never vacant. A conflict with
+// another writer is no error.
+func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.Duration) (bool, error) {
 	owners, err := nodeutils.GetNodeClaims(ctx, d.kube, node)
 	if err != nil || len(owners) > 0 {
 		d.said.Delete(node.UID)
@@ -96,6 +97,10 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node) (bool, error) {
 			return false, nil
 		}
 		return d.empty(ctx, node)
+	}
+	if deadline > 0 && d.cfg.Clock.Since(since) > deadline {
+		d.say(ctx, node, events.FailedDraining, fmt.Sprintf("Pods have kept this node for longer than %s, and no NodeClaim owns it: its instance is removed with %d pods", deadline, len(pods)), len(pods))
+		return true, nil
 	}
 	if !node.DeletionTimestamp.IsZero() && slices.Contains(node.Finalizers, karpv1.TerminationFinalizer) {
 		return false, nil // core drains a Node that is deleted

@@ -6,10 +6,13 @@
 // what a running Create has reserved is left alone. The other direction, NodeClaims whose instance is
 // gone, is Karpenter core's own garbage collection, through CloudProvider.List.
 //
-// A node goes when its Node is gone or vacant: pods may run on an instance that has lost its NodeClaim, or on one that
+// An instance goes when it has no Node or its Node is vacant: pods may run on an instance that has lost its NodeClaim, or on one that
 // joined while no operator was there. Between two sweeps the nodes that were not vacant are drained further, which asks
 // nothing of the Linode API, and the next sweep comes as soon as one of them is empty. A Node that cannot be drained
-// keeps its instance, and no other.
+// keeps its instance, and no other, until the terminationGracePeriod of its NodePool, or else Config.DrainTimeout, has passed.
+//
+// The Node of an instance is the one with its provider ID, or else the one of its name if that has no provider ID. Where neither is found,
+// the instance stays while a Node without provider ID could be its own.
 //
 // When the NodeClaims cannot be read, nothing is collected. Registered with controller-runtime by
 // cmd/controller; it runs on the leader only.
@@ -44,14 +47,15 @@ type Pools interface {
 
 // Drainer empties a Node; *drain.Drainer does.
 type Drainer interface {
-	Vacate(ctx context.Context, node *corev1.Node) (bool, error)
+	Vacate(ctx context.Context, node *corev1.Node, deadline time.Duration) (bool, error)
 }
 
 // Config configures a Controller.
 type Config struct {
-	Interval    time.Duration                     // between sweeps; 0 = 2 min
-	OnCollected func(collected lkepool.Collected) // after a sweep; may be nil
-	Clock       clock.Clock                       // nil = the real one
+	Interval     time.Duration                     // between sweeps; 0 = 2 min
+	DrainTimeout time.Duration                     // for how long pods may keep an instance without NodeClaim; 0 = 1 h
+	OnCollected  func(collected lkepool.Collected) // after a sweep; may be nil
+	Clock        clock.Clock                       // nil = the real one
 }
 
 // Controller sweeps on an interval. Reconcile is called by one goroutine.
@@ -73,6 +77,9 @@ type Controller struct {
 func NewController(reader, cached client.Reader, pools Pools, drainer Drainer, cfg Config) *Controller {
 	if cfg.Interval <= 0 {
 		cfg.Interval = 2 * time.Minute
+	}
+	if cfg.DrainTimeout <= 0 {
+		cfg.DrainTimeout = time.Hour
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = clock.RealClock{}

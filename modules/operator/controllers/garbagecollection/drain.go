@@ -2,18 +2,22 @@ package garbagecollection
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 const (
@@ -21,6 +25,8 @@ const (
 	drainPause = 2 * time.Second
 	// vacateTimeout bounds one look at one Node.
 	vacateTimeout = 30 * time.Second
+	// soonestJoin is less than any Linode takes to boot and join.
+	soonestJoin = 10 * time.Second
 )
 
 // pause is until the next look.
@@ -61,28 +67,88 @@ func (c *Controller) vacate(ctx context.Context, node lkepool.Node) (bool, error
 func (c *Controller) look(ctx context.Context, node lkepool.Node) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, vacateTimeout)
 	defer cancel()
-	k8sNode, err := c.nodeOf(ctx, node)
-	if err != nil || k8sNode == nil {
-		return err == nil, err
+	nodes, err := c.nodesOf(ctx, node)
+	if err != nil {
+		return false, err
 	}
-	return c.drainer.Vacate(ctx, k8sNode)
+	if len(nodes) == 0 {
+		return c.joined(ctx, node)
+	}
+	deadline, err := c.deadline(ctx, node)
+	if err != nil {
+		return false, err
+	}
+	vacant := true
+	for i := range nodes {
+		empty, err := c.drainer.Vacate(ctx, &nodes[i], deadline)
+		if err != nil {
+			return false, err
+		}
+		vacant = vacant && empty
+	}
+	return vacant, nil
 }
 
-// nodeOf returns the instance's Node, nil if it has none. LKE names Nodes like their instances.
-func (c *Controller) nodeOf(ctx context.Context, node lkepool.Node) (*corev1.Node, error) {
-	if node.Name == "" {
-		return nil, errors.New("the instance has no label, so its Node cannot be told")
+// nodesOf returns the Nodes of an instance: those with its provider ID, or else the one of its name, unless that is another instance's.
+func (c *Controller) nodesOf(ctx context.Context, node lkepool.Node) ([]corev1.Node, error) {
+	list := &corev1.NodeList{}
+	if err := c.cached.List(ctx, list, client.MatchingFields{"spec.providerID": nodeclaim.ProviderID(node.InstanceID)}); err != nil {
+		return nil, fmt.Errorf("listing the nodes of instance %d: %w", node.InstanceID, err)
+	}
+	if len(list.Items) > 0 || node.Name == "" {
+		return list.Items, nil
 	}
 	found := &corev1.Node{}
-	err := c.cached.Get(ctx, types.NamespacedName{Name: node.Name}, found)
-	switch {
+	switch err := c.cached.Get(ctx, types.NamespacedName{Name: node.Name}, found); {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading node %s: %w", node.Name, err)
+	case found.Spec.ProviderID != "":
+		return nil, nil
 	}
-	if id := v1alpha1.ProviderIDPrefix + strconv.Itoa(node.InstanceID); found.Spec.ProviderID != "" && found.Spec.ProviderID != id {
-		return nil, fmt.Errorf("node %s has the provider ID %s, and its instance is %s", node.Name, found.Spec.ProviderID, id)
+	return []corev1.Node{*found}, nil
+}
+
+// joined returns whether an instance without Node may go: not while a Node without provider ID could be its own, under another name.
+func (c *Controller) joined(ctx context.Context, node lkepool.Node) (bool, error) {
+	list := &corev1.NodeList{}
+	if err := c.cached.List(ctx, list, client.MatchingFields{"spec.providerID": ""}); err != nil {
+		return false, fmt.Errorf("listing the nodes without provider ID: %w", err)
 	}
-	return found, nil
+	for i := range list.Items {
+		if couldBe(&list.Items[i], node) {
+			return false, fmt.Errorf("node %s has no provider ID and could be instance %d", list.Items[i].Name, node.InstanceID)
+		}
+	}
+	return true, nil
+}
+
+// couldBe returns whether a Node without provider ID may run on an instance: nothing that it reports is against it, and it joined when
+// the instance was there. An instance joins no cluster within its first seconds.
+func couldBe(k8sNode *corev1.Node, node lkepool.Node) bool {
+	agrees := func(label, known string) bool { return k8sNode.Labels[label] == "" || k8sNode.Labels[label] == known }
+	return agrees(unclaimed.PoolIDLabel, strconv.Itoa(node.PoolID)) && agrees(corev1.LabelInstanceTypeStable, node.InstanceType) &&
+		!k8sNode.CreationTimestamp.Time.Before(node.Created.Add(soonestJoin))
+}
+
+// deadline is for how long pods may keep an instance: the terminationGracePeriod of its NodePool, or else the setting.
+func (c *Controller) deadline(ctx context.Context, node lkepool.Node) (time.Duration, error) {
+	for _, tag := range node.Tags {
+		name, ok := strings.CutPrefix(tag, v1alpha1.TagNodePool+"=")
+		if !ok {
+			continue
+		}
+		nodePool := &karpv1.NodePool{}
+		if err := c.cached.Get(ctx, types.NamespacedName{Name: name}, nodePool); err != nil {
+			if apierrors.IsNotFound(err) {
+				break
+			}
+			return 0, fmt.Errorf("reading NodePool %s: %w", name, err)
+		}
+		if grace := nodePool.Spec.Template.Spec.TerminationGracePeriod; grace != nil {
+			return grace.Duration, nil
+		}
+	}
+	return c.cfg.DrainTimeout, nil
 }

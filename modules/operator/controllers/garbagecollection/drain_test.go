@@ -11,7 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	_ "github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1" // NodeClaims in the scheme
@@ -42,12 +44,13 @@ func (c *candidates) Collect(ctx context.Context, how lkepool.Sweep) (collected 
 
 // script is a Drainer that answers by the Node's name.
 type script struct {
-	answers map[string]func() (bool, error)
-	asked   []string
+	answers   map[string]func() (bool, error)
+	asked     []string
+	deadlines []time.Duration
 }
 
-func (s *script) Vacate(_ context.Context, node *corev1.Node) (bool, error) {
-	s.asked = append(s.asked, node.Name)
+func (s *script) Vacate(_ context.Context, node *corev1.Node, deadline time.Duration) (bool, error) {
+	s.asked, s.deadlines = append(s.asked, node.Name), append(s.deadlines, deadline)
 	return s.answers[node.Name]()
 }
 
@@ -59,6 +62,67 @@ func named(id int, name string) lkepool.Node { return lkepool.Node{InstanceID: i
 
 func k8sNode(name, providerID string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: providerID}}
+}
+
+func kubeWith(objects ...client.Object) client.Client {
+	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
+		WithIndex(&corev1.Node{}, "spec.providerID", func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
+}
+
+// nameless is an instance of which no Node has the name, as where LKE names Nodes otherwise, or a user has renamed the Linode.
+func nameless(id int, created time.Time) lkepool.Node {
+	return lkepool.Node{InstanceID: id, PoolID: 7, Name: "renamed", InstanceType: "g6-standard-2", Created: created}
+}
+
+func TestAnInstanceStaysWhileANodeWithoutProviderIDCouldBeIt(t *testing.T) {
+	made := time.Unix(1700000000, 0)
+	young := func(change func(*corev1.Node)) *corev1.Node {
+		node := k8sNode("young", "")
+		node.CreationTimestamp, node.Labels = metav1.NewTime(made.Add(time.Minute)), map[string]string{}
+		change(node)
+		return node
+	}
+	for name, tt := range map[string]struct {
+		node *corev1.Node
+		goes bool
+	}{
+		"it joined later": {young(func(*corev1.Node) {}), false},
+		"it is in the pool, of the type": {young(func(n *corev1.Node) {
+			n.Labels["lke.linode.com/pool-id"] = "7"
+			n.Labels[corev1.LabelInstanceTypeStable] = "g6-standard-2"
+		}), false},
+		"it is in another pool":            {young(func(n *corev1.Node) { n.Labels["lke.linode.com/pool-id"] = "8" }), true},
+		"it is of another type":            {young(func(n *corev1.Node) { n.Labels[corev1.LabelInstanceTypeStable] = "g6-standard-4" }), true},
+		"it was there before the instance": {young(func(n *corev1.Node) { n.CreationTimestamp = metav1.NewTime(made) }), true},
+		"it has a provider ID":             {young(func(n *corev1.Node) { n.Spec.ProviderID = "linode://77" }), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube := kubeWith(tt.node)
+			pools := &candidates{nodes: []lkepool.Node{nameless(6, made)}}
+			if _, err := garbagecollection.NewController(kube, kube, pools, &script{}, garbagecollection.Config{}).Reconcile(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if goes := len(pools.nodes) == 0; goes != tt.goes {
+				t.Errorf("the instance goes: %t, want %t", goes, tt.goes)
+			}
+		})
+	}
+}
+
+func TestPodsKeepAnOrphanUntilTheDeadlineOfItsNodePool(t *testing.T) {
+	graceful := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "graceful"}}
+	graceful.Spec.Template.Spec.TerminationGracePeriod = &metav1.Duration{Duration: 7 * time.Minute}
+	for nodePool, want := range map[string]time.Duration{"graceful": 7 * time.Minute, "plain": 2 * time.Hour, "gone": 2 * time.Hour} {
+		kube := kubeWith(k8sNode("here", "linode://2"), graceful, &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "plain"}})
+		drainer := &script{answers: map[string]func() (bool, error){"here": says(true, nil)}}
+		pools := &candidates{nodes: []lkepool.Node{{InstanceID: 2, Name: "here", Tags: []string{"karpenter.sh/nodepool=" + nodePool}}}}
+		if _, err := garbagecollection.NewController(kube, kube, pools, drainer, garbagecollection.Config{DrainTimeout: 2 * time.Hour}).Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(drainer.deadlines, []time.Duration{want}) {
+			t.Errorf("%s: deadlines %v, want %s", nodePool, drainer.deadlines, want)
+		}
+	}
 }
 
 func TestWhichNodesMayGo(t *testing.T) {
@@ -75,13 +139,14 @@ func TestWhichNodesMayGo(t *testing.T) {
 		{"its Node is not vacant", named(2, "here"), says(false, nil), false, true},
 		{"its Node cannot be drained", named(2, "here"), says(true, broken), false, true},
 		{"its Node has no provider ID yet", named(3, "young"), says(true, nil), true, true},
-		{"the Node of its name is another's", named(4, "here"), says(true, nil), false, false},
-		{"it has no name", named(5, ""), nil, false, false},
+		{"its Node has another name", named(2, "renamed"), says(false, nil), false, true},
+		{"the Node of its name is another's", named(4, "here"), says(false, nil), true, false},
+		{"it has neither name nor Node", named(5, ""), nil, true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(k8sNode("here", "linode://2"), k8sNode("young", "")).Build()
+			kube := kubeWith(k8sNode("here", "linode://2"), k8sNode("young", ""))
 			pools := &candidates{nodes: []lkepool.Node{tt.node, named(9, "another")}}
-			drainer := &script{answers: map[string]func() (bool, error){tt.node.Name: tt.answer}}
+			drainer := &script{answers: map[string]func() (bool, error){"here": tt.answer, "young": tt.answer}}
 			var released []int
 			c := garbagecollection.NewController(kube, kube, pools, drainer, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
 				for _, node := range c.Released {
@@ -105,7 +170,7 @@ func TestWhichNodesMayGo(t *testing.T) {
 // empty, and the others keep to their interval.
 func TestDrainingGoesOnBetweenSweeps(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1700000000, 0))
-	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(k8sNode("a", "linode://1"), k8sNode("b", "linode://2")).Build()
+	kube := kubeWith(k8sNode("a", "linode://1"), k8sNode("b", "linode://2"))
 	pools := &candidates{nodes: []lkepool.Node{named(1, "a"), named(2, "b")}}
 	drainer := &script{answers: map[string]func() (bool, error){"a": says(false, nil), "b": says(false, nil)}}
 	c := garbagecollection.NewController(kube, kube, pools, drainer, garbagecollection.Config{Clock: clock})

@@ -1,8 +1,9 @@
 // Package learnedcapacity lets nodes teach the catalog what they really have.
 //
 // A plan's memory is not what its node shows: the kernel keeps some of it. Until a node of a type has been seen, the
-// catalog estimates. Controller looks at each Node that Karpenter has initialized and hands the capacity that its
-// kubelet reports to the catalog, which keeps the smallest figure of each type and ignores figures that cannot be.
+// catalog estimates. Controller looks at each Node that Karpenter has initialized. What two nodes of a type have shown, of
+// capacity and of what is reserved, it hands to the catalog, which keeps the smallest figure of each type and ignores figures that cannot
+// be: one kubelet alone changes nothing for others. A node that cannot hold the pods it was made for is reported at once.
 // Memory remembers the figures in a ConfigMap, so that a restarted process, and the replica that takes over, know what
 // was learned.
 //
@@ -11,7 +12,8 @@
 // between. To have a type learned anew, delete its key; every replica notices within Config.Interval. Without the
 // ConfigMap, or without the right to it, everything works but the remembering, and one line in the log says so.
 //
-// Keys are instance types. Values are resource lists in JSON, {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}.
+// Keys are instance types. Values are resource lists in JSON, {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}, with what is
+// reserved under reserved-cpu, reserved-memory and reserved-ephemeral-storage. An annotation contains the nodes that have shown it.
 // A value that cannot be read counts as missing.
 package learnedcapacity
 
@@ -30,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
@@ -47,11 +50,15 @@ type Controller struct {
 	kube    client.Reader
 	catalog Catalog
 	memory  *Memory
+
+	tooSmall  func(context.Context, *karpv1.NodeClaim, *corev1.Node)
+	witnesses witnesses
 }
 
-// NewController returns a Controller. kube may read from a cache. memory may be nil: nothing is remembered then.
-func NewController(kube client.Reader, catalog Catalog, memory *Memory) *Controller {
-	return &Controller{kube: kube, catalog: catalog, memory: memory}
+// NewController returns a Controller. kube may read from a cache. memory may be nil: nothing is remembered then. tooSmall, which may be nil,
+// is called for a node that cannot hold what its NodeClaim was made for.
+func NewController(kube client.Reader, catalog Catalog, memory *Memory, tooSmall func(context.Context, *karpv1.NodeClaim, *corev1.Node)) *Controller {
+	return &Controller{kube: kube, catalog: catalog, memory: memory, tooSmall: tooSmall}
 }
 
 // Name is the controller's name in logs and metrics.
@@ -72,14 +79,17 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if node.Spec.ProviderID != nodeClaim.Status.ProviderID || !node.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
 	}
-	seen := figures(node.Status.Capacity)
-	if c.catalog.Learn(map[string]instancetype.Figures{instanceType: seen}) {
-		log.FromContext(ctx).Info("learned what nodes of an instance type have", "instance-type", instanceType, "Node", node.Name,
-			"memory", node.Status.Capacity.Memory(), "ephemeral-storage", node.Status.Capacity.StorageEphemeral())
+	if c.tooSmall != nil && !resources.Fits(nodeClaim.Spec.Resources.Requests, node.Status.Allocatable) && len(node.Status.Allocatable) > 0 {
+		c.tooSmall(ctx, nodeClaim, node)
+	}
+	learned, from := c.witnesses.hear(instanceType, node.Name, shown(node.Status))
+	if c.catalog.Learn(map[string]instancetype.Figures{instanceType: learned}) {
+		log.FromContext(ctx).Info("learned what nodes of an instance type have", "instance-type", instanceType, "nodes", from, "figures", learned)
 	}
 	if c.memory == nil {
 		return reconcile.Result{}, nil
 	}
+	c.memory.note(instanceType, from)
 	if err := c.memory.Save(ctx); err != nil {
 		return reconcile.Result{}, fmt.Errorf("remembering the capacity of instance types: %w", err)
 	}
@@ -91,10 +101,6 @@ func teaches(nodeClaim *karpv1.NodeClaim) bool {
 	return nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) &&
 		nodeClaim.DeletionTimestamp.IsZero() && nodeClaim.Status.NodeName != "" && nodeClaim.Status.ProviderID != "" &&
 		nodeClaim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue()
-}
-
-func figures(list corev1.ResourceList) instancetype.Figures {
-	return instancetype.Figures{Memory: list.Memory().Value(), EphemeralStorage: list.StorageEphemeral().Value()}
 }
 
 // Register adds the controller to a manager.

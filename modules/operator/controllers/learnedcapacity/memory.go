@@ -34,6 +34,7 @@ type Memory struct {
 
 	mu     sync.Mutex
 	stored map[string]instancetype.Figures // what the ConfigMap held when it was last read or written
+	from   map[string][]string             // by plan: the nodes that have shown what was learned
 	writes int                             // grows with every write
 	out    time.Time                       // until then nothing is written: the ConfigMap or the right to it is missing
 	said   bool                            // that it is missing
@@ -44,7 +45,7 @@ func NewMemory(reader client.Reader, writer client.Writer, catalog Catalog, cfg 
 	if cfg.Interval <= 0 {
 		cfg.Interval = 5 * time.Minute
 	}
-	return &Memory{reader: reader, writer: writer, catalog: catalog, cfg: cfg, stored: map[string]instancetype.Figures{}}
+	return &Memory{reader: reader, writer: writer, catalog: catalog, cfg: cfg, stored: map[string]instancetype.Figures{}, from: map[string][]string{}}
 }
 
 // NeedLeaderElection says that a replica that waits reads too, so that it knows all when it takes over.
@@ -110,6 +111,13 @@ func (m *Memory) Save(ctx context.Context) error {
 	return nil
 }
 
+// note keeps which nodes have shown what was learned of a plan.
+func (m *Memory) note(instanceType string, nodes []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.from[instanceType] = nodes
+}
+
 // news is what the catalog knows and the ConfigMap does not. Figures that the catalog did not take, because they cannot
 // be, are news too once a node has shown better ones.
 func (m *Memory) news() map[string]instancetype.Figures {
@@ -142,6 +150,9 @@ func (m *Memory) write(ctx context.Context) error {
 		}
 		configMap.Data[instanceType] = text
 	}
+	if err := m.sources(configMap, news); err != nil {
+		return err
+	}
 	if err := m.writer.Update(ctx, configMap); err != nil {
 		return err
 	}
@@ -168,12 +179,41 @@ func (m *Memory) missing(ctx context.Context, err error) error {
 	return nil
 }
 
+// sources writes which nodes have shown the news.
+func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]instancetype.Figures) error {
+	known := map[string][]string{}
+	_ = json.Unmarshal([]byte(configMap.Annotations[AnnotationSources]), &known) // what cannot be read is written anew
+	m.mu.Lock()
+	for instanceType := range news {
+		if nodes := m.from[instanceType]; len(nodes) > 0 {
+			known[instanceType] = nodes
+		}
+	}
+	m.mu.Unlock()
+	if len(known) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(known)
+	if err != nil {
+		return fmt.Errorf("writing the names of nodes: %w", err)
+	}
+	if configMap.Annotations == nil {
+		configMap.Annotations = map[string]string{}
+	}
+	configMap.Annotations[AnnotationSources] = string(text)
+	return nil
+}
+
 func parse(data map[string]string) map[string]instancetype.Figures {
 	result := make(map[string]instancetype.Figures, len(data))
 	for instanceType, text := range data {
 		list := corev1.ResourceList{}
 		if err := json.Unmarshal([]byte(text), &list); err == nil {
-			result[instanceType] = figures(list)
+			f := instancetype.Figures{}
+			for _, field := range fieldsOf(&f) {
+				*field.value = field.read(list[field.name])
+			}
+			result[instanceType] = f
 		}
 	}
 	return result
@@ -181,15 +221,45 @@ func parse(data map[string]string) map[string]instancetype.Figures {
 
 func encode(f instancetype.Figures) (string, error) {
 	list := corev1.ResourceList{}
-	if f.Memory > 0 {
-		list[corev1.ResourceMemory] = *resource.NewQuantity(f.Memory, resource.BinarySI)
-	}
-	if f.EphemeralStorage > 0 {
-		list[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(f.EphemeralStorage, resource.BinarySI)
+	for _, field := range fieldsOf(&f) {
+		if *field.value > 0 {
+			list[field.name] = field.write(*field.value)
+		}
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
 		return "", fmt.Errorf("writing figures: %w", err)
 	}
 	return string(text), nil
+}
+
+// A field is one figure as the ConfigMap has it.
+type field struct {
+	name  corev1.ResourceName
+	value *int64
+	milli bool
+}
+
+func fieldsOf(f *instancetype.Figures) []field {
+	return []field{
+		{corev1.ResourceMemory, &f.Memory, false}, {corev1.ResourceEphemeralStorage, &f.EphemeralStorage, false}, {corev1.ResourcePods, &f.Pods, false},
+		{"reserved-cpu", &f.ReservedCPU, true}, {"reserved-memory", &f.ReservedMemory, false}, {"reserved-ephemeral-storage", &f.ReservedStorage, false},
+	}
+}
+
+func (f field) read(q resource.Quantity) int64 {
+	if f.milli {
+		return q.MilliValue()
+	}
+	return q.Value()
+}
+
+func (f field) write(n int64) resource.Quantity {
+	switch {
+	case f.milli:
+		return *resource.NewMilliQuantity(n, resource.DecimalSI)
+	case f.name == corev1.ResourcePods:
+		return *resource.NewQuantity(n, resource.DecimalSI)
+	}
+	return *resource.NewQuantity(n, resource.BinarySI)
 }

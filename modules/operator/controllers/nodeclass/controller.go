@@ -42,6 +42,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/taghistory"
 )
 
 // Config configures a Controller.
@@ -132,6 +133,7 @@ func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	}
 	nodeClass.Annotations[v1alpha1.AnnotationHash] = hash
 	nodeClass.Annotations[v1alpha1.AnnotationHashVersion] = v1alpha1.HashVersion
+	taghistory.Record(nodeClass)
 	if equality.Semantic.DeepEqual(stored, nodeClass) {
 		return nil
 	}

@@ -1,8 +1,8 @@
 // Package tagging keeps the user's tags on instances in step with the LinodeNodeClass.
 //
 // Tags are changed on the running Linode; no node is replaced for them. Of an instance's tags only those that
-// came from the class are replaced: a NodeClaim's annotation says which were applied last, so tags that
-// somebody else has set stay. The annotation is written after the tags, so a restart in between repeats the
+// came from the class are replaced: a NodeClaim's annotation says which were applied last, and the class's history which it has had, so tags
+// that others have set stay. The annotation is written after the tags, so a restart in between repeats the
 // change, which then writes nothing. A NodeClaim without a readable annotation, as the alpha provider or a user
 // leaves it, gets the class's tags and loses none: which of its tags came from a class is not known.
 //
@@ -41,6 +41,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/taghistory"
 )
 
 // Pools changes tags; *lkepool.Allocator is one.
@@ -92,7 +93,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if refused, is := c.refused.Get(nodeClaim.UID); is && slices.Equal(refused.([]string), wanted) {
 		return reconcile.Result{}, nil // the reconcile that follows the pause is queued
 	}
-	remove, add := difference(last, wanted)
+	remove, add := difference(last, wanted, taghistory.Of(nodeClass))
 	err = c.pools.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
 	switch lkepool.KindOf(err) {
 	case lkepool.KindNotFound:
@@ -146,12 +147,11 @@ func sorted(tags []string) []string {
 	return result
 }
 
-// difference says what to take off and what to put on. All that is wanted is put on: a tag that is there already
-// costs nothing.
-func difference(last, wanted []string) (remove, add []string) {
+// difference returns what to take off and what to put on. A tag is taken off only if the class has had it, and never one that the provider
+// manages: the annotation is its writer's. All that is wanted is put on: a tag that is there already costs nothing.
+func difference(last, wanted, had []string) (remove, add []string) {
 	for _, tag := range last {
-		// A tag that the provider manages is in the annotation only if somebody wrote it there.
-		if !slices.Contains(wanted, tag) && !v1alpha1.IsRestrictedTag(tag) {
+		if slices.Contains(had, tag) && !slices.Contains(wanted, tag) && !v1alpha1.IsRestrictedTag(tag) {
 			remove = append(remove, tag)
 		}
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/taghistory"
 )
 
 // Here no manager runs: each test reconciles itself, so that it can count requests and restart the operator.
@@ -137,6 +138,10 @@ func (w *world) start(t *testing.T, kube client.Client) *tagging.Controller {
 func (w *world) want(t *testing.T, tags ...string) {
 	t.Helper()
 	w.class.Spec.Tags = tags
+	if w.class.Annotations == nil {
+		w.class.Annotations = map[string]string{}
+	}
+	taghistory.Record(w.class)
 	if err := kube.Update(t.Context(), w.class); err != nil {
 		t.Fatal(err)
 	}
@@ -347,5 +352,18 @@ func TestInstanceThatIsGone(t *testing.T) {
 	pause, err := w.reconcile(t, w.start(t, kube))
 	if err != nil {
 		t.Errorf("got %s, %v", pause, err)
+	}
+}
+
+// A writer of a NodeClaim's annotation could have any tag taken off its instance.
+func TestOnlyTagsThatTheClassHasHadAreTakenOff(t *testing.T) {
+	w := newWorld(t, linodesim.Standard, "team=a")
+	w.applied(t, `["by=hand","team=a"]`)
+	w.want(t, "team=b")
+	if _, err := w.reconcile(t, w.start(t, kube)); err != nil {
+		t.Fatal(err)
+	}
+	if tags := w.tags(); !slices.Contains(tags, "by=hand") || slices.Contains(tags, "team=a") || !slices.Contains(tags, "team=b") {
+		t.Errorf("the instance has %q", tags)
 	}
 }

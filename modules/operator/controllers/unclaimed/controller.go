@@ -5,17 +5,21 @@
 // when they are collected. The Controller puts the taint on as soon as such a Node appears. The lifting is core's: it
 // registers the Node when a NodeClaim takes it, which removes the taint and sets the label karpenter.sh/registered.
 //
-//   - A Node is one of ours when its label lke.linode.com/pool-id names a pool that lkepool made; that is known from
-//     lkepool's memory, and no event of a Node costs a call to the Linode API. While it is not known, as before the
-//     first reading, the Node is looked at again soon.
+//   - A Node is one of ours when its provider ID is that of a NodeClaim's instance, or of an instance that lkepool finds in one of its
+//     pools. A label of a Node proves nothing: its kubelet, and every client that may create Nodes, can set it. It saves requests (a pool that
+//     is not ours needs no look at the instance), and it has to agree with what lkepool reports, as the Linode's label has to be the
+//     Node's name. Claimed Nodes cost no request; one that no NodeClaim claims costs one.
+//   - A Node without provider ID is left alone while it has the taint of an uninitialized Node, which keeps pods off. Without that taint
+//     its label decides. A Node of the cluster that can be told by neither is reported: metric, and an event on the Node.
 //   - A Node that core has registered never gets the taint: the write names the version that was read. One that was
 //     registered and lost its NodeClaim is left to garbage collection, which drains it.
 //   - The taint has the effect NoExecute, so it is not put on a Node where pods run already, as after a time without an
 //     operator. If a NodeClaim has the Node, or one that still waits for an instance may get it, core registers it in a
 //     moment; if not, it is drained, and then tainted.
-//   - A taint that is back on a registered Node was put back by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT).
-//     It is not removed again, which would have no end. Config.OnReturned hears of it, so that pools are made without the
-//     taint, and the Node's NodeClaim is deleted: no pod can use the Node, and core would wait for it for ever.
+//   - A taint that is back on a registered Node was put back by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT), if the
+//     pool has it, the Node is the NodeClaim's and no other Node has its provider ID. It is not removed again, which would have no end.
+//     Config.OnReturned is called, so that pools are made without the taint, and the NodeClaim is deleted: no pod can use the Node, and core
+//     would wait for it for ever.
 //
 // When core registers a Node before the taint is there, it logs an error and publishes an event about it, and goes on; the page on
 // troubleshooting lists that line among those that need nothing.
@@ -28,11 +32,14 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/awslabs/operatorpkg/reasonable"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,32 +54,40 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // PoolIDLabel is what LKE writes on its Nodes.
 const PoolIDLabel = "lke.linode.com/pool-id"
 
-// Pauses before another look. Both are about things that happen without an event of the Node.
+// Pauses before another look, about what happens without an event of the Node.
 const (
-	untilKnown   = time.Second     // lkepool reads the pools within an interval of garbage collection
-	untilDrained = 2 * time.Second // pods leave
+	untilKnown    = time.Second // the shortest; it grows with the age of the Node
+	longestPause  = time.Minute
+	untilDrained  = 2 * time.Second
+	foreignMemory = 30 * time.Second // for how long an instance that is not ours is not read again
+	youngest      = 10 * time.Minute // a Node this young may be one of ours of which the API does not report the pool yet
 )
 
-// Pools knows whose a pool is; *lkepool.Allocator does.
+// Pools has what is known of pools and instances; *lkepool.Allocator does.
 type Pools interface {
-	Owns(poolID int) (owned, known bool)
+	Owns(poolID int) (owned, known bool) // from memory
+	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
 }
 
 // Drainer empties a Node; *drain.Drainer does.
 type Drainer interface {
 	Settled(ctx context.Context, node *corev1.Node) (int, error)
-	Vacate(ctx context.Context, node *corev1.Node) (bool, error)
+	Vacate(ctx context.Context, node *corev1.Node, deadline time.Duration) (bool, error)
 }
 
 // Config configures a Controller.
 type Config struct {
-	OnReturned func() // the taint is on a Node that is registered; may be nil
+	Cluster        int    // ID of the LKE cluster: its Nodes are named lke<ID>-...
+	OnReturned     func() // LKE has put the taint back on a Node that is registered; may be nil
+	OnUnidentified func() // a Node of the cluster can be told neither by its provider ID nor by its label; may be nil
 }
 
 // Controller taints Nodes that nobody has claimed.
@@ -82,11 +97,12 @@ type Controller struct {
 	drainer  Drainer
 	recorder events.Recorder
 	cfg      Config
+	foreign  *cache.Expiring // instances that are not ours, and Nodes that were reported
 }
 
 // NewController returns a Controller. kube may read from a cache.
 func NewController(kube client.Client, pools Pools, drainer Drainer, recorder events.Recorder, cfg Config) *Controller {
-	return &Controller{kube: kube, pools: pools, drainer: drainer, recorder: recorder, cfg: cfg}
+	return &Controller{kube: kube, pools: pools, drainer: drainer, recorder: recorder, cfg: cfg, foreign: cache.NewExpiring()}
 }
 
 // Name is the controller's name in logs and metrics.
@@ -98,27 +114,108 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 	if !concerns(node) {
 		return reconcile.Result{}, nil
 	}
-	poolID, err := strconv.Atoi(node.Labels[PoolIDLabel])
+	poolID, labelled := poolOf(node)
+	if labelled {
+		switch owned, known := c.pools.Owns(poolID); {
+		case !known:
+			return reconcile.Result{RequeueAfter: pause(node)}, nil
+		case !owned:
+			return reconcile.Result{}, nil
+		}
+	}
+	claims, err := nodeutils.GetNodeClaims(ctx, c.kube, node)
 	if err != nil {
-		return reconcile.Result{}, nil //nolint:nilerr // not a label of LKE's
+		return reconcile.Result{}, err
 	}
-	switch owned, known := c.pools.Owns(poolID); {
-	case !known:
-		return reconcile.Result{RequeueAfter: untilKnown}, nil
-	case !owned:
-		return reconcile.Result{}, nil
-	}
+	claims = slices.DeleteFunc(claims, func(claim *karpv1.NodeClaim) bool { return !nodeclaim.Ours(claim.Spec.NodeClassRef) })
 	if registered(node) {
-		return reconcile.Result{}, c.cameBack(ctx, node)
+		return reconcile.Result{}, c.cameBack(ctx, node, claims)
+	}
+	if len(claims) == 0 {
+		ours, err := c.ours(ctx, node)
+		if err == nil && !ours && (labelled || time.Since(node.CreationTimestamp.Time) < youngest) {
+			return reconcile.Result{RequeueAfter: pause(node)}, nil
+		}
+		if err != nil || !ours {
+			return reconcile.Result{}, err
+		}
 	}
 	settled, err := c.drainer.Settled(ctx, node)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	if settled > 0 {
-		return c.occupied(ctx, node)
+		return c.occupied(ctx, node, len(claims) > 0)
 	}
 	return c.taint(ctx, node)
+}
+
+// pause grows with the age of the Node: a pool that lkepool never learns of must not be asked about every second.
+func pause(node *corev1.Node) time.Duration {
+	return min(max(untilKnown, time.Since(node.CreationTimestamp.Time)/8), longestPause)
+}
+
+func poolOf(node *corev1.Node) (id int, labelled bool) {
+	id, err := strconv.Atoi(node.Labels[PoolIDLabel])
+	return id, err == nil && id > 0
+}
+
+// ours returns whether a Node without NodeClaim is one of our pools'.
+func (c *Controller) ours(ctx context.Context, node *corev1.Node) (bool, error) {
+	id, err := nodeclaim.InstanceID(node.Spec.ProviderID)
+	if err == nil {
+		_, labelled := poolOf(node)
+		instance, err := c.instance(ctx, id, labelled)
+		return instance != nil && agrees(node, *instance), err
+	}
+	if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider }) {
+		return false, nil // its provider ID comes as an event, and no pod before
+	}
+	_, labelled := poolOf(node)
+	if !labelled {
+		c.unidentified(ctx, node)
+	}
+	return labelled, nil
+}
+
+// instance reads one, nil if it is not ours. A label that comes later is a reason to read it again.
+func (c *Controller) instance(ctx context.Context, id int, labelled bool) (*lkepool.Node, error) {
+	key := fmt.Sprint(id, labelled)
+	if _, foreign := c.foreign.Get(key); foreign {
+		return nil, nil
+	}
+	instance, err := c.pools.Get(ctx, id)
+	switch lkepool.KindOf(err) {
+	case lkepool.KindConflict, lkepool.KindNotFound:
+		c.foreign.Set(key, true, foreignMemory)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading instance %d: %w", id, err)
+	}
+	return &instance, nil
+}
+
+// agrees returns whether a Node says of itself what is known of its instance.
+func agrees(node *corev1.Node, instance lkepool.Node) bool {
+	poolID, labelled := poolOf(node)
+	return (!labelled || poolID == instance.PoolID) && (instance.Name == "" || instance.Name == node.Name)
+}
+
+// unidentified reports a Node once that looks like one of the cluster's and cannot be protected.
+func (c *Controller) unidentified(ctx context.Context, node *corev1.Node) {
+	if _, reported := c.foreign.Get(node.UID); reported || !strings.HasPrefix(node.Name, fmt.Sprintf("lke%d-", c.cfg.Cluster)) {
+		return
+	}
+	c.foreign.Set(node.UID, true, 24*time.Hour)
+	if c.cfg.OnUnidentified != nil {
+		c.cfg.OnUnidentified()
+	}
+	c.recorder.Publish(events.Event{
+		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "NodeNotIdentified",
+		Message: "The node has neither a provider ID nor the label " + PoolIDLabel + ": pods are not kept off it before a NodeClaim takes it",
+	})
+	log.FromContext(ctx).Info("a node can be told neither by provider ID nor by label", "node", node.Name)
 }
 
 // taint puts the taint on, unless the Node has changed since, as it does when core registers it.
@@ -134,19 +231,14 @@ func (c *Controller) taint(ctx context.Context, node *corev1.Node) (reconcile.Re
 	return reconcile.Result{}, nil
 }
 
-// occupied deals with a Node on which pods have settled. Core's registration of it is an event; whether somebody claims
-// it is to be looked for.
-func (c *Controller) occupied(ctx context.Context, node *corev1.Node) (reconcile.Result, error) {
-	claims, err := nodeutils.GetNodeClaims(ctx, c.kube, node)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	if len(claims) == 0 {
+// occupied deals with a Node on which pods have settled. Core's registration of it is an event; a NodeClaim that may take it is none.
+func (c *Controller) occupied(ctx context.Context, node *corev1.Node, claimed bool) (reconcile.Result, error) {
+	if !claimed {
 		awaited, err := c.awaited(ctx, node)
 		if err != nil || awaited {
 			return reconcile.Result{RequeueAfter: untilDrained}, err
 		}
-		if _, err := c.drainer.Vacate(ctx, node); err != nil {
+		if _, err := c.drainer.Vacate(ctx, node, 0); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
@@ -171,30 +263,38 @@ func (c *Controller) awaited(ctx context.Context, node *corev1.Node) (bool, erro
 	}), nil
 }
 
-// cameBack replaces a Node whose taint LKE has put back, by one that comes without.
-func (c *Controller) cameBack(ctx context.Context, node *corev1.Node) error {
+// cameBack replaces a Node whose taint LKE has put back, by one that comes without. A Node that a client has made to look like another
+// NodeClaim's changes nothing.
+func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*karpv1.NodeClaim) error {
+	if len(claims) != 1 || claims[0].Status.NodeName != node.Name || !claims[0].DeletionTimestamp.IsZero() {
+		return nil
+	}
+	claim := claims[0]
+	twins := &corev1.NodeList{}
+	if err := c.kube.List(ctx, twins, client.MatchingFields{"spec.providerID": node.Spec.ProviderID}); err != nil {
+		return fmt.Errorf("listing the nodes with the provider ID %s: %w", node.Spec.ProviderID, err)
+	}
+	id, err := nodeclaim.InstanceID(node.Spec.ProviderID)
+	if err != nil || len(twins.Items) != 1 {
+		return nil //nolint:nilerr // no Linode can have that provider ID
+	}
+	instance, err := c.instance(ctx, id, true)
+	if err != nil || instance == nil || !agrees(node, *instance) || !slices.ContainsFunc(instance.Taints, func(t lkepool.Taint) bool { return t.Key == karpv1.UnregisteredTaintKey }) {
+		return err
+	}
 	if c.cfg.OnReturned != nil {
 		c.cfg.OnReturned()
 	}
-	claims, err := nodeutils.GetNodeClaims(ctx, c.kube, node)
-	if err != nil {
-		return err
+	if err := c.kube.Delete(ctx, claim); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("deleting NodeClaim %s: %w", claim.Name, err))
 	}
-	for _, claim := range claims {
-		if !claim.DeletionTimestamp.IsZero() {
-			continue
-		}
-		if err := c.kube.Delete(ctx, claim); err != nil {
-			return client.IgnoreNotFound(fmt.Errorf("deleting NodeClaim %s: %w", claim.Name, err))
-		}
-		c.recorder.Publish(events.Event{
-			InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "UnregisteredTaintReturned",
-			Message: "LKE puts the pool's taint " + karpv1.UnregisteredTaintKey + " back after it was removed, so that no pod can run here. " +
-				"The node is replaced by one without; set LKE_UNREGISTERED_TAINT to false",
-		})
-		log.FromContext(ctx).Info("replacing a node whose unregistered taint LKE has put back; new pools come without, set LKE_UNREGISTERED_TAINT to false",
-			"node", node.Name, "NodeClaim", claim.Name)
-	}
+	c.recorder.Publish(events.Event{
+		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "UnregisteredTaintReturned",
+		Message: "LKE puts the pool's taint " + karpv1.UnregisteredTaintKey + " back after it was removed, so that no pod can run here. " +
+			"The node is replaced by one without; set LKE_UNREGISTERED_TAINT to false",
+	})
+	log.FromContext(ctx).Info("replacing a node whose unregistered taint LKE has put back; new pools come without, set LKE_UNREGISTERED_TAINT to false",
+		"node", node.Name, "NodeClaim", claim.Name)
 	return nil
 }
 
@@ -206,7 +306,7 @@ func registered(node *corev1.Node) bool {
 // concerns says whether there may be something to do: a Node that is not registered lacks the taint, or one that is
 // has it.
 func concerns(node *corev1.Node) bool {
-	return node.Labels[PoolIDLabel] != "" && node.DeletionTimestamp.IsZero() && tainted(node) == registered(node)
+	return node.DeletionTimestamp.IsZero() && tainted(node) == registered(node)
 }
 
 func tainted(node *corev1.Node) bool {

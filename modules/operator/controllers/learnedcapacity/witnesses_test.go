@@ -1,0 +1,52 @@
+package learnedcapacity
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+// A compromised kubelet can report half of its plan's memory, and that most of the rest is reserved.
+func TestOneKubeletChangesNothingForOthers(t *testing.T) {
+	honest := instancetype.Figures{Memory: 8000, EphemeralStorage: 160, Pods: 110, ReservedCPU: 100, ReservedMemory: 500, ReservedStorage: 16}
+	lie := instancetype.Figures{Memory: 4100, EphemeralStorage: 81, Pods: 56, ReservedCPU: 900, ReservedMemory: 3900, ReservedStorage: 79}
+	w := &witnesses{}
+	if got, _ := w.hear("plan", "liar", lie); got != (instancetype.Figures{}) {
+		t.Errorf("believed at once: %+v", got)
+	}
+	for range 10 {
+		w.hear("plan", "liar", lie)
+	}
+	if got, from := w.hear("plan", "honest-1", honest); got != honest || len(from) != 2 {
+		t.Errorf("%+v from %v", got, from)
+	}
+	for _, node := range []string{"honest-2", "honest-3"} {
+		if got, _ := w.hear("plan", node, honest); got != honest {
+			t.Errorf("after %s: %+v", node, got)
+		}
+	}
+	if got, _ := w.hear("other plan", "liar", lie); got != (instancetype.Figures{}) {
+		t.Errorf("nodes of another plan confirm it: %+v", got)
+	}
+}
+
+func TestWhatANodeShows(t *testing.T) {
+	status := corev1.NodeStatus{
+		Capacity:    corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("4022024Ki"), "pods": resource.MustParse("110")},
+		Allocatable: corev1.ResourceList{"cpu": resource.MustParse("1900m"), "memory": resource.MustParse("3422024Ki"), "pods": resource.MustParse("100")},
+	}
+	want := instancetype.Figures{Memory: 4022024 << 10, Pods: 100, ReservedCPU: 100, ReservedMemory: 600000 << 10}
+	if got := shown(status); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	text, err := encode(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := parse(map[string]string{"plan": text})["plan"]; got != want {
+		t.Errorf("%s is read as %+v", text, got)
+	}
+}
