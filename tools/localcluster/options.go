@@ -44,6 +44,7 @@ type Options struct {
 	Env           []string       // more variables for the operator, NAME=value, over the Deployment's
 	WithoutCharts bool           // install nothing; no operator then either
 	NoOperator    bool           // install the charts, do not run the operator
+	WithoutAddons bool           // no DaemonSets of LKE's on the nodes, no block storage
 	Audit         bool           // the API server logs all requests to logs/audit.log
 
 	// Unchecked: the simulator's answers are not compared with the API's
