@@ -21,6 +21,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
@@ -58,6 +59,8 @@ type Options struct {
 	ClusterName     string
 	ClusterRegion   string // empty: discovered
 	ClusterEndpoint string // empty: discovered; used in instance mode only
+
+	AllowedPlans, DeniedPlans string // which plans may be bought at all; instancetype.ParseSelection reads them
 
 	VMMemoryOverhead float64              // share of a plan's memory that its VM does not show, 0 <= x < 1
 	LearnedCapacity  types.NamespacedName // ConfigMap that remembers what VMs do show; empty: none
@@ -102,6 +105,9 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	if err := o.validate(); err != nil {
 		return Options{}, err
 	}
+	if err := refuseUnserved(core, fs, lookup); err != nil {
+		return Options{}, err
+	}
 	// Last, because it repeats the checks above in words that do not name the variable.
 	if err := core.Parse(fs, args...); err != nil {
 		return Options{}, coreError(err)
@@ -141,6 +147,9 @@ func (o *Options) validate() error {
 		return &setting.Error{Name: "LINODE_TOKEN", Found: "not set", Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
 	case o.Token != "" && o.TokenFile != "":
 		return &setting.Error{Name: "LINODE_TOKEN", Found: "set together with LINODE_TOKEN_FILE", Fix: "set only one of them"}
+	}
+	if _, err := instancetype.ParseSelection(o.AllowedPlans, o.DeniedPlans); err != nil {
+		return &setting.Error{Name: "PLANS_ALLOW", Found: "no plan may be bought", Err: err, Fix: plansFix}
 	}
 	switch o.Mode {
 	case ModeLKE:

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
@@ -45,6 +46,10 @@ var settings = []definition{
 		set: text(func(o *Options) *string { return &o.ClusterRegion })},
 	{env: []string{"CLUSTER_ENDPOINT"}, flag: "cluster-endpoint", usage: "API server address that new nodes join; discovered in lke mode",
 		set: text(func(o *Options) *string { return &o.ClusterEndpoint })},
+	{env: []string{"PLANS_ALLOW"}, flag: "plans-allow", def: instancetype.DefaultAllow, usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them",
+		fix: plansFix, set: plans(func(o *Options) *string { return &o.AllowedPlans })},
+	{env: []string{"PLANS_DENY"}, flag: "plans-deny", def: instancetype.DefaultDeny, usage: "plans that are not bought, of those that may be; none: all may",
+		fix: plansFix, set: plans(func(o *Options) *string { return &o.DeniedPlans })},
 	{env: []string{"VM_MEMORY_OVERHEAD_PERCENT"}, flag: "vm-memory-overhead-percent", def: "0.075", usage: "share of a plan's memory that its VM does not show, for sizes that no node has shown yet",
 		fix: "use a share between 0 and 1, such as 0.075", set: setMemoryOverhead},
 	{env: []string{"LEARNED_CAPACITY_CONFIGMAP"}, flag: "learned-capacity-configmap", usage: "namespace/name of the ConfigMap that remembers what nodes have shown; not set: only the process remembers",
@@ -66,6 +71,8 @@ var settings = []definition{
 	{env: []string{"LKE_ORPHAN_TTL"}, flag: "lke-orphan-ttl", def: "5m", usage: "how long a node that nobody claims is kept",
 		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.OrphanTTL })},
 }
+
+const plansFix = "use a list such as g6-standard-*,class=dedicated"
 
 const durationFix = "use a duration greater than 0, such as 10s or 2m"
 
@@ -90,6 +97,14 @@ func text(field func(*Options) *string) func(*Options, string) error {
 	return func(o *Options, v string) error {
 		*field(o) = v
 		return nil
+	}
+}
+
+func plans(field func(*Options) *string) func(*Options, string) error {
+	return func(o *Options, v string) error {
+		*field(o) = v
+		_, err := instancetype.ParsePatterns(v)
+		return err
 	}
 }
 

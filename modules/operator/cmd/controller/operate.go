@@ -61,6 +61,9 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	if err := checkDefinitions(op.GetRESTMapper()); err != nil {
 		return err
 	}
+	if err := checkGatedDefinitions(coreoptions.FromContext(coreCtx).FeatureGates, op.GetRESTMapper()); err != nil {
+		return err
+	}
 	if err := trimCache(coreCtx, op.GetCache()); err != nil {
 		return err
 	}
