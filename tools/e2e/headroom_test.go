@@ -15,7 +15,9 @@ import (
 
 func TestHeadroom(t *testing.T) {
 	t.Parallel()
-	e := start(t, "headroom", "standard", map[string]any{"settings": map[string]any{"featureGates": map[string]any{"capacityBuffer": true}}})
+	e := start(t, "headroom", "standard", map[string]any{"settings": map[string]any{
+		"featureGates": map[string]any{"capacityBuffer": true}, "nodePriceLabel": true,
+	}})
 	e.run(t, "CapacityBuffers keep room for pods to come", capacityBuffers)
 }
 
@@ -38,6 +40,8 @@ template:
 	e.matched(t, 1)
 	g.Eventually(ctx, func() string { return e.bufferReason(t, "room", "Provisioning") }).WithTimeout(patience).WithPolling(interval).Should(Equal("FitsExistingCapacity"))
 	spare := e.karpenterNodes(ctx, g)[0]
+	g.Eventually(ctx, func() map[string]string { return e.karpenterNodes(ctx, g)[0].Labels }).WithTimeout(patience).WithPolling(interval).
+		Should(HaveKeyWithValue("eks-node-viewer/instance-price", "0.018"))
 
 	e.apply(t, deployment("sudden", 1, ""))
 	e.settled(t, "sudden", 1)

@@ -61,6 +61,10 @@ controller's own defaults. Variables of controller.env take the place of the cha
   value: {{ $settings.lkeRetryDelay | quote }}
 - name: LKE_UNREGISTERED_TAINT
   value: {{ $settings.lkeUnregisteredTaint | quote }}
+{{- if $settings.nodePriceLabel }}
+- name: NODE_PRICE_LABEL
+  value: "true"
+{{- end }}
 {{- with $settings.plans }}
 - name: PLANS_ALLOW
   value: {{ join "," .allow | quote }}

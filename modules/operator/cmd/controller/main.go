@@ -34,6 +34,9 @@ func run(ctx context.Context, args []string) error {
 	if err := forbidCoreDumps(); err != nil {
 		return err
 	}
+	if len(args) > 0 && args[0] == pricesVerb {
+		return writePrices(ctx, args[1:], os.Stdout)
+	}
 	o, err := options.Parse(args, os.LookupEnv)
 	if errors.Is(err, options.ErrHelp) {
 		options.Usage(os.Stdout)

@@ -30,6 +30,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
@@ -126,6 +127,9 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 	}}
 	if !o.DisableDryRun {
 		classes.Lookup = nodeclass.NewLookup(p.client, answerTTL)
+	}
+	if o.NodePriceLabel {
+		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))
 	}
 	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder, drain.Config{Clock: op.Clock})
 	op.WithControllers(ctx,
