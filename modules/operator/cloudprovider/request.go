@@ -2,6 +2,7 @@ package cloudprovider
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,9 @@ func template(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.Nod
 		Taints:         poolTaints(nodeClaim.Spec.Taints),
 		DiskEncryption: string(nodeClass.Spec.DiskEncryption),
 	}
+	if isolation := nodeClass.Spec.Isolation; isolation != nil {
+		t.Isolation = lkepool.Isolation{PublicIPv4: choice(isolation.PublicIPv4), PublicIPv6: choice(isolation.PublicIPv6)}
+	}
 	if nodeClass.Spec.FirewallID != nil {
 		t.FirewallID = *nodeClass.Spec.FirewallID
 	}
@@ -42,6 +46,14 @@ func template(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.Nod
 		t.KubernetesVersion = nodeClass.Status.KubernetesVersion
 	}
 	return t
+}
+
+// choice is "" for what the class leaves to LKE.
+func choice(wanted *bool) string {
+	if wanted == nil {
+		return ""
+	}
+	return strconv.FormatBool(*wanted)
 }
 
 // unregistered is Karpenter's taint for nodes that it has not registered, as a pool has it. It is no part of the
