@@ -20,12 +20,15 @@ VERSION  ?=
 BASE     ?= scratch
 REGISTRY ?= ghcr.io/karpenter-linode
 RELEASE   = GOWORK=off go -C tools run ./release/cmd/release -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
+# What of the operator's chart is set: VALUES=file GATES=CapacityBuffer=true,NodeRepair=true
+CHOSEN = $(if $(VALUES),--values=$(VALUES)) $(if $(GATES),--gates=$(GATES))
 
 .PHONY: help
 help: ## List the verbs
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile apply to demo and up."
+	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile apply to demo and up, and so do"
+	@echo "  VALUES=file (of the chart karpenter) and GATES=CapacityBuffer=true,NodeRepair=true."
 
 .PHONY: build
 build: ## Build the control plane, the simulator and the operator into .bin/
@@ -33,11 +36,11 @@ build: ## Build the control plane, the simulator and the operator into .bin/
 
 .PHONY: demo
 demo: build ## Watch pods get Linode nodes and the nodes go away again
-	@$(LOCALCLUSTER) demo --tier=$(TIER) --profile=$(PROFILE)
+	@$(LOCALCLUSTER) demo --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
 
 .PHONY: up
 up: build ## Start a local cluster with a simulated LKE and leave it running
-	@$(LOCALCLUSTER) up --tier=$(TIER) --profile=$(PROFILE)
+	@$(LOCALCLUSTER) up --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
 
 .PHONY: down
 down: ## Stop what `make up` started

@@ -70,7 +70,6 @@ if [ -z "$core" ]; then
 	go mod download sigs.k8s.io/karpenter
 	core=$(go list -m -f '{{.Dir}}' sigs.k8s.io/karpenter)
 fi
-# Not the CRD of CapacityBuffer: the feature is off, and the API belongs to the autoscaler project.
-for name in karpenter.sh_nodeclaims.yaml karpenter.sh_nodeoverlays.yaml karpenter.sh_nodepools.yaml; do
+for name in autoscaling.x-k8s.io_capacitybuffers.yaml karpenter.sh_nodeclaims.yaml karpenter.sh_nodeoverlays.yaml karpenter.sh_nodepools.yaml; do
 	write "$core/pkg/apis/crds/$name" "$chart/$name" "sigs.k8s.io/karpenter@$version pkg/apis/crds/$name"
 done

@@ -24,6 +24,8 @@ func TestChosenBehaviour(t *testing.T) {
 			other: linodesim.Behaviour{AllowZeroCount: true}},
 		{name: "count zero on standard", method: "PUT", path: "/pools/{first}", body: `{"count":0}`, byDefault: 400, then: 400,
 			other: linodesim.Behaviour{AllowZeroCount: true}},
+		{name: "isolation", method: "POST", path: "/pools", body: `{"type":"g6-standard-2","count":1,"isolation":{"public_ipv4":false}}`,
+			byDefault: 400, then: 200, other: linodesim.Behaviour{AllowIsolation: true}},
 		{name: "reserved taint keys", method: "PUT", path: "/pools/{first}", body: `{"taints":[{"key":"node.kubernetes.io/x","value":"","effect":"NoSchedule"}]}`,
 			byDefault: 200, then: 400, other: linodesim.Behaviour{RefuseReservedTaintKeys: true}},
 		{name: "pool filter", method: "GET", path: "/pools", filter: `{"type":"x"}`, byDefault: 400, then: 200,

@@ -32,6 +32,14 @@ type Template struct {
 	// KubernetesVersion is the worker version, for example "v1.33.6+lke7"; ""
 	// leaves the choice to the platform. Enterprise only.
 	KubernetesVersion string
+	// Isolation is which public addresses the nodes have.
+	Isolation Isolation
+}
+
+// Isolation is whether nodes have public addresses: "true", "false", or "" to
+// leave the choice to the platform.
+type Isolation struct {
+	PublicIPv4, PublicIPv6 string
 }
 
 // clone returns a copy that shares nothing.
@@ -60,10 +68,14 @@ func (k Key) Hash() string {
 	for _, name := range slices.Sorted(maps.Keys(k.Template.Labels)) {
 		labels = append(labels, [2]string{name, k.Template.Labels[name]})
 	}
-	text, err := json.Marshal([]any{
+	fields := []any{
 		"v1", k.NodePool, k.InstanceType, labels, sortedTaints(k.Template.Taints),
 		k.Template.FirewallID, k.Template.DiskEncryption, k.Template.KubernetesVersion,
-	})
+	}
+	if k.Template.Isolation != (Isolation{}) { // pools made before there was isolation keep their hash
+		fields = append(fields, k.Template.Isolation)
+	}
+	text, err := json.Marshal(fields)
 	if err != nil {
 		// Strings, integers and slices of them always encode.
 		panic(err)

@@ -1,7 +1,6 @@
 package lkepool_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -60,7 +59,7 @@ func (s *life) trouble(random *rand.Rand) {
 		case 3:
 			s.retag(random)
 		case 4:
-			s.rename(random)
+			s.renameAny(random)
 		case 5:
 			s.strip(random)
 		case 6:
@@ -155,30 +154,33 @@ func (s *life) holders() []claimant {
 	return all
 }
 
-// rename gives a Linode another label, as a person may.
-func (s *life) rename(random *rand.Rand) {
-	all := s.instances()
-	if len(all) == 0 {
-		return
+// renameAny gives a Linode another label.
+func (s *life) renameAny(random *rand.Rand) {
+	if all := s.instances(); len(all) > 0 {
+		id := all[random.IntN(len(all))].ID
+		s.note("rename of %d: %d", id, s.rename(id))
 	}
-	id := all[random.IntN(len(all))].ID
-	body := fmt.Sprintf(`{"label":"renamed-%d"}`, id)
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+}
+
+// rename gives a Linode another label, as a person may. It returns the status
+// of the answer, 0 for none.
+func (l *lab) rename(id int) int {
+	ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, fmt.Sprintf("https://api.linode.com/v4/linode/instances/%d", id), bytes.NewReader([]byte(body)))
+	body := strings.NewReader(fmt.Sprintf(`{"label":"renamed-%d"}`, id))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, fmt.Sprintf("https://api.linode.com/v4/linode/instances/%d", id), body)
 	if err != nil {
-		s.errorf("rename: %v", err)
-		return
+		l.errorf("rename: %v", err)
+		return 0
 	}
 	request.Header.Set("Authorization", "Bearer "+personToken)
 	request.Header.Set("Content-Type", "application/json")
-	answer, err := s.sim.Transport().RoundTrip(request)
+	answer, err := l.sim.Transport().RoundTrip(request)
 	if err != nil {
-		s.note("rename of %d: %v", id, err)
-		return
+		return 0
 	}
 	_ = answer.Body.Close() // nothing is read from it
-	s.note("rename of %d: %s", id, answer.Status)
+	return answer.StatusCode
 }
 
 // strip takes the claim off an instance by hand. Without the claimants' own

@@ -58,6 +58,10 @@ func exists(schema *apiextensionsv1.JSONSchemaProps, path string) bool {
 	if strings.HasPrefix(path, "metadata.") {
 		return true
 	}
+	if before, after, all := strings.Cut(path, "[*]."); all {
+		list := descend(schema, before)
+		return list != nil && list.Items != nil && descend(list.Items.Schema, after) != nil
+	}
 	if before, after, filtered := strings.Cut(path, "[?("); filtered {
 		list := descend(schema, before)
 		_, rest, closed := strings.Cut(after, ")].")

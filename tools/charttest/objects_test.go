@@ -151,6 +151,17 @@ func TestPassedThrough(t *testing.T) {
 		{"extraVolumes", `extraVolumes: [{name: v, emptyDir: {}}]`, func(d appsv1.Deployment) any { return pod(d).Volumes[0].Name }, "v"},
 		{"extraVolumeMounts", `controller: {extraVolumeMounts: [{name: v, mountPath: /v}]}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].VolumeMounts[0].MountPath }, "/v"},
 		{"envFrom", `controller: {envFrom: [{secretRef: {name: s}}]}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].EnvFrom[0].SecretRef.Name }, "s"},
+		{"initContainers", `initContainers: [{name: first, image: i}]`, func(d appsv1.Deployment) any { return pod(d).InitContainers[0].Name }, "first"},
+		{"schedulerName", `schedulerName: other`, func(d appsv1.Deployment) any { return pod(d).SchedulerName }, "other"},
+		{"AppArmor", `controller: {securityContext: {appArmorProfile: {type: RuntimeDefault}}}`, func(d appsv1.Deployment) any {
+			return pod(d).Containers[0].SecurityContext.AppArmorProfile.Type
+		}, corev1.AppArmorProfileTypeRuntimeDefault},
+		{"SELinux", `controller: {securityContext: {seLinuxOptions: {level: s0}}}`, func(d appsv1.Deployment) any {
+			return pod(d).Containers[0].SecurityContext.SELinuxOptions.Level
+		}, "s0"},
+		{"seccomp", `controller: {securityContext: {seccompProfile: {type: Localhost, localhostProfile: p}}}`, func(d appsv1.Deployment) any {
+			return *pod(d).Containers[0].SecurityContext.SeccompProfile.LocalhostProfile
+		}, "p"},
 		{"resources", `controller: {resources: {requests: {cpu: 2}}}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].Resources.Requests.Cpu().Value() }, int64(2)},
 		{"metrics port", `controller: {metrics: {port: 9090}}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].Ports[0].ContainerPort }, int32(9090)},
 		{"probe port", `controller: {healthProbe: {port: 9091}}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].Ports[1].ContainerPort }, int32(9091)},
@@ -193,13 +204,18 @@ func TestNames(t *testing.T) {
 }
 
 func TestServiceMonitor(t *testing.T) {
-	r := mustRender(t, "karpenter", quickstart, `serviceMonitor: {enabled: true, additionalLabels: {a: b}, endpointConfig: {interval: 30s}}`)
+	r := mustRender(t, "karpenter", quickstart, `serviceMonitor: {enabled: true, additionalLabels: {a: b}, endpointConfig: {interval: 30s}, sampleLimit: 7,
+		relabelings: [{action: labeldrop, regex: pod}], metricRelabelings: [{action: labeldrop, regex: zone}]}`)
 	monitor := get[map[string]any](t, r, "ServiceMonitor", "karpenter")
 	if labels := monitor["metadata"].(map[string]any)["labels"].(map[string]any); labels["a"] != "b" {
 		t.Errorf("labels: %v", labels)
 	}
 	endpoint := monitor["spec"].(map[string]any)["endpoints"].([]any)[0]
-	if want := map[string]any{"port": "http-metrics", "path": "/metrics", "interval": "30s"}; !reflect.DeepEqual(endpoint, want) {
+	if limit := monitor["spec"].(map[string]any)["sampleLimit"]; limit != 7.0 {
+		t.Errorf("sampleLimit: %v", limit)
+	}
+	drop := func(label string) []any { return []any{map[string]any{"action": "labeldrop", "regex": label}} }
+	if want := map[string]any{"port": "http-metrics", "path": "/metrics", "interval": "30s", "relabelings": drop("pod"), "metricRelabelings": drop("zone")}; !reflect.DeepEqual(endpoint, want) {
 		t.Errorf("endpoint: %v", endpoint)
 	}
 }

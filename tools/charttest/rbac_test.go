@@ -64,6 +64,9 @@ func TestClusterRights(t *testing.T) {
 	check(want)
 	check(append(slices.Clone(want), "karpenter.sh/nodeoverlays: list watch", "karpenter.sh/nodeoverlays/status: patch"),
 		`settings: {featureGates: {nodeOverlay: true}}`)
+	check(append(slices.Clone(want), "autoscaling.x-k8s.io/capacitybuffers: list watch", "autoscaling.x-k8s.io/capacitybuffers/status: patch",
+		"podtemplates: list watch", "apps/deployments: list watch", "apps/replicasets: list watch", "apps/statefulsets: list watch"),
+		`settings: {featureGates: {capacityBuffer: true}}`)
 	check(append(slices.Clone(want), "batch/jobs: get"),
 		`additionalClusterRoleRules: [{apiGroups: [batch], resources: [jobs], verbs: [get]}]`)
 }

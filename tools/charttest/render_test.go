@@ -41,17 +41,9 @@ type rendered struct {
 // over the other.
 func render(t *testing.T, name string, documents ...string) (rendered, error) {
 	t.Helper()
-	values := map[string]any{}
-	for _, document := range documents {
-		layer := map[string]any{}
-		if err := yaml.Unmarshal([]byte(document), &layer); err != nil {
-			t.Fatalf("the test's values: %v", err)
-		}
-		values = loader.MergeMaps(values, layer)
-	}
 	c := load(t, name)
 	release := common.ReleaseOptions{Name: "karpenter", Namespace: "kube-system", Revision: 1, IsInstall: true}
-	all, err := util.ToRenderValues(c, values, release, common.DefaultCapabilities)
+	all, err := util.ToRenderValues(c, values(t, documents...), release, common.DefaultCapabilities)
 	if err != nil {
 		return rendered{}, err
 	}
@@ -69,6 +61,19 @@ func render(t *testing.T, name string, documents ...string) (rendered, error) {
 		}
 	}
 	return r, nil
+}
+
+func values(t *testing.T, documents ...string) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for _, document := range documents {
+		layer := map[string]any{}
+		if err := yaml.Unmarshal([]byte(document), &layer); err != nil {
+			t.Fatalf("the test's values: %v", err)
+		}
+		all = loader.MergeMaps(all, layer)
+	}
+	return all
 }
 
 func mustRender(t *testing.T, name string, documents ...string) rendered {

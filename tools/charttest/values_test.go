@@ -42,7 +42,7 @@ func TestSchemaAndDefaultsAgree(t *testing.T) {
 	if err := json.Unmarshal(c.Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
-	without := []string{"global", "webhook", "affinity.podAffinity", "controller.resources.claims"}
+	without := []string{"global", "webhook", "settings.clusterID", "settings.tags", "affinity.podAffinity", "controller.resources.claims"}
 	for _, path := range leaves(schema, "") {
 		if _, ok := find(c.Values, path); !ok && !slices.Contains(without, path) {
 			t.Errorf("the schema has %s, values.yaml has not", path)
@@ -84,6 +84,11 @@ func TestRefusals(t *testing.T) {
 		{"unknown value", `replica: 3`, []string{"replica", "not allowed"}},
 		{"unknown setting", `settings: {clustername: x}`, []string{"/settings", "clustername", "not allowed"}},
 		{"unknown feature gate", `settings: {featureGates: {drift: true}}`, []string{"/settings/featureGates", "drift"}},
+		{"devices of DRA", `settings: {ignoreDRARequests: false}`, []string{"/settings/ignoreDRARequests", "true"}},
+		{"a cluster's ID", `settings: {clusterID: "1234"}`, []string{"/settings/clusterID"}},
+		{"topology spread as a map", `topologySpreadConstraints: {maxSkew: 1}`, []string{"/topologySpreadConstraints"}},
+		{"a plan with a space", `settings: {plans: {deny: ["g6 standard"]}}`, []string{"/settings/plans/deny/0", "does not match"}},
+		{"no plan", `settings: {plans: {allow: []}}`, []string{"/settings/plans/allow"}},
 		{"unknown mode", `settings: {mode: vm}`, []string{"/settings/mode", "'lke', 'instance'"}},
 		{"a number where a duration belongs", `settings: {lkeCreateDeadline: 10}`, []string{"/settings/lkeCreateDeadline", "want string"}},
 		{"a duration without a unit", `settings: {batchIdleDuration: "10"}`, []string{"/settings/batchIdleDuration", "does not match"}},

@@ -64,6 +64,7 @@ func TestVariablesExist(t *testing.T) {
 		// Of the shell in the examples, of make and Go, and of the programs for development.
 		"KARPENTER_NAMESPACE": true, "CGO_ENABLED": true, "LINODE_EXCHANGES": true, "GOMAXPROCS": true, "KUBEBUILDER_ASSETS": true,
 		// Of linode-cli, in the simulator's page.
+		"USE_CSV_PROVIDER": true, "CSV_PATH": true, // of OpenCost
 		"LINODE_CLI_TOKEN": true, "LINODE_CLI_API_SCHEME": true, "LINODE_CLI_API_HOST": true, "LINODE_CLI_API_VERSION": true,
 	}
 	for _, d := range append(options.Describe(), options.DescribeCore()...) {

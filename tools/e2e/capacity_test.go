@@ -84,7 +84,7 @@ spec:
 	e.settled(t, "everywhere", 1)
 	e.matched(t, 1)
 	g, ctx := NewWithT(t), t.Context()
-	// Two pods of one CPU would go on g6-standard-2; with the DaemonSet's 1.5 they need four.
+	// Two of these pods would go on g6-standard-2; with the 1.5 CPU of the DaemonSet they need four.
 	g.Expect(e.types(ctx, g)).To(Equal([]string{"g6-standard-4"}))
 	if since.made() != 1 {
 		t.Errorf("%d instances were made; all fits on one", since.made())

@@ -47,6 +47,9 @@ var deliberate = map[string][]expected{
 	"features": {
 		{"could not schedule pod", "pods ask for spot, and for a choice that the NodePool does not leave: their owner has to act"},
 	},
+	"storage": {
+		{"could not schedule pod", "a pod's volume would have to be in another region: its owner has to act"},
+	},
 	"replicas": {
 		{"leadership lost: the Lease is held by another replica", "the leader was frozen for longer than its Lease lasts, and ends when it wakes"},
 		{"lease", "client-go: the leader was frozen while it read or renewed its Lease"},

@@ -245,14 +245,14 @@ spec:
 `, name, template, class)
 }
 
-// deployment is one of pause containers of one CPU each; more is the rest of the
+// oneCPU is what a pod may ask for so that with LKE's own DaemonSets, which ask for 250m on each node, it fills a plan
+// of one CPU, and two fill one of two.
+const oneCPU = "750m"
+
+// deployment is one of pause containers of oneCPU each; more is the rest of the
 // pod's spec, and replaces the containers when it names its own.
 func deployment(name string, replicas int, more string) string {
-	containers := `
-      containers:
-        - name: pause
-          image: registry.k8s.io/pause:3.10
-          resources: {requests: {cpu: "1"}}`
+	containers := asking(oneCPU)
 	if strings.Contains(more, "containers:") {
 		containers = ""
 	}

@@ -33,7 +33,7 @@ func (e *environment) scenario(t *testing.T, name string, do func(*testing.T, *e
 func (e *environment) sweep(t *testing.T) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
-	for _, kind := range []client.Object{&policyv1.PodDisruptionBudget{}, &appsv1.Deployment{}, &appsv1.DaemonSet{}, &corev1.Pod{}} {
+	for _, kind := range []client.Object{&policyv1.PodDisruptionBudget{}, &appsv1.Deployment{}, &appsv1.DaemonSet{}, &appsv1.StatefulSet{}, &corev1.Pod{}, &corev1.PersistentVolumeClaim{}} {
 		g.Expect(e.kube.DeleteAllOf(ctx, kind, client.InNamespace("default"), client.PropagationPolicy("Background"))).To(Succeed())
 	}
 	// Core's controllers complain of NodeClaims without a NodePool, so these go last.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/addons"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/blockstorage"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
@@ -73,6 +75,9 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"Kubernetes control plane", c.startPlane, false},
 		{"LKE's nodes", c.startPlayer, false},
 		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
+		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
+		// which kinds there are, and it would refuse NodeClaims meanwhile.
+		{"LKE's addons", c.startAddons, c.opts.WithoutAddons},
 		{"operator", c.startOperators, c.opts.WithoutCharts || c.opts.NoOperator},
 	}
 	for _, step := range steps {
@@ -163,6 +168,26 @@ func (c *Cluster) startPlayer(ctx context.Context) error {
 	done.Go(func() { player.Run(running, c.Sim.Subscribe(running)) })
 	c.onStop(func(context.Context) { stop(); done.Wait() })
 	return c.waitForUserNodes(ctx)
+}
+
+// startAddons installs LKE's own workloads and plays its storage driver.
+func (c *Cluster) startAddons(ctx context.Context) error {
+	config, err := c.plane.RESTConfig("lke-storage")
+	if err != nil {
+		return err
+	}
+	if err := addons.Install(ctx, config); err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := blockstorage.Run(running, config, c.log); err != nil {
+			c.log.Error("block storage is not played any more", "error", err)
+		}
+	})
+	c.onStop(func(context.Context) { stop(); done.Wait() })
+	return nil
 }
 
 // RESTConfig is an administrator's client configuration, without client-side

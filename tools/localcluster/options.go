@@ -46,6 +46,7 @@ type Options struct {
 	Env           []string       // more variables for the operator, NAME=value, over the Deployment's
 	WithoutCharts bool           // install nothing; no operator then either
 	NoOperator    bool           // install the charts, do not run the operator
+	WithoutAddons bool           // no DaemonSets of LKE's on the nodes, no block storage
 	Audit         bool           // the API server logs all requests to logs/audit.log
 
 	// ChartSource says where a chart is installed from: folder, archive, or oci:// reference

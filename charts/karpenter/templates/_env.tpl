@@ -61,6 +61,16 @@ controller's own defaults. Variables of controller.env take the place of the cha
   value: {{ $settings.lkeRetryDelay | quote }}
 - name: LKE_UNREGISTERED_TAINT
   value: {{ $settings.lkeUnregisteredTaint | quote }}
+{{- if $settings.nodePriceLabel }}
+- name: NODE_PRICE_LABEL
+  value: "true"
+{{- end }}
+{{- with $settings.plans }}
+- name: PLANS_ALLOW
+  value: {{ join "," .allow | quote }}
+- name: PLANS_DENY
+  value: {{ join "," .deny | default "none" | quote }}
+{{- end }}
 - name: VM_MEMORY_OVERHEAD_PERCENT
   value: {{ $settings.vmMemoryOverheadPercent | quote }}
 - name: DISABLE_DRY_RUN
@@ -73,8 +83,12 @@ controller's own defaults. Variables of controller.env take the place of the cha
   value: {{ $settings.preferencePolicy | quote }}
 - name: MIN_VALUES_POLICY
   value: {{ $settings.minValuesPolicy | quote }}
+{{- if hasKey $settings "ignoreDRARequests" }}
+- name: IGNORE_DRA_REQUESTS
+  value: {{ $settings.ignoreDRARequests | quote }}
+{{- end }}
 - name: FEATURE_GATES
-  value: {{ printf "NodeRepair=%t,NodeOverlay=%t,StaticCapacity=%t" $settings.featureGates.nodeRepair $settings.featureGates.nodeOverlay $settings.featureGates.staticCapacity }}
+  value: {{ include "karpenter.featureGates" $settings.featureGates }}
 - name: LOG_LEVEL
   value: {{ .Values.logLevel | quote }}
 - name: LOG_OUTPUT_PATHS
@@ -107,6 +121,18 @@ controller's own defaults. Variables of controller.env take the place of the cha
       containerName: controller
       resource: limits.memory
       divisor: "1"
+{{- end }}
+
+{{- /* The gates as core has them: NodeRepair=false,NodeOverlay=true,... Values that an older release left (--reuse-values)
+lack some; core has defaults for those. */}}
+{{- define "karpenter.featureGates" -}}
+{{- $gates := list }}
+{{- range $name := list "nodeRepair" "nodeOverlay" "reservedCapacity" "spotToSpotConsolidation" "staticCapacity" "capacityBuffer" }}
+{{- if hasKey $ $name }}
+{{- $gates = append $gates (printf "%s%s=%t" (substr 0 1 $name | upper) (substr 1 -1 $name) (index $ $name)) }}
+{{- end }}
+{{- end }}
+{{- join "," $gates }}
 {{- end }}
 
 {{- /* Name of the Lease by which one controller of several is chosen; the Role names it too. */}}

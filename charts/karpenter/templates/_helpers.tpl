@@ -93,6 +93,16 @@ annotations:
 {{- toYaml $constraints }}
 {{- end }}
 
+{{- /* Sources of variables. The alpha provider's chart made a Secret karpl-credentials of apiToken and read it here by
+default; this chart makes none of that name, and a pod whose Secret is missing does not start. */}}
+{{- define "karpenter.envFrom" -}}
+{{- $sources := list }}
+{{- range .Values.controller.envFrom }}
+{{- if not (and $.Values.apiToken (eq (dig "secretRef" "name" "" .) "karpl-credentials")) }}{{ $sources = append $sources . }}{{ end }}
+{{- end }}
+{{- toYaml $sources }}
+{{- end }}
+
 {{- /* Containers beside the controller, with the mounts of the values added. */}}
 {{- define "karpenter.sidecars" -}}
 {{- $mounts := concat .Values.controller.extraVolumeMounts .Values.controller.sidecarVolumeMounts }}

@@ -34,6 +34,9 @@ type Behaviour struct {
 	// AllowZeroCount lets an Enterprise pool have count 0, which is in limited
 	// availability.
 	AllowZeroCount bool
+	// AllowIsolation: the account has access to pools whose nodes have no public
+	// addresses, on both tiers. That is in limited availability.
+	AllowIsolation bool
 	// RefuseReservedTaintKeys refuses taint keys that contain kubernetes.io or
 	// linode.com. Label keys that do are always refused.
 	RefuseReservedTaintKeys bool

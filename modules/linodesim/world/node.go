@@ -117,6 +117,9 @@ func (w *World) launch(n *node, tagged, join time.Duration, boots bool) {
 		return
 	}
 	public, private, v6 := w.addresses()
+	if isolation := n.pool.Isolation; isolation != nil {
+		public, v6 = unlessRefused(isolation.PublicIPv4, public), unlessRefused(isolation.PublicIPv6, v6)
+	}
 	i := &Instance{
 		ID: w.nextID(&w.seq.instance), Label: n.Name(), Type: n.pool.Type, Region: n.pool.cluster.Region, Status: StatusOffline,
 		Tags: []string{}, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, HostUUID: w.hostUUID(),
@@ -139,6 +142,14 @@ func (w *World) launch(n *node, tagged, join time.Duration, boots bool) {
 	w.after(join/2, func() { w.setStatus(i, StatusBooting) })
 	w.after(join*4/5, func() { w.setStatus(i, StatusRunning) })
 	w.after(join, func() { w.join(n, i) })
+}
+
+// unlessRefused is the address, unless the pool's nodes are to have none.
+func unlessRefused(wanted *bool, address string) string {
+	if wanted != nil && !*wanted {
+		return ""
+	}
+	return address
 }
 
 // after runs at once what has no delay, so that it is one step with its cause.

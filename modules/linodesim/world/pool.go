@@ -24,6 +24,7 @@ type PoolCreate struct {
 	FirewallID     *int
 	K8sVersion     string
 	UpdateStrategy string
+	Isolation      *Isolation
 }
 
 // PoolUpdate changes a pool; nil fields keep their value, given ones replace
@@ -79,7 +80,7 @@ func (w *World) addPool(by Actor, c *cluster, spec PoolCreate) *pool {
 		ID: w.nextID(&w.seq.pool), ClusterID: c.ID, Type: spec.Type, Label: spec.Label, Count: spec.Count,
 		Autoscaler: Autoscaler{Min: spec.Count, Max: spec.Count},
 		Disks:      spec.Disks, Labels: spec.Labels, Taints: spec.Taints, Tags: spec.Tags,
-		DiskEncryption: spec.DiskEncryption, FirewallID: spec.FirewallID,
+		DiskEncryption: spec.DiskEncryption, FirewallID: spec.FirewallID, Isolation: spec.Isolation,
 		CreatedBy: by.User, Created: w.now,
 	}.clone()}
 	p.Labels = nonNilMap(p.Labels)

@@ -65,9 +65,15 @@ type Pool struct {
 	FirewallID     *int   // Enterprise
 	K8sVersion     string // Enterprise
 	UpdateStrategy string // Enterprise
+	Isolation      *Isolation
 	CreatedBy      string // who asked for it: a token's user, or the program that prepared the state
 	Created        time.Time
 	Nodes          []Node
+}
+
+// Isolation is which public addresses a pool's nodes have; nil fields are as if left out, and nodes have both then.
+type Isolation struct {
+	PublicIPv4, PublicIPv6 *bool
 }
 
 // Autoscaler is LKE's own autoscaler, stored and never run.

@@ -39,6 +39,9 @@ func (w *World) checkPoolCreate(c *cluster, p PoolCreate) error {
 	if p.DiskEncryption != "" && p.DiskEncryption != "enabled" && p.DiskEncryption != "disabled" {
 		bad.add("disk_encryption", "Must be one of enabled, disabled")
 	}
+	if p.Isolation != nil && !w.behaviour.AllowIsolation {
+		bad.add("isolation", "isolation is not available to this account")
+	}
 	checkDisks(&bad, p.Disks)
 	w.checkCommon(&bad, c, p.Labels, p.Taints, p.Tags, p.Autoscaler)
 	w.checkEnterprise(&bad, c, p.FirewallID, p.K8sVersion, p.UpdateStrategy)

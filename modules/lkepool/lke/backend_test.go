@@ -61,3 +61,27 @@ func TestConformance(t *testing.T) {
 		}
 	}
 }
+
+// A pool of isolated nodes is made on both tiers, is read back as such, and its nodes have no public address.
+func TestIsolationIsPartOfTheTemplate(t *testing.T) {
+	for _, tier := range []string{lke.Standard, lke.Enterprise} {
+		sim, _, b := backend(t, tier, linodesim.Config{Profile: linodesim.Instant(), Behaviour: linodesim.Behaviour{AllowIsolation: true}})
+		isolated := lkepool.Template{Isolation: lkepool.Isolation{PublicIPv4: "false"}}
+		plain, key := lkepool.Key{InstanceType: "g6-standard-2"}, lkepool.Key{InstanceType: "g6-standard-2", Template: isolated}
+		if plain.Hash() == key.Hash() {
+			t.Error("isolated nodes would come from the pool of others")
+		}
+		pool, err := b.Create(t.Context(), lkepool.PoolSpec{Key: key, Count: 1, Tags: []string{"test"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pool.Template.Isolation != isolated.Isolation {
+			t.Errorf("%s: the pool has isolation %+v", tier, pool.Template.Isolation)
+		}
+		for _, instance := range sim.Snapshot().Instances {
+			if public := instance.PublicIPv4 != ""; instance.PoolID == pool.ID && (public || instance.IPv6 == "") {
+				t.Errorf("%s: instance %d has public addresses %q and %q", tier, instance.ID, instance.PublicIPv4, instance.IPv6)
+			}
+		}
+	}
+}

@@ -21,6 +21,9 @@ func poolOf(p api.LKENodePool) lkepool.Pool {
 	if id, err := p.FirewallID.Get(); err == nil {
 		pool.Template.FirewallID = id
 	}
+	if p.Isolation != nil {
+		pool.Template.Isolation = lkepool.Isolation{PublicIPv4: asText(p.Isolation.PublicIPv4), PublicIPv6: asText(p.Isolation.PublicIPv6)}
+	}
 	if p.K8SVersion != nil {
 		pool.Template.KubernetesVersion = *p.K8SVersion
 	}
@@ -84,6 +87,9 @@ func (b *base) creation(spec lkepool.PoolSpec, version string) api.LKENodePoolCr
 	if template.FirewallID != 0 {
 		pool.FirewallID = &template.FirewallID
 	}
+	if isolation := template.Isolation; isolation != (lkepool.Isolation{}) {
+		pool.Isolation = &api.LKEIsolation{PublicIPv4: asBool(isolation.PublicIPv4), PublicIPv6: asBool(isolation.PublicIPv6)}
+	}
 	if version != "" {
 		pool.K8SVersion = &version
 		// Nodes get a new version when they are replaced, and Karpenter does
@@ -92,4 +98,20 @@ func (b *base) creation(spec lkepool.PoolSpec, version string) api.LKENodePoolCr
 		pool.UpdateStrategy = &strategy
 	}
 	return pool
+}
+
+// asText and asBool: "" is a field that is left out.
+func asText(b *bool) string {
+	if b == nil {
+		return ""
+	}
+	return strconv.FormatBool(*b)
+}
+
+func asBool(text string) *bool {
+	if text == "" {
+		return nil
+	}
+	b := text == "true"
+	return &b
 }

@@ -16,12 +16,13 @@ import (
 //go:embed karpenter.k8s.linode_linodenodeclasses.yaml
 var linodeNodeClass []byte
 
-// CRDs are LinodeNodeClass, NodePool, NodeClaim and NodeOverlay. To be read only; All returns copies.
+// CRDs are LinodeNodeClass, NodePool, NodeClaim, NodeOverlay and CapacityBuffer. To be read only; All returns copies.
 var CRDs = []*apiextensionsv1.CustomResourceDefinition{
 	object.Unmarshal[apiextensionsv1.CustomResourceDefinition](linodeNodeClass),
 	object.Unmarshal[apiextensionsv1.CustomResourceDefinition](apis.NodePoolCRD),
 	object.Unmarshal[apiextensionsv1.CustomResourceDefinition](apis.NodeClaimCRD),
 	object.Unmarshal[apiextensionsv1.CustomResourceDefinition](apis.NodeOverlayCRD),
+	object.Unmarshal[apiextensionsv1.CustomResourceDefinition](apis.CapacityBufferCRD),
 }
 
 // All returns copies of CRDs, for an installer that writes into them as envtest does.

@@ -169,7 +169,7 @@ func TestAsked(t *testing.T) {
 // Every field of the spec, the kubelet's among them, has an effect on LKE nodes or is named as having none. A field that
 // is added to the type is found here.
 func TestFieldsHaveAnEffectOrAreNamed(t *testing.T) {
-	withEffect := []string{"Tags", "FirewallID", "LKEK8sVersion", "DiskEncryption",
+	withEffect := []string{"Tags", "FirewallID", "LKEK8sVersion", "DiskEncryption", "Isolation",
 		"Kubelet.MaxPods", "Kubelet.PodsPerCore", "Kubelet.SystemReserved", "Kubelet.KubeReserved", "Kubelet.EvictionHard"}
 	spec := reflect.TypeFor[v1alpha1.LinodeNodeClassSpec]()
 	for i := range spec.NumField() {

@@ -115,6 +115,9 @@ func (e *evaluation) pinnedTo(version string) bool {
 // lke mode that the estimate of a node's capacity rests on.
 func fieldsWithoutEffect(spec v1alpha1.LinodeNodeClassSpec, mode v1alpha1.Mode) []string {
 	if mode != v1alpha1.ModeLKE {
+		if spec.Isolation != nil {
+			return []string{"isolation"}
+		}
 		return nil
 	}
 	kubelet := v1alpha1.KubeletConfiguration{}

@@ -21,6 +21,7 @@ const HashVersion = "linode-v2"
 type lkeFields struct {
 	FirewallID     *int
 	DiskEncryption DiskEncryption
+	Isolation      string // both values: a pointer to false would count as not set
 }
 
 // Hash returns a short text that changes exactly when a Linode made from the class before would be made
@@ -29,10 +30,12 @@ type lkeFields struct {
 // changes no hash; nor does the order of a list that is a set, or the name under which the size of swap is given.
 func (in *LinodeNodeClass) Hash(mode Mode) string {
 	if mode == ModeLKE {
-		return hashOf(lkeFields{FirewallID: in.Spec.FirewallID, DiskEncryption: in.Spec.DiskEncryption})
+		return hashOf(lkeFields{
+			FirewallID: in.Spec.FirewallID, DiskEncryption: in.Spec.DiskEncryption, Isolation: in.Spec.Isolation.text(),
+		})
 	}
 	spec := in.Spec
-	spec.LKEK8sVersion = "" // refused in instance mode
+	spec.LKEK8sVersion, spec.Isolation = "", nil // of lke mode
 	spec.SwapSize = spec.Swap()
 	if spec.Image == "" {
 		spec.Image = DefaultImage
@@ -70,4 +73,19 @@ func (in Disk) Hash() (uint64, error) {
 		Bytes             int64
 		Label, Filesystem string
 	}{in.Size.Value(), in.Label, in.Filesystem}, hashstructure.FormatV2, hashOptions())
+}
+
+// text is the same for what means the same; "" without isolation.
+func (in *Isolation) text() string {
+	if in == nil {
+		return ""
+	}
+	text := ""
+	for _, wanted := range []*bool{in.PublicIPv4, in.PublicIPv6} {
+		if wanted != nil {
+			text += strconv.FormatBool(*wanted)
+		}
+		text += ","
+	}
+	return text
 }

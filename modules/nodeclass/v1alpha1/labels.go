@@ -31,6 +31,10 @@ const (
 	LabelInstanceNetworkOut = Group + "/instance-network-out"
 )
 
+// LabelVolumeRegion is the topology key of Linode's block storage driver: PersistentVolumes have node affinity on it,
+// StorageClasses may name it in allowedTopologies. Its values are regions.
+const LabelVolumeRegion = "topology.linode.com/region"
+
 // LabelNodeClass is the label that Karpenter's core puts on NodeClaims and nodes; its value is the name of the
 // LinodeNodeClass. It is also the key of the tag with that name.
 const LabelNodeClass = Group + "/linodenodeclass"
@@ -63,4 +67,6 @@ func init() {
 	karpv1.RestrictedLabelDomains.Insert(Group)
 	karpv1.WellKnownLabels.Insert(InstanceLabels()...)
 	karpv1.WellKnownResources.Insert(ResourceNvidiaGPU)
+	// Core refuses requirements on a label it has no values for, so pods with a Linode volume would never get a node.
+	karpv1.NormalizedLabels[LabelVolumeRegion] = corev1.LabelTopologyRegion
 }

@@ -55,6 +55,18 @@ const (
 	DiskEncryptionDisabled DiskEncryption = "disabled"
 )
 
+// Isolation is which public addresses nodes have. What is not set is left to LKE.
+//
+// +kubebuilder:validation:MinProperties=1
+type Isolation struct {
+	// PublicIPv4 says whether nodes have a public IPv4 address.
+	// +optional
+	PublicIPv4 *bool `json:"publicIPv4,omitempty"`
+	// PublicIPv6 says whether nodes have a public IPv6 address.
+	// +optional
+	PublicIPv6 *bool `json:"publicIPv6,omitempty"`
+}
+
 // LinodeNodeClassSpec is what a user sets. All fields are optional.
 //
 // Fields marked "instance mode" have no effect on LKE nodes, which LKE makes from an image and settings of its
@@ -98,6 +110,12 @@ type LinodeNodeClassSpec struct {
 	// Without it, Linode decides. A change replaces the nodes.
 	// +optional
 	DiskEncryption DiskEncryption `json:"diskEncryption,omitempty"`
+
+	// Isolation takes public addresses away from the nodes (lke mode, both tiers). It is in limited availability:
+	// an account without access gets no node, and the NodeClaim's condition Launched names the field. A change
+	// replaces the nodes.
+	// +optional
+	Isolation *Isolation `json:"isolation,omitempty"`
 
 	// Image is the ID of the image of the instances (instance mode): linode/... for a public one, private/... for
 	// one of the account, shared/... for one that was shared with it. It must be available and support

@@ -186,6 +186,7 @@ func TestTemplateFollowsTheClassAndTheTier(t *testing.T) {
 	class := readyClass(func(c *v1alpha1.LinodeNodeClass) {
 		c.Spec.DiskEncryption = v1alpha1.DiskEncryptionEnabled
 		c.Spec.FirewallID = &firewall
+		c.Spec.Isolation = &v1alpha1.Isolation{PublicIPv4: new(bool)}
 		c.Status.KubernetesVersion = "v1.33.6+lke7"
 	})
 	for tier, version := range map[string]string{"standard": "", "enterprise": "v1.33.6+lke7"} {
@@ -194,7 +195,7 @@ func TestTemplateFollowsTheClassAndTheTier(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := pools.requests[0].Key.Template
-		if got.KubernetesVersion != version || got.FirewallID != 99 || got.DiskEncryption != "enabled" {
+		if got.KubernetesVersion != version || got.FirewallID != 99 || got.DiskEncryption != "enabled" || got.Isolation != (lkepool.Isolation{PublicIPv4: "false"}) {
 			t.Errorf("%s: got %+v", tier, got)
 		}
 	}

@@ -3,6 +3,7 @@ package cloudprovider
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +40,9 @@ func template(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *
 		Taints:         poolTaints(nodeClaim.Spec.Taints),
 		DiskEncryption: string(nodeClass.Spec.DiskEncryption),
 	}
+	if isolation := nodeClass.Spec.Isolation; isolation != nil {
+		t.Isolation = lkepool.Isolation{PublicIPv4: choice(isolation.PublicIPv4), PublicIPv6: choice(isolation.PublicIPv6)}
+	}
 	if nodeClass.Spec.FirewallID != nil {
 		t.FirewallID = *nodeClass.Spec.FirewallID
 	}
@@ -46,6 +50,14 @@ func template(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *
 		t.KubernetesVersion = nodeClass.Status.KubernetesVersion
 	}
 	return t
+}
+
+// choice is "" for what the class leaves to LKE.
+func choice(wanted *bool) string {
+	if wanted == nil {
+		return ""
+	}
+	return strconv.FormatBool(*wanted)
 }
 
 // unregistered is Karpenter's taint for nodes that it has not registered, as a pool has it. It is no part of the

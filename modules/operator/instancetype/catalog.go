@@ -27,6 +27,7 @@ type Source interface {
 // Config configures a Catalog.
 type Config struct {
 	Region         string
+	Plans          Selection // what may be bought at all; zero = the defaults
 	MemoryOverhead float64
 	Interval       time.Duration // between reads; 0 = 5 min
 	OnRefresh      func(error)   // a read has ended; after one that failed the old data stays; may be nil
@@ -68,6 +69,7 @@ func NewCatalog(source Source, cfg Config) *Catalog {
 	if cfg.Interval <= 0 {
 		cfg.Interval = 5 * time.Minute
 	}
+	cfg.Plans = cfg.Plans.orDefault()
 	return &Catalog{source: source, cfg: cfg, unavailable: cache.NewExpiring(), learned: map[string]Figures{}}
 }
 
@@ -85,9 +87,13 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading Linode types: %w", err)
 	}
-	plans := slices.DeleteFunc(all, func(p Plan) bool { return p.excluded() != "" })
-	if len(plans) == 0 {
+	usable := slices.DeleteFunc(all, func(p Plan) bool { return p.unusable() != "" })
+	plans := slices.DeleteFunc(slices.Clone(usable), func(p Plan) bool { return c.cfg.Plans.excludes(p) != "" })
+	switch {
+	case len(usable) == 0:
 		return fmt.Errorf("reading Linode types: the API lists none that LKE could use")
+	case len(plans) == 0:
+		return fmt.Errorf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(usable), c.cfg.Plans.Allow, c.cfg.Plans.Deny)
 	}
 	slices.SortStableFunc(plans, byID)
 	plans = slices.CompactFunc(plans, func(a, b Plan) bool { return byID(a, b) == 0 })

@@ -8,8 +8,8 @@
 // requirement of every instance type, DoesNotExist where a plan has nothing to say; there is exactly one
 // offering per plan, on-demand, whose zone is the region, because Linode has no zones; its price is the
 // region's; a plan that the availability list does not mention counts as available, because the list
-// holds only plans of restricted availability. A failed read keeps what was known before. Plans that LKE
-// refuses are left out, see excluded.
+// holds only plans of restricted availability. A failed read keeps what was known before. Which plans are
+// offered at all is a Selection, whose default leaves out what LKE refuses.
 //
 // Memory and ephemeral storage are, for each type, the smallest figures that its nodes have shown (Learn).
 // Until a node of the type has been seen, memory is what recorded LKE nodes of that size show, for plans of

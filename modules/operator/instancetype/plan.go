@@ -2,11 +2,8 @@ package instancetype
 
 import (
 	"regexp"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
 // A Plan is what the Linode API says about one type.
@@ -58,21 +55,9 @@ func (p Plan) GPUName() string {
 	return p.ID
 }
 
-// excluded says why LKE gives no nodes of this plan; empty if it does.
-//
-// Linode's documentation and its console offer neither Nanodes nor the Quadro RTX 6000 for node pools.
-// Whether accelerated (VPU) plans work in LKE is documented nowhere: they are left out until somebody
-// has seen one join, since offering a plan that is refused costs every pod that matches it a failed
-// launch. GPU plans stay in on both tiers; the documentation speaks of standard clusters only, and a
-// refusal by an Enterprise cluster takes the plan out for a while like any other refusal.
-func (p Plan) excluded() string {
+// unusable returns why nothing can be planned with the API's answer; empty if it can.
+func (p Plan) unusable() string {
 	switch {
-	case p.Class == v1alpha1.InstanceClassNanode:
-		return "LKE does not offer Nanodes"
-	case strings.HasPrefix(p.ID, "g1-gpu-rtx6000-"):
-		return "LKE does not offer the Quadro RTX 6000"
-	case p.Class == v1alpha1.InstanceClassAccelerated || p.AcceleratedDevices > 0:
-		return "not known to work in LKE"
 	case p.VCPUs <= 0 || p.MemoryMB <= 0 || p.DiskMB <= 0:
 		return "incomplete"
 	case p.ID == "" || !labelValue(p.ID) || !labelValue(p.Class):

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
@@ -61,6 +62,8 @@ type Options struct {
 	ClusterRegion   string // empty: discovered
 	ClusterEndpoint string // empty: discovered; used in instance mode only
 
+	AllowedPlans, DeniedPlans string // which plans may be bought at all; instancetype.ParseSelection reads them
+
 	VMMemoryOverhead float64              // share of a plan's memory that its VM does not show, 0 <= x < 1
 	LearnedCapacity  types.NamespacedName // ConfigMap that remembers what VMs do show; empty: none
 	DisableDryRun    bool                 // skip the checks of a LinodeNodeClass that call the API
@@ -69,6 +72,7 @@ type Options struct {
 	TagVerificationTimeout time.Duration
 	RetryDelay             time.Duration
 
+	NodePriceLabel    bool // put each node's price on it, as eks-node-viewer reads it
 	UnregisteredTaint bool // put Karpenter's registration taint on new pools
 
 	CatalogInterval           time.Duration // between reads of plans, prices and availability
@@ -103,6 +107,9 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 		}
 	}
 	if err := o.validate(); err != nil {
+		return Options{}, err
+	}
+	if err := refuseUnserved(core, fs, lookup); err != nil {
 		return Options{}, err
 	}
 	// Last, because it repeats the checks above in words that do not name the variable.
@@ -144,6 +151,9 @@ func (o *Options) validate() error {
 		return &setting.Error{Name: "LINODE_TOKEN", Found: "not set", Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
 	case o.Token != "" && o.TokenFile != "":
 		return &setting.Error{Name: "LINODE_TOKEN", Found: "set together with LINODE_TOKEN_FILE", Fix: "set only one of them"}
+	}
+	if _, err := instancetype.ParseSelection(o.AllowedPlans, o.DeniedPlans); err != nil {
+		return &setting.Error{Name: "PLANS_ALLOW", Found: "no plan may be bought", Err: err, Fix: plansFix}
 	}
 	switch o.Mode {
 	case ModeLKE:

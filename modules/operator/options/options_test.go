@@ -34,6 +34,7 @@ func TestDefaults(t *testing.T) {
 	want := options.Options{
 		Token: secret, APIURL: "https://api.linode.com", APIVersion: "v4beta", ClientTimeout: 30 * time.Second,
 		Mode: options.ModeLKE, ClusterName: "demo", VMMemoryOverhead: 0.075,
+		AllowedPlans: "*", DeniedPlans: "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
 		CreateDeadline: 10 * time.Second, TagVerificationTimeout: 4 * time.Second, RetryDelay: 2 * time.Second,
 		CatalogInterval: 5 * time.Minute, GarbageCollectionInterval: 2 * time.Minute, OrphanTTL: 5 * time.Minute, OrphanDrainTimeout: time.Hour,
 	}
@@ -61,6 +62,7 @@ func TestSourcesOfASetting(t *testing.T) {
 		{"boolean flag without value", []string{"--disable-dry-run"}, nil, func(o options.Options) any { return o.DisableDryRun }, true},
 		{"unregistered taint", nil, nil, func(o options.Options) any { return o.UnregisteredTaint }, false},
 		{"unregistered taint by a flag", []string{"--lke-unregistered-taint"}, nil, func(o options.Options) any { return o.UnregisteredTaint }, true},
+		{"price label", nil, []string{"NODE_PRICE_LABEL", "true"}, func(o options.Options) any { return o.NodePriceLabel }, true},
 		{"boolean from the environment", nil, []string{"DISABLE_DRY_RUN", "true"}, func(o options.Options) any { return o.DisableDryRun }, true},
 		{"LINODE_REGION is a second name", nil, []string{"LINODE_REGION", "de-fra-2"}, func(o options.Options) any { return o.ClusterRegion }, "de-fra-2"},
 		{"CLUSTER_REGION goes first", nil, []string{"LINODE_REGION", "de-fra-2", "CLUSTER_REGION", "us-ord"}, func(o options.Options) any { return o.ClusterRegion }, "us-ord"},
@@ -69,6 +71,8 @@ func TestSourcesOfASetting(t *testing.T) {
 		{"client timeout as a duration", nil, []string{"LINODE_CLIENT_TIMEOUT", "2m"}, func(o options.Options) any { return o.ClientTimeout }, 2 * time.Minute},
 		{"a ConfigMap", nil, []string{"LEARNED_CAPACITY_CONFIGMAP", "kube-system/learned"}, func(o options.Options) any { return o.LearnedCapacity.String() }, "kube-system/learned"},
 		{"flags of Karpenter core beside ours", []string{"--metrics-port", "9090", "--mode", "lke"}, nil, func(o options.Options) any { return o.Mode }, options.ModeLKE},
+		{"all of core's feature gates", nil, []string{"FEATURE_GATES", "NodeRepair=true,NodeOverlay=true,ReservedCapacity=true,SpotToSpotConsolidation=true,StaticCapacity=true,CapacityBuffer=true"},
+			func(o options.Options) any { return o.ClusterName }, "demo"},
 		{"white space around a secret", nil, []string{"LINODE_TOKEN", " " + secret + "\n"}, func(o options.Options) any { return string(o.Token) }, secret},
 	}
 	for _, tt := range tests {
@@ -109,6 +113,8 @@ func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
 		{"a ConfigMap that cannot exist", nil, append([]string{"LEARNED_CAPACITY_CONFIGMAP", "kube-system/a/b"}, full...), "LEARNED_CAPACITY_CONFIGMAP", "kube-system/a/b"},
 		{"a port in an address", nil, append([]string{"METRICS_BIND_ADDRESS", "127.0.0.1:8080"}, full...), "METRICS_BIND_ADDRESS", "127.0.0.1:8080"},
 		{"a name for an address", nil, append([]string{"HEALTH_PROBE_BIND_ADDRESS", "localhost"}, full...), "HEALTH_PROBE_BIND_ADDRESS", "localhost"},
+		{"a plan that cannot be", nil, append([]string{"PLANS_DENY", "g6 standard"}, full...), "PLANS_DENY", "g6 standard"},
+		{"no plan may be bought", nil, append([]string{"PLANS_ALLOW", "none"}, full...), "PLANS_ALLOW", "no plan"},
 		{"bad timeout", nil, append([]string{"LINODE_CLIENT_TIMEOUT", "0"}, full...), "LINODE_CLIENT_TIMEOUT", `"0"`},
 		{"bad boolean", nil, append([]string{"DISABLE_DRY_RUN", "maybe"}, full...), "DISABLE_DRY_RUN", "maybe"},
 		{"bad address", nil, append([]string{"LINODE_URL", "api.linode.com"}, full...), "LINODE_URL", "api.linode.com"},
@@ -119,6 +125,10 @@ func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
 		{"core: bad number", nil, append([]string{"METRICS_PORT", "http"}, full...), "METRICS_PORT", `"http"`},
 		{"core: bad duration", nil, append([]string{"BATCH_MAX_DURATION", "10"}, full...), "BATCH_MAX_DURATION", `"10"`},
 		{"core: bad log level in a flag", []string{"--log-level", "loud"}, full, "LOG_LEVEL", `"loud"`},
+		{"a gate of another provider", nil, append([]string{"FEATURE_GATES", "NodeRepair=true,DRANVIDIAGPU=true"}, full...), "FEATURE_GATES", "DRANVIDIAGPU"},
+		{"a gate that is misspelt, in a flag", []string{"--feature-gates", "noderepair=true"}, full, "FEATURE_GATES", "NodeRepair"},
+		{"devices of DRA", nil, append([]string{"IGNORE_DRA_REQUESTS", "false"}, full...), "IGNORE_DRA_REQUESTS", "Dynamic Resource Allocation"},
+		{"devices of DRA in a flag", []string{"--ignore-dra-requests=false"}, full, "IGNORE_DRA_REQUESTS", "Dynamic Resource Allocation"},
 		{"core: bad feature gates in a flag", []string{"--feature-gates", "NodeRepair"}, full, "FEATURE_GATES", "NodeRepair"},
 	}
 	for _, tt := range tests {

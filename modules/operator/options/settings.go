@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
@@ -46,6 +47,10 @@ var settings = []definition{
 		set: text(func(o *Options) *string { return &o.ClusterRegion })},
 	{env: []string{"CLUSTER_ENDPOINT"}, flag: "cluster-endpoint", usage: "API server address that new nodes join; discovered in lke mode",
 		set: text(func(o *Options) *string { return &o.ClusterEndpoint })},
+	{env: []string{"PLANS_ALLOW"}, flag: "plans-allow", def: instancetype.DefaultAllow, usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them",
+		fix: plansFix, set: plans(func(o *Options) *string { return &o.AllowedPlans })},
+	{env: []string{"PLANS_DENY"}, flag: "plans-deny", def: instancetype.DefaultDeny, usage: "plans that are not bought, of those that may be; none: all may",
+		fix: plansFix, set: plans(func(o *Options) *string { return &o.DeniedPlans })},
 	{env: []string{"VM_MEMORY_OVERHEAD_PERCENT"}, flag: "vm-memory-overhead-percent", def: "0.075", usage: "share of a plan's memory that its VM does not show, for sizes that no node has shown yet",
 		fix: "use a share between 0 and 1, such as 0.075", set: setMemoryOverhead},
 	{env: []string{"LEARNED_CAPACITY_CONFIGMAP"}, flag: "learned-capacity-configmap", usage: "namespace/name of the ConfigMap that remembers what nodes have shown; not set: only the process remembers",
@@ -60,6 +65,8 @@ var settings = []definition{
 		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.RetryDelay })},
 	{env: []string{"LKE_UNREGISTERED_TAINT"}, flag: "lke-unregistered-taint", def: "false", usage: "let nodes join with Karpenter's taint karpenter.sh/unregistered, from new node pools; only where LKE does not put a removed taint back", bool: true,
 		fix: "use true or false", set: func(o *Options, v string) (err error) { o.UnregisteredTaint, err = strconv.ParseBool(v); return err }},
+	{env: []string{"NODE_PRICE_LABEL"}, flag: "node-price-label", def: "false", usage: "put the label eks-node-viewer/instance-price with the price in USD per hour on nodes", bool: true,
+		fix: "use true or false", set: func(o *Options, v string) (err error) { o.NodePriceLabel, err = strconv.ParseBool(v); return err }},
 	{env: []string{"INSTANCE_TYPE_REFRESH_INTERVAL"}, flag: "instance-type-refresh-interval", def: "5m", usage: "how often plans, prices and availability are read",
 		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.CatalogInterval })},
 	{env: []string{"GARBAGE_COLLECTION_INTERVAL"}, flag: "garbage-collection-interval", def: "2m", usage: "how often instances without NodeClaim are looked for",
@@ -75,6 +82,7 @@ var settings = []definition{
 }
 
 const (
+	plansFix    = "use a list such as g6-standard-*,class=dedicated"
 	durationFix = "use a duration greater than 0, such as 10s or 2m"
 	addressFix  = "use an IP address without a port, such as 127.0.0.1, or leave it out"
 )
@@ -100,6 +108,14 @@ func text(field func(*Options) *string) func(*Options, string) error {
 	return func(o *Options, v string) error {
 		*field(o) = v
 		return nil
+	}
+}
+
+func plans(field func(*Options) *string) func(*Options, string) error {
+	return func(o *Options, v string) error {
+		*field(o) = v
+		_, err := instancetype.ParsePatterns(v)
+		return err
 	}
 }
 

@@ -44,7 +44,7 @@ func Run(ctx context.Context, cfg Config) (bench.Large, error) {
 		return bench.Large{}, fmt.Errorf("bench-scale: %d nodes, %s of rest: both must be positive", cfg.Nodes, cfg.Rest)
 	}
 	options := localcluster.Options{
-		Name: cfg.Name, StateDir: cfg.StateDir, Tier: localcluster.Enterprise, Profile: cfg.Profile, Progress: cfg.Progress, Unchecked: true,
+		Name: cfg.Name, StateDir: cfg.StateDir, Tier: localcluster.Enterprise, Profile: cfg.Profile, Progress: cfg.Progress, Unchecked: true, WithoutAddons: true,
 		Env: []string{"ENABLE_PROFILING=true"}, // costs nothing until somebody asks for a profile
 	}
 	cluster, err := localcluster.Start(ctx, options)

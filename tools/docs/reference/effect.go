@@ -23,6 +23,7 @@ var examples = map[string]string{
 	"diskEncryption":  `"enabled"`,
 	"firewallID":      `1`,
 	"image":           `"linode/debian12"`,
+	"isolation":       `{"publicIPv4":false}`,
 	"ipv6Options":     `{"enableSLAAC":true}`,
 	"kubelet":         `{"maxPods":50}`,
 	"lkeK8sVersion":   `"v1.33.6+lke7"`,

@@ -23,8 +23,8 @@
 //
 // Not known of the real platform, and decided here: pool taints are there from
 // registration on; removed labels and taints stay removed. Not played: a Linode
-// that is shut down but not gone, pod networks, volumes, the address annotations
-// of Calico and WireGuard.
+// that is shut down but not gone, pod networks, the address annotations of Calico
+// and WireGuard. Volumes are played by package blockstorage.
 //
 // Failed API calls are repeated with growing pauses. A Player is used by one
 // goroutine calling Run.

@@ -19,6 +19,7 @@ const (
 	HostUUIDLabel      = "node.k8s.linode.com/host-uuid"
 	linodeRegionLabel  = "topology.linode.com/region"
 	privateIPNote      = "node.k8s.linode.com/private-ip"
+	attachNote         = "volumes.kubernetes.io/controller-managed-attach-detach"
 	publicIPv6Note     = "node.k8s.linode.com/public-ipv6"
 	UninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
 )
@@ -35,7 +36,8 @@ func Registered(e world.Event, extra map[string]string) *corev1.Node {
 	maps.Copy(labels, extra)
 	capacity, allocatable := Capacity(Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: e.DiskMB})
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: e.Name, Labels: labels},
+		// The controller manager attaches volumes only to nodes whose kubelet leaves it to it.
+		ObjectMeta: metav1.ObjectMeta{Name: e.Name, Labels: labels, Annotations: map[string]string{attachNote: "true"}},
 		Spec:       corev1.NodeSpec{Taints: append([]corev1.Taint{uninitialized}, poolTaints(e)...)},
 		Status: corev1.NodeStatus{
 			Capacity: capacity, Allocatable: allocatable, Addresses: addresses(e),

@@ -11,7 +11,8 @@ const (
 // everything a kubelet knows about its machine already in its status, so only its
 // conditions are kwok's. A condition that somebody sets to False stays, so that a
 // test can break a node; Unknown (no heartbeat was seen, as after a laptop's
-// sleep) heals.
+// sleep) heals. A pod that is deleted uses all of its grace period, the end of
+// which is its deletionTimestamp.
 const kwokConfiguration = `apiVersion: config.kwok.x-k8s.io/v1alpha1
 kind: KwokConfiguration
 options:
@@ -97,5 +98,6 @@ spec:
   selector:
     matchExpressions:
     - {key: '.metadata.deletionTimestamp', operator: Exists}
+  delay: {durationMilliseconds: 0, durationFrom: {expressionFrom: '.metadata.deletionTimestamp'}}
   next: {delete: true}
 `

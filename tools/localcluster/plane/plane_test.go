@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,10 +109,10 @@ func runPod(ctx context.Context, t *testing.T, c *kubernetes.Clientset) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pods := c.CoreV1().Pods("default")
+	pods, grace := c.CoreV1().Pods("default"), int64(3)
 	_, err = pods.Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "p"},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "pause"}}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "pause"}}, TerminationGracePeriodSeconds: &grace},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -120,13 +121,21 @@ func runPod(ctx context.Context, t *testing.T, c *kubernetes.Clientset) {
 		pod, err := pods.Get(ctx, "p", metav1.GetOptions{})
 		return err == nil && pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName == "n" && pod.Status.PodIP != ""
 	})
-	if err := pods.Delete(ctx, "p", metav1.DeleteOptions{}); err != nil {
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default"}}
+	if err := pods.EvictV1(ctx, eviction); err != nil {
 		t.Fatal(err)
 	}
-	eventually(ctx, t, "the pod goes", func() bool {
-		_, err := pods.Get(ctx, "p", metav1.GetOptions{})
+	var ending *corev1.Pod
+	eventually(ctx, t, "the evicted pod goes", func() bool {
+		pod, err := pods.Get(ctx, "p", metav1.GetOptions{})
+		if err == nil {
+			ending = pod
+		}
 		return apierrors.IsNotFound(err)
 	})
+	if ending == nil || ending.DeletionTimestamp == nil || time.Now().Before(ending.DeletionTimestamp.Time) {
+		t.Errorf("the evicted pod was gone before its grace period was over: %+v", ending)
+	}
 }
 
 func eventually(ctx context.Context, t *testing.T, what string, check func() bool) {

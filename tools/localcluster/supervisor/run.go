@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
@@ -51,36 +52,48 @@ func Run(ctx context.Context, opts localcluster.Options, report io.WriteCloser, 
 
 // keep watches until ctx ends or the control plane loses a part.
 func keep(ctx context.Context, cluster *localcluster.Cluster, log io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var watched sync.WaitGroup
+	defer watched.Wait()
+	defer cancel()
+	for _, operator := range cluster.Operators {
+		watched.Go(func() { revive(ctx, operator, log) })
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-cluster.Died():
+		return err
+	}
+}
+
+// revive starts a replica of the operator again whenever it ends, as a kubelet does with a Deployment's container: after
+// pauses that grow while it keeps ending.
+func revive(ctx context.Context, operator *localcluster.Operator, log io.Writer) {
 	restart := firstRestart
 	for {
-		var ended <-chan struct{}
-		if cluster.Operator != nil {
-			ended = cluster.Operator.Exited()
-		}
 		began := time.Now()
 		select {
 		case <-ctx.Done():
-			return nil
-		case err := <-cluster.Died():
-			return err
-		case <-ended:
+			return
+		case <-operator.Exited(): // nil, and never, where none is to run
 		}
 		if time.Since(began) > 10*longestRestart {
 			restart = firstRestart
 		}
 		fmt.Fprintf(log, "%s operator ended; it is started again in %s\n", time.Now().UTC().Format(time.RFC3339), restart)
 		if !pause(ctx, restart) {
-			return nil
+			return
 		}
 		restart = min(2*restart, longestRestart)
-		again(ctx, cluster, log)
+		again(ctx, operator, log)
 	}
 }
 
-func again(ctx context.Context, cluster *localcluster.Cluster, log io.Writer) {
+func again(ctx context.Context, operator *localcluster.Operator, log io.Writer) {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyPatience, fmt.Errorf("gave up after %s", readyPatience))
 	defer cancel()
-	if err := cluster.Operator.Start(ctx); err != nil {
+	if err := operator.Start(ctx); err != nil {
 		fmt.Fprintln(log, err)
 	}
 }

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "supervise" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		opts := localcluster.Options{Name: "test", StateDir: os.Args[2], Tier: os.Args[3], WithoutCharts: true}
+		if tier, operated := strings.CutSuffix(os.Args[3], "+operator"); operated {
+			opts.Tier, opts.WithoutCharts = tier, false
+		}
 		err := supervisor.Run(ctx, opts, os.NewFile(supervisor.ReportFile, "report"), os.Stderr)
 		stop()
 		if err != nil {

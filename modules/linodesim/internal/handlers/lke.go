@@ -51,15 +51,12 @@ func (r Request) createLKENodePool(clusterID int, b *api.LKENodePoolCreate) (api
 }
 
 func poolCreate(b api.LKENodePoolCreate) (world.PoolCreate, error) {
-	if b.Isolation != nil {
-		return world.PoolCreate{}, refusal("isolation", "isolation is not available to this account")
-	}
 	a, err := autoscaler(b.Autoscaler, world.Autoscaler{Min: b.Count, Max: b.Count})
 	return world.PoolCreate{
 		Type: b.Type, Count: b.Count, Label: value(b.Label), Labels: value(b.Labels),
 		Taints: taints(value(b.Taints)), Tags: value(b.Tags), Disks: disks(value(b.Disks)), Autoscaler: a,
 		DiskEncryption: string(value(b.DiskEncryption)), FirewallID: b.FirewallID,
-		K8sVersion: value(b.K8SVersion), UpdateStrategy: string(value(b.UpdateStrategy)),
+		K8sVersion: value(b.K8SVersion), UpdateStrategy: string(value(b.UpdateStrategy)), Isolation: (*world.Isolation)(b.Isolation),
 	}, err
 }
 
@@ -161,6 +158,7 @@ func pool(p world.Pool, tier string, beta bool) api.LKENodePool {
 		Autoscaler: api.LKEAutoscaler{Enabled: p.Autoscaler.Enabled, Min: p.Autoscaler.Min, Max: p.Autoscaler.Max},
 		Labels:     p.Labels, Taints: []api.LKETaint{}, Tags: nonNil(p.Tags), DiskEncryption: api.DiskEncryption(p.DiskEncryption),
 	}
+	out.Isolation = (*api.LKEIsolation)(p.Isolation)
 	for _, d := range p.Disks {
 		out.Disks = append(out.Disks, api.LKEPoolDisk{Size: d.SizeMB, Type: api.LKEPoolDiskType(d.Type)})
 	}

@@ -81,8 +81,12 @@ func (p *platform) connect(ctx context.Context, o options.Options) error {
 	}); err != nil {
 		return err
 	}
+	plans, err := instancetype.ParseSelection(o.AllowedPlans, o.DeniedPlans)
+	if err != nil {
+		return fmt.Errorf("setting up the choice of plans: %w", err)
+	}
 	p.catalog = instancetype.NewCatalog(instancetype.FromAPI(p.client), instancetype.Config{
-		Region: p.cluster.Region, MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
+		Region: p.cluster.Region, Plans: plans, MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
 		OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())

@@ -43,6 +43,9 @@ func run(ctx context.Context, args []string) error {
 	if debug := os.Getenv("GODEBUG"); strings.Contains(debug, "http2debug") {
 		return &setting.Error{Name: "GODEBUG", Found: "http2debug writes the API token to the log", Fix: "remove http2debug from it"}
 	}
+	if len(args) > 0 && args[0] == pricesVerb {
+		return writePrices(ctx, args[1:], os.Stdout)
+	}
 	o, err := options.Parse(args, os.LookupEnv)
 	if errors.Is(err, options.ErrHelp) {
 		options.Usage(os.Stdout)

@@ -30,6 +30,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
@@ -111,6 +112,9 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 	if !o.DisableDryRun {
 		classes.Lookup = nodeclass.NewLookup(p.client, answerTTL)
 	}
+	if o.NodePriceLabel {
+		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))
+	}
 	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder, drain.Config{Clock: op.Clock})
 	op.WithControllers(ctx,
 		nodeclass.NewController(op.GetClient(), op.EventRecorder, classes),
@@ -160,6 +164,9 @@ func newOperator(ctx context.Context, o options.Options, p *platform) (*coreoper
 		return nil, &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
 	}
 	if err := checkDefinitions(op.GetRESTMapper()); err != nil {
+		return nil, err
+	}
+	if err := checkGatedDefinitions(o.Core.FeatureGates, op.GetRESTMapper()); err != nil {
 		return nil, err
 	}
 	if err := karpentercore.Index(ctx, op.GetFieldIndexer()); err != nil {

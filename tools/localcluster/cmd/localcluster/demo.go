@@ -17,7 +17,7 @@ import (
 // running, shows the main job on it and stops it again, whatever happened.
 func runDemo(ctx context.Context, args []string) error {
 	start := time.Now()
-	opts, err := options("demo", args)
+	opts, _, err := options("demo", args)
 	if err != nil {
 		return err
 	}

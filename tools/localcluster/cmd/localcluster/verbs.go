@@ -24,13 +24,13 @@ func build(ctx context.Context, args []string) error {
 }
 
 func up(ctx context.Context, args []string) error {
-	opts, err := options("up", args)
+	opts, given, err := options("up", args)
 	if err != nil {
 		return err
 	}
-	info, err := supervisor.Up(ctx, opts.StateDir, append([]string{"supervise"}, arguments(opts)...), os.Stderr)
+	info, err := supervisor.Up(ctx, opts.StateDir, append([]string{"supervise"}, arguments(opts, given)...), os.Stderr)
 	if errors.Is(err, localcluster.ErrRunning) {
-		return already(info, opts)
+		return already(info, opts, given)
 	}
 	if err != nil {
 		return err
@@ -40,12 +40,15 @@ func up(ctx context.Context, args []string) error {
 }
 
 // already: a second `up` is fine when it asks for what is there.
-func already(info supervisor.Info, opts localcluster.Options) error {
+func already(info supervisor.Info, opts localcluster.Options, given chosen) error {
 	if info.Kubeconfig == "" {
 		return fmt.Errorf("%s is being started or stopped by process %d", opts.Name, info.PID)
 	}
 	if info.Tier != opts.Tier {
 		return fmt.Errorf("%s runs already (process %d) with tier %s, not %s: stop it first with `make down`", info.Name, info.PID, info.Tier, opts.Tier)
+	}
+	if given != (chosen{}) {
+		return fmt.Errorf("%s runs already (process %d), and values and gates count when it starts: stop it first with `make down`", info.Name, info.PID)
 	}
 	fmt.Fprintf(os.Stderr, "%s runs already\n", info.Name)
 	show(info)
@@ -59,7 +62,7 @@ func show(info supervisor.Info) {
 }
 
 func down(ctx context.Context, args []string) error {
-	opts, err := options("down", args)
+	opts, _, err := options("down", args)
 	if err != nil {
 		return err
 	}
@@ -75,7 +78,7 @@ func down(ctx context.Context, args []string) error {
 }
 
 func status(ctx context.Context, args []string) error {
-	opts, err := options("status", args)
+	opts, _, err := options("status", args)
 	if err != nil {
 		return err
 	}
@@ -113,7 +116,7 @@ func health(ctx context.Context, url string) string {
 
 // supervise is what `up` starts in the background.
 func supervise(ctx context.Context, args []string) error {
-	opts, err := options("supervise", args)
+	opts, _, err := options("supervise", args)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,80 @@
+// Package pricelabel keeps on each node of Karpenter's the label eks-node-viewer/instance-price, its price in USD per
+// hour, by which the program eks-node-viewer shows what nodes cost.
+//
+// It is opt-in, since the label belongs to another program. Nodes that were there before get it too, and it follows the
+// region's price within Config.Interval. Nodes whose plan is unknown keep the label that they have. Prices are Linode's:
+// NodeOverlays change what Karpenter plans with, and not what a node costs.
+package pricelabel
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/operator/injection"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/prices"
+)
+
+// Label is where eks-node-viewer looks for a price.
+const Label = "eks-node-viewer/instance-price"
+
+// Catalog has the prices; *instancetype.Catalog is one.
+type Catalog interface {
+	Offered() []instancetype.Offered
+}
+
+// Controller labels nodes.
+type Controller struct {
+	kube     client.Client
+	catalog  Catalog
+	interval time.Duration
+}
+
+// NewController returns a Controller that looks at each node again after interval, because prices change.
+func NewController(kube client.Client, catalog Catalog, interval time.Duration) *Controller {
+	return &Controller{kube: kube, catalog: catalog, interval: interval}
+}
+
+// Name is the controller's name in logs and metrics.
+func (c *Controller) Name() string { return "node.pricelabel" }
+
+// Reconcile labels one node.
+func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcile.Result, error) {
+	ctx = injection.WithControllerName(ctx, c.Name())
+	again := reconcile.Result{RequeueAfter: c.interval}
+	price := c.price(node.Labels[corev1.LabelInstanceTypeStable])
+	if price == "" || node.Labels[Label] == price || !node.DeletionTimestamp.IsZero() {
+		return again, nil
+	}
+	stored := node.DeepCopy()
+	node.Labels[Label] = price
+	return again, client.IgnoreNotFound(c.kube.Patch(ctx, node, client.MergeFrom(stored)))
+}
+
+func (c *Controller) price(instanceType string) string {
+	for _, offered := range c.catalog.Offered() {
+		if offered.InstanceType == instanceType && offered.HourlyUSD > 0 {
+			return prices.Hourly(offered.HourlyUSD)
+		}
+	}
+	return ""
+}
+
+// Register adds the controller to a manager.
+func (c *Controller) Register(_ context.Context, m manager.Manager) error {
+	return controllerruntime.NewControllerManagedBy(m).
+		Named(c.Name()).
+		For(&corev1.Node{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
+			return o.GetLabels()[karpv1.NodePoolLabelKey] != ""
+		}))).
+		Complete(reconcile.AsReconciler(m.GetClient(), c))
+}

@@ -1,0 +1,52 @@
+package instancetype_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+)
+
+func TestOnlyAllowedPlansThatAreNotDeniedAreOffered(t *testing.T) {
+	for name, test := range map[string]struct {
+		allow, deny string
+		in, out     []string
+	}{
+		"the default": {instancetype.DefaultAllow, instancetype.DefaultDeny,
+			[]string{"g6-standard-1", "g6-dedicated-2", "g1-gpu-rtx4000a-1"}, []string{"g6-nanode-1", "g1-gpu-rtx6000-1"}},
+		"a plan is denied":                 {"*", instancetype.DefaultDeny + ",g6-standard-1", []string{"g6-standard-2"}, []string{"g6-standard-1", "g6-nanode-1"}},
+		"one class is allowed":             {"class=dedicated", "none", []string{"g6-dedicated-2"}, []string{"g6-standard-1", "g6-nanode-1"}},
+		"a class without one of its plans": {"class=dedicated", "g6-dedicated-2", []string{"g6-dedicated-4"}, []string{"g6-dedicated-2"}},
+		"nothing is denied":                {"*", "none", []string{"g6-nanode-1", "g1-gpu-rtx6000-1"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			selection, err := instancetype.ParseSelection(test.allow, test.deny)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, c := simulated(t, instancetype.Config{Region: "us-ord", Plans: selection})
+			var offered []string
+			for _, it := range c.InstanceTypes(nil) {
+				offered = append(offered, it.Name)
+			}
+			for _, plan := range test.in {
+				if !slices.Contains(offered, plan) {
+					t.Errorf("%s is not offered: %v", plan, offered)
+				}
+			}
+			for _, plan := range test.out {
+				if slices.Contains(offered, plan) {
+					t.Errorf("%s is offered", plan)
+				}
+			}
+		})
+	}
+}
+
+func TestPatternsThatMatchNoPlanAreRefused(t *testing.T) {
+	for _, text := range []string{"", "g6-standard-1,", "class=", "class=a b", "g6 standard", "[a-z]"} {
+		if list, err := instancetype.ParsePatterns(text); err == nil {
+			t.Errorf("%q is read as %v", text, list)
+		}
+	}
+}

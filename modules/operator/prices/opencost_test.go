@@ -1,0 +1,33 @@
+package prices_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/prices"
+)
+
+func TestOpenCostHasTheRegionsOwnPrices(t *testing.T) {
+	plans := []instancetype.Plan{
+		{ID: "g6-standard-2", HourlyUSD: 0.036, RegionHourlyUSD: map[string]float64{"id-cgk": 0.0432}},
+		{ID: "g6-dedicated-2", HourlyUSD: 0.054},
+		{ID: "g9-unpriced"},
+	}
+	var out bytes.Buffer
+	if err := prices.OpenCost(&out, plans, []string{"us-ord", "id-cgk"}); err != nil {
+		t.Fatal(err)
+	}
+	const field = "metadata.labels.node.kubernetes.io/instance-type"
+	want := "EndTimestamp,InstanceID,Region,AssetClass,InstanceIDField,InstanceType,MarketPriceHourly,Version\n" +
+		",g6-standard-2,us-ord,node," + field + ",g6-standard-2,0.036,v1\n" +
+		",g6-dedicated-2,us-ord,node," + field + ",g6-dedicated-2,0.054,v1\n" +
+		",g6-standard-2,id-cgk,node," + field + ",g6-standard-2,0.0432,v1\n" +
+		",g6-dedicated-2,id-cgk,node," + field + ",g6-dedicated-2,0.054,v1\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+	if err := prices.OpenCost(&out, plans[2:], []string{"us-ord"}); err == nil {
+		t.Error("a list without prices is written")
+	}
+}

@@ -1,0 +1,59 @@
+package blockstorage
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/client-go/rest"
+	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	crlog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+const (
+	// Driver is the driver's name.
+	Driver = "linodebs.csi.linode.com"
+	// TopologyKey is the label by which the driver tells where a volume can be attached.
+	TopologyKey = "topology.linode.com/region"
+)
+
+// Run plays the driver until ctx ends.
+func Run(ctx context.Context, cluster *rest.Config, log *slog.Logger) error {
+	crlog.SetLogger(logr.Discard()) // of client-go's caches, which would complain on standard error without it
+	unchecked := true               // several clusters run in one process, and names of controllers are checked process-wide
+	manager, err := controllerruntime.NewManager(cluster, controllerruntime.Options{
+		Metrics:    server.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: &unchecked},
+		Logger:     logr.FromSlogHandler(log.With("part", "blockstorage").Handler()),
+	})
+	if err != nil {
+		return err
+	}
+	c := manager.GetClient()
+	for _, part := range []struct {
+		object   client.Object
+		reconcil reconcile.Reconciler
+	}{
+		{&corev1.Node{}, nodePlugin{c}},
+		{&corev1.PersistentVolumeClaim{}, provisioner{c}},
+		{&corev1.PersistentVolume{}, remover{c}},
+		{&storagev1.VolumeAttachment{}, attacher{c}},
+	} {
+		if err := controllerruntime.NewControllerManagedBy(manager).For(part.object).Complete(part.reconcil); err != nil {
+			return err
+		}
+	}
+	return manager.Start(ctx)
+}
+
+// found reads an object; false when it does not exist.
+func found(ctx context.Context, c client.Client, request reconcile.Request, object client.Object) (bool, error) {
+	err := c.Get(ctx, request.NamespacedName, object)
+	return err == nil, client.IgnoreNotFound(err)
+}

@@ -1,0 +1,104 @@
+package blockstorage
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Annotations between the controller manager, the scheduler and a provisioner.
+const (
+	provisionerNote = "volume.kubernetes.io/storage-provisioner" // on a claim: who is to provision it
+	selectedNote    = "volume.kubernetes.io/selected-node"       // on a claim: where its pod is to run
+	provisionedNote = "pv.kubernetes.io/provisioned-by"          // on a volume
+)
+
+// provisioner makes the volume of a claim that the controller manager gives to this driver.
+type provisioner struct{ client client.Client }
+
+func (p provisioner) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	claim := &corev1.PersistentVolumeClaim{}
+	exists, err := found(ctx, p.client, request, claim)
+	if !exists || claim.Annotations[provisionerNote] != Driver || claim.Spec.VolumeName != "" || claim.DeletionTimestamp != nil {
+		return reconcile.Result{}, err
+	}
+	class := &storagev1.StorageClass{}
+	if err := p.client.Get(ctx, types.NamespacedName{Name: *claim.Spec.StorageClassName}, class); err != nil {
+		return reconcile.Result{}, err
+	}
+	region, err := p.region(ctx, claim, class)
+	if region == "" || err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{}, client.IgnoreAlreadyExists(p.client.Create(ctx, volume(claim, class, region)))
+}
+
+// region is where the volume is to be: the chosen node's; that of any node where the class binds at once. It is empty
+// while a node is still to be chosen.
+func (p provisioner) region(ctx context.Context, claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) (string, error) {
+	waits := class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
+	chosen := claim.Annotations[selectedNote]
+	if waits && chosen == "" {
+		return "", nil
+	}
+	nodes := &corev1.NodeList{}
+	if err := p.client.List(ctx, nodes, client.HasLabels{TopologyKey}); err != nil {
+		return "", err
+	}
+	for _, node := range nodes.Items {
+		if (!waits || node.Name == chosen) && allowed(class, node.Labels) {
+			return node.Labels[TopologyKey], nil
+		}
+	}
+	return "", nil
+}
+
+func allowed(class *storagev1.StorageClass, labels map[string]string) bool {
+	return len(class.AllowedTopologies) == 0 || slices.ContainsFunc(class.AllowedTopologies, func(term corev1.TopologySelectorTerm) bool {
+		return !slices.ContainsFunc(term.MatchLabelExpressions, func(r corev1.TopologySelectorLabelRequirement) bool {
+			return !slices.Contains(r.Values, labels[r.Key])
+		})
+	})
+}
+
+func volume(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, region string) *corev1.PersistentVolume {
+	name := "pvc-" + string(claim.UID)
+	return &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{provisionedNote: Driver}},
+		Spec: corev1.PersistentVolumeSpec{
+			AccessModes: claim.Spec.AccessModes, VolumeMode: claim.Spec.VolumeMode, StorageClassName: class.Name,
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: claim.Spec.Resources.Requests[corev1.ResourceStorage]},
+			PersistentVolumeReclaimPolicy: *class.ReclaimPolicy,
+			ClaimRef: &corev1.ObjectReference{
+				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID,
+			},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: Driver, VolumeHandle: name, FSType: "ext4"},
+			},
+			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{
+					{Key: TopologyKey, Operator: corev1.NodeSelectorOpIn, Values: []string{region}},
+				},
+			}}}},
+		},
+	}
+}
+
+// remover deletes a volume whose claim is gone, unless its class retains it.
+type remover struct{ client client.Client }
+
+func (r remover) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	pv := &corev1.PersistentVolume{}
+	exists, err := found(ctx, r.client, request, pv)
+	if !exists || pv.Annotations[provisionedNote] != Driver || pv.DeletionTimestamp != nil ||
+		pv.Status.Phase != corev1.VolumeReleased || pv.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{}, client.IgnoreNotFound(r.client.Delete(ctx, pv))
+}

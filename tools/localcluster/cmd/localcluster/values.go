@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+)
+
+// chosen is what of the operator's chart is set on the command line.
+type chosen struct {
+	file  string // with values; "" = none
+	gates string // Gate=true,Gate=false
+}
+
+// apply reads the values into the options. Gates win over the file, which wins over what the local cluster sets itself.
+func (c *chosen) apply(opts *localcluster.Options) error {
+	values := map[string]any{}
+	if c.file != "" {
+		path, err := filepath.Abs(c.file)
+		if err != nil {
+			return err
+		}
+		c.file = path // the background process may have another working directory
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("values: %w", err)
+		}
+		if err := yaml.UnmarshalStrict(content, &values); err != nil {
+			return fmt.Errorf("values: %s: %w", path, err)
+		}
+	}
+	if err := c.setGates(values); err != nil {
+		return err
+	}
+	if replicas, ok := values["replicas"].(float64); ok {
+		opts.Replicas = int(replicas)
+	}
+	if len(values) > 0 {
+		opts.Values = values
+	}
+	return nil
+}
+
+// setGates sets settings.featureGates, where a gate's name begins with a small letter. Which there are is the chart's
+// to say.
+func (c *chosen) setGates(values map[string]any) error {
+	if c.gates == "" {
+		return nil
+	}
+	settings, gates := within(values, "settings"), map[string]any{}
+	if settings != nil {
+		gates = within(settings, "featureGates")
+	}
+	if settings == nil || gates == nil {
+		return fmt.Errorf("values: settings and settings.featureGates of %s must be objects", c.file)
+	}
+	for gate := range strings.SplitSeq(c.gates, ",") {
+		name, text, given := strings.Cut(strings.TrimSpace(gate), "=")
+		on, err := strconv.ParseBool(text)
+		if name == "" || !given || err != nil {
+			return fmt.Errorf("gates: %q: use a list such as CapacityBuffer=true,NodeRepair=true", gate)
+		}
+		gates[strings.ToLower(name[:1])+name[1:]] = on
+	}
+	return nil
+}
+
+// within is the object below a key, made if there is none; nil if something else is there.
+func within(values map[string]any, key string) map[string]any {
+	if values[key] == nil {
+		values[key] = map[string]any{}
+	}
+	object, _ := values[key].(map[string]any)
+	return object
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func valuesFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestValuesAndGatesReachTheChartAndTheBackgroundProcess(t *testing.T) {
+	file := valuesFile(t, "replicas: 2\nsettings: {batchIdleDuration: 2s, featureGates: {nodeRepair: true}}\n")
+	opts, given, err := options("up", []string{"-values=" + file, "-gates=CapacityBuffer=true,NodeRepair=false"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"replicas": 2.0,
+		"settings": map[string]any{"batchIdleDuration": "2s", "featureGates": map[string]any{"nodeRepair": false, "capacityBuffer": true}},
+	}
+	if !reflect.DeepEqual(opts.Values, want) || opts.Replicas != 2 {
+		t.Errorf("values %v, replicas %d", opts.Values, opts.Replicas)
+	}
+	again, _, err := options("supervise", arguments(opts, given))
+	if err != nil || !reflect.DeepEqual(again, opts) {
+		t.Errorf("the background process gets %+v, %v", again, err)
+	}
+	if plain, given, err := options("up", nil); err != nil || plain.Values != nil || slices.ContainsFunc(arguments(plain, given), func(a string) bool { return strings.Contains(a, ".yaml") }) {
+		t.Errorf("without values: %v, %v", plain.Values, err)
+	}
+}
+
+func TestValuesAndGatesThatCannotBeAreRefused(t *testing.T) {
+	for name, test := range map[string]struct{ file, gates, says string }{
+		"no YAML":           {"a: [", "", "values.yaml"},
+		"a gate that is on": {"", "CapacityBuffer", `"CapacityBuffer"`},
+		"a gate without":    {"", "=true", `"=true"`},
+		"gates of a text":   {"settings: {featureGates: none}", "NodeRepair=true", "settings.featureGates"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"-gates=" + test.gates}
+			if test.file != "" {
+				args = append(args, "-values="+valuesFile(t, test.file))
+			}
+			if _, _, err := options("up", args); err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v, want it to contain %q", err, test.says)
+			}
+		})
+	}
+	if _, _, err := options("up", []string{"-values=nowhere.yaml"}); err == nil || !strings.Contains(err.Error(), "nowhere.yaml") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
