@@ -172,7 +172,7 @@ func (c *core) refuseUnserved(key Key, err error) {
 	}
 	pools, _ := c.world.poolsOf(key, hash)
 	for _, p := range pools {
-		d.pending += max(0, p.Count-len(c.world.members(p.ID)))
+		d.pending += max(0, p.Count-len(c.world.members(p.ID))-p.lost())
 	}
 	c.refuse(d.unserved(), err)
 }

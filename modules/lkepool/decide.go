@@ -35,6 +35,8 @@ type demand struct {
 	// free is what may be handed out, pending how many nodes are on their way,
 	// overdue how many have been for too long.
 	free []*node
+	// aside are those that could not be claimed.
+	aside []*node
 	// soon are free as far as is known, and are tried again after a pause.
 	pending, overdue, soon int
 	// unclear: what the pools hold has to be read first.
@@ -117,7 +119,7 @@ func (c *core) refuseUnread(demands []*demand) {
 // giveBack answers a claimant that has a node, or goes on with the claim that
 // is being written. It returns false for one that has none.
 func (c *core) giveBack(claim *claim) bool {
-	n := c.world.holder(claim.id)
+	n := c.holder(claim.id)
 	if n == nil {
 		if n = c.world.assigned(claim.id); n == nil || c.aside(n) {
 			return false
@@ -244,6 +246,16 @@ func (c *core) supply(d *demand) {
 	for _, p := range d.pools {
 		c.supplyOf(d, p)
 	}
+	if len(d.aside) > len(d.waiting) {
+		// Each claimant got another one already, and that was no better.
+		for _, n := range d.aside {
+			if c.ready(latest(n.look.retry.until, n.hold.retry.until)) {
+				d.free = append(d.free, n)
+			} else {
+				d.soon++
+			}
+		}
+	}
 	slices.SortFunc(d.free, func(a, b *node) int { return cmp.Compare(a.ID, b.ID) })
 }
 
@@ -275,6 +287,9 @@ func (c *core) supplyOf(d *demand, p *pool) {
 	for _, n := range members {
 		switch {
 		case !c.isFree(n):
+			if n.hold.state == free && c.aside(n) {
+				d.aside = append(d.aside, n)
+			}
 		case !n.absence.proof.IsZero():
 			d.soon++
 			if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
@@ -335,6 +350,24 @@ func (c *core) witness() {
 			n.hold = hold{who: who.id(), state: held, at: c.now, since: c.now, stripped: true}
 		}
 	}
+}
+
+// holder returns the node of a claimant, nil if it has none. Of several it is the
+// one that the caller's own records name.
+func (c *core) holder(who claimID) *node {
+	best := c.world.holder(who)
+	if best == nil || c.cfg.Holder == nil {
+		return best
+	}
+	for _, n := range c.world.nodes.rows {
+		if n == best || !n.holds(who) || !c.owned(n) {
+			continue
+		}
+		if named, ok := c.cfg.Holder(n.ID); ok && named.id().is(who) {
+			return n
+		}
+	}
+	return best
 }
 
 // isFree reports whether a member may be handed out.

@@ -22,12 +22,12 @@ type claimant struct {
 	got, left time.Time
 }
 
-// crowd is a burst of claimants.
-func (s *life) crowd(number int, random *rand.Rand) {
-	time.Sleep(time.Duration(random.Int64N(int64(chaos / 2))))
+// crowd is a burst of claimants, at most so many, that comes within a time.
+func (s *life) crowd(number, most int, within time.Duration, random *rand.Rand) {
+	time.Sleep(time.Duration(random.Int64N(int64(within))))
 	k := s.keys[random.IntN(len(s.keys))]
 	var group sync.WaitGroup
-	for i := range 1 + random.IntN(30) {
+	for i := range 1 + random.IntN(most) {
 		seed := random.Uint64()
 		name := fmt.Sprintf("%s-%d-%d", k.NodePool, number, i)
 		c := &claimant{who: lkepool.Claimant{Name: name, UID: "uid of " + name}, key: k}

@@ -147,7 +147,11 @@ func (s *life) run() {
 	var group sync.WaitGroup
 	for i := range 1 + s.random.IntN(4) {
 		seed := s.random.Uint64()
-		group.Go(func() { s.crowd(i, rand.New(rand.NewPCG(seed, 1))) })
+		group.Go(func() { s.crowd(i, 30, chaos/2, rand.New(rand.NewPCG(seed, 1))) })
+	}
+	for i := range 10 { // and some that come one by one
+		seed := s.random.Uint64()
+		group.Go(func() { s.crowd(10+i, 1, chaos, rand.New(rand.NewPCG(seed, 5))) })
 	}
 	for _, act := range []func(*rand.Rand){s.kills, s.faults, s.trouble} {
 		seed := s.random.Uint64()

@@ -21,8 +21,16 @@ const personToken = "zz-person"
 // has stood by takes over.
 func (s *life) kills(random *rand.Rand) {
 	standby := s.construct()
-	for range random.IntN(4) {
-		time.Sleep(time.Duration(random.Int64N(int64(chaos / 3))))
+	for range random.IntN(6) {
+		time.Sleep(time.Duration(random.Int64N(int64(chaos / 4))))
+		if random.IntN(2) == 0 { // the next process does not see the last writes in lists
+			lag := 3 * time.Second
+			if s.lagging {
+				lag = 2 * time.Minute
+			}
+			s.staleLists(lag)
+			time.Sleep(time.Duration(random.Int64N(int64(lag))))
+		}
 		s.current().kill()
 		s.note("killed")
 		time.Sleep(time.Duration(random.Int64N(int64(5 * time.Second))))

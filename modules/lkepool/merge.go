@@ -333,9 +333,15 @@ func (c *core) forgetPool(p *pool) {
 // seeInstance applies what a reading or a write's answer shows of an instance.
 func (c *core) seeInstance(reading Instance, began time.Time, direct bool) {
 	n, known := c.world.nodes.get(reading.ID)
+	who := claimIn(reading.Tags)
 	if !known {
 		n = c.meetNode(reading.ID)
 		n.arrived = !direct && listed(began, c.startedAt)
+	}
+	if !n.tagged.IsZero() && !c.settled(began, n.tagged) {
+		// Either reading may be the older one, and the platform's own tags must
+		// not be lost by the next write.
+		reading.Tags = union(reading.Tags, slices.DeleteFunc(slices.Clone(n.Tags), claimTag))
 	}
 	tags, outranked := n.Tags, !n.tagged.IsZero() && !c.shows(began, n.hold.at, direct) && n.hold.own
 	state := max(n.State, reading.State)
@@ -350,7 +356,7 @@ func (c *core) seeInstance(reading Instance, began time.Time, direct bool) {
 	if reading.PoolID != 0 && n.slot == "" && n.detached.IsZero() {
 		n.home = reading.PoolID
 	}
-	c.mergeClaim(n, claimIn(reading.Tags), began, direct)
+	c.mergeClaim(n, who, began, direct)
 }
 
 // shows reports whether a reading that began then shows a write of at.

@@ -182,7 +182,7 @@ func (c *core) orphan(n *node, exists func(claimID) bool) bool {
 		if !exists(n.hold.who) {
 			return old(n.hold.since) && !c.holds(n)
 		}
-		kept := c.world.holder(n.hold.who)
+		kept := c.holder(n.hold.who)
 		return kept != nil && kept != n && old(n.hold.since) && old(kept.hold.since) && !c.holds(n)
 	case free:
 		return old(latest(n.first, n.hold.at)) && c.surplus(n) && !c.holds(n)
@@ -203,7 +203,7 @@ func (c *core) holds(n *node) bool {
 // want, those included that left lately and will ask again.
 func (c *core) surplus(n *node) bool {
 	p, known := c.world.pools.get(n.home)
-	if !known || c.aside(n) || c.health(n) != Healthy {
+	if !known || c.health(n) != Healthy {
 		return true
 	}
 	hash, wanted, before := p.keyHash(), 0, 0

@@ -49,10 +49,10 @@ func (c *core) dismiss(e left) {
 			continue
 		}
 		claim.tokens = slices.Delete(claim.tokens, at, at+1)
-		c.answer(e.token, answer{err: c.overdue("claim", "no node yet", claim.asked, e.cause)})
+		c.answer(e.token, answer{err: c.overdue("claim", "no node yet", e.cause)})
 		claim.asked = c.now
-		if n := c.world.assigned(claim.id); len(claim.tokens) == 0 && n != nil && n.hold.state == reserved {
-			n.hold = n.hold.freed(c.now)
+		if len(claim.tokens) == 0 {
+			c.unreserve(claim)
 		}
 		return
 	}
@@ -62,15 +62,15 @@ func (c *core) dismiss(e left) {
 	}
 	r := c.requests[at]
 	c.requests = slices.Delete(c.requests, at, at+1)
-	c.answer(e.token, answer{collected: r.sweep.collected, err: c.overdue(r.ask.kind.String(), "not done yet", r.since, e.cause)})
+	c.answer(e.token, answer{collected: r.sweep.collected, err: c.overdue(r.ask.kind.String(), "not done yet", e.cause)})
 }
 
 // overdue is the error of a caller whose context ended. What keeps the engine
 // from reading or writing is passed on with its kind.
-func (c *core) overdue(op, what string, since time.Time, cause error) *Error {
+func (c *core) overdue(op, what string, cause error) *Error {
 	e := &Error{Kind: KindProvisioning, Op: op, Err: fmt.Errorf("%s: %w", what, cause)}
 	why := c.silence()
-	if t := c.trouble; t.err != nil && !t.at.Before(since) {
+	if t := c.trouble; t.err != nil && c.now.Sub(t.at) <= max(longestRetry, retryAfter(t.err))+silentAfter {
 		why = t.err
 	}
 	if why != nil {
@@ -86,6 +86,17 @@ func (c *core) deliver(claim *claim, node Node, err error) {
 		c.answer(token, answer{node: node, err: err})
 	}
 	claim.tokens, claim.asked = nil, time.Time{}
+	c.unreserve(claim)
+}
+
+// unreserve gives up the instances that were chosen for a claimant which does
+// not wait any more.
+func (c *core) unreserve(claim *claim) {
+	for _, n := range c.world.nodes.rows {
+		if n.hold.state == reserved && n.hold.who.is(claim.id) {
+			n.hold = n.hold.freed(c.now)
+		}
+	}
 }
 
 // refuse answers claimants with an error.

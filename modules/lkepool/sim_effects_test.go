@@ -138,7 +138,7 @@ func (s *sim) carryOut(a action) done {
 	case opDrop:
 		of := s.pool(a.poolID)
 		s.checkOurs(a, of)
-		for i := range of.places {
+		for i := 0; of != nil && i < len(of.places); i++ {
 			s.checkRemoval(a, of.places[i].instance)
 		}
 	case opScale:

@@ -30,9 +30,10 @@ func (s *sim) tagged(tags []string) *simClaimant {
 	return nil
 }
 
-// checkOurs is I4.
+// checkOurs is I4. A pool that does not exist is one whose creation was accepted
+// without effect.
 func (s *sim) checkOurs(a action, of *simPool) {
-	if of == nil || of.foreign {
+	if of != nil && of.foreign {
 		s.fail("I4: %s for pool %d, which is not ours", a.op, a.poolID)
 	}
 }

@@ -50,7 +50,7 @@ const (
 	firstProbe   = 5 * time.Second
 	longestProbe = 5 * time.Minute
 	// longestRetry bounds the pause after repeated failures of one request.
-	longestRetry = 20 * time.Second
+	longestRetry = 15 * time.Second
 
 	// lowerLimit is how often a count that another client lowers is raised
 	// again within lowerMemory, before it is a conflict for a person.

@@ -45,7 +45,7 @@ func (s *scripted) Claim(ctx context.Context, r lkepool.Request) (lkepool.Node, 
 	return s.claim(ctx, r)
 }
 
-func (s *scripted) Release(_ context.Context, id int) error {
+func (s *scripted) Release(_ context.Context, id int, _ lkepool.Claimant) error {
 	s.released = append(s.released, id)
 	if s.release == nil {
 		return nil
@@ -73,7 +73,7 @@ func (s *scripted) List(context.Context) ([]lkepool.Node, error) {
 // grant is a Claim that succeeds at once.
 func grant(_ context.Context, r lkepool.Request) (lkepool.Node, error) {
 	return lkepool.Node{InstanceID: 4711, PoolID: 7, NodeID: "7-abc", Name: "lke1-7-abc", InstanceType: r.Key.InstanceType,
-		Region: "us-ord", Claim: lkepool.ClaimValue(r.Claimant), Tags: r.PoolTags, Template: r.Key.Template}, nil
+		Region: "us-ord", Claim: lkepool.ClaimValue(r.Claimant.Name), Tags: r.PoolTags, Template: r.Key.Template}, nil
 }
 
 // plans is a source of instance types.

@@ -44,13 +44,13 @@ var _ = Describe("Garbage collection", func() {
 		backend, err := lke.New(newClient(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
 		Expect(err).NotTo(HaveOccurred())
 		// The claim's time is written in whole seconds, and is up to one second too old.
-		pools, err = lkepool.New(backend, lkepool.Config{OrphanTTL: orphanTTL, RetryDelay: 10 * time.Millisecond, TagVerificationTimeout: time.Millisecond})
+		pools, err = lkepool.New(backend, lkepool.Config{OrphanTTL: orphanTTL, RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond})
 		Expect(err).NotTo(HaveOccurred())
 		names = nil
 		for i := range 3 {
 			name := fmt.Sprintf("gc-%d-%d", number, i)
 			names = append(names, name)
-			_, err := pools.Claim(ctx, lkepool.Request{Claimant: name, Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"},
+			_, err := pools.Claim(ctx, lkepool.Request{Claimant: lkepool.Claimant{Name: name}, Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"},
 				PoolTags: []string{"lke-cluster-name=" + info.Label}})
 			Expect(err).NotTo(HaveOccurred())
 		}

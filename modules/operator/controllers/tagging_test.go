@@ -12,6 +12,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 var _ = Describe("Tags", func() {
@@ -35,7 +36,7 @@ var _ = Describe("Tags", func() {
 		}
 		Expect(kube.Create(ctx, claim)).To(Succeed())
 		var err error
-		node, err = tagPools.Claim(ctx, lkepool.Request{Claimant: claim.Name, Tags: class.Spec.Tags,
+		node, err = tagPools.Claim(ctx, lkepool.Request{Claimant: nodeclaim.Claimant(claim), Tags: class.Spec.Tags,
 			Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-1"}})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(sim.EditInstanceTags(node.InstanceID, append(tagsOf(node.InstanceID), "by=hand"))).To(Succeed())
@@ -44,7 +45,7 @@ var _ = Describe("Tags", func() {
 		DeferCleanup(func(ctx context.Context) {
 			Expect(kube.Delete(ctx, claim)).To(Succeed())
 			Expect(kube.Delete(ctx, class)).To(Succeed())
-			Expect(tagPools.Release(ctx, node.InstanceID)).To(Succeed())
+			Expect(tagPools.Release(ctx, node.InstanceID, lkepool.Claimant{})).To(Succeed())
 			Eventually(func() error { return kube.Get(ctx, client.ObjectKeyFromObject(class), class) }).ShouldNot(Succeed())
 		})
 	})

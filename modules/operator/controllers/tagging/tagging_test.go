@@ -85,7 +85,7 @@ func newWorld(t *testing.T, tier string, tags ...string) *world {
 	}
 	w.lke = lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier}
 	name := fmt.Sprintf("tagged-%d", number)
-	w.node, err = w.pools(t).Claim(t.Context(), lkepool.Request{Claimant: name, Tags: tags, Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"}})
+	w.node, err = w.pools(t).Claim(t.Context(), lkepool.Request{Claimant: lkepool.Claimant{Name: name}, Tags: tags, Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func (w *world) pools(t *testing.T) *lkepool.Allocator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pools, err := lkepool.New(backend, lkepool.Config{RetryDelay: 10 * time.Millisecond, TagVerificationTimeout: time.Millisecond})
+	pools, err := lkepool.New(backend, lkepool.Config{RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestInstanceThatIsGone(t *testing.T) {
 	w := newWorld(t, linodesim.Standard, "team=a")
 	w.applied(t, `["team=a"]`)
 	w.want(t, "team=b")
-	if err := w.pools(t).Release(t.Context(), w.node.InstanceID); err != nil {
+	if err := w.pools(t).Release(t.Context(), w.node.InstanceID, lkepool.Claimant{}); err != nil {
 		t.Fatal(err)
 	}
 	pause, err := w.reconcile(t, w.start(t, kube))
