@@ -338,20 +338,20 @@ func (c *core) seeInstance(reading Instance, began time.Time, direct bool) {
 		n = c.meetNode(reading.ID)
 		n.arrived = !direct && listed(began, c.startedAt)
 	}
-	if !n.tagged.IsZero() && !c.settled(began, n.tagged) {
-		// Either reading may be the older one, and the platform's own tags must
-		// not be lost by the next write.
+	outranked := n.hold.own && !c.shows(began, n.hold.at, direct)
+	// Either reading may be the older one, and the tags of the platform or of a
+	// person must not be lost by the next write.
+	switch {
+	case outranked:
+		reading.Tags = union(n.Tags, slices.DeleteFunc(slices.Clone(reading.Tags), claimTag))
+	case !n.tagged.IsZero() && !c.settled(began, n.tagged):
 		reading.Tags = union(reading.Tags, slices.DeleteFunc(slices.Clone(n.Tags), claimTag))
 	}
-	tags, outranked := n.Tags, !n.tagged.IsZero() && !c.shows(began, n.hold.at, direct) && n.hold.own
 	state := max(n.State, reading.State)
 	if n.State != Leaving {
 		state = reading.State
 	}
 	n.Instance, n.State = reading, state
-	if outranked {
-		n.Tags = tags
-	}
 	n.tagged, n.last, n.absence = latest(n.tagged, began), latest(n.last, began), absence{}
 	if reading.PoolID != 0 && n.slot == "" && n.detached.IsZero() {
 		n.home = reading.PoolID

@@ -105,7 +105,7 @@ const metricsQuestions = `## Questions and queries
 
 | question | query |
 |---|---|
-| Do passes fail? | ` + "`sum by (result) (rate(karpenter_linode_pool_passes_total{result!=\"ok\"}[5m]))`" + ` |
+| Do requests of the claim engine fail? | ` + "`sum by (result) (rate(karpenter_linode_pool_actions_total{result!=\"ok\"}[5m]))`" + ` |
 | How old are prices? | ` + "`time() - karpenter_linode_catalog_refreshed_timestamp_seconds`" + ` |
 | Is the API's limit near? | ` + "`sum(rate(karpenter_linode_api_requests_total{status=\"429\"}[5m]))`" + ` above 0, and ` + "`sum(rate(karpenter_linode_api_limiter_wait_seconds_sum[5m]))`" + ` |
 | How many requests a minute? | ` + "`60 * sum(rate(karpenter_linode_api_requests_total[5m]))`" + ` |

@@ -103,7 +103,7 @@ var _ = Describe("The controller", func() {
 				ContainSubstring(`karpenter_linode_claims_total{outcome="claimed"}`),
 				ContainSubstring("karpenter_cloudprovider_instance_type_offering_price_estimate"),
 				ContainSubstring(`karpenter_cloudprovider_instance_type_memory_bytes{instance_type="g6-standard-1"} 2.075951104e+09`),
-				ContainSubstring(`karpenter_linode_pool_passes_total{result="ok"}`),
+				ContainSubstring(`karpenter_linode_pool_actions_total{action="tag instance",result="ok"}`),
 				MatchRegexp(`karpenter_linode_pool_nodes_requested_total\{instance_type="g6-[a-z]+-[0-9]+"\} 1`),
 				ContainSubstring(`karpenter_linode_catalog_refreshes_total{result="ok"} 1`),
 				Not(ContainSubstring(secret))))
