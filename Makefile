@@ -16,7 +16,7 @@ SEED ?= 1
 LIBRARIES := $(sort $(patsubst %/go.mod,%,$(wildcard modules/*/go.mod)))
 MODULES   := $(LIBRARIES) tools tools/image
 LOCALCLUSTER = .bin/localcluster
-VERSION  ?=
+VERSION  ?= $(shell sed -n 's/^version: //p' charts/karpenter/Chart.yaml)
 BASE     ?= scratch
 REGISTRY ?= ghcr.io/karpenter-linode
 RELEASE   = GOWORK=off go -C tools run ./release/cmd/release -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
@@ -97,6 +97,7 @@ release-check: build .bin/cosign ## Make a whole release against a local registr
 
 .PHONY: release
 release: build .bin/cosign ## Check, tag every module, push the tags; the tag's workflow publishes (VERSION=x.y.z)
+	$(if $(filter file undefined,$(origin VERSION)),$(error release: say which version: make release VERSION=x.y.z))
 	@$(RELEASE) tag
 
 .PHONY: publish
