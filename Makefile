@@ -23,7 +23,7 @@ RELEASE   = GOWORK=off go -C tools run ./release/cmd/release -version "$(VERSION
 
 .PHONY: help
 help: ## List the verbs
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow apply to demo and up."
 
@@ -140,7 +140,8 @@ check-generated: ## Fail when generating changes a file
 MODULE ?= modules/linode
 .PHONY: module-build module-short module-test module-race module-lint
 module-build: ## Build MODULE= alone and together with the others in go.work
-	@cd $(MODULE) && GOWORK=off go build ./... && { [ ! -z "$$(grep -w '$(MODULE)' $(CURDIR)/go.work)" ] && go build ./... || true; }
+	@cd $(MODULE) && GOWORK=off go build ./...
+	@cd $(MODULE) && if grep -qx '[[:space:]]*\./$(MODULE)' $(CURDIR)/go.work; then go build ./...; fi
 module-short: ## Run the short tests of MODULE=
 	@cd $(MODULE) && GOWORK=off go test -short ./...
 module-test: ## Run all tests of MODULE=, end to end excepted
