@@ -47,7 +47,7 @@ type Options struct {
 	NoOperator    bool           // install the charts, do not run the operator
 	Audit         bool           // the API server logs all requests to logs/audit.log
 
-	// ChartSource says where a chart is installed from: folder, archive, or oci:// reference
+	// ChartSource returns where a chart is installed from: folder, archive, or oci:// reference
 	// and version. nil = the repository's charts.
 	ChartSource func(chart string) (source, version string)
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Environment is the environment of a project that knows the repository only through the proxy.
+// Environment is the environment of a project that reaches the repository only through the proxy.
 // Its module cache is
 // a folder of its own, because what is published changes under the same version; everything that is not
 // published comes from the machine's cache first, so that no network is needed.
