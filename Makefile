@@ -16,7 +16,7 @@ SEED ?= 1
 LIBRARIES := $(sort $(patsubst %/go.mod,%,$(wildcard modules/*/go.mod)))
 MODULES   := $(LIBRARIES) tools tools/image
 LOCALCLUSTER = .bin/localcluster
-VERSION  ?=
+VERSION  ?= $(shell sed -n 's/^version: //p' charts/karpenter/Chart.yaml)
 BASE     ?= scratch
 REGISTRY ?= ghcr.io/karpenter-linode
 RELEASE   = GOWORK=off go -C tools run ./release/cmd/release -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
@@ -25,7 +25,7 @@ CHOSEN = $(if $(VALUES),--values=$(VALUES)) $(if $(GATES),--gates=$(GATES))
 
 .PHONY: help
 help: ## List the verbs
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile apply to demo and up, and so do"
 	@echo "  VALUES=file (of the chart karpenter) and GATES=CapacityBuffer=true,NodeRepair=true."
@@ -100,6 +100,7 @@ release-check: build .bin/cosign ## Make a whole release against a local registr
 
 .PHONY: release
 release: build .bin/cosign ## Check, tag every module, push the tags; the tag's workflow publishes (VERSION=x.y.z)
+	$(if $(filter file undefined,$(origin VERSION)),$(error release: say which version: make release VERSION=x.y.z))
 	@$(RELEASE) tag
 
 .PHONY: publish
@@ -142,7 +143,8 @@ check-generated: ## Fail when generating changes a file
 MODULE ?= modules/linode
 .PHONY: module-build module-short module-test module-race module-lint
 module-build: ## Build MODULE= alone and together with the others in go.work
-	@cd $(MODULE) && GOWORK=off go build ./... && { [ ! -z "$$(grep -w '$(MODULE)' $(CURDIR)/go.work)" ] && go build ./... || true; }
+	@cd $(MODULE) && GOWORK=off go build ./...
+	@cd $(MODULE) && if grep -qx '[[:space:]]*\./$(MODULE)' $(CURDIR)/go.work; then go build ./...; fi
 module-short: ## Run the short tests of MODULE=
 	@cd $(MODULE) && GOWORK=off go test -short ./...
 module-test: ## Run all tests of MODULE=, end to end excepted

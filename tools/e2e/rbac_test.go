@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// together is how many clusters run at once, unless -parallel says it. Suites wait for most of their
+// together is how many clusters run at once, unless -parallel is given. Suites wait for most of their
 // time, so that two processors serve more of them than Go's default, which is one for each processor.
 const together = 4
 

@@ -47,7 +47,7 @@ func (o Options) build(ctx context.Context, p Program) (v1.Hash, error) {
 	if err != nil {
 		return v1.Hash{}, err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	options := []build.Option{
 		build.WithBaseImages(bases), build.WithPlatforms(platforms...), build.WithUser(user),
 		build.WithTrimpath(true), build.WithDefaultEnv([]string{"CGO_ENABLED=0", "GOWORK=off"}),

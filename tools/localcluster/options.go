@@ -49,7 +49,7 @@ type Options struct {
 	WithoutAddons bool           // no DaemonSets of LKE's on the nodes, no block storage
 	Audit         bool           // the API server logs all requests to logs/audit.log
 
-	// ChartSource says where a chart is installed from: folder, archive, or oci:// reference
+	// ChartSource returns where a chart is installed from: folder, archive, or oci:// reference
 	// and version. nil = the repository's charts.
 	ChartSource func(chart string) (source, version string)
 

@@ -3,6 +3,6 @@
 // in an empty project elsewhere, without go.work and without replace lines.
 //
 // Published is the working tree as it is, under the version that the modules
-// require of each other. Everything else comes from the module cache first, so a
+// require of each other, or a module at its tag, for package release. Everything else comes from the module cache first, so a
 // machine that has built the repository needs no network for it.
 package moduleproxy

@@ -2,11 +2,9 @@ package moduleproxy_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +29,11 @@ var outside = []string{
 // in a project that knows this repository only by its module paths.
 func TestReadmeExampleInAnEmptyProject(t *testing.T) {
 	p := newProject(t, "modules/linode", "modules/linodesim", "modules/lkepool")
-	if err := os.WriteFile(filepath.Join(p.dir, "main.go"), p.example("modules/lkepool/README.md"), 0o644); err != nil {
+	program, err := moduleproxy.Program(filepath.Join(p.root, "modules", "lkepool", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, "main.go"), program, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	p.run("mod", "init", "example.com/importer")
@@ -88,19 +90,11 @@ func newProject(t *testing.T, published ...string) *project {
 			t.Fatal(err)
 		}
 	}
-	settings := strings.Fields(p.output(exec.Command("go", "env", "GOMODCACHE", "GOPROXY")))
-	if len(settings) != 2 {
-		t.Fatalf("go env printed %q", settings)
+	env, err := moduleproxy.Environment(t.Context(), proxy, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	p.env = append(os.Environ(),
-		"GOWORK=off", "GOFLAGS=-modcacherw", "CGO_ENABLED=0",
-		// A cache of its own: what is published changes under the same version.
-		"GOMODCACHE="+t.TempDir(),
-		fmt.Sprintf("GOPROXY=file://%s,file://%s,%s", filepath.ToSlash(proxy), filepath.ToSlash(filepath.Join(settings[0], "cache", "download")), settings[1]),
-		// The checksums of our own modules are in no database, and the database
-		// is not to be had without a network.
-		"GOSUMDB=off",
-	)
+	p.env = append(os.Environ(), env...)
 	return p
 }
 
@@ -132,22 +126,6 @@ func (p *project) read(name string) string {
 		p.t.Fatal(err)
 	}
 	return string(text)
-}
-
-var program = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
-
-// example is the first program of a README.
-func (p *project) example(readme string) []byte {
-	p.t.Helper()
-	text, err := os.ReadFile(filepath.Join(p.root, filepath.FromSlash(readme)))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	found := program.FindSubmatch(text)
-	if found == nil {
-		p.t.Fatalf("%s shows no program", readme)
-	}
-	return found[1]
 }
 
 func repositoryRoot(t *testing.T) string {

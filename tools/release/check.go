@@ -61,7 +61,7 @@ func Check(ctx context.Context, c Config) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	if err := os.Chmod(work, 0o755); err != nil { // the image's user reads below it
 		return Result{}, err
 	}

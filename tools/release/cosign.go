@@ -34,7 +34,7 @@ func (s signer) attest(ctx context.Context, reference string, document []byte) e
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }()
 	_, err = file.Write(document)
 	if closed := file.Close(); err == nil {
 		err = closed

@@ -177,7 +177,7 @@ func (i *installation) uninstallKeeping(ctx context.Context) error {
 	return i.install(ctx, nil)
 }
 
-// uninstallAll does what docs/install.md says, and nothing of Karpenter is left.
+// uninstallAll follows docs/install.md, and nothing of Karpenter is left.
 func (i *installation) uninstallAll(ctx context.Context) error {
 	i.step("uninstall: without it")
 	for _, kind := range []schema.GroupVersionKind{nodePools, nodeClasses} {

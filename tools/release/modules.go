@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/moduleproxy"
@@ -83,7 +82,7 @@ func importModules(ctx context.Context, clone, work, version string) error {
 			return err
 		}
 	}
-	program, err := readmeProgram(filepath.Join(clone, "modules", "lkepool", "README.md"))
+	program, err := moduleproxy.Program(filepath.Join(clone, "modules", "lkepool", "README.md"))
 	if err != nil {
 		return err
 	}
@@ -93,7 +92,7 @@ func importModules(ctx context.Context, clone, work, version string) error {
 	if err := os.WriteFile(filepath.Join(project, "main.go"), program, 0o644); err != nil {
 		return err
 	}
-	env, err := importerEnv(ctx, proxy, filepath.Join(work, "modcache"))
+	env, err := moduleproxy.Environment(ctx, proxy, filepath.Join(work, "modcache"))
 	if err != nil {
 		return err
 	}
@@ -108,39 +107,6 @@ func importModules(ctx context.Context, clone, work, version string) error {
 		}
 	}
 	return run(ctx, project, nil, filepath.Join(project, "program"))
-}
-
-// importerEnv is the environment of a project that knows the repository only through the proxy.
-// Everything else comes from the module cache first, so that no network is needed.
-func importerEnv(ctx context.Context, proxy, cache string) ([]string, error) {
-	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOPROXY").Output()
-	if err != nil {
-		return nil, fmt.Errorf("go env: %w", err)
-	}
-	settings := strings.Fields(string(out))
-	if len(settings) != 2 {
-		return nil, fmt.Errorf("go env printed %q, want GOMODCACHE and GOPROXY", settings)
-	}
-	sources := []string{"file://" + filepath.ToSlash(proxy), "file://" + filepath.ToSlash(filepath.Join(settings[0], "cache", "download")), settings[1]}
-	return []string{
-		"GOWORK=off", "GOFLAGS=-modcacherw", "CGO_ENABLED=0", "GOMODCACHE=" + cache,
-		"GOPROXY=" + strings.Join(sources, ","),
-		"GOSUMDB=off", // the scratch tags are in no database
-	}, nil
-}
-
-var programBlock = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
-
-func readmeProgram(readme string) ([]byte, error) {
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		return nil, err
-	}
-	found := programBlock.FindSubmatch(text)
-	if found == nil {
-		return nil, fmt.Errorf("%s has no Go program", readme)
-	}
-	return found[1], nil
 }
 
 func git(ctx context.Context, dir string, args ...string) (string, error) {

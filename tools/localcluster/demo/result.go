@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Result is what the closing line says.
+// Result is what the closing line reports.
 type Result struct {
 	tier       string
 	Pods       int // most pods of the Deployment that were ready at once

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 
@@ -18,13 +20,15 @@ import (
 func main() {
 	base := flag.String("base", "", "commit to compare HEAD with; empty = everything runs")
 	flag.Parse()
-	if err := run(*base); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *base); err != nil {
 		fmt.Fprintln(os.Stderr, "ciplan:", err)
 		os.Exit(1)
 	}
 }
 
-func run(base string) error {
+func run(ctx context.Context, base string) error {
 	root, err := controlplane.FindRoot(".")
 	if err != nil {
 		return err
@@ -35,7 +39,7 @@ func run(base string) error {
 	}
 	files := []string{"go.work"}
 	if base != "" {
-		out, err := exec.Command("git", "-C", root, "diff", "--name-only", base+"...HEAD").Output()
+		out, err := exec.CommandContext(ctx, "git", "-C", root, "diff", "--name-only", base+"...HEAD").Output()
 		if err != nil {
 			return fmt.Errorf("git diff %s...HEAD: %w", base, err)
 		}

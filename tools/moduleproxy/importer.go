@@ -1,0 +1,49 @@
+package moduleproxy
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Environment is the environment of a project that reaches the repository only through the proxy.
+// Its module cache is
+// a folder of its own, because what is published changes under the same version; everything that is not
+// published comes from the machine's cache first, so that no network is needed.
+func Environment(ctx context.Context, proxy, cache string) ([]string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOPROXY").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	settings := strings.Fields(string(out))
+	if len(settings) != 2 {
+		return nil, fmt.Errorf("go env printed %q, want GOMODCACHE and GOPROXY", settings)
+	}
+	sources := []string{"file://" + filepath.ToSlash(proxy), "file://" + filepath.ToSlash(filepath.Join(settings[0], "cache", "download")), settings[1]}
+	return []string{
+		"GOWORK=off", "GOFLAGS=-modcacherw", "CGO_ENABLED=0", "GOMODCACHE=" + cache,
+		"GOPROXY=" + strings.Join(sources, ","),
+		// The checksums of our own modules are in no database, and the database is not to be had
+		// without a network.
+		"GOSUMDB=off",
+	}, nil
+}
+
+var programBlock = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
+
+// Program is the first Go program in a README.
+func Program(readme string) ([]byte, error) {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		return nil, err
+	}
+	found := programBlock.FindSubmatch(text)
+	if found == nil {
+		return nil, fmt.Errorf("%s has no Go program", readme)
+	}
+	return found[1], nil
+}
