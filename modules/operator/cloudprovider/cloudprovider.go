@@ -83,6 +83,7 @@ type CloudProvider struct {
 	failed    *cache.Expiring // UIDs of NodeClaims whose node never joined
 
 	shortfalls *cache.Expiring // by target: what a node had that was too small
+	limited    *cache.Expiring // NodePools that were refused because of a limit
 }
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
@@ -96,7 +97,7 @@ func New(kube client.Reader, pools Pools, catalog Catalog, cfg Config) *CloudPro
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
 	return &CloudProvider{kube: kube, pools: pools, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: &backoff{}, inventory: newInventory(pools),
-		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring()}
+		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring()}
 }
 
 // Create claims a node of the cheapest plan that meets the NodeClaim.
