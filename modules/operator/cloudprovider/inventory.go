@@ -106,7 +106,7 @@ func (i *inventory) recent(ctx context.Context) (map[int]lkepool.Node, error) {
 			return nodes, nil
 		}
 		read := i.reading.DoChan("", func() (any, error) {
-			if nodes := i.young(); nodes != nil { // somebody else has read it since
+			if nodes := i.young(); nodes != nil { // another caller has read it since
 				return nodes, nil
 			}
 			return i.refresh(ctx)

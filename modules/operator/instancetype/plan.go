@@ -61,8 +61,8 @@ func (p Plan) GPUName() string {
 // excluded says why LKE gives no nodes of this plan; empty if it does.
 //
 // Linode's documentation and its console offer neither Nanodes nor the Quadro RTX 6000 for node pools.
-// Whether accelerated (VPU) plans work in LKE is documented nowhere: they are left out until somebody
-// has seen one join, since offering a plan that is refused costs every pod that matches it a failed
+// Whether accelerated (VPU) plans work in LKE is documented nowhere: they are left out until one was
+// seen to join, since offering a plan that is refused costs every pod that matches it a failed
 // launch. GPU plans stay in on both tiers; the documentation speaks of standard clusters only, and a
 // refusal by an Enterprise cluster takes the plan out for a while like any other refusal.
 func (p Plan) excluded() string {
