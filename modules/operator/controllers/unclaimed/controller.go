@@ -9,8 +9,9 @@
 //     pools. A label of a Node proves nothing: its kubelet, and every client that may create Nodes, can set it. It saves requests (a pool that
 //     is not ours needs no look at the instance), and it has to agree with what lkepool reports, as the Linode's label has to be the
 //     Node's name. Claimed Nodes cost no request; one that no NodeClaim claims costs one.
-//   - A Node without provider ID is left alone while it has the taint of an uninitialized Node, which keeps pods off. Without that taint
-//     its label decides. A Node of the cluster that can be told by neither is reported: metric, and an event on the Node.
+//   - While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides: the taint has to be there when that one
+//     goes. So it does for a Node without provider ID. A Node of the cluster that can be told by neither is reported: metric, and an
+//     event on the Node.
 //   - A Node that core has registered never gets the taint: the write names the version that was read. One that was
 //     registered and lost its NodeClaim is left to garbage collection, which drains it.
 //   - The taint has the effect NoExecute, so it is not put on a Node where pods run already, as after a time without an

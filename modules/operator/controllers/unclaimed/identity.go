@@ -24,16 +24,15 @@ func poolOf(node *corev1.Node) (id int, labelled bool) {
 
 // ours returns whether a Node without NodeClaim is one of our pools'.
 func (c *Controller) ours(ctx context.Context, node *corev1.Node) (bool, error) {
+	_, labelled := poolOf(node)
+	if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider }) {
+		return labelled, nil // before it is initialized no pod can be there, so a taint harms none; afterwards a read would come too late
+	}
 	id, err := nodeclaim.InstanceID(node.Spec.ProviderID)
 	if err == nil {
-		_, labelled := poolOf(node)
 		instance, err := c.instance(ctx, id, labelled)
 		return instance != nil && agrees(node, *instance), err
 	}
-	if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider }) {
-		return false, nil // its provider ID comes as an event, and no pod before
-	}
-	_, labelled := poolOf(node)
 	if !labelled {
 		c.unidentified(ctx, node)
 	}
