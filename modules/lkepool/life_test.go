@@ -149,7 +149,7 @@ func (s *life) run() {
 		seed := s.random.Uint64()
 		group.Go(func() { s.crowd(i, 30, chaos/2, rand.New(rand.NewPCG(seed, 1))) })
 	}
-	for i := range 10 { // and some that come one by one
+	for i := range 4 { // and some that come one by one
 		seed := s.random.Uint64()
 		group.Go(func() { s.crowd(10+i, 1, chaos, rand.New(rand.NewPCG(seed, 5))) })
 	}

@@ -1,11 +1,16 @@
 package cloudprovider
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // backoff holds which plans a NodePool does not ask for because its launches of them failed: a node that never joined was paid for, and a
@@ -99,4 +104,43 @@ func neverJoined(nodeClaim *karpv1.NodeClaim) bool {
 	const joins = 14 * time.Minute
 	launched, registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeLaunched), nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
 	return launched.IsTrue() && !registered.IsTrue() && time.Since(launched.LastTransitionTime.Time) > joins
+}
+
+// A Failure is a plan, or "" for all plans, of which launches failed in a row.
+type Failure struct {
+	Plan   string
+	InARow int
+	Until  time.Time // it is not asked for before
+}
+
+// Failures returns what of a NodePool fails, until a node joins.
+func (c *CloudProvider) Failures(nodePool string) (failures []Failure) {
+	c.backoff.mu.Lock()
+	defer c.backoff.mu.Unlock()
+	for t, f := range c.backoff.failures {
+		if t.nodePool == nodePool && time.Since(f.until) <= failureMemory {
+			failures = append(failures, Failure{t.plan, f.inARow, f.until})
+		}
+	}
+	slices.SortFunc(failures, func(a, b Failure) int { return strings.Compare(a.Plan, b.Plan) })
+	return failures
+}
+
+// limitMemory is for how long a refusal because of the account's or the cluster's limit counts as the reason why nothing can surge.
+const limitMemory = 15 * time.Minute
+
+// Limited returns whether a launch of the NodePool was refused lately because of a limit of the account or the cluster.
+func (c *CloudProvider) Limited(nodePool string) bool {
+	_, is := c.limited.Get(nodePool)
+	return is
+}
+
+// ReleaseClaimOf releases the instance of a NodeClaim that is gone and never had a provider ID, if it got one in this process. It asks
+// the memory alone; what is unknown is left to garbage collection.
+func (c *CloudProvider) ReleaseClaimOf(ctx context.Context, nodeClaim string) error {
+	id, found := c.inventory.claimOf(lkepool.ClaimValue(nodeClaim))
+	if !found {
+		return nil
+	}
+	return cloudprovider.IgnoreNodeClaimNotFoundError(c.release(ctx, id))
 }

@@ -2,7 +2,6 @@ package cloudprovider
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -83,6 +81,7 @@ type CloudProvider struct {
 	failed    *cache.Expiring // UIDs of NodeClaims whose node never joined
 
 	shortfalls *cache.Expiring // by target: what a node had that was too small
+	limited    *cache.Expiring // NodePools that were refused because of a limit
 }
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
@@ -96,7 +95,7 @@ func New(kube client.Reader, pools Pools, catalog Catalog, cfg Config) *CloudPro
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
 	return &CloudProvider{kube: kube, pools: pools, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: &backoff{}, inventory: newInventory(pools),
-		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring()}
+		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring()}
 }
 
 // Create claims a node of the cheapest plan that meets the NodeClaim.
@@ -174,112 +173,6 @@ func (c *CloudProvider) claim(ctx context.Context, r lkepool.Request) (lkepool.N
 	node, err := c.pools.Claim(ctx, r)
 	c.cfg.OnClaim(outcome(err), time.Since(start))
 	return node, err
-}
-
-// readyNodeClass returns the NodeClaim's LinodeNodeClass if nodes may be made from it.
-func (c *CloudProvider) readyNodeClass(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*v1alpha1.LinodeNodeClass, error) {
-	if nodeClaim.Spec.NodeClassRef == nil {
-		return nil, cloudprovider.NewNodeClassNotReadyError(errors.New("the NodeClaim names no LinodeNodeClass"))
-	}
-	name := nodeClaim.Spec.NodeClassRef.Name
-	nodeClass := &v1alpha1.LinodeNodeClass{}
-	switch err := c.kube.Get(ctx, types.NamespacedName{Name: name}, nodeClass); {
-	case apierrors.IsNotFound(err):
-		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s does not exist", name))
-	case err != nil:
-		return nil, fmt.Errorf("reading LinodeNodeClass %s: %w", name, err)
-	case !nodeClass.DeletionTimestamp.IsZero():
-		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s is being deleted", name))
-	}
-	switch ready := nodeClass.StatusConditions().Get(status.ConditionReady); {
-	case ready.IsTrue():
-		return nodeClass, nil
-	case ready.IsFalse():
-		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s: %s", name, ready.Message))
-	default:
-		// It has just been made or changed; core asks again.
-		return nil, cloudprovider.NewCreateError(fmt.Errorf("LinodeNodeClass %s is not checked yet", name),
-			"NodeClassReadinessUnknown", "The LinodeNodeClass is not checked yet")
-	}
-}
-
-// nodePoolOf returns the NodeClaim's NodePool, nil if it has none or none any more.
-func (c *CloudProvider) nodePoolOf(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*karpv1.NodePool, error) {
-	name := nodeClaim.Labels[karpv1.NodePoolLabelKey]
-	if name == "" {
-		return nil, nil
-	}
-	nodePool := &karpv1.NodePool{}
-	if err := c.kube.Get(ctx, types.NamespacedName{Name: name}, nodePool); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("reading NodePool %s: %w", name, err)
-	}
-	return nodePool, nil
-}
-
-// Delete releases the NodeClaim's node. It returns nil when the removal was accepted and NodeClaimNotFound
-// when the instance is proven to be gone.
-func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
-	c.attempts.drop(nodeClaim.UID)
-	c.noteFailure(ctx, nodeClaim)
-	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
-	if err != nil { // none, or one that no Linode can have
-		return c.deleteByName(ctx, nodeClaim)
-	}
-	return c.release(ctx, id, nodeclaim.Claimant(nodeClaim))
-}
-
-// noteFailure counts a node that never joined, once for its NodeClaim.
-func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeClaim) {
-	nodePool, plan := nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable]
-	if _, noted := c.failed.Get(nodeClaim.UID); noted || nodePool == "" || !neverJoined(nodeClaim) {
-		return
-	}
-	c.failed.Set(nodeClaim.UID, true, time.Hour)
-	pause := c.backoff.failed(target{nodePool, plan}, joinPauses)
-	if c.cfg.OnNeverJoined != nil {
-		c.cfg.OnNeverJoined(plan)
-	}
-	if found, err := c.nodePoolOf(ctx, nodeClaim); err == nil {
-		c.publishNeverJoined(found, nodeClaim.Name, plan, pause)
-	}
-}
-
-// release accepts a removal that cannot be done yet: the last node of a pool goes with the pool, for example, and
-// somebody waits for a node of it. Core calls Delete every five seconds until the instance is proven to be gone;
-// an error would be a line in the log that calls a person for nothing.
-func (c *CloudProvider) release(ctx context.Context, id int, by lkepool.Claimant) error {
-	err := c.pools.Release(ctx, id, by)
-	if err != nil && lkepool.KindOf(err) == lkepool.KindProvisioning {
-		return nil
-	}
-	return lookupError(err)
-}
-
-// deleteByName releases what carries the NodeClaim's tag. A NodeClaim whose status was lost has no provider
-// ID, and may have an instance all the same.
-func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
-	nodes, err := c.pools.List(ctx)
-	if err != nil {
-		return lookupError(err)
-	}
-	found := false
-	for _, node := range nodes {
-		if node.Claim != lkepool.ClaimValue(nodeClaim.Name) {
-			continue
-		}
-		if err := c.release(ctx, node.InstanceID, nodeclaim.Claimant(nodeClaim)); err == nil {
-			found = true
-		} else if !cloudprovider.IsNodeClaimNotFoundError(err) {
-			return err
-		}
-	}
-	if found {
-		return nil
-	}
-	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no instance carries the claim of %s", nodeClaim.Name))
 }
 
 // Get returns the NodeClaim of an instance as the Linode API tells it.

@@ -22,7 +22,7 @@ type verdict struct {
 	cause   instancetype.Cause // the instance type is not available for a while, and core tries another one
 	reason  string             // otherwise: reason of the NodeClaim's Launched condition; core tries again
 	message string
-	detail  bool // the error's own text goes into the condition: somebody has to act, and must know on what
+	detail  bool // the error's own text goes into the condition: a user has to act on it
 }
 
 // verdicts is the one table from lkepool's kinds to core's error types: with a cause the error is an
@@ -94,7 +94,7 @@ const givenUpAfter = 4
 //
 // While the node is on its way the message counts the attempts, for people and for core: core repeats a launch a
 // second after its failure was news for the NodeClaim's status, and otherwise after pauses that grow to a minute,
-// during which nobody would notice the node (measured: 100 slow nodes came 1.4 times as late, docs/performance.md).
+// during which the node would go unnoticed (measured: 100 slow nodes came 1.4 times as late, docs/performance.md).
 func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instanceType string, number int) (final bool, coreErr error) {
 	v := verdictOn(err)
 	err = fmt.Errorf("claiming a %s: %w", instanceType, err)

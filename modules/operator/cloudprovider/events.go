@@ -32,6 +32,9 @@ func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype
 	case instancetype.PlanRefused:
 		reason, message = EventPlanRefused, fmt.Sprintf("LKE does not take the plan %s in %s", r.InstanceType, r.Region)
 	case instancetype.AccountLimit:
+		if nodePool != nil {
+			c.limited.Set(nodePool.Name, true, limitMemory)
+		}
 		reason, message = EventAccountLimit, fmt.Sprintf("Linode refuses one more %s because a limit of the account or of the cluster is reached, "+
 			"and %d instance types at least as large are not tried either: ask Linode's support for a higher limit, or remove Linodes", r.InstanceType, r.Others)
 	}

@@ -59,6 +59,23 @@ func (i *inventory) find(ctx context.Context, id int) (node lkepool.Node, found 
 	return g.node, found, nil
 }
 
+// claimOf looks for the instance of a claim among those that were claimed since the last list, and in that list.
+func (i *inventory) claimOf(claim string) (id int, found bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for id, g := range i.granted {
+		if g.node.Claim == claim {
+			return id, true
+		}
+	}
+	for id, node := range i.nodes {
+		if node.Claim == claim {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
 // refresh reads the list now.
 func (i *inventory) refresh(ctx context.Context) (map[int]lkepool.Node, error) {
 	asked := time.Now()
@@ -89,7 +106,7 @@ func (i *inventory) recent(ctx context.Context) (map[int]lkepool.Node, error) {
 			return nodes, nil
 		}
 		read := i.reading.DoChan("", func() (any, error) {
-			if nodes := i.young(); nodes != nil { // somebody else has read it since
+			if nodes := i.young(); nodes != nil { // another caller has read it since
 				return nodes, nil
 			}
 			return i.refresh(ctx)

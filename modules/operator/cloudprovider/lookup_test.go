@@ -65,6 +65,24 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// A NodeClaim that is deleted in the moment of its launch has an instance, and no provider ID by which core would delete it.
+func TestTheInstanceOfANodeClaimWithoutProviderIDIsReleasedByName(t *testing.T) {
+	pools := &scripted{t: t, claim: grant} // a list would fail the test
+	p := provider(t, "standard", pools, readyClass(), nodePool(nil))
+	claim := nodeClaim()
+	if _, err := p.Create(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"another", claim.Name} {
+		if err := p.ReleaseClaimOf(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.Equal(pools.released, []int{4711}) {
+		t.Errorf("released %v", pools.released)
+	}
+}
+
 func TestListAndGet(t *testing.T) {
 	deleting := claimed(6, "b", func(n *lkepool.Node) { n.Health = lkepool.Deleting })
 	unknownPlan := claimed(7, "c", func(n *lkepool.Node) { n.InstanceType = "g5-gone-1" })

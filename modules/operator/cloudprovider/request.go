@@ -32,7 +32,7 @@ func request(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *k
 }
 
 // template is what an LKE pool fixes for all its nodes. Startup taints are not in it: LKE would put them back
-// after somebody has removed them. Whatever else the NodeClaim wants on its node, Karpenter puts on the Node
+// after they were removed. Whatever else the NodeClaim wants on its node, Karpenter puts on the Node
 // when it registers.
 func template(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) lkepool.Template {
 	t := lkepool.Template{

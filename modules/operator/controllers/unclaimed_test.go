@@ -290,6 +290,14 @@ var _ = Describe("Nodes that nobody claims", func() {
 		other := newNode(ctx, inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "linode://990002" }))
 		Consistently(func() []string { return append(taintsOf(ctx, forged), taintsOf(ctx, other)...) }).WithTimeout(2 * time.Second).Should(BeEmpty())
 	})
+	It("get the taint before they are initialized, without a read of the API", func(ctx context.Context) {
+		guarded.set(990004, lkepool.Node{PoolID: 2}) // a read would find another's
+		node := newNode(ctx, inPool("1", func(n *corev1.Node) {
+			n.Spec.ProviderID = "linode://990004"
+			n.Spec.Taints = []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule}}
+		}))
+		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ContainElement(unregistered))
+	})
 	It("are protected without the label, by their provider ID", func(ctx context.Context) {
 		guarded.set(990003, lkepool.Node{PoolID: 1})
 		node := newNode(ctx, func(n *corev1.Node) { n.Spec.ProviderID = "linode://990003" })

@@ -25,7 +25,7 @@ type Tracker struct {
 	read    time.Time
 }
 
-// NewTracker starts from what Find returned. What is older than ttl is read again when somebody asks.
+// NewTracker starts from what Find returned. What is older than ttl is read again at the next call.
 func NewTracker(client Getter, cluster Cluster, ttl time.Duration) *Tracker {
 	return &Tracker{client: client, ttl: ttl, cluster: cluster, read: time.Now()}
 }

@@ -14,7 +14,7 @@ import (
 // Settings are what the conversion depends on besides the plan.
 type Settings struct {
 	Region         string
-	MemoryOverhead float64 // share of the plan's memory that a VM does not show, where nobody has seen one
+	MemoryOverhead float64 // share of the plan's memory that a VM does not show, where no node has shown one
 	Learned        Figures // what nodes of the plan have shown
 	Kubelet        *v1alpha1.KubeletConfiguration
 }

@@ -32,10 +32,10 @@ const (
 	resultOK    = "ok"
 	resultError = "error"
 
-	collectedSurplus = "surplus" // an instance that nobody ever claimed
+	collectedSurplus = "surplus" // an instance that was never claimed
 	collectedOrphan  = "orphan"  // an instance whose NodeClaim is gone
 	collectedPlace   = "place"   // a place in a pool that no instance took
-	collectedPool    = "pool"    // a pool that nobody needs
+	collectedPool    = "pool"    // a pool without nodes
 )
 
 // A Description is one metric of the provider.

@@ -5,7 +5,7 @@
 // a name of a NodeClaim, or an ID. New registers with a registry; cmd/controller passes the one that core serves, and
 // connects the hooks. Describe lists what there is, for dashboards, alerts, documentation and their tests.
 //
-// Offerings and facts of instance types are read from the catalog whenever somebody scrapes: an offering that was
+// Offerings and facts of instance types are read from the catalog at every scrape: an offering that was
 // refused is back at 1 the moment that refusal is no longer believed.
 package metrics
 

@@ -75,7 +75,7 @@ var settings = []definition{
 		fix: addressFix, set: address(func(o *Options) *string { return &o.MetricsAddress })},
 	{env: []string{"HEALTH_PROBE_BIND_ADDRESS"}, flag: "health-probe-bind-address", usage: "IP address on which HEALTH_PROBE_PORT is served; not set: all addresses of the host",
 		fix: addressFix, set: address(func(o *Options) *string { return &o.ProbeAddress })},
-	{env: []string{"LKE_ORPHAN_TTL"}, flag: "lke-orphan-ttl", def: "5m", usage: "how long a node that nobody claims is kept",
+	{env: []string{"LKE_ORPHAN_TTL"}, flag: "lke-orphan-ttl", def: "5m", usage: "how long a node that no NodeClaim claims is kept",
 		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.OrphanTTL })},
 	{env: []string{"LKE_ORPHAN_DRAIN_TIMEOUT"}, flag: "lke-orphan-drain-timeout", def: "1h", usage: "how long pods may keep a node that no NodeClaim owns, if its NodePool has no terminationGracePeriod",
 		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.OrphanDrainTimeout })},

@@ -1,7 +1,7 @@
 // Package setting holds the one way in which the program says that it cannot start: which setting,
 // what was found, what to do.
 //
-// It guarantees that such a message is a single line. It does not know secrets: whoever builds an
+// It guarantees that such a message is a single line. It does not know secrets: code that builds an
 // Error must not put one into it. Used by options (what the user typed) and discovery (what the
 // Linode API says about it); read by cmd/controller, which prints it and exits.
 package setting

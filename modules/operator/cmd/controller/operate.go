@@ -7,14 +7,12 @@ import (
 	"syscall"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/karpenter/pkg/apis"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	corecloudprovider "sigs.k8s.io/karpenter/pkg/cloudprovider"
 	coremetrics "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
@@ -30,9 +28,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unlaunched"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
@@ -68,7 +68,7 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	linode := cloudprovider.New(op.GetClient(), p.pools, p.catalog, config)
 	provider := coremetrics.Decorate(linode)
 	memory := remember(ctx, o, p, op)
-	register(ctx, o, p, op, parts{provider, memory, tracker, linode.TooSmall})
+	register(ctx, o, p, op, parts{provider, linode, memory, tracker})
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
@@ -91,10 +91,10 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 
 // parts are what the controllers share.
 type parts struct {
-	provider corecloudprovider.CloudProvider
-	memory   *learnedcapacity.Memory // nil = nothing is remembered
+	provider corecloudprovider.CloudProvider // with core's metrics
+	linode   *cloudprovider.CloudProvider    // the same without
+	memory   *learnedcapacity.Memory         // nil = nothing is remembered
 	tracker  *discovery.Tracker
-	tooSmall func(context.Context, *karpv1.NodeClaim, *corev1.Node)
 }
 
 // register adds core's controllers and the provider's own to the manager.
@@ -126,7 +126,9 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 			OnReturned: func() { p.taintReturned.Store(true) },
 		}),
 		tagging.NewController(op.GetClient(), p.pools),
-		learnedcapacity.NewController(op.GetClient(), p.catalog, with.memory, with.tooSmall),
+		learnedcapacity.NewController(op.GetClient(), p.catalog, with.memory, with.linode.TooSmall),
+		nodepoolstatus.NewController(op.GetClient(), with.linode, op.EventRecorder),
+		unlaunched.NewController(op.GetClient(), with.linode),
 	)
 }
 

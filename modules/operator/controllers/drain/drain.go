@@ -1,6 +1,6 @@
 // Package drain empties Nodes that no NodeClaim owns, before their instances go.
 //
-// Karpenter core drains the Nodes of NodeClaims; those that have none are nobody's, and their pods would die with the
+// Karpenter core drains the Nodes of NodeClaims; the pods of those that have none would die with the
 // instance. A Drainer keeps new pods off such a Node with the taint that core uses for that, karpenter.sh/disrupted, and
 // asks the Eviction API to let the pods go: PodDisruptionBudgets hold, pods end in their own time and start elsewhere.
 // Which pods have to leave, and which may be asked to, is core's rule and core's code: not mirror pods, not pods that
@@ -11,7 +11,7 @@
 // Node of a NodeClaim that is not being disrupted), and the Drainer lets the pods be.
 //
 // Called by garbagecollection, about instances that are to be released, and by unclaimed, about Nodes on which pods
-// settled while nobody was watching. It never waits: one call asks once and says how things stand. What holds a Node
+// settled while no operator ran. It never waits: one call asks once and says how things stand. What holds a Node
 // back is said once, in an event on the Node and in the log, and again only when it changes. A Drainer is safe for
 // concurrent use for different Nodes.
 package drain

@@ -1,8 +1,8 @@
-// Package garbagecollection finds instances that nobody owns and lets them go.
+// Package garbagecollection finds instances that no NodeClaim owns and releases them.
 //
 // On an interval it hands lkepool the names of all NodeClaims, read at that moment from the API server
 // and not from a cache, and lkepool releases what no NodeClaim claims: claimed instances whose NodeClaim
-// is gone, nodes that nobody ever claimed, empty pools. Ages are measured by lkepool, from the claim, and
+// is gone, nodes that were never claimed, empty pools. Ages are measured by lkepool, from the claim, and
 // what a running Create has reserved is left alone. The other direction, NodeClaims whose instance is
 // gone, is Karpenter core's own garbage collection, through CloudProvider.List.
 //
@@ -40,7 +40,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// Pools lets go of what nobody claims; *lkepool.Allocator is one.
+// Pools releases what no NodeClaim claims; *lkepool.Allocator is one.
 type Pools interface {
 	Collect(ctx context.Context, how lkepool.Sweep) (lkepool.Collected, error)
 }

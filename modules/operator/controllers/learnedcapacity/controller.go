@@ -8,7 +8,7 @@
 // was learned.
 //
 // The ConfigMap belongs to the chart, which makes it empty and leaves its data alone. It is read by every replica, and
-// written by the leader only, only when there is something new, and never over what somebody else has written in
+// written by the leader only, only when there is something new, and never over what another client has written in
 // between. To have a type learned anew, delete its key; every replica notices within Config.Interval. Without the
 // ConfigMap, or without the right to it, everything works but the remembering, and one line in the log says so.
 //

@@ -85,7 +85,7 @@ func (m *Memory) Load(ctx context.Context) error {
 	return nil
 }
 
-// absorb takes over what the ConfigMap holds. What it held before and does not hold now, somebody wants to be learned
+// absorb takes over what the ConfigMap holds. What it held before and does not hold now was deleted to be learned
 // anew.
 func (m *Memory) absorb(held map[string]instancetype.Figures) {
 	for instanceType := range m.stored {
@@ -127,7 +127,7 @@ func (m *Memory) news() map[string]instancetype.Figures {
 }
 
 // write brings the ConfigMap, as it is now, up to date; keys that the catalog does not know stay. The update carries
-// the version that was read and fails if somebody has written since.
+// the version that was read and fails if another client has written since.
 func (m *Memory) write(ctx context.Context) error {
 	configMap := &corev1.ConfigMap{}
 	if err := m.reader.Get(ctx, m.cfg.ConfigMap, configMap); err != nil {

@@ -18,7 +18,7 @@ type API interface {
 	GetPlacementGroup(ctx context.Context, id int) (*api.PlacementGroup, error)
 }
 
-// How long is remembered that an object is missing, and that the API gave no answer. It is short, because somebody
+// How long is remembered that an object is missing, and that the API gave no answer. It is short, because a user
 // may be about to make it right, and long enough that events do not become requests.
 const doubtTTL = 20 * time.Second
 

@@ -1,7 +1,7 @@
-// Package unclaimed keeps pods off nodes of our pools that nobody claims.
+// Package unclaimed keeps pods off nodes of our pools that no NodeClaim claims.
 //
 // LKE's nodes join without the taint karpenter.sh/unregistered that Karpenter core expects on a new Node, with the labels
-// and taints of their pool: from the moment they are ready pods may settle on them, whoever owns them, and die with them
+// and taints of their pool: from the moment they are ready pods may settle on them, whether or not a NodeClaim owns them, and die with them
 // when they are collected. The Controller puts the taint on as soon as such a Node appears. The lifting is core's: it
 // registers the Node when a NodeClaim takes it, which removes the taint and sets the label karpenter.sh/registered.
 //
@@ -9,8 +9,9 @@
 //     pools. A label of a Node proves nothing: its kubelet, and every client that may create Nodes, can set it. It saves requests (a pool that
 //     is not ours needs no look at the instance), and it has to agree with what lkepool reports, as the Linode's label has to be the
 //     Node's name. Claimed Nodes cost no request; one that no NodeClaim claims costs one.
-//   - A Node without provider ID is left alone while it has the taint of an uninitialized Node, which keeps pods off. Without that taint
-//     its label decides. A Node of the cluster that can be told by neither is reported: metric, and an event on the Node.
+//   - While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides: the taint has to be there when that one
+//     goes. So it does for a Node without provider ID. A Node of the cluster that can be told by neither is reported: metric, and an
+//     event on the Node.
 //   - A Node that core has registered never gets the taint: the write names the version that was read. One that was
 //     registered and lost its NodeClaim is left to garbage collection, which drains it.
 //   - The taint has the effect NoExecute, so it is not put on a Node where pods run already, as after a time without an
@@ -31,15 +32,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/awslabs/operatorpkg/reasonable"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
-	cloudproviderapi "k8s.io/cloud-provider/api"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -90,7 +88,7 @@ type Config struct {
 	OnUnidentified func() // a Node of the cluster can be told neither by its provider ID nor by its label; may be nil
 }
 
-// Controller taints Nodes that nobody has claimed.
+// Controller taints Nodes that no NodeClaim has.
 type Controller struct {
 	kube     client.Client
 	pools    Pools
@@ -153,69 +151,6 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 // pause grows with the age of the Node: a pool that lkepool never learns of must not be asked about every second.
 func pause(node *corev1.Node) time.Duration {
 	return min(max(untilKnown, time.Since(node.CreationTimestamp.Time)/8), longestPause)
-}
-
-func poolOf(node *corev1.Node) (id int, labelled bool) {
-	id, err := strconv.Atoi(node.Labels[PoolIDLabel])
-	return id, err == nil && id > 0
-}
-
-// ours returns whether a Node without NodeClaim is one of our pools'.
-func (c *Controller) ours(ctx context.Context, node *corev1.Node) (bool, error) {
-	id, err := nodeclaim.InstanceID(node.Spec.ProviderID)
-	if err == nil {
-		_, labelled := poolOf(node)
-		instance, err := c.instance(ctx, id, labelled)
-		return instance != nil && agrees(node, *instance), err
-	}
-	if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider }) {
-		return false, nil // its provider ID comes as an event, and no pod before
-	}
-	_, labelled := poolOf(node)
-	if !labelled {
-		c.unidentified(ctx, node)
-	}
-	return labelled, nil
-}
-
-// instance reads one, nil if it is not ours. A label that comes later is a reason to read it again.
-func (c *Controller) instance(ctx context.Context, id int, labelled bool) (*lkepool.Node, error) {
-	key := fmt.Sprint(id, labelled)
-	if _, foreign := c.foreign.Get(key); foreign {
-		return nil, nil
-	}
-	instance, err := c.pools.Get(ctx, id)
-	switch lkepool.KindOf(err) {
-	case lkepool.KindConflict, lkepool.KindNotFound:
-		c.foreign.Set(key, true, foreignMemory)
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading instance %d: %w", id, err)
-	}
-	return &instance, nil
-}
-
-// agrees returns whether a Node says of itself what is known of its instance.
-func agrees(node *corev1.Node, instance lkepool.Node) bool {
-	poolID, labelled := poolOf(node)
-	return (!labelled || poolID == instance.PoolID) && (instance.Name == "" || instance.Name == node.Name)
-}
-
-// unidentified reports a Node once that looks like one of the cluster's and cannot be protected.
-func (c *Controller) unidentified(ctx context.Context, node *corev1.Node) {
-	if _, reported := c.foreign.Get(node.UID); reported || !strings.HasPrefix(node.Name, fmt.Sprintf("lke%d-", c.cfg.Cluster)) {
-		return
-	}
-	c.foreign.Set(node.UID, true, 24*time.Hour)
-	if c.cfg.OnUnidentified != nil {
-		c.cfg.OnUnidentified()
-	}
-	c.recorder.Publish(events.Event{
-		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "NodeNotIdentified",
-		Message: "The node has neither a provider ID nor the label " + PoolIDLabel + ": pods are not kept off it before a NodeClaim takes it",
-	})
-	log.FromContext(ctx).Info("a node can be told neither by provider ID nor by label", "node", node.Name)
 }
 
 // taint puts the taint on, unless the Node has changed since, as it does when core registers it.

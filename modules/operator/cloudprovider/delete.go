@@ -1,0 +1,77 @@
+package cloudprovider
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// Delete releases the NodeClaim's node. It returns nil when the removal was accepted and NodeClaimNotFound
+// when the instance is proven to be gone.
+func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
+	c.attempts.drop(nodeClaim.UID)
+	c.noteFailure(ctx, nodeClaim)
+	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
+	if err != nil { // none, or one that no Linode can have
+		return c.deleteByName(ctx, nodeClaim)
+	}
+	return c.release(ctx, id, nodeclaim.Claimant(nodeClaim))
+}
+
+// noteFailure counts a node that never joined, once for its NodeClaim.
+func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeClaim) {
+	nodePool, plan := nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable]
+	if _, noted := c.failed.Get(nodeClaim.UID); noted || nodePool == "" || !neverJoined(nodeClaim) {
+		return
+	}
+	c.failed.Set(nodeClaim.UID, true, time.Hour)
+	pause := c.backoff.failed(target{nodePool, plan}, joinPauses)
+	if c.cfg.OnNeverJoined != nil {
+		c.cfg.OnNeverJoined(plan)
+	}
+	if found, err := c.nodePoolOf(ctx, nodeClaim); err == nil {
+		c.publishNeverJoined(found, nodeClaim.Name, plan, pause)
+	}
+}
+
+// release accepts a removal that cannot be done yet: the last node of a pool goes with the pool, for example, and
+// a claimant waits for a node of it. Core calls Delete every five seconds until the instance is proven to be gone;
+// an error would be a line in the log that calls a person for nothing.
+func (c *CloudProvider) release(ctx context.Context, id int, by lkepool.Claimant) error {
+	err := c.pools.Release(ctx, id, by)
+	if err != nil && lkepool.KindOf(err) == lkepool.KindProvisioning {
+		return nil
+	}
+	return lookupError(err)
+}
+
+// deleteByName releases what carries the NodeClaim's tag. A NodeClaim whose status was lost has no provider
+// ID, and may have an instance all the same.
+func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
+	nodes, err := c.pools.List(ctx)
+	if err != nil {
+		return lookupError(err)
+	}
+	found := false
+	for _, node := range nodes {
+		if node.Claim != lkepool.ClaimValue(nodeClaim.Name) {
+			continue
+		}
+		if err := c.release(ctx, node.InstanceID, nodeclaim.Claimant(nodeClaim)); err == nil {
+			found = true
+		} else if !cloudprovider.IsNodeClaimNotFoundError(err) {
+			return err
+		}
+	}
+	if found {
+		return nil
+	}
+	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no instance carries the claim of %s", nodeClaim.Name))
+}

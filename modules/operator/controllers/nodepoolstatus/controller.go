@@ -1,0 +1,160 @@
+// Package nodepoolstatus shows on a NodePool what keeps it from getting or replacing nodes, as conditions:
+//
+//   - NodesJoining is False while nodes of it were launched and never joined, or its launches were given up, until a node joins.
+//   - DriftStalled is True while nodes have drifted and no replacement can be made first: a limit of the account or the cluster is
+//     reached, or a static NodePool has no room between its replicas and its limit.
+//
+// A condition that no longer holds is removed. Each change is an event too. Core does not read these conditions. Registered by
+// cmd/controller; it runs on the leader only and makes no request to the Linode API.
+package nodepoolstatus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/awslabs/operatorpkg/reasonable"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
+	"sigs.k8s.io/karpenter/pkg/operator/injection"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// The conditions.
+const (
+	ConditionNodesJoining = "NodesJoining"
+	ConditionDriftStalled = "DriftStalled"
+)
+
+// interval is how soon a condition follows what it shows.
+const interval = time.Minute
+
+// Provider has what fails; *cloudprovider.CloudProvider does.
+type Provider interface {
+	Failures(nodePool string) []cloudprovider.Failure
+	Limited(nodePool string) bool
+}
+
+// Controller reconciles the conditions of NodePools.
+type Controller struct {
+	kube     client.Client
+	provider Provider
+	recorder events.Recorder
+}
+
+// NewController returns a Controller. kube may read from a cache.
+func NewController(kube client.Client, provider Provider, recorder events.Recorder) *Controller {
+	return &Controller{kube: kube, provider: provider, recorder: recorder}
+}
+
+// Name is the controller's name in logs and metrics.
+func (c *Controller) Name() string { return "nodepool.status" }
+
+// Reconcile brings the conditions of one NodePool up to date.
+func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (reconcile.Result, error) {
+	ctx = injection.WithControllerName(ctx, c.Name())
+	if !nodeclaim.Ours(nodePool.Spec.Template.Spec.NodeClassRef) || !nodePool.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, nil
+	}
+	stalled, err := c.stalled(ctx, nodePool)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	stored := nodePool.DeepCopy()
+	c.show(nodePool, ConditionNodesJoining, "NodesNeverJoin", failing(c.provider.Failures(nodePool.Name)))
+	c.show(nodePool, ConditionDriftStalled, "NoRoomForReplacement", stalled)
+	if !equality.Semantic.DeepEqual(stored.Status.Conditions, nodePool.Status.Conditions) {
+		if err := c.kube.Status().Patch(ctx, nodePool, conflict.Lock(stored)); err != nil {
+			return conflict.Requeue(err)
+		}
+		log.FromContext(ctx).V(1).Info("changed the conditions of a NodePool")
+	}
+	return reconcile.Result{RequeueAfter: interval}, nil
+}
+
+// show sets a condition, or removes it when there is no message.
+func (c *Controller) show(nodePool *karpv1.NodePool, condition, reason, message string) {
+	conditions := nodePool.StatusConditions()
+	if message == "" {
+		_ = conditions.Clear(condition) // fails only for conditions that Ready depends on
+		return
+	}
+	changed := false
+	if condition == ConditionNodesJoining {
+		changed = conditions.SetFalse(condition, reason, message)
+	} else {
+		changed = conditions.SetTrueWithReason(condition, reason, message)
+	}
+	if changed {
+		c.recorder.Publish(events.Event{
+			InvolvedObject: nodePool, Type: corev1.EventTypeWarning, Reason: condition, Message: message, DedupeValues: []string{nodePool.Name, message},
+		})
+	}
+}
+
+// failing is a message about what fails; empty if nothing does. The times in it change with failures only.
+func failing(failures []cloudprovider.Failure) string {
+	switch {
+	case len(failures) == 0:
+		return ""
+	case failures[0].Plan == "":
+		return fmt.Sprintf("Launches were given up %d times in a row; the events of the NodePool contain the reason", failures[0].InARow)
+	}
+	f := failures[0]
+	return fmt.Sprintf("%d nodes of %s in a row were launched and never joined; the next one is asked for after %s (plans that fail: %d)",
+		f.InARow, f.Plan, f.Until.UTC().Format(time.RFC3339), len(failures))
+}
+
+// stalled is a message about why drifted nodes cannot be replaced; empty if they can, or none has drifted.
+func (c *Controller) stalled(ctx context.Context, nodePool *karpv1.NodePool) (string, error) {
+	why := ""
+	switch {
+	case c.provider.Limited(nodePool.Name):
+		why = "a limit of the account or of the cluster is reached: ask Linode's support for a higher one, or remove Linodes"
+	case full(nodePool):
+		why = "the NodePool is static and its limit on nodes is its number of replicas: raise spec.limits.nodes"
+	default:
+		return "", nil
+	}
+	list := &karpv1.NodeClaimList{}
+	if err := c.kube.List(ctx, list, client.MatchingLabels{karpv1.NodePoolLabelKey: nodePool.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		return "", fmt.Errorf("listing the NodeClaims of NodePool %s: %w", nodePool.Name, err)
+	}
+	drifted := 0
+	for i := range list.Items {
+		if condition := list.Items[i].StatusConditions().Get(karpv1.ConditionTypeDrifted); condition.IsTrue() {
+			drifted++
+		}
+	}
+	if drifted == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%d nodes have drifted and cannot be replaced, because a replacement is made first and %s", drifted, why), nil
+}
+
+// full returns whether a static NodePool has no room for a replacement beside its replicas.
+func full(nodePool *karpv1.NodePool) bool {
+	limit, limited := nodePool.Spec.Limits[resources.Node]
+	return nodePool.Spec.Replicas != nil && limited && limit.Value() <= *nodePool.Spec.Replicas
+}
+
+// Register adds the controller to a manager.
+func (c *Controller) Register(_ context.Context, m manager.Manager) error {
+	return controllerruntime.NewControllerManagedBy(m).
+		Named(c.Name()).
+		For(&karpv1.NodePool{}).
+		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter()}).
+		Complete(reconcile.AsReconciler(m.GetClient(), c))
+}

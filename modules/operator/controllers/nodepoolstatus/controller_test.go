@@ -1,0 +1,111 @@
+package nodepoolstatus_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
+)
+
+type provider struct {
+	failures []cloudprovider.Failure
+	limited  bool
+}
+
+func (p *provider) Failures(string) []cloudprovider.Failure { return p.failures }
+func (p *provider) Limited(string) bool                     { return p.limited }
+
+type told []string
+
+func (n *told) Publish(all ...events.Event) {
+	for _, e := range all {
+		*n = append(*n, e.Reason+": "+e.Message)
+	}
+}
+
+func drifted(pool string) *karpv1.NodeClaim {
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "of-" + pool, Labels: map[string]string{karpv1.NodePoolLabelKey: pool}}}
+	claim.Status.Conditions = []status.Condition{{Type: karpv1.ConditionTypeDrifted, Status: metav1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+	return claim
+}
+
+func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
+	never := []cloudprovider.Failure{{Plan: "g6-standard-2", InARow: 3, Until: time.Unix(1700000000, 0)}}
+	static := func(p *karpv1.NodePool) {
+		p.Spec.Replicas, p.Spec.Limits = ptr.To[int64](2), karpv1.Limits{"nodes": resource.MustParse("2")}
+	}
+	for name, tt := range map[string]struct {
+		provider provider
+		change   func(*karpv1.NodePool)
+		drifted  string // NodePool of a drifted NodeClaim
+		joining  string // words of the condition NodesJoining; "" = it is not there
+		stalled  string
+	}{
+		"nothing":                           {},
+		"nodes that never join":             {provider: provider{failures: never}, joining: "3 nodes of g6-standard-2"},
+		"launches that are given up":        {provider: provider{failures: []cloudprovider.Failure{{InARow: 2}}}, joining: "given up 2 times"},
+		"a limit, and nothing has drifted":  {provider: provider{limited: true}, drifted: "another"},
+		"a limit stalls drift":              {provider: provider{limited: true}, drifted: "default", stalled: "a limit of the account"},
+		"a static pool at its limit":        {change: static, drifted: "default", stalled: "spec.limits.nodes"},
+		"a static pool, none has drifted":   {change: static},
+		"drift without anything in its way": {drifted: "default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+			pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}
+			if tt.change != nil {
+				tt.change(pool)
+			}
+			objects := []client.Object{pool}
+			if tt.drifted != "" {
+				objects = append(objects, drifted(tt.drifted))
+			}
+			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithStatusSubresource(pool).Build()
+			events := &told{}
+			reconcile := func() {
+				t.Helper()
+				if err := kube.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := nodepoolstatus.NewController(kube, &tt.provider, events).Reconcile(t.Context(), pool); err != nil {
+					t.Fatal(err)
+				}
+			}
+			reconcile()
+			reconcile()
+			check := func(condition, words string) {
+				t.Helper()
+				is := pool.StatusConditions().Get(condition)
+				if shown := is != nil; shown != (words != "") || shown && !strings.Contains(is.Message, words) {
+					t.Errorf("%s: %+v, want %q", condition, is, words)
+				}
+			}
+			check(nodepoolstatus.ConditionNodesJoining, tt.joining)
+			check(nodepoolstatus.ConditionDriftStalled, tt.stalled)
+			if want := len(strings.Fields(tt.joining)) > 0 || len(strings.Fields(tt.stalled)) > 0; (len(*events) == 1) != want {
+				t.Errorf("told %q", *events)
+			}
+			tt.provider = provider{}
+			pool.Spec.Limits = nil
+			if err := kube.Update(t.Context(), pool); err != nil {
+				t.Fatal(err)
+			}
+			reconcile()
+			check(nodepoolstatus.ConditionNodesJoining, "")
+			check(nodepoolstatus.ConditionDriftStalled, "")
+		})
+	}
+}

@@ -1,0 +1,71 @@
+// Package unlaunched removes the instance of a NodeClaim that was deleted before its status had a provider ID.
+//
+// Core calls Delete only for a NodeClaim with a provider ID. One that was deleted in the moment of its launch leaves a claimed instance,
+// which garbage collection would find minutes later. Here it goes at once where the name is known from the claim, without a request to the
+// Linode API; all else is left to garbage collection. Registered by cmd/controller; it runs on the leader only.
+package unlaunched
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/operator/injection"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// Provider releases by name; *cloudprovider.CloudProvider does.
+type Provider interface {
+	ReleaseClaimOf(ctx context.Context, nodeClaim string) error
+}
+
+// Controller reconciles the names of NodeClaims that are gone.
+type Controller struct {
+	kube     client.Reader
+	provider Provider
+}
+
+// NewController returns a Controller. kube may read from a cache.
+func NewController(kube client.Reader, provider Provider) *Controller {
+	return &Controller{kube: kube, provider: provider}
+}
+
+// Name is the controller's name in logs and metrics.
+func (c *Controller) Name() string { return "nodeclaim.unlaunched" }
+
+// Reconcile releases what the claim of the name has, if no NodeClaim has that name.
+func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	ctx = injection.WithControllerName(ctx, c.Name())
+	switch err := c.kube.Get(ctx, request.NamespacedName, &karpv1.NodeClaim{}); {
+	case err == nil:
+		return reconcile.Result{}, nil
+	case !apierrors.IsNotFound(err):
+		return reconcile.Result{}, fmt.Errorf("reading NodeClaim %s: %w", request.Name, err)
+	}
+	return reconcile.Result{}, c.provider.ReleaseClaimOf(ctx, request.Name)
+}
+
+// Register adds the controller to a manager.
+func (c *Controller) Register(_ context.Context, m manager.Manager) error {
+	return controllerruntime.NewControllerManagedBy(m).
+		Named(c.Name()).
+		For(&karpv1.NodeClaim{}, builder.WithPredicates(predicate.Funcs{
+			CreateFunc:  func(event.CreateEvent) bool { return false },
+			UpdateFunc:  func(event.UpdateEvent) bool { return false },
+			GenericFunc: func(event.GenericEvent) bool { return false },
+			DeleteFunc: func(e event.DeleteEvent) bool {
+				claim := e.Object.(*karpv1.NodeClaim)
+				return claim.Status.ProviderID == "" && nodeclaim.Ours(claim.Spec.NodeClassRef)
+			},
+		})).
+		Complete(c)
+}
