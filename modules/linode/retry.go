@@ -71,7 +71,10 @@ func (k *call) retrying() *retryablehttp.Client {
 // again is the library's CheckRetry. It gives up at once when the wait would outlast the context, so that the caller
 // learns the reason and not only that time is up. A random part keeps processes that share a token apart.
 func (k *call) again(ctx context.Context, response *http.Response, _ error) (bool, error) {
-	if ctx.Err() != nil || !slices.Contains(policy[k.last.outcome], k.operation.Method) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if !slices.Contains(policy[k.last.outcome], k.operation.Method) {
 		return false, nil
 	}
 	k.nextWait = spread(retryablehttp.DefaultBackoff(firstBackoff, maxBackoff, k.made-1, response))
