@@ -30,11 +30,7 @@ func (t attemptTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	if k.last.status == 0 {
 		return nil, k.last.err
 	}
-	return &http.Response{
-		StatusCode: k.last.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: k.last.header, Body: io.NopCloser(bytes.NewReader(k.last.body)),
-		ContentLength: int64(len(k.last.body)), Request: request,
-	}, nil
+	return k.last.answered(request, k.made), nil
 }
 
 func (k *call) try(request *http.Request) attempt {

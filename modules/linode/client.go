@@ -60,28 +60,13 @@ func (c *Client) do(id api.OperationID, request *http.Request, decode func(body 
 }
 
 func (k *call) run(request *http.Request) error {
-	ctx := request.Context()
 	retrying, err := retryablehttp.FromRequest(request)
 	if err != nil {
 		return k.invalid(err)
 	}
-	// The bounds and the waits are in rules; each attempt is judged by nextTry, whatever the library thinks of it.
-	driver := retryablehttp.Client{
-		HTTPClient: &http.Client{
-			Transport: attemptTransport{k},
-			// The API redirects nowhere. Following one would carry the token to another host.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		RetryMax:   100,
-		CheckRetry: func(context.Context, *http.Response, error) (bool, error) { return k.again(ctx), nil },
-		Backoff:    func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return k.nextWait },
-		ErrorHandler: func(response *http.Response, err error, _ int) (*http.Response, error) {
-			return response, err
-		},
-	}
-	response, err := driver.Do(retrying)
+	response, err := k.retrying().Do(retrying)
 	if response != nil {
-		_ = response.Body.Close() // in memory; the attempt holds the bytes
+		_ = response.Body.Close() // the attempt holds the bytes
 	}
 	if k.made == 0 {
 		return k.invalid(err)
@@ -90,21 +75,6 @@ func (k *call) run(request *http.Request) error {
 		k.last.outcome, k.last.err = outcomeCanceled, err
 	}
 	return k.result()
-}
-
-// again decides after an attempt. It gives up at once when the wait would outlast the context, so that the caller
-// learns the reason and not only that time is up.
-func (k *call) again(ctx context.Context) bool {
-	wait, again := nextTry(k.operation.Method, k.last, k.made)
-	if !again || ctx.Err() != nil {
-		return false
-	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return false
-	}
-	k.waiting, k.nextWait = true, wait
-	k.effect = k.effect || k.last.mayHaveEffect()
-	return true
 }
 
 // result turns the last attempt into the call's error.

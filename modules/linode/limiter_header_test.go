@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -78,7 +79,7 @@ func TestNoRoomBeforeTheDeadline(t *testing.T) {
 			defer cancel()
 			err := listOne(ctx, client)
 			var e *linode.Error
-			if !errors.As(err, &e) || e.Kind != linode.KindRateLimited || e.Status != 0 || e.RetryAfter != time.Minute {
+			if !errors.As(err, &e) || e.Kind != linode.KindRateLimited || e.Status != 0 || e.RetryAfter != time.Minute || !strings.HasSuffix(err.Error(), "rate limited: next slot in 1m0s, after the deadline") {
 				t.Errorf("got %v", err)
 			}
 			return nil

@@ -1,14 +1,21 @@
 package linode
 
 import (
-	"math/rand/v2"
+	"context"
 	"net/http"
+	"slices"
+	"strconv"
 	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
 )
 
 const (
-	// defaultLimitedWait follows a 429 that names no time.
+	// tries bounds the attempts of one call.
+	tries = 5
+	// defaultLimitedWait follows a 429 that names no time, and grows up to maxLimitedWait.
 	defaultLimitedWait = 2 * time.Second
+	maxLimitedWait     = 30 * time.Second
 	// maxServerWait is the longest wait asked for by the server that a call sits out; longer ones end the call with
 	// KindRateLimited and RetryAfter, so that the caller decides.
 	maxServerWait = 90 * time.Second
@@ -19,14 +26,6 @@ const (
 	maxBackoff   = 8 * time.Second
 )
 
-// rule says what follows an outcome: up to attempts tries in all for these methods, and the wait before the next.
-type rule struct {
-	outcome  outcome
-	methods  []string
-	attempts int
-	wait     func(a attempt, made int) time.Duration
-}
-
 var (
 	anyMethod = []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPost}
 	// repeatable methods may have had their effect and can be sent again all the same: a PUT sets the same values, a
@@ -34,57 +33,74 @@ var (
 	repeatable = []string{http.MethodGet, http.MethodPut, http.MethodDelete}
 )
 
-// rules is the whole policy. An outcome or a method without a row is not retried: success, a refusal, planned
-// maintenance, a certificate that is not trusted, errors on this side, the end of the context.
+// policy is with which methods an outcome is tried again. An outcome without a row is final: success, a refusal,
+// planned maintenance, a certificate that is not trusted, errors on this side, the end of the context.
 //
 // With any method are retried only outcomes that prove that the request had no effect.
-var rules = []rule{
-	{outcomeRateLimited, anyMethod, 6, waitServer},
-	{outcomeBusy, anyMethod, 6, waitBusy},
-	{outcomeUnsent, anyMethod, 5, waitBackoff},
-	{outcomeRotated, anyMethod, 2, waitNot},
-	{outcomeTimeout, repeatable, 5, waitBackoff},
-	{outcomeServerError, repeatable, 5, waitBackoff},
-	{outcomeProxy, repeatable, 5, waitBackoff},
-	{outcomeGarbled, repeatable, 3, waitBackoff},
-	{outcomeLost, repeatable, 4, waitBackoff},
+var policy = map[outcome][]string{
+	outcomeRateLimited: anyMethod,
+	outcomeBusy:        anyMethod,
+	outcomeUnsent:      anyMethod,
+	outcomeRotated:     anyMethod,
+	outcomeTimeout:     repeatable,
+	outcomeServerError: repeatable,
+	outcomeProxy:       repeatable,
+	outcomeGarbled:     repeatable,
+	outcomeLost:        repeatable,
 }
 
-// nextTry decides whether to try again after made attempts, and after which wait.
-func nextTry(method string, a attempt, made int) (wait time.Duration, again bool) {
-	for _, r := range rules {
-		if r.outcome != a.outcome {
-			continue
-		}
-		for _, m := range r.methods {
-			if m == method {
-				wait = r.wait(a, made)
-				return wait, made < r.attempts && wait <= maxServerWait*6/5
-			}
-		}
+// retrying is the library that counts attempts, rewinds bodies and waits: by the policy, growing from attempt to
+// attempt or as Retry-After says.
+func (k *call) retrying() *retryablehttp.Client {
+	return &retryablehttp.Client{
+		HTTPClient: &http.Client{
+			Transport: attemptTransport{k},
+			// The API redirects nowhere. Following one would carry the token to another host.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		RetryMax: tries - 1, RetryWaitMin: firstBackoff, RetryWaitMax: maxBackoff,
+		CheckRetry: k.again,
+		Backoff: func(time.Duration, time.Duration, int, *http.Response) time.Duration {
+			k.waiting = true
+			return k.nextWait
+		},
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	return 0, false
 }
 
-func waitNot(attempt, int) time.Duration { return 0 }
-
-// waitServer is what the server asked for and a random part, so that processes that share a token do not return
-// together; without such a wish 2 s, 4 s, 8 s and so on.
-func waitServer(a attempt, made int) time.Duration {
-	if a.wait > 0 {
-		return spread(a.wait)
+// again is the library's CheckRetry. It gives up at once when the wait would outlast the context, so that the caller
+// learns the reason and not only that time is up. A random part keeps processes that share a token apart.
+func (k *call) again(ctx context.Context, response *http.Response, _ error) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
 	}
-	return spread(min(defaultLimitedWait<<(made-1), 30*time.Second))
+	if !slices.Contains(policy[k.last.outcome], k.operation.Method) {
+		return false, nil
+	}
+	k.nextWait = spread(retryablehttp.DefaultBackoff(firstBackoff, maxBackoff, k.made-1, response))
+	deadline, bounded := ctx.Deadline()
+	if k.nextWait > maxServerWait*6/5 || bounded && time.Until(deadline) <= k.nextWait {
+		return false, nil
+	}
+	k.effect = k.effect || k.last.mayHaveEffect()
+	return true, nil
 }
 
-func waitBusy(attempt, int) time.Duration { return spread(busyWait) }
-
-// waitBackoff is 0.5 s, doubled each time up to 8 s, and any part of the upper half of it. A server that asks for more
-// gets more.
-func waitBackoff(a attempt, made int) time.Duration {
-	wait := min(firstBackoff<<(made-1), maxBackoff)
-	wait = wait/2 + rand.N(wait/2+1)
-	return max(wait, spread(a.wait))
+// answered is an answer as the library sees it: one that has a wait of its own is a 429 with Retry-After, which its
+// back-off keeps to.
+func (a attempt) answered(request *http.Request, made int) *http.Response {
+	status, wait, header := a.status, a.wait, http.Header{}
+	switch {
+	case a.outcome == outcomeBusy:
+		wait = busyWait
+	case a.outcome == outcomeRateLimited && wait == 0:
+		wait = min(defaultLimitedWait<<(made-1), maxLimitedWait)
+	}
+	if wait > 0 || a.outcome == outcomeRotated {
+		status = http.StatusTooManyRequests
+		header.Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+	}
+	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, Body: http.NoBody, Request: request}
 }
 
 // mayHaveEffect tells whether after this attempt the request may have been carried out.

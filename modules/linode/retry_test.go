@@ -53,53 +53,53 @@ func TestRetryTable(t *testing.T) {
 		answer  func(int, *http.Request) (*http.Response, error)
 		want    want
 	}{
-		{"429 without headers", all, always(429, refusal("Too many requests")), want{6, linode.KindRateLimited, 60 * s, 75 * s}},
-		{"429 with Retry-After", all, always(429, refusal("Too many requests"), "Retry-After", "5"), want{6, linode.KindRateLimited, 25 * s, 36 * s}},
+		{"429 without headers", all, always(429, refusal("Too many requests")), want{5, linode.KindRateLimited, 30 * s, 36 * s}},
+		{"429 with Retry-After", all, always(429, refusal("Too many requests"), "Retry-After", "5"), want{5, linode.KindRateLimited, 20 * s, 29 * s}},
 		{"429 with X-RateLimit-Reset", all, func(int, *http.Request) (*http.Response, error) {
 			return reply(429, refusal("Too many requests"), "X-RateLimit-Reset", unix(time.Now().Add(7*s)))
-		}, want{6, linode.KindRateLimited, 30 * s, 48 * s}},
-		{"429 with a body of a proxy", all, always(429, htmlPage), want{6, linode.KindRateLimited, 60 * s, 75 * s}},
+		}, want{5, linode.KindRateLimited, 24 * s, 40 * s}},
+		{"429 with a body of a proxy", all, always(429, htmlPage), want{5, linode.KindRateLimited, 30 * s, 36 * s}},
 		{"429 that asks for an hour", all, always(429, refusal("Too many requests"), "Retry-After", "3600"), once(linode.KindRateLimited)},
-		{"400 Linode busy.", all, always(400, refusal("Linode busy.")), want{6, linode.KindBusy, 15 * s, 18 * s}},
+		{"400 Linode busy.", all, always(400, refusal("Linode busy.")), want{5, linode.KindBusy, 12 * s, 15 * s}},
 		{"no connection", all, func(int, *http.Request) (*http.Response, error) {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-		}, want{5, linode.KindUnavailable, 3750 * ms, 7500 * ms}},
+		}, want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"unknown certificate", all, func(int, *http.Request) (*http.Response, error) {
 			return nil, &tls.CertificateVerificationError{Err: errors.New("unknown authority")}
 		}, once(linode.KindUnavailable)},
 		{"no connection in time", all, func(_ int, r *http.Request) (*http.Response, error) {
 			httptrace.ContextClientTrace(r.Context()).GetConn("api.test:443")
 			return nil, errReset
-		}, want{5, linode.KindUnavailable, 3750 * ms, 7500 * ms}},
+		}, want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"connection lost after it was there", []string{post}, func(_ int, r *http.Request) (*http.Response, error) {
 			httptrace.ContextClientTrace(r.Context()).GetConn("api.test:443")
 			httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{})
 			return nil, errReset
 		}, once(linode.KindAmbiguous)},
-		{"connection lost", repeatable, func(int, *http.Request) (*http.Response, error) { return nil, errReset }, want{4, linode.KindUnavailable, 1750 * ms, 3500 * ms}},
+		{"connection lost", repeatable, func(int, *http.Request) (*http.Response, error) { return nil, errReset }, want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"connection lost", []string{post}, func(int, *http.Request) (*http.Response, error) { return nil, errReset }, once(linode.KindAmbiguous)},
-		{"answer breaks off", repeatable, brokenBody, want{4, linode.KindUnavailable, 1750 * ms, 3500 * ms}},
+		{"answer breaks off", repeatable, brokenBody, want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"answer breaks off", []string{post}, brokenBody, once(linode.KindAmbiguous)},
-		{"no answer in time", repeatable, hang, want{4, linode.KindUnavailable, 121*s + 750*ms, 123*s + 500*ms}},
+		{"no answer in time", repeatable, hang, want{5, linode.KindUnavailable, 157*s + 500*ms, 159 * s}},
 		{"no answer in time", []string{post}, hang, want{1, linode.KindAmbiguous, 30 * s, 30 * s}},
-		{"408", repeatable, always(408, ""), want{5, linode.KindUnavailable, 3750 * ms, 7500 * ms}},
+		{"408", repeatable, always(408, ""), want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"408", []string{post}, always(408, ""), once(linode.KindAmbiguous)},
-		{"500", repeatable, always(500, refusal("Internal")), want{5, linode.KindUnavailable, 3750 * ms, 7500 * ms}},
+		{"500", repeatable, always(500, refusal("Internal")), want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"500", []string{post}, always(500, refusal("Internal")), once(linode.KindAmbiguous)},
-		{"503", repeatable, always(503, refusal("not yet available")), want{5, linode.KindUnavailable, 3750 * ms, 7500 * ms}},
+		{"503", repeatable, always(503, refusal("not yet available")), want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"503", []string{post}, always(503, refusal("not yet available")), once(linode.KindAmbiguous)},
 		{"503 with Retry-After", repeatable, always(503, refusal("later"), "Retry-After", "10"), want{5, linode.KindUnavailable, 40 * s, 48 * s}},
 		{"503 in maintenance", all, always(503, refusal("maintenance"), "X-Maintenance-Mode", "all, all"), once(linode.KindUnavailable)},
-		{"502 of a proxy", repeatable, always(502, htmlPage, "Content-Type", "text/html"), want{5, linode.KindUnavailable, 3750 * ms, 7500 * ms}},
+		{"502 of a proxy", repeatable, always(502, htmlPage, "Content-Type", "text/html"), want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"502 of a proxy", []string{post}, always(502, htmlPage, "Content-Type", "text/html"), once(linode.KindAmbiguous)},
-		{"400 of a proxy", repeatable, always(400, htmlPage, "Content-Type", "text/html"), want{5, linode.KindUnavailable, 3750 * ms, 7500 * ms}},
+		{"400 of a proxy", repeatable, always(400, htmlPage, "Content-Type", "text/html"), want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"400 of a proxy", []string{post}, always(400, htmlPage, "Content-Type", "text/html"), once(linode.KindAmbiguous)},
-		{"404 of a proxy is no proof", repeatable, always(404, "404 page not found", "Content-Type", "text/plain"), want{5, linode.KindUnavailable, 3750 * ms, 7500 * ms}},
-		{"200 with HTML", repeatable, always(200, htmlPage), want{3, linode.KindMalformed, 750 * ms, 1500 * ms}},
+		{"404 of a proxy is no proof", repeatable, always(404, "404 page not found", "Content-Type", "text/plain"), want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
+		{"200 with HTML", repeatable, always(200, htmlPage), want{5, linode.KindMalformed, 7500 * ms, 9 * s}},
 		{"200 with HTML", []string{post}, always(200, htmlPage), once(linode.KindAmbiguous)},
 		{"200 of another shape", []string{get, put}, always(200, `{"id":"seven"}`), once(linode.KindMalformed)},
 		{"200 of another shape", []string{post}, always(200, `{"id":"seven"}`), once(linode.KindAmbiguous)},
-		{"302", repeatable, always(302, "", "Location", "http://elsewhere.test/"), want{5, linode.KindUnavailable, 3750 * ms, 7500 * ms}},
+		{"302", repeatable, always(302, "", "Location", "http://elsewhere.test/"), want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"400", all, always(400, `{"errors":[{"reason":"bad","field":"tags[0]"}]}`), once(linode.KindInvalid)},
 		{"401", all, always(401, refusal("Invalid Token")), once(linode.KindUnauthorized)},
 		{"403", all, always(403, refusal("Unauthorized")), once(linode.KindForbidden)},

@@ -113,7 +113,8 @@ func (s *Sim) RecyclePool(clusterID, poolID int) error {
 
 // UpgradeCluster upgrades a cluster's control plane as its owner might by hand.
 func (s *Sim) UpgradeCluster(clusterID int, version string) error {
-	return s.world.UpgradeCluster(owner, clusterID, version)
+	_, err := s.world.UpdateCluster(owner, clusterID, world.ClusterUpdate{K8sVersion: &version})
+	return err
 }
 
 // DeleteInstance deletes a Linode behind everybody's back.

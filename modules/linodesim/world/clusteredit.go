@@ -23,7 +23,9 @@ type ACL struct {
 	IPv4, IPv6 []string
 }
 
-// UpdateCluster changes a cluster. A version can only become a newer one.
+// UpdateCluster changes a cluster. A version can only become a newer one of its
+// tier, and is the control plane's: pools of the Enterprise tier keep theirs,
+// nodes of the Standard tier get the new one when they are made.
 func (w *World) UpdateCluster(by Actor, id int, change ClusterUpdate) (Cluster, error) {
 	defer w.lock()()
 	c, ok := w.clusters[id]

@@ -64,23 +64,6 @@ func (w *World) checkClusterNetwork(bad *reasons, spec ClusterSpec) {
 	}
 }
 
-// UpgradeCluster gives the control plane another version of its tier. Pools of the
-// Enterprise tier keep theirs; nodes of the Standard tier get the new one when they
-// are made.
-func (w *World) UpgradeCluster(by Actor, id int, version string) error {
-	defer w.lock()()
-	c, ok := w.clusters[id]
-	if !ok {
-		return notFound()
-	}
-	if !w.catalog.HasVersion(c.Tier, version) {
-		return refuse("k8s_version", "k8s_version is not valid")
-	}
-	w.record(by, Entry{Action: ClusterUpgraded, ClusterID: id, Before: c.K8sVersion, After: version})
-	c.K8sVersion, c.Updated = version, w.now
-	return nil
-}
-
 // DeleteCluster removes a cluster with its pools and Linodes.
 func (w *World) DeleteCluster(by Actor, id int) error {
 	defer w.lock()()

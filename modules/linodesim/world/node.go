@@ -80,7 +80,7 @@ func (w *World) replaceNode(by Actor, n *node) time.Duration {
 func (w *World) addNode(by Actor, p *pool) time.Duration {
 	enterprise := p.cluster.Tier == catalog.Enterprise
 	n := &node{pool: p, Node: Node{
-		ID: w.newNodeID(p.ID), ClusterID: p.ClusterID, PoolID: p.ID, Status: NotReady, Listed: !enterprise, Requested: w.now,
+		ID: w.newNodeID(p.ID), ClusterID: p.ClusterID, PoolID: p.ID, Tier: p.Tier, Status: NotReady, Listed: !enterprise, Requested: w.now,
 	}}
 	p.nodes = append(p.nodes, n)
 	w.record(by, Entry{Action: NodeRequested, ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID})

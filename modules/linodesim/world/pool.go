@@ -77,7 +77,7 @@ func (w *World) CreatePool(by Actor, clusterID int, spec PoolCreate) (Pool, erro
 
 func (w *World) addPool(by Actor, c *cluster, spec PoolCreate) *pool {
 	p := &pool{cluster: c, Pool: Pool{
-		ID: w.nextID(&w.seq.pool), ClusterID: c.ID, Type: spec.Type, Label: spec.Label, Count: spec.Count,
+		ID: w.nextID(&w.seq.pool), ClusterID: c.ID, Tier: c.Tier, Type: spec.Type, Label: spec.Label, Count: spec.Count,
 		Autoscaler: Autoscaler{Min: spec.Count, Max: spec.Count},
 		Disks:      spec.Disks, Labels: spec.Labels, Taints: spec.Taints, Tags: spec.Tags,
 		DiskEncryption: spec.DiskEncryption, FirewallID: spec.FirewallID, Isolation: spec.Isolation,

@@ -54,6 +54,7 @@ type Cluster struct {
 // Pool is a node pool with its nodes in the order in which they were asked for.
 type Pool struct {
 	ID, ClusterID  int
+	Tier           string // of its cluster
 	Type, Label    string
 	Count          int
 	Autoscaler     Autoscaler
@@ -97,7 +98,8 @@ type Taint struct {
 type Node struct {
 	ID                string // <pool id>-<12 hex digits>
 	ClusterID, PoolID int
-	InstanceID        int // 0 until a Linode has an ID
+	Tier              string // of its cluster
+	InstanceID        int    // 0 until a Linode has an ID
 	Status            string
 	Listed            bool // in the pool's nodes[]; false for a while on Enterprise
 	Requested         time.Time

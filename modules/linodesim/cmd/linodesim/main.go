@@ -84,11 +84,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 // reachable refuses addresses that other machines reach, unless that is asked
 // for and the token is no known one.
 func (o options) reachable(flag, address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil || host == "" || linodesim.Loopback(host) {
-		return nil // open names what is wrong with an address
-	}
+	host, _, _ := net.SplitHostPort(address) // open names what is wrong with an address
 	switch {
+	case host == "" || linodesim.Loopback(host):
+		return nil
 	case !o.remote:
 		return fmt.Errorf("%s is %q, which other machines reach; use a loopback address, or --allow-remote", flag, address)
 	case o.token == linodesim.DefaultToken:

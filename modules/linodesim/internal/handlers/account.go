@@ -38,7 +38,7 @@ func services(r catalog.Region) api.AccountAvailability {
 }
 
 // The account's settings are those recorded.
-func (r Request) getAccountSettings() (api.AccountSettings, error) {
+func (r Request) getAccountSettings() (api.AccountSettings, error) { //nolint:unparam // the form of all handlers
 	interfaces := api.AccountSettingsInterfacesForNewLinodesLegacyConfigDefaultButLinodeAllowed
 	policy := api.AccountSettingsMaintenancePolicy("linode/power_off_on")
 	return api.AccountSettings{
@@ -48,7 +48,7 @@ func (r Request) getAccountSettings() (api.AccountSettings, error) {
 }
 
 // The user and the account are made up.
-func (r Request) getProfile() (api.Profile, error) {
+func (r Request) getProfile() (api.Profile, error) { //nolint:unparam // the form of all handlers
 	user, zone, off, lish, kind, uid := r.Actor.User, "UTC", false, "password_keys", "password", 1000001
 	return api.Profile{
 		UID: &uid, Username: user, Email: user + "@example.com", Timezone: &zone, TwoFactorAuth: &off, EmailNotifications: &off,
@@ -57,7 +57,7 @@ func (r Request) getProfile() (api.Profile, error) {
 	}, nil
 }
 
-func (r Request) getAccount() (api.Account, error) {
+func (r Request) getAccount() (api.Account, error) { //nolint:unparam // the form of all handlers
 	capabilities := map[string]bool{}
 	for _, region := range r.Seen.Catalog().Regions {
 		for _, c := range region.Capabilities {

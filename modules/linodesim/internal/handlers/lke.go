@@ -25,16 +25,12 @@ func (r Request) listLKENodePools(clusterID int) (page[api.LKENodePool], error) 
 	if r.Live.Behaviour().IgnorePoolFilter {
 		r.HTTP.Header.Del("X-Filter")
 	}
-	return list(r, c.Pools, func(p world.Pool) api.LKENodePool { return pool(p, c.Tier, r.Beta) })
+	return list(r, c.Pools, func(p world.Pool) api.LKENodePool { return pool(p, r.Beta) })
 }
 
 func (r Request) getLKENodePool(clusterID int, poolID int) (api.LKENodePool, error) {
 	p, err := r.Seen.Pool(clusterID, poolID)
-	if err != nil {
-		return api.LKENodePool{}, err
-	}
-	c, err := r.Seen.Cluster(clusterID)
-	return pool(p, c.Tier, r.Beta), err
+	return pool(p, r.Beta), err
 }
 
 func (r Request) createLKENodePool(clusterID int, b *api.LKENodePoolCreate) (api.LKENodePool, error) {
@@ -43,11 +39,7 @@ func (r Request) createLKENodePool(clusterID int, b *api.LKENodePoolCreate) (api
 		return api.LKENodePool{}, err
 	}
 	p, err := r.Live.CreatePool(r.Actor, clusterID, spec)
-	if err != nil {
-		return api.LKENodePool{}, err
-	}
-	c, err := r.Live.Cluster(clusterID)
-	return pool(p, c.Tier, r.Beta), err
+	return pool(p, r.Beta), err
 }
 
 func poolCreate(b api.LKENodePoolCreate) (world.PoolCreate, error) {
@@ -78,11 +70,7 @@ func (r Request) updateLKENodePool(clusterID int, poolID int, b *api.LKENodePool
 		change.Taints = &t
 	}
 	p, err := r.Live.UpdatePool(r.Actor, clusterID, poolID, change)
-	if err != nil {
-		return api.LKENodePool{}, err
-	}
-	c, err := r.Live.Cluster(clusterID)
-	return pool(p, c.Tier, r.Beta), err
+	return pool(p, r.Beta), err
 }
 
 func (r Request) deleteLKENodePool(clusterID int, poolID int) (api.Empty, error) {
@@ -91,11 +79,7 @@ func (r Request) deleteLKENodePool(clusterID int, poolID int) (api.Empty, error)
 
 func (r Request) getLKENode(clusterID int, nodeID string) (api.LKENode, error) {
 	n, err := r.Seen.Node(clusterID, nodeID)
-	if err != nil {
-		return api.LKENode{}, err
-	}
-	c, err := r.Seen.Cluster(clusterID)
-	return node(n, c.Tier, r.Beta), err
+	return node(n, r.Beta), err
 }
 
 func (r Request) deleteLKENode(clusterID int, nodeID string) (api.Empty, error) {
@@ -151,7 +135,7 @@ func enterpriseFields(out *api.LKECluster, c world.Cluster) {
 	}
 }
 
-func pool(p world.Pool, tier string, beta bool) api.LKENodePool {
+func pool(p world.Pool, beta bool) api.LKENodePool {
 	label := p.Label
 	out := api.LKENodePool{
 		ID: p.ID, Type: p.Type, Label: &label, Count: p.Count, Nodes: []api.LKENode{}, Disks: []api.LKEPoolDisk{},
@@ -167,14 +151,14 @@ func pool(p world.Pool, tier string, beta bool) api.LKENodePool {
 	}
 	for _, n := range p.Nodes {
 		if n.Listed {
-			out.Nodes = append(out.Nodes, node(n, tier, beta))
+			out.Nodes = append(out.Nodes, node(n, beta))
 		}
 	}
 	if !beta {
 		return out
 	}
 	out.Locks = &[]api.ResourceLock{}
-	if tier == catalog.Enterprise {
+	if p.Tier == catalog.Enterprise {
 		strategy := api.LKEUpdateStrategy(p.UpdateStrategy)
 		out.K8SVersion, out.UpdateStrategy = &p.K8sVersion, &strategy
 		out.FirewallID = nullable.NewNullNullable[int]()
@@ -185,12 +169,12 @@ func pool(p world.Pool, tier string, beta bool) api.LKENodePool {
 	return out
 }
 
-func node(n world.Node, tier string, beta bool) api.LKENode {
+func node(n world.Node, beta bool) api.LKENode {
 	out := api.LKENode{ID: n.ID, Status: api.LKENodeStatus(n.Status)}
 	if n.InstanceID != 0 {
 		out.InstanceID = &n.InstanceID
 	}
-	if beta && tier == catalog.Enterprise {
+	if beta && n.Tier == catalog.Enterprise {
 		out.PoolID = &n.PoolID
 	}
 	return out
