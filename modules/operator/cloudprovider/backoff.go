@@ -142,5 +142,5 @@ func (c *CloudProvider) ReleaseClaimOf(ctx context.Context, nodeClaim string) er
 	if !found {
 		return nil
 	}
-	return cloudprovider.IgnoreNodeClaimNotFoundError(c.release(ctx, id))
+	return cloudprovider.IgnoreNodeClaimNotFoundError(c.release(ctx, id, lkepool.Claimant{Name: nodeClaim}))
 }
