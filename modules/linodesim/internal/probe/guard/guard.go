@@ -295,3 +295,10 @@ func refusal(r *http.Request, err error) *http.Response {
 		ContentLength: int64(len(body)), Request: r,
 	}
 }
+
+// Allow replaces the rule.
+func (g *Guard) Allow(rule Rule) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rule = rule
+}

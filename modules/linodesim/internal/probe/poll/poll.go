@@ -64,6 +64,9 @@ func (m *Mark) Note(present bool, read Window) {
 // Seen reports whether any reading had it.
 func (m *Mark) Seen() bool { return m.seen }
 
+// Window is when the mark came about.
+func (m *Mark) Window() Window { return m.window }
+
 // Lost counts readings that lacked it after one that had it.
 func (m *Mark) Lost() int { return m.lost }
 

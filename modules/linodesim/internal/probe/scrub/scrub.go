@@ -49,7 +49,7 @@ var (
 	mail     = regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+`)
 	ipv4     = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}(/\d{1,2})?\b`)
 	ipv6     = regexp.MustCompile(`(?i)(\b[0-9a-f]{1,4}|:)(:[0-9a-f]{0,4}){2,7}(/\d{1,3})?`)
-	host     = regexp.MustCompile(`(?i)\b(https?://)?([a-z0-9-]+\.)+(linodelke\.net|linode\.com|linodeobjects\.com|akamai\.com)\b(:\d+)?`)
+	host     = regexp.MustCompile(`(?i)\b(https?://)?([a-z0-9-]+\.)+(linodelke\.net|members\.linode\.com|linodeusercontent\.com|linodeobjects\.com)\b(:\d+)?`)
 	uuid     = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12,}\b`)
 	workload = regexp.MustCompile(`\blke(\d+)-(\d+)-([0-9a-f]{12})\b`)
 	nodeID   = regexp.MustCompile(`\b(\d+)-([0-9a-f]{12})\b`)
