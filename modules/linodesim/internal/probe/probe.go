@@ -29,7 +29,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/probe/lab"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/probe/plan"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/probe/report"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/probe/sweep"
 )
+
+// tidying bounds the removal between two experiments.
+const tidying = 4 * time.Minute
 
 // Access is how the API is reached.
 type Access struct {
@@ -150,11 +154,31 @@ func (s *session) experiments(ctx context.Context) error {
 			fmt.Fprintf(s.cfg.Out, "%-10s not run: %v\n", e.Name, context.Cause(ctx))
 			continue
 		}
+		s.tidy(ctx)
 		if err := s.experiment(ctx, e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// tidy removes what an experiment left that ended early, so that the next one
+// has its nodes. What it cannot remove in time is left to the clean-up.
+func (s *session) tidy(ctx context.Context) {
+	if s.guard.Asked() == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tidying)
+	defer cancel()
+	s.sweep(ctx, s.unresolved())
+}
+
+// unresolved is how much longer to look for a pool whose creation had no answer.
+func (s *session) unresolved() time.Duration {
+	if s.lab.Unresolved.IsZero() {
+		return 0
+	}
+	return max(0, lab.Lookup-time.Since(s.lab.Unresolved))
 }
 
 func (s *session) experiment(ctx context.Context, e experiment.Experiment) error {
@@ -230,11 +254,27 @@ func (s *session) cleanUp(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), plan.CleanUp)
 	defer cancel()
 	fmt.Fprintln(s.cfg.Out, "cleaning up")
-	var watch time.Duration
-	if !s.lab.Unresolved.IsZero() {
-		watch = max(0, lab.Lookup-time.Since(s.lab.Unresolved))
-	}
-	result := s.sweep(ctx, watch)
+	result := s.persist(ctx, s.unresolved())
 	fmt.Fprintf(s.cfg.Out, "%d pools removed, %d things left\n", result.Pools, len(result.Leftovers))
 	return result.Leftovers
+}
+
+// persist sweeps again after a panic: a defect must not leave anything behind.
+func (s *session) persist(ctx context.Context, watch time.Duration) (r sweep.Result) {
+	for range 3 {
+		panicked := true
+		func() {
+			defer func() {
+				if problem := recover(); problem != nil {
+					r = sweep.Result{Leftovers: []string{fmt.Sprintf("perhaps all: a defect in clean-up: %v", problem)}}
+				}
+			}()
+			r = s.sweep(ctx, watch)
+			panicked = false
+		}()
+		if !panicked {
+			break
+		}
+	}
+	return r
 }

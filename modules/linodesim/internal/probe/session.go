@@ -157,9 +157,15 @@ func (s *session) explained(err error) error {
 	return err
 }
 
+// refusedToken reports whether the API refused the token, and not the guard a
+// request.
 func refusedToken(err error) bool {
-	kind := linode.KindOf(err)
-	return kind == linode.KindUnauthorized || kind == linode.KindForbidden
+	var e *linode.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	byGuard := slices.ContainsFunc(e.Reasons, func(r linode.Reason) bool { return guard.Refused(r.Reason) })
+	return e.Kind == linode.KindUnauthorized || e.Kind == linode.KindForbidden && !byGuard
 }
 
 // raw sends a GET that the client has no method for.

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
 )
 
@@ -36,12 +36,12 @@ type Checker struct {
 	found map[Difference]bool
 }
 
-// New reads the description.
+// load reads the description once for the whole program: that takes a while.
+var load = sync.OnceValues(server.GetSpec)
+
+// New makes a checker.
 func New() (*Checker, error) {
-	if _, err := operation.Load(); err != nil { // reports a broken description once, in its own words
-		return nil, err
-	}
-	spec, err := server.GetSpec()
+	spec, err := load()
 	if err != nil {
 		return nil, fmt.Errorf("reading the API's description: %w", err)
 	}

@@ -151,6 +151,13 @@ func (g *Guard) Linodes() []int {
 	return g.own.linodeIDs()
 }
 
+// Asked is how many nodes of the run there may be now.
+func (g *Guard) Asked() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.own.total()
+}
+
 // permit decides on a request. The result takes back what was counted for it,
 // for the case that the API refuses.
 func (g *Guard) permit(method, path string, body []byte) (undo func(), err error) {
@@ -286,9 +293,15 @@ func read(r *http.Request) ([]byte, error) {
 	return body, err
 }
 
+// unsent begins the reason of every refusal made here.
+const unsent = "not sent: "
+
+// Refused reports whether a reason is the guard's, not the API's.
+func Refused(reason string) bool { return strings.HasPrefix(reason, unsent) }
+
 // refusal looks like the API's, so that no client tries again.
 func refusal(r *http.Request, err error) *http.Response {
-	body, _ := json.Marshal(map[string]any{"errors": []any{map[string]string{"reason": "not sent: " + err.Error()}}})
+	body, _ := json.Marshal(map[string]any{"errors": []any{map[string]string{"reason": unsent + err.Error()}}})
 	return &http.Response{
 		Status: "403 Forbidden", StatusCode: http.StatusForbidden, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),

@@ -96,10 +96,13 @@ func (j Job) Run(ctx context.Context) Result {
 		for _, t := range pools {
 			done = done && t.gone()
 		}
-		return done, nil
+		return done, unhurried(ctx, done)
 	})
 	if err == nil {
-		err = poll.Until(ctx, func(ctx context.Context) (bool, error) { return j.removeLinodes(ctx, pools, linodes), nil })
+		err = poll.Until(ctx, func(ctx context.Context) (bool, error) {
+			done := j.removeLinodes(ctx, pools, linodes)
+			return done, unhurried(ctx, done)
+		})
 	}
 	r := Result{Leftovers: leftovers("pool", pools)}
 	r.Pools = len(pools) - len(r.Leftovers)
@@ -108,6 +111,14 @@ func (j Job) Run(ctx context.Context) Result {
 		r.Leftovers = append(r.Leftovers, "the list of pools could not be read: pools whose creation had no answer may be left")
 	}
 	return r
+}
+
+// unhurried keeps a sweep within the rate limits: nothing here is measured.
+func unhurried(ctx context.Context, done bool) error {
+	if done {
+		return nil
+	}
+	return poll.Pause(ctx, time.Second)
 }
 
 func leftovers(what string, targets map[int]*target) []string {
