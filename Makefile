@@ -21,7 +21,7 @@ LOCALCLUSTER = .bin/localcluster
 help: ## List the verbs
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow apply to demo and up."
+	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile apply to demo and up."
 
 .PHONY: build
 build: ## Build the control plane, the simulator and the operator into .bin/

@@ -107,6 +107,7 @@ func (s *Sim) adminHands(mux *http.ServeMux) {
 
 // ruleRequest is a Rule in JSON.
 type ruleRequest struct {
+	Kind        Kind    `json:"kind"`
 	Method      string  `json:"method"`
 	Route       string  `json:"route"`
 	Nth         int     `json:"nth"`
@@ -120,7 +121,12 @@ type ruleRequest struct {
 	HTML        bool    `json:"html"`
 	Drop        bool    `json:"drop"`
 	AfterEffect bool    `json:"after_effect"`
+	Hang        bool    `json:"hang"`
 	Stale       wait    `json:"stale"`
+	Missing     int     `json:"missing"`
+	Shift       int     `json:"shift"`
+	NoEffect    bool    `json:"no_effect"`
+	UpTo        bool    `json:"up_to"`
 
 	Header map[string]string `json:"header"`
 }
@@ -144,13 +150,18 @@ func (s *Sim) adminAddRule(w http.ResponseWriter, r *http.Request) {
 	for name, value := range q.Header {
 		header.Set(name, value)
 	}
-	id := s.Fail(Rule{
+	rule := Rule{
 		Header: header,
-		Method: q.Method, Route: q.Route, Nth: q.Nth, Times: q.Times, Probability: q.Probability, Delay: q.Delay.Duration,
+		Kind:   q.Kind, Method: q.Method, Route: q.Route, Nth: q.Nth, Times: q.Times, Probability: q.Probability, Delay: q.Delay.Duration,
 		Status: q.Status, Reason: q.Reason, Field: q.Field, RetryAfter: q.RetryAfter.Duration, HTML: q.HTML, Drop: q.Drop,
-		AfterEffect: q.AfterEffect, Stale: q.Stale.Duration,
-	})
-	send(w, http.StatusOK, map[string]any{"id": id})
+		AfterEffect: q.AfterEffect, Hang: q.Hang, Stale: q.Stale.Duration, Missing: q.Missing, Shift: q.Shift,
+		NoEffect: q.NoEffect, UpTo: q.UpTo,
+	}
+	if err := rule.Check(); err != nil {
+		done(w, err)
+		return
+	}
+	send(w, http.StatusOK, map[string]any{"id": s.Fail(rule)})
 }
 
 func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {

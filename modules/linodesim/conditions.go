@@ -8,55 +8,64 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// staleViews holds an older state of the world for each rule that shows one.
-type staleViews struct {
-	mu    sync.Mutex
-	views map[fault.ID]staleView
+// floors holds the world as it was when a rule with Stale was added: its reads
+// show nothing older.
+type floors struct {
+	mu     sync.Mutex
+	worlds map[fault.ID]floor
 }
 
-type staleView struct {
+type floor struct {
+	at    time.Time
 	world *world.World
-	until time.Time
 }
 
-// view gives the world that a request reads.
-func (s *Sim) view(rule Rule, id RuleID) *world.World {
-	if rule.Stale <= 0 {
+// seen gives the world that a request reads.
+func (s *Sim) seen(d fault.Decision) *world.World {
+	if d.Rule.Stale <= 0 {
 		return s.world
 	}
-	now := s.clock.Now()
-	s.stale.mu.Lock()
-	defer s.stale.mu.Unlock()
-	v := s.stale.views[id]
-	if v.world == nil || !now.Before(v.until) {
-		v = staleView{world: s.world.Freeze(), until: now.Add(rule.Stale)}
-		s.stale.views[id] = v
+	at := s.clock.Now().Add(-d.Rule.Stale)
+	s.floors.mu.Lock()
+	defer s.floors.mu.Unlock()
+	if f, ok := s.floors.worlds[d.ID]; ok && at.Before(f.at) {
+		return f.world
 	}
-	return v.world
+	return s.world.At(at)
 }
 
-// Fail puts a fault rule in force. A rule with Stale shows the state of this
-// moment until so much time has passed, then that of a later moment, and so on.
+// Fail puts a fault rule in force.
 func (s *Sim) Fail(rule Rule) RuleID {
-	s.stale.mu.Lock()
-	defer s.stale.mu.Unlock()
+	s.floors.mu.Lock()
+	defer s.floors.mu.Unlock()
 	id := s.faults.Add(rule)
 	if rule.Stale > 0 {
-		if s.stale.views == nil {
-			s.stale.views = map[fault.ID]staleView{}
+		s.world.Remember(s.faults.Stale())
+		if s.floors.worlds == nil {
+			s.floors.worlds = map[fault.ID]floor{}
 		}
-		s.stale.views[id] = staleView{world: s.world.Freeze(), until: s.clock.Now().Add(rule.Stale)}
+		s.floors.worlds[id] = floor{at: s.clock.Now(), world: s.world.Freeze()}
 	}
 	return id
 }
 
 // Heal ends one rule.
-func (s *Sim) Heal(id RuleID) { s.faults.Remove(id) }
+func (s *Sim) Heal(id RuleID) {
+	s.floors.mu.Lock()
+	defer s.floors.mu.Unlock()
+	s.faults.Remove(id)
+	delete(s.floors.worlds, id)
+	s.world.Remember(s.faults.Stale())
+}
 
-// HealAll ends all rules and conditions: capacity, account limit, maintenance,
-// Linodes that do not boot or do not come.
+// HealAll ends all rules, those of the profile included, and all conditions:
+// capacity, account limit, maintenance, Linodes that do not boot or do not come.
 func (s *Sim) HealAll() {
+	s.floors.mu.Lock()
+	defer s.floors.mu.Unlock()
 	s.faults.Clear()
+	clear(s.floors.worlds)
+	s.world.Remember(0)
 	s.SetMaintenance(false)
 	s.world.ClearConditions()
 }

@@ -151,8 +151,12 @@
 // # Faults
 //
 // Fail puts rules in force (package fault), for single requests or many:
-// statuses with or without Retry-After, a proxy's page, delays, dropped
-// connections before or after the effect, stale reads for a time. RefuseCapacity, SetAccountLimit, SetMaintenance, NeverBoot,
+// statuses with or without Retry-After, a proxy's page, delays, connections
+// that drop or hang before or after the effect, writes without effect, lists
+// that lack entries or whose pages shift, stale reads. A stale read is answered
+// from a copy of the world as it was then, so that a page agrees with itself;
+// each request may be late by another time. Profiles stale and hostile are made
+// of such rules, which are asked after those of Fail. RefuseCapacity, SetAccountLimit, SetMaintenance, NeverBoot,
 // StallNodes, RecycleNode, DeleteInstance, EditPool and their like change the
 // world itself. Admin offers all of it over HTTP.
 //

@@ -76,18 +76,18 @@ func (x *exchange) run() {
 		x.refuse(http.StatusForbidden, world.Reason{Reason: "Your OAuth token is not authorized to use this endpoint."})
 		return
 	}
-	rule, id, hit := x.sim.faults.Decide(x.op.Route, x.bare())
-	if hit && rule.Delay > 0 {
-		if x.dropped = x.wait(rule.Delay); x.dropped != nil {
+	d := x.sim.faults.Decide(fault.Request{Request: x.bare(), Route: x.op.Route, List: x.op.Paginated})
+	if d.Rule.Delay > 0 {
+		if x.dropped = x.wait(d.Rule.Delay); x.dropped != nil {
 			return
 		}
 	}
-	if hit && !rule.AfterEffect && x.spoil(rule) {
+	if d.Hit && !d.Rule.AfterEffect && x.spoil(d.Rule) {
 		return
 	}
-	x.handle(x.sim.view(rule, id))
-	if hit && rule.AfterEffect {
-		x.spoil(rule)
+	x.handle(d)
+	if d.Hit && d.Rule.AfterEffect {
+		x.spoil(d.Rule)
 	}
 }
 
@@ -136,7 +136,7 @@ func (x *exchange) limits(d ratelimit.Decision) {
 }
 
 // handle lets the generated server answer.
-func (x *exchange) handle(seen *world.World) {
+func (x *exchange) handle(d fault.Decision) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, orEmpty(x.r.Body), maxBody))
 	if err != nil {
 		x.refuse(http.StatusBadRequest, world.Reason{Reason: "The body could not be read"})
@@ -152,8 +152,12 @@ func (x *exchange) handle(seen *world.World) {
 	}
 	r := x.bare()
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	live := x.sim.world
+	if d.Rule.NoEffect {
+		live = live.Fork()
+	}
 	r = r.WithContext(handlers.With(r.Context(), handlers.Request{
-		Live: x.sim.world, Seen: seen, Beta: x.beta, Operation: x.op,
+		Live: live, Seen: x.sim.seen(d), Missing: d.Rule.Missing, Chance: d.Chance, Shift: d.Rule.Shift, Beta: x.beta, Operation: x.op,
 		Actor: world.Actor{User: x.caller.user, RequestID: x.id},
 		May:   func(scope string) bool { return x.caller.may([]string{scope}) },
 	}))
@@ -178,6 +182,9 @@ func (x *exchange) spoil(rule fault.Rule) bool {
 	switch {
 	case rule.Drop:
 		x.dropped = errDropped
+	case rule.Hang:
+		<-x.r.Context().Done()
+		x.dropped = x.r.Context().Err()
 	case rule.Status != 0:
 		for name, values := range rule.Header {
 			x.header[http.CanonicalHeaderKey(name)] = values

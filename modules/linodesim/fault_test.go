@@ -100,40 +100,6 @@ func TestDroppedConnectionOverHTTP(t *testing.T) {
 	}
 }
 
-func TestStaleReads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
-		_, path := addCluster(t, sim, linodesim.Standard)
-		id := sim.Fail(linodesim.Rule{Method: "GET", Stale: 10 * time.Second})
-		made := mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-2","count":1}`)
-		one := fmt.Sprintf("%s/pools/%v", path, made.body["id"])
-		seen := func(want int, status int) {
-			t.Helper()
-			if n := len(api.do("GET", path+"/pools", "").data(t)); n != want {
-				t.Errorf("%d pools, want %d", n, want)
-			}
-			if got := api.do("GET", one, ""); got.status != status {
-				t.Errorf("the new pool: %d, want %d", got.status, status)
-			}
-		}
-		seen(1, 404)
-		if got := api.do("PUT", one, `{"count":2}`); got.status != 200 {
-			t.Errorf("a write reads what is there: %d", got.status)
-		}
-		time.Sleep(9 * time.Second)
-		seen(1, 404)
-		time.Sleep(time.Second)
-		seen(2, 200)
-		if sim.Hits(id) == 0 {
-			t.Error("the rule hit nothing")
-		}
-		mustDo(t, api, "DELETE", one, "")
-		seen(2, 200)
-		sim.Heal(id)
-		seen(1, 404)
-	})
-}
-
 func TestConditions(t *testing.T) {
 	const pool = `{"type":"g6-standard-2","count":2}`
 	for _, c := range []struct {

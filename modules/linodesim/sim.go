@@ -55,6 +55,10 @@ type (
 	Floor = world.Floor
 	// Rule is one way in which requests go wrong.
 	Rule = fault.Rule
+	// Kind narrows a rule to lists, other reads or writes.
+	Kind = fault.Kind
+	// Trouble is how often a profile's requests go wrong.
+	Trouble = world.Trouble
 	// RuleID names a rule in force.
 	RuleID = fault.ID
 	// Meter shows the use of one rate limit.
@@ -82,6 +86,13 @@ const (
 	LeaveHole        = world.LeaveHole
 )
 
+// Kinds of requests that a rule may be narrowed to.
+const (
+	Lists  = fault.Lists
+	Reads  = fault.Reads
+	Writes = fault.Writes
+)
+
 // Tiers of LKE.
 const (
 	Standard   = catalog.Standard
@@ -100,12 +111,23 @@ func Realistic() Profile { return world.Realistic() }
 // request.
 func Slow() Profile { return world.Slow() }
 
+// Stale is Realistic with reads of one object up to 4 s and lists up to 2
+// minutes behind.
+func Stale() Profile { return world.Stale() }
+
+// Hostile is Stale with spurious 404s, lists that lack an entry, shifted pages,
+// writes without effect, lost answers and requests that hang.
+func Hostile() Profile { return world.Hostile() }
+
 // Instant is for tests that are not about time: every step happens together
 // with what caused it.
 func Instant() Profile { return Profile{Name: "instant"} }
 
-// ProfileNamed finds fast, realistic or slow.
+// ProfileNamed finds fast, realistic, slow, stale or hostile.
 func ProfileNamed(name string) (Profile, bool) { return world.ProfileNamed(name) }
+
+// ProfileNames lists what ProfileNamed finds.
+func ProfileNames() []string { return world.ProfileNames() }
 
 // Config of a simulator. The zero value is usable.
 type Config struct {
@@ -145,7 +167,7 @@ type Sim struct {
 	tokens  tokens
 	limiter *ratelimit.Limiter
 	faults  *fault.Set
-	stale   staleViews
+	floors  floors
 	journal journal
 	check   bool
 }
@@ -182,7 +204,7 @@ func New(cfg Config) (*Sim, error) {
 	}
 	s := &Sim{
 		world: w, clock: w.Clock(), api: api, tokens: tokens, limiter: ratelimit.New(limits),
-		faults: fault.NewSet(cfg.Seed), check: cfg.ValidateAnswers,
+		faults: withTrouble(w, cfg), check: cfg.ValidateAnswers,
 	}
 	s.routes = routes(api)
 	s.inner = server.HandlerWithOptions(server.NewStrictHandlerWithOptions(handlers.Server{}, nil, server.StrictHTTPServerOptions{
@@ -192,8 +214,10 @@ func New(cfg Config) (*Sim, error) {
 }
 
 // AddCluster makes a cluster with its pools, as if its owner had made it in
-// the Cloud Manager.
+// the Cloud Manager before anything else happened: reads of a profile that lag
+// show it at once.
 func (s *Sim) AddCluster(spec ClusterSpec) (ClusterInfo, error) {
+	defer s.world.Prepared()
 	return s.world.AddCluster(owner, spec)
 }
 
@@ -201,10 +225,14 @@ func (s *Sim) AddCluster(spec ClusterSpec) (ClusterInfo, error) {
 var owner = world.Actor{User: "owner"}
 
 // AddFirewall makes a Cloud Firewall and gives its ID.
-func (s *Sim) AddFirewall(spec FirewallSpec) int { return s.world.AddFirewall(owner, spec).ID }
+func (s *Sim) AddFirewall(spec FirewallSpec) int {
+	defer s.world.Prepared()
+	return s.world.AddFirewall(owner, spec).ID
+}
 
 // AddInstance makes a Linode that belongs to no cluster, and gives its ID.
 func (s *Sim) AddInstance(spec InstanceSpec) (int, error) {
+	defer s.world.Prepared()
 	i, err := s.world.AddInstance(owner, spec)
 	return i.ID, err
 }

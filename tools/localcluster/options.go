@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
@@ -28,7 +29,7 @@ type Options struct {
 	Tier       string  // "" = standard
 	Region     string  // "" = us-ord
 	K8sVersion string  // as LKE names it; "" = the tier's newest
-	Profile    string  // of the simulator: fast ("" too), realistic, slow
+	Profile    string  // of the simulator: fast ("" too), realistic, slow, stale, hostile
 	TimeScale  float64 // divides the profile's delays; 0 = 1
 	Port       int     // of the API server; 0 = a free one
 
@@ -81,7 +82,7 @@ func (o *Options) complete() error {
 		return fmt.Errorf("tier %q: standard or enterprise", o.Tier)
 	}
 	if _, known := linodesim.ProfileNamed(o.Profile); !known {
-		return fmt.Errorf("profile %q: fast, realistic or slow", o.Profile)
+		return fmt.Errorf("profile %q: one of %s", o.Profile, strings.Join(linodesim.ProfileNames(), ", "))
 	}
 	if o.Replicas < 1 {
 		return fmt.Errorf("replicas %d: at least 1", o.Replicas)

@@ -6,11 +6,15 @@
 // the order in which they were added. Chance is drawn from the seed given to
 // NewSet, so that a run with one caller repeats exactly.
 //
-// The package knows requests only; linodesim carries the effects out. A Set is
-// safe for concurrent use.
+// Rules given to NewSet are asked after all that were added, so that an added
+// rule is not hidden by what a profile does to every request.
+//
+// The package decides only; linodesim carries the effects out. A Set is safe
+// for concurrent use.
 package fault
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -18,10 +22,22 @@ import (
 	"time"
 )
 
+// Kind narrows a rule to a kind of request.
+type Kind string
+
+// Kinds of requests.
+const (
+	Any    Kind = ""
+	Lists  Kind = "lists"  // GET of a collection
+	Reads  Kind = "reads"  // GET of anything else
+	Writes Kind = "writes" // POST, PUT, DELETE
+)
+
 // Rule is one way in which requests go wrong. A rule without effect counts
 // requests and does nothing.
 type Rule struct {
 	// Which requests: all that fit every given condition.
+	Kind   Kind
 	Method string                   // "" = any
 	Route  string                   // template without version, e.g. /lke/clusters/{clusterId}/pools; "" = any
 	Match  func(*http.Request) bool // nil = any; its path has no version
@@ -31,7 +47,7 @@ type Rule struct {
 	Times       int     // at most this many; 0 = no bound
 	Probability float64 // of each; 0 = always
 
-	// What happens. Status and Drop come instead of the effect; with
+	// What happens. Status, Drop and Hang come instead of the effect; with
 	// AfterEffect the request does its work first and only its answer is lost.
 	Delay       time.Duration // wait first, beside the profile's delay
 	Status      int           // answer with this
@@ -41,8 +57,51 @@ type Rule struct {
 	Header      http.Header   // and these
 	HTML        bool          // as a proxy would: text/html instead of the API's JSON
 	Drop        bool          // close the connection instead
+	Hang        bool          // do not answer until the caller goes away
 	AfterEffect bool
-	Stale       time.Duration // reads show a state that is up to this old
+
+	// What a read shows. Stale: the world as it was so long ago, but not before
+	// the rule was added. Missing: a list lacks so many of its entries. Shift:
+	// pages after the first begin so many entries later, as if those had been
+	// removed between two pages; below 0, earlier.
+	Stale   time.Duration
+	Missing int
+	Shift   int
+
+	NoEffect bool // a write is answered as if carried out, and changes nothing
+	UpTo     bool // Delay and Stale are drawn for each request, from 0 to the given
+}
+
+// Decision is what happens to one request.
+type Decision struct {
+	Rule   Rule // with Delay and Stale as drawn
+	ID     ID
+	Hit    bool
+	Chance float64 // drawn, from 0 to below 1: chooses the entries that are missing
+}
+
+// Request is what a Set has to know of a request.
+type Request struct {
+	*http.Request
+	Route string
+	List  bool // of a collection
+}
+
+// Check reports what is wrong with a rule.
+func (r Rule) Check() error {
+	switch {
+	case r.Kind != Any && r.Kind != Lists && r.Kind != Reads && r.Kind != Writes:
+		return fmt.Errorf("kind is %q; it must be lists, reads, writes or empty", r.Kind)
+	case r.Status != 0 && (r.Status < 200 || r.Status > 599):
+		return fmt.Errorf("status is %d; it must be from 200 to 599", r.Status)
+	case r.Probability < 0 || r.Probability > 1:
+		return fmt.Errorf("probability is %g; it must be from 0 to 1", r.Probability)
+	case r.Nth < 0 || r.Times < 0 || r.Missing < 0:
+		return fmt.Errorf("nth, times and missing are %d, %d and %d; they must not be negative", r.Nth, r.Times, r.Missing)
+	case r.Delay < 0 || r.Stale < 0 || r.RetryAfter < 0:
+		return fmt.Errorf("delay, stale and retry_after are %v, %v and %v; they must not be negative", r.Delay, r.Stale, r.RetryAfter)
+	}
+	return nil
 }
 
 // ID names a rule that was added.
@@ -53,7 +112,8 @@ type Set struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
 	last  ID
-	rules []*active
+	rules []*active // added
+	base  []*active // asked after those
 }
 
 type active struct {
@@ -62,9 +122,14 @@ type active struct {
 	seen, hits int
 }
 
-// NewSet makes an empty set.
-func NewSet(seed uint64) *Set {
-	return &Set{rng: rand.New(rand.NewPCG(seed, 3))}
+// NewSet makes a set of rules that are asked after all added ones.
+func NewSet(seed uint64, base ...Rule) *Set {
+	s := &Set{rng: rand.New(rand.NewPCG(seed, 3))}
+	for _, r := range base {
+		s.last++
+		s.base = append(s.base, &active{id: s.last, rule: r})
+	}
+	return s
 }
 
 // Add puts a rule in force.
@@ -83,18 +148,29 @@ func (s *Set) Remove(id ID) {
 	s.rules = slices.DeleteFunc(s.rules, func(a *active) bool { return a.id == id })
 }
 
-// Clear ends all rules.
+// Clear ends all rules, those given to NewSet included.
 func (s *Set) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rules = nil
+	s.rules, s.base = nil, nil
+}
+
+// Stale gives the longest Stale of the rules in force.
+func (s *Set) Stale() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var longest time.Duration
+	for _, a := range slices.Concat(s.rules, s.base) {
+		longest = max(longest, a.rule.Stale)
+	}
+	return longest
 }
 
 // Hits tells how many requests a rule has hit.
 func (s *Set) Hits(id ID) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, a := range s.rules {
+	for _, a := range slices.Concat(s.rules, s.base) {
 		if a.id == id {
 			return a.hits
 		}
@@ -103,23 +179,46 @@ func (s *Set) Hits(id ID) int {
 }
 
 // Decide finds the rule that hits a request.
-func (s *Set) Decide(route string, r *http.Request) (Rule, ID, bool) {
+func (s *Set) Decide(r Request) Decision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, a := range s.rules {
-		if a.hit(route, r, s.rng) {
-			return a.rule, a.id, true
+	for _, rules := range [][]*active{s.rules, s.base} {
+		for _, a := range rules {
+			if a.hit(r, s.rng) {
+				return s.drawn(a)
+			}
 		}
 	}
-	return Rule{}, 0, false
+	return Decision{}
 }
 
-func (a *active) hit(route string, r *http.Request, rng *rand.Rand) bool {
+// drawn draws only what the rule needs, so that a rule without chances changes
+// nothing for others.
+func (s *Set) drawn(a *active) Decision {
+	d := Decision{Rule: a.rule, ID: a.id, Hit: true}
+	if a.rule.UpTo {
+		d.Rule.Delay = upTo(a.rule.Delay, s.rng)
+		d.Rule.Stale = upTo(a.rule.Stale, s.rng)
+	}
+	if a.rule.Missing > 0 {
+		d.Chance = s.rng.Float64()
+	}
+	return d
+}
+
+func upTo(limit time.Duration, rng *rand.Rand) time.Duration {
+	if limit <= 0 {
+		return 0
+	}
+	return time.Duration(rng.Int64N(int64(limit) + 1))
+}
+
+func (a *active) hit(r Request, rng *rand.Rand) bool {
 	rule := a.rule
-	if rule.Method != "" && rule.Method != r.Method || rule.Route != "" && rule.Route != route {
+	if rule.Method != "" && rule.Method != r.Method || rule.Route != "" && rule.Route != r.Route || !rule.Kind.fits(r) {
 		return false
 	}
-	if rule.Match != nil && !rule.Match(r) {
+	if rule.Match != nil && !rule.Match(r.Request) {
 		return false
 	}
 	a.seen++
@@ -130,5 +229,18 @@ func (a *active) hit(route string, r *http.Request, rng *rand.Rand) bool {
 		return false
 	}
 	a.hits++
+	return true
+}
+
+func (k Kind) fits(r Request) bool {
+	read := r.Method == http.MethodGet
+	switch k {
+	case Lists:
+		return read && r.List
+	case Reads:
+		return read && !r.List
+	case Writes:
+		return !read
+	}
 	return true
 }

@@ -54,6 +54,7 @@ func (w *World) record(by Actor, e Entry) {
 	e.At = w.now
 	e.Actor = by
 	w.audit = append(w.audit, e)
+	w.history.changed = true
 }
 
 // Audit gives every change so far, oldest first.

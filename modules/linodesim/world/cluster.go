@@ -155,6 +155,10 @@ func (w *World) instanceStates() []Instance {
 // whose reads lag behind. Only its reading methods may be used.
 func (w *World) Freeze() *World {
 	defer w.lock()()
+	return w.freeze()
+}
+
+func (w *World) freeze() *World {
 	f := &World{
 		clock: w.clock, profile: w.profile, behaviour: w.behaviour, catalog: w.catalog, now: w.now, frozen: true,
 		clusters: map[int]*cluster{}, pools: map[int]*pool{}, instances: map[int]*Instance{}, firewalls: maps.Clone(w.firewalls), assets: w.assets.clone(), feed: newFeed(),

@@ -62,6 +62,11 @@ func (w *World) StallNodes(poolID, n int) {
 	w.conditions.stall = counted(w.conditions.stall, poolID, n)
 }
 
+func (c conditions) clone() conditions {
+	c.noCapacity, c.neverBoot, c.stall = slices.Clone(c.noCapacity), maps.Clone(c.neverBoot), maps.Clone(c.stall)
+	return c
+}
+
 func counted(m map[int]int, poolID, n int) map[int]int {
 	m = maps.Clone(m)
 	if m == nil {

@@ -38,6 +38,22 @@ type Profile struct {
 	// ControlPlane is from a cluster being asked for over HTTP to its
 	// kubeconfig and the addresses of its API server.
 	ControlPlane Span
+
+	// How late reads may be: each shows the world as it was up to so long ago.
+	StaleReads time.Duration // of one object
+	StaleLists time.Duration // of a collection
+
+	Trouble Trouble
+}
+
+// Trouble is with which probability requests go wrong.
+type Trouble struct {
+	NotFound     float64 // a read of one object is a 404 although the object exists
+	MissingEntry float64 // a list lacks one of its entries
+	PageShift    float64 // a list's later pages skip an entry
+	NoEffect     float64 // a PUT or DELETE is answered with success and changes nothing
+	LostAnswer   float64 // a write is carried out, and the connection breaks
+	Hang         float64 // a request gets no answer until the caller goes away
 }
 
 // Fast is for quick tests and demonstrations.
@@ -71,14 +87,41 @@ func Slow() Profile {
 	}
 }
 
-// ProfileNamed finds fast, realistic or slow.
+// Stale is Realistic with reads that lag behind writes, each by another time.
+func Stale() Profile {
+	p := Realistic()
+	p.Name, p.StaleReads, p.StaleLists = "stale", 4*time.Second, 2*time.Minute
+	return p
+}
+
+// Hostile is Stale with everything that may go wrong at once. The figures are
+// chosen so that a scale-up of ten nodes meets most of them.
+func Hostile() Profile {
+	p := Stale()
+	p.Name = "hostile"
+	p.Trouble = Trouble{NotFound: 0.02, MissingEntry: 0.05, PageShift: 0.05, NoEffect: 0.02, LostAnswer: 0.02, Hang: 0.005}
+	return p
+}
+
+func profiles() []Profile { return []Profile{Fast(), Realistic(), Slow(), Stale(), Hostile()} }
+
+// ProfileNamed finds one of ProfileNames.
 func ProfileNamed(name string) (Profile, bool) {
-	for _, p := range []Profile{Fast(), Realistic(), Slow()} {
+	for _, p := range profiles() {
 		if p.Name == name {
 			return p, true
 		}
 	}
 	return Profile{}, false
+}
+
+// ProfileNames lists fast, realistic, slow, stale and hostile.
+func ProfileNames() []string {
+	var out []string
+	for _, p := range profiles() {
+		out = append(out, p.Name)
+	}
+	return out
 }
 
 // Scaled divides every delay by the factor; 10 makes the platform ten times
@@ -89,6 +132,9 @@ func (p Profile) Scaled(by float64) Profile {
 	}
 	for _, s := range []*Span{&p.Request, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Gone, &p.Repair, &p.ControlPlane} {
 		*s = s.scaled(by)
+	}
+	for _, d := range []*time.Duration{&p.StaleReads, &p.StaleLists} {
+		*d = time.Duration(float64(*d) / by)
 	}
 	return p
 }

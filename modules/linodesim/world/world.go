@@ -64,6 +64,7 @@ type World struct {
 	audit      []Entry
 	visible    []Visibility
 	feed       feed
+	history    history
 	frozen     bool
 }
 
@@ -136,11 +137,18 @@ func (w *World) advance(now time.Time) {
 		if !ok {
 			break
 		}
-		w.now = p.at
+		w.moveTo(p.at)
 		p.run()
+		w.history.changed = true
 	}
-	if now.After(w.now) {
-		w.now = now
+	w.moveTo(now)
+}
+
+// moveTo is the only way in which time passes.
+func (w *World) moveTo(t time.Time) {
+	if t.After(w.now) {
+		w.keep()
+		w.now = t
 	}
 }
 

@@ -8,6 +8,7 @@ package handlers
 
 import (
 	"context"
+	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/filter"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
@@ -19,6 +20,9 @@ import (
 type Request struct {
 	Live      *world.World // what writes change
 	Seen      *world.World // what reads show: the same, or an older state
+	Missing   int          // how many entries a list lacks; Chance chooses them
+	Chance    float64      // from 0 to below 1
+	Shift     int          // how many entries pages after the first begin later
 	Actor     world.Actor
 	Beta      bool // below /v4beta
 	Operation *operation.Operation
@@ -64,7 +68,17 @@ func list[T, A any](r Request, items []T, p paging, field func(T, string) any, r
 	if err != nil {
 		return listed[A]{}, err
 	}
-	return cut(r, filter.Apply(f, items, field), p, render)
+	return cut(r, lacking(r, filter.Apply(f, items, field)), p, render)
+}
+
+// lacking takes out the entries that a fault hides.
+func lacking[T any](r Request, items []T) []T {
+	n := min(r.Missing, len(items))
+	if n == 0 {
+		return items
+	}
+	first := int(r.Chance * float64(len(items)-n+1))
+	return slices.Concat(items[:first], items[first+n:])
 }
 
 func cut[T, A any](r Request, items []T, p paging, render func(T) A) (listed[A], error) {
@@ -86,6 +100,9 @@ func cut[T, A any](r Request, items []T, p paging, render func(T) A) (listed[A],
 		return listed[A]{}, &world.Refusal{Status: 404, Reasons: []world.Reason{{Reason: "Not found"}}}
 	}
 	from := min((page-1)*size, len(items))
+	if page > 1 {
+		from = min(max(from+r.Shift, 0), len(items))
+	}
 	to := min(from+size, len(items))
 	out := listed[A]{data: make([]A, 0, to-from), page: page, pages: pages, results: len(items)}
 	for _, item := range items[from:to] {

@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench-scale", flag.ContinueOnError)
 	flags.StringVar(&cfg.Name, "name", "bench-scale", "name of the local cluster")
 	flags.IntVar(&cfg.Nodes, "nodes", 500, "how many nodes; each has ten pods")
-	flags.StringVar(&cfg.Profile, "profile", "realistic", "how slow the simulated platform is: fast, realistic or slow")
+	flags.StringVar(&cfg.Profile, "profile", "realistic", "how the simulated platform behaves: fast, realistic, slow, stale or hostile")
 	flags.DurationVar(&cfg.Patience, "patience", time.Hour, "how long all pods may take to run")
 	flags.DurationVar(&cfg.Settle, "settle", 5*time.Minute, "how long the cluster is left alone before the rest is measured")
 	flags.DurationVar(&cfg.Rest, "rest", 10*time.Minute, "how long the operator is watched at rest")
