@@ -21,7 +21,7 @@ LOCALCLUSTER = .bin/localcluster
 help: ## List the verbs
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile apply to demo and up."
+	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile|<report>.json apply to demo and up; a report to bench, too."
 
 .PHONY: build
 build: ## Build the control plane, the simulator and the operator into .bin/
@@ -52,7 +52,8 @@ race: build ## Run the modules' tests under the race detector (needs a C compile
 
 .PHONY: bench
 bench: ## Measure API calls and waiting, check the targets, write docs/performance.md
-	@GOWORK=off go -C tools/bench test -run '^TestBench$$' -count=1 -timeout 30m -args -full -write ../../docs/performance.md
+	@GOWORK=off go -C tools/bench test -run '^TestBench$$' -count=1 -timeout 30m -args -full \
+		$(if $(filter %.json,$(PROFILE)),-profile $(abspath $(PROFILE)),-write ../../docs/performance.md)
 
 .PHONY: bench-scale
 bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write its part of docs/performance.md

@@ -116,6 +116,7 @@ func (w *world) run(ctx context.Context, cfg probe.Config) (*report.Report, erro
 	return r, err
 }
 
+// profiles are those in which answers are late, but never contradict each other.
 func profiles() []linodesim.Profile {
 	return []linodesim.Profile{linodesim.Fast(), linodesim.Realistic(), linodesim.Slow()}
 }
@@ -155,8 +156,7 @@ func TestReportReproducesTheProfile(t *testing.T) {
 						within(t, r, name, span, 5*time.Second+4*p.Request.Max)
 					}
 					for _, f := range r.Facts {
-						unlisted := f.ID == "arrival.unlisted" && tier == linodesim.Standard
-						if (f.Verdict == report.NotSettled || f.Verdict == report.NotRun) && !unlisted {
+						if f.Verdict == report.NotSettled || f.Verdict == report.NotRun {
 							t.Errorf("%s: %s: %s", f.ID, f.Verdict, f.Seen)
 						}
 					}
@@ -185,6 +185,53 @@ func within(t *testing.T, r *report.Report, name string, span linodesim.Span, wi
 		if most-least > width+most/5 {
 			t.Errorf("%s was %v to %v: too wide", name, least, most)
 		}
+	}
+}
+
+// In profiles whose reads lag, the report has the lags, too.
+func TestReportReproducesLags(t *testing.T) {
+	for _, tier := range tiers {
+		for _, p := range []linodesim.Profile{linodesim.Stale(), linodesim.Hostile()} {
+			t.Run(tier+"/"+p.Name, func(t *testing.T) {
+				for seed := range uint64(2) {
+					synctest.Test(t, func(t *testing.T) {
+						w := newWorld(t, tier, linodesim.Config{Profile: p, Seed: seed})
+						cfg := w.config()
+						cfg.Bounds.Duration, cfg.Bounds.Budget = 2*time.Hour, 1
+						r, err := w.run(t.Context(), cfg)
+						if err != nil {
+							t.Fatalf("%v\n%s", err, w.out.String())
+						}
+						time.Sleep(10 * time.Minute)
+						w.unchanged()
+						lagging(t, r, p.StaleReads, report.PoolReadLag, report.LinodeReadLag)
+						lagging(t, r, p.StaleLists, report.PoolListLag, report.LinodeListLag)
+						within(t, r, report.Repair, linodesim.Span{Min: p.Repair.Min, Max: p.Repair.Max + p.StaleReads}, time.Minute)
+						if p.Name == "hostile" && len(r.Audit.Anomalies) == 0 {
+							t.Error("nothing contradicted anything")
+						}
+						t.Logf("%v\n%s", r.Audit.Anomalies, w.out.String())
+						var table bytes.Buffer
+						r.Table(&table)
+						t.Log("\n" + table.String())
+					})
+				}
+			})
+		}
+	}
+}
+
+// lagging demands that the longest lag is near the profile's, and none above.
+func lagging(t *testing.T, r *report.Report, limit time.Duration, names ...string) {
+	t.Helper()
+	var longest time.Duration
+	for _, name := range names {
+		for _, s := range r.Delays[name] {
+			longest = max(longest, time.Duration(s.AtLeast)*time.Millisecond)
+		}
+	}
+	if longest > limit || longest < limit/3 {
+		t.Errorf("%v: the longest lag is %v, and the profile has up to %v", names, longest, limit)
 	}
 }
 

@@ -19,7 +19,7 @@ func options(verb string, args []string) (localcluster.Options, error) {
 	flags := flag.NewFlagSet(verb, flag.ContinueOnError)
 	flags.StringVar(&opts.Name, "name", cmp.Or(os.Getenv("NAME"), "dev"), "name of the cluster; several run side by side")
 	flags.StringVar(&opts.Tier, "tier", cmp.Or(os.Getenv("TIER"), localcluster.Standard), "LKE tier: standard or enterprise")
-	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"), "how the simulated platform behaves: fast, realistic, slow, stale or hostile")
+	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"), "how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of lkeprobe")
 	flags.Float64Var(&opts.TimeScale, "time-scale", 1, "divides the profile's delays")
 	flags.IntVar(&opts.Port, "port", 0, "port of the Kubernetes API server; 0 = a free one")
 	flags.BoolVar(&opts.WithoutCharts, "without-charts", false, "install nothing, run no operator")

@@ -19,7 +19,7 @@ func arrivalQuestions(enterprise bool) []notebook.Question {
 	if enterprise {
 		entries, encryption, tags = "0", "disabled", "lke<cluster>, nodepool=<pool>, the pool's"
 	}
-	return []notebook.Question{
+	list := []notebook.Question{
 		{ID: "arrival.create_entries", Text: "Entries in nodes[] of the answer to POST pools with count 1", Expected: entries},
 		{ID: "arrival.default_encryption", Text: "disk_encryption of a pool that names none", Expected: encryption},
 		{ID: "arrival.linode_label", Text: "Label of a worker's Linode", Expected: report.ValueLKELabel},
@@ -28,11 +28,16 @@ func arrivalQuestions(enterprise bool) []notebook.Question {
 		{ID: "arrival.linode_tags", Text: "Tags of a worker's Linode once it has an ID and LKE is done", Expected: tags},
 		{ID: "arrival.scale_entries", Text: "Entries of new nodes in the answer to PUT with one more", Expected: entries},
 		{ID: "arrival.autoscaler", Text: "autoscaler of the pool after PUT count 2: min to max, enabled", Expected: "1 to 1, false"},
-		{ID: "arrival.unlisted", Text: "GET of a node whose Linode is there and whose entry is not (Enterprise)", Expected: notebook.Unknown},
 		{ID: "arrival.victim", Text: "Node that goes when count is lowered by one", Expected: notebook.Unknown},
 		{ID: "arrival.ready", Text: "Nodes are ready by themselves", Expected: "yes"},
 	}
+	if enterprise { // elsewhere entries are there at once
+		list = append(list, notebook.Question{ID: unlistedNode, Text: "GET of a node whose Linode is there and whose entry is not", Expected: notebook.Unknown})
+	}
+	return list
 }
+
+const unlistedNode = "arrival.unlisted"
 
 // arrival measures how long nodes take to come, at the creation of a pool and at
 // raising its count, and what they look like then.
@@ -47,7 +52,9 @@ func arrival(ctx context.Context, l *lab.Lab) (err error) {
 		l.Book.Answer("arrival.default_encryption", string(p.Answer.DiskEncryption))
 	}
 	first := p.Expect(1, p.Asked, nil)
-	first.Unlisted = func(ctx context.Context, node string) error { return askUnlisted(ctx, l, node) }
+	if l.Enterprise {
+		first.Unlisted = func(ctx context.Context, node string) error { return askUnlisted(ctx, l, node) }
+	}
 	defer first.Note()
 	if err := first.Wait(ctx, false); err != nil {
 		return err
@@ -93,10 +100,10 @@ func askUnlisted(ctx context.Context, l *lab.Lab, node string) error {
 	_, err := l.Client.GetNode(ctx, l.ClusterID, node)
 	switch {
 	case err == nil:
-		l.Book.Answer("arrival.unlisted", report.ValueFound)
+		l.Book.Answer(unlistedNode, report.ValueFound)
 		l.Book.Switch(report.UnlistedNode, report.ValueFound)
 	case linode.KindOf(err) == linode.KindNotFound:
-		l.Book.Answer("arrival.unlisted", report.ValueNotFound)
+		l.Book.Answer(unlistedNode, report.ValueNotFound)
 		l.Book.Switch(report.UnlistedNode, report.ValueNotFound)
 	default:
 		return err

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,16 +59,8 @@ func lags(ctx context.Context, l *lab.Lab) (err error) {
 
 // poolLag changes a pool and reads it both ways.
 func poolLag(ctx context.Context, l *lab.Lab, p *lab.Pool, question string, change api.LKENodePoolUpdate, has func(*api.LKENodePool) bool) error {
-	write, err := effective(ctx, l,
+	return measured(ctx, l, question,
 		func() error { _, err := l.Client.UpdatePool(ctx, l.ClusterID, p.ID, change); return err },
-		func(ctx context.Context) (bool, error) {
-			pool, _, err := p.Read(ctx)
-			return pool != nil && has(pool), err
-		})
-	if err != nil {
-		return err
-	}
-	never, err := l.Lag(ctx, write,
 		lab.View{Delay: report.PoolReadLag, Has: func(ctx context.Context) (bool, error) {
 			pool, err := l.Client.GetPool(ctx, l.ClusterID, p.ID)
 			return err == nil && has(pool), err
@@ -77,7 +70,6 @@ func poolLag(ctx context.Context, l *lab.Lab, p *lab.Pool, question string, chan
 			at := slices.IndexFunc(pools, func(q api.LKENodePool) bool { return q.ID == p.ID })
 			return at >= 0 && has(&pools[at]), err
 		}})
-	return shown(l, question, never, err)
 }
 
 // linodeLag changes a Linode's tags and reads it both ways.
@@ -88,16 +80,8 @@ func linodeLag(ctx context.Context, l *lab.Lab, id int, tag string) error {
 	}
 	has := func(i api.Instance) bool { return i.ID == id && slices.Contains(i.Tags, tag) }
 	change := api.InstanceUpdate{Tags: tagsOf(before.Tags, tag)}
-	write, err := effective(ctx, l,
+	return measured(ctx, l, "lag.linode_tags",
 		func() error { _, err := l.Client.UpdateInstance(ctx, id, change); return err },
-		func(ctx context.Context) (bool, error) {
-			i, err := l.Client.GetInstance(ctx, id)
-			return err == nil && has(*i), err
-		})
-	if err != nil {
-		return err
-	}
-	never, err := l.Lag(ctx, write,
 		lab.View{Delay: report.LinodeReadLag, Has: func(ctx context.Context) (bool, error) {
 			i, err := l.Client.GetInstance(ctx, id)
 			return err == nil && has(*i), err
@@ -106,30 +90,26 @@ func linodeLag(ctx context.Context, l *lab.Lab, id int, tag string) error {
 			list, err := l.Linodes(ctx)
 			return slices.ContainsFunc(list, has), err
 		}})
-	return shown(l, "lag.linode_tags", never, err)
 }
 
-// effective makes a change until it has an effect, and returns when that write
-// was made: an answer of success alone proves nothing.
-func effective(ctx context.Context, l *lab.Lab, write func() error, has func(context.Context) (bool, error)) (poll.Window, error) {
+// measured writes and measures the views. A write without effect, although its
+// answer was success, is made again.
+func measured(ctx context.Context, l *lab.Lab, question string, write func() error, views ...lab.View) error {
 	for {
 		w, err := poll.Around(write)
 		if err != nil {
-			return w, err
+			return err
 		}
-		there, err := lab.Within(ctx, lab.Lost, has)
-		if there || err != nil {
-			return w, err
+		never, err := l.Lag(ctx, w, views...)
+		switch {
+		case errors.Is(err, lab.ErrNoEffect):
+			l.Book.Anomaly("a PUT without effect")
+			continue
+		case err == nil:
+			l.Book.Answer(question, "yes; see the delays for how late")
+		case len(never) > 0:
+			l.Book.Answer(question, "never by "+strings.Join(never, ", "))
 		}
-		l.Book.Anomaly("a PUT without effect")
+		return err
 	}
-}
-
-func shown(l *lab.Lab, question string, never []string, err error) error {
-	if err == nil {
-		l.Book.Answer(question, "yes; see the delays for how late")
-	} else if len(never) > 0 {
-		l.Book.Answer(question, "never by "+strings.Join(never, ", "))
-	}
-	return err
 }

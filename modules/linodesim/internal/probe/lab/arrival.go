@@ -122,7 +122,7 @@ func (a *Arrival) readPool(ctx context.Context) error {
 	a.Last = pool
 	entries, ids, ready := 0, 0, 0
 	for _, n := range pool.Nodes {
-		if !a.expects(n.ID) {
+		if !a.expects(n) {
 			continue
 		}
 		entries++
@@ -141,14 +141,14 @@ func (a *Arrival) readPool(ctx context.Context) error {
 
 // expects reports whether an entry is one of the nodes that were asked for. Once
 // all are known, later ones are others.
-func (a *Arrival) expects(node string) bool {
-	if a.before[node] {
+func (a *Arrival) expects(n api.LKENode) bool {
+	if a.before[n.ID] || n.InstanceID != nil && a.old[*n.InstanceID] {
 		return false
 	}
 	if len(a.mine) < len(a.entries) {
-		a.mine[node] = true
+		a.mine[n.ID] = true
 	}
-	return a.mine[node]
+	return a.mine[n.ID]
 }
 
 func count(marks []poll.Mark, n int, w poll.Window) {

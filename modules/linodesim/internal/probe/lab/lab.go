@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,9 @@ const (
 type NodeReady interface {
 	Ready(ctx context.Context) (map[int]bool, error)
 }
+
+// hexPart is the part of a node's ID that differs from node to node.
+var hexPart = regexp.MustCompile(`[0-9a-f]{12}`)
 
 // Lab is one run's.
 type Lab struct {
@@ -265,5 +269,5 @@ func (p *Pool) LKEForm(label string) string {
 		return report.ValueLKELabel
 	}
 	form := strings.NewReplacer(fmt.Sprint(p.lab.ClusterID), "<cluster>", fmt.Sprint(p.ID), "<pool>").Replace(label)
-	return report.ValueUnknownPrefix + form
+	return report.ValueUnknownPrefix + hexPart.ReplaceAllString(form, "<12 hex digits>")
 }

@@ -21,16 +21,22 @@ type View struct {
 	Has   func(ctx context.Context) (bool, error)
 }
 
+// ErrNoEffect is the error of a change that was answered with success and does
+// not show.
+var ErrNoEffect = errors.New("the change has no effect")
+
 // Lag measures how long after a write single views still lack it. A view that
 // lags may show the change and lack it again, so each is read until it has had
 // the change for some time without a break; the lag is then that of the last
-// reading without it. It returns the names of views that never had it.
+// reading without it. It returns the names of views that never had it, and
+// ErrNoEffect when the first view does not have it in good time.
 func (l *Lab) Lag(ctx context.Context, write poll.Window, views ...View) ([]string, error) {
 	type state struct {
 		lacked poll.Window // the last reading without it
 		next   poll.Window // the first reading with it after that
 		since  time.Time
 		agreed int
+		ever   bool
 	}
 	states := make([]state, len(views))
 	err := poll.Until(ctx, func(ctx context.Context) (bool, error) {
@@ -51,9 +57,10 @@ func (l *Lab) Lag(ctx context.Context, write poll.Window, views ...View) ([]stri
 			if err != nil {
 				return false, err
 			}
+			s.ever = s.ever || has
 			switch {
 			case !has:
-				*s = state{lacked: read}
+				*s = state{lacked: read, ever: s.ever}
 			case s.agreed == 0:
 				s.next, s.since, s.agreed = read, time.Now(), 1
 			default:
@@ -61,6 +68,9 @@ func (l *Lab) Lag(ctx context.Context, write poll.Window, views ...View) ([]stri
 			}
 			done = done && s.agreed >= agreeing && time.Since(s.since) >= calm
 			shown = shown && s.agreed > 0
+		}
+		if !states[0].ever && time.Since(write.To) > lost {
+			return false, ErrNoEffect
 		}
 		if shown && !done { // nothing is measured finely now
 			return false, poll.Pause(ctx, calm/agreeing)
