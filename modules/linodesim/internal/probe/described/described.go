@@ -12,11 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/server"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
 )
 
 // Kinds of differences.
@@ -36,16 +35,13 @@ type Checker struct {
 	found map[Difference]bool
 }
 
-// load reads the description once for the whole program: that takes a while.
-var load = sync.OnceValues(server.GetSpec)
-
 // New makes a checker.
 func New() (*Checker, error) {
-	spec, err := load()
+	api, err := operation.Load()
 	if err != nil {
-		return nil, fmt.Errorf("reading the API's description: %w", err)
+		return nil, err
 	}
-	return &Checker{spec: spec, found: map[Difference]bool{}}, nil
+	return &Checker{spec: api.Description(), found: map[Difference]bool{}}, nil
 }
 
 // Route finds the template of a path without version, or "" for one that the
