@@ -323,3 +323,34 @@ func TestNothingIsCreatedWithoutAgreement(t *testing.T) {
 		})
 	}
 }
+
+// playedNodes answers as a cluster's API server would: a node is ready some time
+// after its Linode runs.
+type playedNodes struct{ sim *linodesim.Sim }
+
+func (p playedNodes) Ready(context.Context) (map[int]bool, error) {
+	ready := map[int]bool{}
+	for _, c := range p.sim.Snapshot().Clusters {
+		for _, pool := range c.Pools {
+			for _, n := range pool.Nodes {
+				ready[n.InstanceID] = !n.JoinedAt.IsZero() && time.Since(n.JoinedAt) > 30*time.Second
+			}
+		}
+	}
+	return ready, nil
+}
+
+func TestNodesInKubernetesAreMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, linodesim.Standard, linodesim.Config{Profile: linodesim.Realistic()})
+		cfg := w.config()
+		cfg.Only, cfg.Nodes = []string{"arrival"}, playedNodes{w.sim}
+		r, err := w.run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := linodesim.Realistic()
+		within(t, r, report.NodeReady, linodesim.Span{Min: p.Join.Min + 30*time.Second, Max: p.Join.Max + 30*time.Second}, 5*time.Second)
+		w.unchanged()
+	})
+}
