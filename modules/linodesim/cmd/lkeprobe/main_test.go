@@ -193,7 +193,7 @@ func TestArguments(t *testing.T) {
 		{name: "output", words: "must end in .json", args: []string{"--cluster", cluster, "--output", "x"}, usage: true},
 		{name: "kubeconfig", words: "no such file", args: []string{"--cluster", cluster, "--kubeconfig", "/none"}, usage: true},
 		{name: "declined", words: "not agreed to", stdin: "y\n", args: []string{"--cluster", cluster}},
-		{name: "nobody there", words: "not agreed to", args: []string{"--cluster", cluster}},
+		{name: "no answer", words: "not agreed to", args: []string{"--cluster", cluster}},
 		{name: "dry run", args: []string{"--cluster", cluster, "--dry-run"}},
 		{name: "budget", words: "--budget is 0.01", args: []string{"--cluster", cluster, "--yes", "--budget", "0.01"}},
 	} {

@@ -88,7 +88,7 @@ func TestNothingIsLeftWhenARunEndsEarly(t *testing.T) {
 					more = x.writes >= nth
 					cleaning := strings.Contains(w.out.String(), "replace    done")
 					if more && !cleaning && (r == nil || r.Audit.Stopped == "") {
-						t.Errorf("write %d: the report does not tell that the run ended early: %v", nth, err)
+						t.Errorf("write %d: the report lacks that the run ended early: %v", nth, err)
 					}
 					if more && !cleaning && strings.HasPrefix(way.name, "panic") && !strings.Contains(err.Error(), "panic: a test's") {
 						t.Errorf("write %d: error %v", nth, err)

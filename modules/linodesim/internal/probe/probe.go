@@ -1,5 +1,5 @@
-// Package probe asks a live account, or a simulator, what nobody can know from
-// outside: how long LKE takes, how far its answers lag, what it refuses and what
+// Package probe asks a live account, or a simulator, what no source has an answer
+// to: how long LKE takes, how far its answers lag, what it refuses and what
 // it does in the cases that no source describes. Its program is lkeprobe.
 //
 // A run has a plan with a price that is shown first, creates node pools in one

@@ -206,7 +206,8 @@ func deleteLinode(ctx context.Context, l *lab.Lab, id int) (poll.Window, error) 
 	}
 }
 
-// replaced watches until the old node's place is somebody else's.
+// replaced watches until the old node is no longer in the pool, and then for the
+// one that replaces it.
 func replaced(ctx context.Context, l *lab.Lab, p *lab.Pool, old api.LKENode, deleted poll.Window) error {
 	var mark poll.Mark
 	var last *api.LKENodePool

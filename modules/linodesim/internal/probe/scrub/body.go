@@ -19,7 +19,7 @@ var ownWords = keys(`type status tier k8s_version region effect update_strategy 
 // prose are keys whose texts are for people and may quote the account's names.
 var prose = keys(`reason field`)
 
-// times are replaced as a whole: they would tell when an account did what.
+// times are replaced as a whole: they show when an account did what.
 var times = keys(`created updated eol expiry last_successful migrating_to last_login`)
 
 const someTime = "2018-01-02T03:04:05"

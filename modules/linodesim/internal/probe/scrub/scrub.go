@@ -5,7 +5,7 @@
 // known to be the API's own words stay as they are: plans, regions, versions,
 // statuses, switches, sizes. Every other text becomes a pseudonym, the same one
 // for the same text, and every ID another number, so that relations stay
-// readable. What a key is called decides, so a field nobody has heard of is
+// readable. The name of a key decides, so the value of an unknown field is
 // replaced. Forms that are facts of LKE stay: a node's label, its ID, LKE's tags.
 //
 // Texts (reasons of refusals, facts) are searched for what exchanges contained,

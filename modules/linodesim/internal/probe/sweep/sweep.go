@@ -62,7 +62,7 @@ type target struct {
 	since    time.Time // the first of them
 	first    time.Time // when it was looked at first
 	problem  string
-	shutting bool // the API says that it is being deleted
+	shutting bool // its status is deleting
 }
 
 func (t *target) gone() bool {
