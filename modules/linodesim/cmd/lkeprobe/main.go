@@ -112,7 +112,7 @@ func run(ctx context.Context, args []string, t terminal, getenv func(string) str
 		Bounds: probe.Bounds{Type: o.plan, Nodes: o.nodes, Duration: o.duration, Budget: o.budget},
 	}
 	if !o.yes {
-		cfg.Confirm = func(text string) (bool, error) { return ask(t, o.clean, text) }
+		cfg.Confirm = func(text string) (bool, error) { return ask(ctx, t, o.clean, text) }
 	}
 	if o.only != "" {
 		cfg.Only = strings.Split(o.only, ",")
@@ -144,17 +144,24 @@ func run(ctx context.Context, args []string, t terminal, getenv func(string) str
 	return nil
 }
 
-// ask wants a yes in words: the answer buys something, or deletes it.
-func ask(t terminal, clean bool, text string) (bool, error) {
+// ask wants a yes in words: the answer buys something, or deletes it. A signal
+// ends the question, too.
+func ask(ctx context.Context, t terminal, clean bool, text string) (bool, error) {
 	if clean {
 		fmt.Fprint(t.out, text)
 	}
 	fmt.Fprint(t.out, "Type yes to go on: ")
-	line, err := bufio.NewReader(t.in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
+	answers := make(chan string, 1)
+	go func() { // ends with the process at the latest: a read from a terminal cannot be interrupted
+		line, _ := bufio.NewReader(t.in).ReadString('\n') // without an answer it is none
+		answers <- line
+	}()
+	select {
+	case line := <-answers:
+		return strings.TrimSpace(line) == "yes", nil
+	case <-ctx.Done():
+		return false, ctx.Err()
 	}
-	return strings.TrimSpace(line) == "yes", nil
 }
 
 // write writes both forms of the report.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -209,4 +210,34 @@ func TestArguments(t *testing.T) {
 			s.same(t)
 		})
 	}
+}
+
+// A signal ends the question as well.
+func TestSignalWhileAsking(t *testing.T) {
+	s := serve(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	silent, answer := io.Pipe()
+	t.Cleanup(func() { _ = answer.Close() })
+	var out bytes.Buffer
+	asked := watcher{w: &out, word: "Type yes", seen: cancel}
+	env := map[string]string{"LINODE_TOKEN": linodesim.DefaultToken, "LINODE_URL": s.url}
+	err := run(ctx, []string{"--cluster", fmt.Sprint(s.cluster)}, terminal{in: silent, out: asked, errors: &out}, func(name string) string { return env[name] })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v\n%s", err, out.String())
+	}
+	s.same(t)
+}
+
+// watcher calls seen when a word is written.
+type watcher struct {
+	w    io.Writer
+	word string
+	seen func()
+}
+
+func (w watcher) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), w.word) {
+		w.seen()
+	}
+	return w.w.Write(p)
 }

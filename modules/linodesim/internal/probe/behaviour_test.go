@@ -76,6 +76,7 @@ func TestNothingIsCreatedWithoutAgreement(t *testing.T) {
 		{"cluster", func(c *probe.Config) { c.ClusterID = 12 }, "no such LKE cluster"},
 		{"no cluster", func(c *probe.Config) { c.ClusterID = 0 }, "--cluster is 0"},
 		{"experiment", func(c *probe.Config) { c.Only = []string{"nope"} }, `--only names "nope"; there are filter, limits`},
+		{"run", func(c *probe.Config) { c.Run = "a" }, `--run is "a"; it must have 6 to 12`},
 		{"no token", func(c *probe.Config) { c.Access.Token = "" }, "LINODE_TOKEN is empty"},
 		{"wrong token", func(c *probe.Config) { c.Access.Token = "other" }, "does not accept LINODE_TOKEN"},
 	} {
@@ -96,6 +97,32 @@ func TestNothingIsCreatedWithoutAgreement(t *testing.T) {
 						t.Errorf("%s %s was sent", call.Method, call.Route)
 					}
 				}
+			})
+		})
+	}
+}
+
+// Tags that the run made are deleted from the account's list, if the token may.
+func TestTagsOfTheRunAreDeleted(t *testing.T) {
+	for name, scopes := range map[string][]string{"may": {"*"}, "may not": {"lke:read_write", "linodes:read_write"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, linodesim.Standard, linodesim.Config{Profile: linodesim.Fast(), Tokens: map[string][]string{token: scopes}})
+				cfg := w.config()
+				cfg.Only = []string{"rename", "tags"}
+				if _, err := w.run(t.Context(), cfg); err != nil {
+					t.Fatal(err)
+				}
+				n := 0
+				for _, c := range w.sim.Calls() {
+					if c.Method == http.MethodDelete && c.Route == "/tags/{tagLabel}" {
+						n += c.N
+					}
+				}
+				if name == "may" && n < 100 || name == "may not" && (n != 1 || !strings.Contains(w.out.String(), "until Linode purges them")) {
+					t.Errorf("%d deletions\n%s", n, w.out.String())
+				}
+				w.unchanged()
 			})
 		})
 	}

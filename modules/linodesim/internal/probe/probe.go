@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -64,6 +65,10 @@ type Config struct {
 	Run       string                          // ID; "" = a random one
 	Watch     time.Duration                   // Clean: how long to look for late pools
 }
+
+// runID keeps IDs of runs long enough to be in no tag by chance, and short enough
+// for a pool's label and the tags that are tried.
+var runID = regexp.MustCompile(`^[a-z0-9]{6,12}$`)
 
 // ErrDeclined is the error of a run that its user did not agree to.
 var ErrDeclined = errors.New("not agreed to; nothing was created")
@@ -125,8 +130,9 @@ func (s *session) run(ctx context.Context) (r *report.Report, err error) {
 		if problem := recover(); problem != nil {
 			err = errors.Join(err, fmt.Errorf("a defect of lkeprobe: panic: %v\n%s", problem, stack()))
 		}
+		why := stopped(ctx, within, err) // before the clean-up, which takes its own time
 		left := s.cleanUp(ctx)
-		r = s.report(started, left, stopped(ctx, within, err))
+		r = s.report(started, left, why)
 		if len(left) > 0 {
 			err = errors.Join(err, fmt.Errorf("left behind: %s; run lkeprobe clean --cluster %d", strings.Join(left, ", "), s.cfg.ClusterID))
 		}
@@ -231,6 +237,9 @@ func Clean(ctx context.Context, cfg Config) (int, error) {
 		return 0, err
 	}
 	result := s.sweep(ctx, cfg.Watch)
+	if len(result.Leftovers) == 0 {
+		s.forget(ctx)
+	}
 	if len(result.Leftovers) > 0 {
 		return result.Pools, fmt.Errorf("left behind: %s", strings.Join(result.Leftovers, ", "))
 	}
@@ -242,6 +251,8 @@ func (c Config) check() error {
 	switch {
 	case c.ClusterID < 1:
 		return fmt.Errorf("--cluster is %d; it must be the ID of an LKE cluster", c.ClusterID)
+	case c.Run != "" && !runID.MatchString(c.Run):
+		return fmt.Errorf("--run is %q; it must have 6 to 12 lower case letters and digits", c.Run)
 	case c.Access.Token == "":
 		return errors.New("LINODE_TOKEN is empty; it must be a token with lke:read_write and linodes:read_write")
 	case c.Bounds.Nodes < 0:
@@ -269,7 +280,9 @@ func (s *session) persist(ctx context.Context, watch time.Duration) (r sweep.Res
 					r = sweep.Result{Leftovers: []string{fmt.Sprintf("perhaps all: a defect in clean-up: %v", problem)}}
 				}
 			}()
-			r = s.sweep(ctx, watch)
+			if r = s.sweep(ctx, watch); len(r.Leftovers) == 0 {
+				s.forget(ctx)
+			}
 			panicked = false
 		}()
 		if !panicked {

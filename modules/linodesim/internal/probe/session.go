@@ -58,7 +58,7 @@ func open(cfg Config, tag string) (*session, error) {
 			return nil, err
 		}
 	}
-	s.guard = guard.New(transport, guard.Rule{ClusterID: cfg.ClusterID, Owned: s.owned}, s.hear)
+	s.guard = guard.New(transport, guard.Rule{ClusterID: cfg.ClusterID, Owned: s.owned, OwnTag: s.ownTag}, s.hear)
 	client, err := linode.New(linode.Config{
 		Token: linode.StaticToken(cfg.Access.Token), BaseURL: cfg.Access.BaseURL, APIVersion: "v4beta", Transport: s.guard,
 		Timeout: attemptTimeout, UserAgent: "lkeprobe (https://github.com/karpenter-linode/karpenter-linode)",
@@ -76,6 +76,12 @@ func (s *session) owned(tag string) bool {
 		return strings.HasPrefix(tag, lab.TagPrefix)
 	}
 	return tag == lab.TagPrefix+s.cfg.Run
+}
+
+// ownTag recognizes a tag that only the probe can have made: its own prefix, or
+// the run's ID in it.
+func (s *session) ownTag(tag string) bool {
+	return strings.HasPrefix(tag, "lkeprobe-") || s.cfg.Run != "" && strings.Contains(tag, s.cfg.Run)
 }
 
 // hear takes in every answer.
@@ -119,7 +125,7 @@ func (s *session) prepare(ctx context.Context) error {
 	}
 	s.lab.Type, s.lab.Book = s.plan.Type, notebook.New(questions)
 	s.guard.Allow(guard.Rule{
-		ClusterID: s.cfg.ClusterID, Tag: s.lab.Tag(), Owned: s.owned, Nodes: s.plan.Nodes, Linodes: s.plan.Linodes + s.plan.Nanodes,
+		ClusterID: s.cfg.ClusterID, Tag: s.lab.Tag(), Owned: s.owned, OwnTag: s.ownTag, Nodes: s.plan.Nodes, Linodes: s.plan.Linodes + s.plan.Nanodes,
 		Plans: []string{s.plan.Type, plan.NanodePlan},
 	})
 	return nil
@@ -198,6 +204,18 @@ func (s *session) raw(ctx context.Context, path string) (int, error) {
 
 func (s *session) sweep(ctx context.Context, watch time.Duration) sweep.Result {
 	return sweep.Job{API: s.lab, Known: s.guard, ClusterID: s.cfg.ClusterID, Owned: s.owned, Watch: watch}.Run(ctx)
+}
+
+// forget deletes the probe's tags from the account's list. It needs a right that
+// the rest does not; without it they stay until the API purges unused tags.
+func (s *session) forget(ctx context.Context) {
+	for _, tag := range s.guard.Tags() {
+		err := s.lab.Client.DeleteTag(ctx, tag)
+		if err != nil && linode.KindOf(err) != linode.KindNotFound {
+			fmt.Fprintf(s.cfg.Out, "unused tags of the run stay in the account's list until Linode purges them: %s\n", s.scrub.Text(err.Error()))
+			return
+		}
+	}
 }
 
 func stack() string {

@@ -30,7 +30,7 @@ var tagQuestions = []notebook.Question{
 var characters = []string{"=", ":", "/", ".", "_", "-", "+", "@", ",", " ", "%", "&", "#", "é"}
 
 // sizes of sets of tags that are tried.
-var sizes = []int{10, 50, 100, 250, 500}
+var sizes = []int{10, 50, 100}
 
 // tagger changes the tags of one thing, and returns those that it has then.
 type tagger func(ctx context.Context, tags []string) ([]string, error)

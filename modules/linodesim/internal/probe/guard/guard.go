@@ -17,7 +17,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +36,7 @@ type Rule struct {
 	ClusterID int
 	Tag       string            // each pool that is created or retagged carries it; "" = nothing is created
 	Owned     func(string) bool // whether a tag makes a pool the run's
+	OwnTag    func(string) bool // whether a tag can only be the probe's; nil = none can
 	Nodes     int               // at once, over all pools of the run
 	Linodes   int               // in all, as far as they are asked for
 	Plans     []string          // that may be asked for
@@ -144,6 +147,13 @@ func (g *Guard) Pools() []int {
 	return g.own.poolIDs()
 }
 
+// Tags lists the tags that only the probe can have made.
+func (g *Guard) Tags() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Sorted(maps.Keys(g.own.tags))
+}
+
 // Linodes lists the Linodes that are known to be the run's, also deleted ones.
 func (g *Guard) Linodes() []int {
 	g.mu.Lock()
@@ -182,7 +192,11 @@ func (g *Guard) permit(method, path string, body []byte) (undo func(), err error
 		return g.permitIf(g.own.hasPool(number(parts)), method, path)
 	case method == http.MethodDelete && below(parts, nodes):
 		return g.permitIf(g.own.hasNode(parts[len(parts)-1]), method, path)
+	case method == http.MethodDelete && below(parts, []string{"tags"}):
+		label, err := url.PathUnescape(parts[1])
+		return g.permitIf(err == nil && g.own.tags[label], method, path)
 	case (method == http.MethodPut || method == http.MethodDelete) && below(parts, linodes):
+		g.noteTags(body)
 		return g.permitIf(g.own.hasLinode(number(parts)), method, path)
 	}
 	return nil, fmt.Errorf("%s %s is nothing that the probe does", method, path)
@@ -210,6 +224,7 @@ func (g *Guard) permitCreate(body []byte) (func(), error) {
 	if g.rule.Tag == "" || w.Tags == nil || !slices.Contains(*w.Tags, g.rule.Tag) {
 		return nil, fmt.Errorf("a pool without the run's tag %q", g.rule.Tag)
 	}
+	g.own.noteTags(*w.Tags, g.rule.OwnTag)
 	if w.Type == NoSuchPlan {
 		return func() {}, nil
 	}
@@ -234,6 +249,7 @@ func (g *Guard) permitUpdate(pool int, body []byte) (func(), error) {
 	if w.Tags != nil && !slices.Contains(*w.Tags, g.rule.Tag) {
 		return nil, fmt.Errorf("an update of pool %d that removes the run's tag", pool)
 	}
+	g.noteTags(body)
 	if w.Count == nil {
 		return func() {}, nil
 	}

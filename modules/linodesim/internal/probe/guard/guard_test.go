@@ -32,7 +32,7 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func rule() guard.Rule {
-	return guard.Rule{ClusterID: 5, Tag: tag, Owned: func(t string) bool { return t == tag }, Nodes: 3, Linodes: 5, Plans: []string{"g6-standard-1"}}
+	return guard.Rule{ClusterID: 5, Tag: tag, Owned: func(t string) bool { return t == tag }, OwnTag: func(t string) bool { return strings.HasPrefix(t, "lkeprobe-") }, Nodes: 3, Linodes: 5, Plans: []string{"g6-standard-1"}}
 }
 
 // step is one request, and whether it may be sent.
@@ -79,6 +79,15 @@ func TestOnlyTheRunsOwnThingsAreTouched(t *testing.T) {
 			{method: "PUT", path: "/v4beta/linode/instances/70", body: `{"label":"x"}`},
 			{method: "DELETE", path: "/v4beta/linode/instances/70"},
 			{method: "DELETE", path: pools + "/7"},
+		},
+		"tags": {
+			{method: "DELETE", path: "/v4beta/tags/lkeprobe-run=1", refused: "not about something"},
+			{method: "GET", path: pools, answer: list},
+			{method: "PUT", path: pools + "/7", body: `{"tags":["lkeprobe-run=1","acme","lkeprobe-a b"]}`},
+			{method: "DELETE", path: "/v4beta/tags/acme", refused: "not about something"},
+			{method: "DELETE", path: "/v4beta/tags/lkeprobe-run=1"},
+			{method: "DELETE", path: "/v4beta/tags/lkeprobe-a%20b"},
+			{method: "DELETE", path: "/v4beta/tags/lkeprobe-other", refused: "not about something"},
 		},
 		"another cluster's answer proves nothing": {
 			{method: "GET", path: "/v4beta/lke/clusters/6/pools", answer: list},

@@ -15,11 +15,12 @@ type owned struct {
 	counts  map[string]int  // nodes asked for, by pool ID, or by tags while the ID is unknown
 	nodes   map[string]bool // by ID
 	linodes map[int]bool    // by ID
+	tags    map[string]bool // that only the probe can have made
 	bought  int             // Linodes asked for, in all
 }
 
 func newOwned() owned {
-	return owned{pools: map[int]string{}, counts: map[string]int{}, nodes: map[string]bool{}, linodes: map[int]bool{}}
+	return owned{pools: map[int]string{}, counts: map[string]int{}, nodes: map[string]bool{}, linodes: map[int]bool{}, tags: map[string]bool{}}
 }
 
 func (o *owned) hasPool(id int) bool    { _, ok := o.pools[id]; return ok }
@@ -53,6 +54,23 @@ func (o *owned) total() int {
 		n += count
 	}
 	return n
+}
+
+// noteTags remembers tags that will have to go.
+func (o *owned) noteTags(tags []string, own func(string) bool) {
+	for _, t := range tags {
+		if own != nil && own(t) {
+			o.tags[t] = true
+		}
+	}
+}
+
+// noteTags remembers the tags in the body of an update.
+func (g *Guard) noteTags(body []byte) {
+	var w wanted
+	if json.Unmarshal(body, &w) == nil && w.Tags != nil {
+		g.own.noteTags(*w.Tags, g.rule.OwnTag)
+	}
 }
 
 // seenPool is what is read of a pool in an answer.
@@ -103,6 +121,7 @@ func (g *Guard) adopt(p seenPool) {
 		g.own.counts[slot(p.ID, "")] = max(g.own.counts[key], len(p.Nodes))
 		delete(g.own.counts, key)
 	}
+	g.own.noteTags(p.Tags, g.rule.OwnTag)
 	for _, n := range p.Nodes {
 		g.own.nodes[n.ID] = true
 		if n.InstanceID != nil {

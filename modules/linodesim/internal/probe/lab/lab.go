@@ -24,7 +24,7 @@ import (
 const (
 	// TagPrefix begins the tag that each pool of a run carries.
 	TagPrefix = "lkeprobe-run="
-	poolTag   = "lkeprobe-pool="
+	poolTag   = "lkeprobe-pool-"
 
 	// Lookup is how long a pool is looked for whose creation had no answer: lists may lag.
 	Lookup = 150 * time.Second
@@ -69,7 +69,7 @@ type Spec struct {
 
 func (l *Lab) request(s Spec) api.LKENodePoolCreate {
 	l.made++
-	tags := []api.Tag{l.Tag(), poolTag + fmt.Sprint(l.made)}
+	tags := []api.Tag{l.Tag(), fmt.Sprintf("%s%s-%d", poolTag, l.Run, l.made)}
 	r := api.LKENodePoolCreate{Type: l.Type, Count: s.Count, Tags: &tags}
 	if s.Type != "" {
 		r.Type = s.Type
