@@ -46,7 +46,7 @@ func arrival(ctx context.Context, l *lab.Lab) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = ended(err, p, ctx) }()
+	defer func() { err = ended(ctx, err, p) }()
 	if p.Answer != nil {
 		l.Book.Answer("arrival.create_entries", fmt.Sprint(len(p.Answer.Nodes)))
 		l.Book.Answer("arrival.default_encryption", string(p.Answer.DiskEncryption))
@@ -130,16 +130,17 @@ func victim(ctx context.Context, l *lab.Lab, p *lab.Pool, before *api.LKENodePoo
 	return nil
 }
 
-func renameQuestion(id, text, expected string) notebook.Question {
-	return notebook.Question{ID: "rename." + id, Text: text, Expected: expected}
+// renameQuestion is one that no source answers.
+func renameQuestion(id, text string) notebook.Question {
+	return notebook.Question{ID: "rename." + id, Text: text, Expected: notebook.Unknown}
 }
 
 var renameQuestions = []notebook.Question{
-	renameQuestion("pool_label", "Label of a Linode in a pool that has a label", notebook.Unknown),
-	renameQuestion("status", "PUT of another label on a worker's Linode", notebook.Unknown),
-	renameQuestion("linode", "Label of the Linode afterwards", notebook.Unknown),
-	renameQuestion("pool", "The pool's entry afterwards", notebook.Unknown),
-	renameQuestion("node", "GET of the node afterwards", notebook.Unknown),
+	renameQuestion("pool_label", "Label of a Linode in a pool that has a label"),
+	renameQuestion("status", "PUT of another label on a worker's Linode"),
+	renameQuestion("linode", "Label of the Linode afterwards"),
+	renameQuestion("pool", "The pool's entry afterwards"),
+	renameQuestion("node", "GET of the node afterwards"),
 }
 
 // rename changes the label of a worker's Linode and looks what LKE makes of it.
@@ -148,7 +149,7 @@ func rename(ctx context.Context, l *lab.Lab) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = ended(err, p, ctx) }()
+	defer func() { err = ended(ctx, err, p) }()
 	a, err := settle(ctx, p, 1)
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func deletion(ctx context.Context, l *lab.Lab) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = ended(err, p, ctx) }()
+	defer func() { err = ended(ctx, err, p) }()
 	a, err := settle(ctx, p, 2)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func replace(ctx context.Context, l *lab.Lab) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = ended(err, p, ctx) }()
+	defer func() { err = ended(ctx, err, p) }()
 	a, err := settle(ctx, p, 1)
 	if err != nil {
 		return err

@@ -90,7 +90,7 @@ func outcome(err error) string {
 }
 
 // ended keeps the error of an experiment, unless removing its pool failed first.
-func ended(err error, p *lab.Pool, ctx context.Context) error { //nolint:revive // deferred with the error in front
+func ended(ctx context.Context, err error, p *lab.Pool) error {
 	if p == nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func lags(ctx context.Context, l *lab.Lab) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = ended(err, p, ctx) }()
+	defer func() { err = ended(ctx, err, p) }()
 	a, err := settle(ctx, p, 1)
 	if err != nil {
 		return err

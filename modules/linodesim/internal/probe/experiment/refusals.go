@@ -97,7 +97,7 @@ func refusals(ctx context.Context, l *lab.Lab) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = ended(err, p, ctx) }()
+	defer func() { err = ended(ctx, err, p) }()
 	for _, e := range edits(l.Enterprise) {
 		_, err := l.Client.UpdatePool(ctx, l.ClusterID, p.ID, e.change)
 		if err := judge(l, "refusals."+e.id, e.choice, err); err != nil {

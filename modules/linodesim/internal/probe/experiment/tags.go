@@ -42,7 +42,7 @@ func tags(ctx context.Context, l *lab.Lab) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = ended(err, p, ctx) }()
+	defer func() { err = ended(ctx, err, p) }()
 	a, err := settle(ctx, p, 1)
 	if err != nil {
 		return err
