@@ -28,7 +28,7 @@ func measure(t *testing.T, tier string, cfg linodesim.Config) *bytes.Buffer {
 		t.Fatal(err)
 	}
 	r, err := probe.Run(context.Background(), probe.Config{
-		Access:    probe.Access{Token: linodesim.DefaultToken, BaseURL: "http://api.example", Transport: sim.Transport()},
+		Access:    probe.Access{Token: linodesim.DefaultToken, BaseURL: "https://api.example", Transport: sim.Transport()},
 		ClusterID: info.ID, Out: io.Discard, Bounds: probe.Bounds{Nodes: 3, Duration: 90 * time.Minute, Budget: 1},
 	})
 	if err != nil {

@@ -53,7 +53,7 @@ func newWorld(t *testing.T, tier string, cfg linodesim.Config) *world {
 
 func (w *world) config() probe.Config {
 	return probe.Config{
-		Access:    probe.Access{Token: token, BaseURL: "http://api.example", Transport: w.sim.Transport()},
+		Access:    probe.Access{Token: token, BaseURL: "https://api.example", Transport: w.sim.Transport()},
 		ClusterID: w.cluster, Out: &w.out, Run: "feedc0de",
 		Bounds: probe.Bounds{Nodes: 3, Duration: 30 * time.Minute, Budget: 0.5},
 	}
