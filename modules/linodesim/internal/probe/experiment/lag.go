@@ -68,7 +68,10 @@ func poolLag(ctx context.Context, l *lab.Lab, p *lab.Pool, question string, chan
 		lab.View{Delay: report.PoolListLag, Has: func(ctx context.Context) (bool, error) {
 			pools, err := l.Pools(ctx)
 			at := slices.IndexFunc(pools, func(q api.LKENodePool) bool { return q.ID == p.ID })
-			return at >= 0 && has(&pools[at]), err
+			if err == nil && at < 0 {
+				err = lab.ErrMissing
+			}
+			return err == nil && has(&pools[at]), err
 		}})
 }
 
@@ -88,6 +91,9 @@ func linodeLag(ctx context.Context, l *lab.Lab, id int, tag string) error {
 		}},
 		lab.View{Delay: report.LinodeListLag, Has: func(ctx context.Context) (bool, error) {
 			list, err := l.Linodes(ctx)
+			if err == nil && !slices.ContainsFunc(list, func(i api.Instance) bool { return i.ID == id }) {
+				err = lab.ErrMissing
+			}
 			return slices.ContainsFunc(list, has), err
 		}})
 }

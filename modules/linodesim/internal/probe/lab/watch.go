@@ -25,6 +25,20 @@ type View struct {
 // not show.
 var ErrNoEffect = errors.New("the change has no effect")
 
+// ErrMissing is the error of a view whose list lacks the thing as a whole.
+var ErrMissing = errors.New("the list lacks an entry")
+
+// contradiction names an answer that cannot be true, because the thing exists.
+func contradiction(err error) string {
+	switch {
+	case linode.KindOf(err) == linode.KindNotFound:
+		return "a 404 for something that exists"
+	case errors.Is(err, ErrMissing):
+		return "an entry missing in a list"
+	}
+	return ""
+}
+
 // Lag measures how long after a write single views still lack it. A view that
 // lags may show the change and lack it again, so each is read until it has had
 // the change for some time without a break; the lag is then that of the last
@@ -49,8 +63,8 @@ func (l *Lab) Lag(ctx context.Context, write poll.Window, views ...View) ([]stri
 				has, err = v.Has(ctx)
 				return err
 			})
-			if linode.KindOf(err) == linode.KindNotFound {
-				l.Book.Anomaly("a 404 for something that exists")
+			if what := contradiction(err); what != "" { // no evidence of lag
+				l.Book.Anomaly(what)
 				done, shown = false, false
 				continue
 			}
