@@ -191,6 +191,7 @@ func TestReportReproducesLags(t *testing.T) {
 	for _, tier := range tiers {
 		for _, p := range []linodesim.Profile{linodesim.Stale(), linodesim.Hostile()} {
 			t.Run(tier+"/"+p.Name, func(t *testing.T) {
+				var reads, lists time.Duration
 				for seed := range uint64(2) {
 					synctest.Test(t, func(t *testing.T) {
 						w := newWorld(t, tier, linodesim.Config{Profile: p, Seed: seed})
@@ -202,8 +203,8 @@ func TestReportReproducesLags(t *testing.T) {
 						}
 						time.Sleep(10 * time.Minute)
 						w.unchanged()
-						lagging(t, r, p.StaleReads, report.PoolReadLag, report.LinodeReadLag)
-						lagging(t, r, p.StaleLists, report.PoolListLag, report.LinodeListLag)
+						reads = max(reads, longest(r, report.PoolReadLag, report.LinodeReadLag))
+						lists = max(lists, longest(r, report.PoolListLag, report.LinodeListLag))
 						within(t, r, report.Repair, linodesim.Span{Min: p.Repair.Min, Max: p.Repair.Max + p.StaleReads}, time.Minute)
 						if p.Name == "hostile" && len(r.Audit.Anomalies) == 0 {
 							t.Error("nothing contradicted anything")
@@ -214,23 +215,31 @@ func TestReportReproducesLags(t *testing.T) {
 						t.Log("\n" + table.String())
 					})
 				}
+				lagging(t, "reads", reads, p.StaleReads)
+				lagging(t, "lists", lists, p.StaleLists)
 			})
 		}
 	}
 }
 
-// lagging demands that the longest lag is near the profile's, and none above.
-func lagging(t *testing.T, r *report.Report, limit time.Duration, names ...string) {
+// lagging demands that the longest lag of all runs is near the profile's, and
+// none above. Each reading draws its own lag, so a single run may meet short ones.
+func lagging(t *testing.T, what string, lag, limit time.Duration) {
 	t.Helper()
-	var longest time.Duration
+	if lag > limit || lag < limit/3 {
+		t.Errorf("%s: the longest lag is %v, and the profile has up to %v", what, lag, limit)
+	}
+}
+
+// longest is the longest lag that was proven.
+func longest(r *report.Report, names ...string) time.Duration {
+	var ms int64
 	for _, name := range names {
 		for _, s := range r.Delays[name] {
-			longest = max(longest, time.Duration(s.AtLeast)*time.Millisecond)
+			ms = max(ms, s.AtLeast)
 		}
 	}
-	if longest > limit || longest < limit/3 {
-		t.Errorf("%v: the longest lag is %v, and the profile has up to %v", names, longest, limit)
-	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // playedNodes answers as a cluster's API server would: a node is ready some time
