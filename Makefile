@@ -67,7 +67,8 @@ race: build ## Run the modules' tests under the race detector (needs a C compile
 
 .PHONY: bench
 bench: ## Measure API calls and waiting, check the targets, write docs/performance.md
-	@GOWORK=off go -C tools/bench test -run '^TestBench$$' -count=1 -timeout 30m -args -full -write ../../docs/performance.md
+	@GOWORK=off go -C tools/bench test -run '^TestBench$$' -count=1 -timeout 30m -args -full \
+		$(if $(filter %.json,$(PROFILE)),-profile $(abspath $(PROFILE)),-write ../../docs/performance.md)
 
 .PHONY: bench-scale
 bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write its part of docs/performance.md

@@ -116,7 +116,7 @@
 // Where nobody outside the platform knows an answer and both matter, Behaviour
 // chooses: deletion of a pool's last node and of a cluster's last pool, a
 // Linode deleted directly, count 0 on Enterprise, reserved taint keys, nodes
-// that are not listed yet, filters on pools, pages beyond the end, and whether
+// that are not listed yet, filters on pools, pages beyond the end, the form of workers' labels, and whether
 // removed labels and taints come back (read by whoever plays the cluster).
 // Decided without a choice, because a client should not depend on it:
 //
@@ -162,4 +162,6 @@
 // world itself. Admin offers over HTTP what the API cannot do.
 //
 // Program linodesim, in cmd/linodesim, serves one simulator with one cluster.
+// Program lkeprobe, in cmd/lkeprobe, asks a live account about all of this; its
+// report is a Profile and a Behaviour (ProfileFrom).
 package linodesim

@@ -17,6 +17,7 @@ var (
 	write = flag.String("write", "", "file to write the report to; goes with -full")
 	seeds = flag.Uint64("seeds", 10, "how many seeds to run each burst with; the worst counts")
 	seed  = flag.Uint64("seed", 1, "the first seed")
+	other = flag.String("profile", "", "measure in this profile of the simulator, or in the world of a report of lkeprobe, instead of realistic and slow")
 	trace = flag.Bool("trace", false, "print every request")
 )
 
@@ -63,7 +64,7 @@ func TestBench(t *testing.T) {
 		})
 	}
 	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
-		for _, profile := range []linodesim.Profile{linodesim.Realistic(), linodesim.Slow()} {
+		for _, profile := range worlds(t) {
 			for _, n := range sizes[tier].bursts {
 				measure(fmt.Sprintf("burst/%s/%s/%d", tier, profile.Name, n), func(t *testing.T) bench.Result {
 					var runs []bench.Result
@@ -88,6 +89,26 @@ func TestBench(t *testing.T) {
 	default:
 		fmt.Println("some measurements were left out, so no target is checked")
 	}
+}
+
+// behaviour is that of the world which -profile names.
+var behaviour linodesim.Behaviour
+
+// worlds are the profiles in which bursts are measured.
+func worlds(t *testing.T) []linodesim.Profile {
+	t.Helper()
+	if *other == "" {
+		return []linodesim.Profile{linodesim.Realistic(), linodesim.Slow()}
+	}
+	if *write != "" {
+		t.Fatal("-write and -profile do not go together: the page is about realistic and slow")
+	}
+	profile, b, err := linodesim.ProfileFrom(*other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	behaviour = b
+	return []linodesim.Profile{profile}
 }
 
 // judge writes the report and checks the targets.

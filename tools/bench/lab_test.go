@@ -29,7 +29,7 @@ const plan = "g6-standard-2"
 
 func newLab(t *testing.T, tier string, profile linodesim.Profile, seed uint64) *lab {
 	t.Helper()
-	sim, err := linodesim.New(linodesim.Config{Profile: profile, Seed: seed, ValidateAnswers: true})
+	sim, err := linodesim.New(linodesim.Config{Profile: profile, Behaviour: behaviour, Seed: seed, ValidateAnswers: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,8 @@ type Options struct {
 	// description, which takes most of its time when there are hundreds of nodes.
 	Unchecked bool
 
-	// Behaviour of the simulated platform where the real one is not known.
+	// Behaviour of the simulated platform where the real one is not known; zero is
+	// the report's if Profile is one.
 	// ReapplyRemoved in it is honoured here.
 	Behaviour linodesim.Behaviour
 	Seed      uint64 // of everything that the simulator draws

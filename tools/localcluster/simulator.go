@@ -24,7 +24,10 @@ const (
 // startSimulator makes the account with its cluster and serves it on loopback:
 // the API below /v4 and /v4beta, a page for people at /.
 func (c *Cluster) startSimulator(context.Context) error {
-	profile, _ := linodesim.ProfileNamed(c.opts.Profile)
+	profile, _, err := linodesim.ProfileFrom(c.opts.Profile)
+	if err != nil {
+		return err
+	}
 	c.SimToken = rand.Text()
 	sim, err := linodesim.New(linodesim.Config{
 		Profile: profile, TimeScale: c.opts.TimeScale, Seed: c.opts.Seed, Behaviour: c.opts.Behaviour,

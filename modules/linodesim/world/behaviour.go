@@ -1,5 +1,10 @@
 package world
 
+import (
+	"strconv"
+	"strings"
+)
+
 // LastNode is what deleting the only node of a pool does; the real answer is
 // not known.
 type LastNode int
@@ -49,7 +54,28 @@ type Behaviour struct {
 	// Enterprise, for a while) cannot be got, deleted or recycled: 404, although
 	// it exists and is paid for.
 	UnlistedNotFound bool
+	// LabelForm is the form of the labels of workers' Linodes, with LabelCluster,
+	// LabelPool and LabelHex for the parts that differ; "" is that of the recorded
+	// ones, which is the node's name. On LKE Enterprise and in pools with a label
+	// none was recorded.
+	LabelForm string
 	// LenientPages answers a page beyond the end with an empty page instead of
 	// a 404.
 	LenientPages bool
+}
+
+// Parts of Behaviour.LabelForm.
+const (
+	LabelCluster = "<cluster>"
+	LabelPool    = "<pool>"
+	LabelHex     = "<12 hex digits>"
+)
+
+// linodeLabel gives the label of a worker's Linode.
+func (w *World) linodeLabel(n *node) string {
+	if w.behaviour.LabelForm == "" {
+		return n.Name()
+	}
+	_, hex, _ := strings.Cut(n.ID, "-")
+	return strings.NewReplacer(LabelCluster, strconv.Itoa(n.ClusterID), LabelPool, strconv.Itoa(n.PoolID), LabelHex, hex).Replace(w.behaviour.LabelForm)
 }

@@ -121,7 +121,7 @@ func (w *World) launch(n *node, tagged, join time.Duration, boots bool) {
 		public, v6 = unlessRefused(isolation.PublicIPv4, public), unlessRefused(isolation.PublicIPv6, v6)
 	}
 	i := &Instance{
-		ID: w.nextID(&w.seq.instance), Label: n.Name(), Type: n.pool.Type, Region: n.pool.cluster.Region, Status: StatusOffline,
+		ID: w.nextID(&w.seq.instance), Label: w.linodeLabel(n), Type: n.pool.Type, Region: n.pool.cluster.Region, Status: StatusOffline,
 		Tags: []string{}, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, HostUUID: w.hostUUID(),
 		PublicIPv4: public, PrivateIPv4: private, IPv6: v6,
 		// Recorded as enabled even for workers of pools that say disabled.

@@ -97,7 +97,8 @@ func TestBadFlags(t *testing.T) {
 		name, words string
 		args        []string
 	}{
-		{"profile", "--profile is \"quick\"", []string{"--profile", "quick"}},
+		{"profile", "--profile: profile \"quick\": one of fast, realistic", []string{"--profile", "quick"}},
+		{"report", "no such file", []string{"--profile", "none.json"}},
 		{"scale", "--time-scale is 0", []string{"--time-scale", "0"}},
 		{"tier", "[tier]", []string{"--tier", "gold"}},
 		{"region", "[region]", []string{"--region", "xx"}},

@@ -1,0 +1,119 @@
+// Package poll measures when something happened by reading until it shows.
+//
+// A reading only brackets a moment: it came after the start of the last reading
+// without it and before the end of the first reading with it. Everything here
+// keeps both bounds, so a report never claims more than was seen. Times are of
+// package time, which is virtual inside a testing/synctest bubble.
+package poll
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	shortest = 50 * time.Millisecond
+	longest  = 2 * time.Second
+	share    = 20 // a pause is at most this part of the time that has passed
+)
+
+// Window is a span of time in which something happened.
+type Window struct{ From, To time.Time }
+
+// Around runs do and returns when it ran.
+func Around(do func() error) (Window, error) {
+	w := Window{From: time.Now()}
+	err := do()
+	w.To = time.Now()
+	return w, err
+}
+
+// Sample is a delay with its bounds.
+type Sample struct{ AtLeast, AtMost time.Duration }
+
+// Estimate is the middle of the bounds.
+func (s Sample) Estimate() time.Duration { return (s.AtLeast + s.AtMost) / 2 }
+
+// Between is the delay from a cause to its effect.
+func Between(cause, effect Window) Sample {
+	return Sample{AtLeast: max(0, effect.From.Sub(cause.To)), AtMost: max(0, effect.To.Sub(cause.From))}
+}
+
+// Mark is one thing that readings wait for.
+type Mark struct {
+	seen   bool
+	absent time.Time // start of the last reading without it
+	window Window
+	lost   int
+}
+
+// Note records one reading. Until a mark is seen, its window begins at the last
+// reading without it.
+func (m *Mark) Note(present bool, read Window) {
+	switch {
+	case present && !m.seen:
+		m.seen = true
+		m.window = Window{From: m.absent, To: read.To}
+	case !present && !m.seen:
+		m.absent = read.From
+	case !present:
+		m.lost++
+	}
+}
+
+// Seen reports whether any reading had it.
+func (m *Mark) Seen() bool { return m.seen }
+
+// Window is when the mark came about.
+func (m *Mark) Window() Window { return m.window }
+
+// Lost counts readings that lacked it after one that had it.
+func (m *Mark) Lost() int { return m.lost }
+
+// Since is the delay from a cause to the mark. Without a reading that lacked it,
+// the lower bound is 0.
+func (m *Mark) Since(cause Window) Sample {
+	w := m.window
+	if w.From.IsZero() {
+		w.From = cause.From
+	}
+	return Between(cause, w)
+}
+
+// After is the delay from another mark, which came first.
+func (m *Mark) After(first *Mark) Sample {
+	cause := first.window
+	if cause.From.IsZero() {
+		cause.From = cause.To
+	}
+	return m.Since(cause)
+}
+
+// Until calls look until it returns true, an error, or the context ends. The
+// pauses grow with the time that has passed: early moments are measured finely,
+// late ones cost few requests.
+func Until(ctx context.Context, look func(context.Context) (bool, error)) error {
+	start := time.Now()
+	for {
+		done, err := look(ctx)
+		if done || err != nil {
+			return err
+		}
+		pause := min(max(time.Since(start)/share, shortest), longest)
+		if err := Pause(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// Pause waits, or returns the context's error.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
