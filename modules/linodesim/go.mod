@@ -6,6 +6,7 @@ require (
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0
 	github.com/oapi-codegen/nullable v1.1.0
+	github.com/oasdiff/yaml v0.1.1
 )
 
 require (
