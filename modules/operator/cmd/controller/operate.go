@@ -25,6 +25,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/adoption"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
@@ -80,7 +81,15 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	if coreoptions.FromContext(coreCtx).FeatureGates.NodeOverlay {
 		config.Overlays = op.InstanceTypeStore
 	}
-	provider := coremetrics.Decorate(cloudprovider.New(op.GetClient(), p.pools, p.catalog, config))
+	linodes := cloudprovider.New(op.GetClient(), p.pools, p.catalog, config)
+	provider := coremetrics.Decorate(linodes)
+	if o.AdoptAlpha {
+		if err := op.Add(adoption.New(adoption.Config{
+			API: p.client, Kube: op.GetClient(), ClusterID: p.cluster.ID, Wanted: linodes.Wanted, Events: op.EventRecorder,
+		})); err != nil {
+			return fmt.Errorf("adding the adoption of nodes: %w", err)
+		}
+	}
 	memory := remember(coreCtx, o, p, op)
 	register(coreCtx, o, p, op, provider, memory)
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {
