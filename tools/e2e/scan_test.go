@@ -52,6 +52,7 @@ var deliberate = map[string][]expected{
 	},
 	"adoption": {
 		{"not in a pool of this cluster that carries our tags", "core asks about nodes in the seconds before they are adopted"},
+		{"creating scheduler, no nodepools found", "core plans disruption before the class, which was there before the operator, is ready"},
 	},
 	"replicas": {
 		{"another replica leads by now", "the leader was frozen for longer than its Lease lasts, and ends when it wakes"},
