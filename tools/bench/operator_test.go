@@ -18,6 +18,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
@@ -62,8 +63,9 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 		t.Fatal(err)
 	}
 	o.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(o.class, nodePool()).Build()
+	cluster := discovery.Cluster{Cluster: lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: l.cluster.Tier}, Region: l.cluster.Region, Version: l.cluster.K8sVersion}
 	o.provider = cloudprovider.New(o.kube, l.pools, o.catalog, cloudprovider.Config{
-		Cluster:        cloudprovider.Cluster{Name: l.cluster.Label, Region: l.cluster.Region, Tier: l.cluster.Tier},
+		Cluster:        cluster,
 		CreateDeadline: createDeadline,
 	})
 	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil, drain.Config{}), garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
@@ -72,7 +74,7 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 		}
 	}})
 	o.tagger = tagging.NewController(o.kube, l.pools)
-	o.tracker = discovery.NewTracker(l.client, discovery.Cluster{ID: l.cluster.ID, Version: l.cluster.K8sVersion}, answersLast)
+	o.tracker = discovery.NewTracker(l.client, cluster, answersLast)
 	o.lookup = nodeclass.NewLookup(l.client, answersLast)
 	return o
 }

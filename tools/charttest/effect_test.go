@@ -99,6 +99,7 @@ var others = map[string][]string{
 	"settings.lkeUnregisteredTaint":                 {`settings: {lkeUnregisteredTaint: true}`},
 	"settings.plans.allow":                          {`settings: {plans: {allow: [class=dedicated]}}`},
 	"settings.plans.deny":                           {`settings: {plans: {deny: []}}`},
+	"settings.adoptAlpha":                           {`settings: {adoptAlpha: true}`},
 	"settings.nodePriceLabel":                       {`settings: {nodePriceLabel: true}`},
 	"settings.vmMemoryOverheadPercent":              {`settings: {vmMemoryOverheadPercent: 0.1}`},
 	"settings.disableDryRun":                        {`settings: {disableDryRun: true}`},

@@ -82,6 +82,7 @@ func TestEnvironment(t *testing.T) {
 		{`settings: {lkeRetryDelay: 500ms}`, "LKE_RETRY_DELAY", "500ms"},
 		{`settings: {lkeUnregisteredTaint: true}`, "LKE_UNREGISTERED_TAINT", "true"},
 		{`settings: {plans: {allow: ["class=dedicated", "g6-standard-*"]}}`, "PLANS_ALLOW", "class=dedicated,g6-standard-*"},
+		{`settings: {adoptAlpha: true}`, "ADOPT_ALPHA", "true"},
 		{`settings: {nodePriceLabel: true}`, "NODE_PRICE_LABEL", "true"},
 		{`settings: {plans: {deny: []}}`, "PLANS_DENY", "none"},
 		{`settings: {vmMemoryOverheadPercent: 0.1}`, "VM_MEMORY_OVERHEAD_PERCENT", "0.1"},

@@ -50,6 +50,10 @@ var deliberate = map[string][]expected{
 	"storage": {
 		{"could not schedule pod", "a pod's volume would have to be in another region: its owner has to act"},
 	},
+	"adoption": {
+		{"not in a pool of this cluster that carries our tags", "core asks about nodes in the seconds before they are adopted"},
+		{"creating scheduler, no nodepools found", "core plans disruption before the class, which was there before the operator, is ready"},
+	},
 	"replicas": {
 		{"leadership lost: the Lease is held by another replica", "the leader was frozen for longer than its Lease lasts, and ends when it wakes"},
 		{"lease", "client-go: the leader was frozen while it read or renewed its Lease"},

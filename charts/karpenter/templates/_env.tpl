@@ -61,6 +61,10 @@ controller's own defaults. Variables of controller.env take the place of the cha
   value: {{ $settings.lkeRetryDelay | quote }}
 - name: LKE_UNREGISTERED_TAINT
   value: {{ $settings.lkeUnregisteredTaint | quote }}
+{{- if $settings.adoptAlpha }}
+- name: ADOPT_ALPHA
+  value: "true"
+{{- end }}
 {{- if $settings.nodePriceLabel }}
 - name: NODE_PRICE_LABEL
   value: "true"

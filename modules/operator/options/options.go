@@ -72,6 +72,7 @@ type Options struct {
 	TagVerificationTimeout time.Duration
 	RetryDelay             time.Duration
 
+	AdoptAlpha        bool // take over nodes of the alpha provider
 	NodePriceLabel    bool // put each node's price on it, as eks-node-viewer reads it
 	UnregisteredTaint bool // put Karpenter's registration taint on new pools
 

@@ -62,6 +62,7 @@ func TestSourcesOfASetting(t *testing.T) {
 		{"boolean flag without value", []string{"--disable-dry-run"}, nil, func(o options.Options) any { return o.DisableDryRun }, true},
 		{"unregistered taint", nil, nil, func(o options.Options) any { return o.UnregisteredTaint }, false},
 		{"unregistered taint by a flag", []string{"--lke-unregistered-taint"}, nil, func(o options.Options) any { return o.UnregisteredTaint }, true},
+		{"adoption", nil, []string{"ADOPT_ALPHA", "true"}, func(o options.Options) any { return o.AdoptAlpha }, true},
 		{"price label", nil, []string{"NODE_PRICE_LABEL", "true"}, func(o options.Options) any { return o.NodePriceLabel }, true},
 		{"boolean from the environment", nil, []string{"DISABLE_DRY_RUN", "true"}, func(o options.Options) any { return o.DisableDryRun }, true},
 		{"LINODE_REGION is a second name", nil, []string{"LINODE_REGION", "de-fra-2"}, func(o options.Options) any { return o.ClusterRegion }, "de-fra-2"},

@@ -23,6 +23,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/adoption"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
@@ -65,10 +66,17 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 		config.Overlays = op.InstanceTypeStore
 	}
 	p.holders.Use(op.GetClient())
-	linode := cloudprovider.New(op.GetClient(), p.pools, p.catalog, config)
-	provider := coremetrics.Decorate(linode)
+	linodes := cloudprovider.New(op.GetClient(), p.pools, p.catalog, config)
+	provider := coremetrics.Decorate(linodes)
+	if o.AdoptAlpha {
+		if err := op.Add(adoption.New(adoption.Config{
+			API: p.client, Kube: op.GetClient(), ClusterID: p.cluster.ID, Wanted: linodes.Wanted, Events: op.EventRecorder,
+		})); err != nil {
+			return fmt.Errorf("adding the adoption of nodes: %w", err)
+		}
+	}
 	memory := remember(ctx, o, p, op)
-	register(ctx, o, p, op, parts{provider, linode, memory, tracker})
+	register(ctx, o, p, op, parts{provider, linodes, memory, tracker})
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
