@@ -27,8 +27,8 @@ CHOSEN = $(if $(VALUES),--values=$(VALUES)) $(if $(GATES),--gates=$(GATES))
 help: ## List the verbs
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile apply to demo and up, and so do"
-	@echo "  VALUES=file (of the chart karpenter) and GATES=CapacityBuffer=true,NodeRepair=true."
+	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile|<report>.json apply to demo and up, and so do"
+	@echo "  VALUES=file (of the chart karpenter) and GATES=CapacityBuffer=true,NodeRepair=true. A report applies to bench as well."
 
 .PHONY: build
 build: ## Build the control plane, the simulator and the operator into .bin/

@@ -8,7 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
@@ -30,7 +29,7 @@ type Options struct {
 	Tier       string  // "" = standard
 	Region     string  // "" = us-ord
 	K8sVersion string  // as LKE names it; "" = the tier's newest
-	Profile    string  // of the simulator: fast ("" too), realistic, slow, stale, hostile
+	Profile    string  // of the simulator: fast ("" too), realistic, slow, stale, hostile, or a report of lkeprobe
 	TimeScale  float64 // divides the profile's delays; 0 = 1
 	Port       int     // of the API server; 0 = a free one
 
@@ -92,8 +91,12 @@ func (o *Options) complete() error {
 	if o.Tier != Standard && o.Tier != Enterprise {
 		return fmt.Errorf("tier %q: standard or enterprise", o.Tier)
 	}
-	if _, known := linodesim.ProfileNamed(o.Profile); !known {
-		return fmt.Errorf("profile %q: one of %s", o.Profile, strings.Join(linodesim.ProfileNames(), ", "))
+	_, behaviour, err := linodesim.ProfileFrom(o.Profile)
+	if err != nil {
+		return err
+	}
+	if o.Behaviour == (linodesim.Behaviour{}) {
+		o.Behaviour = behaviour
 	}
 	if o.Replicas < 1 {
 		return fmt.Errorf("replicas %d: at least 1", o.Replicas)

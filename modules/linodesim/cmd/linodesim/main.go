@@ -58,7 +58,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.region, "region", "us-ord", "its region")
 	f.StringVar(&o.versionK, "k8s-version", "", "its Kubernetes version; empty is the tier's newest")
 	f.StringVar(&o.pools, "pools", "g6-standard-2:1", "its pools at the start, as plan:count separated by commas; may be empty on enterprise")
-	f.StringVar(&o.profile, "profile", "fast", "how long things take and what goes wrong: "+strings.Join(linodesim.ProfileNames(), ", "))
+	f.StringVar(&o.profile, "profile", "fast", "how long things take and what goes wrong: "+strings.Join(linodesim.ProfileNames(), ", ")+", or a report of lkeprobe (a file that ends in .json)")
 	f.Float64Var(&o.scale, "time-scale", 1, "divides every delay of the profile")
 	f.Uint64Var(&o.seed, "seed", 1, "of everything that is drawn")
 	f.StringVar(&o.token, "token", linodesim.DefaultToken, "the accepted token; it has every scope")
@@ -137,9 +137,9 @@ func shut(servers []listener) error {
 }
 
 func build(o options) (*linodesim.Sim, linodesim.ClusterInfo, error) {
-	profile, ok := linodesim.ProfileNamed(o.profile)
-	if !ok {
-		return nil, linodesim.ClusterInfo{}, fmt.Errorf("--profile is %q; it must be one of %s", o.profile, strings.Join(linodesim.ProfileNames(), ", "))
+	profile, behaviour, err := linodesim.ProfileFrom(o.profile)
+	if err != nil {
+		return nil, linodesim.ClusterInfo{}, fmt.Errorf("--profile: %w", err)
 	}
 	if o.scale <= 0 {
 		return nil, linodesim.ClusterInfo{}, fmt.Errorf("--time-scale is %g; it must be positive", o.scale)
@@ -154,7 +154,7 @@ func build(o options) (*linodesim.Sim, linodesim.ClusterInfo, error) {
 	}
 	sim, err := linodesim.New(linodesim.Config{
 		Profile: profile, TimeScale: o.scale, Seed: o.seed, Tokens: tokens,
-		NoRateLimits: o.noLimits, ValidateAnswers: o.validate,
+		NoRateLimits: o.noLimits, ValidateAnswers: o.validate, Behaviour: behaviour,
 	})
 	if err != nil {
 		return nil, linodesim.ClusterInfo{}, err

@@ -20,7 +20,7 @@ func options(verb string, args []string) (localcluster.Options, chosen, error) {
 	flags := flag.NewFlagSet(verb, flag.ContinueOnError)
 	flags.StringVar(&opts.Name, "name", cmp.Or(os.Getenv("NAME"), "dev"), "name of the cluster; several run side by side")
 	flags.StringVar(&opts.Tier, "tier", cmp.Or(os.Getenv("TIER"), localcluster.Standard), "LKE tier: standard or enterprise")
-	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"), "how the simulated platform behaves: fast, realistic, slow, stale or hostile")
+	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"), "how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of lkeprobe")
 	flags.StringVar(&given.file, "values", "", "file with values of the chart karpenter")
 	flags.StringVar(&given.gates, "gates", "", "feature gates of the operator, as CapacityBuffer=true,NodeRepair=true")
 	flags.Float64Var(&opts.TimeScale, "time-scale", 1, "divides the profile's delays")
