@@ -111,7 +111,7 @@ func (c *core) grow(d *demand, step plan.Step) {
 		})
 	case p.writes.removing > 0:
 		// Its count is about to change.
-	case c.seenLately(p.look):
+	case c.seenLately(p.look) && !p.look.began.Before(latest(p.writes.grown, p.writes.shrunk)):
 		p.writes.growing, p.writes.began = true, c.now
 		c.do(action{op: opScale, poolID: p.ID, key: d.key, count: step.Count, bought: step.Add, reason: boughtFor(d, step.Add)})
 	case c.ready(p.look.ended.Add(gatherQuiet)) || p.look.agrees:

@@ -246,8 +246,8 @@ func (c *core) supply(d *demand) {
 	for _, p := range d.pools {
 		c.supplyOf(d, p)
 	}
-	if len(d.aside) > len(d.waiting) {
-		// Each claimant got another one already, and that was no better.
+	if len(d.aside) > len(d.waiting) || c.marks.err != nil {
+		// Another one would be no better.
 		for _, n := range d.aside {
 			if c.ready(latest(n.look.retry.until, n.hold.retry.until)) {
 				d.free = append(d.free, n)

@@ -1,87 +1,104 @@
 // Package lkepool hands each claimant exactly one node of a pool, on a platform
-// that only knows "make this pool larger": the node pools of the Linode
-// Kubernetes Engine (LKE). It takes a free node of the right pool if there is
-// one; otherwise it enlarges the pool by exactly what is missing and takes what
-// appears. The claim is a tag on the instance, so a restarted process rebuilds
-// everything from the API.
+// that only offers "make this pool larger": the node pools of the Linode
+// Kubernetes Engine (LKE). A claim is a tag on the instance, so a process that
+// starts anew rebuilds everything from the API.
 //
 // It is for controllers that need one machine per object, such as a Karpenter
-// cloud provider. It knows no Kubernetes type. The platform is a [Backend];
-// package lke has those for both tiers of LKE, package memory one for tests, and
+// cloud provider, and needs no Kubernetes type. The platform is a [Backend]:
+// package lke has those of both tiers of LKE, package memory one for tests, and
 // package pooltest the conformance suite for further ones.
+//
+// # Shape
+//
+// The engine is a state machine without goroutine, clock, I/O or context:
+// (*core).handle takes an event (event.go: a caller came, an effect ended, time
+// passed) and returns actions. What is known of the cluster is in world.go, and
+// merge.go alone changes it. decide.go chooses what to do, for all keys
+// together: (*core).buy in buy.go is the only place that buys, remove.go the
+// only one that removes, requests.go answers the callers. shell.go runs the
+// core: one loop, and at most 64 requests at the same time. tuning.go has every
+// constant with its reason.
 //
 // # Guarantees
 //
-//   - No instance is handed to two claimants, and no claimant gets two.
-//   - No more nodes are asked for than are needed: the claimants of a key that
-//     exist and hold no instance, less the places of its pools that nobody has
-//     claimed, arrived or on their way, whoever asked for them. So a burst of n
-//     claimants makes the platform add n nodes, and over time there is one more
-//     for each that the platform or a person took from a claimant before it was
-//     told of it, and for each orphan that was released and is wanted again; one
-//     less for each that somebody else supplied. Delays, restarts and lost
-//     answers, that of a pool's creation among them, change nothing about it.
-//   - A claimant is told that there is no capacity only when the platform refused
-//     it, or when what it promised did not come within Config.PendingTimeout.
-//     What the account's limit has room for is had: LKE refuses as a whole what
-//     does not fit, so half of it is asked for, until not even one more fits.
-//   - A claimant that asks again gets the node that it has.
-//   - A node is removed by name. No count is ever lowered by number, and no
-//     instance deleted behind its pool's back. A pool goes with its last node.
-//   - KindNotFound is returned on a 404 for that very instance, on nothing else.
+// Readings may be out of date: those of one object by Config.SettleTime, lists
+// by 2 minutes. A reading adds at once what it shows. What it lacks it takes
+// away only if it is a direct one that began the settle time after what it
+// contradicts. Under this bound, through restarts, lost answers, entries that
+// lists lack, and single wrong 404s:
+//
+//   - No instance has two live claimants. Config.Holder, the caller's own
+//     records, keeps this for the instances in them however old readings are.
+//   - No claimed instance is removed unless its claimant released it or
+//     Sweep.Alive lacks it. A node goes by its name; no count is ever set below
+//     what was read or written. A pool goes with its last node.
+//   - A claimant gets no second instance while its first lives, and what is
+//     bought is what the claimants of a key lack: less what is free and on its
+//     way, plus one for each node that was taken away, or put aside because three
+//     writes to it failed. This is exact while lists lag less than the settle
+//     time. Beyond that, and where a list lacks entries, a new process may buy
+//     one surplus node for each claimant, which Collect removes.
+//   - KindNotFound means: two reads of that object, SettleTime apart, answered
+//     404, or one after a removal that was accepted. List contains a claimed
+//     instance until then.
 //   - Only pools of this cluster that carry our tags, and their nodes, are ever
 //     modified.
-//   - The end of a caller's context ends that caller's wait at once, and nobody
-//     else's. Nothing sleeps outside of a context, and no lock is held while
-//     capacity is awaited.
+//   - A removal that is still without effect after a minute can be sent again:
+//     Release and Collect do. A claim's tag that is taken away is written again.
+//   - After a Forbidden or Invalid answer to a claim's write no more is bought
+//     than a node to try with, one claim at a time, after growing pauses.
+//     Config.MaxNodes bounds all keys together. Failed and Joined report whether
+//     nodes of a key join; purchases for it wait longer after each failure.
+//   - A call returns when its context ends, with the reason if requests fail or
+//     hang. No goroutine, timer or request is left after the last caller, but for
+//     writes under way.
 //
 // # Not guaranteed
 //
-//   - Two allocators for one cluster at the same time, as without leader
-//     election, may scale or claim twice: the API has no preconditions.
-//   - A list may lag behind writes by up to Config.TagVerificationTimeout; if it
-//     lags longer, a restart within that time may scale again. The surplus is
-//     collected as an orphan.
-//   - The API has no preconditions. Places that somebody else supplies, by a
-//     raised count or by replacing a claimed node, after the reading that a
-//     purchase is decided on began, or less than TagVerificationTimeout before,
-//     are not counted, unless the lists of pools and instances contradict each
-//     other for it, which is waited out; what is then too many is collected. A
-//     count that somebody changes between the engine's last read of the pool and
-//     its write is set to what the engine wanted: a place taken away is asked for
-//     again, and of places added as many go again, LKE choosing which. Each
-//     purchase is decided on a full reading and checked against the pool itself,
-//     so these moments are as long as two requests take.
-//   - A claim tag that somebody removes by hand is remembered only until the
-//     process ends; then the node is free.
-//   - Tags that somebody else changes between a read and the write that follows
-//     it may be lost, except for claims, which only the allocator writes.
-//   - Two instances with one claim, which only a second allocator or a person can
-//     bring about: Claim gives back the one that this process handed out, or else
-//     the one claimed later, or else the lower ID; Collect releases the other.
-//   - Nodes that never come: after Config.PendingTimeout claimants are told
-//     KindInsufficientCapacity, and Collect removes the places by name. A place
-//     that the pool does not list cannot be named, and stays.
-//   - Pools edited by hand: a changed count is taken as it is, and what is free
-//     is used or collected. A count that somebody lowers three times within ten
-//     minutes while more nodes are needed is not raised again: KindConflict. A
-//     pool whose labels, taints, firewall or version do not fit its key any more,
-//     or whose autoscaler was switched on, keeps its nodes and gets no new
-//     claimants; nothing is changed back. After three such pools of one key,
-//     Claim returns KindConflict.
-//   - Nothing is drained. Whoever releases a node drains it before; Collect asks
-//     Sweep.Vacate about each node first.
+//   - Two allocators that lead at once may claim and buy twice: the API has no
+//     preconditions. Use leader election, and fence the old leader's writes.
+//   - Direct reads older than SettleTime, and lists older than 2 minutes, may
+//     cost a claim, except where Config.Holder has it.
+//   - A claim's tag that a person removes before the process ends, and that is
+//     not in Config.Holder, is forgotten with the process: the node is free.
+//   - A count that another client raises between the read and the write of a
+//     purchase is set to what was wanted: LKE chooses which nodes go. These are
+//     two requests in a row, on readings as old as said above.
+//   - An accepted removal without effect, and then a wrong 404, prove together
+//     that an instance is gone which is not.
+//   - Tags that another client writes between a read and the write that follows
+//     may be lost, except for claims.
+//   - Nodes that never come: after Config.PendingTimeout claimants get
+//     KindInsufficientCapacity, and Collect removes the places by name; a place
+//     that the pool does not list stays. A count that another client lowers three
+//     times in ten minutes, and a key of which three pools were edited so that
+//     they do not fit it, are a KindConflict.
+//   - Nothing is drained. Collect asks Sweep.Vacate before a node goes.
 //
 // # Cost
 //
-// A claim costs one write, the tag. What comes on top is shared by all who wait
-// for the same key: two lists at first, one write to scale, and up to ten reads
-// while capacity is on its way: single reads on Standard, lists on Enterprise.
-// Keys that wait at the same time share most of these reads: 40 keys have been
-// seen to need up to 150 lists a minute while their nodes arrive.
-// List is two lists, Collect the same and one read per node that it removes.
+// A claim costs one write; while the process has led for less than 2 minutes, or
+// where an instance was not seen to arrive, also one read of it. Shared by all
+// who wait: two lists at first and every 2 minutes, a read of the pool before
+// each purchase, the purchase, and looks for what was bought: reads of the pool,
+// or one list for all keys on Enterprise and where more than two pools wait.
+// Claimants that arrive within half a second of each other are one purchase.
+// 100 claims at once cost at most 120 calls, 10 of them lists. List is two
+// lists, Get one read, Release one read of the pool for all of a moment and one
+// write each, Collect two lists, and a read and a write for each node.
 //
-// Durations are time.Duration, times are UTC, IDs are the API's. Errors are
-// *[Error]. An [Allocator] is safe for concurrent use; it starts goroutines only
-// while somebody waits.
+// # Errors
+//
+// Errors are *[Error]: the [Kind] is what a caller can do, Effect what is known
+// of the request's effect on the platform (none, applied, or unknown), and
+// RetryAfter how long to wait. KindProvisioning is no failure: ask again.
+//
+// # Concurrency and leading
+//
+// An [Allocator] is safe for concurrent use. New begins to lead; a process that
+// stood by calls Begin when it is elected, which forgets what was seen and keeps
+// the callers. Until both lists were read, SettleTime later, nothing is bought,
+// overwritten or removed. Ages are measured on Config.Clock, from when this
+// process first saw an object. Durations are time.Duration, times UTC, IDs the
+// API's.
 package lkepool

@@ -306,9 +306,7 @@ func (c *core) tidyPool(r *request, p *pool) bool {
 		if c.wanted(p) || !p.look.agrees {
 			return true
 		}
-		for _, place := range places {
-			s.collected.Places = append(s.collected.Places, place)
-		}
+		s.collected.Places = append(s.collected.Places, places...)
 		s.collected.Pools = append(s.collected.Pools, p.ID)
 		p.writes.dropping = true
 		c.do(action{op: opDrop, poolID: p.ID, reason: "no node is left in it"})

@@ -38,6 +38,7 @@ func (c *core) admit(e asked) {
 		return
 	}
 	record.request, record.hash, record.asked = e.ask.request, hash, c.now
+	record.wanted = cmp.Or(record.wanted, c.now)
 	record.tokens = append(record.tokens, e.token)
 }
 
@@ -86,6 +87,9 @@ func (c *core) deliver(claim *claim, node Node, err error) {
 		c.answer(token, answer{node: node, err: err})
 	}
 	claim.tokens, claim.asked = nil, time.Time{}
+	if err != nil { // it may ask again, as a new claimant
+		claim.wanted, claim.asked = time.Time{}, c.now
+	}
 	c.unreserve(claim)
 }
 

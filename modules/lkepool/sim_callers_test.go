@@ -118,6 +118,7 @@ func (s *sim) release(c *simClaimant) {
 		return
 	}
 	c.releasing = true
+	s.facts.releases++
 	s.ask("release by "+c.Name, ask{kind: askRelease, id: c.instance, by: c.Claimant}, time.Minute, func(a answer) {
 		if KindOf(a.err) == KindNotFound {
 			s.checkGone(c, a.err)

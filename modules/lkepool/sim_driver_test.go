@@ -97,7 +97,7 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 		delays: simDelays{idLeast: w.idLeast, idMost: w.idMost, listed: time.Minute, tagged: time.Second, boot: 40 * time.Second, gone: 30 * time.Second},
 	}}
 	foreign := s.newPool(Pool{InstanceType: "g6-standard-2", Tags: []string{"made-by=hand"}}, true)
-	s.simPlatform.grow(foreign, 1)
+	s.grow(foreign, 1)
 	return s
 }
 

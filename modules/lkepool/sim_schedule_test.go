@@ -143,15 +143,19 @@ func drawSchedule(d simDice) *simSchedule {
 	return s
 }
 
+func simOneOf(d simDice, unit time.Duration, of ...int) time.Duration {
+	return time.Duration(of[d.IntN(len(of))]) * unit
+}
+
 func drawWeather(d simDice) simWeather {
-	ids := [...][2]time.Duration{{5, 5}, {1, 3}, {2, 10}, {30, 30}, {5, 60}}[d.IntN(5)]
+	ids := [...][2]int{{5, 5}, {1, 3}, {2, 10}, {30, 30}, {5, 60}}[d.IntN(5)]
 	w := simWeather{
-		stale:   [...]time.Duration{0, 1500, 3900}[d.IntN(3)] * time.Millisecond,
-		lag:     [...]time.Duration{0, 1, 3, 10, 30, 119}[d.IntN(6)] * time.Second,
-		latency: [...]time.Duration{80, 300, 2000}[d.IntN(3)] * time.Millisecond,
-		idLeast: ids[0] * time.Second, idMost: ids[1] * time.Second,
+		stale:   simOneOf(d, time.Millisecond, 0, 1500, 3900),
+		lag:     simOneOf(d, time.Second, 0, 1, 3, 10, 30, 119),
+		latency: simOneOf(d, time.Millisecond, 80, 300, 2000),
+		idLeast: time.Duration(ids[0]) * time.Second, idMost: time.Duration(ids[1]) * time.Second,
 		repairs:   d.IntN(2) == 0,
-		orphanTTL: [...]time.Duration{5, 1}[d.IntN(2)] * time.Minute,
+		orphanTTL: simOneOf(d, time.Minute, 5, 1),
 	}
 	if d.IntN(8) == 7 {
 		w.room, w.full = 2+d.IntN(5), [...]Kind{KindQuotaExceeded, KindInsufficientCapacity}[d.IntN(2)]
@@ -162,7 +166,7 @@ func drawWeather(d simDice) simWeather {
 func drawLife(d simDice, s *simSchedule, i int) simLife {
 	l := simLife{
 		key: d.IntN(1 + min(i, 2)), at: simMoment(d, simChaos),
-		patience: [...]time.Duration{60, 5, 20, 180}[d.IntN(4)] * time.Second,
+		patience: simOneOf(d, time.Second, 60, 5, 20, 180),
 		again:    time.Duration(1+d.IntN(20)) * time.Second,
 	}
 	if i > 0 && d.IntN(3) > 0 {
@@ -186,7 +190,7 @@ func drawStep(d simDice, s *simSchedule) simStep {
 	step := simStep{at: simMoment(d, simChaos)}
 	if d.IntN(3) == 1 {
 		step.kind = stepDeath
-		step.gap = [...]time.Duration{1, 5, 16}[d.IntN(3)] * time.Second
+		step.gap = simOneOf(d, time.Second, 1, 5, 16)
 		step.clock = time.Duration(d.IntN(1800)-900) * time.Second * time.Duration(d.IntN(2))
 		return step
 	}
@@ -202,7 +206,7 @@ func drawFate(d simDice, s *simSchedule) simFate {
 	ops := [...]op{opScale, opCreate, opMark, opRemove, opDrop, opListPools, opListInstances, opGetPool, opGetInstance}
 	f := simFate{
 		op: ops[d.IntN(len(ops))], from: simMoment(d, simChaos), times: [...]int{1, 1, 2, 3, 40}[d.IntN(5)], pick: d.IntN(64),
-		takes: [...]time.Duration{1, 5, 30, 60, 600}[d.IntN(5)] * time.Second,
+		takes: simOneOf(d, time.Second, 1, 5, 30, 60, 600),
 	}
 	if f.op.write() {
 		f.kind = writeFaults[d.IntN(len(writeFaults))]

@@ -32,7 +32,7 @@ const (
 	// until a tenth of the time that has passed is more.
 	fewNodes = 20
 	nearLook = time.Second
-	nearList = 2500 * time.Millisecond
+	nearList = 2300 * time.Millisecond
 	// directPolls is how many pools are polled one by one; a list of all pools
 	// is one request of a scarcer kind.
 	directPolls = 2
@@ -63,8 +63,6 @@ const (
 	// confirmedFor is how long the answer to a claim's write is repeated to its
 	// claimant without another read.
 	confirmedFor = time.Minute
-	// goneMemory is how long a removed instance is recognised in late lists.
-	goneMemory = 10 * time.Minute
 	// silentAfter is how long a request may be without an answer until a
 	// claimant whose time ends gets that as the reason.
 	silentAfter = 5 * time.Second
