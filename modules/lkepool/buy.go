@@ -13,7 +13,7 @@ import (
 func (c *core) buy(d *demand) {
 	c.refuseOverdue(d)
 	missing := plan.Deficit(len(d.waiting), len(d.free)+d.soon, d.pending)
-	if missing == 0 || d.unclear || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) || !c.allowed(d, &missing) {
+	if missing == 0 || d.unclear || d.unread > len(d.waiting) || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) || !c.allowed(d, &missing) {
 		return
 	}
 	if d.state.room > 0 {
@@ -54,7 +54,7 @@ func (c *core) allowed(d *demand, missing *int) bool {
 			}
 			return false
 		}
-		*missing, c.marks.next = 1, c.now.Add(c.marks.pause)
+		*missing = 1
 	}
 	if next := d.state.next(); c.now.Before(next) {
 		c.refuse(unserved, &Error{
@@ -97,6 +97,7 @@ func (c *core) grow(d *demand, step plan.Step) {
 	if step.PoolID == 0 {
 		if c.surveyedForCreation(d.state) {
 			d.state.creating, d.state.began = d.state.creating+1, c.now
+			c.probed()
 			c.do(action{op: opCreate, key: d.key, count: step.Count, bought: step.Add, tags: poolTags(d.waiting[0].request), reason: boughtFor(d, step.Add)})
 		}
 		return
@@ -113,9 +114,18 @@ func (c *core) grow(d *demand, step plan.Step) {
 		// Its count is about to change.
 	case c.seenLately(p.look) && !p.look.began.Before(latest(p.writes.grown, p.writes.shrunk)):
 		p.writes.growing, p.writes.began = true, c.now
+		c.probed()
 		c.do(action{op: opScale, poolID: p.ID, key: d.key, count: step.Count, bought: step.Add, reason: boughtFor(d, step.Add)})
 	case c.ready(p.look.ended.Add(gatherQuiet)) || p.look.agrees:
 		c.lookAtPool(p, "look before scaling")
+	}
+}
+
+// probed notes a purchase while marks are refused or fail: it is the one attempt
+// until the pause has passed again.
+func (c *core) probed() {
+	if c.marks.err != nil || c.marks.general() {
+		c.marks.next = c.now.Add(c.marks.pause)
 	}
 }
 

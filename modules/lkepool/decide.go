@@ -39,6 +39,8 @@ type demand struct {
 	aside []*node
 	// soon are free as far as is known, and are tried again after a pause.
 	pending, overdue, soon int
+	// unread may be free or not: reading them fails.
+	unread int
 	// unclear: what the pools hold has to be read first.
 	unclear bool
 }
@@ -121,7 +123,7 @@ func (c *core) refuseUnread(demands []*demand) {
 func (c *core) giveBack(claim *claim) bool {
 	n := c.holder(claim.id)
 	if n == nil {
-		if n = c.world.assigned(claim.id); n == nil || c.aside(n) {
+		if n = c.world.assigned(claim.id); n == nil || c.aside(n) && n.hold.state != reserved {
 			return false
 		}
 		c.finish(claim, n)
@@ -286,6 +288,8 @@ func (c *core) supplyOf(d *demand, p *pool) {
 	}
 	for _, n := range members {
 		switch {
+		case !n.known():
+			d.unread++
 		case !c.isFree(n):
 			if n.hold.state == free && c.aside(n) {
 				d.aside = append(d.aside, n)

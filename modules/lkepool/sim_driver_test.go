@@ -47,6 +47,8 @@ type simProcess struct {
 // simFacts are what some invariants make exceptions for.
 type simFacts struct {
 	calls, lists int
+	// releases is how often a release was asked for, which is not rest.
+	releases int
 	// noRoom: the platform refused a purchase for capacity or a limit.
 	noRoom bool
 	// settled is when everything was at rest.
