@@ -13,7 +13,7 @@ import (
 func (c *core) buy(d *demand) {
 	c.refuseOverdue(d)
 	missing := plan.Deficit(len(d.waiting), len(d.free)+d.soon, d.pending)
-	if missing == 0 || d.unclear || d.unread > len(d.waiting) || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) || !c.allowed(d, &missing) {
+	if missing == 0 || d.unclear || d.unread >= asideLimit || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) || !c.allowed(d, &missing) {
 		return
 	}
 	if d.state.room > 0 {

@@ -248,7 +248,7 @@ func (c *core) supply(d *demand) {
 	for _, p := range d.pools {
 		c.supplyOf(d, p)
 	}
-	if len(d.aside) > len(d.waiting) || c.marks.err != nil {
+	if len(d.aside) >= asideLimit || c.marks.err != nil {
 		// Another one would be no better.
 		for _, n := range d.aside {
 			if c.ready(latest(n.look.retry.until, n.hold.retry.until)) {
@@ -258,7 +258,7 @@ func (c *core) supply(d *demand) {
 			}
 		}
 	}
-	slices.SortFunc(d.free, func(a, b *node) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.free, handOut)
 }
 
 func (c *core) supplyOf(d *demand, p *pool) {
@@ -379,7 +379,18 @@ func (c *core) isFree(n *node) bool {
 	return n.hold.state == free && n.known() && !c.aside(n) && !n.removal.busy && c.health(n) == Healthy
 }
 
-// match hands free instances, lowest ID first, to claimants in the order in
+// handOut orders free instances: those that requests failed for come last.
+func handOut(a, b *node) int {
+	troubled := func(n *node) int {
+		if n.look.err != nil || n.hold.err != nil {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(troubled(a), troubled(b)), cmp.Compare(a.ID, b.ID))
+}
+
+// match hands free instances, in that order, to claimants in the order in
 // which they first asked.
 func (c *core) match(d *demand) {
 	d.waiting = slices.DeleteFunc(d.waiting, func(claim *claim) bool {

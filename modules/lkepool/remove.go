@@ -203,7 +203,7 @@ func (c *core) holds(n *node) bool {
 // want, those included that left lately and will ask again.
 func (c *core) surplus(n *node) bool {
 	p, known := c.world.pools.get(n.home)
-	if !known || c.health(n) != Healthy {
+	if !known || c.health(n) != Healthy || c.aside(n) && c.now.Sub(n.first) > c.cfg.PendingTimeout {
 		return true
 	}
 	hash, wanted, before := p.keyHash(), 0, 0
@@ -213,7 +213,7 @@ func (c *core) surplus(n *node) bool {
 		}
 	}
 	for _, other := range c.world.nodes.rows {
-		if q, ok := c.world.pools.get(other.home); ok && q.keyHash() == hash && other.present() && other.hold.state == free && other.ID < n.ID {
+		if q, ok := c.world.pools.get(other.home); ok && q.keyHash() == hash && other.present() && other.hold.state == free && handOut(other, n) < 0 {
 			before++
 		}
 	}
