@@ -71,7 +71,7 @@ func (c *core) allowed(d *demand, missing *int) bool {
 	if c.cfg.MaxNodes == 0 {
 		return true
 	}
-	total := 0
+	total := c.buying
 	for _, p := range c.world.pools.rows {
 		if p.ours() {
 			total += p.Count
@@ -97,6 +97,7 @@ func (c *core) grow(d *demand, step plan.Step) {
 	if step.PoolID == 0 {
 		if c.surveyedForCreation(d.state) {
 			d.state.creating, d.state.began = d.state.creating+1, c.now
+			c.buying += step.Add
 			c.probed()
 			c.do(action{op: opCreate, key: d.key, count: step.Count, bought: step.Add, tags: poolTags(d.waiting[0].request), reason: boughtFor(d, step.Add)})
 		}
@@ -114,6 +115,7 @@ func (c *core) grow(d *demand, step plan.Step) {
 		// Its count is about to change.
 	case c.seenLately(p.look) && !p.look.began.Before(latest(p.writes.grown, p.writes.shrunk)):
 		p.writes.growing, p.writes.began = true, c.now
+		c.buying += step.Add
 		c.probed()
 		c.do(action{op: opScale, poolID: p.ID, key: d.key, count: step.Count, bought: step.Add, reason: boughtFor(d, step.Add)})
 	case c.ready(p.look.ended.Add(gatherQuiet)) || p.look.agrees:

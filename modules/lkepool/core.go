@@ -23,11 +23,12 @@ type core struct {
 	requests []*request
 	// keys are the purchases by key.
 	keys map[string]*keyState
-	// pools and instances are the two lists.
-	pools, instances list
-	polls            polls
-	marks            marks
-	trouble          trouble
+	lists
+	polls polls
+	marks marks
+	// buying is how many nodes the purchases under way ask for.
+	buying  int
+	trouble trouble
 	turn
 }
 
@@ -40,6 +41,9 @@ type turn struct {
 	// looks is how many single instances are being read.
 	looks int
 }
+
+// lists are the two that there are.
+type lists struct{ pools, instances list }
 
 // list is the state of a list of pools or of instances.
 type list struct {

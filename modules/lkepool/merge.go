@@ -390,12 +390,13 @@ func (c *core) mergeClaim(n *node, who claimID, began time.Time, direct bool) {
 // mergeGrowth applies the end of a purchase.
 func (c *core) mergeGrowth(d done) {
 	k := c.key(d.action.key)
+	c.buying = max(0, c.buying-d.action.bought)
 	p, known := c.world.pools.get(d.action.poolID)
 	if known {
 		p.writes.growing = false
 	}
 	if d.action.op == opCreate {
-		k.creating--
+		k.creating = max(0, k.creating-1) // it may have been begun before Begin
 	}
 	k.lost = k.lost && d.err != nil
 	if d.err != nil {
@@ -481,7 +482,7 @@ func (c *core) marked() {
 func (c *core) mergeRemoval(d done) {
 	p, known := c.world.pools.get(d.action.poolID)
 	if known {
-		p.writes.removing--
+		p.writes.removing = max(0, p.writes.removing-1)
 	}
 	n, alive := c.world.nodes.get(d.action.instanceID)
 	if alive {

@@ -3,65 +3,11 @@ package plan_test
 import (
 	"slices"
 	"testing"
-	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
 )
-
-func members(taken ...bool) []plan.Member {
-	var all []plan.Member
-	for i, t := range taken {
-		all = append(all, plan.Member{ID: 10 + i, Taken: t})
-	}
-	return all
-}
-
-func TestFreeAndPending(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		pool    plan.Pool
-		free    []int
-		pending int
-	}{
-		{"empty", plan.Pool{}, nil, 0},
-		{"nothing has arrived", plan.Pool{Count: 3}, nil, 3},
-		{"one of three has arrived", plan.Pool{Count: 3, Members: members(false)}, []int{10}, 2},
-		{"all claimed", plan.Pool{Count: 2, Members: members(true, true)}, nil, 0},
-		{"one claimed, one free", plan.Pool{Count: 2, Members: members(true, false)}, []int{11}, 0},
-		{"unfit is neither free nor pending", plan.Pool{Count: 2, Members: []plan.Member{{ID: 1, Unfit: true}, {ID: 2}}}, []int{2}, 0},
-		{"more members than count: nobody is handed out", plan.Pool{Count: 2, Members: members(false, false, true)}, nil, 1},
-		{"one has come whom no list shows", plan.Pool{Count: 2, Members: members(false), Absent: 1}, []int{10}, 1},
-		{"one has come for one who is still shown", plan.Pool{Count: 2, Members: members(true, false), Absent: 1}, nil, 1},
-		{"one has come for one of the claimed", plan.Pool{Count: 2, Members: members(true, true), Absent: 1}, nil, 0},
-		{"more members than count, all claimed", plan.Pool{Count: 1, Members: members(true, true)}, nil, 0},
-		{"lowest ID first", plan.Pool{Count: 2, Members: []plan.Member{{ID: 9}, {ID: 3}}}, []int{3, 9}, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if free := plan.Free(c.pool); !slices.Equal(free, c.free) {
-				t.Errorf("free %v, want %v", free, c.free)
-			}
-			if pending := plan.Pending(c.pool); pending != c.pending {
-				t.Errorf("pending %d, want %d", pending, c.pending)
-			}
-		})
-	}
-}
-
-func TestMatch(t *testing.T) {
-	pools := []plan.Pool{
-		{ID: 2, Count: 3, Members: []plan.Member{{ID: 30}, {ID: 12, Taken: true}, {ID: 11}}},
-		{ID: 1, Count: 1, Members: []plan.Member{{ID: 20}}},
-	}
-	pairs, left := plan.Match([]string{"a", "b", "c", "d"}, pools)
-	want := []plan.Pair{{Claimant: "a", InstanceID: 11}, {Claimant: "b", InstanceID: 20}, {Claimant: "c", InstanceID: 30}}
-	if !slices.Equal(pairs, want) || !slices.Equal(left, []string{"d"}) {
-		t.Errorf("got %v, left %v", pairs, left)
-	}
-	pairs, left = plan.Match([]string{"a"}, pools)
-	if !slices.Equal(pairs, want[:1]) || len(left) != 0 {
-		t.Errorf("got %v, left %v", pairs, left)
-	}
-}
 
 func TestDeficit(t *testing.T) {
 	for _, c := range []struct {
@@ -107,59 +53,27 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-func TestSurplus(t *testing.T) {
-	old, young := 10*time.Minute, time.Minute
-	for _, c := range []struct {
-		name   string
-		idle   []plan.Idle
-		demand int
-		want   []int
-	}{
-		{"none", nil, 3, nil},
-		{"old and unwanted", []plan.Idle{{1, old}, {2, old}}, 0, []int{1, 2}},
-		{"young ones stay", []plan.Idle{{1, young}, {2, old}}, 0, []int{2}},
-		{"the wanted ones stay, in the order in which they are handed out", []plan.Idle{{3, old}, {1, old}, {2, old}}, 2, []int{3}},
-		{"more wanted than there are", []plan.Idle{{1, old}}, 5, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := plan.Surplus(c.idle, c.demand, 5*time.Minute); !slices.Equal(got, c.want) {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
-		})
-	}
-}
-
-func TestRemove(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		count   int
-		targets []int
-		byNode  []int
-		last    int
-	}{
-		{"some of many", 3, []int{1, 2}, []int{1, 2}, 0},
-		{"all: the last goes with the pool", 3, []int{1, 2, 3}, []int{1, 2}, 3},
-		{"the only one", 1, []int{1}, nil, 1},
-		{"the list lags behind the count", 3, []int{1}, []int{1}, 0},
-		{"nothing to remove", 0, nil, nil, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := plan.Remove(c.count, c.targets)
-			if !slices.Equal(got.ByNode, c.byNode) || got.Last != c.last {
-				t.Errorf("got %+v", got)
-			}
-		})
-	}
-}
-
-func TestHalf(t *testing.T) {
-	for step, want := range map[plan.Step]plan.Step{
-		{PoolID: 7, Count: 30, Add: 20}: {PoolID: 7, Count: 20, Add: 10},
-		{PoolID: 7, Count: 13, Add: 3}:  {PoolID: 7, Count: 11, Add: 1},
-		{Count: 5, Add: 5}:              {Count: 2, Add: 2},
-	} {
-		if got := step.Half(); got != want {
-			t.Errorf("half of %+v is %+v, want %+v", step, got, want)
+// Steps add what is missing, keep to the limit, and lower nothing.
+func TestGrowthIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 20).Draw(t, "limit")
+		var pools []plan.Pool
+		for i := range rapid.IntRange(0, 4).Draw(t, "pools") {
+			pools = append(pools, plan.Pool{ID: i + 1, Count: rapid.IntRange(0, 25).Draw(t, "count")})
 		}
-	}
+		deficit, added := rapid.IntRange(0, 60).Draw(t, "deficit"), 0
+		for _, step := range plan.Grow(deficit, pools, limit) {
+			before := 0
+			if at := slices.IndexFunc(pools, func(p plan.Pool) bool { return p.ID == step.PoolID }); at >= 0 {
+				before = pools[at].Count
+			}
+			if step.Add <= 0 || step.Count != before+step.Add || step.Count > limit {
+				t.Fatalf("step %+v of a pool of %d, limit %d", step, before, limit)
+			}
+			added += step.Add
+		}
+		if added != deficit {
+			t.Fatalf("added %d of %d", added, deficit)
+		}
+	})
 }
