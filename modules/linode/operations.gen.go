@@ -251,7 +251,7 @@ func (c *Client) ListLKETypes(ctx context.Context, filter Filter) iter.Seq2[api.
 	return iterate(ctx, c, api.OpListLKETypes, filter, func(e api.LKEType) string { return e.ID })
 }
 
-// ListVersions iterates over the Kubernetes versions of the Standard tier. ListTierVersions knows both tiers.
+// ListVersions iterates over the Kubernetes versions of the Standard tier. ListTierVersions serves both tiers.
 func (c *Client) ListVersions(ctx context.Context) iter.Seq2[api.LKEVersion, error] {
 	return iterate(ctx, c, api.OpListLKEVersions, Filter{}, func(e api.LKEVersion) string { return e.ID })
 }

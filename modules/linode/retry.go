@@ -50,7 +50,7 @@ var policy = map[outcome][]string{
 }
 
 // retrying is the library that counts attempts, rewinds bodies and waits: by the policy, growing from attempt to
-// attempt or as Retry-After says.
+// attempt or following Retry-After.
 func (k *call) retrying() *retryablehttp.Client {
 	return &retryablehttp.Client{
 		HTTPClient: &http.Client{

@@ -23,7 +23,7 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(x.answer.status)
-	_, _ = w.Write(x.answer.body) // the client may be gone; nobody is left to tell
+	_, _ = w.Write(x.answer.body) // the client may be gone, and nothing else takes the error
 }
 
 // Transport gives the API without a network: requests are answered in the

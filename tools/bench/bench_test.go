@@ -23,23 +23,6 @@ var (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// size is how large things are measured.
-type size struct {
-	bursts []int
-	nodes  int
-}
-
-var (
-	fullSizes = map[string]size{
-		linodesim.Standard:   {bursts: []int{1, 10, 100, 240}, nodes: 240},
-		linodesim.Enterprise: {bursts: []int{1, 10, 100, 500}, nodes: 1000},
-	}
-	smallSizes = map[string]size{
-		linodesim.Standard:   {bursts: []int{3}, nodes: 5},
-		linodesim.Enterprise: {bursts: []int{3}, nodes: 5},
-	}
-)
-
 // TestBench measures, prints a line for each result, and fails with a line for
 // each target that was missed.
 func TestBench(t *testing.T) {
@@ -63,20 +46,10 @@ func TestBench(t *testing.T) {
 			results = append(results, r)
 		})
 	}
-	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
-		for _, profile := range worlds(t) {
-			for _, n := range sizes[tier].bursts {
-				measure(fmt.Sprintf("burst/%s/%s/%d", tier, profile.Name, n), func(t *testing.T) bench.Result {
-					var runs []bench.Result
-					for i := range *seeds {
-						runs = append(runs, runBurst(t, tier, profile, n, *seed+i).Result())
-					}
-					return bench.Worst(runs)
-				})
-			}
-		}
+	for _, m := range measurements(sizes, worlds(t)) {
+		measure(m.name, m.worst)
 	}
-	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
+	for _, tier := range tiers {
 		measure("idle/"+tier, func(t *testing.T) bench.Result { return runIdle(t, tier, sizes[tier].nodes).Result() })
 	}
 	measure("heap", func(t *testing.T) bench.Result { return runHeap(t, linodesim.Enterprise, claims).Result() })

@@ -3,36 +3,68 @@ package bench_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/bench"
 )
 
-// A burst that has not ended by then never will.
-const patience = time.Hour
+const (
+	// A burst that has not ended by then never will.
+	patience = time.Hour
+	// upFor is how long a process has led when a burst comes: longer than lists
+	// may lag, because until then the engine reads each instance before it
+	// claims it.
+	upFor = 3 * time.Minute
+	// claimedBefore is how many nodes a restarted process finds.
+	claimedBefore = 10
+)
 
-// runBurst measures one burst of n claimants.
-func runBurst(t *testing.T, tier string, profile linodesim.Profile, n int, seed uint64) bench.Burst {
+// scene is which claimants come, and to what.
+type scene struct {
+	tier    string
+	profile linodesim.Profile
+	n       int
+	seed    uint64
+	// keys: each claimant has a key of its own, instead of one for all.
+	keys bool
+	// restarted: the process began to lead up to two minutes ago, by the seed, in
+	// a cluster that has claimed nodes.
+	restarted bool
+	// lag is how far lists are behind.
+	lag time.Duration
+	// spread is the time over which the claimants arrive.
+	spread time.Duration
+}
+
+// runBurst measures one burst.
+func runBurst(t *testing.T, s scene) bench.Burst {
 	t.Helper()
 	var b bench.Burst
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, tier, profile, seed)
-		o := newOperator(t, l, *createDeadline)
-		time.Sleep(time.Minute) // the process has been up for a while
-		before, began := l.tally(), time.Now()
+		l := newLab(t, s.tier, s.profile, s.seed)
+		if s.lag > 0 {
+			l.sim.Fail(linodesim.Rule{Kind: linodesim.Lists, Stale: s.lag})
+		}
+		o := s.start(t, l)
+		if t.Failed() {
+			return
+		}
+		before, present, began := l.tally(), l.present(), time.Now()
 		l.log.start()
-		attempts := o.burst(t, n)
-		took, calls := time.Since(began), l.tally().since(before)
-		requested, asked := l.requested()
+		attempts := o.burst(t, s)
+		took, calls, bought := time.Since(began), l.tally().since(before), l.boughtSince(began)
 		b = bench.Burst{
-			Tier: tier, Profile: profile.Name, N: n,
+			Tier: s.tier, Profile: s.profile.Name, N: s.n,
 			Calls: calls.calls, CollectionGETs: calls.collectionGETs, Throttled: calls.throttled,
-			Requested: requested, Present: l.present(),
-			Took: took, Visible: l.sim.Floor(began).Last.Sub(began), Asked: asked.Sub(began), Attempts: attempts,
+			Requested: bought.nodes, Present: l.present() - present, Purchases: bought.purchases,
+			Took: took, Visible: l.sim.Floor(began).Last.Sub(began) + s.unseen(), Asked: bought.last.Sub(began), Attempts: attempts,
 		}
 		if *trace {
 			for _, line := range l.log.lines {
@@ -46,20 +78,73 @@ func runBurst(t *testing.T, tier string, profile linodesim.Profile, n int, seed 
 	return b
 }
 
-// burst lets n NodeClaims come at once, and returns when all have instances.
-func (o *operator) burst(t *testing.T, n int) (attempts int) {
+// unseen is for how long lagging lists hide a node where only a list shows it:
+// on Enterprise, and with many keys, whose pools are too many to read them one
+// by one.
+func (s scene) unseen() time.Duration {
+	if s.tier == linodesim.Enterprise || s.keys {
+		return s.lag
+	}
+	return 0
+}
+
+// start makes the operator that the claimants come to.
+func (s scene) start(t *testing.T, l *lab) *operator {
+	t.Helper()
+	if s.restarted {
+		newOperator(t, l, patience).fill(claimedBefore)
+		time.Sleep(30 * time.Minute) // until all have joined
+		l.lead()
+	}
+	o := newOperator(t, l, *createDeadline)
+	for _, claim := range s.claims() {
+		pool := claim.Labels[karpv1.NodePoolLabelKey]
+		if pool == poolName {
+			continue
+		}
+		if err := o.kube.Create(t.Context(), nodePool(pool)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.restarted {
+		time.Sleep(time.Duration(s.seed%3) * 50 * time.Second)
+	} else {
+		time.Sleep(upFor)
+	}
+	return o
+}
+
+// claims are the claimants, none of which has been there before.
+func (s scene) claims() []*karpv1.NodeClaim {
+	claims := make([]*karpv1.NodeClaim, s.n)
+	for i := range claims {
+		pool := poolName
+		if s.keys {
+			pool = fmt.Sprintf("pool-%03d", i)
+		}
+		claims[i] = nodeClaim(pool, claimedBefore+i)
+	}
+	return claims
+}
+
+// burst lets the claimants come, and returns when all have instances.
+func (o *operator) burst(t *testing.T, s scene) (attempts int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var (
-		group  sync.WaitGroup
-		mu     sync.Mutex
-		core   = newCore()
-		owners = map[string]string{}
+		group   sync.WaitGroup
+		mu      sync.Mutex
+		core    = newCore()
+		owners  = map[string]string{}
+		arrival = rand.New(rand.NewPCG(s.seed, 1))
 	)
-	for i := range n {
+	for _, claim := range s.claims() {
+		after := time.Duration(arrival.Float64() * float64(s.spread))
 		group.Go(func() {
-			claim := nodeClaim(i)
+			if after > 0 {
+				pause(ctx, after)
+			}
 			id, tries := core.launch(ctx, t, o, claim)
 			mu.Lock()
 			defer mu.Unlock()

@@ -30,7 +30,7 @@ func runHeap(t *testing.T, tier string, claims int) bench.Crowd {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, tier, linodesim.Realistic(), *seed)
 		o := newOperator(t, l, *createDeadline)
-		time.Sleep(time.Minute)
+		time.Sleep(upFor)
 		runtime.GC()
 		start := heap()
 		l.log.answer = func() {
@@ -41,7 +41,7 @@ func runHeap(t *testing.T, tier string, claims int) bench.Crowd {
 				}
 			}
 		}
-		o.burst(t, claims)
+		o.burst(t, scene{n: claims, seed: *seed})
 		c.Bytes = peak.Load() - start
 	})
 	if err := goleak.Find(before); err != nil {

@@ -20,9 +20,12 @@ type lab struct {
 	t       *testing.T
 	sim     *linodesim.Sim
 	cluster linodesim.ClusterInfo
-	client  *linode.Client
-	pools   *lkepool.Allocator
-	log     *callLog
+	// firewall is that of all pools, 0 where pools have none.
+	firewall int
+	client   *linode.Client
+	backend  lkepool.Backend
+	pools    *lkepool.Allocator
+	log      *callLog
 }
 
 const plan = "g6-standard-2"
@@ -41,19 +44,29 @@ func newLab(t *testing.T, tier string, profile linodesim.Profile, seed uint64) *
 	if err != nil {
 		t.Fatal(err)
 	}
+	if tier == linodesim.Enterprise {
+		l.firewall = sim.AddFirewall(linodesim.FirewallSpec{Label: "workers"})
+	}
 	l.client, err = linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: l.log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	backend, err := lke.New(l.client, lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: tier})
+	l.backend, err = lke.New(l.client, lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: tier})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.pools, err = lkepool.New(backend, lkepool.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.lead()
 	return l
+}
+
+// lead makes the allocator of a new process, which leads from now on.
+func (l *lab) lead() {
+	l.t.Helper()
+	pools, err := lkepool.New(l.backend, lkepool.Config{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.pools = pools
 }
 
 // tally is how many requests there have been.
@@ -89,15 +102,29 @@ func (t tally) since(before tally) tally {
 	return t
 }
 
-// requested are the nodes that were asked for through the API, and when the
-// last of them was.
-func (l *lab) requested() (n int, last time.Time) {
+// bought is what was asked for through the API.
+type bought struct {
+	// nodes were asked for in so many purchases, each of which changed one pool.
+	nodes, purchases int
+	last             time.Time
+}
+
+// boughtSince sums up what was asked for since then.
+func (l *lab) boughtSince(began time.Time) bought {
+	type purchase struct {
+		pool int
+		at   time.Time
+	}
+	var sum bought
+	purchases := map[purchase]bool{}
 	for _, e := range l.sim.Audit() {
-		if e.Action == world.NodeRequested && e.Actor.User != "owner" {
-			n, last = n+1, e.At
+		if e.Action == world.NodeRequested && e.Actor.User != "owner" && !e.At.Before(began) {
+			purchases[purchase{e.PoolID, e.At}] = true
+			sum.nodes, sum.last = sum.nodes+1, e.At
 		}
 	}
-	return n, last
+	sum.purchases = len(purchases)
+	return sum
 }
 
 // present are the cluster's instances but for the owner's own.

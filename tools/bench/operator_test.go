@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -62,7 +61,7 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 	if err := o.catalog.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	o.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(o.class, nodePool()).Build()
+	o.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(o.class, nodePool(poolName)).Build()
 	cluster := discovery.Cluster{Cluster: lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: l.cluster.Tier}, Region: l.cluster.Region, Version: l.cluster.K8sVersion}
 	o.provider = cloudprovider.New(o.kube, l.pools, o.catalog, cloudprovider.Config{
 		Cluster:        cluster,
@@ -86,9 +85,8 @@ func nodeClass(l *lab) *v1alpha1.LinodeNodeClass {
 		ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1},
 		Spec:       v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"}},
 	}
-	if l.cluster.Tier == linodesim.Enterprise {
-		firewall := l.sim.AddFirewall(linodesim.FirewallSpec{Label: "workers"})
-		c.Spec.FirewallID = &firewall
+	if l.firewall != 0 {
+		c.Spec.FirewallID = &l.firewall
 	}
 	for _, kind := range v1alpha1.ConditionTypes(v1alpha1.ModeLKE) {
 		c.StatusConditionsFor(v1alpha1.ModeLKE).SetTrue(kind)
@@ -104,9 +102,12 @@ func classRef() *karpv1.NodeClassReference {
 	return &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}
 }
 
-func nodePool() *karpv1.NodePool {
+// poolName is the NodePool of claimants that share one.
+const poolName = "default"
+
+func nodePool(name string) *karpv1.NodePool {
 	return &karpv1.NodePool{
-		ObjectMeta: metav1.ObjectMeta{Name: "default"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: karpv1.NodePoolSpec{Template: karpv1.NodeClaimTemplate{
 			ObjectMeta: karpv1.ObjectMeta{Labels: map[string]string{"example.com/team": "a"}},
 			Spec:       karpv1.NodeClaimTemplateSpec{NodeClassRef: classRef()},
@@ -114,11 +115,12 @@ func nodePool() *karpv1.NodePool {
 	}
 }
 
-func nodeClaim(i int) *karpv1.NodeClaim {
+// nodeClaim is the i-th of a NodePool.
+func nodeClaim(pool string, i int) *karpv1.NodeClaim {
 	return &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprintf("default-%05d", i), UID: types.UID(fmt.Sprint("uid-", i)),
-			Labels: map[string]string{karpv1.NodePoolLabelKey: "default", v1alpha1.LabelNodeClass: "default", "example.com/team": "a"},
+			Name: fmt.Sprintf("%s-%05d", pool, i), UID: types.UID(fmt.Sprint("uid-", pool, "-", i)),
+			Labels: map[string]string{karpv1.NodePoolLabelKey: pool, v1alpha1.LabelNodeClass: "default", "example.com/team": "a"},
 		},
 		Spec: karpv1.NodeClaimSpec{
 			NodeClassRef: classRef(),
@@ -137,7 +139,7 @@ func (o *operator) fill(n int) {
 	o.claims = make([]*karpv1.NodeClaim, n)
 	for i := range n {
 		group.Go(func() {
-			claim := nodeClaim(i)
+			claim := nodeClaim(poolName, i)
 			o.claims[i] = claim
 			if err := o.kube.Create(o.t.Context(), claim); err != nil {
 				o.t.Errorf("storing %s: %v", claim.Name, err)

@@ -10,8 +10,14 @@ import (
 // The measurements there are. Each is the first word of its lines.
 const (
 	Bursts = "bench"
-	Idle   = "bench-idle"
-	Heap   = "bench-heap"
+	// Keys: each claimant has a key of its own.
+	Keys = "bench-keys"
+	// Restarts: the process began to lead shortly before.
+	Restarts = "bench-restart"
+	// Spreads: the claimants arrive one after another.
+	Spreads = "bench-spread"
+	Idle    = "bench-idle"
+	Heap    = "bench-heap"
 )
 
 // Result is what one run measured.
@@ -97,6 +103,8 @@ type Burst struct {
 	// Requested is how many nodes the API was asked for, Present how many
 	// there were in the end.
 	Requested, Present int
+	// Purchases is how many requests they were asked for with.
+	Purchases int
 	// Took is until the last claimant had its node, Visible until the platform
 	// showed the last of them, Asked until the last was asked for: all since
 	// the first claimant came.
@@ -126,6 +134,26 @@ func (b Burst) Result() Result {
 		},
 	}
 }
+
+// Lagging is the result of a burst under another name, with lists that far
+// behind.
+func (b Burst) Lagging(name string, lag time.Duration) Result {
+	r := b.Result()
+	r.Bench = name
+	r.Labels = append(r.Labels, Label{"list_lag_s", seconds(lag)})
+	return r
+}
+
+// Spread is the result of a burst whose claimants arrived over that time.
+func (b Burst) Spread(over time.Duration) Result {
+	r := b.Result()
+	r.Bench = Spreads
+	r.Labels = append(r.Labels, Label{"spread_s", seconds(over)})
+	r.Figures = append(r.Figures, Figure{"purchases", float64(b.Purchases), 0})
+	return r
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
 // ratio is 0 where there is nothing to divide by: nothing was measured.
 func ratio(a, b float64) float64 {

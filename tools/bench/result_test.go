@@ -10,7 +10,7 @@ import (
 // burst is the one of the issue that asks for this bench.
 var burst = bench.Burst{
 	Tier: "standard", Profile: "realistic", N: 100, Calls: 113, CollectionGETs: 6, Requested: 100, Present: 100,
-	Took: 10600 * time.Millisecond, Visible: 10 * time.Second, Asked: time.Second, Attempts: 2,
+	Purchases: 2, Took: 10600 * time.Millisecond, Visible: 10 * time.Second, Asked: time.Second, Attempts: 2,
 }
 
 func TestLine(t *testing.T) {
@@ -31,6 +31,10 @@ func TestLine(t *testing.T) {
 			"bench: tier=standard profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=2 floor_ratio=1.06"},
 		{"too many exist", kept.Result(),
 			"bench: tier=standard profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=3 floor_ratio=1.06"},
+		{"lists that lag", burst.Lagging(bench.Keys, 10*time.Second),
+			"bench-keys: tier=standard profile=realistic n=100 list_lag_s=10 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06"},
+		{"claimants one after another", burst.Spread(100 * time.Millisecond),
+			"bench-spread: tier=standard profile=realistic n=100 spread_s=0.1 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06 purchases=2"},
 		{"rest", bench.Rest{Tier: "enterprise", Nodes: 1000, Length: time.Hour, Calls: 407}.Result(),
 			"bench-idle: tier=enterprise nodes=1000 calls_per_minute=6.78"},
 		{"rest of half an hour", bench.Rest{Tier: "standard", Nodes: 240, Length: 30 * time.Minute, Calls: 60}.Result(),

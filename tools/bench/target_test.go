@@ -64,6 +64,9 @@ func TestEveryTargetNamesAFigure(t *testing.T) {
 		b.N, b.Requested, b.Present = n, n, n
 		results = append(results, b.Result())
 	}
+	once := burst
+	once.Purchases = 1
+	results = append(results, once.Lagging(bench.Keys, 0), once.Lagging(bench.Restarts, 0), once.Spread(time.Second))
 	for _, line := range bench.Missed(bench.Targets, results) {
 		t.Error(line)
 	}

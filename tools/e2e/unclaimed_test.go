@@ -216,8 +216,8 @@ func reappliedTaint(t *testing.T, e *environment) {
 	}
 }
 
-// startupTaint (pitfall 29): what somebody takes off a node when it is ready stays
-// off, although LKE restores what the pool says.
+// startupTaint: a startup taint that a controller removed when the node was ready
+// stays off, although LKE restores the taints of the pool.
 func startupTaint(t *testing.T, e *environment) {
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", `

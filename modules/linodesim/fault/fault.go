@@ -80,7 +80,7 @@ type Decision struct {
 	Chance float64 // drawn, from 0 to below 1: chooses the entries that are missing
 }
 
-// Request is what a Set has to know of a request.
+// Request is the part of a request that a Set's rules match.
 type Request struct {
 	*http.Request
 	Route string

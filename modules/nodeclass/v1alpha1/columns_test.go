@@ -22,7 +22,7 @@ func (firewalls) Firewall(context.Context, int) (*status.Firewall, error) {
 	return &status.Firewall{Label: "nodes", Status: "enabled"}, nil
 }
 
-// Each printer column names something that a stored class has (pitfall 32).
+// Each printer column names a field that a stored class has.
 func TestPrinterColumns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an API server")

@@ -59,10 +59,10 @@ const (
 //
 // +kubebuilder:validation:MinProperties=1
 type Isolation struct {
-	// PublicIPv4 says whether nodes have a public IPv4 address.
+	// PublicIPv4 is whether nodes have a public IPv4 address.
 	// +optional
 	PublicIPv4 *bool `json:"publicIPv4,omitempty"`
-	// PublicIPv6 says whether nodes have a public IPv6 address.
+	// PublicIPv6 is whether nodes have a public IPv6 address.
 	// +optional
 	PublicIPv6 *bool `json:"publicIPv6,omitempty"`
 }
@@ -106,7 +106,7 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	LKEK8sVersion string `json:"lkeK8sVersion,omitempty"`
 
-	// DiskEncryption says whether the local disks are encrypted at rest: enabled or disabled (both modes).
+	// DiskEncryption is whether the local disks are encrypted at rest: enabled or disabled (both modes).
 	// Without it, Linode decides. A change replaces the nodes.
 	// +optional
 	DiskEncryption DiskEncryption `json:"diskEncryption,omitempty"`

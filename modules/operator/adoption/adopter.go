@@ -57,7 +57,7 @@ const firstRetry, longestRetry = 2 * time.Second, 5 * time.Minute
 // Adopter is a Runnable of controller-runtime's manager. It is used by one goroutine.
 type Adopter struct {
 	cfg   Config
-	named map[int]string // why a pool was not adopted, as said last
+	named map[int]string // why a pool was not adopted, as reported last
 }
 
 // New returns an Adopter.

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// keyPrefix begins the tag by which lkepool knows its own pools.
+// keyPrefix begins the tag by which lkepool identifies its own pools.
 var keyPrefix, _, _ = strings.Cut(lkepool.Key{}.Tag(), "=")
 
 // alphas are the pools that the alpha provider has made and that are not this provider's yet.

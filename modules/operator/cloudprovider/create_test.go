@@ -3,6 +3,7 @@ package cloudprovider_test
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -99,9 +100,9 @@ func TestCreateReturnsWhatTheNodeWillBe(t *testing.T) {
 	}
 }
 
-// Pitfall 29: startup taints on the pool come back after they were removed; labels of the Node are not the pool's.
-// Pitfall 27: labels that LKE refuses.
-func TestPitfall27And29OnlyWhatLKETakesGoesOnThePool(t *testing.T) {
+// Startup taints stay off the pool, because LKE would restore them after their removal. Labels of the Node that are
+// not the template's, and labels and taints that LKE refuses, stay off it too.
+func TestOnlyWhatLKETakesGoesOnThePool(t *testing.T) {
 	pool := nodePool(map[string]string{
 		"team": "a", "example.com/tier": "web", "node.kubernetes.io/exclude": "x", "lke.linode.com/mine": "x",
 		strings.Repeat("k", 64): "x", "example.com/" + strings.Repeat("n", 63): "x", "changed": "new", "absent": "x",
@@ -141,8 +142,8 @@ func TestPitfall27And29OnlyWhatLKETakesGoesOnThePool(t *testing.T) {
 	}
 }
 
-// Pitfall 28: nodes join without Karpenter's taint. The setting puts it on new pools, for as long as it says so.
-func TestPitfall28UnregisteredTaintByTheSetting(t *testing.T) {
+// Nodes join without Karpenter's unregistered taint unless the setting is on, which puts it on new pools.
+func TestUnregisteredTaintFollowsTheSetting(t *testing.T) {
 	pools := &scripted{t: t, claim: grant, list: func() ([]lkepool.Node, error) { return nil, nil }}
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 	on := true
@@ -201,8 +202,8 @@ func TestTemplateFollowsTheClassAndTheTier(t *testing.T) {
 	}
 }
 
-// Pitfall 27: tags longer than the API's limit.
-func TestPitfall27TagsFitWhateverTheNames(t *testing.T) {
+// A value that is too long for the API's limit is cut and ends in a hash of the whole.
+func TestTagsFitWhateverTheNames(t *testing.T) {
 	long := strings.Repeat("name-", 12)
 	class := readyClass(func(c *v1alpha1.LinodeNodeClass) { c.Name = long + "class"; c.Spec.Tags = []string{"team=a"} })
 	claim := nodeClaim(func(c *karpv1.NodeClaim) {
@@ -221,9 +222,9 @@ func TestPitfall27TagsFitWhateverTheNames(t *testing.T) {
 		!slices.Contains(r.PoolTags, "karpenter.k8s.linode/lke-managed=true") {
 		t.Errorf("got %v", r.PoolTags)
 	}
-	for _, prefix := range []string{"karpenter.sh/nodepool=name-", "karpenter.k8s.linode/linodenodeclass=name-"} {
-		if !slices.ContainsFunc(r.PoolTags, func(tag string) bool { return strings.HasPrefix(tag, prefix) }) {
-			t.Errorf("no tag %s... in %v", prefix, r.PoolTags)
+	for _, prefix := range []string{"karpenter.sh/nodepool=name", "karpenter.k8s.linode/linodenodeclass=name"} {
+		if cut := regexp.MustCompile("^" + regexp.QuoteMeta(prefix) + "[name-]*_[0-9a-f]{8}$"); !slices.ContainsFunc(r.PoolTags, cut.MatchString) {
+			t.Errorf("no tag that matches %s in %v", cut, r.PoolTags)
 		}
 	}
 	for _, tag := range r.PoolTags {
@@ -268,8 +269,8 @@ func TestNothingIsMadeFromAClassThatIsNotReady(t *testing.T) {
 	}
 }
 
-// Pitfall 26: waiting without looking at the context, and without a bound.
-func TestPitfall26CreateWaitsNoLongerThanItsDeadline(t *testing.T) {
+// A launch has a bound, and the engine waits with its context.
+func TestCreateWaitsNoLongerThanItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pools := &scripted{t: t, claim: func(ctx context.Context, _ lkepool.Request) (lkepool.Node, error) {
 			<-ctx.Done()

@@ -14,8 +14,8 @@ func failing(kind lkepool.Kind, field string) error {
 	return &lkepool.Error{Kind: kind, Op: "test", Field: field, Err: errors.New("the API's words")}
 }
 
-// Pitfalls 23 and 24: which errors of a claim make a plan unavailable, and how each reaches core.
-func TestPitfall23And24ErrorsOfAClaim(t *testing.T) {
+// Only refusals of a plan make it unavailable, and each kind of error reaches core with its reason.
+func TestErrorsOfAClaimReachCore(t *testing.T) {
 	tests := []struct {
 		name   string
 		err    error
@@ -93,7 +93,7 @@ func unavailable(t *testing.T, p core.CloudProvider) []string {
 }
 
 // After a refusal the next NodeClaim gets the next type.
-func TestPitfall24TheNextTypeIsTriedAtOnce(t *testing.T) {
+func TestTheNextTypeIsTriedAtOnce(t *testing.T) {
 	pools := &scripted{t: t, claim: func(ctx context.Context, r lkepool.Request) (lkepool.Node, error) {
 		if r.Key.InstanceType == "g6-standard-1" {
 			return lkepool.Node{}, failing(lkepool.KindInsufficientCapacity, "")
@@ -114,8 +114,8 @@ func TestPitfall24TheNextTypeIsTriedAtOnce(t *testing.T) {
 	}
 }
 
-// Pitfall 5: any error of a look-up becomes "not found". Pitfall 6: an instance that is gone is not reported as gone.
-func TestPitfall5And6OnlyAProvenAbsenceIsNotFound(t *testing.T) {
+// An instance that is gone is reported as not found, and no other error of a look-up is.
+func TestOnlyAProvenAbsenceIsNotFound(t *testing.T) {
 	for _, kind := range []lkepool.Kind{
 		lkepool.KindProvisioning, lkepool.KindInsufficientCapacity, lkepool.KindQuotaExceeded, lkepool.KindRateLimited,
 		lkepool.KindInvalid, lkepool.KindNotFound, lkepool.KindConflict, lkepool.KindForbidden, lkepool.KindUnavailable,

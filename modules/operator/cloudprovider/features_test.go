@@ -157,8 +157,8 @@ func TestMinValues(t *testing.T) {
 	}
 }
 
-// Pitfall 20: only on-demand exists; who asks for something else gets nothing and is told so.
-func TestPitfall20SpotAndReservedGetNothing(t *testing.T) {
+// Only on-demand exists; a claim that requires another capacity type gets an error that names it.
+func TestSpotAndReservedGetNothing(t *testing.T) {
 	for _, capacityTypes := range [][]string{{"spot"}, {"reserved"}, {"spot", "reserved"}} {
 		pools := &scripted{t: t}
 		claim := nodeClaim(requires(karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, capacityTypes...))

@@ -112,9 +112,9 @@ func TestListAndGet(t *testing.T) {
 	}
 }
 
-// Pitfall 33: instances that were recycled by LKE or switched off stay claimed for ever.
-// Pitfall 15, the operator's half: a pool whose labels, taints or firewall were changed is noticed.
-func TestPitfall15And33Drift(t *testing.T) {
+// A node drifts when its pool's labels, taints, firewall or version differ from what its NodeClaim and class ask for,
+// and when LKE recycled its instance or the instance is switched off. An answer without a value is no difference.
+func TestDriftOfPoolsAndInstances(t *testing.T) {
 	firewall := 99
 	class := readyClass(func(c *v1alpha1.LinodeNodeClass) {
 		c.Spec.FirewallID = &firewall
@@ -189,8 +189,8 @@ func TestPitfall15And33Drift(t *testing.T) {
 	}
 }
 
-// Pitfall 25 and 36: one read per node. 300 questions about drift within a minute read one list, also one that fails.
-func TestPitfall25DriftReadsOneListForAll(t *testing.T) {
+// Drift does not cost one read per node: 300 questions within a minute read one list, also one that fails.
+func TestDriftReadsOneListForAll(t *testing.T) {
 	for name, fails := range map[string]error{"the API answers": nil, "the API is down": failing(lkepool.KindUnavailable, "")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestPitfall25DriftReadsOneListForAll(t *testing.T) {
 
 // Core asks for the drift of a new NodeClaim at every step it takes. A node that was claimed after the list was read is
 // known from its claim, until a list that is younger does not have it.
-func TestPitfall25DriftOfANewNodeReadsNothing(t *testing.T) {
+func TestDriftOfANewNodeReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gets := 0
 		pools := &scripted{t: t, claim: grant,

@@ -168,8 +168,8 @@ func TestOneInstancePerNodeClaimOnBothTiers(t *testing.T) {
 	}
 }
 
-// Pitfall 24 against the API: no capacity for the cheapest plan, then an account limit.
-func TestPitfall24RefusalsOfTheAPI(t *testing.T) {
+// A plan without capacity is no longer offered, the others are; an account limit ends the offers of all plans.
+func TestRefusalsOfTheAPIEndOffers(t *testing.T) {
 	tests := []struct {
 		name   string
 		refuse func(*linodesim.Sim)
@@ -206,8 +206,8 @@ func TestPitfall24RefusalsOfTheAPI(t *testing.T) {
 	}
 }
 
-// Pitfall 23 against the API: one 5xx does not make plans unavailable.
-func TestPitfall23AServerErrorMarksNothing(t *testing.T) {
+// One 5xx of the API does not make plans unavailable.
+func TestAServerErrorMarksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, info := newSim(t, linodesim.Standard)
 		p := simulated(t, sim, info)

@@ -104,7 +104,7 @@ var _ = Describe("Garbage collection", func() {
 		Expect(ownersNodes()).To(Equal(2), "the owner's own pool was touched")
 	})
 
-	It("knows a NodeClaim that no cache knows yet (pitfall 34)", func(ctx context.Context) {
+	It("keeps the instance of a NodeClaim that no cache holds yet", func(ctx context.Context) {
 		createClaims(ctx, names...)
 		// No status, no provider ID: as after a minute of throttling. The reader is the API server's.
 		collector := garbagecollection.NewController(mgr.GetAPIReader(), mgr.GetClient(), pools, undrained{}, garbagecollection.Config{})
@@ -115,7 +115,7 @@ var _ = Describe("Garbage collection", func() {
 		}).WithTimeout(2 * time.Second).WithPolling(poll).Should(Succeed())
 	})
 
-	It("measures from the claim, not from the instance's age (pitfall 8)", func(ctx context.Context) {
+	It("measures the orphan TTL from the claim, not from the instance's age", func(ctx context.Context) {
 		backend, err := lke.New(newClient(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
 		Expect(err).NotTo(HaveOccurred())
 		patient, err := lkepool.New(backend, lkepool.Config{OrphanTTL: time.Hour})
@@ -140,7 +140,7 @@ var _ = Describe("Garbage collection", func() {
 		}).WithTimeout(2 * time.Second).WithPolling(poll).Should(Succeed())
 	})
 
-	It("removes the pool with its last node (pitfall 37)", func(ctx context.Context) {
+	It("removes the pool with its last node", func(ctx context.Context) {
 		collector := garbagecollection.NewController(kube, mgr.GetClient(), pools, undrained{}, garbagecollection.Config{})
 		Eventually(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)

@@ -171,7 +171,7 @@ var _ = Describe("LinodeNodeClass", func() {
 		}
 	})
 
-	It("does not read the API for every event (pitfall 31)", func(ctx context.Context) {
+	It("does not read the API for every event", func(ctx context.Context) {
 		setCluster("enterprise", "v1.33.6+lke7")
 		id := sim.AddFirewall(linodesim.FirewallSpec{Label: "quiet"})
 		class.Spec.FirewallID = &id

@@ -36,8 +36,8 @@ const (
 // What a guest sees depends on the size of its memory and not on the plan's class, so a size that is recorded counts
 // as learned for every plan that has it.
 //
-// Other sizes are estimated by Settings.MemoryOverhead. The two figures, 3.3% and 4.1% less than the plan, do not tell
-// how the share goes on: a line through them would say 4.7% at 16 GiB, but no recording shows whether that holds; the
+// Other sizes are estimated by Settings.MemoryOverhead. The two figures, 3.3% and 4.1% less than the plan, do not show
+// how the share goes on: a line through them would give 4.7% at 16 GiB, but no recording shows whether that holds; the
 // first registered nodes replace the estimate, and pods that were promised memory which is not there stay pending.
 var recordedMemory = map[int]int64{
 	2048: 2027296 << 10,

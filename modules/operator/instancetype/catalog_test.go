@@ -44,8 +44,8 @@ func named(t *testing.T, all []*cloudprovider.InstanceType, name string) *cloudp
 	return nil
 }
 
-// Pitfall 22: plans that LKE does not allow are offered.
-func TestPitfall22PlansThatLKERefusesAreLeftOut(t *testing.T) {
+// Of all plans exactly those are offered that LKE allows.
+func TestPlansThatLKERefusesAreLeftOut(t *testing.T) {
 	sim, c := simulated(t, instancetype.Config{Region: "us-ord"})
 	offered := map[string]bool{}
 	for _, it := range c.InstanceTypes(nil) {
@@ -61,8 +61,8 @@ func TestPitfall22PlansThatLKERefusesAreLeftOut(t *testing.T) {
 	}
 }
 
-// Pitfall 18: availability by region ignored, or plans without a row taken for unavailable.
-func TestPitfall18AvailabilityIsTheRegions(t *testing.T) {
+// Availability is that of the region; a plan that the region does not list is available.
+func TestAvailabilityIsTheRegions(t *testing.T) {
 	for _, region := range []string{"us-ord", "us-east", "id-cgk"} {
 		sim, c := simulated(t, instancetype.Config{Region: region})
 		rows := map[string]bool{}
@@ -96,7 +96,7 @@ func TestPricesComeFromTheAPI(t *testing.T) {
 	}
 }
 
-// Pitfall 17, second half: changes are noticed. A read that fails or hangs leaves what was known.
+// The catalog is read at intervals. A read that fails or hangs leaves the plans of the last one.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failures []error
@@ -143,8 +143,8 @@ func typeReads(sim *linodesim.Sim) (n int) {
 	return n
 }
 
-// Pitfall 21, second half: a kubelet setting that changes capacity is missing from the cache's key.
-func TestPitfall21KubeletSettingsAreInTheCacheKey(t *testing.T) {
+// Kubelet settings that differ in their capacity never share an entry of the cache.
+func TestKubeletSettingsAreInTheCacheKey(t *testing.T) {
 	_, c := simulated(t, instancetype.Config{Region: "us-ord"})
 	number := func(n int32) *int32 { return &n }
 	settings := []*v1alpha1.KubeletConfiguration{

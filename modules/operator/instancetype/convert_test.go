@@ -33,8 +33,8 @@ func convert(p instancetype.Plan, region string, kubelet *v1alpha1.KubeletConfig
 	return result
 }
 
-// Pitfall 17: region_prices ignored.
-func TestPitfall17PriceIsTheRegions(t *testing.T) {
+// region_prices replace the price, where a plan has them for the region.
+func TestPriceIsTheRegions(t *testing.T) {
 	tests := []struct {
 		name, region string
 		plan         instancetype.Plan
@@ -61,9 +61,9 @@ func TestPitfall17PriceIsTheRegions(t *testing.T) {
 	})
 }
 
-// Pitfall 19: a requirement on the GPU's name selects a plan without a GPU. Our own labels are among core's well known
-// ones, and every one of them has a requirement on every type.
-func TestPitfall19EveryWellKnownLabelIsARequirement(t *testing.T) {
+// Our own labels are among core's well known ones, and every one of them has a requirement on every type: without it a
+// requirement on the GPU's name would select a plan without a GPU.
+func TestEveryWellKnownLabelIsARequirement(t *testing.T) {
 	for _, label := range []string{
 		v1alpha1.LabelInstanceGeneration, v1alpha1.LabelInstanceClass, v1alpha1.LabelInstanceCPU, v1alpha1.LabelInstanceMemory,
 		v1alpha1.LabelInstanceDisk, v1alpha1.LabelInstanceGPUName, v1alpha1.LabelInstanceGPUCount,
@@ -139,8 +139,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// Pitfall 20: offerings without capacity type or zone.
-func TestPitfall20OfferingIsOnDemandInTheRegionAsZone(t *testing.T) {
+// Every offering has a capacity type and a zone.
+func TestOfferingIsOnDemandInTheRegionAsZone(t *testing.T) {
 	it := instancetype.Convert(standard2, true, instancetype.Settings{Region: "us-ord"})
 	if len(it.Offerings) != 1 {
 		t.Fatalf("got %d offerings, want 1", len(it.Offerings))
@@ -172,8 +172,8 @@ func TestPitfall20OfferingIsOnDemandInTheRegionAsZone(t *testing.T) {
 	}
 }
 
-// Pitfall 16: no GPU and no ephemeral storage in the capacity.
-func TestPitfall16CapacityHasEveryResource(t *testing.T) {
+// GPUs and ephemeral storage are in the capacity.
+func TestCapacityHasEveryResource(t *testing.T) {
 	got := convert(gpu2, "us-ord", nil)
 	for name, want := range map[corev1.ResourceName]int64{corev1.ResourceCPU: 16, corev1.ResourcePods: 110, "nvidia.com/gpu": 2} {
 		if got[name] != want {
@@ -188,9 +188,9 @@ func TestPitfall16CapacityHasEveryResource(t *testing.T) {
 	}
 }
 
-// Pitfall 21: estimates far from what a node reports. LKE nodes report, in KiB, g6-standard-2: 4022024 of memory,
+// An estimate above what a node reports would promise too much. LKE nodes report, in KiB, g6-standard-2: 4022024 of memory,
 // 3919624 allocatable, 82470344 of disk; g6-standard-1: 2027296, 1924896, 51524172.
-func TestPitfall21EstimatesAreBelowAndNearWhatNodesReport(t *testing.T) {
+func TestEstimatesAreBelowAndNearWhatNodesReport(t *testing.T) {
 	tests := []struct {
 		plan                      instancetype.Plan
 		memory, allocatable, disk int64

@@ -51,8 +51,8 @@ func hostile() answers {
 	}
 }
 
-// Pitfall 30, from the outside: no answer of the API and no value that a hook is given makes a new value of a label.
-func TestPitfall30HostileInputMakesNoNewLabelValues(t *testing.T) {
+// No answer of the API and no value that a hook is given makes a new value of a label.
+func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := metrics.New(registry)
 	client, err := linode.New(linode.Config{Token: linode.StaticToken("t"), Transport: hostile(), Observer: m.APICall})

@@ -32,7 +32,7 @@ func declare() (*Metrics, *declarations) {
 			"What garbage collection has removed: surplus instances (never claimed), orphans (NodeClaim gone), places that no instance took, pools.", labelKind),
 
 		unidentified: d.counter("linode", "unidentified_nodes_total",
-			"Nodes of the cluster that could be told neither by provider ID nor by label, so that pods were not kept off them."),
+			"Nodes of the cluster that were identified neither by provider ID nor by label, so that pods were not kept off them."),
 
 		neverJoined: d.counter("linode", "nodes_never_joined_total",
 			"NodeClaims that were deleted after their instance was launched and its node never joined.", labelInstanceType),

@@ -22,7 +22,7 @@ type Holders struct{ cache atomic.Pointer[client.Reader] }
 // Use sets the cache, which must have core's index of NodeClaims by provider ID.
 func (h *Holders) Use(cache client.Reader) { h.cache.Store(&cache) }
 
-// Holder returns the NodeClaim whose status names the instance. It reads the cache alone.
+// Holder returns the NodeClaim whose status names the instance, none if several do. It reads the cache alone.
 func (h *Holders) Holder(instanceID int) (lkepool.Claimant, bool) {
 	cache := h.cache.Load()
 	if cache == nil {
@@ -30,7 +30,7 @@ func (h *Holders) Holder(instanceID int) (lkepool.Claimant, bool) {
 	}
 	list := &karpv1.NodeClaimList{}
 	err := (*cache).List(context.Background(), list, client.MatchingFields{"status.providerID": ProviderID(instanceID)}, client.UnsafeDisableDeepCopy)
-	if err != nil || len(list.Items) == 0 {
+	if err != nil || len(list.Items) != 1 {
 		return lkepool.Claimant{}, false
 	}
 	return Claimant(&list.Items[0]), true

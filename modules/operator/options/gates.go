@@ -19,7 +19,7 @@ const (
 	draVariable   = "IGNORE_DRA_REQUESTS"
 )
 
-// refuseUnserved refuses what core would accept and nobody would serve: gates that core does not have, which it ignores
+// refuseUnserved refuses what core would accept without any effect: gates that core does not have, which it ignores
 // silently, and devices of Dynamic Resource Allocation, which this provider does not publish.
 func refuseUnserved(core *coreoptions.Options, fs *coreoptions.FlagSet, lookup func(string) (string, bool)) error {
 	served := gateNames()

@@ -66,6 +66,7 @@ type Options struct {
 
 	VMMemoryOverhead float64              // share of a plan's memory that its VM does not show, 0 <= x < 1
 	LearnedCapacity  types.NamespacedName // ConfigMap that remembers what VMs do show; empty: none
+	AllowHTTP        bool                 // plain http to an address that is not loopback
 	DisableDryRun    bool                 // skip the checks of a LinodeNodeClass that call the API
 
 	CreateDeadline         time.Duration

@@ -1,9 +1,9 @@
-// Package setting holds the one way in which the program says that it cannot start: which setting,
+// Package setting holds the one way in which the program reports that it cannot start: which setting,
 // what was found, what to do.
 //
-// It guarantees that such a message is a single line. It does not know secrets: code that builds an
+// It guarantees that such a message is a single line. It does not recognise secrets: code that builds an
 // Error must not put one into it. Used by options (what the user typed) and discovery (what the
-// Linode API says about it); read by cmd/controller, which prints it and exits.
+// Linode API returns for it); read by cmd/controller, which prints it and exits.
 package setting
 
 import "strings"

@@ -1,4 +1,4 @@
-// Package taghistory keeps, on a LinodeNodeClass, which tags it has had. A NodeClaim's annotation says which of its instance's tags came
+// Package taghistory keeps, on a LinodeNodeClass, which tags it has had. A NodeClaim's annotation lists which of its instance's tags came
 // from the class; its writer could name any tag in it. Only tags that the class has had are taken off an instance.
 //
 // Recorded by the controller of classes, read by the one of tags.

@@ -52,10 +52,10 @@ func run(description, modules string) error {
 		return err
 	}
 	for output, source := range map[string][]byte{
-		"linode/api/operations.gen.go":                 render(classes, operations),
-		"linode/operations.gen.go":                     renderMethods(operations),
+		"linode/api/operations.gen.go":                  render(classes, operations),
+		"linode/operations.gen.go":                      renderMethods(operations),
 		"linodesim/internal/handlers/operations.gen.go": renderRoutes(operations),
-		"linode/api/examples_gen_test.go":              exampleSource,
+		"linode/api/examples_gen_test.go":               exampleSource,
 	} {
 		formatted, err := format.Source(source)
 		if err != nil {

@@ -33,7 +33,7 @@ func readMethod(op *openapi3.Operation) (method, error) {
 	return method{name: name, doc: doc, arguments: map[string]string{"body": body}}, nil
 }
 
-// entry is what one element of a collection is, and by which fields two are told apart.
+// entry is what one element of a collection is, and by which fields two are distinguished.
 type entry struct {
 	schema string
 	key    []string

@@ -19,7 +19,7 @@ import (
 const (
 	// Driver is the driver's name.
 	Driver = "linodebs.csi.linode.com"
-	// TopologyKey is the label by which the driver tells where a volume can be attached.
+	// TopologyKey is the label by which the driver finds where a volume can be attached.
 	TopologyKey = "topology.linode.com/region"
 )
 

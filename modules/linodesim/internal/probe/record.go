@@ -86,7 +86,7 @@ func shortened(body []byte, clusterID int) []byte {
 	return short
 }
 
-// lacking reports which scope the token lacks, as far as its answers told.
+// lacking reports which scope the token lacks, as far as its answers show.
 func (r *record) lacking() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,7 +202,7 @@ func (s *session) audit(r *report.Report, started time.Time) {
 	r.Delays[report.Request] = quantiles(took)
 }
 
-// quantiles are those of answering a read: single slow answers say nothing about
+// quantiles are those of answering a read: single slow answers show nothing about
 // the rest.
 func quantiles(took []time.Duration) []report.Sample {
 	if len(took) == 0 {

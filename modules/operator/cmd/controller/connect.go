@@ -57,7 +57,7 @@ func newPlatform(o options.Options) (*platform, error) {
 	}
 	p.scopes = &discovery.Scopes{Next: transport}
 	p.client, err = linode.New(linode.Config{
-		Token: token, BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout,
+		Token: token, BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout, AllowHTTP: o.AllowHTTP,
 		UserAgent: userAgent(),
 		Transport: p.fence.Guard(p.scopes),
 		Observer: func(call linode.Call) {

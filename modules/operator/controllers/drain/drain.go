@@ -11,8 +11,8 @@
 // Node of a NodeClaim that is not being disrupted), and the Drainer lets the pods be.
 //
 // Called by garbagecollection, about instances that are to be released, and by unclaimed, about Nodes on which pods
-// settled while no operator ran. It never waits: one call asks once and says how things stand. What holds a Node
-// back is said once, in an event on the Node and in the log, and again only when it changes. A Drainer is safe for
+// settled while no operator ran. It never waits: one call checks once and returns the state. What holds a Node
+// back is reported once, in an event on the Node and in the log, and again only when it changes. A Drainer is safe for
 // concurrent use for different Nodes.
 package drain
 

@@ -1,7 +1,7 @@
 // Package tagging keeps the user's tags on instances in step with the LinodeNodeClass.
 //
 // Tags are changed on the running Linode; no node is replaced for them. Of an instance's tags only those that
-// came from the class are replaced: a NodeClaim's annotation says which were applied last, and the class's history which it has had, so tags
+// came from the class are replaced: a NodeClaim's annotation lists those applied last, and the class's history those that it has had, so tags
 // that others have set stay. The annotation is written after the tags, so a restart in between repeats the
 // change, which then writes nothing. A NodeClaim without a readable annotation, as the alpha provider or a user
 // leaves it, gets the class's tags and loses none: which of its tags came from a class is not known.

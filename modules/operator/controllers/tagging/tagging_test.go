@@ -242,7 +242,7 @@ func TestInPlaceChange(t *testing.T) {
 					}
 				}
 				if n := w.calls("") - known; n != 0 {
-					t.Errorf("%d requests for events that change nothing (pitfall 31)", n)
+					t.Errorf("%d requests for events that change nothing", n)
 				}
 			})
 		}

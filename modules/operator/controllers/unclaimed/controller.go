@@ -10,7 +10,7 @@
 //     is not ours needs no look at the instance), and it has to agree with what lkepool reports, as the Linode's label has to be the
 //     Node's name. Claimed Nodes cost no request; one that no NodeClaim claims costs one.
 //   - While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides: the taint has to be there when that one
-//     goes. So it does for a Node without provider ID. A Node of the cluster that can be told by neither is reported: metric, and an
+//     goes. So it does for a Node without provider ID. A Node of the cluster that neither identifies is reported: metric, and an
 //     event on the Node.
 //   - A Node that core has registered never gets the taint: the write names the version that was read. One that was
 //     registered and lost its NodeClaim is left to garbage collection, which drains it.
@@ -85,7 +85,7 @@ type Drainer interface {
 type Config struct {
 	Cluster        int    // ID of the LKE cluster: its Nodes are named lke<ID>-...
 	OnReturned     func() // LKE has put the taint back on a Node that is registered; may be nil
-	OnUnidentified func() // a Node of the cluster can be told neither by its provider ID nor by its label; may be nil
+	OnUnidentified func() // a Node of the cluster is identified neither by its provider ID nor by its label; may be nil
 }
 
 // Controller taints Nodes that no NodeClaim has.

@@ -57,7 +57,7 @@ func (c *Controller) instance(ctx context.Context, id int, labelled bool) (*lkep
 	return &instance, nil
 }
 
-// agrees returns whether a Node says of itself what is known of its instance.
+// agrees returns whether a Node's label and name match its instance.
 func agrees(node *corev1.Node, instance lkepool.Node) bool {
 	poolID, labelled := poolOf(node)
 	return (!labelled || poolID == instance.PoolID) && (instance.Name == "" || instance.Name == node.Name)
@@ -76,5 +76,5 @@ func (c *Controller) unidentified(ctx context.Context, node *corev1.Node) {
 		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "NodeNotIdentified",
 		Message: "The node has neither a provider ID nor the label " + PoolIDLabel + ": pods are not kept off it before a NodeClaim takes it",
 	})
-	log.FromContext(ctx).Info("a node can be told neither by provider ID nor by label", "node", node.Name)
+	log.FromContext(ctx).Info("a node is identified neither by provider ID nor by label", "node", node.Name)
 }

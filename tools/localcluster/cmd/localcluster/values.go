@@ -47,8 +47,8 @@ func (c *chosen) apply(opts *localcluster.Options) error {
 	return nil
 }
 
-// setGates sets settings.featureGates, where a gate's name begins with a small letter. Which there are is the chart's
-// to say.
+// setGates sets settings.featureGates, where a gate's name begins with a small letter. The chart
+// defines which there are.
 func (c *chosen) setGates(values map[string]any) error {
 	if c.gates == "" {
 		return nil

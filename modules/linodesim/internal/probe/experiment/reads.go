@@ -85,7 +85,7 @@ var limitQuestions = []notebook.Question{
 	{ID: "limits.versions", Text: "X-RateLimit-Limit of GET tier versions", Expected: "no header"},
 }
 
-// limits makes sure that there are answers of each kind; what their headers say
+// limits makes sure that there are answers of each kind; what their headers contain
 // is read from the record of all requests when the report is made.
 func limits(ctx context.Context, l *lab.Lab) error {
 	if _, err := l.Linodes(ctx); err != nil {

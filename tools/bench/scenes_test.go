@@ -1,0 +1,100 @@
+package bench_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/bench"
+)
+
+// size is how large things are measured.
+type size struct {
+	bursts, keys []int
+	// crowd is how many claimants come after a restart, or spread over a time.
+	crowd, nodes int
+}
+
+var (
+	fullSizes = map[string]size{
+		linodesim.Standard:   {bursts: []int{1, 10, 100, 240}, keys: []int{40, 200}, crowd: 100, nodes: 240},
+		linodesim.Enterprise: {bursts: []int{1, 10, 100, 500}, keys: []int{40, 200}, crowd: 100, nodes: 1000},
+	}
+	smallSizes = map[string]size{
+		linodesim.Standard:   {bursts: []int{3}, keys: []int{3}, crowd: 3, nodes: 5},
+		linodesim.Enterprise: {bursts: []int{3}, keys: []int{3}, crowd: 3, nodes: 5},
+	}
+
+	tiers   = []string{linodesim.Standard, linodesim.Enterprise}
+	lags    = []time.Duration{0, 10 * time.Second}
+	spreads = []time.Duration{100 * time.Millisecond, time.Second, 3 * time.Second}
+)
+
+// measurement is a scene with the bench that it belongs to.
+type measurement struct {
+	name   string
+	scene  scene
+	result func(bench.Burst, scene) bench.Result
+}
+
+// measurements are all bursts, in the order in which the report shows them.
+func measurements(sizes map[string]size, profiles []linodesim.Profile) []measurement {
+	var all []measurement
+	add := func(name string, s scene, result func(bench.Burst, scene) bench.Result) {
+		all = append(all, measurement{fmt.Sprintf("%s/%s/%s/%d", name, s.tier, s.profile.Name, s.n), s, result})
+	}
+	for _, tier := range tiers {
+		for _, profile := range profiles {
+			for _, n := range sizes[tier].bursts {
+				add("burst", scene{tier: tier, profile: profile, n: n}, plain)
+			}
+			for _, lag := range lags {
+				for _, n := range sizes[tier].keys {
+					add(fmt.Sprint("keys/", lag), scene{tier: tier, profile: profile, n: n, keys: true, lag: lag}, lagging(bench.Keys))
+				}
+				add(fmt.Sprint("restart/", lag), scene{tier: tier, profile: profile, n: sizes[tier].crowd, restarted: true, lag: lag}, lagging(bench.Restarts))
+			}
+			for _, over := range spreads {
+				add(fmt.Sprint("spread/", over), scene{tier: tier, profile: profile, n: sizes[tier].crowd, spread: over}, spread)
+			}
+		}
+	}
+	return all
+}
+
+// fewSeeds are enough for scenes that differ more among each other than between
+// seeds; with many keys a run takes seconds.
+const fewSeeds = 3
+
+// worst runs a measurement with each seed, or with one when only small sizes are
+// measured.
+func (m measurement) worst(t *testing.T) bench.Result {
+	t.Helper()
+	var runs []bench.Result
+	for i := range m.scene.runs() {
+		s := m.scene
+		s.seed = *seed + i
+		runs = append(runs, m.result(runBurst(t, s), s))
+	}
+	return bench.Worst(runs)
+}
+
+// runs is with how many seeds a scene is measured.
+func (s scene) runs() uint64 {
+	switch {
+	case !*full:
+		return 1
+	case s.keys || s.restarted || s.spread > 0:
+		return min(*seeds, fewSeeds)
+	}
+	return *seeds
+}
+
+func plain(b bench.Burst, _ scene) bench.Result { return b.Result() }
+
+func lagging(name string) func(bench.Burst, scene) bench.Result {
+	return func(b bench.Burst, s scene) bench.Result { return b.Lagging(name, s.lag) }
+}
+
+func spread(b bench.Burst, s scene) bench.Result { return b.Spread(s.spread) }
