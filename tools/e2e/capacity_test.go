@@ -8,7 +8,9 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
@@ -91,12 +93,24 @@ spec:
 	}
 }
 
+// led waits until the operator has led for so long: before lists have had the
+// time by which they may lag, the engine reads each instance before it claims it.
+func (e *environment) led(t *testing.T, length time.Duration) {
+	t.Helper()
+	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
+		lease := &coordinationv1.Lease{}
+		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Namespace: "kube-system", Name: "karpenter-leader-election"}, lease)).To(Succeed())
+		g.Expect(time.Since(lease.Spec.AcquireTime.Time)).To(BeNumerically(">", length))
+	}).WithTimeout(length + patience).WithPolling(interval).Should(Succeed())
+}
+
 // hundredHosts: a spread over hosts with a skew of one, counted against the user's
 // own host too, gives each pod a node of its own. That costs as many instances as
 // there are NodeClaims and 1.2 requests for each, beside what a cluster costs at rest.
 func hundredHosts(t *testing.T, e *environment) {
 	const app, n, atRest = "spread", 100, 10
 	e.nodePool(t, nodePoolSpec{})
+	e.led(t, 2*time.Minute+10*time.Second)
 	since, calls := e.now(), e.calls()
 	e.apply(t, deployment(app, n, fmt.Sprintf(`
       topologySpreadConstraints:

@@ -24,6 +24,14 @@ func TestFeatures(t *testing.T) {
 	e.run(t, "minValues and capacity types that Linode has not", choosyNodePools)
 }
 
+// onTwoNodes keeps two pods on two nodes of the NodePool.
+const onTwoNodes = `
+      nodeSelector: {karpenter.sh/nodepool: overlaid}
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: thrifty}}}`
+
 // overlaidPrice makes a dear plan the cheapest by a NodeOverlay. The node that joins shows what it has, which the
 // operator remembers in the chart's ConfigMap.
 func overlaidPrice(t *testing.T, e *environment) {
@@ -46,8 +54,8 @@ spec:
 		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: "contract"}, contract)).To(Succeed())
 		g.Expect(contract.StatusConditions().Root().IsTrue()).To(BeTrue())
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
-	e.apply(t, deployment("thrifty", 6, "")) // two nodes: one alone teaches nothing
-	e.settled(t, "thrifty", 6)
+	e.apply(t, deployment("thrifty", 2, onTwoNodes)) // two nodes: one alone teaches nothing
+	e.settled(t, "thrifty", 2)
 	nodes := e.karpenterNodes(ctx, g)
 	g.Expect(nodes).To(HaveLen(2))
 	g.Expect(nodes[0].Labels).To(HaveKeyWithValue(corev1.LabelInstanceTypeStable, dear))
@@ -62,7 +70,7 @@ spec:
 		g.Expect(figures.StorageEphemeral().Value()).To(Equal(shown.StorageEphemeral().Value()))
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	g.Expect(e.kube.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace("default"))).To(Succeed())
-	e.settled(t, "thrifty", 6)
+	e.settled(t, "thrifty", 2)
 	// What was learned changes nothing about the nodes that are there.
 	g.Expect(e.karpenterNodes(ctx, g)).To(ConsistOf(HaveField("UID", nodes[0].UID), HaveField("UID", nodes[1].UID)))
 	t.Cleanup(func() { _ = client.IgnoreNotFound(e.kube.Delete(t.Context(), contract)) })

@@ -76,7 +76,7 @@ spec:
   accessModes: [ReadWriteOnce]
   storageClassName: late
   capacity: {storage: 1Gi}
-  csi: {driver: example.com, volumeHandle: data}
+  csi: {driver: linodebs.csi.linode.com, volumeHandle: data}
   claimRef: {namespace: default, name: data, uid: %s}
 `, claim.UID))
 	e.settled(t, "stateful", 1)
