@@ -199,6 +199,10 @@ func (l *limiter) learnBudget(now time.Time, f feedback) {
 	}
 }
 
+// mostHalvings keeps a sixteenth of the limit after a long storm: with less, the first requests after its end would
+// wait for a window each.
+const mostHalvings = 4
+
 // backOff holds the class back after a 429 and halves its limit for the next windows, once for the 429s of one burst.
 // The random part keeps processes that share a token from waking at the same moment.
 //
@@ -214,7 +218,7 @@ func (l *limiter) backOff(now time.Time, wait time.Duration) {
 	}
 	l.blockedUntil = until
 	l.recovery = until.Add(l.window)
-	if l.limit() > 1 {
+	if l.limit() > 1 && l.halvings < mostHalvings {
 		l.halvings++
 	}
 }
