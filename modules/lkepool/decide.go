@@ -220,7 +220,7 @@ func (c *core) restoreTags() {
 			continue
 		}
 		n.hold.state, n.hold.at = writing, c.now
-		c.do(action{op: opMark, instanceID: n.ID, poolID: n.home, reason: "write the claim again", tags: claimTags(n.Tags, n.hold.who, c.now)})
+		c.do(action{op: opMark, instanceID: n.ID, poolID: n.home, reason: "write the claim again", tags: claimTags(n.Tags, n.hold.who, cmp.Or(n.hold.claimedAt, c.now))})
 	}
 }
 
@@ -235,8 +235,10 @@ func (c *core) identify() bool {
 	all := true
 	for _, n := range c.world.nodes.rows {
 		if p, ok := c.world.pools.get(n.home); ok && p.ours() && n.present() && !n.known() {
-			c.lookAtNode(n, "only its ID is known")
 			all = all && n.look.failing()
+			if !c.limits.NodesLag || c.ready(n.first.Add(verifyAgain)) { // the next list shows it
+				c.lookAtNode(n, "only its ID is known")
+			}
 		}
 	}
 	return all

@@ -338,7 +338,7 @@ func (c *core) seeInstance(reading Instance, began time.Time, direct bool) {
 		n = c.meetNode(reading.ID)
 		n.arrived = !direct && listed(began, c.startedAt)
 	}
-	outranked := n.hold.own && !c.shows(began, n.hold.at, direct)
+	outranked := n.hold.wrote && !c.shows(began, n.hold.at, direct)
 	// Either reading may be the older one, and the tags of the platform or of a
 	// person must not be lost by the next write.
 	switch {
@@ -430,7 +430,8 @@ func (c *core) mergeMark(d done) {
 		d.err = &Error{Kind: KindUnavailable, Op: string(opMark), Err: errors.New("the answer does not show the claim that was written")}
 	}
 	if d.err == nil {
-		*h = hold{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: claimedAtOf(d.instance.Tags), own: true}
+		*h = hold{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: claimedAtOf(d.instance.Tags),
+			own: h.own || h.since.IsZero(), wrote: true, witnessed: h.witnessed}
 		c.seeInstance(d.instance, d.began, true)
 		n.Tags, n.tagged = d.instance.Tags, d.began
 		c.marked()

@@ -356,7 +356,7 @@ func (c *core) setTags(r *request) (bool, error) {
 	})
 	tags = union(tags, r.ask.add)
 	if !claimIn(tags).is(n.hold.who) {
-		tags = claimTags(tags, n.hold.who, c.now)
+		tags = claimTags(tags, n.hold.who, cmp.Or(n.hold.claimedAt, c.now))
 	}
 	switch {
 	case slices.Equal(tags, n.Tags):

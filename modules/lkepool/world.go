@@ -48,9 +48,10 @@ type hold struct {
 	at, since time.Time
 	// claimedAt is what the instance's tag says.
 	claimedAt time.Time
-	// own: this process wrote the claim. stripped: a reading lacks its tag.
+	// own: this process made the claim. wrote: it wrote the tags, which may have
+	// been claimed before. stripped: a reading lacks the claim's tag.
 	// witnessed: the caller's own records were asked.
-	own, stripped, witnessed bool
+	own, wrote, stripped, witnessed bool
 	// failed counts failed writes in a row that were the instance's fault, err is
 	// the last failure, and retry the pause after it.
 	failed int
