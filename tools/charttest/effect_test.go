@@ -99,6 +99,8 @@ var others = map[string][]string{
 	"settings.lkeUnregisteredTaint":                 {`settings: {lkeUnregisteredTaint: true}`},
 	"settings.plans.allow":                          {`settings: {plans: {allow: [class=dedicated]}}`},
 	"settings.plans.deny":                           {`settings: {plans: {deny: []}}`},
+	"settings.maxNodes":                             {`settings: {maxNodes: 5}`},
+	"settings.maxHourlyPrice":                       {`settings: {maxHourlyPrice: 2.5}`},
 	"settings.adoptAlpha":                           {`settings: {adoptAlpha: true}`},
 	"settings.nodePriceLabel":                       {`settings: {nodePriceLabel: true}`},
 	"settings.vmMemoryOverheadPercent":              {`settings: {vmMemoryOverheadPercent: 0.1}`},
