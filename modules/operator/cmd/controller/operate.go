@@ -91,8 +91,7 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 			return fmt.Errorf("adding %T: %w", runnable, err)
 		}
 	}
-	log.FromContext(ctx).Info("discovered the LKE cluster", "cluster", p.cluster.Name, "id", p.cluster.ID,
-		"tier", p.cluster.Tier, "region", p.cluster.Region, "version", p.cluster.Version)
+	logStart(ctx, p, op.GetAPIReader())
 	if err := op.Manager.Start(ctx); err != nil {
 		return runProblem(err)
 	}
