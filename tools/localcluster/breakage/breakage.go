@@ -49,7 +49,7 @@ func Faults() []Fault {
 		{"no-capacity", "LKE has no capacity for a plan (PLAN=g6-standard-6, PLAN=all)", "kubectl describe nodeclaims", noCapacity},
 		{"account-limit", "the account may have no more Linodes than now", "kubectl get events --field-selector involvedObject.kind=NodeClaim", accountLimit},
 		{"api-down", "the Linode API drops every connection", "kubectl get pods --namespace kube-system", rule(`{"drop":true}`)},
-		{"slow-api", "the Linode API takes ten seconds for each answer", "make logs", rule(`{"delay":"10s"}`)},
+		{"slow-api", "the Linode API takes three seconds for each answer", "make logs", rule(`{"delay":"3s"}`)},
 		{"recycled-node", "an owner of the account recycles Karpenter's newest node in the Cloud Manager", "kubectl get nodes --watch", recycledNode},
 		{"revoked-token", "the Linode API refuses the token", "make logs", rule(`{"status":401,"reason":"Invalid Token"}`)},
 	}
