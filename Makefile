@@ -85,6 +85,10 @@ bench: ## Measure API calls and waiting, check the targets, write docs/performan
 	@GOWORK=off go -C tools/bench test -run '^TestBench$$' -count=1 -timeout 30m -args -full \
 		$(if $(filter %.json,$(PROFILE)),-profile $(abspath $(PROFILE)),-write ../../docs/performance.md)
 
+.PHONY: pictures
+pictures: ## Draw the pictures of docs/performance.md again from its table
+	@GOWORK=off go -C tools run ./bench/cmd/plots ../docs/performance.md
+
 .PHONY: bench-scale
 bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write its part of docs/performance.md
 	@GOWORK=off go -C tools run ./bench/cmd/bench-scale -write ../docs/performance.md
