@@ -20,8 +20,9 @@ type watched interface {
 	Exited() <-chan struct{}
 }
 
-// Both programs run with these settings of core's, as the chart has them by default.
-var settings = []string{"CPU_REQUESTS=200", "MEMORY_LIMIT=1073741824", "LOG_LEVEL=info", "ENABLE_PROFILING=true"}
+// Both programs run with these settings of core's, as the chart has them by default, but without an election: on a busy
+// machine a program that loses it would end the run.
+var settings = []string{"CPU_REQUESTS=200", "MEMORY_LIMIT=1073741824", "LOG_LEVEL=info", "ENABLE_PROFILING=true", "DISABLE_LEADER_ELECTION=true"}
 
 //go:embed pool.yaml
 var operatorPool []byte
