@@ -2,6 +2,7 @@ package instances
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -247,7 +248,7 @@ func (c *core) keepRefusal(r result) {
 	case KindInsufficientCapacity, KindQuotaExceeded:
 		c.refused[t.capacity] = keep
 	case KindInvalid, KindForbidden:
-		if e, ok := r.err.(*Error); ok && e.Field != "label" && e.Field != "Spec.UserData" {
+		if e, ok := errors.AsType[*Error](r.err); ok && e.Field != "label" && e.Field != "Spec.UserData" {
 			c.refused[t.template] = keep
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -217,7 +218,7 @@ func TestRefusalsNameTheFieldAndWhatToDo(t *testing.T) {
 				}
 				_, err := l.start(instances.Config{}).Create(within(t, time.Minute), s)
 				wantKind(t, err, c.kind)
-				e, ok := err.(*instances.Error)
+				e, ok := errors.AsType[*instances.Error](err)
 				if !ok || c.field != "" && !strings.HasPrefix(e.Field, c.field) || e.Effect != instances.EffectNone {
 					t.Errorf("error %+v, want field %s and no effect", err, c.field)
 				}
@@ -326,7 +327,7 @@ func TestA429OfAnotherClientIsWaitedOut(t *testing.T) {
 		p := l.start(instances.Config{})
 		_, err := p.Create(within(t, 20*time.Second), spec("a", "1"))
 		wantKind(t, err, instances.KindRateLimited)
-		if e, ok := err.(*instances.Error); !ok || e.RetryAfter < 70*time.Second {
+		if e, ok := errors.AsType[*instances.Error](err); !ok || e.RetryAfter < 70*time.Second {
 			t.Errorf("%+v", err)
 		}
 		p.create(t, spec("a", "1"))
@@ -467,7 +468,7 @@ func TestInvalidSpecsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 				s := spec("a", "1")
 				change(&s)
 				_, err := l.start(instances.Config{}).Create(t.Context(), s)
-				if e, ok := err.(*instances.Error); !ok || e.Kind != instances.KindInvalid || e.Field != field || l.sent("") != 0 {
+				if e, ok := errors.AsType[*instances.Error](err); !ok || e.Kind != instances.KindInvalid || e.Field != field || l.sent("") != 0 {
 					t.Errorf("%v, %d requests", err, l.sent(""))
 				}
 			})

@@ -88,9 +88,14 @@ func (c *core) foundLabel(r result) {
 	cl.found, cl.blocker = r.began, 0
 	cl.finds++
 	for _, i := range r.instances {
-		if _, gone := c.world.gone[i.ID]; gone || i.Label != cl.label {
+		if i.Label != cl.label {
 			continue
 		}
+		// The label was refused after this was proven gone: it is to be read again.
+		if since, gone := c.world.gone[i.ID]; gone && !cl.taken.After(since) {
+			continue
+		}
+		delete(c.world.gone, i.ID)
 		c.seenInList(i, r.began)
 		if o := c.world.objects[i.ID]; o == nil || !o.who.is(cl.id) {
 			cl.blocker = i.ID
