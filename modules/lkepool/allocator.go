@@ -44,7 +44,9 @@ func (a *Allocator) Begin() { a.shell.begin(a.backend.Limits()) }
 // that was asked for stays, and the next call finds it.
 //
 // A claimant that has a node already gets it whatever key is asked for, so read
-// what the node is from the result, not from the request.
+// what the node is from the result, not from the request. Store the newest
+// answer: while lists lag it may be another node than the one before, which
+// Collect then removes.
 func (a *Allocator) Claim(ctx context.Context, request Request) (Node, error) {
 	began := a.cfg.Clock.Now()
 	result := answer{err: a.check(request)}
