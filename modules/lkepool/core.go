@@ -116,10 +116,7 @@ func newCore(cfg Config, limits Limits, now time.Time) *core {
 		cfg: cfg, limits: limits, startedAt: now, keys: map[string]*keyState{},
 		world: world{goneNodes: map[int]time.Time{}, gonePools: map[int]time.Time{}},
 	}
-	c.polls.pace = plan.Pace{Dense: !limits.NodesLag, Few: fewNodes, Near: nearLook}
-	if limits.NodesLag {
-		c.polls.pace.Near = nearList
-	}
+	c.polls.pace.Few = fewNodes
 	return c
 }
 

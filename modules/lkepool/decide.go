@@ -73,7 +73,7 @@ func (c *core) serveClaims() {
 	if !c.complete() {
 		return
 	}
-	pending, clear := 0, c.identify()
+	clear := c.identify()
 	for _, d := range demands {
 		c.supply(d)
 		if len(d.free) > 0 {
@@ -82,9 +82,8 @@ func (c *core) serveClaims() {
 		if clear {
 			c.buy(d)
 		}
-		pending += d.pending
 	}
-	c.watch(demands, pending)
+	c.watch(demands, c.onTheirWay())
 }
 
 // complete reports whether the first full reading of this leadership can be
@@ -412,6 +411,20 @@ func (c *core) match(d *demand) {
 // firstLook is how long after a purchase the first look for it is.
 func (c *core) firstLook() time.Duration { return min(c.cfg.RetryDelay, firstLookAfter) }
 
+// onTheirWay counts the nodes that are, also those whose claimants are between
+// two calls: otherwise each that comes back would look like a new purchase.
+func (c *core) onTheirWay() int {
+	n := 0
+	for _, p := range c.world.pools.rows {
+		if !p.ours() || !p.writes.dropped.IsZero() {
+			continue
+		}
+		p.owe(max(0, p.Count-len(c.world.members(p.ID))-p.lost()), c.now)
+		n += len(p.owing) - p.overdue(c.now, c.cfg.PendingTimeout)
+	}
+	return n
+}
+
 // watch reads whether capacity has arrived, at growing distances.
 func (c *core) watch(demands []*demand, pending int) {
 	if pending == 0 {
@@ -420,6 +433,11 @@ func (c *core) watch(demands []*demand, pending int) {
 	}
 	if c.polls.running && c.polled() {
 		c.polls.running = false
+		// Lists are a scarcer kind of request than reads of one pool.
+		c.polls.pace.Dense, c.polls.pace.Near = true, nearLook
+		if len(c.polls.pools) == 0 {
+			c.polls.pace.Dense, c.polls.pace.Near = false, nearList
+		}
 		c.polls.next = c.polls.at.Add(c.polls.pace.Next(c.now, pending, c.cfg.RetryDelay))
 	}
 	if c.polls.running || !c.ready(c.polls.next) {
