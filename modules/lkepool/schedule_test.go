@@ -111,6 +111,9 @@ func (r *scheduleRun) work() {
 			r.mu.Lock()
 			r.failed = append(r.failed, scheduleFailure{seed, why})
 			r.mu.Unlock()
+			if *scheduleProgress > 0 {
+				fmt.Printf("seed %d: %s\n", seed, why)
+			}
 		} else {
 			r.events.Add(int64(s.facts.events))
 			for was := r.rest.Load(); int64(s.facts.settled) > was && !r.rest.CompareAndSwap(was, int64(s.facts.settled)); was = r.rest.Load() {
