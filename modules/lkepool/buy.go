@@ -175,7 +175,7 @@ func (c *core) purchaseFailed(k *keyState, p *pool, d done) {
 // refuseUnserved answers the claimants of a key for which nothing is on its way.
 func (c *core) refuseUnserved(key Key, err error) {
 	hash := key.Hash()
-	d := &demand{key: key, state: c.key(key)}
+	d := &demand{key: key, state: c.keyed(hash)}
 	for _, claim := range c.world.claims {
 		assigned := c.world.assigned(claim.id)
 		if claim.hash == hash && len(claim.tokens) > 0 && c.world.holder(claim.id) == nil && (assigned == nil || c.aside(assigned)) {

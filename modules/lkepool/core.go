@@ -213,10 +213,13 @@ func (c *core) ready(t time.Time) bool {
 
 func (c *core) do(a action) { c.actions = append(c.actions, a) }
 
-func (c *core) answer(token int, a answer) { c.do(action{op: opAnswer, token: token, answer: a}) }
+func (c *core) answer(token int, a answer) { c.do(action{op: opAnswer, token: token, answer: &a}) }
 
-func (c *core) key(key Key) *keyState {
-	hash := key.Hash()
+func (c *core) key(key Key) *keyState { return c.keyed(key.Hash()) }
+
+// keyed is key for a hash that is known: to compute one costs more than all else
+// that an event needs.
+func (c *core) keyed(hash string) *keyState {
 	k, ok := c.keys[hash]
 	if !ok {
 		k = &keyState{}
@@ -311,7 +314,7 @@ func (c *core) silence() error {
 	consider(c.pools.busy, c.pools.tried, opListPools)
 	consider(c.instances.busy, c.instances.tried, opListInstances)
 	for _, claim := range c.world.claims {
-		k := c.key(claim.request.Key)
+		k := c.keyed(claim.hash)
 		consider(k.creating > 0, k.began, opCreate)
 	}
 	for _, p := range c.world.pools.rows {

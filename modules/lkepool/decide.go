@@ -56,7 +56,7 @@ func (c *core) serveClaims() {
 		}
 		d, ok := byHash[claim.hash]
 		if !ok {
-			d = &demand{key: claim.request.Key, state: c.key(claim.request.Key)}
+			d = &demand{key: claim.request.Key, state: c.keyed(claim.hash)}
 			byHash[claim.hash] = d
 			demands = append(demands, d)
 		}

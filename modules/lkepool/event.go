@@ -91,7 +91,7 @@ type action struct {
 	bought int
 	tags   []string
 	token  int
-	answer answer
+	answer *answer // of opAnswer alone
 }
 
 type op string

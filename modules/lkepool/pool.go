@@ -1,9 +1,6 @@
 package lkepool
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // ours reports whether the pool was made by this engine.
 func (p Pool) ours() bool { return slices.Contains(p.Tags, ManagedTag) && p.keyHash() != "" }
@@ -12,8 +9,13 @@ func (p Pool) ours() bool { return slices.Contains(p.Tags, ManagedTag) && p.keyH
 // pool is not ours.
 func (p Pool) keyHash() string {
 	hash := valueOf(p.Tags, poolKeyPrefix)
-	if len(hash) != 16 || strings.Trim(hash, "0123456789abcdef") != "" {
+	if len(hash) != 16 {
 		return ""
+	}
+	for i := range len(hash) {
+		if c := hash[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return ""
+		}
 	}
 	return hash
 }

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -45,6 +46,9 @@ func TestSchedules(t *testing.T) {
 	if testing.Short() {
 		total = max(1, total/20)
 	}
+	// Each life leaves little behind and lets go of all of it, so that collecting
+	// garbage less often costs no memory to speak of.
+	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	run := &scheduleRun{total: total, began: time.Now()}
 	stop := run.report(*scheduleProgress)
 	defer stop()
@@ -107,6 +111,9 @@ func (r *scheduleRun) work() {
 			r.mu.Lock()
 			r.failed = append(r.failed, scheduleFailure{seed, why})
 			r.mu.Unlock()
+			if *scheduleProgress > 0 {
+				fmt.Printf("seed %d: %s\n", seed, why)
+			}
 		} else {
 			r.events.Add(int64(s.facts.events))
 			for was := r.rest.Load(); int64(s.facts.settled) > was && !r.rest.CompareAndSwap(was, int64(s.facts.settled)); was = r.rest.Load() {

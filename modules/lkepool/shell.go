@@ -136,7 +136,7 @@ func (s *shell) run(a action) {
 	if a.op == opAnswer {
 		if done, ok := s.callers[a.token]; ok {
 			delete(s.callers, a.token)
-			done <- a.answer
+			done <- *a.answer
 		}
 		return
 	}

@@ -12,6 +12,7 @@ type simClaimant struct {
 	id   claimID
 	life simLife
 	key  Key
+	hash string
 	// alive: it exists. releasing: it wants its instance removed.
 	alive, releasing bool
 	// first is when it asked first; left whether a call of it ended unserved.
@@ -42,7 +43,7 @@ func (s *sim) admit() {
 			if heir := s.predecessor(i); life.heir && heir != "" {
 				name = heir
 			}
-			c := &simClaimant{Claimant: Claimant{Name: name, UID: uid}, life: life, key: simKeys[life.key], alive: true, first: s.now}
+			c := &simClaimant{Claimant: Claimant{Name: name, UID: uid}, life: life, key: simKeys[life.key], hash: simKeys[life.key].Hash(), alive: true, first: s.now}
 			c.id = c.Claimant.id()
 			s.claimants = append(s.claimants, c)
 			s.claim(c)

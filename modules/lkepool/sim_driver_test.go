@@ -66,8 +66,10 @@ type simEffect struct {
 	canceled bool
 	ended    bool
 	result   done
-	// end feeds the result to the core.
-	end func()
+	// life is the process that sent it; it began on that one's clock.
+	life  int
+	began time.Time
+	sent  time.Duration
 }
 
 // simCaller waits for an answer.
@@ -222,7 +224,8 @@ func (s *sim) schedule(actions []action) {
 // ask brings a caller. then is called once, also when the process dies.
 func (s *sim) ask(what string, a ask, patience time.Duration, then func(answer)) {
 	if s.process.core == nil {
-		s.after(time.Second, func() { s.ask(what, a, patience, then) })
+		again := a // so that a is copied to the heap in this case alone
+		s.after(time.Second, func() { s.ask(what, again, patience, then) })
 		return
 	}
 	s.tokens++
@@ -252,7 +255,8 @@ func (s *sim) deliver(a action) {
 	}
 	c := s.waiting[at]
 	s.waiting = slices.Delete(s.waiting, at, at+1)
-	s.after(0, func() { c.then(a.answer) })
+	result := a.answer
+	s.after(0, func() { c.then(*result) })
 }
 
 func (s *sim) fail(format string, args ...any) {

@@ -14,42 +14,43 @@ func (s *sim) begin(a action) {
 	if a.op == opListPools || a.op == opListInstances {
 		s.facts.lists++
 	}
-	fate := s.fate(a)
-	e := &simEffect{action: a, fate: fate}
+	e := &simEffect{action: a, fate: s.fate(a), life: s.process.life, began: s.local(), sent: s.now}
 	s.inflight = append(s.inflight, e)
-	life, began, sent := s.process.life, s.local(), s.now
 	takes := s.between(s.plan.world.latency/4, s.plan.world.latency)
-	if fate.kind == faultHangs {
+	if e.fate.kind == faultHangs {
 		// The shell waits no longer for an answer.
-		takes = min(fate.takes, readTimeout)
+		takes = min(e.fate.takes, readTimeout)
 		if a.op.write() {
-			takes = min(fate.takes, writeTimeout)
+			takes = min(e.fate.takes, writeTimeout)
 		}
 	}
 	if a.op == opScale {
 		s.checkScale(a)
 	}
 	s.after(s.between(0, takes), func() {
-		if life == s.process.life || a.op.write() {
+		if e.life == s.process.life || e.action.op.write() {
 			s.execute(e)
 		}
 	})
-	e.end = func() {
-		if life != s.process.life || e.ended {
-			return
-		}
-		e.ended = true
-		s.inflight = slices.DeleteFunc(s.inflight, func(other *simEffect) bool { return other == e })
-		e.result.action, e.result.began = a, began
-		if a.op == opGetPool && e.result.err == nil {
-			s.sawPool(a.poolID, sent)
-		}
-		if (a.op == opMark || a.op == opGetInstance) && e.result.err != nil && !e.canceled {
-			s.noteAside(a.instanceID)
-		}
-		s.feed(e.result)
+	s.after(takes, func() { s.end(e) })
+}
+
+// end feeds the result of a request to the core.
+func (s *sim) end(e *simEffect) {
+	if e.life != s.process.life || e.ended {
+		return
 	}
-	s.after(takes, e.end)
+	e.ended = true
+	s.inflight = slices.DeleteFunc(s.inflight, func(other *simEffect) bool { return other == e })
+	a := &e.action
+	e.result.action, e.result.began = *a, e.began
+	if a.op == opGetPool && e.result.err == nil {
+		s.sawPool(a.poolID, e.sent)
+	}
+	if (a.op == opMark || a.op == opGetInstance) && e.result.err != nil && !e.canceled {
+		s.noteAside(a.instanceID)
+	}
+	s.feed(e.result)
 }
 
 // cancelReads ends the reads under way.
@@ -60,7 +61,7 @@ func (s *sim) cancelReads() {
 		}
 		e.executed, e.canceled = true, true
 		e.result = done{err: simError(e.action, KindUnavailable, EffectNone, context.Canceled)}
-		s.after(0, e.end)
+		s.after(0, func() { s.end(e) })
 	}
 }
 
@@ -75,7 +76,9 @@ func (s *sim) execute(e *simEffect) {
 			s.wrote(e.action, e)
 		}
 		e.result = s.faultyWrite(e.action, e.fate)
-		s.note("  platform: %s %s", s.describeAction(e.action), outcome(e))
+		if s.trace != nil {
+			s.note("  platform: %s %s", s.describeAction(e.action), outcome(e))
+		}
 		return
 	}
 	old := s.plan.world.stale

@@ -114,7 +114,7 @@ func (s *sim) wanted(i *simInstance) bool {
 func (s *sim) tooEdited(c *simClaimant) bool {
 	edited := 0
 	for _, of := range s.pools {
-		if !of.gone && of.Autoscaled && of.keyHash() == c.key.Hash() {
+		if !of.gone && of.Autoscaled && of.keyHash() == c.hash {
 			edited++
 		}
 	}
