@@ -114,7 +114,7 @@ type trouble struct {
 func newCore(cfg Config, limits Limits, now time.Time) *core {
 	c := &core{
 		cfg: cfg, limits: limits, startedAt: now, keys: map[string]*keyState{},
-		world: world{goneNodes: map[int]time.Time{}, gonePools: map[int]time.Time{}},
+		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}},
 	}
 	c.polls.pace.Few = fewNodes
 	return c

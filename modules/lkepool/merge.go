@@ -221,13 +221,16 @@ func (c *core) dropSlots(p *pool, slots []Slot, began time.Time) (lacking bool) 
 // except where a pool lists its nodes late.
 func (c *core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
 	for _, reading := range slots {
-		if _, gone := c.world.goneNodes[reading.InstanceID]; gone {
+		// A place whose instance came and died before its pool listed it has had
+		// its instance, too.
+		end, gone := c.world.goneNodes[reading.InstanceID]
+		if gone {
 			reading.InstanceID = 0
 		}
 		s := p.slot(reading.NodeID)
 		if s == nil {
 			at, _ := slices.BinarySearchFunc(p.slots, reading.NodeID, func(s slot, id string) int { return cmp.Compare(s.NodeID, id) })
-			p.slots = slices.Insert(p.slots, at, slot{Slot: Slot{NodeID: reading.NodeID}, vacant: c.now})
+			p.slots = slices.Insert(p.slots, at, slot{Slot: Slot{NodeID: reading.NodeID}, vacant: c.now, lost: gone && !end.removed})
 			s = &p.slots[at]
 		}
 		if reading.InstanceID == 0 || s.InstanceID != 0 && s.InstanceID != reading.InstanceID {
@@ -310,7 +313,7 @@ func (c *core) provenGone(a *absence, began time.Time, removed bool) bool {
 
 func (c *core) forgetNode(n *node) {
 	c.world.nodes.drop(n.ID)
-	c.world.goneNodes[n.ID] = c.now
+	c.world.goneNodes[n.ID] = ended{removed: !n.removal.accepted.IsZero()}
 	if p, ok := c.world.pools.get(n.home); ok {
 		if s := p.slot(n.slot); s != nil && s.InstanceID == n.ID {
 			s.InstanceID, s.vacant, s.lost = 0, c.now, n.removal.accepted.IsZero()

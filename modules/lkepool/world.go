@@ -12,10 +12,14 @@ type world struct {
 	nodes  table[*node]
 	pools  table[*pool]
 	claims []*claim
-	// goneNodes and gonePools are what was proven gone, and when: late lists
-	// show it again.
-	goneNodes, gonePools map[int]time.Time
+	// goneNodes and gonePools are what was proven gone, pools with when: late
+	// lists show it again.
+	goneNodes map[int]ended
+	gonePools map[int]time.Time
 }
+
+// ended is an instance that was proven gone. removed: by this process.
+type ended struct{ removed bool }
 
 // node is one instance.
 type node struct {
