@@ -147,6 +147,10 @@ release-page: ## Create the GitHub release of what `make publish` has pushed (VE
 lint: ## Run the linters over every module and the OpenAPI description
 	@tools/make/lint.sh $(MODULES)
 
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in every module's graph (VULNDB=file:///... for a copy of the database)
+	@VULNDB="$(VULNDB)" tools/make/vulncheck.sh $(MODULES)
+
 .PHONY: charts-lint
 charts-lint: ## Lint and render both charts for each Kubernetes version that they are for
 	@cd tools && GOWORK=off go test -short -count=1 -run 'ForEveryKubernetes' -v ./charttest

@@ -88,7 +88,7 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:items:XValidation:rule=`!self.matches(r'(?i)^\s*((nodepool|lke-cluster-name|lke[0-9]+)\s*(=|$)|kubernetes\.io/cluster/|([^=/]*\.)?(karpenter\.sh|karpenter\.k8s\.linode)/)')`,message="a tag must not have a key that Karpenter, this provider or LKE manages: karpenter.sh/..., karpenter.k8s.linode/..., kubernetes.io/cluster/..., lke-cluster-name, nodepool, lke<number>"
 	// +listType=set
 	// +optional
-	Tags []string `json:"tags,omitempty" hash:"ignore"`
+	Tags []string `json:"tags,omitempty"`
 
 	// FirewallID is the ID of the Cloud Firewall that protects the instances (both modes). It must exist; without
 	// it, Linode's own default applies. In lke mode it needs the Enterprise tier, because node pools of the
@@ -133,7 +133,7 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:items:Pattern=`^(ssh|ecdsa|sk)-[A-Za-z0-9@.-]+ [A-Za-z0-9+/]+=*( [^\r\n]*)?$`
 	// +listType=set
 	// +optional
-	AuthorizedKeys []string `json:"authorizedKeys,omitempty" hash:"set"`
+	AuthorizedKeys []string `json:"authorizedKeys,omitempty"`
 
 	// AuthorizedUsers are names of Linode users whose SSH keys may log in as root (instance mode).
 	// Example: ["alice"].
@@ -143,7 +143,7 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9._-]+$`
 	// +listType=set
 	// +optional
-	AuthorizedUsers []string `json:"authorizedUsers,omitempty" hash:"set"`
+	AuthorizedUsers []string `json:"authorizedUsers,omitempty"`
 
 	// BackupsEnabled buys Linode's backup service for each instance (instance mode). Without it, the account's
 	// setting decides.
@@ -160,7 +160,7 @@ type LinodeNodeClassSpec struct {
 	// manifests of that provider apply as they are; set swapSize instead, and not both.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	SwapSizeAlpha *int `json:"swap_size,omitempty" hash:"ignore"`
+	SwapSizeAlpha *int `json:"swap_size,omitempty"`
 
 	// PlacementGroup puts the instances into a placement group (instance mode), which must be in the region that
 	// nodes are made in.
