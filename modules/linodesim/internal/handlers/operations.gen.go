@@ -356,6 +356,7 @@ var answers = map[string]func(Request) (any, error){
 	"listAccountAvailability": func(r Request) (any, error) { return r.listAccountAvailability() },
 	"listAccountEvents":       func(r Request) (any, error) { return r.listAccountEvents() },
 	"listFirewalls":           func(r Request) (any, error) { return r.listFirewalls() },
+	"listHostMaintenance":     func(r Request) (any, error) { return r.listHostMaintenance() },
 	"listImages":              func(r Request) (any, error) { return r.listImages() },
 	"listInstanceConfigs": func(r Request) (any, error) {
 		linodeID := r.number("linodeId")

@@ -152,7 +152,7 @@ func (c *Controller) stalled(ctx context.Context, nodePool *karpv1.NodePool) (st
 	why := ""
 	switch {
 	case c.provider.Limited(nodePool.Name):
-		why = "a limit of the account or of the cluster is reached: ask Linode's support for a higher one, or remove Linodes"
+		why = "a limit of the account, of the cluster or of the settings is reached: the events of the NodePool contain which; have it raised, or remove Linodes"
 	case full(nodePool):
 		why = "the NodePool is static and its limit on nodes is its number of replicas: raise spec.limits.nodes"
 	default:
