@@ -101,6 +101,7 @@ var others = map[string][]string{
 	"settings.plans.deny":                           {`settings: {plans: {deny: []}}`},
 	"settings.adoptAlpha":                           {`settings: {adoptAlpha: true}`},
 	"settings.nodePriceLabel":                       {`settings: {nodePriceLabel: true}`},
+	"settings.hostMaintenance":                      {`settings: {hostMaintenance: true}`},
 	"settings.vmMemoryOverheadPercent":              {`settings: {vmMemoryOverheadPercent: 0.1}`},
 	"settings.disableDryRun":                        {`settings: {disableDryRun: true}`},
 	"settings.preferencePolicy":                     {`settings: {preferencePolicy: Ignore}`},

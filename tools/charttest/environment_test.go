@@ -84,6 +84,7 @@ func TestEnvironment(t *testing.T) {
 		{`settings: {plans: {allow: ["class=dedicated", "g6-standard-*"]}}`, "PLANS_ALLOW", "class=dedicated,g6-standard-*"},
 		{`settings: {adoptAlpha: true}`, "ADOPT_ALPHA", "true"},
 		{`settings: {nodePriceLabel: true}`, "NODE_PRICE_LABEL", "true"},
+		{`settings: {hostMaintenance: true}`, "HOST_MAINTENANCE", "true"},
 		{`settings: {plans: {deny: []}}`, "PLANS_DENY", "none"},
 		{`settings: {vmMemoryOverheadPercent: 0.1}`, "VM_MEMORY_OVERHEAD_PERCENT", "0.1"},
 		{`settings: {vmMemoryOverheadPercent: 0}`, "VM_MEMORY_OVERHEAD_PERCENT", "0"},
