@@ -167,6 +167,7 @@ type Sim struct {
 	floors  floors
 	journal journal
 	check   bool
+	boot    Span // expected from a node being asked for to its joining
 }
 
 // New makes a simulator without clusters.
@@ -201,7 +202,7 @@ func New(cfg Config) (*Sim, error) {
 	}
 	s := &Sim{
 		world: w, clock: w.Clock(), api: api, tokens: tokens, limiter: ratelimit.New(limits),
-		faults: withTrouble(w, cfg), check: cfg.ValidateAnswers,
+		faults: withTrouble(w, cfg), check: cfg.ValidateAnswers, boot: w.Profile().Boot(),
 	}
 	s.routes = routes(api)
 	return s, nil

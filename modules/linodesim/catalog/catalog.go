@@ -45,6 +45,16 @@ func (c *Catalog) Type(id string) (Type, bool) {
 	return c.Types[i], true
 }
 
+// HourlyIn is the plan's price per hour in a region.
+func (t Type) HourlyIn(region string) float64 {
+	for _, p := range t.RegionPrices {
+		if p.Region == region {
+			return p.Hourly
+		}
+	}
+	return t.Price.Hourly
+}
+
 // Region finds a region by id.
 func (c *Catalog) Region(id string) (Region, bool) {
 	i := slices.IndexFunc(c.Regions, func(r Region) bool { return r.ID == id })

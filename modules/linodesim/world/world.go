@@ -186,6 +186,9 @@ func (w *World) Behaviour() Behaviour { return w.behaviour }
 // AccountBackups is the account's setting for new Linodes.
 func (w *World) AccountBackups() bool { return w.accountBackups }
 
+// Profile is the one in force, scaled.
+func (w *World) Profile() Profile { return w.profile }
+
 // Clock is the world's clock.
 func (w *World) Clock() Clock { return w.clock }
 
