@@ -43,13 +43,12 @@ type countKey struct {
 
 // journal remembers what was asked.
 type journal struct {
-	mu          sync.Mutex
-	requests    int
-	counts      map[countKey]int
-	recent      []Call
-	unknown     []string
-	violations  []string
-	maintenance bool
+	mu         sync.Mutex
+	requests   int
+	counts     map[countKey]int
+	recent     []Call
+	unknown    []string
+	violations []string
 }
 
 func (j *journal) nextID() string {
