@@ -74,6 +74,9 @@ var calls = map[api.OperationID]func(context.Context, *linode.Client) error{
 	api.OpGetVPC:                  func(ctx context.Context, c *linode.Client) error { return second(c.GetVPC(ctx, 5)) },
 	api.OpGetVPCSubnet:            func(ctx context.Context, c *linode.Client) error { return second(c.GetSubnet(ctx, 5, 6)) },
 	api.OpListAccountAvailability: func(ctx context.Context, c *linode.Client) error { return drained(c.ListAccountAvailability(ctx)) },
+	api.OpListHostMaintenance: func(ctx context.Context, c *linode.Client) error {
+		return drained(c.ListHostMaintenance(ctx, linode.Filter{}))
+	},
 	api.OpListFirewalls: func(ctx context.Context, c *linode.Client) error {
 		return drained(c.ListFirewalls(ctx, linode.Filter{}))
 	},

@@ -199,6 +199,14 @@ func (c *Client) ListFirewalls(ctx context.Context, filter Filter) iter.Seq2[api
 	return iterate(ctx, c, api.OpListFirewalls, filter, func(e api.Firewall) int { return e.ID })
 }
 
+// ListHostMaintenance iterates over the maintenance of hosts that concerns the account's Linodes: what is to come, and
+// what has been.
+func (c *Client) ListHostMaintenance(ctx context.Context, filter Filter) iter.Seq2[api.HostMaintenance, error] {
+	return iterate(ctx, c, api.OpListHostMaintenance, filter, func(e api.HostMaintenance) [6]string {
+		return [6]string{e.Entity.Label, e.Entity.Type, e.Entity.URL, e.Reason, e.Status, e.Type}
+	})
+}
+
 // ListImages iterates over public images and those of the account. The tightest of all limits: 20 requests a minute.
 func (c *Client) ListImages(ctx context.Context, filter Filter) iter.Seq2[api.Image, error] {
 	return iterate(ctx, c, api.OpListImages, filter, func(e api.Image) string { return e.ID })

@@ -13,49 +13,85 @@ import (
 // takes it.
 const Scale = "bench-scale"
 
-// LargeTargets are those of Scale.
+// LargeTargets are those of Scale. The ratios are the operator's figures to those of Karpenter core with its own provider for kwok.
 var LargeTargets = []Target{
-	{Scale, 0, "peak_rss_mb", 512},
-	{Scale, 0, "idle_cpu_percent", 5},
+	{Scale, 0, "memory_ratio", 1.05},
+	{Scale, 0, "cpu_ratio", 1.05},
+	{Scale, 0, "when_empty_memory_ratio", 1.05},
+	{Scale, 0, "when_empty_cpu_ratio", 1.05},
+	{Scale, 0, "own_cpu_percent", 1},
 	{Scale, 0, "idle_calls_per_minute", 10},
 }
 
-// Large is what the operator needed on a large cluster.
+// Window is what a program needed while it was watched under one policy.
+type Window struct {
+	Memory int           // mean of its physical memory in bytes
+	CPU    time.Duration // of the processor
+}
+
+// Used is what a program needed on a large cluster.
+type Used struct {
+	PeakRSS              int           // bytes of physical memory, the whole run
+	ScaleUp              time.Duration // until the last pod ran
+	Underutilized, Empty Window        // by the NodePool's policy; under the second core plans nothing
+}
+
+// Large is what the operator needed on a large cluster, beside Karpenter core with its provider for kwok.
 type Large struct {
-	Nodes, Pods int
-	PeakRSS     int           // bytes of physical memory
-	CPU         time.Duration // of the processor, during Rest
-	Calls       int           // of the Linode API, during Rest
-	Rest        time.Duration
+	Nodes, Pods         int
+	Operator, Reference Used
+	Rest                time.Duration // the length of each window
+
+	Calls int // of the Linode API, during the first window
 	// Own is the part of a core that this repository's code used, shortly after
-	// Rest. CPUWhenEmpty is CPU of a second Rest in which core plans nothing.
-	Own          float64
-	CPUWhenEmpty time.Duration
-	// ScaleUp is until the last pod ran, ScaleUpCalls what the Linode API was
-	// asked meanwhile. Throttled counts answers 429, the rest included.
-	ScaleUp                 time.Duration
+	// the first window.
+	Own float64
+	// ScaleUpCalls is what the Linode API was asked until the last pod ran.
+	// Throttled counts answers 429 in the whole run.
 	ScaleUpCalls, Throttled int
 }
 
-// Result of a large cluster. A MB is 2^20 bytes.
+// Result of a large cluster. Without a reference a ratio is not a number, which meets no target.
 func (l Large) Result() Result {
-	return Result{
-		Bench:  Scale,
-		Labels: []Label{{"nodes", strconv.Itoa(l.Nodes)}, {"pods", strconv.Itoa(l.Pods)}},
-		Figures: []Figure{
-			{"peak_rss_mb", float64(l.PeakRSS) / (1 << 20), 0},
-			{"idle_cpu_percent", 100 * ratio(l.CPU.Seconds(), l.Rest.Seconds()), 1},
-			{"idle_calls_per_minute", ratio(float64(l.Calls), l.Rest.Minutes()), 1},
-		},
-		Details: []Figure{
-			{"own_cpu_percent", 100 * l.Own, 2},
-			{"when_empty_cpu_percent", 100 * ratio(l.CPUWhenEmpty.Seconds(), l.Rest.Seconds()), 1},
-			{"idle_window_s", l.Rest.Seconds(), 0},
-			{"scale_up_s", l.ScaleUp.Seconds(), 0},
-			{"scale_up_calls", float64(l.ScaleUpCalls), 0},
-			{"throttled", float64(l.Throttled), 0},
-		},
+	result := Result{Bench: Scale, Labels: []Label{{"nodes", strconv.Itoa(l.Nodes)}, {"pods", strconv.Itoa(l.Pods)}}}
+	for _, row := range l.rows() {
+		if row.figure != "" {
+			result.Figures = append(result.Figures, Figure{row.figure, row.operator / row.reference, 3})
+		}
 	}
+	result.Figures = append(result.Figures, Figure{"own_cpu_percent", 100 * l.Own, 2}, Figure{"idle_calls_per_minute", ratio(float64(l.Calls), l.Rest.Minutes()), 1})
+	return result
+}
+
+// row is one figure of both programs.
+type row struct {
+	name, figure        string // figure is the ratio's name; "" = it has no target
+	decimals            int
+	operator, reference float64
+}
+
+// rows are what is compared. A MB is 2^20 bytes.
+func (l Large) rows() []row {
+	a, b := l.Operator, l.Reference
+	memory := func(bytes int) float64 { return float64(bytes) / (1 << 20) }
+	percent := func(cpu time.Duration) float64 { return 100 * ratio(cpu.Seconds(), l.Rest.Seconds()) }
+	return []row{
+		{"memory, `WhenEmptyOrUnderutilized`, MB", "memory_ratio", 0, memory(a.Underutilized.Memory), memory(b.Underutilized.Memory)},
+		{"processor, `WhenEmptyOrUnderutilized`, % of a core", "cpu_ratio", 1, percent(a.Underutilized.CPU), percent(b.Underutilized.CPU)},
+		{"memory, `WhenEmpty`, MB", "when_empty_memory_ratio", 0, memory(a.Empty.Memory), memory(b.Empty.Memory)},
+		{"processor, `WhenEmpty`, % of a core", "when_empty_cpu_ratio", 1, percent(a.Empty.CPU), percent(b.Empty.CPU)},
+		{"most memory in the whole run, MB", "", 0, memory(a.PeakRSS), memory(b.PeakRSS)},
+		{"until the last pod ran, s", "", 0, a.ScaleUp.Seconds(), b.ScaleUp.Seconds()},
+	}
+}
+
+// Comparison is a table of what both programs needed.
+func (l Large) Comparison() string {
+	table := [][]string{{"", "operator", "core with kwok's provider", "ratio"}}
+	for _, row := range l.rows() {
+		table = append(table, []string{row.name, Figure{"", row.operator, row.decimals}.String(), Figure{"", row.reference, row.decimals}.String(), Figure{"", row.operator / row.reference, 3}.String()})
+	}
+	return markdownTable(table)
 }
 
 //go:embed large.md.tmpl
@@ -66,13 +102,13 @@ type LargeReport struct {
 	Machine Machine
 	Profile string // of the simulated platform
 	Settle  time.Duration
-	Result  Result
+	Large   Large
 }
 
 // Markdown is the section, without its markers.
 func (r LargeReport) Markdown() (string, error) {
-	tables := Report{Targets: LargeTargets, Results: []Result{r.Result}}
-	section, err := template.New("section").Funcs(template.FuncMap{"table": tables.table, "targets": tables.targetTable}).Parse(largeLayout)
+	tables := Report{Targets: LargeTargets, Results: []Result{r.Large.Result()}}
+	section, err := template.New("section").Funcs(template.FuncMap{"targets": tables.targetTable}).Parse(largeLayout)
 	if err != nil {
 		return "", fmt.Errorf("the section's layout: %w", err)
 	}

@@ -9,12 +9,19 @@ import (
 )
 
 var large = bench.Large{
-	Nodes: 500, Pods: 5000, PeakRSS: 300 << 20, CPU: 12 * time.Second, Calls: 66, Rest: 10 * time.Minute, Own: 0.0025, CPUWhenEmpty: 9 * time.Second,
-	ScaleUp: 5 * time.Minute, ScaleUpCalls: 512, Throttled: 1,
+	Nodes: 500, Pods: 5000, Calls: 33, Rest: 5 * time.Minute, Own: 0.0025, ScaleUpCalls: 512, Throttled: 1,
+	Operator: bench.Used{
+		PeakRSS: 450 << 20, ScaleUp: 5 * time.Minute,
+		Underutilized: bench.Window{Memory: 400 << 20, CPU: 4 * time.Minute}, Empty: bench.Window{Memory: 300 << 20, CPU: 2 * time.Minute},
+	},
+	Reference: bench.Used{
+		PeakRSS: 500 << 20, ScaleUp: 4 * time.Minute,
+		Underutilized: bench.Window{Memory: 400 << 20, CPU: 4 * time.Minute}, Empty: bench.Window{Memory: 400 << 20, CPU: 2 * time.Minute},
+	},
 }
 
 func TestLargeSaysWhatScriptsLookFor(t *testing.T) {
-	want := "bench-scale: nodes=500 pods=5000 peak_rss_mb=300 idle_cpu_percent=2.0 idle_calls_per_minute=6.6"
+	want := "bench-scale: nodes=500 pods=5000 memory_ratio=1.000 cpu_ratio=1.000 when_empty_memory_ratio=0.750 when_empty_cpu_ratio=1.000 own_cpu_percent=0.25 idle_calls_per_minute=6.6"
 	if got := large.Result().Line(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -25,11 +32,15 @@ func TestLargeTargets(t *testing.T) {
 		change func(*bench.Large)
 		missed string // "" = none
 	}{
-		"all are met":         {func(*bench.Large) {}, ""},
-		"memory":              {func(l *bench.Large) { l.PeakRSS = 513 << 20 }, "missed: peak_rss_mb=513, the target is at most 512"},
-		"processor":           {func(l *bench.Large) { l.CPU = 31 * time.Second }, "missed: idle_cpu_percent=5.167, the target is at most 5"},
-		"requests":            {func(l *bench.Large) { l.Calls = 101 }, "missed: idle_calls_per_minute=10.1, the target is at most 10"},
-		"exactly on the mark": {func(l *bench.Large) { l.PeakRSS, l.CPU, l.Calls = 512<<20, 30*time.Second, 100 }, ""},
+		"all are met":          {func(*bench.Large) {}, ""},
+		"memory":               {func(l *bench.Large) { l.Operator.Underutilized.Memory = 424 << 20 }, "missed: memory_ratio=1.06, the target is at most 1.05"},
+		"memory at rest":       {func(l *bench.Large) { l.Operator.Empty.Memory = 424 << 20 }, "missed: when_empty_memory_ratio=1.06, the target is at most 1.05"},
+		"processor":            {func(l *bench.Large) { l.Operator.Underutilized.CPU += 15 * time.Second }, "missed: cpu_ratio=1.062, the target is at most 1.05"},
+		"processor at rest":    {func(l *bench.Large) { l.Operator.Empty.CPU += 9 * time.Second }, "missed: when_empty_cpu_ratio=1.075, the target is at most 1.05"},
+		"own code":             {func(l *bench.Large) { l.Own = 0.011 }, "missed: own_cpu_percent=1.1, the target is at most 1"},
+		"requests":             {func(l *bench.Large) { l.Calls = 51 }, "missed: idle_calls_per_minute=10.2, the target is at most 10"},
+		"without a reference":  {func(l *bench.Large) { l.Reference.Empty = bench.Window{Memory: 400 << 20} }, "missed: when_empty_cpu_ratio="},
+		"exactly on the marks": {func(l *bench.Large) { l.Operator.Underutilized.Memory, l.Own, l.Calls = 420<<20, 0.01, 50 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := large
@@ -48,7 +59,7 @@ func TestTheSectionSurvivesTheReportAndTheReportTheSection(t *testing.T) {
 	if !strings.Contains(fresh, "Not measured yet") {
 		t.Errorf("a new document does not say that the section is missing:\n%s", fresh)
 	}
-	section, err := bench.LargeReport{Machine: bench.Machine{Cores: 2, System: "linux/amd64"}, Profile: "realistic", Settle: 5 * time.Minute, Result: large.Result()}.Markdown()
+	section, err := bench.LargeReport{Machine: bench.Machine{Cores: 2, System: "linux/amd64"}, Profile: "realistic", Settle: 5 * time.Minute, Large: large}.Markdown()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +68,11 @@ func TestTheSectionSurvivesTheReportAndTheReportTheSection(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"head":    "| nodes | pods | peak_rss_mb | idle_cpu_percent | idle_calls_per_minute | own_cpu_percent | when_empty_cpu_percent | idle_window_s | scale_up_s | scale_up_calls | throttled |\n",
-		"row":     "| 500 | 5000 | 300 | 2.0 | 6.6 | 0.25 | 1.5 | 600 | 300 | 512 | 1 |\n",
-		"target":  "| bench-scale | peak_rss_mb | at most 512 | 300 | met |\n",
+		"head":    "|  | operator | core with kwok's provider | ratio |\n",
+		"memory":  "| memory, `WhenEmpty`, MB | 300 | 400 | 0.750 |\n",
+		"cpu":     "| processor, `WhenEmptyOrUnderutilized`, % of a core | 80.0 | 80.0 | 1.000 |\n",
+		"target":  "| bench-scale | cpu_ratio | at most 1.05 | 1 | met |\n",
+		"calls":   "512 requests",
 		"settle":  "left alone for 5m0s",
 		"profile": "`realistic`",
 		"machine": "2 cores",

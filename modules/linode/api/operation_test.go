@@ -58,7 +58,8 @@ func TestFilterableFields(t *testing.T) {
 		api.OpListAccountEvents: {
 			"action", "created", "entity.id", "entity.type", "entity.url", "id", "read", "seen", "status", "username",
 		},
-		api.OpListLKETypes: {"label", "price.hourly", "price.monthly"},
+		api.OpListLKETypes:        {"label", "price.hourly", "price.monthly"},
+		api.OpListHostMaintenance: {"status", "type", "when"},
 	}
 	for _, operation := range api.Operations() {
 		if want := rows[operation.ID]; !slices.Equal(operation.Filterable, want) {

@@ -138,6 +138,8 @@ const (
 	OpListAccountEvents OperationID = "listAccountEvents"
 	// OpListFirewalls is GET /networking/firewalls.
 	OpListFirewalls OperationID = "listFirewalls"
+	// OpListHostMaintenance is GET /account/maintenance.
+	OpListHostMaintenance OperationID = "listHostMaintenance"
 	// OpListImages is GET /images.
 	OpListImages OperationID = "listImages"
 	// OpListInstanceConfigs is GET /linode/instances/{linodeId}/configs.
@@ -261,6 +263,7 @@ var operations = []Operation{
 	{ID: OpListAccountAvailability, Method: "GET", Route: "/account/availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListAccountEvents, Method: "GET", Route: "/account/events", Class: RateClassCollections, Paginated: true, Scopes: []string{"events:read_only"}, Filterable: []string{"action", "created", "entity.id", "entity.type", "entity.url", "id", "read", "seen", "status", "username"}},
 	{ID: OpListFirewalls, Method: "GET", Route: "/networking/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
+	{ID: OpListHostMaintenance, Method: "GET", Route: "/account/maintenance", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}, Filterable: []string{"status", "type", "when"}},
 	{ID: OpListImages, Method: "GET", Route: "/images", Class: RateClassImages, Paginated: true, Public: true, Scopes: []string{"images:read_only"}, Filterable: []string{"deprecated", "is_public", "is_shared", "label", "size", "status", "tags", "type", "vendor"}},
 	{ID: OpListInstanceConfigs, Method: "GET", Route: "/linode/instances/{linodeId}/configs", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"interfaces"}},
 	{ID: OpListInstanceDisks, Method: "GET", Route: "/linode/instances/{linodeId}/disks", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}},

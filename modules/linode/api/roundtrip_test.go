@@ -67,6 +67,7 @@ var answers = map[api.OperationID]func() any{
 	api.OpGetVPC:                     typed[api.VPC](),
 	api.OpGetVPCSubnet:               typed[api.VPCSubnet](),
 	api.OpListAccountAvailability:    typed[api.AccountAvailabilityPage](),
+	api.OpListHostMaintenance:        typed[api.HostMaintenancePage](),
 	api.OpListFirewalls:              typed[api.FirewallPage](),
 	api.OpListImages:                 typed[api.ImagePage](),
 	api.OpListInstanceConfigs:        typed[api.InstanceConfigPage](),

@@ -1304,6 +1304,71 @@ type FirewallSettings struct {
 	DefaultFirewallIds DefaultFirewallIDs `json:"default_firewall_ids"`
 }
 
+// HostMaintenance Work on a host, and what it does to a Linode.
+type HostMaintenance struct {
+	// CompleteTime When it ended.
+	CompleteTime *Timestamp `json:"complete_time,omitempty"`
+
+	// Description Whether it was planned; newer answers of v4beta only, as the fields below.
+	Description *string `json:"description,omitempty"`
+
+	// Entity What is on the host; Linodes only, so far.
+	Entity HostMaintenanceEntity `json:"entity"`
+
+	// MaintenancePolicySet What the Linode's policy asks for: linode/migrate or linode/power_off_on.
+	MaintenancePolicySet *string `json:"maintenance_policy_set,omitempty"`
+
+	// NotBefore When it begins at the earliest.
+	NotBefore *Timestamp `json:"not_before,omitempty"`
+
+	// Reason Text for people.
+	Reason string `json:"reason"`
+
+	// Source Who caused it.
+	Source *string `json:"source,omitempty"`
+
+	// StartTime When it begins or began.
+	StartTime *Timestamp `json:"start_time,omitempty"`
+
+	// Status pending, started or completed, and on v4beta scheduled, in-progress or canceled.
+	Status string `json:"status"`
+
+	// Type reboot, cold_migration, live_migration, and on v4beta migrate, power_off_on or volume_migration.
+	Type string `json:"type"`
+
+	// When When it begins.
+	When *Timestamp `json:"when"`
+}
+
+// HostMaintenanceEntity What is on the host; Linodes only, so far.
+type HostMaintenanceEntity struct {
+	// ID Its ID.
+	ID int `json:"id"`
+
+	// Label Its label.
+	Label string `json:"label"`
+
+	// Type linode.
+	Type string `json:"type"`
+
+	// URL Its path in the API.
+	URL string `json:"url"`
+}
+
+// HostMaintenancePage defines model for HostMaintenancePage.
+type HostMaintenancePage struct {
+	Data []HostMaintenance `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
 // IPAddress An address.
 type IPAddress struct {
 	// Address The address.
@@ -3501,6 +3566,25 @@ type ListAccountAvailabilityParams struct {
 
 // ListAccountEventsParams defines parameters for ListAccountEvents.
 type ListAccountEventsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListHostMaintenanceParams defines parameters for ListHostMaintenance.
+type ListHostMaintenanceParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`

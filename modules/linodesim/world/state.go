@@ -121,6 +121,7 @@ type Instance struct {
 	BackupWindow    string // "" = null
 
 	MaintenancePolicy string
+	Maintenance       *HostMaintenance // nil = none
 	Created, Updated  time.Time
 }
 

@@ -11,13 +11,15 @@
 // A run starts an Enterprise cluster of its own (a Standard one holds 250 nodes),
 // scales Deployments until every pod runs, leaves the cluster alone until Karpenter
 // has looked at every node for consolidation, and then watches the process, once
-// more after the NodePool's policy left core nothing to plan:
+// more after the NodePool's policy left core nothing to plan: its physical memory,
+// its time on the processor, its requests to the Linode API, and what a profile shows
+// below functions of this repository.
 //
-//	peak_rss_mb            VmHWM: the most physical memory that it ever had; MB of 2^20
-//	idle_cpu_percent       user and system time in the window, of one core
-//	idle_calls_per_minute  requests to the Linode API that the simulator counted
-//	own_cpu_percent        what a profile shows below functions of this repository
-//	when_empty_cpu_percent idle_cpu_percent of the second window
+// Then it does the same on a second cluster with the program that Karpenter core
+// brings along: core with its provider for kwok (sigs.k8s.io/karpenter/kwok), of the
+// version that the operator is built with. It has no API to ask; what it needs is what
+// core needs. Targets are set for the ratios, which depend less on the machine than
+// the figures do.
 //
 // Pods ask for a tenth of a node, and the NodePool takes one plan, so that the number
 // of nodes is known beforehand.
@@ -25,7 +27,6 @@
 // The window should be a multiple of five minutes: that is how often Karpenter core
 // looks at all nodes for consolidation and for drift, and the operator at prices.
 //
-// Memory and requests hardly depend on the machine, processor time does. Linux only:
-// the figures are read from /proc. Whatever ends a run, ctx included, the cluster is
-// stopped. One run at a time per name of a cluster.
+// Linux only: the figures are read from /proc. Whatever ends a run, ctx included, the
+// clusters are stopped. One run at a time per name of a cluster.
 package scale

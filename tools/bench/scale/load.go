@@ -20,35 +20,31 @@ import (
 )
 
 const (
-	podsPerNode = 10 // as many as load.yaml's requests leave room for
+	podsPerNode = 10 // as many as workload.yaml's requests leave room for
 	deployments = 10 // that the pods are spread over, or fewer if there are fewer nodes
 	poll        = 5 * time.Second
 )
 
-//go:embed load.yaml
-var load string
+//go:embed workload.yaml
+var workload string
 
 // apply makes the NodePool and, once nodes may be made from it, the pods.
 func (r *run) apply(ctx context.Context) error {
-	page, err := template.New("load").Parse(load)
+	page, err := template.New("workload").Parse(workload)
 	if err != nil {
-		return fmt.Errorf("load.yaml: %w", err)
+		return fmt.Errorf("workload.yaml: %w", err)
 	}
-	pool, workloads, _ := strings.Cut(load, "# Deployments\n")
-	if _, err := manifest.Apply(ctx, r.kube, []byte(pool)); err != nil {
+	if _, err := manifest.Apply(ctx, r.kube, r.program.pool); err != nil {
 		return err
 	}
 	if err := r.untilReady(ctx); err != nil {
 		return err
 	}
-	if page, err = page.Parse(workloads); err != nil {
-		return fmt.Errorf("load.yaml: %w", err)
-	}
 	r.began = time.Now()
 	for i, replicas := range spread(r.Nodes*podsPerNode, min(deployments, r.Nodes)) {
 		var b strings.Builder
 		if err := page.Execute(&b, map[string]any{"Name": fmt.Sprintf("load-%d", i), "Replicas": replicas}); err != nil {
-			return fmt.Errorf("load.yaml: %w", err)
+			return fmt.Errorf("workload.yaml: %w", err)
 		}
 		if _, err := manifest.Apply(ctx, r.kube, []byte(b.String())); err != nil {
 			return err
@@ -87,7 +83,7 @@ func (r *run) untilReady(ctx context.Context) error {
 type observed struct{ asked, running, claims, nodes, instances int }
 
 func (o observed) String() string {
-	return fmt.Sprintf("%d of %d pods running, %d NodeClaims, %d of their nodes initialized, %d Linodes", o.running, o.asked, o.claims, o.nodes, o.instances)
+	return fmt.Sprintf("%d of %d pods running, %d NodeClaims, %d of their nodes initialized, %d machines", o.running, o.asked, o.claims, o.nodes, o.instances)
 }
 
 // done: every pod runs, on nodes that Karpenter is done with, and nothing is left over.
@@ -114,7 +110,11 @@ func (r *run) observe(ctx context.Context) (observed, error) {
 			o.nodes++
 		}
 	}
-	o.instances = len(r.cluster.Sim.Snapshot().Instances) - 1 // one is the user's own
+	nodes := &corev1.NodeList{}
+	if err := r.kube.List(ctx, nodes); err != nil {
+		return o, err
+	}
+	o.instances = max(len(nodes.Items), len(r.cluster.Sim.Snapshot().Instances)) - 1 // one is the user's own; core's provider has no Linodes
 	return o, nil
 }
 

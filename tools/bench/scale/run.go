@@ -19,180 +19,202 @@ import (
 
 // Config of a run. Nodes and Rest must be positive.
 type Config struct {
-	Name    string // of the local cluster
+	Name    string // of the local clusters
 	Nodes   int
 	Profile string // of the simulated platform
 
-	// Patience bounds the wait for all pods to run. Settle is how long the cluster
-	// is left alone then, Rest how long the operator is watched afterwards.
+	// Patience bounds the wait for all pods to run. Settle is how long a cluster
+	// is left alone then, Rest how long the program is watched under each policy.
 	Patience, Settle, Rest time.Duration
 
 	// Profiles is a folder for pprof's profiles of the operator: its heap with all
-	// pods running and at the end, its use of the processor after the rest under
-	// each policy. Those of the heap cost memory of their own. "" = none are kept.
+	// pods running and at the end, its use of the processor after the rest. Those
+	// of the heap cost memory of their own. "" = none are kept.
 	Profiles string
 
-	StateDir string    // of the local cluster; "" = its default
+	Env      []string  // more variables for both programs, NAME=value
+	StateDir string    // of the local clusters; "" = their default
 	Progress io.Writer // a line for each step
 }
 
 const stopPatience = time.Minute
 
-// Run measures.
+// Run measures the operator and core with its own provider, one after the other.
 func Run(ctx context.Context, cfg Config) (bench.Large, error) {
 	if cfg.Nodes <= 0 || cfg.Rest <= 0 {
 		return bench.Large{}, fmt.Errorf("bench-scale: %d nodes, %s of rest: both must be positive", cfg.Nodes, cfg.Rest)
 	}
-	options := localcluster.Options{
-		Name: cfg.Name, StateDir: cfg.StateDir, Tier: localcluster.Enterprise, Profile: cfg.Profile, Progress: cfg.Progress, Unchecked: true, WithoutAddons: true,
-		Env: []string{"ENABLE_PROFILING=true"}, // costs nothing until somebody asks for a profile
+	result := bench.Large{Rest: cfg.Rest}
+	for _, kind := range []struct {
+		name  string
+		start func(context.Context, Config) (*localcluster.Cluster, program, error)
+		used  *bench.Used
+	}{{"operator", startOperator, &result.Operator}, {"reference", startReference, &result.Reference}} {
+		cfg := cfg
+		cfg.Name += "-" + kind.name
+		if cfg.StateDir != "" {
+			cfg.StateDir = filepath.Join(cfg.StateDir, kind.name)
+		}
+		fmt.Fprintf(cfg.Progress, "%s\n", kind.name)
+		if err := runOne(ctx, cfg, kind.start, &result, kind.used); err != nil {
+			return result, fmt.Errorf("bench-scale: %s: %w", kind.name, err)
+		}
 	}
-	cluster, err := localcluster.Start(ctx, options)
+	return result, nil
+}
+
+// runOne measures one program on a cluster of its own.
+func runOne(ctx context.Context, cfg Config, start func(context.Context, Config) (*localcluster.Cluster, program, error), result *bench.Large, used *bench.Used) error {
+	cluster, p, err := start(ctx, cfg)
+	if cluster != nil {
+		defer func() {
+			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+			defer cancel()
+			if p.stop != nil {
+				p.stop(stopping)
+			}
+			cluster.Stop(stopping)
+		}()
+	}
 	if err != nil {
-		return bench.Large{}, err
+		return err
 	}
-	defer func() {
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
-		defer cancel()
-		cluster.Stop(stopping)
-	}()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
 		select {
-		case <-cluster.Operator.Exited():
-			cancel(errors.New("the operator ended"))
+		case <-p.Exited():
+			cancel(errors.New("the program ended"))
 		case err := <-cluster.Died():
 			cancel(err)
 		case <-ctx.Done():
 		}
 	}()
-	result, err := measure(ctx, cfg, cluster)
-	if err != nil {
+	if err := measure(ctx, cfg, cluster, p, result, used); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return result, fmt.Errorf("bench-scale: %w; logs: %s", err, cluster.LogDir())
+		return fmt.Errorf("%w; logs: %s", err, cluster.LogDir())
 	}
-	return result, nil
+	return nil
 }
 
 // measure does it all on a cluster that is up.
-func measure(ctx context.Context, cfg Config, cluster *localcluster.Cluster) (bench.Large, error) {
+func measure(ctx context.Context, cfg Config, cluster *localcluster.Cluster, p program, result *bench.Large, used *bench.Used) error {
 	config, err := cluster.RESTConfig()
 	if err != nil {
-		return bench.Large{}, err
+		return err
 	}
 	kube, err := client.New(config, client.Options{})
 	if err != nil {
-		return bench.Large{}, err
+		return err
 	}
-	r := &run{Config: cfg, cluster: cluster, kube: kube, began: time.Now()}
+	r := &run{Config: cfg, cluster: cluster, program: p, kube: kube, began: time.Now()}
 	if err := r.apply(ctx); err != nil {
-		return bench.Large{}, err
+		return err
 	}
 	if err := r.untilAllRun(ctx); err != nil {
-		return bench.Large{}, err
+		return err
 	}
-	took, calls := time.Since(r.began), r.calls()
+	used.ScaleUp = time.Since(r.began)
+	if p.profile != nil {
+		result.ScaleUpCalls = r.calls().all
+	}
 	if err := r.saveProfile(ctx, "heap", "heap-busy"); err != nil {
-		return bench.Large{}, err
+		return err
 	}
 	r.say("all run; leaving the cluster alone for %s", cfg.Settle)
 	if err := pause(ctx, cfg.Settle); err != nil {
-		return bench.Large{}, err
+		return err
 	}
-	result, err := r.rest(ctx)
-	if err != nil {
-		return bench.Large{}, err
+	if used.Underutilized, err = r.rest(ctx, result, used); err != nil {
+		return err
 	}
-	result.ScaleUp, result.ScaleUpCalls = took, calls.all
-	if result.Own, err = r.own(ctx, "cpu-rest"); err != nil {
-		return bench.Large{}, err
+	if p.profile != nil {
+		result.Calls = r.restCalls
+		if result.Own, err = r.own(ctx, "cpu-rest"); err != nil {
+			return err
+		}
 	}
 	if err := r.planNothing(ctx); err != nil {
-		return bench.Large{}, err
+		return err
 	}
-	quiet, err := r.rest(ctx)
-	if err != nil {
-		return bench.Large{}, err
+	if used.Empty, err = r.rest(ctx, result, used); err != nil {
+		return err
 	}
-	result.PeakRSS, result.CPUWhenEmpty = quiet.PeakRSS, quiet.CPU
-	result.Throttled = r.calls().throttled
-	if err := r.saveProfile(ctx, fmt.Sprintf("profile?seconds=%d", int(profiled.Seconds())), "cpu-rest-when-empty"); err != nil {
-		return bench.Large{}, err
-	}
-	return result, r.saveProfile(ctx, "heap", "heap-rest")
+	result.Throttled += r.calls().throttled
+	return r.saveProfile(ctx, "heap", "heap-rest")
 }
 
 // run is one run.
 type run struct {
 	Config
-	cluster *localcluster.Cluster
-	kube    client.Client
-	began   time.Time
+	cluster   *localcluster.Cluster
+	program   program
+	kube      client.Client
+	began     time.Time
+	restCalls int // to the Linode API in the latest rest
 }
 
 func (r *run) say(format string, args ...any) {
 	fmt.Fprintf(r.Progress, "%7s  %s\n", time.Since(r.began).Round(time.Second), fmt.Sprintf(format, args...))
 }
 
-// rest watches the operator for the length of Rest.
-func (r *run) rest(ctx context.Context) (bench.Large, error) {
-	pid := r.cluster.Operator.PID()
-	before, err := usageOf("/proc", pid)
+// rest watches the program for the length of Rest.
+func (r *run) rest(ctx context.Context, result *bench.Large, used *bench.Used) (bench.Window, error) {
+	before, err := usageOf("/proc", r.program.PID())
 	if err != nil {
-		return bench.Large{}, err
+		return bench.Window{}, err
 	}
 	seen, err := r.observe(ctx)
 	if err != nil {
-		return bench.Large{}, err
+		return bench.Window{}, err
 	}
-	calls, start := r.calls(), time.Now()
+	calls := r.calls()
 	r.say("peak so far: %d MB; watching for %s", before.peakRSS>>20, r.Rest)
-	if err := r.watchRest(ctx, pid, before); err != nil {
-		return bench.Large{}, err
-	}
-	after, err := usageOf("/proc", pid)
+	memory, after, err := r.watchRest(ctx, before)
 	if err != nil {
-		return bench.Large{}, err
+		return bench.Window{}, err
 	}
-	elapsed, now := time.Since(start), r.calls()
+	r.restCalls = r.calls().all - calls.all
 	left, err := r.observe(ctx)
 	if err != nil {
-		return bench.Large{}, err
+		return bench.Window{}, err
 	}
 	if left != seen {
-		return bench.Large{}, fmt.Errorf("this was no rest: at its start there was %s, at its end %s", seen, left)
+		return bench.Window{}, fmt.Errorf("this was no rest: at its start there was %s, at its end %s", seen, left)
 	}
-	return bench.Large{
-		Nodes: left.nodes, Pods: left.running, PeakRSS: after.peakRSS, Rest: elapsed,
-		CPU: after.cpu - before.cpu, Calls: now.all - calls.all,
-	}, nil
+	if result.Nodes != 0 && (result.Nodes != left.nodes || result.Pods != left.running) {
+		return bench.Window{}, fmt.Errorf("not the same load: %d nodes with %d pods, and %d with %d before", left.nodes, left.running, result.Nodes, result.Pods)
+	}
+	result.Nodes, result.Pods, used.PeakRSS = left.nodes, left.running, after.peakRSS
+	return bench.Window{Memory: memory, CPU: after.cpu - before.cpu}, nil
 }
 
-// watchRest waits, and says every minute what the operator has used meanwhile.
-func (r *run) watchRest(ctx context.Context, pid int, last usage) error {
-	calls := r.calls()
-	for left := r.Rest; left > 0; left -= time.Minute {
-		step := min(left, time.Minute)
+// watchRest waits, and reports every minute what the program has used meanwhile. memory is the mean of what it had.
+func (r *run) watchRest(ctx context.Context, before usage) (memory int, last usage, err error) {
+	sum, samples, minute := 0, 0, before
+	for waited, reported := time.Duration(0), time.Duration(0); waited < r.Rest; samples++ {
+		step := min(r.Rest-waited, poll)
 		if err := pause(ctx, step); err != nil {
-			return err
+			return 0, last, err
 		}
-		now, err := usageOf("/proc", pid)
-		if err != nil {
-			return err
+		if last, err = usageOf("/proc", r.program.PID()); err != nil {
+			return 0, last, err
 		}
-		counted := r.calls()
-		r.say("at rest: %.1f%% of a core, %d requests in %s", 100*(now.cpu-last.cpu).Seconds()/step.Seconds(), counted.all-calls.all, step)
-		last, calls = now, counted
+		waited += step
+		sum += last.rss
+		if waited-reported >= time.Minute || waited == r.Rest {
+			r.say("at rest: %.1f%% of a core, %d MB", 100*(last.cpu-minute.cpu).Seconds()/(waited-reported).Seconds(), last.rss>>20)
+			minute, reported = last, waited
+		}
 	}
-	return nil
+	return sum / max(samples, 1), last, nil
 }
 
 // profiled is how long the use of the processor is profiled, at most; once in every ten
 // seconds of it core looks at all nodes.
-const profiled = 2 * time.Minute
+const profiled = time.Minute
 
 // own is the part of a core that this repository's code used in a window after the rest.
 func (r *run) own(ctx context.Context, name string) (float64, error) {
@@ -235,7 +257,7 @@ func (r *run) calls() counts {
 }
 
 func (r *run) saveProfile(ctx context.Context, what, name string) error {
-	if r.Profiles == "" {
+	if r.Profiles == "" || r.program.profile == nil {
 		return nil
 	}
 	_, err := r.profile(ctx, what, name)
@@ -244,7 +266,7 @@ func (r *run) saveProfile(ctx context.Context, what, name string) error {
 
 // profile is one of pprof's, kept if that is wanted.
 func (r *run) profile(ctx context.Context, what, name string) ([]byte, error) {
-	content, err := download(ctx, r.cluster.Operator.ProfileURL(what))
+	content, err := download(ctx, r.program.profile(what))
 	if err != nil || r.Profiles == "" {
 		return content, err
 	}

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/tools/bench"
 	"github.com/karpenter-linode/karpenter-linode/tools/bench/scale"
 )
 
-// A run on three nodes: that everything is measured, and that nothing of it stays.
+// A run on three nodes, of the operator and of core's own provider: that everything is measured, and that nothing of it stays.
 // What is measured is not judged.
 func TestRun(t *testing.T) {
 	t.Parallel()
@@ -24,8 +25,12 @@ func TestRun(t *testing.T) {
 	if got.Nodes != 3 || got.Pods != 30 {
 		t.Errorf("%d nodes and %d pods, want 3 and 30", got.Nodes, got.Pods)
 	}
-	if got.PeakRSS < 10<<20 || got.ScaleUp <= 0 || got.Rest < time.Second || got.ScaleUpCalls < 3 || got.Throttled != 0 ||
-		got.Own < 0 || got.Own > 1 || got.CPU < 0 || got.CPUWhenEmpty < 0 {
+	for name, used := range map[string]bench.Used{"operator": got.Operator, "reference": got.Reference} {
+		if used.PeakRSS < 10<<20 || used.ScaleUp <= 0 || used.Underutilized.Memory < 10<<20 || used.Underutilized.CPU < 0 || used.Empty.Memory < 10<<20 || used.Empty.CPU < 0 {
+			t.Errorf("measured of the %s: %+v", name, used)
+		}
+	}
+	if got.Rest < time.Second || got.ScaleUpCalls < 3 || got.Throttled != 0 || got.Own < 0 || got.Own > 1 {
 		t.Errorf("measured %+v", got)
 	}
 }

@@ -14,8 +14,8 @@ const tick = 10 * time.Millisecond
 
 // usage is what a process has used so far.
 type usage struct {
-	cpu     time.Duration
-	peakRSS int // bytes
+	cpu          time.Duration
+	rss, peakRSS int // bytes
 }
 
 // usageOf reads what the kernel says about a process; proc is where its files are,
@@ -24,21 +24,23 @@ func usageOf(proc string, pid int) (usage, error) {
 	dir := filepath.Join(proc, strconv.Itoa(pid))
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
-		return usage{}, fmt.Errorf("the operator's use of the processor: %w", err)
+		return usage{}, fmt.Errorf("the program's use of the processor: %w", err)
 	}
 	cpu, err := parseStat(string(stat))
 	if err != nil {
-		return usage{}, fmt.Errorf("the operator's use of the processor: %w", err)
+		return usage{}, fmt.Errorf("the program's use of the processor: %w", err)
 	}
 	status, err := os.ReadFile(filepath.Join(dir, "status"))
 	if err != nil {
-		return usage{}, fmt.Errorf("the operator's memory: %w", err)
+		return usage{}, fmt.Errorf("the program's memory: %w", err)
 	}
-	peak, err := parsePeak(string(status))
-	if err != nil {
-		return usage{}, fmt.Errorf("the operator's memory: %w", err)
+	u := usage{cpu: cpu}
+	for name, value := range map[string]*int{"VmRSS": &u.rss, "VmHWM": &u.peakRSS} {
+		if *value, err = parseStatus(string(status), name); err != nil {
+			return usage{}, fmt.Errorf("the program's memory: %w", err)
+		}
 	}
-	return usage{cpu: cpu, peakRSS: peak}, nil
+	return u, nil
 }
 
 // parseStat adds up user and system time, fields 14 and 15 of proc_pid_stat(5). The
@@ -61,17 +63,17 @@ func parseStat(line string) (time.Duration, error) {
 	return time.Duration(ticks * int64(tick)), nil
 }
 
-// parsePeak finds "VmHWM:   123456 kB", where kB is 1024 bytes.
-func parsePeak(status string) (int, error) {
+// parseStatus finds a line such as "VmHWM:   123456 kB", where kB is 1024 bytes.
+func parseStatus(status, name string) (int, error) {
 	for line := range strings.Lines(status) {
 		fields := strings.Fields(line)
-		if len(fields) == 3 && fields[0] == "VmHWM:" && fields[2] == "kB" {
+		if len(fields) == 3 && fields[0] == name+":" && fields[2] == "kB" {
 			kilobytes, err := strconv.Atoi(fields[1])
 			if err != nil {
-				return 0, fmt.Errorf("status: VmHWM: %w", err)
+				return 0, fmt.Errorf("status: %s: %w", name, err)
 			}
 			return kilobytes << 10, nil
 		}
 	}
-	return 0, fmt.Errorf("status: there is no VmHWM in %q", status)
+	return 0, fmt.Errorf("status: there is no %s in %q", name, status)
 }

@@ -21,12 +21,12 @@ func TestUsageOf(t *testing.T) {
 		want         usage
 		says         string // in the error; "" = none
 	}{
-		"a process":              {statLine, statusText, usage{cpu: 13 * time.Second, peakRSS: 300 << 20}, ""},
+		"a process":              {statLine, statusText, usage{cpu: 13 * time.Second, rss: 250000 << 10, peakRSS: 300 << 20}, ""},
 		"no name":                {"4711 S 1", statusText, usage{}, "stat"},
 		"a line that breaks off": {"4711 (controller) S 1 4711", statusText, usage{}, "stat"},
 		"not a number":           {strings.Replace(statLine, "1234", "many", 1), statusText, usage{}, "field 14"},
-		"no memory":              {statLine, "Name:\tkthreadd\n", usage{}, "VmHWM"},
-		"memory not a number":    {statLine, "VmHWM:\t much kB\n", usage{}, "VmHWM"},
+		"no memory":              {statLine, "Name:\tkthreadd\n", usage{}, "there is no Vm"},
+		"memory not a number":    {statLine, "VmRSS:\t 1 kB\nVmHWM:\t much kB\n", usage{}, "VmHWM"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proc := t.TempDir()

@@ -246,8 +246,11 @@ func list(b *bytes.Buffer, field string, values []string) {
 	fmt.Fprintf(b, ", %s: %#v", field, values)
 }
 
-// exported turns create-instance into CreateInstance and listTypes into ListTypes.
+// exported turns create-instance into CreateInstance, listTypes into ListTypes and url into URL.
 func exported(name string) string {
+	if name == "url" {
+		return "URL"
+	}
 	var b strings.Builder
 	for _, part := range strings.Split(name, "-") {
 		b.WriteString(strings.ToUpper(part[:1]) + part[1:])

@@ -48,13 +48,22 @@ func readEntry(data *openapi3.SchemaRef) entry {
 		e.key, e.number = []string{"ID"}, id.Value.Type.Is("integer")
 		return e
 	}
-	for _, name := range data.Value.Items.Value.Required {
-		if properties[name].Value.Type.Is("string") {
-			e.key = append(e.key, exported(name))
-		}
-	}
+	e.key = texts("", data.Value.Items.Value)
 	sort.Strings(e.key)
 	return e
+}
+
+// texts are the required texts of an object, and of the objects that it requires.
+func texts(prefix string, object *openapi3.Schema) (names []string) {
+	for _, name := range object.Required {
+		switch property := object.Properties[name].Value; {
+		case property.Type.Is("string"):
+			names = append(names, prefix+exported(name))
+		case property.Type.Is("object") && !property.Nullable:
+			names = append(names, texts(prefix+exported(name)+".", property)...)
+		}
+	}
+	return names
 }
 
 // renderMethods writes the client's methods.

@@ -373,6 +373,10 @@ var answers = map[string]func(Request) (any, error){
 		items, err := r.Seen.ListFirewalls()
 		return list(r, items, err)
 	},
+	"listHostMaintenance": func(r Request) (any, error) {
+		items, err := r.Seen.ListHostMaintenance()
+		return list(r, items, err)
+	},
 	"listImages": func(r Request) (any, error) {
 		items, err := r.Seen.ListImages()
 		return list(r, items, err)

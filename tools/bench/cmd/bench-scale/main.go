@@ -1,8 +1,9 @@
-// Command bench-scale measures the operator on a large local cluster, writes the
+// Command bench-scale measures the operator on a large local cluster, and Karpenter
+// core with its provider for kwok on another one with the same load, writes the
 // figures into a document and fails if a target is missed. Its last line on standard
 // output is the result:
 //
-//	bench-scale: nodes=500 pods=5000 peak_rss_mb=... idle_cpu_percent=... idle_calls_per_minute=...
+//	bench-scale: nodes=500 pods=5000 memory_ratio=... cpu_ratio=... own_cpu_percent=... idle_calls_per_minute=...
 //
 // `make bench-scale` runs it; see package scale for what the figures are. Ctrl-C stops
 // it and the cluster.
@@ -36,13 +37,17 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	cfg := scale.Config{Progress: os.Stderr}
 	flags := flag.NewFlagSet("bench-scale", flag.ContinueOnError)
-	flags.StringVar(&cfg.Name, "name", "bench-scale", "name of the local cluster")
+	flags.StringVar(&cfg.Name, "name", "bench-scale", "name of the local clusters")
 	flags.IntVar(&cfg.Nodes, "nodes", 500, "how many nodes; each has ten pods")
 	flags.StringVar(&cfg.Profile, "profile", "realistic", "how the simulated platform behaves: fast, realistic, slow, stale or hostile")
 	flags.DurationVar(&cfg.Patience, "patience", time.Hour, "how long all pods may take to run")
-	flags.DurationVar(&cfg.Settle, "settle", 5*time.Minute, "how long the cluster is left alone before the rest is measured")
-	flags.DurationVar(&cfg.Rest, "rest", 10*time.Minute, "how long the operator is watched at rest")
+	flags.DurationVar(&cfg.Settle, "settle", 2*time.Minute, "how long a cluster is left alone before the rest is measured")
+	flags.DurationVar(&cfg.Rest, "rest", 5*time.Minute, "how long a program is watched at rest under each policy")
 	flags.StringVar(&cfg.Profiles, "profiles", "", "folder for pprof's profiles of the operator; taking them costs memory and time of its own")
+	flags.Func("env", "a variable for both programs, NAME=value; may be repeated", func(v string) error {
+		cfg.Env = append(cfg.Env, v)
+		return nil
+	})
 	write := flags.String("write", "", "document whose section is to be written")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -56,7 +61,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	result := large.Result()
 	if *write != "" {
-		if err := writeSection(*write, bench.LargeReport{Machine: bench.ThisMachine(), Profile: cfg.Profile, Settle: cfg.Settle, Result: result}); err != nil {
+		if err := writeSection(*write, bench.LargeReport{Machine: bench.ThisMachine(), Profile: cfg.Profile, Settle: cfg.Settle, Large: large}); err != nil {
 			return err
 		}
 	}
@@ -64,6 +69,7 @@ func run(ctx context.Context, args []string) error {
 	for _, line := range missed {
 		fmt.Println(line)
 	}
+	fmt.Fprintln(os.Stderr, large.Comparison())
 	fmt.Println(result.Line())
 	if len(missed) > 0 {
 		return fmt.Errorf("%d targets were missed", len(missed))
