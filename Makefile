@@ -23,10 +23,13 @@ RELEASE   = GOWORK=off go -C tools run ./release/cmd/release -version "$(VERSION
 # What of the operator's chart is set: VALUES=file GATES=CapacityBuffer=true,NodeRepair=true
 CHOSEN = $(if $(VALUES),--values=$(VALUES)) $(if $(GATES),--gates=$(GATES))
 
+STARTED = [ -x $(LOCALCLUSTER) ] || { echo "nothing was started: run make up first" >&2; exit 1; };
+
 .PHONY: help
 help: ## List the verbs
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
+	@echo "  CLUSTER=dev names the local cluster of up, status, logs, break and down."
 	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile|<report>.json apply to demo and up, and so do"
 	@echo "  VALUES=file (of the chart karpenter) and GATES=CapacityBuffer=true,NodeRepair=true. A report applies to bench as well."
 
@@ -41,6 +44,18 @@ demo: build ## Watch pods get Linode nodes and the nodes go away again
 .PHONY: up
 up: build ## Start a local cluster with a simulated LKE and leave it running
 	@$(LOCALCLUSTER) up --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
+
+.PHONY: status
+status: ## Show what `make up` started and what to export: eval "$$(make -s status)"
+	@$(STARTED) $(LOCALCLUSTER) status
+
+.PHONY: logs
+logs: ## Follow the log of the operator that `make up` started
+	@$(STARTED) $(LOCALCLUSTER) logs
+
+.PHONY: break
+break: ## Break the simulated account of `make up` with NAME=api-down, ... and mend it with NAME=none
+	@$(STARTED) $(LOCALCLUSTER) break $(NAME)
 
 .PHONY: down
 down: ## Stop what `make up` started
@@ -69,6 +84,10 @@ race: build ## Run the modules' tests under the race detector (needs a C compile
 bench: ## Measure API calls and waiting, check the targets, write docs/performance.md
 	@GOWORK=off go -C tools/bench test -run '^TestBench$$' -count=1 -timeout 30m -args -full \
 		$(if $(filter %.json,$(PROFILE)),-profile $(abspath $(PROFILE)),-write ../../docs/performance.md)
+
+.PHONY: pictures
+pictures: ## Draw the pictures of docs/performance.md again from its table
+	@GOWORK=off go -C tools run ./bench/cmd/plots ../docs/performance.md
 
 .PHONY: bench-scale
 bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write its part of docs/performance.md

@@ -76,10 +76,11 @@ func remove(t *testing.T, dir string) {
 // frame shows the page in a frame of a phone's or a desktop's width, and says
 // in its title how wide the page would be: more than the frame means that one
 // must scroll sideways.
-const frame = `<!doctype html><html><head><style>body{margin:0}iframe{border:0;width:%dpx;height:%dpx}</style></head><body><iframe src="/"></iframe><script>
+const frame = `<!doctype html><html><head><link rel="icon" href="data:,"><style>body{margin:0}iframe{border:0;width:%dpx;height:%dpx}</style></head><body><iframe src="/"></iframe><script>
 const f = document.querySelector("iframe"), state = document.createElement("output");
 document.body.append(state); state.hidden = true;
-setInterval(() => { const d = f.contentDocument; state.textContent = "width=" + d.documentElement.scrollWidth + " rows=" + d.querySelectorAll("tr").length + " text=" + d.body.innerText.replaceAll("\n", " | "); }, 100);
+let unfolded = false;
+setInterval(() => { const d = f.contentDocument; if (!unfolded && d.querySelector("details")) { d.querySelector("details").open = true; unfolded = true; } state.textContent = "width=" + d.documentElement.scrollWidth + " rows=" + d.querySelectorAll("tr").length + " unfolded=" + d.querySelectorAll("details[open]").length + " text=" + d.body.innerText.replaceAll("\n", " | "); }, 100);
 </script></body></html>`
 
 // busySim makes a simulator with something of everything that the page shows.
@@ -126,6 +127,7 @@ func TestPageInABrowser(t *testing.T) {
 				w.Header().Set("Content-Type", "text/html")
 				_, _ = fmt.Fprintf(w, frame, c.width, c.height)
 			})
+			mux.Handle("/", sim)
 			mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
 				if shown.Add(1) == 2 { // what changes while somebody looks
 					if _, err := sim.AddInstance(linodesim.InstanceSpec{Label: "came-later", Type: "g6-nanode-1"}); err != nil {
@@ -147,9 +149,15 @@ func TestPageInABrowser(t *testing.T) {
 			for _, want := range []string{
 				"demo-standard", "demo-enterprise", "nodes joined", "default-7xk2p", "ready, running", "taint karpenter.sh/unregistered", "bastion",
 				"images", "1 refused", "GET /v4beta/volumes", "by user1", "came-later",
+				"unfolded=1 ", "2 tags", "karpenter.k8s.linode/pool-key", "joined after 0s", "per hour", "Linodes", "API calls in 5s",
 			} {
 				if !strings.Contains(text, want) {
 					t.Errorf("the page in the browser does not show %q:\n%s", want, text)
+				}
+			}
+			for _, unknown := range sim.Unknown() {
+				if strings.Contains(unknown, "favicon") {
+					t.Errorf("the browser asked the API for %s", unknown)
 				}
 			}
 			picture(t, browser, url+"/frame", c.name, c.width, c.height)

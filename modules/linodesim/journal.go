@@ -47,6 +47,7 @@ type journal struct {
 	requests   int
 	counts     map[countKey]int
 	recent     []Call
+	steps      steps // for the page's chart
 	unknown    []string
 	violations []string
 }
@@ -62,9 +63,10 @@ func (j *journal) add(c Call) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.counts == nil {
-		j.counts = map[countKey]int{}
+		j.counts, j.steps = map[countKey]int{}, steps{}
 	}
 	j.counts[countKey{c.Method, c.Route, c.Class, c.Status}]++
+	j.steps.add(c.At)
 	if j.recent = append(j.recent, c); len(j.recent) > keptCalls {
 		j.recent = slices.Delete(j.recent, 0, len(j.recent)-keptCalls)
 	}

@@ -11,21 +11,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 //go:embed page.html
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"folded": folded}).Parse(pageText))
 
-// Page shows people what is there: clusters, pools and nodes with their state
-// and owner, the last calls and the use of the rate limits. It refreshes
-// itself and needs no token when it is asked for by a loopback name, so serve it
+// Page shows people what is there: clusters, pools and nodes with their state,
+// owner and price, the last calls and the use of the rate limits, and how both
+// went in the last minutes. It refreshes
+// itself, keeps open what was unfolded, and needs no token when it is asked for by a loopback name, so serve it
 // where the API is served.
 func (s *Sim) Page() http.Handler {
 	// The page's style and script are its own and stand in it.
-	const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'self'"
+	const policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'self'"
 	return s.guard(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		var out bytes.Buffer
 		if err := pageTemplate.Execute(&out, s.pageData()); err != nil {
@@ -36,6 +38,16 @@ func (s *Sim) Page() http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		_, _ = out.WriteTo(w) // the reader may be gone
 	}))
+}
+
+// foldedTags are tags behind their number, with an ID of the page's own so that a refresh keeps them open.
+type foldedTags struct {
+	ID   string
+	Tags []string
+}
+
+func folded(tags []string, kind string, owner any) foldedTags {
+	return foldedTags{fmt.Sprintf("tags-%s-%v", kind, owner), tags}
 }
 
 type pageData struct {
@@ -49,6 +61,8 @@ type pageData struct {
 
 	Nodes, Joined int
 	MoreOthers    int // that are not shown
+	Price         string
+	Charts        []pageChart
 }
 
 // shownNodes bounds a list of nodes, which a browser draws every second.
@@ -57,19 +71,23 @@ const shownNodes = 50
 type pageCluster struct {
 	world.Cluster
 	Nodes, Joined int
+	Price         string
 	PoolViews     []pagePool
 }
 
 type pagePool struct {
 	world.Pool
-	TagText, LabelText string
-	NodeViews          []pageNode
-	More               int // nodes that are not shown
+	Tags             []string
+	LabelText, Price string
+	NodeViews        []pageNode
+	More             int // nodes that are not shown
 }
 
 type pageNode struct {
-	Name, Status, Class, Owner, Age, Tags string
-	InstanceID                            int
+	Name, Status, Class, Owner, Age string
+	Boot                            string // how long it took, or takes and should take
+	Tags                            []string
+	InstanceID                      int
 }
 
 type pageMeter struct {
@@ -90,12 +108,14 @@ func (s *Sim) pageData() pageData {
 	for _, i := range state.Instances {
 		instances[i.ID] = i
 		if i.ClusterID == 0 {
-			out.Others = append(out.Others, pageNode{Name: i.Label, InstanceID: i.ID, Status: i.Status, Class: i.Status, Tags: strings.Join(i.Tags, ", "),
+			out.Others = append(out.Others, pageNode{Name: i.Label, InstanceID: i.ID, Status: i.Status, Class: i.Status, Tags: i.Tags,
 				Age: seconds(state.At.Sub(i.Created))})
 		}
 	}
+	out.Price = s.price(state.Instances)
+	out.Charts = []pageChart{instanceChart(state.At, len(state.Instances), s.Audit()), s.callChart(state.At)}
 	for _, c := range state.Clusters {
-		view := clusterView(c, instances, state.At)
+		view := s.clusterView(c, instances, state.At)
 		out.Nodes, out.Joined = out.Nodes+view.Nodes, out.Joined+view.Joined
 		out.Clusters = append(out.Clusters, view)
 	}
@@ -115,10 +135,10 @@ func (s *Sim) pageData() pageData {
 	return out
 }
 
-func clusterView(c world.Cluster, instances map[int]world.Instance, now time.Time) pageCluster {
-	out := pageCluster{Cluster: c}
+func (s *Sim) clusterView(c world.Cluster, instances map[int]world.Instance, now time.Time) pageCluster {
+	out := pageCluster{Cluster: c, Price: s.price(workers(c.Pools, instances))}
 	for _, p := range c.Pools {
-		view := pagePool{Pool: p, TagText: strings.Join(p.Tags, ", "), LabelText: labelText(p)}
+		view := pagePool{Pool: p, Tags: p.Tags, LabelText: labelText(p), Price: s.price(workers([]world.Pool{p}, instances))}
 		for _, n := range p.Nodes {
 			out.Nodes++
 			if n.Status == world.Ready {
@@ -128,23 +148,67 @@ func clusterView(c world.Cluster, instances map[int]world.Instance, now time.Tim
 				view.More++
 				continue
 			}
-			view.NodeViews = append(view.NodeViews, nodeView(n, instances[n.InstanceID], now))
+			view.NodeViews = append(view.NodeViews, nodeView(n, instances[n.InstanceID], now, s.boot))
 		}
 		out.PoolViews = append(out.PoolViews, view)
 	}
 	return out
 }
 
-func nodeView(n world.Node, i world.Instance, now time.Time) pageNode {
+// workers are the Linodes of the pools' nodes.
+func workers(pools []world.Pool, instances map[int]world.Instance) []world.Instance {
+	var out []world.Instance
+	for _, p := range pools {
+		for _, n := range p.Nodes {
+			if i, exists := instances[n.InstanceID]; exists {
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
+
+// price is what the Linodes cost in an hour.
+func (s *Sim) price(instances []world.Instance) string {
+	sum := 0.0
+	for _, i := range instances {
+		if plan, known := s.Catalog().Type(i.Type); known {
+			sum += catalog.HourlyIn(plan, i.Region)
+		}
+	}
+	return fmt.Sprintf("$%.3f per hour", sum)
+}
+
+func nodeView(n world.Node, i world.Instance, now time.Time, expected Span) pageNode {
 	out := pageNode{
 		Name: n.Name(), InstanceID: n.InstanceID, Status: cmp.Or(i.Status, "no Linode yet"), Class: n.Status,
-		Age: seconds(now.Sub(n.Requested)), Tags: strings.Join(i.Tags, ", "),
+		Age: seconds(now.Sub(n.Requested)), Tags: i.Tags, Boot: boot(n, now, expected),
 	}
 	if n.Status == world.Ready {
 		out.Status = "ready, " + out.Status
 	}
 	out.Owner = claimant(i.Tags)
 	return out
+}
+
+// boot is how long a node took to join, or how long it has been asked for and should take.
+func boot(n world.Node, now time.Time, expected Span) string {
+	if !n.JoinedAt.IsZero() {
+		return "joined after " + tenths(n.JoinedAt.Sub(n.Requested))
+	}
+	should := tenths(expected.Max)
+	if expected.Min != expected.Max {
+		should = tenths(expected.Min) + " to " + should
+	}
+	return seconds(now.Sub(n.Requested)) + " of " + should
+}
+
+// tenths rounds short times to tenths of a second, others to seconds.
+func tenths(d time.Duration) string {
+	if d < 10*time.Second {
+		return max(0, d).Round(100 * time.Millisecond).String()
+	}
+	return seconds(d)
 }
 
 // claimant guesses who a node works for: the value of a tag that ends in

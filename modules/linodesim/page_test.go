@@ -32,7 +32,7 @@ func TestPage(t *testing.T) {
 		_, text := page(t, sim.Page(), "GET", "/", "")
 		for _, want := range []string{
 			"demo", fmt.Sprintf("cluster %d, standard, us-ord", info.ID), "1 of 2 nodes joined", fmt.Sprintf("Pool %v", got.body["id"]),
-			"g6-standard-4, count 1, by user1", "a=b, taint k=v:NoSchedule", "no Linode yet", "ready, running", "POST " + path + "/pools", "general",
+			"g6-standard-4, count 1, by user1", "a=b, taint k=v:NoSchedule", "no Linode yet", "ready, running", "0s of 1m50s", "$0.036 per hour", "1 tag<", "API calls in 5s", "now 1, most 1", "POST " + path + "/pools", "general",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page does not show %q", want)

@@ -166,6 +166,7 @@ type Sim struct {
 	floors  map[fault.ID]floor // guarded by the world's lock
 	journal journal
 	check   bool
+	boot    Span // expected from a node being asked for to its joining
 
 	maintenance atomic.Bool
 }
@@ -206,7 +207,7 @@ func New(cfg Config) (*Sim, error) {
 	s := &Sim{
 		world: w, clock: cfg.Clock, routes: routes(description), tokens: tokens, limiter: ratelimit.New(limits),
 		faults: fault.NewSet(cfg.Seed, profileRules(cfg.Profile.Scaled(cfg.TimeScale))...), floors: map[fault.ID]floor{},
-		check: cfg.ValidateAnswers,
+		check: cfg.ValidateAnswers, boot: w.Profile().Boot(),
 	}
 	s.do(func(w *world.Moment) { w.Remember(s.faults.Stale()) })
 	return s, nil

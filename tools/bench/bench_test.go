@@ -10,6 +10,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/bench"
+	"github.com/karpenter-linode/karpenter-linode/tools/bench/plots"
 )
 
 var (
@@ -98,6 +99,9 @@ func judge(t *testing.T, results []bench.Result) {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(*write, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := plots.Write(*write); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -193,13 +193,20 @@ func TestRealGoBuildsAProgram(t *testing.T) {
 }
 
 func TestPinnedVersionIsTheModulesVersion(t *testing.T) {
-	content, err := os.ReadFile("kubernetes/go.mod")
+	for _, module := range []string{"kubernetes", "kubectl"} {
+		t.Run(module, func(t *testing.T) { versionIsPinned(t, module) })
+	}
+}
+
+func versionIsPinned(t *testing.T, module string) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(module, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := regexp.MustCompile(`k8s.io/kubernetes (\S+)`).FindSubmatch(content)
 	if want == nil || string(want[1]) != controlplane.KubernetesVersion {
-		t.Errorf("kubernetes/go.mod requires %s, the flags say %s", want, controlplane.KubernetesVersion)
+		t.Errorf("%s/go.mod requires %s, the flags have %s", module, want, controlplane.KubernetesVersion)
 	}
 	staging := "v0" + strings.TrimPrefix(controlplane.KubernetesVersion, "v1")
 	for _, line := range strings.Split(string(content), "\n") {

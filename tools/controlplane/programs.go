@@ -33,6 +33,7 @@ const (
 	etcdModule = "tools/controlplane/etcd"
 	kubeModule = "tools/controlplane/kubernetes"
 	kwokModule = "tools/controlplane/kwok"
+	ctlModule  = "tools/controlplane/kubectl"
 )
 
 // Programs lists everything that can be built, in the order of building.
@@ -43,6 +44,7 @@ func Programs() []Program {
 		{Name: "kube-controller-manager", Module: kubeModule, Package: "k8s.io/kubernetes/cmd/kube-controller-manager", LDFlags: kubernetesFlags, Pinned: true},
 		{Name: "kube-scheduler", Module: kubeModule, Package: "k8s.io/kubernetes/cmd/kube-scheduler", LDFlags: kubernetesFlags, Pinned: true},
 		{Name: "kwok", Module: kwokModule, Package: "sigs.k8s.io/kwok/cmd/kwok", LDFlags: stripped, Pinned: true},
+		{Name: "kubectl", Module: ctlModule, Package: "k8s.io/kubernetes/cmd/kubectl", LDFlags: kubernetesFlags, Pinned: true},
 		{Name: "linodesim", Module: "modules/linodesim", Package: "./cmd/linodesim"},
 		{Name: "controller", Module: "modules/operator", Package: "./cmd/controller"},
 		{Name: "localcluster", Module: "tools", Package: "./localcluster/cmd/localcluster"},

@@ -16,6 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/addons"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/blockstorage"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
@@ -30,6 +31,7 @@ type Cluster struct {
 	Sim        *linodesim.Sim // the simulated account
 	SimURL     string         // where it is served: base URL of the Linode API
 	SimToken   string         // a token with all scopes
+	AdminURL   string         // where the simulator's admin interface is served
 	ClusterID  int            // of the LKE cluster
 	Operator   *Operator      // the first of Operators; nil with Options.WithoutCharts
 	Operators  []*Operator    // one for each replica
@@ -37,6 +39,7 @@ type Cluster struct {
 	opts   Options
 	plane  *plane.Plane
 	client kubernetes.Interface
+	logs   *kubelet.Server
 	log    *slog.Logger
 
 	stopOnce sync.Once
@@ -73,6 +76,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"", c.prepareFolders, false},
 		{"Linode API simulator", c.startSimulator, false},
 		{"Kubernetes control plane", c.startPlane, false},
+		{"", c.startKubelet, false},
 		{"LKE's nodes", c.startPlayer, false},
 		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
 		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
@@ -149,6 +153,19 @@ func (c *Cluster) startPlane(ctx context.Context) error {
 	return err
 }
 
+// startKubelet serves the logs of what runs here to `kubectl logs`.
+func (c *Cluster) startKubelet(context.Context) error {
+	config, err := c.plane.KubeletTLS()
+	if err != nil {
+		return err
+	}
+	if c.logs, err = kubelet.Serve(config, c.containerLog); err != nil {
+		return err
+	}
+	c.onStop(func(context.Context) { c.logs.Close() })
+	return nil
+}
+
 // startPlayer lets nodes come and go, and waits for the user's own.
 func (c *Cluster) startPlayer(ctx context.Context) error {
 	config, err := c.plane.RESTConfig("lke")
@@ -161,7 +178,7 @@ func (c *Cluster) startPlayer(ctx context.Context) error {
 	}
 	player := lkeplayer.New(client.CoreV1().Nodes(), lkeplayer.Config{
 		ClusterID: c.ClusterID, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
-		Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
+		Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue}, KubeletPort: c.logs.Port,
 	})
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/workload"
 )
 
@@ -135,6 +136,26 @@ func (c *Cluster) podsOf(ctx context.Context, d *appsv1.Deployment) ([]corev1.Po
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	return list.Items, nil
+}
+
+// containerLog finds the log of a replica of the operator; no other container is a process.
+func (c *Cluster) containerLog(ctx context.Context, container kubelet.Container) (string, error) {
+	if container.Namespace != Namespace || container.Name != operatorProgram {
+		return "", nil
+	}
+	installed, err := c.operatorDeployment(ctx)
+	if err != nil {
+		return "", err
+	}
+	pods, err := c.podsOf(ctx, installed)
+	if err != nil {
+		return "", err
+	}
+	replica := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.Name == container.Pod })
+	if replica < 0 || replica >= len(c.Operators) {
+		return "", nil
+	}
+	return c.Operators[replica].LogPath(), nil
 }
 
 // whyNotRunning finds what a person would look for with kubectl describe.

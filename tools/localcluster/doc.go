@@ -1,7 +1,7 @@
 // Package localcluster runs a whole Karpenter-on-Linode world on one machine,
 // without Docker: a real Kubernetes control plane (package plane), a simulated
 // Linode account served over HTTP (modules/linodesim), what LKE does to nodes
-// (package lkeplayer), its DaemonSets and block storage (packages addons and
+// (package lkeplayer), the operator's log for `kubectl logs` (package kubelet), LKE's DaemonSets and block storage (packages addons and
 // blockstorage), this repository's Helm charts installed (package charts),
 // and the operator as a local process that runs with the ServiceAccount,
 // arguments and environment of the installed Deployment (package workload).
@@ -20,7 +20,7 @@
 // too; clusters of different names run side by side; one name runs once. Stop
 // ends exactly what Start started and removes its state; logs stay until the next
 // start of the same name. On Linux nothing survives the calling process, however
-// it dies. The simulator's token is random and is in no message.
+// it dies. The simulator's token is random; it is in no log and no error.
 //
 // Errors are one line: what failed, why, and the log's place. A Cluster's methods
 // are safe for concurrent use.

@@ -166,7 +166,7 @@ func (o *Operator) current() *process.Process {
 // name of the replica's process: controller, controller-2, ...
 func (o *Operator) name() string { return numbered(operatorProgram, o.replica) }
 
-// folder of its credentials, below the state.
+// folder of its credentials, below the state: operator, operator-2, ... Its log is named so, too.
 func (o *Operator) folder() string { return numbered("operator", o.replica) }
 
 func numbered(name string, replica int) string {
@@ -177,7 +177,7 @@ func numbered(name string, replica int) string {
 }
 
 // LogPath is the file with the output of all starts.
-func (o *Operator) LogPath() string { return filepath.Join(o.cluster.opts.logDir(), o.name()+".log") }
+func (o *Operator) LogPath() string { return filepath.Join(o.cluster.opts.logDir(), o.folder()+".log") }
 
 // MetricsURL is where the operator serves its metrics.
 func (o *Operator) MetricsURL() string { return local(o.metricsPort) + "/metrics" }

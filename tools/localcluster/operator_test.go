@@ -134,7 +134,7 @@ func TestStartSaysWhatTheOperatorSays(t *testing.T) {
 	}{
 		"refused by the operator": {
 			map[string]any{"settings": map[string]any{"clusterName": "elsewhere"}},
-			[]string{"operator ended (exit status 1: ", "elsewhere", "controller.log"},
+			[]string{"operator ended (exit status 1: ", "elsewhere", "operator.log"},
 		},
 		"refused by the chart": {
 			map[string]any{"settings": map[string]any{"mode": "warp"}},

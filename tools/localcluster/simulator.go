@@ -22,7 +22,7 @@ const (
 )
 
 // startSimulator makes the account with its cluster and serves it on loopback:
-// the API below /v4 and /v4beta, a page for people at /.
+// the API below /v4 and /v4beta, a page for people at /, and the admin interface on a port of its own.
 func (c *Cluster) startSimulator(context.Context) error {
 	profile, _, err := linodesim.ProfileFrom(c.opts.Profile)
 	if err != nil {
@@ -45,26 +45,30 @@ func (c *Cluster) startSimulator(context.Context) error {
 		return fmt.Errorf("simulator: %w", err)
 	}
 	c.Sim, c.ClusterID = sim, cluster.ID
-	return c.serve(sim)
-}
-
-func (c *Cluster) serve(sim *linodesim.Sim) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("simulator: %w", err)
-	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", sim.Page())
 	mux.Handle("/", sim)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}
+	if c.SimURL, err = c.serve(mux); err != nil {
+		return err
+	}
+	c.AdminURL, err = c.serve(sim.Admin())
+	return err
+}
+
+// serve serves on a free port of loopback until Stop, and returns the base URL.
+func (c *Cluster) serve(handler http.Handler) (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("simulator: %w", err)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		_ = server.Serve(listener) // ends with Close below, and with nothing else
 	}()
-	c.SimURL = "http://" + listener.Addr().String()
 	c.onStop(func(context.Context) { _ = server.Close(); <-done })
-	return nil
+	return "http://" + listener.Addr().String(), nil
 }
 
 // waitForUserNodes waits until the user's nodes can take pods.

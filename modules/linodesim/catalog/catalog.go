@@ -74,6 +74,16 @@ func find[T any](all []T, is func(T) bool) (found T, ok bool) {
 // Has reports whether the region lists the capability.
 func Has(r api.Region, capability string) bool { return slices.Contains(r.Capabilities, capability) }
 
+// HourlyIn is a plan's price per hour in a region.
+func HourlyIn(t api.LinodeType, region string) float64 {
+	for _, p := range t.RegionPrices {
+		if p.ID == region {
+			return p.Hourly
+		}
+	}
+	return t.Price.Hourly
+}
+
 // AllowedInLKE reports whether LKE takes the plan for node pools.
 func (c *Catalog) AllowedInLKE(plan string) bool { return !slices.Contains(c.NotInLKE, plan) }
 

@@ -56,6 +56,11 @@ type Trouble struct {
 	Hang         float64 // a request gets no answer until the caller goes away
 }
 
+// Boot is from a node being asked for to its joining.
+func (p Profile) Boot() Span {
+	return Span{Min: p.InstanceID.Min + p.Join.Min, Max: p.InstanceID.Max + p.Join.Max}
+}
+
 // Fast is for quick tests and demonstrations.
 func Fast() Profile {
 	ms := time.Millisecond

@@ -178,6 +178,9 @@ func (w *World) Catalog() *catalog.Catalog { return w.catalog }
 // Behaviour gives the chosen answers to what is not known.
 func (s *state) Behaviour() Behaviour { return s.behaviour }
 
+// Profile is the one in force, scaled.
+func (w *World) Profile() Profile { return w.profile }
+
 // RequestDelay draws how long answering one request takes.
 func (w *World) RequestDelay() time.Duration {
 	w.mu.Lock()

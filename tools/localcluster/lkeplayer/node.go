@@ -50,6 +50,16 @@ func Registered(e world.Event, extra map[string]string) *corev1.Node {
 	}
 }
 
+// ServedBy makes the Node name a server on this machine as its kubelet, by the kind of address that no real node of
+// LKE has, so that its other addresses stay as they are there. Port 0 changes nothing.
+func ServedBy(node *corev1.Node, port int) {
+	if port == 0 {
+		return
+	}
+	node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: "localhost"})
+	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port) //nolint:gosec // a port
+}
+
 var uninitialized = corev1.Taint{Key: UninitializedTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule}
 
 // Initialize does to the Node what the cloud controller manager does to a new

@@ -34,6 +34,8 @@ type Nodes = corev1client.NodeInterface
 type Config struct {
 	ClusterID int               // other clusters' nodes are ignored
 	Labels    map[string]string // on every Node, for who plays the kubelet
+	// KubeletPort of the server on this machine that serves the nodes' logs; 0 = none does.
+	KubeletPort int
 	// ReapplyRemoved: labels and taints of the pool that somebody removes from a
 	// Node come back, as LKE may or may not do.
 	ReapplyRemoved bool
@@ -181,7 +183,9 @@ func (p *Player) change(name string, edit func(*machine)) {
 }
 
 func (p *Player) register(ctx context.Context, name string, m machine) error {
-	_, err := p.nodes.Create(ctx, Registered(m.wanted, p.cfg.Labels), metav1.CreateOptions{})
+	node := Registered(m.wanted, p.cfg.Labels)
+	ServedBy(node, p.cfg.KubeletPort)
+	_, err := p.nodes.Create(ctx, node, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}

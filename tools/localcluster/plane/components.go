@@ -49,6 +49,9 @@ func (p *Plane) apiserver() component {
 		"--requestheader-client-ca-file=" + p.path("pki", "front-proxy-ca.crt"), "--requestheader-allowed-names=front-proxy",
 		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		// Package kubelet serves the logs of all nodes; the Nodes name it by this kind of address.
+		"--kubelet-preferred-address-types=InternalDNS", "--kubelet-certificate-authority=" + p.path("pki", "ca.crt"),
+		"--kubelet-client-certificate=" + p.path("pki", "kubelet-client.crt"), "--kubelet-client-key=" + p.path("pki", "kubelet-client.key"),
 		// An endpoint must not be a loopback address, and no pod is there to use it.
 		"--endpoint-reconciler-type=none",
 	}

@@ -58,6 +58,10 @@ func (p *Plane) writeServerFiles() error {
 	if err != nil {
 		return err
 	}
+	kubeletClient, err := p.authority.Client("kube-apiserver-kubelet-client", "kubelet-clients")
+	if err != nil {
+		return err
+	}
 	signing, err := pki.SigningKey()
 	if err != nil {
 		return err
@@ -69,7 +73,7 @@ func (p *Plane) writeServerFiles() error {
 	}
 	return p.writePairs(map[string]pki.Pair{
 		"front-proxy-ca": frontProxy.Pair, "ca": p.authority.Pair, "apiserver": serving,
-		"component": component, "serviceaccount": signing,
+		"component": component, "kubelet-client": kubeletClient, "serviceaccount": signing,
 	})
 }
 

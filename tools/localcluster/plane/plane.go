@@ -2,6 +2,8 @@ package plane
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -194,6 +196,25 @@ func (p *Plane) Server() string {
 
 // CA returns the certificate that signed the API server's.
 func (p *Plane) CA() []byte { return p.authority.Cert }
+
+// KubeletTLS is what a server on loopback needs to play a kubelet: a certificate that the API server accepts, and to
+// take requests from the cluster's clients alone.
+func (p *Plane) KubeletTLS() (*tls.Config, error) {
+	pair, err := p.authority.Server("kubelet", loopback, "localhost")
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := tls.X509KeyPair(pair.Cert, pair.Key)
+	if err != nil {
+		return nil, err
+	}
+	clients := x509.NewCertPool()
+	clients.AppendCertsFromPEM(p.authority.Cert)
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate},
+		ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert,
+	}, nil
+}
 
 // AdminKubeconfig is the file for people and tests: group system:masters.
 func (p *Plane) AdminKubeconfig() string { return p.kubeconfigFile("admin") }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
@@ -19,10 +21,14 @@ type Info struct {
 	PID        int    `json:"pid"`
 	Kubeconfig string `json:"kubeconfig"`
 	SimURL     string `json:"simURL"`
+	AdminURL   string `json:"adminURL"`
+	Token      string `json:"token"` // of the simulated account, random
 	ClusterID  int    `json:"clusterID"`
 	MetricsURL string `json:"metricsURL,omitempty"`
 	HealthURL  string `json:"healthURL,omitempty"`
 	Logs       string `json:"logs"`
+	// OperatorLog of the first replica; "" without an operator.
+	OperatorLog string `json:"operatorLog,omitempty"`
 }
 
 // ErrNotRunning is the answer when no cluster runs in a state folder.
@@ -62,15 +68,51 @@ func LogFile(stateDir string) string { return filepath.Join(stateDir, "superviso
 func describe(cluster *localcluster.Cluster, opts localcluster.Options) Info {
 	info := Info{
 		Name: cluster.Name, Tier: opts.Tier, Profile: opts.Profile, PID: os.Getpid(), Kubeconfig: cluster.Kubeconfig,
-		SimURL: cluster.SimURL, ClusterID: cluster.ClusterID, Logs: cluster.LogDir(),
+		SimURL: cluster.SimURL, AdminURL: cluster.AdminURL, Token: cluster.SimToken, ClusterID: cluster.ClusterID, Logs: cluster.LogDir(),
 	}
 	if cluster.Operator != nil {
 		info.MetricsURL, info.HealthURL = cluster.Operator.MetricsURL(), cluster.Operator.HealthURL()
+		info.OperatorLog = cluster.Operator.LogPath()
 	}
 	return info
 }
 
+// BrokenFile is where package breakage keeps what is broken on purpose; it goes with the cluster's state.
+func BrokenFile(stateDir string) string { return filepath.Join(stateDir, "state", "broken.json") }
+
 // String is what `up` and `status` print about a cluster beside the exports.
 func (i Info) String() string {
-	return fmt.Sprintf("%s: tier %s, LKE cluster %d, process %d\nsimulator: %s/\nlogs: %s", i.Name, i.Tier, i.ClusterID, i.PID, i.SimURL, i.Logs)
+	text := fmt.Sprintf("%s: tier %s, LKE cluster %d, process %d\nsimulator: %s/", i.Name, i.Tier, i.ClusterID, i.PID, i.SimURL)
+	if i.OperatorLog != "" {
+		text += "\noperator's log: " + i.OperatorLog
+	}
+	return text + "\nlogs: " + i.Logs
+}
+
+// Exports is the block for a shell: the cluster, the simulated account and the operator, by the names that the pages use.
+// bin is put at the end of PATH, so that a kubectl of the user's own goes before the one that was built.
+func (i Info) Exports(bin string) string {
+	var text strings.Builder
+	for _, variable := range []struct{ name, value string }{
+		{"KUBECONFIG", i.Kubeconfig},
+		{"LINODE_URL", i.SimURL}, {"LINODE_TOKEN", i.Token}, {"LINODESIM_ADMIN", i.AdminURL},
+		{"KARPENTER_METRICS", i.MetricsURL},
+		{"CLUSTER_NAME", i.Name}, {"KARPENTER_NAMESPACE", localcluster.Namespace},
+	} {
+		if variable.value != "" {
+			fmt.Fprintf(&text, "export %s=%s\n", variable.name, quoted(variable.value))
+		}
+	}
+	fmt.Fprintf(&text, "export PATH=\"$PATH\":%s\n", quoted(bin))
+	return text.String()
+}
+
+var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// quoted is a word that a shell reads back as it is.
+func quoted(word string) string {
+	if plain.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

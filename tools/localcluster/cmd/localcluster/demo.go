@@ -7,20 +7,23 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/demo"
 )
 
-// runDemo starts a cluster of its own, beside one that `up` may have left
+// demoVerb starts a cluster of its own, beside one that `up` may have left
 // running, shows the main job on it and stops it again, whatever happened.
-func runDemo(ctx context.Context, args []string) error {
+func demoVerb() *cobra.Command {
 	start := time.Now()
-	opts, _, err := options("demo", args)
-	if err != nil {
-		return err
-	}
+	return startVerb("demo", "Watch pods get Linode nodes and the nodes go away again", func(verb *cobra.Command, opts localcluster.Options, _ chosen) error {
+		return runDemo(verb.Context(), opts, start)
+	})
+}
+
+func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) error {
 	if opts.Name == "dev" {
 		opts.Name = "demo"
 		opts.StateDir = localcluster.DefaultStateDir(opts.Root, opts.Name)

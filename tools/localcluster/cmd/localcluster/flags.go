@@ -2,55 +2,95 @@ package main
 
 import (
 	"cmp"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strconv"
+
+	"github.com/spf13/cobra"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// options reads a verb's flags; `make up TIER=enterprise PROFILE=realistic` sets
-// their defaults through the environment.
-func options(verb string, args []string) (localcluster.Options, chosen, error) {
-	var opts localcluster.Options
-	var given chosen
-	flags := flag.NewFlagSet(verb, flag.ContinueOnError)
-	flags.StringVar(&opts.Name, "name", cmp.Or(os.Getenv("NAME"), "dev"), "name of the cluster; several run side by side")
+// clusterFlags are those of a verb that starts a cluster; `make up TIER=enterprise PROFILE=realistic` sets their defaults
+// through the environment.
+type clusterFlags struct {
+	opts  localcluster.Options
+	given chosen
+}
+
+// startVerb is a verb that starts a cluster.
+func startVerb(use, short string, run func(*cobra.Command, localcluster.Options, chosen) error) *cobra.Command {
+	var f clusterFlags
+	verb := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(verb *cobra.Command, _ []string) error {
+		if err := f.complete(); err != nil {
+			return err
+		}
+		return run(verb, f.opts, f.given)
+	}}
+	f.register(verb)
+	return verb
+}
+
+func (f *clusterFlags) register(verb *cobra.Command) {
+	flags, opts := verb.Flags(), &f.opts
+	nameFlag(verb, &opts.Name)
 	flags.StringVar(&opts.Tier, "tier", cmp.Or(os.Getenv("TIER"), localcluster.Standard), "LKE tier: standard or enterprise")
 	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"), "how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of lkeprobe")
-	flags.StringVar(&given.file, "values", "", "file with values of the chart karpenter")
-	flags.StringVar(&given.gates, "gates", "", "feature gates of the operator, as CapacityBuffer=true,NodeRepair=true")
+	flags.StringVar(&f.given.file, "values", "", "file with values of the chart karpenter")
+	flags.StringVar(&f.given.gates, "gates", "", "feature gates of the operator, as CapacityBuffer=true,NodeRepair=true")
 	flags.Float64Var(&opts.TimeScale, "time-scale", 1, "divides the profile's delays")
 	flags.IntVar(&opts.Port, "port", 0, "port of the Kubernetes API server; 0 = a free one")
 	flags.BoolVar(&opts.WithoutCharts, "without-charts", false, "install nothing, run no operator")
 	flags.BoolVar(&opts.NoOperator, "no-operator", false, "install the charts, run no operator")
 	flags.BoolVar(&opts.Audit, "audit", false, "log every request to the API server to logs/audit.log")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		os.Exit(0)
-	} else if err != nil {
-		return opts, given, err
+	for flag, values := range map[string][]string{
+		"tier": {localcluster.Standard, localcluster.Enterprise}, "profile": {"fast", "realistic", "slow", "stale", "hostile"},
+	} {
+		_ = verb.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	}
-	if flags.NArg() > 0 {
-		return opts, given, fmt.Errorf("%s takes no argument %q", verb, flags.Arg(0))
-	}
+}
+
+// complete finds the places that follow from the name, and reads the chart's values.
+func (f *clusterFlags) complete() error {
 	root, err := controlplane.FindRoot(".")
 	if err != nil {
-		return opts, given, err
+		return err
 	}
-	opts.Root, opts.StateDir = root, localcluster.DefaultStateDir(root, opts.Name)
-	return opts, given, given.apply(&opts)
+	f.opts.Root, f.opts.StateDir = root, localcluster.DefaultStateDir(root, f.opts.Name)
+	return f.given.apply(&f.opts)
+}
+
+func nameFlag(verb *cobra.Command, name *string) {
+	verb.Flags().StringVar(name, "name", cmp.Or(os.Getenv("CLUSTER"), "dev"), "name of the cluster; several run side by side")
+}
+
+// runningVerb is a verb about a cluster that `up` started, given its name and folder.
+func runningVerb(use, short string, run func(verb *cobra.Command, name, stateDir string) error) *cobra.Command {
+	var name string
+	verb := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(verb *cobra.Command, _ []string) error {
+		dir, err := stateDir(name)
+		if err != nil {
+			return err
+		}
+		return run(verb, name, dir)
+	}}
+	nameFlag(verb, &name)
+	return verb
+}
+
+func stateDir(name string) (string, error) {
+	root, err := controlplane.FindRoot(".")
+	return localcluster.DefaultStateDir(root, name), err
 }
 
 // arguments are the flags that lead to the same options again.
 func arguments(opts localcluster.Options, given chosen) []string {
 	return []string{
-		"-values=" + given.file, "-gates=" + given.gates,
-		"-name=" + opts.Name, "-tier=" + opts.Tier, "-profile=" + opts.Profile,
-		"-time-scale=" + strconv.FormatFloat(opts.TimeScale, 'g', -1, 64), "-port=" + strconv.Itoa(opts.Port),
-		fmt.Sprintf("-without-charts=%t", opts.WithoutCharts), fmt.Sprintf("-no-operator=%t", opts.NoOperator),
-		fmt.Sprintf("-audit=%t", opts.Audit),
+		"--values=" + given.file, "--gates=" + given.gates,
+		"--name=" + opts.Name, "--tier=" + opts.Tier, "--profile=" + opts.Profile,
+		"--time-scale=" + strconv.FormatFloat(opts.TimeScale, 'g', -1, 64), "--port=" + strconv.Itoa(opts.Port),
+		fmt.Sprintf("--without-charts=%t", opts.WithoutCharts), fmt.Sprintf("--no-operator=%t", opts.NoOperator),
+		fmt.Sprintf("--audit=%t", opts.Audit),
 	}
 }

@@ -1,13 +1,8 @@
-// Command localcluster builds, starts and stops the local cluster.
-//
-//	localcluster build [program...]   builds what is not up to date into .bin
-//	localcluster demo [flags]         starts a cluster, shows the main job on it, stops it
-//	localcluster up [flags]           starts a cluster in the background, waits until it is ready
-//	localcluster status [flags]       says what runs
-//	localcluster down [flags]         stops exactly what up started
+// Command localcluster builds, starts, breaks and stops the local cluster. `localcluster help` lists its verbs, and
+// `localcluster completion` prints a shell's completion.
 //
 // What a shell is to evaluate goes to standard output, all else to standard
-// error. Exit status 0 means that it worked; else one line says what did not.
+// error. Exit status 0 means that it worked; else one line names what did not.
 package main
 
 import (
@@ -17,29 +12,13 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
 )
-
-// verb is a subcommand. Adding one means a line in verbs.
-type verb struct {
-	name, says string
-	run        func(ctx context.Context, args []string) error
-	hidden     bool
-}
-
-func verbs() []verb {
-	return []verb{
-		{name: "build", says: "build what is not up to date into .bin", run: build},
-		{name: "demo", says: "watch pods get Linode nodes and the nodes go away again", run: runDemo},
-		{name: "up", says: "start a cluster in the background and wait until it is ready", run: up},
-		{name: "status", says: "say what runs", run: status},
-		{name: "down", says: "stop what up started", run: down},
-		{name: "supervise", hidden: true, run: supervise},
-	}
-}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
+	err := root().ExecuteContext(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "localcluster:", strings.TrimPrefix(err.Error(), "localcluster: "))
@@ -47,24 +26,36 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string) error {
-	if len(args) == 0 {
-		return fmt.Errorf("say what to do: %s", strings.Join(names(), ", "))
+// root is the program with its verbs. A verb is one function here, and one of the same name that carries it out.
+func root() *cobra.Command {
+	program := &cobra.Command{
+		Use:   "localcluster",
+		Short: "Real Kubernetes beside a simulated LKE, on one machine, without Docker",
+		Example: `  localcluster up --tier enterprise
+  eval "$(localcluster status)" && kubectl get nodes
+  localcluster break api-down
+  localcluster down`,
+		SilenceErrors: true, SilenceUsage: true,
+		SuggestionsMinimumDistance: 2, Args: isVerb,
+		RunE: func(program *cobra.Command, _ []string) error { return program.Help() },
 	}
-	for _, v := range verbs() {
-		if v.name == args[0] {
-			return v.run(ctx, args[1:])
-		}
-	}
-	return fmt.Errorf("%q is none of %s", args[0], strings.Join(names(), ", "))
+	program.AddCommand(buildVerb(), demoVerb(), upVerb(), statusVerb(), logsVerb(), breakVerb(), downVerb(), superviseVerb())
+	return program
 }
 
-func names() []string {
+// isVerb refuses, in one line, what is no verb: those that there are have been found before.
+func isVerb(program *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := program.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown verb %q; did you mean %s?", args[0], strings.Join(near, " or "))
+	}
 	var all []string
-	for _, v := range verbs() {
-		if !v.hidden {
-			all = append(all, v.name)
+	for _, verb := range program.Commands() {
+		if verb.IsAvailableCommand() {
+			all = append(all, verb.Name())
 		}
 	}
-	return all
+	return fmt.Errorf("unknown verb %q; it must be one of %s", args[0], strings.Join(all, ", "))
 }

@@ -7,7 +7,23 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
+
+// started is what a verb that starts a cluster makes of its flags.
+func started(args ...string) (opts localcluster.Options, given chosen, err error) {
+	verb := startVerb("up", "", func(_ *cobra.Command, o localcluster.Options, g chosen) error {
+		opts, given = o, g
+		return nil
+	})
+	verb.SilenceErrors, verb.SilenceUsage = true, true
+	verb.SetArgs(args)
+	err = verb.Execute()
+	return opts, given, err
+}
 
 func valuesFile(t *testing.T, content string) string {
 	t.Helper()
@@ -20,7 +36,7 @@ func valuesFile(t *testing.T, content string) string {
 
 func TestValuesAndGatesReachTheChartAndTheBackgroundProcess(t *testing.T) {
 	file := valuesFile(t, "replicas: 2\nsettings: {batchIdleDuration: 2s, featureGates: {nodeRepair: true}}\n")
-	opts, given, err := options("up", []string{"-values=" + file, "-gates=CapacityBuffer=true,NodeRepair=false"})
+	opts, given, err := started("--values="+file, "--gates=CapacityBuffer=true,NodeRepair=false")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,11 +47,11 @@ func TestValuesAndGatesReachTheChartAndTheBackgroundProcess(t *testing.T) {
 	if !reflect.DeepEqual(opts.Values, want) || opts.Replicas != 2 {
 		t.Errorf("values %v, replicas %d", opts.Values, opts.Replicas)
 	}
-	again, _, err := options("supervise", arguments(opts, given))
+	again, _, err := started(arguments(opts, given)...)
 	if err != nil || !reflect.DeepEqual(again, opts) {
 		t.Errorf("the background process gets %+v, %v", again, err)
 	}
-	if plain, given, err := options("up", nil); err != nil || plain.Values != nil || slices.ContainsFunc(arguments(plain, given), func(a string) bool { return strings.Contains(a, ".yaml") }) {
+	if plain, given, err := started(); err != nil || plain.Values != nil || slices.ContainsFunc(arguments(plain, given), func(a string) bool { return strings.Contains(a, ".yaml") }) {
 		t.Errorf("without values: %v, %v", plain.Values, err)
 	}
 }
@@ -48,16 +64,16 @@ func TestValuesAndGatesThatCannotBeAreRefused(t *testing.T) {
 		"gates of a text":   {"settings: {featureGates: none}", "NodeRepair=true", "settings.featureGates"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			args := []string{"-gates=" + test.gates}
+			args := []string{"--gates=" + test.gates}
 			if test.file != "" {
-				args = append(args, "-values="+valuesFile(t, test.file))
+				args = append(args, "--values="+valuesFile(t, test.file))
 			}
-			if _, _, err := options("up", args); err == nil || !strings.Contains(err.Error(), test.says) {
+			if _, _, err := started(args...); err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want it to contain %q", err, test.says)
 			}
 		})
 	}
-	if _, _, err := options("up", []string{"-values=nowhere.yaml"}); err == nil || !strings.Contains(err.Error(), "nowhere.yaml") {
+	if _, _, err := started("--values=nowhere.yaml"); err == nil || !strings.Contains(err.Error(), "nowhere.yaml") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }

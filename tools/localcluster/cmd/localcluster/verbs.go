@@ -8,34 +8,49 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/breakage"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
 )
 
-func build(ctx context.Context, args []string) error {
-	root, err := controlplane.FindRoot(".")
-	if err != nil {
-		return err
+func buildVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "build [program...]", Short: "Build what is not up to date into .bin",
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, p := range controlplane.Programs() {
+				names = append(names, p.Name)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(verb *cobra.Command, programs []string) error {
+			root, err := controlplane.FindRoot(".")
+			if err != nil {
+				return err
+			}
+			return controlplane.Build(verb.Context(), controlplane.Options{
+				Root: root, Out: os.Stderr, Live: controlplane.IsTerminal(os.Stderr), Only: programs,
+			})
+		},
 	}
-	return controlplane.Build(ctx, controlplane.Options{
-		Root: root, Out: os.Stderr, Live: controlplane.IsTerminal(os.Stderr), Only: args,
-	})
 }
 
-func up(ctx context.Context, args []string) error {
-	opts, given, err := options("up", args)
-	if err != nil {
-		return err
-	}
-	info, err := supervisor.Up(ctx, opts.StateDir, append([]string{"supervise"}, arguments(opts, given)...), os.Stderr)
+func upVerb() *cobra.Command {
+	return startVerb("up", "Start a cluster in the background and wait until it is ready", up)
+}
+
+func up(verb *cobra.Command, opts localcluster.Options, given chosen) error {
+	info, err := supervisor.Up(verb.Context(), opts.StateDir, append([]string{"supervise"}, arguments(opts, given)...), os.Stderr)
 	if errors.Is(err, localcluster.ErrRunning) {
 		return already(info, opts, given)
 	}
 	if err != nil {
 		return err
 	}
-	show(info)
+	show(info, opts.Root)
 	return nil
 }
 
@@ -51,49 +66,63 @@ func already(info supervisor.Info, opts localcluster.Options, given chosen) erro
 		return fmt.Errorf("%s runs already (process %d), and values and gates count when it starts: stop it first with `make down`", info.Name, info.PID)
 	}
 	fmt.Fprintf(os.Stderr, "%s runs already\n", info.Name)
-	show(info)
+	show(info, opts.Root)
 	return nil
 }
 
-func show(info supervisor.Info) {
+// show prints what runs for people, and then the block for their shell.
+func show(info supervisor.Info, root string) {
 	fmt.Fprintln(os.Stderr, info)
-	fmt.Printf("export KUBECONFIG=%s\n", info.Kubeconfig)
-	fmt.Printf("export LINODE_URL=%s\n", info.SimURL)
+	fmt.Fprintln(os.Stderr, "\nFor your shell, now or later with: eval \"$(make -s status)\"")
+	fmt.Print(info.Exports(controlplane.BinDir(root)))
 }
 
-func down(ctx context.Context, args []string) error {
-	opts, _, err := options("down", args)
-	if err != nil {
+func downVerb() *cobra.Command {
+	return runningVerb("down", "Stop what up started", func(verb *cobra.Command, name, dir string) error {
+		err := supervisor.Down(verb.Context(), dir)
+		if errors.Is(err, supervisor.ErrNotRunning) {
+			fmt.Fprintf(os.Stderr, "%s is not running\n", name)
+			return nil
+		}
+		if err == nil {
+			fmt.Fprintf(os.Stderr, "%s is stopped; logs: %s/logs\n", name, dir)
+		}
 		return err
-	}
-	err = supervisor.Down(ctx, opts.StateDir)
-	if errors.Is(err, supervisor.ErrNotRunning) {
-		fmt.Fprintf(os.Stderr, "%s is not running\n", opts.Name)
-		return nil
-	}
-	if err == nil {
-		fmt.Fprintf(os.Stderr, "%s is stopped; logs: %s/logs\n", opts.Name, opts.StateDir)
-	}
-	return err
+	})
 }
 
-func status(ctx context.Context, args []string) error {
-	opts, _, err := options("status", args)
-	if err != nil {
+func statusVerb() *cobra.Command {
+	return runningVerb("status", "Show what runs, and print what to export", func(verb *cobra.Command, name, dir string) error {
+		info, err := running(name, dir)
+		if err != nil {
+			return err
+		}
+		if info.HealthURL != "" {
+			fmt.Fprintf(os.Stderr, "operator: %s\n", health(verb.Context(), info.HealthURL+"/readyz"))
+		}
+		if broken := breakage.Broken(supervisor.BrokenFile(dir)); broken != "" {
+			fmt.Fprintf(os.Stderr, "broken on purpose: %s (make break NAME=%s mends it)\n", broken, breakage.Mended)
+		}
+		root, err := controlplane.FindRoot(".")
+		if err == nil {
+			show(info, root)
+		}
 		return err
+	})
+}
+
+// running is the cluster that up started, when it is ready.
+func running(name, dir string) (supervisor.Info, error) {
+	info, err := supervisor.Read(dir)
+	switch {
+	case errors.Is(err, supervisor.ErrNotRunning):
+		return info, fmt.Errorf("%s is not running: start it with `make up`", name)
+	case err != nil:
+		return info, fmt.Errorf("%s: %w (its last log: %s)", name, err, supervisor.LogFile(dir))
+	case info.Kubeconfig == "":
+		return info, fmt.Errorf("%s is being started or stopped by process %d", name, info.PID)
 	}
-	info, err := supervisor.Read(opts.StateDir)
-	if err != nil {
-		return fmt.Errorf("%s: %w (its last log: %s)", opts.Name, err, supervisor.LogFile(opts.StateDir))
-	}
-	if info.Kubeconfig == "" {
-		return fmt.Errorf("%s is being started or stopped by process %d", opts.Name, info.PID)
-	}
-	if info.HealthURL != "" {
-		fmt.Fprintf(os.Stderr, "operator: %s\n", health(ctx, info.HealthURL+"/readyz"))
-	}
-	show(info)
-	return nil
+	return info, nil
 }
 
 func health(ctx context.Context, url string) string {
@@ -114,15 +143,15 @@ func health(ctx context.Context, url string) string {
 	return "ready"
 }
 
-// supervise is what `up` starts in the background.
-func supervise(ctx context.Context, args []string) error {
-	opts, _, err := options("supervise", args)
-	if err != nil {
-		return err
-	}
-	report := os.NewFile(supervisor.ReportFile, "report")
-	if report == nil {
-		return errors.New("supervise is started by up")
-	}
-	return supervisor.Run(ctx, opts, report, os.Stderr)
+// superviseVerb is what `up` starts in the background.
+func superviseVerb() *cobra.Command {
+	verb := startVerb("supervise", "Run a cluster for up", func(verb *cobra.Command, opts localcluster.Options, _ chosen) error {
+		report := os.NewFile(supervisor.ReportFile, "report")
+		if report == nil {
+			return errors.New("supervise is started by up")
+		}
+		return supervisor.Run(verb.Context(), opts, report, os.Stderr)
+	})
+	verb.Hidden = true
+	return verb
 }
