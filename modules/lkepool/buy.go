@@ -68,18 +68,9 @@ func (c *core) allowed(d *demand, missing *int) bool {
 			"%d pools of this key do not fit it any more, because their labels, taints, version, firewall or autoscaler were edited: restore or delete them", d.edited)})
 		return false
 	}
-	if c.cfg.MaxNodes == 0 {
-		return true
-	}
-	total := c.buying
-	for _, p := range c.world.pools.rows {
-		if p.ours() {
-			total += p.Count
-		}
-	}
-	if *missing = min(*missing, c.cfg.MaxNodes-total); *missing <= 0 {
-		c.refuse(unserved, &Error{Kind: KindQuotaExceeded, Op: "claim", Field: "Config.MaxNodes", Effect: EffectNone,
-			Err: fmt.Errorf("the pools have %d nodes, and at most %d are allowed", total, c.cfg.MaxNodes)})
+	var ceiling error
+	if *missing, ceiling = c.underCeilings(d.key.InstanceType, *missing); *missing <= 0 {
+		c.refuse(unserved, ceiling)
 		return false
 	}
 	return true
@@ -97,7 +88,7 @@ func (c *core) grow(d *demand, step plan.Step) {
 	if step.PoolID == 0 {
 		if c.surveyedForCreation(d.state) {
 			d.state.creating, d.state.began = d.state.creating+1, c.now
-			c.buying += step.Add
+			c.buying[d.key.InstanceType] += step.Add
 			c.probed()
 			c.do(action{op: opCreate, key: d.key, count: step.Count, bought: step.Add, tags: poolTags(d.waiting[0].request), reason: boughtFor(d, step.Add)})
 		}
@@ -115,7 +106,7 @@ func (c *core) grow(d *demand, step plan.Step) {
 		// Its count is about to change.
 	case c.seenLately(p.look) && !p.look.began.Before(latest(p.writes.grown, p.writes.shrunk)):
 		p.writes.growing, p.writes.began = true, c.now
-		c.buying += step.Add
+		c.buying[d.key.InstanceType] += step.Add
 		c.probed()
 		c.do(action{op: opScale, poolID: p.ID, key: d.key, count: step.Count, bought: step.Add, reason: boughtFor(d, step.Add)})
 	case c.ready(p.look.ended.Add(gatherQuiet)) || p.look.agrees:

@@ -1,6 +1,7 @@
 package lkepool
 
 import (
+	"math"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -26,6 +27,12 @@ type Config struct {
 	PendingTimeout time.Duration
 	// MaxNodes bounds the nodes of all keys together; 0 means no bound.
 	MaxNodes int
+	// MaxHourlyPrice bounds what the nodes of all keys together cost by the hour,
+	// in the unit of HourlyPrice; 0 means no bound.
+	MaxHourlyPrice float64
+	// HourlyPrice returns the price of one node, false if it is not known: then
+	// nothing is bought under MaxHourlyPrice, which requires it. It must not block.
+	HourlyPrice func(instanceType string) (price float64, known bool)
 	// Holder returns the claimant that holds an instance according to the
 	// caller's own records, without a request and without blocking. An instance
 	// with a holder is never handed to another claimant, whatever its tags say.
@@ -89,6 +96,12 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.MaxNodes < 0 {
 		return c, invalid("configure", "Config.MaxNodes", "%d is negative; it must be 0 (no bound) or positive", c.MaxNodes)
+	}
+	switch {
+	case !(c.MaxHourlyPrice >= 0) || math.IsInf(c.MaxHourlyPrice, 1): // false for NaN as well
+		return c, invalid("configure", "Config.MaxHourlyPrice", "%v must be 0 (no bound) or a positive number", c.MaxHourlyPrice)
+	case c.MaxHourlyPrice > 0 && c.HourlyPrice == nil:
+		return c, invalid("configure", "Config.HourlyPrice", "is nil; Config.MaxHourlyPrice needs it")
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}

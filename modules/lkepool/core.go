@@ -26,8 +26,8 @@ type core struct {
 	lists
 	polls polls
 	marks marks
-	// buying is how many nodes the purchases under way ask for.
-	buying  int
+	// buying is how many nodes of each instance type the purchases under way ask for.
+	buying  map[string]int
 	trouble trouble
 	turn
 }
@@ -113,7 +113,7 @@ type trouble struct {
 // newCore begins to lead at the given time. cfg has its defaults.
 func newCore(cfg Config, limits Limits, now time.Time) *core {
 	c := &core{
-		cfg: cfg, limits: limits, startedAt: now, keys: map[string]*keyState{},
+		cfg: cfg, limits: limits, startedAt: now, keys: map[string]*keyState{}, buying: map[string]int{},
 		world: world{goneNodes: map[int]time.Time{}, gonePools: map[int]time.Time{}},
 	}
 	c.polls.pace = plan.Pace{Dense: !limits.NodesLag, Few: fewNodes, Near: nearLook}

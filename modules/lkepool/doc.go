@@ -47,7 +47,7 @@
 //     Release and Collect do. A claim's tag that is taken away is written again.
 //   - After a Forbidden or Invalid answer to a claim's write no more is bought
 //     than a node to try with, one claim at a time, after growing pauses.
-//     Config.MaxNodes bounds all keys together. Failed and Joined report whether
+//     Config.MaxNodes and MaxHourlyPrice bound all keys together. Failed and Joined report whether
 //     nodes of a key join; purchases for it wait longer after each failure.
 //   - A call returns when its context ends, with the reason if requests fail or
 //     hang. No goroutine, timer or request is left after the last caller, but for

@@ -390,7 +390,7 @@ func (c *core) mergeClaim(n *node, who claimID, began time.Time, direct bool) {
 // mergeGrowth applies the end of a purchase.
 func (c *core) mergeGrowth(d done) {
 	k := c.key(d.action.key)
-	c.buying = max(0, c.buying-d.action.bought)
+	c.buying[d.action.key.InstanceType] = max(0, c.buying[d.action.key.InstanceType]-d.action.bought)
 	p, known := c.world.pools.get(d.action.poolID)
 	if known {
 		p.writes.growing = false

@@ -49,7 +49,8 @@ func shorten(value string, room int) string {
 		return value
 	}
 	sum := sha256.Sum256([]byte(value))
-	return value[:room-hashLength-1] + cutMark + hex.EncodeToString(sum[:])[:hashLength]
+	kept := strings.ToValidUTF8(value[:room-hashLength-1], "") // a character that the cut would split goes
+	return kept + cutMark + hex.EncodeToString(sum[:])[:hashLength]
 }
 
 // id is the claimant as tags record it.

@@ -30,6 +30,7 @@ var rules = map[string]rule{
 	"modules/linode":    {never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
 	"modules/linodesim": {imports: []string{"modules/linode"}, never: lean},
 	"modules/lkepool":   {imports: []string{"modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean},
+	"modules/instances": {imports: []string{"modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean},
 	"modules/nodeclass": {},
 	"modules/operator": {
 		imports:     []string{"modules/linode", "modules/lkepool", "modules/nodeclass"},

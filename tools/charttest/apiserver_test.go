@@ -113,7 +113,7 @@ func TestChartIsAccepted(t *testing.T) {
 			additionalClusterRoleRules: [{apiGroups: [batch], resources: [jobs], verbs: [get]}], podDisruptionBudget: {maxUnavailable: 50%},
 			controller: {env: [{name: X, value: x}], envFrom: [{configMapRef: {name: m}}], extraVolumeMounts: [{name: v, mountPath: /v}],
 			sidecarContainer: [{name: side, image: i}], sidecarVolumeMounts: [{name: v, mountPath: /w}]},
-			settings: {featureGates: {nodeOverlay: true, nodeRepair: true, staticCapacity: true}}, grafanaDashboard: {enabled: true},
+			settings: {featureGates: {nodeOverlay: true, nodeRepair: true, staticCapacity: true}}, admissionPolicy: {enabled: true, exemptUsers: [admin]}, grafanaDashboard: {enabled: true},
 			networkPolicy: {enabled: true, metricsFrom: [{namespaceSelector: {}}], extraIngress: [{from: [{podSelector: {}}]}], extraEgress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}}`,
 		"secret mounted":     `{apiToken: "", credentialsSecretRef: mine, credentialsSecretMount: true, extraVolumes: [{name: v, emptyDir: {}}], networkPolicy: {enabled: true}}`,
 		"secret of the user": `{apiToken: "", credentialsSecretRef: mine, serviceAccount: {annotations: {a: b}}}`,

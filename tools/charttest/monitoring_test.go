@@ -83,6 +83,11 @@ func TestAlerts(t *testing.T) {
 			})
 		}
 	}
+	for _, spending := range []string{"KarpenterLinodeNodesNeverJoin", "KarpenterLinodeCeilingReached", "KarpenterLinodeAccountLimit"} {
+		if !seen[spending] {
+			t.Errorf("there is no alert %s", spending)
+		}
+	}
 	if len(seen) < 10 {
 		t.Errorf("only %d alerts", len(seen))
 	}

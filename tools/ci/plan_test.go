@@ -14,10 +14,10 @@ func TestAChangeConcernsItsModuleAndThoseThatRequireIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []string{"modules/linode", "modules/linodesim", "modules/lkepool", "modules/nodeclass", "modules/operator", "tools"}
+	all := []string{"modules/instances", "modules/linode", "modules/linodesim", "modules/lkepool", "modules/nodeclass", "modules/operator", "tools"}
 	for name, c := range map[string]struct{ files, want []string }{
 		"a leaf":                 {[]string{"modules/nodeclass/README.go"}, []string{"modules/nodeclass", "modules/operator", "tools"}},
-		"the client":             {[]string{"modules/linode/client.go"}, []string{"modules/linode", "modules/linodesim", "modules/lkepool", "modules/operator", "tools"}},
+		"the client":             {[]string{"modules/linode/client.go"}, []string{"modules/instances", "modules/linode", "modules/linodesim", "modules/lkepool", "modules/operator", "tools"}},
 		"the operator":           {[]string{"modules/operator/options/options.go"}, []string{"modules/operator", "tools"}},
 		"a page":                 {[]string{"docs/install.md"}, []string{"tools"}},
 		"a chart":                {[]string{"charts/karpenter/values.yaml"}, all},

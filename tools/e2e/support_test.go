@@ -64,6 +64,7 @@ type nodePoolSpec struct {
 	consolidate string   // consolidateAfter; "" = 1s
 	budget      string   // nodes that may be disrupted at the same time; "" = 100%
 	labels      string   // of the nodes, as a YAML flow map
+	limits      string   // of the NodePool, as a YAML flow map; "" = none
 	types       []string // instance types; none = all of the class standard
 	more        []string // lines of the template's spec
 }
@@ -79,6 +80,10 @@ func (s nodePoolSpec) yaml() string {
 	if len(s.types) > 0 {
 		choice = fmt.Sprintf("{key: node.kubernetes.io/instance-type, operator: In, values: [%s]}", strings.Join(s.types, ", "))
 	}
+	limits := ""
+	if s.limits != "" {
+		limits = "\n  limits: " + s.limits
+	}
 	more := ""
 	for _, line := range s.more {
 		more += "\n      " + line
@@ -88,13 +93,13 @@ apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata: {name: default}
 spec:
-  disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: %s, budgets: [{nodes: "%s"}]}
+  disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: %s, budgets: [{nodes: "%s"}]}%s
   template:
     metadata: {labels: %s}
     spec:
       nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}
       requirements: [%s]%s
-`, or(s.consolidate, "1s"), or(s.budget, "100%"), or(s.labels, "{}"), choice, more)
+`, or(s.consolidate, "1s"), or(s.budget, "100%"), limits, or(s.labels, "{}"), choice, more)
 }
 
 // class is the LinodeNodeClass default with the given fields of its spec, as a YAML

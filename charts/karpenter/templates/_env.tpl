@@ -69,6 +69,14 @@ controller's own defaults. Variables of controller.env take the place of the cha
 - name: NODE_PRICE_LABEL
   value: "true"
 {{- end }}
+{{- with $settings.maxNodes }}
+- name: MAX_NODES
+  value: {{ . | int64 | quote }}
+{{- end }}
+{{- with $settings.maxHourlyPrice }}
+- name: MAX_HOURLY_PRICE
+  value: {{ . | quote }}
+{{- end }}
 {{- with $settings.plans }}
 - name: PLANS_ALLOW
   value: {{ join "," .allow | quote }}

@@ -44,13 +44,20 @@ func (b *base) instanceOf(i api.Instance) lkepool.Instance {
 		Foreign: i.LKEClusterID == nil || *i.LKEClusterID != b.cluster.ID,
 	}
 	for _, tag := range i.Tags {
-		if value, ok := strings.CutPrefix(tag, poolTagPrefix); ok {
-			if id, err := strconv.Atoi(value); err == nil {
-				instance.PoolID = id
-			}
+		if id := poolIn(tag); id != 0 {
+			instance.PoolID = id
 		}
 	}
 	return instance
+}
+
+// poolIn returns the pool that a tag of an Enterprise worker names, 0 if it is no such tag as LKE writes it.
+func poolIn(tag string) int {
+	value, ok := strings.CutPrefix(tag, poolTagPrefix)
+	if id, err := strconv.Atoi(value); ok && err == nil && id > 0 && strconv.Itoa(id) == value {
+		return id
+	}
+	return 0
 }
 
 // stateOf: a new worker is offline before its first boot (recorded), so offline

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -25,11 +26,13 @@ func ApplyWaiting(class *v1alpha1.LinodeNodeClass, nodeClaims []string, opts ...
 	return !equal(before, &class.Status)
 }
 
+// waitingFor names the NodeClaims, and both ways out: a deletion that has begun cannot be taken back.
 func waitingFor(class string, nodeClaims []string) string {
 	names := slices.Sorted(slices.Values(nodeClaims))
-	if len(names) <= shownNodeClaims {
-		return "Waiting for the termination of NodeClaims " + strings.Join(names, ", ")
+	list := strings.Join(names[:min(len(names), shownNodeClaims)], ", ")
+	if len(names) > shownNodeClaims {
+		list += " and others"
 	}
-	return "Waiting for the termination of NodeClaims " + strings.Join(names[:shownNodeClaims], ", ") +
-		" and others; kubectl get nodeclaims -l " + v1alpha1.LabelNodeClass + "=" + class + " lists them"
+	return fmt.Sprintf("Waiting for the termination of NodeClaims %s; NodePools with this class get no nodes. To finish the deletion: kubectl delete nodeclaims -l %s=%s. "+
+		"To keep the nodes: apply the class under another name and set that in the NodePools' nodeClassRef; applying it under this name has no effect", list, v1alpha1.LabelNodeClass, class)
 }

@@ -2,6 +2,7 @@ package v1alpha1_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -65,10 +66,47 @@ func TestRegistration(t *testing.T) {
 	if karpv1.IsRestrictedLabel(v1alpha1.Group+"/instance-famly") == nil {
 		t.Error("a misspelt label of the provider is not refused")
 	}
+	for _, label := range []string{"linode.com/x", "lke.linode.com/pool-id", "topology.linode.com/region"} {
+		if karpv1.IsRestrictedLabel(label) == nil {
+			t.Errorf("%s is not refused", label)
+		}
+	}
 	if !karpv1.WellKnownResources.Has(v1alpha1.ResourceNvidiaGPU) || !karpv1.WellKnownLabels.Has(corev1.LabelTopologyRegion) {
 		t.Error("well known names are missing")
 	}
 	if key := karpv1.NodeClassLabelKey(v1alpha1.GroupKind); key != v1alpha1.LabelNodeClass {
 		t.Errorf("Karpenter's core labels nodes with %s, expected %s", key, v1alpha1.LabelNodeClass)
+	}
+}
+
+func TestNodePoolsMayNotSetLabelsOfLinode(t *testing.T) {
+	pool := func(change func(*karpv1.NodeClaimTemplate)) error {
+		nodePool := &karpv1.NodePool{}
+		change(&nodePool.Spec.Template)
+		return nodePool.RuntimeValidate(t.Context())
+	}
+	requires := func(key, value string) func(*karpv1.NodeClaimTemplate) {
+		return func(template *karpv1.NodeClaimTemplate) {
+			template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}}
+		}
+	}
+	labels := func(key, value string) func(*karpv1.NodeClaimTemplate) {
+		return func(template *karpv1.NodeClaimTemplate) { template.Labels = map[string]string{key: value} }
+	}
+	for name, refused := range map[string]func(*karpv1.NodeClaimTemplate){
+		"the pool's ID as a label": labels("lke.linode.com/pool-id", "5"), "the pool's ID as a requirement": requires("lke.linode.com/pool-id", "5"),
+		"linode.com itself": labels("linode.com/x", "y"),
+	} {
+		if err := pool(refused); err == nil || !strings.Contains(err.Error(), "linode.com") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, accepted := range map[string]func(*karpv1.NodeClaimTemplate){
+		"the driver's name of the region": requires(v1alpha1.LabelVolumeRegion, "us-ord"), "a label of this provider": requires(v1alpha1.LabelInstanceClass, "standard"),
+		"a user's label": labels("example.com/linode.com", "y"), "another domain that ends alike": labels("notlinode.com/x", "y"),
+	} {
+		if err := pool(accepted); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

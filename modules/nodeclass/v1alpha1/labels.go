@@ -64,7 +64,8 @@ func InstanceLabels() []string {
 }
 
 func init() {
-	karpv1.RestrictedLabelDomains.Insert(Group)
+	// Labels below linode.com are LKE's and the drivers': one that a NodePool sets could make a Node look like another pool's.
+	karpv1.RestrictedLabelDomains.Insert(Group, "linode.com")
 	karpv1.WellKnownLabels.Insert(InstanceLabels()...)
 	karpv1.WellKnownResources.Insert(ResourceNvidiaGPU)
 	// Core refuses requirements on a label it has no values for, so pods with a Linode volume would never get a node.

@@ -3,14 +3,19 @@ package cloudprovider
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
 // cheapest picks the instance type of the lowest price among those that meet the NodeClaim's requirements,
@@ -27,26 +32,26 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, st
 		price        float64
 	}
 	var candidates []candidate
-	compatible, fitting := 0, 0
+	var compatible, fitting []*cloudprovider.InstanceType
 	for _, it := range all {
 		if !wanted.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels) {
 			continue
 		}
-		compatible++
+		compatible = append(compatible, it)
 		if !resources.Fits(requests, it.Allocatable()) {
 			continue
 		}
-		fitting++
+		fitting = append(fitting, it)
 		if offerings := it.Offerings.Available().Compatible(wanted); len(offerings) > 0 {
 			candidates = append(candidates, candidate{it, offerings.Cheapest().Price})
 		}
 	}
-	if err := onDemand(wanted); err != nil {
+	if err := requirement.Unmet(nodeClaim.Spec.Requirements, all); err != nil {
 		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %w", err)
 	}
 	if len(candidates) == 0 {
-		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: of %d types %d meet its requirements, %d of them hold its resources, none of them is available",
-			len(all), compatible, fitting)
+		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: of %d types %d meet its requirements, %s",
+			len(all), len(compatible), unbuyable(requests, compatible, fitting))
 	}
 	if strict {
 		var choice cloudprovider.InstanceTypes
@@ -62,33 +67,44 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, st
 	}).instanceType, nil
 }
 
-// onDemand refuses requirements that leave no room for the one capacity type that there is.
-func onDemand(wanted scheduling.Requirements) error {
-	if capacityType := wanted.Get(karpv1.CapacityTypeLabelKey); !capacityType.Has(karpv1.CapacityTypeOnDemand) {
-		return fmt.Errorf("the capacity type on-demand alone exists at Linode, and required is %s", capacityType)
+// unbuyable returns why none of the types that meet the requirements can be bought: a resource of which none has enough, or
+// that those which have enough are not available now.
+func unbuyable(requests corev1.ResourceList, compatible, fitting []*cloudprovider.InstanceType) string {
+	if len(fitting) > 0 {
+		names := make([]string, 0, len(fitting))
+		for _, it := range fitting {
+			names = append(names, it.Name)
+		}
+		if more := len(names) - 5; more > 0 {
+			names = append(names[:5], fmt.Sprintf("%d more", more))
+		}
+		return fmt.Sprintf("%d of them hold its resources, none of them is available now: %s", len(fitting), strings.Join(names, ", "))
 	}
-	return nil
-}
-
-// impossible says why a NodePool can never get a node of these instance types, whatever is available and whatever pods
-// ask for. Core leaves such a NodePool out without a word to its user.
-func impossible(all []*cloudprovider.InstanceType, nodePool *karpv1.NodePool, strict bool) error {
-	wanted := scheduling.NewNodeSelectorRequirementsWithMinValues(nodePool.Spec.Template.Spec.Requirements...)
-	if err := onDemand(wanted); err != nil {
-		return err
-	}
-	var compatible cloudprovider.InstanceTypes
-	for _, it := range all {
-		if wanted.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels) {
-			compatible = append(compatible, it)
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		var most resource.Quantity
+		for _, it := range compatible {
+			if has := it.Allocatable()[name]; has.Cmp(most) > 0 {
+				most = has
+			}
+		}
+		if asked := requests[name]; asked.Cmp(most) > 0 {
+			return fmt.Sprintf("none of them holds %s %s: the largest has %s", name, asked.String(), most.String())
 		}
 	}
-	if len(compatible) == 0 {
-		return fmt.Errorf("none of %d Linode types meets the requirements of its template", len(all))
+	return "none of them holds all of its resources together"
+}
+
+// impossible returns why a NodePool can never get a node of these instance types, whatever is available and whatever pods
+// ask for. Core's own event on such a NodePool does not name the requirement.
+func impossible(all []*cloudprovider.InstanceType, nodePool *karpv1.NodePool, strict bool) error {
+	requirements := nodePool.Spec.Template.Spec.Requirements
+	if err := requirement.Unmet(requirements, all); err != nil || !strict {
+		return err
 	}
-	if !strict {
-		return nil
-	}
+	wanted := scheduling.NewNodeSelectorRequirementsWithMinValues(requirements...)
+	compatible := cloudprovider.InstanceTypes(slices.DeleteFunc(slices.Clone(all), func(it *cloudprovider.InstanceType) bool {
+		return !wanted.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels)
+	}))
 	_, _, err := compatible.SatisfiesMinValues(wanted)
 	return err
 }

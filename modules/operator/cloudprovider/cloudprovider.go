@@ -9,6 +9,7 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -82,6 +83,7 @@ type CloudProvider struct {
 
 	shortfalls *cache.Expiring // by target: what a node had that was too small
 	limited    *cache.Expiring // NodePools that were refused because of a limit
+	missing    missingClasses
 }
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
@@ -208,17 +210,28 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	return claims, nil
 }
 
-// GetInstanceTypes returns all plans, those that cannot be bought now without an available offering.
+// GetInstanceTypes returns all plans, those that cannot be bought now without an available offering. A NodePool of another
+// provider's kind gets none. One whose LinodeNodeClass does not exist gets all, none of them available: for an error core would
+// write the same line at each of its rounds, and its NodePool's condition contains the reason.
 func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
+	if nodePool == nil || nodePool.Spec.Template.Spec.NodeClassRef == nil {
+		return c.buyable(nodePool, c.catalog.InstanceTypes(nil)), nil
+	}
+	ref := nodePool.Spec.Template.Spec.NodeClassRef
+	if !nodeclaim.Ours(ref) {
+		return nil, nil
+	}
 	nodeClass := &v1alpha1.LinodeNodeClass{}
-	if nodePool != nil && nodePool.Spec.Template.Spec.NodeClassRef != nil {
-		name := nodePool.Spec.Template.Spec.NodeClassRef.Name
-		if err := c.kube.Get(ctx, types.NamespacedName{Name: name}, nodeClass); err != nil {
-			return nil, fmt.Errorf("reading LinodeNodeClass %s: %w", name, err)
-		}
+	err := c.kube.Get(ctx, types.NamespacedName{Name: ref.Name}, nodeClass)
+	c.missing.note(ctx, nodePool, apierrors.IsNotFound(err))
+	switch {
+	case apierrors.IsNotFound(err):
+		return without(c.catalog.InstanceTypes(nil), func(string) bool { return true }), nil
+	case err != nil:
+		return nil, fmt.Errorf("reading LinodeNodeClass %s: %w", ref.Name, err)
 	}
 	all := c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)
-	if nodePool != nil && c.cfg.Events != nil {
+	if c.cfg.Events != nil {
 		if err := impossible(all, nodePool, !c.cfg.RelaxMinValues); err != nil {
 			c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		}

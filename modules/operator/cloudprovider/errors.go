@@ -49,6 +49,9 @@ const (
 // planRefused is the verdict on a request that was refused because of the plan.
 var planRefused = verdict{outcome: "plan_refused", cause: instancetype.PlanRefused}
 
+// ceiling is the verdict on a claim that the settings MAX_NODES and MAX_HOURLY_PRICE refuse.
+var ceiling = verdict{outcome: "ceiling", cause: instancetype.Ceiling}
+
 // unknown is the verdict on an error without a kind, a cancelled context for example.
 var unknown = verdict{outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true}
 
@@ -61,6 +64,9 @@ func verdictOn(err error) verdict {
 	}
 	if poolErr.Kind == lkepool.KindInvalid && poolErr.Field == "type" {
 		return planRefused
+	}
+	if poolErr.Field == lkepool.FieldMaxNodes || poolErr.Field == lkepool.FieldMaxHourlyPrice {
+		return ceiling
 	}
 	if v, ok := verdicts[poolErr.Kind]; ok {
 		return v
@@ -78,7 +84,7 @@ func outcome(err error) string {
 
 // Outcomes lists what Config.OnClaim can hear.
 func Outcomes() []string {
-	outcomes := []string{outcomeClaimed, planRefused.outcome, unknown.outcome}
+	outcomes := []string{outcomeClaimed, planRefused.outcome, ceiling.outcome, unknown.outcome}
 	for _, v := range verdicts {
 		outcomes = append(outcomes, v.outcome)
 	}
@@ -99,7 +105,7 @@ func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instan
 	v := verdictOn(err)
 	err = fmt.Errorf("claiming a %s: %w", instanceType, err)
 	if v.cause != "" {
-		c.publishRefusal(nodePool, c.catalog.MarkUnavailable(instanceType, v.cause))
+		c.publishRefusal(nodePool, c.catalog.MarkUnavailable(instanceType, v.cause), err)
 		return true, c.insufficient(nodePool, err)
 	}
 	message := v.message

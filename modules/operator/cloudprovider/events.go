@@ -16,6 +16,7 @@ const (
 	EventInsufficientCapacity      = "InsufficientCapacity"      // the region has no more of a plan
 	EventPlanRefused               = "PlanRefused"               // LKE does not take a plan
 	EventAccountLimit              = "AccountLimitReached"       // the account, or the cluster, may not have more
+	EventCeilingReached            = "CeilingReached"            // the settings allow no more nodes, or none that cost as much
 	EventNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes" // no plan meets the NodePool or its NodeClaim, or none of those can be bought
 	EventNodeTooSmall              = "NodeTooSmall"              // a node has less than the pods need that it was made for
 	EventNodesNeverJoin            = "NodesNeverJoin"            // nodes of a plan were launched and never joined
@@ -26,7 +27,7 @@ const eventSilence = 30 * time.Minute
 
 // publishRefusal says on the NodePool what could not be bought: once for as long as that is believed, however many
 // NodeClaims were refused.
-func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype.Refusal) {
+func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype.Refusal, err error) {
 	reason, message := EventInsufficientCapacity, fmt.Sprintf("Linode has no capacity for %s in %s", r.InstanceType, r.Region)
 	switch r.Cause {
 	case instancetype.PlanRefused:
@@ -37,6 +38,12 @@ func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype
 		}
 		reason, message = EventAccountLimit, fmt.Sprintf("Linode refuses one more %s because a limit of the account or of the cluster is reached, "+
 			"and %d instance types at least as large are not tried either: ask Linode's support for a higher limit, or remove Linodes", r.InstanceType, r.Others)
+	}
+	if r.Cause == instancetype.Ceiling {
+		if nodePool != nil {
+			c.limited.Set(nodePool.Name, true, limitMemory)
+		}
+		reason, message = EventCeilingReached, fmt.Sprintf("The settings maxNodes and maxHourlyPrice allow no %s more, nor %d instance types at least as large: %s", r.InstanceType, r.Others, err)
 	}
 	c.publish(nodePool, events.Event{
 		Reason: reason, Message: fmt.Sprintf("%s; not asked for again for %s", message, r.Lasts),

@@ -163,7 +163,7 @@ func TestSpotAndReservedGetNothing(t *testing.T) {
 		pools := &scripted{t: t}
 		claim := nodeClaim(requires(karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, capacityTypes...))
 		_, err := provider(t, "standard", pools, readyClass(), nodePool(nil)).Create(t.Context(), claim)
-		if !core.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "on-demand alone") || !strings.Contains(err.Error(), capacityTypes[0]) {
+		if !core.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "on-demand capacity only") || !strings.Contains(err.Error(), capacityTypes[0]) {
 			t.Errorf("%v: got %v", capacityTypes, err)
 		}
 	}
@@ -179,10 +179,10 @@ func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 		says        []string // nil = nothing
 	}{
 		{"spot", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot"}}, false,
-			[]string{"Warning NoCompatibleInstanceTypes", "on-demand alone", "spot"}},
+			[]string{"Warning NoCompatibleInstanceTypes", "Linode sells on-demand capacity only and no spot"}},
 		{"spot or on-demand", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot", "on-demand"}}, false, nil},
 		{"arm64", karpv1.NodeSelectorRequirementWithMinValues{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"arm64"}}, false,
-			[]string{"Warning NoCompatibleInstanceTypes", "none of 5 Linode types"}},
+			[]string{"Warning NoCompatibleInstanceTypes", "no plan has kubernetes.io/arch = arm64. There is only: amd64"}},
 		{"more classes than two", karpv1.NodeSelectorRequirementWithMinValues{Key: v1alpha1.LabelInstanceGeneration, Operator: corev1.NodeSelectorOpExists, MinValues: &least}, false,
 			[]string{"Warning NoCompatibleInstanceTypes", "minValues", v1alpha1.LabelInstanceGeneration}},
 		{"the same with BestEffort", karpv1.NodeSelectorRequirementWithMinValues{Key: v1alpha1.LabelInstanceGeneration, Operator: corev1.NodeSelectorOpExists, MinValues: &least}, true, nil},
@@ -250,5 +250,20 @@ func TestStaticNodeClaimsWait(t *testing.T) {
 	created, err := p.Create(t.Context(), claim)
 	if err != nil || created.Labels[corev1.LabelInstanceTypeStable] != "g6-standard-2" {
 		t.Errorf("the next attempt: %v, %v", created, err)
+	}
+}
+
+// A NodeClaim that fits nowhere is refused with the resource or the plans that are the reason.
+func TestWhyANodeClaimGetsNoPlan(t *testing.T) {
+	for words, claim := range map[string]*karpv1.NodeClaim{
+		"none of them holds cpu 64: the largest has 4":             nodeClaim(requests(corev1.ResourceCPU, "64")),
+		"none of them holds example.com/fpga 1: the largest has 0": nodeClaim(requests("example.com/fpga", "1")),
+		"no plan has node.kubernetes.io/instance-type = g6-standard-3. Similar: g6-standard-2, g6-standard-4": nodeClaim(
+			requires(corev1.LabelInstanceTypeStable, corev1.NodeSelectorOpIn, "g6-standard-3")),
+	} {
+		_, err := provider(t, "standard", &scripted{t: t}, readyClass(), nodePool(nil)).Create(t.Context(), claim)
+		if !core.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), words) {
+			t.Errorf("got %v, want %q", err, words)
+		}
 	}
 }

@@ -27,6 +27,12 @@ import (
 // its owner's. A second call for the same simulator is a process started again.
 func simulated(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo) *cloudprovider.CloudProvider {
 	t.Helper()
+	return simulatedWith(t, sim, info, lkepool.Config{})
+}
+
+// simulatedWith has prices, too.
+func simulatedWith(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo, cfg lkepool.Config) *cloudprovider.CloudProvider {
+	t.Helper()
 	client, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: sim.Transport()})
 	if err != nil {
 		t.Fatal(err)
@@ -35,11 +41,12 @@ func simulated(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo) *cl
 	if err != nil {
 		t.Fatal(err)
 	}
-	pools, err := lkepool.New(backend, lkepool.Config{})
+	catalog := instancetype.NewCatalog(instancetype.FromAPI(client), instancetype.Config{Region: info.Region, MemoryOverhead: 0.075})
+	cfg.HourlyPrice = catalog.HourlyUSD
+	pools, err := lkepool.New(backend, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog := instancetype.NewCatalog(instancetype.FromAPI(client), instancetype.Config{Region: info.Region, MemoryOverhead: 0.075})
 	if err := catalog.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ var _ = Describe("LinodeNodeClass", func() {
 		}).Should(Succeed())
 		Expect(kube.Delete(ctx, class)).To(Succeed())
 		Eventually(func() []string { return recorded.of(class.Name) }).
-			Should(ContainElement(And(HavePrefix("Normal WaitingOnNodeClaimTermination:"), ContainSubstring(claim.Name))))
+			Should(ContainElement(And(HavePrefix("Warning WaitingOnNodeClaimTermination:"), ContainSubstring(claim.Name), ContainSubstring("kubectl delete nodeclaims -l "+v1alpha1.LabelNodeClass+"="+class.Name))))
 		Consistently(func() error { return kube.Get(ctx, client.ObjectKeyFromObject(class), class) }).Should(Succeed())
 		Expect(kube.Delete(ctx, claim)).To(Succeed())
 		Eventually(func() bool {

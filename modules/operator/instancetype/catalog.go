@@ -53,6 +53,7 @@ type Catalog struct {
 	mu             sync.Mutex
 	snapshot       snapshot
 	learned        map[string]Figures                       // what nodes have shown, by plan
+	hourly         map[string]float64                       // price of every plan that was ever listed
 	learnedVersion int                                      // grows when learned changes
 	state          string                                   // what converted was made from
 	converted      map[string][]*cloudprovider.InstanceType // by kubelet settings
@@ -70,7 +71,7 @@ func NewCatalog(source Source, cfg Config) *Catalog {
 		cfg.Interval = 5 * time.Minute
 	}
 	cfg.Plans = cfg.Plans.orDefault()
-	return &Catalog{source: source, cfg: cfg, unavailable: cache.NewExpiring(), learned: map[string]Figures{}}
+	return &Catalog{source: source, cfg: cfg, unavailable: cache.NewExpiring(), learned: map[string]Figures{}, hourly: map[string]float64{}}
 }
 
 // Refresh reads plans and availability. On an error the old data stays.
@@ -87,6 +88,7 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading Linode types: %w", err)
 	}
+	listed := slices.Clone(all)
 	usable := slices.DeleteFunc(all, func(p Plan) bool { return p.unusable() != "" })
 	plans := slices.DeleteFunc(slices.Clone(usable), func(p Plan) bool { return c.cfg.Plans.excludes(p) != "" })
 	switch {
@@ -103,6 +105,9 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for _, p := range listed {
+		c.hourly[p.ID] = p.Price(c.cfg.Region)
+	}
 	if !reflect.DeepEqual(c.snapshot.plans, plans) || !reflect.DeepEqual(c.snapshot.availability, availability) {
 		c.snapshot = snapshot{number: c.snapshot.number + 1, plans: plans, availability: availability}
 	}
@@ -180,6 +185,15 @@ func (c *Catalog) Offered() []Offered {
 		})
 	}
 	return result
+}
+
+// HourlyUSD returns a plan's price in the catalog's region, false if none was ever listed. A plan that may not be bought, or is not
+// listed any more, has the price that was listed last: nodes of it are billed all the same.
+func (c *Catalog) HourlyUSD(plan string) (float64, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	price := c.hourly[plan]
+	return price, price > 0
 }
 
 // kubeletKey tells kubelet settings apart by everything in them, so that a setting that is added to the

@@ -13,16 +13,18 @@ const (
 	NoCapacity   Cause = "NoCapacity"   // the region has none left
 	PlanRefused  Cause = "PlanRefused"  // LKE does not take the plan here
 	AccountLimit Cause = "AccountLimit" // the account may not have more of it
+	Ceiling      Cause = "Ceiling"      // it would be beyond the settings' own bound on nodes or on their price
 )
 
 var unavailableTTL = map[Cause]time.Duration{
 	NoCapacity:   3 * time.Minute,
 	PlanRefused:  30 * time.Minute,
 	AccountLimit: 3 * time.Minute,
+	Ceiling:      time.Minute,
 }
 
 // Causes lists all causes.
-func Causes() []Cause { return []Cause{AccountLimit, NoCapacity, PlanRefused} }
+func Causes() []Cause { return []Cause{AccountLimit, Ceiling, NoCapacity, PlanRefused} }
 
 // A Refusal is what the Linode API would not sell.
 type Refusal struct {
@@ -39,11 +41,11 @@ type Refusal struct {
 // GiB may not have one of 8 GiB either, whether its limit is on the number of Linodes or on their size. Every plan
 // that is at least as large in all respects is marked with it. Without that core would try every plan in turn, each
 // dearer than the last, with a NodeClaim and a refused request each. Smaller plans stay: the limit may be on large
-// plans alone, or on GPUs.
+// plans alone, or on GPUs. The same holds for a ceiling of the settings.
 func (c *Catalog) MarkUnavailable(instanceType string, cause Cause) Refusal {
 	refusal := Refusal{InstanceType: instanceType, Region: c.cfg.Region, Cause: cause, Lasts: unavailableTTL[cause]}
 	plans := []string{instanceType}
-	if cause == AccountLimit {
+	if cause == AccountLimit || cause == Ceiling {
 		larger := c.atLeastAsLarge(instanceType)
 		refusal.Others = len(larger)
 		plans = append(plans, larger...)

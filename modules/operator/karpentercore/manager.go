@@ -107,7 +107,7 @@ func NewOperator(ctx context.Context, cfg Config) (*coreoperator.Operator, error
 func managerOptions(ctx context.Context, cfg Config) (manager.Options, error) {
 	o := cfg.Options
 	options := manager.Options{
-		Logger:                        logging.IgnoreDebugEvents(log.FromContext(ctx)),
+		Logger:                        withoutStarts(logging.IgnoreDebugEvents(log.FromContext(ctx))),
 		LeaderElection:                !o.DisableLeaderElection,
 		LeaderElectionReleaseOnCancel: true,
 		Metrics:                       server.Options{BindAddress: address(cfg.MetricsAddress, o.MetricsPort)},

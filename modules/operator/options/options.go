@@ -80,7 +80,10 @@ type Options struct {
 	CatalogInterval           time.Duration // between reads of plans, prices and availability
 	GarbageCollectionInterval time.Duration
 	OrphanTTL                 time.Duration
-	OrphanDrainTimeout        time.Duration // for how long pods may keep an instance that no NodeClaim owns
+
+	MaxNodes           int           // of all NodePools together; 0: no bound
+	MaxHourlyPrice     float64       // of all nodes together, in USD; 0: no bound
+	OrphanDrainTimeout time.Duration // for how long pods may keep an instance that no NodeClaim owns
 }
 
 // ErrHelp is returned when the command line asks for help.

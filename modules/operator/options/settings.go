@@ -2,6 +2,7 @@ package options
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -79,6 +80,10 @@ var settings = []definition{
 		fix: addressFix, set: address(func(o *Options) *string { return &o.MetricsAddress })},
 	{env: []string{"HEALTH_PROBE_BIND_ADDRESS"}, flag: "health-probe-bind-address", usage: "IP address on which HEALTH_PROBE_PORT is served; not set: all addresses of the host",
 		fix: addressFix, set: address(func(o *Options) *string { return &o.ProbeAddress })},
+	{env: []string{"MAX_NODES"}, flag: "max-nodes", def: "0", usage: "how many nodes the pools of all NodePools may have together; 0: no bound but the NodePools' limits",
+		fix: "use a number of nodes such as 50, or 0 for no bound", set: setMaxNodes},
+	{env: []string{"MAX_HOURLY_PRICE"}, flag: "max-hourly-price", def: "0", usage: "what the nodes of all NodePools may cost together, in USD per hour at list prices; 0: no bound",
+		fix: "use an amount such as 2.5, or 0 for no bound", set: setMaxHourlyPrice},
 	{env: []string{"LKE_ORPHAN_TTL"}, flag: "lke-orphan-ttl", def: "5m", usage: "how long a node that no NodeClaim claims is kept",
 		fix: durationFix, set: duration(func(o *Options) *time.Duration { return &o.OrphanTTL })},
 	{env: []string{"LKE_ORPHAN_DRAIN_TIMEOUT"}, flag: "lke-orphan-drain-timeout", def: "1h", usage: "how long pods may keep a node that no NodeClaim owns, if its NodePool has no terminationGracePeriod",
@@ -186,6 +191,30 @@ func setLearnedCapacity(o *Options, v string) error {
 		return fmt.Errorf("not namespace/name")
 	}
 	o.LearnedCapacity = types.NamespacedName{Namespace: namespace, Name: name}
+	return nil
+}
+
+func setMaxNodes(o *Options, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		return err
+	}
+	if n < 0 {
+		return fmt.Errorf("negative")
+	}
+	o.MaxNodes = n
+	return nil
+}
+
+func setMaxHourlyPrice(o *Options, v string) error {
+	price, err := strconv.ParseFloat(v, 64)
+	if err != nil {
+		return err
+	}
+	if !(price >= 0) || math.IsInf(price, 1) { // false for NaN as well
+		return fmt.Errorf("out of range")
+	}
+	o.MaxHourlyPrice = price
 	return nil
 }
 

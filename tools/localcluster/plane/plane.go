@@ -96,6 +96,9 @@ func (p *Plane) start(ctx context.Context) error {
 	if err := os.RemoveAll(p.path("etcd")); err != nil {
 		return fmt.Errorf("control plane: %w", err)
 	}
+	if err := p.restore(); err != nil {
+		return fmt.Errorf("control plane: %w", err)
+	}
 	if err := p.writeFiles(); err != nil {
 		return fmt.Errorf("control plane: %w", err)
 	}

@@ -68,6 +68,38 @@ func client(t *testing.T, config *rest.Config, err error) *kubernetes.Clientset 
 	return c
 }
 
+// A plane that begins with the prepared state has certificates of its own.
+func TestPreparedPlaneHasItsOwnAuthority(t *testing.T) {
+	first := start(t, config(t))
+	cfg := config(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := plane.Prepare(ctx, cfg.Bin); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, cfg)
+	var born [2]metav1.Time
+	for i, p := range []*plane.Plane{first, second} {
+		admin, err := clientcmd.BuildConfigFromFlags("", p.AdminKubeconfig())
+		c := client(t, admin, err)
+		err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+			published, err := c.CoreV1().ConfigMaps("kube-system").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+			return err == nil && published.Data["ca.crt"] == string(p.CA()), nil
+		})
+		if err != nil {
+			t.Errorf("plane %d does not publish its own certificate authority: %v", i, err)
+		}
+		namespace, err := c.CoreV1().Namespaces().Get(ctx, "kube-system", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		born[i] = namespace.CreationTimestamp
+	}
+	if !born[1].Before(&born[0]) && !born[1].Equal(&born[0]) {
+		t.Errorf("the second plane's namespaces are of %s; the prepared state is older than %s", born[1], born[0])
+	}
+}
+
 func TestPlaneRunsPodsAndLeavesNothing(t *testing.T) {
 	p := start(t, config(t))
 	admin, err := clientcmd.BuildConfigFromFlags("", p.AdminKubeconfig())

@@ -108,6 +108,7 @@ func (p *platform) open(o options.Options) error {
 	}
 	p.pools, err = lkepool.New(backend, lkepool.Config{
 		RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL, SettleTime: o.TagVerificationTimeout,
+		MaxNodes: o.MaxNodes, MaxHourlyPrice: o.MaxHourlyPrice, HourlyPrice: p.catalog.HourlyUSD,
 		Observer: lkepool.Observer{Action: p.metrics.Action}, Holder: p.holders.Holder,
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -42,6 +43,10 @@ func run(ctx context.Context, args []string) error {
 	}
 	if debug := os.Getenv("GODEBUG"); strings.Contains(debug, "http2debug") {
 		return &setting.Error{Name: "GODEBUG", Found: "http2debug writes the API token to the log", Fix: "remove http2debug from it"}
+	}
+	if len(args) == 1 && slices.Contains([]string{"version", "-version", "--version"}, args[0]) {
+		_, err := fmt.Println(version())
+		return err
 	}
 	if len(args) > 0 && args[0] == pricesVerb {
 		return writePrices(ctx, args[1:], os.Stdout)

@@ -27,6 +27,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/joining"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
@@ -34,6 +35,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unlaunched"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unplanned"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
@@ -89,8 +91,7 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 			return fmt.Errorf("adding %T: %w", runnable, err)
 		}
 	}
-	log.FromContext(ctx).Info("discovered the LKE cluster", "cluster", p.cluster.Name, "id", p.cluster.ID,
-		"tier", p.cluster.Tier, "region", p.cluster.Region, "version", p.cluster.Version)
+	logStart(ctx, p, op.GetAPIReader())
 	if err := op.Manager.Start(ctx); err != nil {
 		return runProblem(err)
 	}
@@ -137,6 +138,8 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 		learnedcapacity.NewController(op.GetClient(), p.catalog, with.memory, with.linode.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), with.linode, op.EventRecorder),
 		unlaunched.NewController(op.GetClient(), with.linode),
+		joining.NewController(op.EventRecorder, op.Clock),
+		unplanned.NewController(op.GetClient(), op.EventRecorder),
 	)
 }
 

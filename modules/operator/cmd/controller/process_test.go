@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -148,5 +149,14 @@ func TestHelpNeedsNothing(t *testing.T) {
 	output, err := controller(t.Context(), t, []string{"-h"}).Output()
 	if err != nil || !strings.Contains(string(output), "CLUSTER_NAME (--cluster-name)") {
 		t.Errorf("%v\n%s", err, output)
+	}
+}
+
+func TestVersionNeedsNothing(t *testing.T) {
+	for _, flag := range []string{"--version", "-version", "version"} {
+		output, err := controller(t.Context(), t, []string{flag}).Output()
+		if err != nil || !regexp.MustCompile(`^karpenter-linode \S+ \(commit \S+, Karpenter core v1\.\d+\.\d+, go\S+ \w+/\w+\)\n$`).Match(output) {
+			t.Errorf("%s: %v\n%s", flag, err, output)
+		}
 	}
 }

@@ -123,6 +123,9 @@ var _ = Describe("The controller", func() {
 
 			p.stop()
 			Expect(p.output()).NotTo(ContainSubstring(secret))
+			Expect(p.output()).NotTo(Or(ContainSubstring("Starting Controller"), ContainSubstring("Starting workers"), ContainSubstring("Starting EventSource")))
+			expectStart(p.output(), `"discovered the LKE cluster",`, `"cluster":"demo","id":`, `"tier":"`+tier+`"`, `"region":"us-ord"`, `"version":"`,
+				`"scopes":"lke:read_write linodes:read_write"`, `"NodePools found",`)
 			Expect(sim.Unknown()).To(BeEmpty())
 		})
 	}
@@ -359,4 +362,16 @@ func markUnschedulable(ctx context.Context, pod *corev1.Pod) {
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 	}}
 	Expect(kube.Status().Update(ctx, pod)).To(Succeed())
+}
+
+// expectStart looks for texts that a user finds in the last twenty lines of the log before the first pod.
+func expectStart(output string, texts ...string) {
+	GinkgoHelper()
+	start, _, found := strings.Cut(output, "found provisionable pod(s)")
+	Expect(found).To(BeTrue(), output)
+	lines := strings.Split(start, "\n")
+	last := strings.Join(lines[max(len(lines)-20, 0):], "\n")
+	for _, text := range texts {
+		Expect(last).To(ContainSubstring(text))
+	}
 }

@@ -1,9 +1,34 @@
 package main
 
-import coreoperator "sigs.k8s.io/karpenter/pkg/operator"
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
+)
 
 // commit is set by the linker when an image is built.
 var commit = "unknown"
 
 // userAgent identifies the build in the requests to the Linode API.
 func userAgent() string { return "karpenter-linode/" + coreoperator.Version + " (" + commit + ")" }
+
+// version is one line about the build: what a report of a problem should contain.
+func version() string {
+	return fmt.Sprintf("karpenter-linode %s (commit %s, Karpenter core %s, %s %s/%s)", coreoperator.Version, commit, coreVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// coreVersion is that of the module in the build.
+func coreVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, module := range info.Deps {
+		if module.Path == "sigs.k8s.io/karpenter" {
+			return module.Version
+		}
+	}
+	return "unknown"
+}

@@ -57,11 +57,11 @@ func (c *Controller) publishNotices(before, after *v1alpha1.LinodeNodeClass) {
 
 var notices = []string{v1alpha1.ReasonFieldsWithoutEffect, v1alpha1.ReasonFirewallDisabled, v1alpha1.ReasonImageDeprecated}
 
-// publishWaiting says which NodeClaims keep a class that is being deleted.
+// publishWaiting reports which NodeClaims keep a class that is being deleted, and what to do: meanwhile its NodePools get no nodes.
 func (c *Controller) publishWaiting(nodeClass *v1alpha1.LinodeNodeClass) {
 	c.recorder.Publish(events.Event{
 		InvolvedObject: nodeClass,
-		Type:           corev1.EventTypeNormal,
+		Type:           corev1.EventTypeWarning,
 		Reason:         v1alpha1.ReasonWaitingOnNodeClaimTermination,
 		Message:        readyOf(nodeClass).Message,
 	})

@@ -116,7 +116,7 @@ func TestTermination(t *testing.T) {
 	says := func(text string) func(*v1alpha1.LinodeNodeClass) bool {
 		return func(c *v1alpha1.LinodeNodeClass) bool {
 			ready := c.StatusConditions().Get(operatorstatus.ConditionReady)
-			return ready.Reason == v1alpha1.ReasonWaitingOnNodeClaimTermination && strings.HasSuffix(ready.Message, text)
+			return ready.Reason == v1alpha1.ReasonWaitingOnNodeClaimTermination && strings.Contains(ready.Message, text+"; ")
 		}
 	}
 	waiting := first.until(t, class.Name, "it waits", says("NodeClaims terminating-a, terminating-b"))
@@ -127,8 +127,9 @@ func TestTermination(t *testing.T) {
 		t.Fatal(err)
 	}
 	waiting = first.until(t, class.Name, "one has gone", says("NodeClaims terminating-b"))
-	if want := []string{"terminating-a, terminating-b", "terminating-b"}; len(first.recorder.said) != 3 ||
-		!strings.HasSuffix(first.recorder.said[1], want[0]) || !strings.HasSuffix(first.recorder.said[2], want[1]) {
+	const begin = "Warning WaitingOnNodeClaimTermination: Waiting for the termination of NodeClaims "
+	if want := []string{begin + "terminating-a, terminating-b; ", begin + "terminating-b; "}; len(first.recorder.said) != 3 ||
+		!strings.HasPrefix(first.recorder.said[1], want[0]) || !strings.HasPrefix(first.recorder.said[2], want[1]) {
 		t.Errorf("it said %q", first.recorder.said)
 	}
 	inCache(t, waiting)

@@ -4,8 +4,10 @@
 //   - DriftStalled is True while nodes have drifted and no replacement can be made first: a limit of the account or the cluster is
 //     reached, or a static NodePool has no room between its replicas and its limit.
 //
-// A condition that no longer holds is removed. Each change is an event too. Core does not read these conditions. Registered by
-// cmd/controller; it runs on the leader only and makes no request to the Linode API.
+// A condition that no longer holds is removed. Each change is an event too. Core does not read these conditions.
+//
+// It publishes events about what core accepts or leaves out in silence: a nodeClassRef of a kind that is not served, requirements
+// on labels of other clouds' providers, and a NodePool that is not ready. Registered by cmd/controller; it runs on the leader only and makes no request to the Linode API.
 package nodepoolstatus
 
 import (
@@ -65,8 +67,18 @@ func (c *Controller) Name() string { return "nodepool.status" }
 // Reconcile brings the conditions of one NodePool up to date.
 func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (reconcile.Result, error) {
 	ctx = injection.WithControllerName(ctx, c.Name())
-	if !nodeclaim.Ours(nodePool.Spec.Template.Spec.NodeClassRef) || !nodePool.DeletionTimestamp.IsZero() {
+	switch {
+	case !nodePool.DeletionTimestamp.IsZero():
 		return reconcile.Result{}, nil
+	case !nodeclaim.Ours(nodePool.Spec.Template.Spec.NodeClassRef):
+		if message := unserved(nodePool); message != "" {
+			c.warn(nodePool, EventUnknownNodeClass, message)
+		}
+		return reconcile.Result{RequeueAfter: reminder}, nil
+	}
+	again, err := c.advise(ctx, nodePool)
+	if err != nil {
+		return reconcile.Result{}, err
 	}
 	stalled, err := c.stalled(ctx, nodePool)
 	if err != nil {
@@ -81,7 +93,25 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 		}
 		log.FromContext(ctx).V(1).Info("changed the conditions of a NodePool")
 	}
-	return reconcile.Result{RequeueAfter: interval}, nil
+	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// advise publishes what core leaves out in silence, and returns when to look again.
+func (c *Controller) advise(ctx context.Context, nodePool *karpv1.NodePool) (time.Duration, error) {
+	for _, message := range labelsOfOtherProviders(nodePool) {
+		c.warn(nodePool, EventLabelOfOtherProvider, message)
+	}
+	message, again, err := c.notReady(ctx, nodePool)
+	if err != nil {
+		return 0, err
+	}
+	if message != "" {
+		c.warn(nodePool, EventNodePoolNotReady, message)
+	}
+	if again > 0 {
+		return again, nil
+	}
+	return interval, nil
 }
 
 // show sets a condition, or removes it when there is no message.
@@ -122,7 +152,7 @@ func (c *Controller) stalled(ctx context.Context, nodePool *karpv1.NodePool) (st
 	why := ""
 	switch {
 	case c.provider.Limited(nodePool.Name):
-		why = "a limit of the account or of the cluster is reached: ask Linode's support for a higher one, or remove Linodes"
+		why = "a limit of the account, of the cluster or of the settings is reached: the events of the NodePool contain which; have it raised, or remove Linodes"
 	case full(nodePool):
 		why = "the NodePool is static and its limit on nodes is its number of replicas: raise spec.limits.nodes"
 	default:

@@ -1,4 +1,5 @@
-// Command build builds the control plane's programs and the operator into .bin.
+// Command build builds the control plane's programs and the operator into .bin, and
+// the state that local clusters begin with.
 //
 //	go run ./controlplane/cmd/build            everything that is not up to date
 //	go run ./controlplane/cmd/build etcd kwok  only these
@@ -12,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
 
 func main() {
@@ -22,6 +24,9 @@ func main() {
 		err = controlplane.Build(ctx, controlplane.Options{
 			Root: root, Out: os.Stdout, Live: controlplane.IsTerminal(os.Stdout), Only: os.Args[1:],
 		})
+	}
+	if err == nil && len(os.Args) == 1 {
+		err = plane.Prepare(ctx, controlplane.BinDir(root))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

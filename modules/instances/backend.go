@@ -1,0 +1,68 @@
+package instances
+
+import "context"
+
+// Backend is the platform. It decides nothing. All methods are safe for
+// concurrent use, return *Error, and honour the context.
+type Backend interface {
+	Reader
+	Writer
+}
+
+// Reader reads the platform's state. Its answers may be out of date, those
+// about one instance by at most Config.SettleTime.
+type Reader interface {
+	// Tagged lists the instances with a tag, Labelled those with a label.
+	Tagged(ctx context.Context, tag string) ([]Instance, error)
+	Labelled(ctx context.Context, label string) ([]Instance, error)
+	// Instance reads one; KindNotFound only for a 404.
+	Instance(ctx context.Context, id int) (Instance, error)
+	// Disks and Configs list what an instance has.
+	Disks(ctx context.Context, id int) ([]DiskState, error)
+	Configs(ctx context.Context, id int) ([]ConfigState, error)
+}
+
+// Writer changes the platform's state. Error.Effect of a failure is what is
+// known of the change.
+type Writer interface {
+	// Create makes an instance. ErrLabelTaken is the cause of its KindConflict
+	// when the label is in use.
+	Create(ctx context.Context, c Creation) (Instance, error)
+	// Delete removes an instance; KindNotFound only for a 404.
+	Delete(ctx context.Context, id int) error
+	// Tag replaces the tags and returns the instance as stored.
+	Tag(ctx context.Context, id int, tags []string) (Instance, error)
+	// AddDisk makes a disk, Attach sets the devices of a configuration, Boot starts it.
+	AddDisk(ctx context.Context, id int, disk Disk) error
+	Attach(ctx context.Context, id, configID int, devices map[string]int) error
+	Boot(ctx context.Context, id, configID int) error
+}
+
+// Creation is the request for one instance.
+type Creation struct {
+	Spec
+	Label string
+	// Tags are all tags, those of the engine included.
+	Tags []string
+	// UserData is what is sent, before base64.
+	UserData []byte
+	// Off: the instance is not booted, because more is to be made first.
+	Off bool
+}
+
+// DiskState is a disk that an instance has.
+type DiskState struct {
+	ID    int
+	Label string
+	// Ready: it is made; otherwise that is under way.
+	Ready bool
+	// Swap: it is the swap disk that the platform made.
+	Swap bool
+}
+
+// ConfigState is a configuration that an instance has.
+type ConfigState struct {
+	ID int
+	// Devices has the disk of each device name, such as sda.
+	Devices map[string]int
+}

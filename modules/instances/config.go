@@ -1,0 +1,109 @@
+package instances
+
+import (
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Config tunes a Manager. Only Cluster is required.
+type Config struct {
+	// Cluster is the name of the cluster: the beginning of labels, and with
+	// ClusterUID what its instances are found by.
+	Cluster string
+	// ClusterUID tells clusters of one name apart that share an account, for
+	// example the UID of the namespace kube-system. It may be empty.
+	ClusterUID string
+	// LabelPrefix is what labels begin with instead of Cluster.
+	LabelPrefix string
+	// SettleTime is how far a direct read may lag behind writes. 0 means 4s.
+	SettleTime time.Duration
+	// OrphanTTL is for how long the claimant of an instance must have been absent
+	// for the instance to be collected. 0 means 5m.
+	OrphanTTL time.Duration
+	// BootTimeout is for how long an instance may have been known and not running
+	// until it counts as Stopped. 0 means 10m.
+	BootTimeout time.Duration
+	// FinishTimeout is how long disks, configuration and boot may take. 0 means 10m.
+	FinishTimeout time.Duration
+	// MaxInstances bounds the cluster's instances; 0 means no bound.
+	MaxInstances int
+	// Creations is how many instances may be created in 15 seconds, where an
+	// account has less than the documented limit. 0 means 20.
+	Creations int
+	// Holder returns the claimant that has an instance according to the caller's
+	// own records, without a request and without blocking. An instance with a
+	// holder that exists is never collected. Nil means that there are none.
+	Holder func(instanceID int) (Claimant, bool)
+	// Clock is the source of time; nil means the real one.
+	Clock clock.Clock
+	// Observer is called with what happened.
+	Observer Observer
+}
+
+// Observer is a set of hooks, each may be nil. They are called synchronously,
+// from several goroutines, and must not call the Manager.
+type Observer struct {
+	Action func(ActionEnd)
+	Create func(CreateEnd)
+}
+
+// ActionEnd is one request to the platform that has ended, a list of several
+// pages as one.
+type ActionEnd struct {
+	// Op is what was done, for example "create instance", and Reason why.
+	Op, Reason string
+	Plan       string // of a creation
+	InstanceID int
+	Duration   time.Duration
+	Err        error
+}
+
+// CreateEnd is how one call of Create ended.
+type CreateEnd struct {
+	Claimant     Claimant
+	Plan, Region string
+	Wait         time.Duration
+	Err          error // nil when the claimant has its instance
+}
+
+// withDefaults refuses what cannot work and fills in what is zero.
+func (c Config) withDefaults() (Config, error) {
+	for _, setting := range []struct {
+		field string
+		value *time.Duration
+		usual time.Duration
+	}{
+		{"Config.SettleTime", &c.SettleTime, 4 * time.Second},
+		{"Config.OrphanTTL", &c.OrphanTTL, 5 * time.Minute},
+		{"Config.BootTimeout", &c.BootTimeout, 10 * time.Minute},
+		{"Config.FinishTimeout", &c.FinishTimeout, 10 * time.Minute},
+	} {
+		if *setting.value < 0 {
+			return c, invalid("configure", setting.field, "%s is negative; durations must be 0 (the default) or positive", *setting.value)
+		}
+		if *setting.value == 0 {
+			*setting.value = setting.usual
+		}
+	}
+	switch {
+	case c.Cluster == "":
+		return c, invalid("configure", "Config.Cluster", "is empty; it must be the name of the cluster")
+	case !objectName.MatchString(c.Cluster):
+		return c, invalid("configure", "Config.Cluster", "%q must be letters, digits, '-' and '.', with a letter or digit at both ends", c.Cluster)
+	case c.MaxInstances < 0:
+		return c, invalid("configure", "Config.MaxInstances", "%d is negative; it must be 0 (no bound) or positive", c.MaxInstances)
+	case c.Creations < 0 || c.Creations > creationLimit:
+		return c, invalid("configure", "Config.Creations", "%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations, creationLimit)
+	}
+	if c.Creations == 0 {
+		c.Creations = creationLimit
+	}
+	if c.LabelPrefix == "" {
+		c.LabelPrefix = c.Cluster
+	}
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	return c, nil
+}

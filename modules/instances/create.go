@@ -1,0 +1,304 @@
+package instances
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// createTask is a call of Create.
+type createTask struct {
+	creation Creation
+	// keys are under which refusals of this request are kept: by capacity, by
+	// everything but what belongs to the claimant alone.
+	capacity, template string
+
+	began time.Time
+	seq   int
+	cl    *claim
+}
+
+func newCreateTask(cfg *Config, spec Spec) (*createTask, error) {
+	const op = "create"
+	if err := spec.check(op); err != nil {
+		return nil, err
+	}
+	data, err := spec.UserData.encode(op)
+	if err != nil {
+		return nil, err
+	}
+	who := spec.Claimant.id()
+	creation := Creation{
+		Spec: spec, Label: Label(cfg.LabelPrefix, spec.Claimant.Name), UserData: data,
+		Tags: cfg.claimTags(who, spec.Tags...), Off: len(spec.Storage.Data) > 0,
+	}
+	if creation.Off {
+		creation.Tags = append(creation.Tags, unfinishedTag)
+	}
+	t := &createTask{creation: creation, capacity: fmt.Sprint(spec.Plan, " ", spec.Region, " ", spec.PlacementGroup.ID)}
+	shared := spec
+	shared.Claimant, shared.UserData = Claimant{}, UserData{}
+	text, err := json.Marshal(shared)
+	if err != nil {
+		return nil, invalid(op, "Spec", "%w", err)
+	}
+	t.template = string(text)
+	return t, nil
+}
+
+func (t *createTask) begin(c *core) {
+	id := t.creation.Claimant.id()
+	t.cl = c.claims[id]
+	if t.cl == nil {
+		t.cl = &claim{id: id, label: t.creation.Label}
+		c.claims[id] = t.cl
+	}
+	t.cl.callers++
+	t.began, t.seq = c.now, c.seq
+}
+
+func (t *createTask) ended(c *core) {
+	t.cl.callers--
+	t.cl.left = c.now
+	c.forget(t.cl)
+}
+
+// next asks again as long as a decision only led to another one.
+func (t *createTask) next(c *core) step {
+	for range 8 {
+		if s := t.try(c); !s.none() {
+			return s
+		}
+	}
+	return wait(c.now.Add(firstPoll))
+}
+
+func (t *createTask) try(c *core) step {
+	if t.cl.busy {
+		return wait(time.Time{})
+	}
+	// Instances are found whatever their label is, before one is created.
+	if s := c.list(time.Time{}, t.seq, "instances that exist"); !s.none() {
+		return s
+	}
+	if own := c.has(t.cl.id); len(own) > 0 {
+		return t.finish(c, own[0])
+	}
+	return t.make(c)
+}
+
+// make creates the instance, unless it is to be found out first whether it exists.
+func (t *createTask) make(c *core) step {
+	cl := t.cl
+	switch {
+	case cl.failed > t.seq:
+		return refuse(cl.err)
+	case cl.blocker != 0:
+		return t.unblock(c)
+	case !cl.unsure.IsZero() || !cl.taken.IsZero():
+		return t.resolve(c)
+	}
+	for _, key := range []string{t.capacity, t.template} {
+		if r, ok := c.refused[key]; ok && c.now.Before(r.until) {
+			c.queue.leave(cl)
+			return refuse(r.err)
+		}
+	}
+	if most := c.cfg.MaxInstances; most > 0 && c.owned() >= most {
+		c.queue.leave(cl)
+		return refuse(&Error{
+			Kind: KindQuotaExceeded, Op: "create", Field: "Config.MaxInstances", Effect: EffectNone,
+			Err: fmt.Errorf("the cluster has %d instances, at most %d are allowed", c.owned(), most),
+		})
+	}
+	c.queue.join(cl)
+	if !c.queue.turn(cl) {
+		return wait(time.Time{})
+	}
+	if at := c.queue.slot(c.now); at.IsZero() || at.After(c.now) {
+		return wait(at)
+	}
+	c.queue.send()
+	cl.busy = true
+	return c.do(effect{op: opCreate, claim: cl, creation: t.creation, reason: "no instance of this claimant"})
+}
+
+// owned counts the instances that there are, or will be.
+func (c *core) owned() int {
+	n := c.queue.inFlight
+	for _, o := range c.world.objects {
+		if o.accepted.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// resolve finds out who has the label. An answer that was lost may have had its
+// effect: if no list shows it, the next creation does, because the API then
+// refuses the label.
+func (t *createTask) resolve(c *core) step {
+	cl := t.cl
+	since := latest(cl.unsure, cl.taken)
+	switch {
+	case cl.finding:
+		return wait(time.Time{})
+	case cl.found.After(since) && cl.taken.IsZero():
+		cl.unsure = time.Time{}
+		return step{}
+	case cl.found.After(since) && c.now.Sub(cl.taken) > findFor:
+		cl.unsure, cl.taken = time.Time{}, time.Time{}
+		c.queue.leave(cl)
+		return refuse(&Error{
+			Kind: KindConflict, Op: "create", Field: "label", Effect: EffectNone,
+			Err: fmt.Errorf("the API refuses the label %s as taken, and lists no Linode that has it: it may be one that the token does not show", cl.label),
+		})
+	}
+	if hold := latest(since, cl.found).Add(growing(firstFind, longestFind, cl.finds)); c.now.Before(hold) {
+		return wait(hold)
+	}
+	cl.finding = true
+	return c.do(effect{op: opFind, claim: cl, text: cl.label, reason: "who has the label"})
+}
+
+// growing is a pause that doubles up to a longest.
+func growing(first, longest time.Duration, times int) time.Duration {
+	return min(first<<min(times, 10), longest)
+}
+
+// unblock looks at the instance that has the label and is not the claimant's.
+func (t *createTask) unblock(c *core) step {
+	cl := t.cl
+	gone, s := c.look(cl.blocker, t.began, t.seq, "it has the label")
+	if !s.none() {
+		return s
+	}
+	cl.unsure, cl.taken = time.Time{}, time.Time{}
+	other := c.looks[cl.blocker].instance
+	if gone || other.Label != cl.label {
+		cl.blocker = 0
+		return step{}
+	}
+	c.queue.leave(cl)
+	owner := "is not of this cluster"
+	if c.cfg.ours(other) {
+		owner = fmt.Sprintf("is of claimant %s with another UID", claimIn(other.Tags).value)
+	}
+	return refuse(&Error{
+		Kind: KindConflict, Op: "create", InstanceID: other.ID, Field: "label", Effect: EffectNone,
+		Err: fmt.Errorf("the Linode has the label %s and %s", cl.label, owner),
+	})
+}
+
+// finish returns an instance that exists, or does what it lacks.
+func (t *createTask) finish(c *core, o *object) step {
+	c.queue.leave(t.cl)
+	switch {
+	case o.failed > t.seq:
+		return refuse(o.err)
+	case o.busy || o.build.reading:
+		return wait(time.Time{})
+	case c.now.Before(o.build.since):
+		return wait(o.build.since)
+	}
+	since := latest(t.began, o.build.since)
+	if o.made.Before(since) {
+		if gone, s := c.look(o.ID, since, t.seq, "the claimant's instance"); gone || !s.none() {
+			return s
+		}
+	}
+	unfinished := slices.Contains(o.Tags, unfinishedTag)
+	switch {
+	case o.disputed():
+		return refuse(fail(KindConflict, "create", o.ID, "its tags name another claimant, %s", claimIn(o.Tags).value))
+	case !o.accepted.IsZero() || stateOf(o.Status) == leaving:
+		return t.afterRemoval(c, o)
+	case c.stripped(o):
+		return c.retag(o)
+	case unfinished && c.now.Sub(o.first) > c.cfg.FinishTimeout:
+		o.build.abandoned = true
+		return c.remove(o, "not finished in time")
+	case unfinished:
+		return c.buildUp(o, t.creation.Storage.Data)
+	}
+	return end(answer{instance: c.shown(o)})
+}
+
+// afterRemoval waits until an instance that is being removed is gone.
+func (t *createTask) afterRemoval(c *core, o *object) step {
+	if o.build.abandoned {
+		return refuse(fail(KindUnavailable, "create", o.ID, "disks and boot were not finished within %s; the instance is being removed", c.cfg.FinishTimeout))
+	}
+	if !o.accepted.IsZero() && c.now.Sub(o.accepted) > removalResend && stateOf(o.Status) != leaving {
+		return c.remove(o, "its removal had no effect")
+	}
+	return o.build.poll(c.now)
+}
+
+// keepRefusal lets a refusal answer the others who ask for the same.
+func (c *core) keepRefusal(r result) {
+	keep := refusal{err: r.err, until: c.now.Add(refusalHold)}
+	t, err := newCreateTask(&c.cfg, r.creation.Spec)
+	if err != nil {
+		return
+	}
+	switch KindOf(r.err) {
+	case KindInsufficientCapacity, KindQuotaExceeded:
+		c.refused[t.capacity] = keep
+	case KindInvalid, KindForbidden:
+		if e, ok := errors.AsType[*Error](r.err); ok && e.Field != "label" && e.Field != "Spec.UserData" {
+			c.refused[t.template] = keep
+		}
+	}
+}
+
+// leave is the answer to a caller who goes away: what it waits for.
+func (t *createTask) leave(c *core, cause error) answer {
+	e := &Error{Kind: KindProvisioning, Op: "create", Effect: EffectNone}
+	trouble := t.cl.trouble
+	text := t.waitsFor(c, e)
+	switch {
+	case KindOf(trouble) == KindRateLimited && c.now.Before(c.queue.blocked):
+		e.Kind, e.RetryAfter = KindRateLimited, c.queue.blocked.Sub(c.now)
+	case !t.cl.unsure.IsZero() && trouble != nil:
+		e.Kind, e.Effect = KindOf(trouble), EffectUnknown
+		text += ", after: " + trouble.Error()
+	}
+	e.Err = fmt.Errorf("%s: %w", text, cause)
+	return answer{err: e}
+}
+
+func (t *createTask) waitsFor(c *core, e *Error) string {
+	cl := t.cl
+	own := c.has(cl.id)
+	switch {
+	case len(own) > 0:
+		e.InstanceID = own[0].ID
+		return own[0].waitsFor()
+	case cl.busy:
+		return "its creation is under way"
+	case c.survey.began.IsZero():
+		return "the instances of the cluster are being listed"
+	case !cl.taken.IsZero():
+		return fmt.Sprintf("the label %s exists, and no list shows yet who has it", cl.label)
+	case !cl.unsure.IsZero():
+		return fmt.Sprintf("a creation had no answer, and %s is being looked for", cl.label)
+	case cl.queued:
+		at, of := c.queue.position(cl)
+		text := fmt.Sprintf("position %d of %d", at, of)
+		if slot := c.queue.slot(c.now); slot.After(c.now) {
+			e.RetryAfter = c.slotOf(at, slot)
+			text += fmt.Sprintf(", next slot in %s", slot.Sub(c.now).Round(time.Second))
+		}
+		return text
+	}
+	return "an instance that has its label is being looked at"
+}
+
+// slotOf is roughly how long the claimant at a position waits: a hint.
+func (c *core) slotOf(position int, next time.Time) time.Duration {
+	windows := (position - 1) / c.queue.limit
+	return next.Sub(c.now) + time.Duration(windows)*creationWindow
+}

@@ -1,0 +1,90 @@
+// Package instances makes exactly one Linode for each claimant and removes it
+// again, for controllers that need one machine per object: a Karpenter cloud
+// provider for self-managed clusters, a build farm, a fleet of runners. It needs
+// no Kubernetes type. Package linodes has the [Backend] over the Linode API.
+//
+//	manager, err := instances.New(linodes.New(client), instances.Config{Cluster: "demo"})
+//	...
+//	instance, err := manager.Create(ctx, instances.Spec{
+//		Claimant: instances.Claimant{Name: "default-x7k2p", UID: uid},
+//		Plan:     "g6-standard-2", Region: "us-ord", Image: "linode/ubuntu24.04",
+//		UserData: instances.UserData{Content: cloudInit},
+//	})
+//
+// # How one claimant gets one instance
+//
+// The label of an instance is made from the names of the cluster and of the
+// claimant ([Label]), and labels are unique on an account: the API itself
+// refuses a second instance. Cluster, claimant and a hash of the claimant's UID
+// are tags that go with the same request, so there is no moment at which an
+// instance has no owner, and a new process finds everything in the API.
+//
+// A request whose answer was lost, and one that is refused because its label is
+// taken, are followed by a list of that label. An instance with the tags of this
+// cluster and claimant is adopted; any other is a KindConflict.
+//
+// # Shape
+//
+// The engine is a state machine without goroutine, clock, I/O or context. A call
+// is a task; (task).next returns what it needs next from what is known: an
+// effect, a wait, or its end. create.go decides about creation, build.go about
+// disks and the boot, remove.go about removals, collect.go what nothing needs.
+// (*core).done in merge.go is the only code that changes what is known of
+// the platform. queue.go paces creations. shell.go runs tasks and effects.
+// tuning.go has every constant with its reason.
+//
+// # Guarantees
+//
+// Direct readings may be out of date by Config.SettleTime, lists by 2 minutes.
+//
+//   - A claimant has one instance: none is created while one of its label
+//     exists, or one that is known under another label.
+//   - What is missing from a list, or answered 404 once, stays known. KindNotFound
+//     means: two direct reads at least SettleTime apart answered 404, or one after
+//     a removal that was accepted.
+//   - Only instances with the exact tag of this cluster and a claim are modified.
+//     Cluster, claimant and UID are read again right before each removal, and
+//     Delete is refused when the claim is another's, a later claimant of the same
+//     name included.
+//   - Tags that a person took away are written again while this process knows
+//     whose they were.
+//   - Creations are paced to 20 in 15 seconds (Config.Creations), in the order of
+//     arrival; a claimant keeps its position for a while when its caller leaves.
+//     KindProvisioning names the position and the time of the next slot.
+//   - Disks and the boot are steps that continue from what the API has. An
+//     instance that is not finished within Config.FinishTimeout is removed.
+//   - A call returns when its context ends, with the reason. No goroutine, timer
+//     or request is left after the last caller, but for writes under way.
+//
+// # Not guaranteed
+//
+//   - An instance that a person renames within 2 minutes of its creation, right
+//     before this process is restarted, may get a twin. Collect removes one.
+//   - Tags that a person took away before this process started are not known:
+//     Collect reports the instance if it still has the cluster's tag.
+//   - An accepted removal without effect, and then a wrong 404, prove together
+//     that an instance is gone which is not. Collect finds it later.
+//   - Nothing is drained. Collect asks Sweep.Vacate before an instance goes.
+//   - A password is made where neither keys nor users are given. It is not kept.
+//
+// # Cost
+//
+// One request for each instance, and one list for all at the start of the
+// process. Each data disk costs one request more, with five for disks,
+// configuration, boot and tags, and reads while they become ready. Delete is a
+// read and a write; List is one list for 500 instances.
+//
+// # Errors
+//
+// Errors are *[Error]: the [Kind] is what a caller can do, Effect what is known
+// of the request's effect on the platform (none, applied, or unknown), Field the
+// field of the request at fault, and RetryAfter how long to wait.
+//
+// # Concurrency and leading
+//
+// A [Manager] is safe for concurrent use. New begins to lead; a process that
+// stood by calls Begin when it is elected, which forgets what was seen and keeps
+// the callers. Before the first creation all instances of the cluster are
+// listed. Ages are measured on Config.Clock, from when this process first saw an
+// object. Sizes are MB as the API counts them, times UTC.
+package instances

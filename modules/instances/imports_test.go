@@ -1,0 +1,62 @@
+package instances_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowedModules are what the packages of this module, tests aside, may pull
+// in. What is added here is added to every program that imports this module.
+var allowedModules = []string{
+	"github.com/karpenter-linode/karpenter-linode/modules/linode",
+	"github.com/karpenter-linode/karpenter-linode/modules/instances",
+	"k8s.io/utils",
+}
+
+// allowedEngine is what the engine itself may pull in: no client of any API.
+var allowedEngine = []string{
+	"github.com/karpenter-linode/karpenter-linode/modules/instances",
+	"k8s.io/utils",
+}
+
+func TestDirectImportsStayFew(t *testing.T) {
+	checkImports(t, allowedModules, `{{join .Imports "\n"}}`, "./...")
+}
+
+func TestTheEngineKnowsNoClient(t *testing.T) {
+	checkImports(t, allowedEngine, `{{join .Deps "\n"}}`, ".")
+}
+
+func TestNoKubernetesAPIAnywhere(t *testing.T) {
+	for _, path := range packages(t, `{{join .Deps "\n"}}`, "./...") {
+		for _, banned := range []string{"k8s.io/api", "sigs.k8s.io/", "k8s.io/client-go"} {
+			if strings.HasPrefix(path, banned) {
+				t.Errorf("imports %s", path)
+			}
+		}
+	}
+}
+
+func checkImports(t *testing.T, allowed []string, format string, of ...string) {
+	t.Helper()
+	for _, path := range packages(t, format, of...) {
+		first, _, _ := strings.Cut(path, "/")
+		if !strings.Contains(first, ".") {
+			continue // the standard library
+		}
+		if !slices.ContainsFunc(allowed, func(module string) bool { return path == module || strings.HasPrefix(path, module+"/") }) {
+			t.Errorf("imports %s, which is not allowed here", path)
+		}
+	}
+}
+
+func packages(t *testing.T, format string, of ...string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-f", format}, of...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return strings.Fields(string(out))
+}

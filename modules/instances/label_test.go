@@ -1,0 +1,69 @@
+package instances
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestLabelsAreReadableWhereTheyCanBe(t *testing.T) {
+	for _, c := range []struct{ prefix, claimant, want string }{
+		{"demo", "default-x7k2p", "demo-default-x7k2p"},
+		{"a", "b", "a-b"},
+		{"demo", "team.a", "demo-team.a"},
+		{"demo", strings.Repeat("x", 57), "demo-" + strings.Repeat("x", 57)},
+		{"demo", strings.Repeat("x", 58), "demo-" + strings.Repeat("x", 37) + "-"},
+		{"Demo", "a", "demo-a-"},
+		{"1demo", "a", "n1demo-a-"},
+		{"demo", "a--b", "demo-a-b-"},
+	} {
+		got := Label(c.prefix, c.claimant)
+		if cut := strings.HasSuffix(c.want, "-"); cut && (!strings.HasPrefix(got, c.want) || len(got) != cutLabel) || !cut && got != c.want {
+			t.Errorf("Label(%q, %q) = %q (%d characters), want %q", c.prefix, c.claimant, got, len(got), c.want)
+		}
+	}
+}
+
+// A label is what the API and Kubernetes take, always the same, and no other
+// name's.
+func TestNoTwoNamesHaveOneLabel(t *testing.T) {
+	name := rapid.StringMatching(`[a-z0-9]([-.a-z0-9]{0,70}[a-z0-9])?`)
+	rapid.Check(t, func(t *rapid.T) {
+		prefix := rapid.StringMatching(`[A-Za-z0-9]([-A-Za-z0-9]{0,30}[A-Za-z0-9])?`).Draw(t, "prefix")
+		one, two := name.Draw(t, "one"), name.Draw(t, "two")
+		if rapid.Bool().Draw(t, "two is the label of one") {
+			two = strings.TrimPrefix(Label(prefix, one), prefix+"-")
+		}
+		a, b := Label(prefix, one), Label(prefix, two)
+		for _, label := range []string{a, b} {
+			if len(label) < 3 || len(label) > cutLabel || !plainLabel.MatchString(label) {
+				t.Fatalf("label %q", label)
+			}
+		}
+		if one != two && a == b {
+			t.Fatalf("%q and %q both have the label %q", one, two, a)
+		}
+	})
+}
+
+// What was once stored has to be found again: the form of tags and labels is fixed.
+func TestTagsAndLabelsKeepTheirForm(t *testing.T) {
+	long := strings.Repeat("long-name-", 9) + "end"
+	for got, want := range map[string]string{
+		ClusterTag("demo", ""):                        "karpenter.k8s.linode/cluster=demo",
+		ClusterTag("demo", "uid"):                     "karpenter.k8s.linode/cluster=demo_94661ee0",
+		ClaimValue(long):                              "long-name-long-nam_9d92eccd",
+		Claimant{Name: "a", UID: "0c2b8d6e"}.id().uid: "7b58fae192884929",
+		Label("demo", long):                           "demo-long-name-long-name-long-name-long-na-7531bc8486813b8503ce",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for _, tag := range []string{ClusterTag(long, ""), ClusterTag(long, "uid"), claimPrefix + ClaimValue(long), claimUIDPrefix + hash("x", 16)} {
+		if len(tag) > MaxTagLength {
+			t.Errorf("%s has %d characters", tag, len(tag))
+		}
+	}
+}

@@ -1,0 +1,410 @@
+package instances_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+)
+
+func withDisks() instances.Spec {
+	swap := 256
+	s := spec("a", "1")
+	s.Storage = instances.Storage{BootMB: 40_000, SwapMB: &swap, Data: []instances.Disk{
+		{Label: "containers", SizeMB: 20_000}, {Label: "scratch", SizeMB: 10_000, Filesystem: "raw"},
+	}}
+	return s
+}
+
+// checkBuilt: the disks are there once, attached, and the instance runs.
+func (l *lab) checkBuilt(id int) {
+	l.t.Helper()
+	text := l.read(fmt.Sprintf("/linode/instances/%d/disks", id))
+	for _, label := range []string{"containers", "scratch"} {
+		if strings.Count(text, `"`+label+`"`) != 1 {
+			l.t.Errorf("disk %s: %s", label, text)
+		}
+	}
+	if configs := l.read(fmt.Sprintf("/linode/instances/%d/configs", id)); strings.Count(configs, `"disk_id":`) != 4 || strings.Count(configs, `"kernel"`) != 1 {
+		l.t.Errorf("configurations: %s", configs)
+	}
+	all := l.ours()
+	if len(all) != 1 || slices.Contains(all[0].Tags, "karpenter.k8s.linode/unfinished=true") {
+		l.t.Fatalf("instances %+v", all)
+	}
+	if status := all[0].Status; status != world.StatusBooting && status != world.StatusRunning {
+		l.t.Errorf("the instance is %s", status)
+	}
+}
+
+func TestDisksAreMadeAttachedAndBooted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Realistic()})
+		p := l.start(instances.Config{})
+		i := p.create(t, withDisks())
+		l.checkBuilt(i.ID)
+		t.Logf("%d requests", l.sent(""))
+		if l.sent("") > 60 {
+			t.Errorf("%d requests", l.sent(""))
+		}
+	})
+}
+
+// The process dies after each of its requests in turn, before or after the
+// request has had its effect. The next one continues from what the API has.
+func TestBuildingContinuesWhereAProcessWasKilled(t *testing.T) {
+	for nth := 1; nth <= 6; nth++ {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("write %d, after its effect %t", nth, after), func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					l := newLab(t, linodesim.Config{Profile: linodesim.Realistic()})
+					first := l.start(instances.Config{})
+					rule := l.sim.Fail(linodesim.Rule{Kind: linodesim.Writes, Nth: nth, Hang: true, AfterEffect: after})
+					ctx, cancel := context.WithCancel(t.Context())
+					done := make(chan struct{})
+					go func() { _, _ = first.Create(ctx, withDisks()); close(done) }()
+					for l.sim.Hits(rule) == 0 {
+						select {
+						case <-done:
+							t.Fatal("the write never came")
+						case <-time.After(time.Second):
+						}
+					}
+					time.Sleep(2 * time.Second)
+					first.kill()
+					cancel()
+					<-done
+					l.sim.HealAll()
+					i := l.start(instances.Config{}).create(t, withDisks())
+					if l.created() != 1 {
+						t.Errorf("%d made", l.created())
+					}
+					l.checkBuilt(i.ID)
+				})
+			})
+		}
+	}
+}
+
+func TestAnInstanceThatIsNotFinishedInTimeIsRemoved(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		l.sim.Fail(linodesim.Rule{Method: "POST", Route: "/linode/instances/{linodeId}/boot", Status: 500})
+		p := l.start(instances.Config{FinishTimeout: 2 * time.Minute})
+		var last error
+		for began := time.Now(); time.Since(began) < 4*time.Minute && len(l.ours()) != 0 || l.created() == 0; {
+			_, last = p.Create(within(t, 30*time.Second), withDisks())
+			time.Sleep(5 * time.Second)
+		}
+		wantKind(t, last, instances.KindUnavailable)
+		if len(l.ours()) != 0 || l.created() != 1 {
+			t.Fatalf("%d there, %d made", len(l.ours()), l.created())
+		}
+		l.sim.HealAll()
+		i := p.create(t, withDisks())
+		l.checkBuilt(i.ID)
+	})
+}
+
+func TestOneWrong404ProvesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		i := p.create(t, spec("a", "1"))
+		time.Sleep(time.Minute)
+		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Status: 404, Reason: "Not found", Times: 1})
+		if got, err := p.Get(t.Context(), i.ID); err != nil || got.ID != i.ID {
+			t.Errorf("%+v, %v", got, err)
+		}
+		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Status: 404, Reason: "Not found", Times: 1})
+		if again := p.create(t, spec("a", "1")); again.ID != i.ID || l.created() != 1 {
+			t.Errorf("got %d, first %d", again.ID, i.ID)
+		}
+		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Status: 404, Reason: "Not found", Times: 1})
+		l.sim.Fail(linodesim.Rule{Method: "DELETE", Route: instanceRoute, Status: 404, Reason: "Not found", Times: 1})
+		if err := p.Delete(t.Context(), i.ID, spec("a", "1").Claimant); err != nil || len(l.ours()) != 0 {
+			t.Errorf("delete: %v, %d there", err, len(l.ours()))
+		}
+	})
+}
+
+func TestWhatIsGoneIsProvenAndMadeAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		i := p.create(t, spec("a", "1"))
+		time.Sleep(10 * time.Second)
+		if err := l.sim.DeleteInstance(i.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, err := p.Get(within(t, time.Second), i.ID)
+		wantKind(t, err, instances.KindUnavailable)
+		_, err = p.Get(t.Context(), i.ID)
+		wantKind(t, err, instances.KindNotFound)
+		wantKind(t, p.Delete(t.Context(), i.ID, instances.Claimant{}), instances.KindNotFound)
+		if again := p.create(t, spec("a", "1")); again.ID == i.ID {
+			t.Error("the instance that is gone was returned")
+		}
+	})
+}
+
+func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{OrphanTTL: time.Second})
+		for _, id := range l.foreign {
+			_, err := p.Get(t.Context(), id)
+			wantKind(t, err, instances.KindConflict)
+			wantKind(t, p.Delete(t.Context(), id, instances.Claimant{}), instances.KindConflict)
+			wantKind(t, p.SetTags(t.Context(), id, instances.Claimant{}, nil, []string{"mine"}), instances.KindConflict)
+		}
+		for range 3 {
+			collected, err := p.Collect(t.Context(), nothingAlive())
+			if err != nil || len(collected.Removed) != 0 {
+				t.Errorf("collected %v, %v", collected, err)
+			}
+			if len(collected.Unclaimed) != 1 || collected.Unclaimed[0].Label != "cluster-alone" {
+				t.Errorf("reported as unclaimed: %+v", collected.Unclaimed)
+			}
+			time.Sleep(time.Minute)
+		}
+		if list, err := p.List(t.Context()); err != nil || len(list) != 0 {
+			t.Errorf("list %v, %v", list, err)
+		}
+	})
+}
+
+func nothingAlive() instances.Sweep {
+	return instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) { return nil, nil }}
+}
+
+// Two clusters of one name share the account: their UIDs tell them apart.
+func TestClustersOfOneNameAreToldApartByUID(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		one := l.start(instances.Config{ClusterUID: "one", OrphanTTL: time.Second})
+		two := l.start(instances.Config{ClusterUID: "two", OrphanTTL: time.Second})
+		i := one.create(t, spec("a", "1"))
+		for range 2 {
+			if collected, err := two.Collect(t.Context(), nothingAlive()); err != nil || len(collected.Removed) != 0 {
+				t.Errorf("%v, %v", collected, err)
+			}
+			time.Sleep(time.Minute)
+		}
+		_, err := two.Get(t.Context(), i.ID)
+		wantKind(t, err, instances.KindConflict)
+		_, err = two.Create(within(t, time.Minute), spec("a", "1"))
+		wantKind(t, err, instances.KindConflict)
+	})
+}
+
+func TestCollectRemovesWhatNoClaimantNeeds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		kept, left, successor := p.create(t, spec("kept", "1")), p.create(t, spec("left", "1")), p.create(t, spec("again", "1"))
+		how := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) {
+			return []instances.Claimant{{Name: "kept", UID: "1"}, {Name: "again", UID: "2"}}, nil
+		}}
+		first, err := p.Collect(t.Context(), how)
+		if err != nil || len(first.Removed) != 0 {
+			t.Fatalf("at once: %+v, %v", first, err)
+		}
+		time.Sleep(6 * time.Minute)
+		failing := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) { return nil, errors.New("no answer") }}
+		if _, err := p.Collect(t.Context(), failing); err == nil || len(l.ours()) != 3 {
+			t.Fatalf("%v, %d there", err, len(l.ours()))
+		}
+		asked := 0
+		how.Vacate = func(_ context.Context, i instances.Instance) (bool, error) { asked++; return i.ID == left.ID, nil }
+		second, err := p.Collect(t.Context(), how)
+		if err != nil || len(second.Removed) != 1 || second.Removed[0].ID != left.ID || asked != 2 {
+			t.Fatalf("%+v, %v, asked %d times", second, err, asked)
+		}
+		how.Vacate = nil
+		third, err := p.Collect(t.Context(), how)
+		if err != nil || len(third.Removed) != 1 || third.Removed[0].ID != successor.ID {
+			t.Fatalf("%+v, %v", third, err)
+		}
+		if all := l.ours(); len(all) != 1 || all[0].ID != kept.ID {
+			t.Errorf("left: %+v", all)
+		}
+	})
+}
+
+// A creation whose answer was lost, and whose claimant never asks again, is
+// found by the next process.
+func TestWhatAProcessLeftBehindIsCollected(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		rule := l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Hang: true, AfterEffect: true})
+		_, err := p.Create(within(t, time.Second), spec("a", "1"))
+		wantKind(t, err, instances.KindProvisioning)
+		p.kill()
+		l.sim.Heal(rule)
+		next := l.start(instances.Config{})
+		for len(l.ours()) > 0 {
+			if _, err := next.Collect(t.Context(), nothingAlive()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Minute)
+		}
+		if l.created() != 1 {
+			t.Errorf("%d made", l.created())
+		}
+	})
+}
+
+func TestTagsThatWereTakenAwayAreWrittenAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		i := p.create(t, spec("a", "1"))
+		alive := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) {
+			return []instances.Claimant{{Name: "a", UID: "1"}}, nil
+		}}
+		time.Sleep(3 * time.Minute)
+		if err := l.sim.EditInstanceTags(i.ID, []string{"by-hand"}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := p.Collect(t.Context(), alive); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Minute)
+		}
+		if tags := l.ours()[0].Tags; !slices.Contains(tags, clusterTag) || !slices.Contains(tags, "karpenter.sh/nodeclaim=a") || !slices.Contains(tags, "by-hand") {
+			t.Errorf("tags %v", tags)
+		}
+		if err := l.sim.EditInstanceTags(i.ID, []string{"by-hand"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if err := p.Delete(t.Context(), i.ID, instances.Claimant{Name: "a", UID: "1"}); err != nil || len(l.ours()) != 0 {
+			t.Errorf("delete: %v, %d there", err, len(l.ours()))
+		}
+	})
+}
+
+func TestTagsOfAnotherClaimantAreAConflict(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		i := p.create(t, spec("a", "1"))
+		time.Sleep(10 * time.Second)
+		if err := l.sim.EditInstanceTags(i.ID, []string{clusterTag, "karpenter.sh/nodeclaim=b"}); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, p.Delete(t.Context(), i.ID, instances.Claimant{Name: "a", UID: "1"}), instances.KindConflict)
+		wantKind(t, p.Delete(t.Context(), i.ID, instances.Claimant{Name: "b"}), instances.KindConflict)
+		if len(l.ours()) != 1 {
+			t.Error("removed")
+		}
+	})
+}
+
+func TestSetTagsKeepsTheClaim(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		s := spec("a", "1")
+		s.Tags = []string{"old-tag", "kept-tag"}
+		i := p.create(t, s)
+		for range 2 {
+			if err := p.SetTags(t.Context(), i.ID, s.Claimant, []string{"old-tag"}, []string{"new-tag"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tags := l.ours()[0].Tags
+		for _, tag := range []string{clusterTag, "karpenter.sh/nodeclaim=a", "kept-tag", "new-tag"} {
+			if !slices.Contains(tags, tag) {
+				t.Errorf("%s is missing in %v", tag, tags)
+			}
+		}
+		if slices.Contains(tags, "old-tag") || l.sent("PUT") != 1 {
+			t.Errorf("tags %v, %d PUTs", tags, l.sent("PUT"))
+		}
+		wantKind(t, p.SetTags(t.Context(), i.ID, s.Claimant, []string{clusterTag}, nil), instances.KindInvalid)
+		wantKind(t, p.SetTags(t.Context(), i.ID, instances.Claimant{Name: "b"}, nil, []string{"more"}), instances.KindConflict)
+	})
+}
+
+func TestARemovalWithoutEffectIsSentAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		i := p.create(t, spec("a", "1"))
+		l.sim.Fail(linodesim.Rule{Method: "DELETE", Route: instanceRoute, NoEffect: true, Times: 1})
+		by := spec("a", "1").Claimant
+		for began := time.Now(); len(l.ours()) > 0; time.Sleep(5 * time.Second) {
+			if err := p.Delete(t.Context(), i.ID, by); err != nil {
+				t.Fatal(err)
+			}
+			if time.Since(began) > 90*time.Second {
+				t.Fatal("it is still there")
+			}
+		}
+		if n := l.sent("DELETE"); n != 2 {
+			t.Errorf("%d DELETEs, want 2", n)
+		}
+	})
+}
+
+func TestAListThatLacksAnInstanceHidesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		for n := range 5 {
+			p.create(t, spec(fmt.Sprintf("a-%d", n), "1"))
+		}
+		time.Sleep(5 * time.Minute)
+		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instancesRoute, Missing: 3})
+		for range 3 {
+			if list, err := p.List(t.Context()); err != nil || len(list) != 5 {
+				t.Errorf("%d listed, %v", len(list), err)
+			}
+			time.Sleep(3 * time.Minute)
+		}
+	})
+}
+
+// A hundred claimants, all faults of the hostile profile, callers that come
+// back, a process that dies in the middle: one instance each in the end.
+func TestAHostilePlatformGivesEachClaimantOneInstance(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Hostile(), Seed: 7})
+		p := l.start(instances.Config{})
+		const n = 40
+		deadline := time.Now().Add(time.Minute / 2)
+		burst(t, n, func(n int) {
+			for {
+				_, err := p.Create(within(t, 10*time.Second), spec(fmt.Sprintf("a-%d", n), "1"))
+				if err == nil || time.Now().After(deadline) {
+					return
+				}
+				time.Sleep(2 * time.Second)
+			}
+		})
+		p.kill()
+		next := l.start(instances.Config{})
+		burst(t, n, func(n int) {
+			for {
+				if _, err := next.Create(within(t, 30*time.Second), spec(fmt.Sprintf("a-%d", n), "1")); err == nil {
+					return
+				}
+				time.Sleep(2 * time.Second)
+			}
+		})
+		if l.created() != n || len(l.ours()) != n {
+			t.Errorf("%d made, %d there", l.created(), len(l.ours()))
+		}
+	})
+}

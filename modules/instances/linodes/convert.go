@@ -1,0 +1,162 @@
+package linodes
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+func instanceOf(i api.Instance) instances.Instance {
+	instance := instances.Instance{
+		ID: i.ID, Label: i.Label, Plan: i.Type, Region: i.Region, Status: string(i.Status), Tags: slices.Clone(i.Tags),
+		Created: i.Created.Time, IPv4: slices.Clone(i.IPv4), Foreign: i.LKEClusterID != nil,
+	}
+	if i.Image != nil {
+		instance.Image = *i.Image
+	}
+	if i.IPv6 != nil {
+		instance.IPv6 = *i.IPv6
+	}
+	if i.PlacementGroup != nil {
+		instance.PlacementGroup = i.PlacementGroup.ID
+	}
+	return instance
+}
+
+func devicesOf(devices api.InstanceConfigDevices) map[string]int {
+	disks := map[string]int{}
+	for name, device := range map[string]*api.InstanceConfigDevice{
+		"sda": devices.Sda, "sdb": devices.Sdb, "sdc": devices.Sdc, "sdd": devices.Sdd,
+		"sde": devices.Sde, "sdf": devices.Sdf, "sdg": devices.Sdg, "sdh": devices.Sdh,
+	} {
+		if device != nil && device.DiskID != nil {
+			disks[name] = *device.DiskID
+		}
+	}
+	return disks
+}
+
+// creation leaves out what is empty, which leaves it to the platform.
+func creation(c instances.Creation) api.InstanceCreate {
+	booted := !c.Off
+	request := api.InstanceCreate{
+		Label: &c.Label, Type: c.Plan, Region: c.Region, Image: &c.Image, Tags: &c.Tags, Booted: &booted,
+		Kernel: given(c.Kernel), MaintenancePolicy: given(c.MaintenancePolicy),
+		BootSize: given(c.Storage.BootMB), SwapSize: c.Storage.SwapMB, BackupsEnabled: given(c.Backups),
+		DiskEncryption: given(api.DiskEncryption(c.Storage.Encryption)), PrivateIP: given(c.Network.PrivateIP),
+	}
+	if len(c.UserData) > 0 {
+		text := base64.StdEncoding.EncodeToString(c.UserData)
+		request.Metadata = &api.InstanceMetadata{UserData: &text}
+	}
+	if c.PlacementGroup.ID != 0 {
+		request.PlacementGroup = &api.InstancePlacementGroupReference{ID: c.PlacementGroup.ID, CompliantOnly: given(c.PlacementGroup.CompliantOnly)}
+	}
+	access(&request, c.Access)
+	network(&request, c.Network)
+	return request
+}
+
+// given is nil for the zero value.
+func given[T comparable](value T) *T {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return &value
+}
+
+// access is keys and users, or where there are none a password that is not
+// kept: the API needs one of the three.
+func access(request *api.InstanceCreate, a instances.Access) {
+	if len(a.Keys) > 0 {
+		request.AuthorizedKeys = &a.Keys
+	}
+	if len(a.Users) > 0 {
+		request.AuthorizedUsers = &a.Users
+	}
+	if len(a.Keys)+len(a.Users) == 0 {
+		secret := password()
+		request.RootPass = &secret
+	}
+}
+
+// password is 256 random bits in 43 characters, after one of each class that the
+// API's check of its strength may ask for. 128 characters are allowed.
+func password() string {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // it never fails: the program ends instead
+	return "aA1-" + base64.RawURLEncoding.EncodeToString(secret)
+}
+
+// network writes the interfaces in the form of their generation. The firewall
+// belongs to the instance in the older one, and to each interface in the newer.
+func network(request *api.InstanceCreate, n instances.Network) {
+	request.InterfaceGeneration = given(api.InstanceCreateInterfaceGeneration(n.Generation))
+	list := n.Interfaces
+	form := legacyInterface
+	if n.Generation == instances.GenerationLinode {
+		form = newInterface(n.FirewallID)
+		if len(list) == 0 && n.FirewallID != 0 {
+			list = []instances.Interface{{Public: true, Primary: true}}
+		}
+	} else {
+		request.FirewallID = given(n.FirewallID)
+	}
+	if len(list) == 0 {
+		return
+	}
+	all := make([]map[string]any, 0, len(list))
+	for _, f := range list {
+		all = append(all, form(f))
+	}
+	request.Interfaces = &all
+}
+
+func legacyInterface(f instances.Interface) map[string]any {
+	switch {
+	case f.VPC != nil:
+		ipv4 := map[string]any{}
+		if f.VPC.Address != "" {
+			ipv4["vpc"] = f.VPC.Address
+		}
+		if f.VPC.NAT {
+			ipv4["nat_1_1"] = "any"
+		}
+		return map[string]any{"purpose": "vpc", "subnet_id": f.VPC.SubnetID, "primary": f.Primary, "ipv4": ipv4}
+	case f.VLAN != nil:
+		return map[string]any{"purpose": "vlan", "label": f.VLAN.Label, "ipam_address": f.VLAN.Address}
+	}
+	return map[string]any{"purpose": "public", "primary": f.Primary}
+}
+
+func newInterface(firewallID int) func(instances.Interface) map[string]any {
+	return func(f instances.Interface) map[string]any {
+		entry := map[string]any{}
+		if firewallID != 0 && f.VLAN == nil {
+			entry["firewall_id"] = firewallID
+		}
+		if f.Primary {
+			entry["default_route"] = map[string]any{"ipv4": true}
+		}
+		switch {
+		case f.VPC != nil:
+			address := map[string]any{"address": "auto", "primary": true}
+			if f.VPC.Address != "" {
+				address["address"] = f.VPC.Address
+			}
+			if f.VPC.NAT {
+				address["nat_1_1_address"] = "auto"
+			}
+			entry["vpc"] = map[string]any{"subnet_id": f.VPC.SubnetID, "ipv4": map[string]any{"addresses": []any{address}}}
+		case f.VLAN != nil:
+			entry["vlan"] = map[string]any{"vlan_label": f.VLAN.Label, "ipam_address": f.VLAN.Address}
+		default:
+			entry["public"] = map[string]any{}
+		}
+		return entry
+	}
+}

@@ -1,0 +1,170 @@
+package instances
+
+import (
+	"slices"
+	"time"
+)
+
+// remove deletes an instance of ours.
+func (c *core) remove(o *object, reason string) step {
+	o.busy = true
+	return c.do(effect{op: opDelete, id: o.ID, reason: reason})
+}
+
+// retag writes the tags again that make an instance its claimant's.
+func (c *core) retag(o *object) step {
+	o.busy = true
+	tags := c.cfg.claimTags(o.who, o.Tags...)
+	return c.do(effect{op: opTag, id: o.ID, tags: tags, reason: "its tags were taken away"})
+}
+
+// deleteTask is a call of Delete, or the removal of what a sweep found.
+type deleteTask struct {
+	op     string
+	id     int
+	by     claimID
+	reason string
+	// judge is asked right before the removal; nil agrees.
+	judge func(c *core, o *object) bool
+
+	began time.Time
+	seq   int
+	// withdrawn: judge did not agree.
+	withdrawn bool
+}
+
+func (t *deleteTask) begin(c *core) { t.began, t.seq = c.now, c.seq }
+
+func (t *deleteTask) ended(*core) {}
+
+func (t *deleteTask) leave(c *core, cause error) answer {
+	e := fail(KindUnavailable, t.op, t.id, "not done yet: %w", cause)
+	if o := c.world.objects[t.id]; o != nil && o.busy {
+		e.Effect = EffectUnknown
+	}
+	return answer{err: e}
+}
+
+func (t *deleteTask) next(c *core) step {
+	o := c.world.objects[t.id]
+	if o != nil {
+		switch {
+		case o.busy:
+			return wait(time.Time{})
+		case o.failed > t.seq:
+			return refuse(o.err)
+		case o.removal > t.seq:
+			return end(answer{instance: c.shown(o)})
+		}
+	}
+	// The reading has to be a fresh one when the removal is sent.
+	gone, s := c.look(t.id, latest(t.began, c.now.Add(-lookValid)), t.seq, "whose it is")
+	switch {
+	case !s.none():
+		return s
+	case gone:
+		return refuse(fail(KindNotFound, t.op, t.id, "it does not exist: 404s have proven it"))
+	}
+	if o = c.world.objects[t.id]; o == nil {
+		return refuse(fail(KindConflict, t.op, t.id, "it is no instance of cluster %s", c.cfg.Cluster))
+	}
+	return t.send(c, o)
+}
+
+func (t *deleteTask) send(c *core, o *object) step {
+	switch {
+	case o.disputed():
+		return refuse(fail(KindConflict, t.op, t.id, "its tags name another claimant, %s", claimIn(o.Tags).value))
+	case !t.by.none() && !o.who.is(t.by):
+		return refuse(fail(KindConflict, t.op, t.id, "it is of claimant %s (UID hash %q), not of %s (UID hash %q)", o.who.value, o.who.uid, t.by.value, t.by.uid))
+	case t.judge != nil && !t.judge(c, o):
+		t.withdrawn = true
+		return end(answer{})
+	case stateOf(o.Status) == leaving, !o.accepted.IsZero() && c.now.Sub(o.accepted) < removalResend:
+		return end(answer{instance: c.shown(o)})
+	case c.stripped(o):
+		return c.retag(o)
+	}
+	return c.remove(o, t.reason)
+}
+
+// getTask is a call of Get.
+type getTask struct {
+	id    int
+	began time.Time
+	seq   int
+}
+
+func (t *getTask) begin(c *core) { t.began, t.seq = c.now, c.seq }
+
+func (t *getTask) ended(*core) {}
+
+func (t *getTask) leave(c *core, cause error) answer {
+	if l := c.looks[t.id]; l != nil && !l.missing.IsZero() {
+		return answer{err: fail(KindUnavailable, "get", t.id, "one read answered 404, which is no proof yet: %w", cause)}
+	}
+	return answer{err: fail(KindUnavailable, "get", t.id, "no answer yet: %w", cause)}
+}
+
+func (t *getTask) next(c *core) step {
+	gone, s := c.look(t.id, t.began, t.seq, "asked for")
+	if !s.none() {
+		return s
+	}
+	o := c.world.objects[t.id]
+	switch {
+	case gone:
+		return refuse(fail(KindNotFound, "get", t.id, "it does not exist: 404s have proven it"))
+	case o == nil:
+		return refuse(fail(KindConflict, "get", t.id, "it is no instance of cluster %s", c.cfg.Cluster))
+	}
+	return end(answer{instance: c.shown(o)})
+}
+
+// tagsTask is a call of SetTags.
+type tagsTask struct {
+	id          int
+	by          claimID
+	remove, add []string
+	began       time.Time
+	seq         int
+}
+
+func (t *tagsTask) begin(c *core) { t.began, t.seq = c.now, c.seq }
+
+func (t *tagsTask) ended(*core) {}
+
+func (t *tagsTask) leave(_ *core, cause error) answer {
+	return answer{err: &Error{Kind: KindUnavailable, Op: "set tags", InstanceID: t.id, Err: cause}}
+}
+
+func (t *tagsTask) next(c *core) step {
+	const op = "set tags"
+	if o := c.world.objects[t.id]; o != nil {
+		switch {
+		case o.busy:
+			return wait(time.Time{})
+		case o.failed > t.seq:
+			return refuse(o.err)
+		}
+	}
+	gone, s := c.look(t.id, latest(t.began, c.now.Add(-lookValid)), t.seq, "which tags it has")
+	o := c.world.objects[t.id]
+	switch {
+	case !s.none():
+		return s
+	case gone:
+		return refuse(fail(KindNotFound, op, t.id, "it does not exist: 404s have proven it"))
+	case o == nil:
+		return refuse(fail(KindConflict, op, t.id, "it is no instance of cluster %s", c.cfg.Cluster))
+	case o.disputed() || !t.by.none() && !o.who.is(t.by):
+		return refuse(fail(KindConflict, op, t.id, "it is of claimant %s", o.who.value))
+	}
+	tags := slices.DeleteFunc(slices.Clone(o.Tags), func(tag string) bool { return slices.Contains(t.remove, tag) })
+	tags = union(tags, t.add, c.cfg.claimTags(o.who))
+	if slices.Equal(tags, o.Tags) {
+		return end(answer{instance: c.shown(o)})
+	}
+	o.busy = true
+	return c.do(effect{op: opTag, id: t.id, tags: tags, reason: "tags of the caller"})
+}

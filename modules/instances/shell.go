@@ -1,0 +1,179 @@
+package instances
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// shell runs tasks in the goroutines of their callers, and effects in their
+// own. It decides nothing.
+type shell struct {
+	backend Backend
+	cfg     Config
+	// slots bounds the effects at the same time.
+	slots chan struct{}
+
+	mu   sync.Mutex
+	core *core
+	// changed is closed and replaced when a task may have something new to do.
+	changed chan struct{}
+	callers int
+	// reads has the cancel functions of the reads under way, which end with the
+	// last caller.
+	reads map[int]context.CancelFunc
+	last  int
+}
+
+// call runs a task until it ends or ctx does.
+func (s *shell) call(ctx context.Context, t task) answer {
+	s.enter(t)
+	defer s.exit(t)
+	for {
+		next, changed := s.step(ctx, t)
+		switch {
+		case next.end != nil:
+			return *next.end
+		case next.effect != nil:
+			continue
+		}
+		if ended := s.wait(ctx, next.until, changed); ended {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.core.now = s.cfg.Clock.Now()
+			return t.leave(s.core, context.Cause(ctx))
+		}
+	}
+}
+
+func (s *shell) enter(t task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.callers++
+	s.core.now = s.cfg.Clock.Now()
+	s.core.seq++
+	t.begin(s.core)
+}
+
+func (s *shell) exit(t task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.core.now = s.cfg.Clock.Now()
+	t.ended(s.core)
+	s.wake()
+	if s.callers--; s.callers == 0 {
+		for _, cancel := range s.reads {
+			cancel()
+		}
+	}
+}
+
+// step asks the task what it needs, and starts it if that is an effect.
+func (s *shell) step(ctx context.Context, t task) (step, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.core.now = s.cfg.Clock.Now()
+	if ctx.Err() != nil {
+		a := t.leave(s.core, context.Cause(ctx))
+		return end(a), nil
+	}
+	next := t.next(s.core)
+	if next.effect != nil {
+		s.start(ctx, *next.effect)
+		s.wake()
+	}
+	return next, s.changed
+}
+
+// wait returns true when ctx ended first.
+func (s *shell) wait(ctx context.Context, until time.Time, changed <-chan struct{}) bool {
+	var clock <-chan time.Time
+	if !until.IsZero() {
+		timer := s.cfg.Clock.NewTimer(until.Sub(s.cfg.Clock.Now()))
+		defer timer.Stop()
+		clock = timer.C()
+	}
+	select {
+	case <-ctx.Done():
+		return true
+	case <-changed:
+	case <-clock:
+	}
+	return false
+}
+
+// wake lets all tasks look again. The caller holds mu.
+func (s *shell) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// start makes a request in a goroutine of its own. A write is not cancelled
+// when its caller leaves, because then nothing would show whether it happened;
+// reads go on for the other callers. The caller holds mu.
+func (s *shell) start(ctx context.Context, e effect) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.op.timeout())
+	s.last++
+	token := s.last
+	if !e.op.write() {
+		s.reads[token] = cancel
+	}
+	go func() {
+		defer cancel()
+		s.slots <- struct{}{}
+		r := s.perform(ctx, e)
+		<-s.slots
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.reads, token)
+		s.core.now = s.cfg.Clock.Now()
+		s.core.done(r)
+		s.wake()
+	}()
+}
+
+// perform makes one request.
+func (s *shell) perform(ctx context.Context, e effect) result {
+	r := result{effect: e, began: s.cfg.Clock.Now()}
+	switch e.op {
+	case opList:
+		r.instances, r.err = s.backend.Tagged(ctx, e.text)
+	case opFind:
+		r.instances, r.err = s.backend.Labelled(ctx, e.text)
+	case opRead:
+		r.instance, r.err = s.backend.Instance(ctx, e.id)
+	case opDisks:
+		r.disks, r.err = s.backend.Disks(ctx, e.id)
+	case opConfigs:
+		r.configs, r.err = s.backend.Configs(ctx, e.id)
+	case opCreate:
+		r.instance, r.err = s.backend.Create(ctx, e.creation)
+	case opDelete:
+		r.err = s.backend.Delete(ctx, e.id)
+	case opTag:
+		r.instance, r.err = s.backend.Tag(ctx, e.id, e.tags)
+	case opAddDisk:
+		r.err = s.backend.AddDisk(ctx, e.id, e.disk)
+	case opAttach:
+		r.err = s.backend.Attach(ctx, e.id, e.config, e.devices)
+	case opBoot:
+		r.err = s.backend.Boot(ctx, e.id, e.config)
+	}
+	s.report(r)
+	return r
+}
+
+func (s *shell) report(r result) {
+	hook := s.cfg.Observer.Action
+	if hook == nil {
+		return
+	}
+	id := r.id
+	if r.op == opCreate && r.err == nil {
+		id = r.instance.ID
+	}
+	hook(ActionEnd{
+		Op: string(r.op), Reason: r.reason, Plan: r.creation.Plan, InstanceID: id,
+		Duration: s.cfg.Clock.Since(r.began), Err: r.err,
+	})
+}

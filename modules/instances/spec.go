@@ -1,0 +1,162 @@
+package instances
+
+import "time"
+
+// Claimant is who an instance is for: for Karpenter a NodeClaim.
+type Claimant struct {
+	// Name is unique in the cluster at any time.
+	Name string
+	// UID tells two claimants of one name apart that follow each other. It may
+	// be empty; then the name alone counts.
+	UID string
+}
+
+// Spec is what one instance is made of. Claimant, Plan, Region and Image are
+// required; everything else may be left to the platform.
+type Spec struct {
+	// Claimant asking again gets the same instance.
+	Claimant Claimant
+	// Plan is the ID of a type, for example "g6-standard-2".
+	Plan   string
+	Region string
+	// Image is for example "linode/ubuntu24.04".
+	Image string
+	// Kernel is for example "linode/direct-disk"; "" is the platform's choice.
+	Kernel   string
+	UserData UserData
+	Access   Access
+	// Tags are on the instance beside the engine's own.
+	Tags           []string
+	Network        Network
+	PlacementGroup PlacementGroup
+	Storage        Storage
+	Backups        bool
+	// MaintenancePolicy is "", "linode/migrate" or "linode/power_off_on".
+	MaintenancePolicy string
+}
+
+// UserData is what the instance reads from the Metadata service.
+type UserData struct {
+	Content []byte
+	// Verbatim: never compressed, because the reader takes no gzip. Cloud-init
+	// does; a machine config of Talos has to be sent as it is.
+	Verbatim bool
+}
+
+// Access is how to log in. Where it is empty a random password is set that
+// is not known afterwards: the image needs one of the three.
+type Access struct {
+	// Keys are SSH public keys of root, Users those users of the account whose
+	// keys root gets.
+	Keys, Users []string
+}
+
+// Network is how the instance is connected. The zero value is one public interface.
+type Network struct {
+	// FirewallID is the Cloud Firewall, 0 for the account's default.
+	FirewallID int
+	// Generation of the interfaces: GenerationLegacy, GenerationLinode, or "" for
+	// the account's default, with which Interfaces must be empty.
+	Generation Generation
+	Interfaces []Interface
+	// PrivateIP: an address in 192.168.128.0/17 in addition.
+	PrivateIP bool
+}
+
+// Generation is a kind of network interfaces.
+type Generation string
+
+// The two generations, in the API's words.
+const (
+	GenerationLegacy Generation = "legacy_config"
+	GenerationLinode Generation = "linode"
+)
+
+// Interface is one network interface. Exactly one of Public, VPC and VLAN is set.
+type Interface struct {
+	Public bool
+	VPC    *VPCInterface
+	VLAN   *VLANInterface
+	// Primary: it has the default route.
+	Primary bool
+}
+
+// VPCInterface connects to a subnet of a VPC.
+type VPCInterface struct {
+	SubnetID int
+	// Address in the subnet, "" for any.
+	Address string
+	// NAT: it is reachable by a public address, 1:1.
+	NAT bool
+}
+
+// VLANInterface connects to a VLAN.
+type VLANInterface struct {
+	Label string
+	// Address with prefix length, "" for none.
+	Address string
+}
+
+// PlacementGroup is where the instance is placed; the zero value is none.
+type PlacementGroup struct {
+	ID int
+	// CompliantOnly: refused rather than placed against the group's rule.
+	CompliantOnly bool
+}
+
+// Storage is the disks. The zero value is one disk of the whole plan, with the
+// platform's swap.
+type Storage struct {
+	// BootMB is the size of the boot disk, 0 for what remains. With Data it is required.
+	BootMB int
+	// SwapMB is the size of the swap disk; nil is the platform's 512, 0 none.
+	SwapMB *int
+	// Encryption is "", "enabled" or "disabled".
+	Encryption string
+	// Data are further disks, as sdb or sdc and on, in this order.
+	Data []Disk
+}
+
+// Disk is a data disk.
+type Disk struct {
+	// Label is unique in the instance.
+	Label  string
+	SizeMB int
+	// Filesystem is "", "raw" or "ext4"; "" is "ext4".
+	Filesystem string
+}
+
+// Instance is a Linode, as the API showed it.
+type Instance struct {
+	ID                         int
+	Label, Plan, Region, Image string
+	// Status is the API's, for example "running".
+	Status string
+	// Health is whether it still serves its claimant.
+	Health Health
+	// Claim is ClaimValue of the claimant.
+	Claim string
+	Tags  []string
+	// Created is the API's, on its own clock.
+	Created        time.Time
+	IPv4           []string
+	IPv6           string
+	PlacementGroup int
+	// Foreign: it belongs to something else that must not be touched, such as an
+	// LKE cluster.
+	Foreign bool
+}
+
+// Health is the engine's judgement of an instance.
+type Health string
+
+const (
+	// Healthy: running, or young enough to be still on its way to running.
+	Healthy Health = ""
+	// Stopped: the instance is not running and has had time enough to boot.
+	Stopped Health = "Stopped"
+	// Unfinished: disks, configuration or boot are still to be made.
+	Unfinished Health = "Unfinished"
+	// Deleting: the platform is removing it, or has accepted to.
+	Deleting Health = "Deleting"
+)

@@ -1,0 +1,155 @@
+package instances
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of the API (Linode API facts).
+const (
+	maxInterfaces = 3
+	minBootMB     = 8192
+	maxDevices    = 8 // sda to sdh
+)
+
+// objectName is a name of a Kubernetes object; upper case for names of clusters.
+var objectName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+
+// check refuses a request that can never work, before anything is sent.
+func (s *Spec) check(op string) error {
+	for _, required := range []struct{ field, value string }{
+		{"Spec.Plan", s.Plan}, {"Spec.Region", s.Region}, {"Spec.Image", s.Image},
+	} {
+		if required.value == "" {
+			return invalid(op, required.field, "is empty")
+		}
+	}
+	if err := s.Claimant.check(op, "Spec.Claimant"); err != nil {
+		return err
+	}
+	if err := checkTags(op, "Spec.Tags", s.Tags); err != nil {
+		return err
+	}
+	if s.PlacementGroup.ID < 0 {
+		return invalid(op, "Spec.PlacementGroup.ID", "%d is not the ID of a placement group", s.PlacementGroup.ID)
+	}
+	if policies := []string{"", "linode/migrate", "linode/power_off_on"}; !slices.Contains(policies, s.MaintenancePolicy) {
+		return invalid(op, "Spec.MaintenancePolicy", "%q must be linode/migrate, linode/power_off_on or empty", s.MaintenancePolicy)
+	}
+	if err := s.Network.check(op); err != nil {
+		return err
+	}
+	return s.Storage.check(op)
+}
+
+func (c Claimant) check(op, field string) error {
+	if !objectName.MatchString(c.Name) {
+		return invalid(op, field+".Name", "%q must be letters, digits, '-' and '.', with a letter or digit at both ends", c.Name)
+	}
+	return nil
+}
+
+// checkTags refuses tags that the API does not take, and those of the engine.
+func checkTags(op, field string, tags []string) error {
+	for i, tag := range tags {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		if n := utf8.RuneCountInString(tag); n < MinTagLength || n > MaxTagLength {
+			return invalid(op, at, "%q has %d characters; a tag has %d to %d", tag, n, MinTagLength, MaxTagLength)
+		}
+		if ownTag(tag) {
+			return invalid(op, at, "%q is set by this engine alone", tag)
+		}
+		if strings.Contains(tag, ",") {
+			return invalid(op, at, "%q has a comma", tag)
+		}
+	}
+	return nil
+}
+
+func (n *Network) check(op string) error {
+	if n.FirewallID < 0 {
+		return invalid(op, "Spec.Network.FirewallID", "%d is not the ID of a firewall", n.FirewallID)
+	}
+	switch n.Generation {
+	case "", GenerationLegacy, GenerationLinode:
+	default:
+		return invalid(op, "Spec.Network.Generation", "%q must be %s, %s or empty", n.Generation, GenerationLegacy, GenerationLinode)
+	}
+	if len(n.Interfaces) > 0 && n.Generation == "" {
+		return invalid(op, "Spec.Network.Generation", "is empty; interfaces are of the generation %s or %s", GenerationLegacy, GenerationLinode)
+	}
+	if len(n.Interfaces) > maxInterfaces {
+		return invalid(op, "Spec.Network.Interfaces", "are %d; at most %d are allowed", len(n.Interfaces), maxInterfaces)
+	}
+	count := map[string]int{}
+	for i, f := range n.Interfaces {
+		field := fmt.Sprintf("Spec.Network.Interfaces[%d]", i)
+		kinds := f.kinds()
+		if len(kinds) != 1 {
+			return invalid(op, field, "is %s; it must be exactly one of public, VPC and VLAN", strings.Join(kinds, " and "))
+		}
+		if count[kinds[0]]++; kinds[0] != "VLAN" && count[kinds[0]] > 1 {
+			return invalid(op, field, "is the second %s interface; one is allowed", kinds[0])
+		}
+		switch {
+		case f.VPC != nil && f.VPC.SubnetID <= 0:
+			return invalid(op, field+".VPC.SubnetID", "%d is not the ID of a subnet", f.VPC.SubnetID)
+		case f.VLAN != nil && f.VLAN.Label == "":
+			return invalid(op, field+".VLAN.Label", "is empty")
+		}
+	}
+	return nil
+}
+
+func (f Interface) kinds() []string {
+	var kinds []string
+	if f.Public {
+		kinds = append(kinds, "public")
+	}
+	if f.VPC != nil {
+		kinds = append(kinds, "VPC")
+	}
+	if f.VLAN != nil {
+		kinds = append(kinds, "VLAN")
+	}
+	return kinds
+}
+
+func (s *Storage) check(op string) error {
+	switch {
+	case s.BootMB != 0 && s.BootMB < minBootMB:
+		return invalid(op, "Spec.Storage.BootMB", "%d is too small; a boot disk has at least %d MB", s.BootMB, minBootMB)
+	case s.SwapMB != nil && *s.SwapMB < 0:
+		return invalid(op, "Spec.Storage.SwapMB", "%d is negative", *s.SwapMB)
+	case !slices.Contains([]string{"", "enabled", "disabled"}, s.Encryption):
+		return invalid(op, "Spec.Storage.Encryption", "%q must be enabled, disabled or empty", s.Encryption)
+	case len(s.Data) > 0 && s.BootMB == 0:
+		return invalid(op, "Spec.Storage.BootMB", "is 0, which is all of the plan's disk, and leaves nothing for Data")
+	case len(s.Data) > maxDevices-2:
+		return invalid(op, "Spec.Storage.Data", "are %d disks; at most %d fit beside the boot and the swap disk", len(s.Data), maxDevices-2)
+	}
+	seen := map[string]bool{}
+	for i, disk := range s.Data {
+		field := fmt.Sprintf("Spec.Storage.Data[%d]", i)
+		switch {
+		case disk.Label == "" || seen[disk.Label]:
+			return invalid(op, field+".Label", "%q must be there and be unique in the instance", disk.Label)
+		case disk.SizeMB <= 0:
+			return invalid(op, field+".SizeMB", "%d must be positive", disk.SizeMB)
+		case !slices.Contains([]string{"", "raw", "ext4"}, disk.Filesystem):
+			return invalid(op, field+".Filesystem", "%q must be raw, ext4 or empty", disk.Filesystem)
+		}
+		seen[disk.Label] = true
+	}
+	return nil
+}
+
+func checkID(op string, instanceID int) error {
+	if instanceID <= 0 {
+		return invalid(op, "instanceID", "%d is not an instance ID", instanceID)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package cloudprovider_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+// A client that makes NodeClaims itself, past every NodePool's limits, gets as many nodes as the settings allow. Those beyond are refused
+// without a request that changes anything.
+func TestNodeClaimsMadeByHandStopAtTheCeilings(t *testing.T) {
+	for name, cfg := range map[string]lkepool.Config{"nodes": {MaxNodes: 3}, "price": {MaxHourlyPrice: 3 * 0.018}} {
+		for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
+			t.Run(name+"/"+tier, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					sim, info := newSim(t, tier)
+					p := simulatedWith(t, sim, info, cfg)
+					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+					defer cancel()
+					for n := range 3 {
+						if launch(ctx, t, p, numbered(n)) == nil {
+							t.Fatalf("NodeClaim %d has no node", n)
+						}
+					}
+					before := requestsThatChange(sim)
+					for n := 3; n < 30; n++ {
+						if _, err := p.Create(ctx, numbered(n)); !core.IsInsufficientCapacityError(err) {
+							t.Errorf("NodeClaim %d: %v", n, err)
+						}
+						time.Sleep(20 * time.Second)
+					}
+					if after := requestsThatChange(sim); after != before {
+						t.Errorf("%d requests that change something for NodeClaims beyond the ceiling", after-before)
+					}
+					if n := len(sim.Snapshot().Instances); n != 3+1 {
+						t.Errorf("%d Linodes, want 3 and the one that is the user's", n)
+					}
+					// What goes makes room.
+					for !core.IsNodeClaimNotFoundError(p.Delete(ctx, numbered(0))) {
+						time.Sleep(5 * time.Second)
+					}
+					time.Sleep(2 * time.Minute) // no plan is left alone any more
+					if launch(ctx, t, p, numbered(100)) == nil {
+						t.Error("no node after one has gone")
+					}
+				})
+			})
+		}
+	}
+}
+
+func requestsThatChange(sim *linodesim.Sim) (n int) {
+	for _, call := range sim.Calls() {
+		if call.Method != "GET" {
+			n += call.N
+		}
+	}
+	return n
+}

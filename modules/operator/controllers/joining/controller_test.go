@@ -1,0 +1,134 @@
+package joining_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clock "k8s.io/utils/clock/testing"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/joining"
+)
+
+type published []string
+
+func (p *published) Publish(all ...events.Event) {
+	for _, e := range all {
+		if len(e.DedupeValues) == 0 {
+			panic("an event that core's recorder would repeat")
+		}
+		*p = append(*p, e.Type+" "+e.Reason+": "+e.Message)
+	}
+}
+
+var launch = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+
+func booting() *karpv1.NodeClaim {
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x7k2p", UID: "uid", Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-2"}}}
+	claim.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}
+	claim.Status.ProviderID = "linode://94907002"
+	claim.Status.Conditions = []status.Condition{
+		{Type: karpv1.ConditionTypeLaunched, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(launch)},
+		{Type: karpv1.ConditionTypeRegistered, Status: metav1.ConditionUnknown, LastTransitionTime: metav1.NewTime(launch)},
+	}
+	return claim
+}
+
+// reconcile looks at the NodeClaim as often as changes of it would make it, and returns the pause.
+func reconcile(t *testing.T, c *joining.Controller, claim *karpv1.NodeClaim) (pause time.Duration) {
+	t.Helper()
+	for range 3 {
+		result, err := c.Reconcile(t.Context(), claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pause = result.RequeueAfter
+	}
+	return pause
+}
+
+func TestEachMinuteOfABootIsOneEventOnTheNodeClaim(t *testing.T) {
+	now, told, claim := clock.NewFakePassiveClock(launch.Add(4*time.Second)), &published{}, booting()
+	c := joining.NewController(told, now)
+	for rounds := 0; ; rounds++ {
+		pause := reconcile(t, c, claim)
+		if pause == 0 {
+			break
+		}
+		if rounds > 20 {
+			t.Fatal("it goes on after core has given the NodeClaim up")
+		}
+		now.SetTime(now.Now().Add(pause + 40*time.Millisecond))
+	}
+	if len(*told) != 14 {
+		t.Fatalf("%d events in 15 minutes, want 14: %q", len(*told), *told)
+	}
+	if want := "Normal WaitingForNode: Linode 94907002, a g6-standard-2, was launched 2 min ago and its node has not joined yet; Karpenter gives it up after 15 min, at 08:15:00 UTC"; (*told)[1] != want {
+		t.Errorf("got  %s\nwant %s", (*told)[1], want)
+	}
+	if all := slices.Clone(*told); len(slices.Compact(all)) != 14 {
+		t.Errorf("two events are the same: %q", *told)
+	}
+}
+
+// The minute in which a replica takes over was reported by the one before.
+func TestANewLeaderReportsFromTheNextMinuteOn(t *testing.T) {
+	now, told, claim := clock.NewFakePassiveClock(launch.Add(3*time.Minute+25*time.Second)), &published{}, booting()
+	c := joining.NewController(told, now)
+	if pause := reconcile(t, c, claim); pause != 35*time.Second || len(*told) != 0 {
+		t.Errorf("looks again after %s, told %q", pause, *told)
+	}
+	now.SetTime(launch.Add(4 * time.Minute))
+	reconcile(t, c, claim)
+	if len(*told) != 1 || !strings.Contains((*told)[0], "launched 4 min ago") {
+		t.Errorf("told %q", *told)
+	}
+}
+
+func TestNothingIsReportedOfANodeClaimThatDoesNotBoot(t *testing.T) {
+	for name, change := range map[string]func(*karpv1.NodeClaim){
+		"not launched":            func(c *karpv1.NodeClaim) { c.Status.Conditions = nil },
+		"its node has registered": func(c *karpv1.NodeClaim) { c.Status.Conditions[1].Status = metav1.ConditionTrue },
+		"being deleted":           func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: launch} },
+		"another provider's":      func(c *karpv1.NodeClaim) { c.Spec.NodeClassRef.Kind = "EC2NodeClass" },
+	} {
+		now, told, claim := clock.NewFakePassiveClock(launch), &published{}, booting()
+		change(claim)
+		c := joining.NewController(told, now)
+		for range 5 {
+			if pause := reconcile(t, c, claim); pause != 0 {
+				t.Errorf("%s: looked at again after %s", name, pause)
+			}
+			now.SetTime(now.Now().Add(time.Minute))
+		}
+		if len(*told) != 0 {
+			t.Errorf("%s: told %q", name, *told)
+		}
+	}
+}
+
+func TestCoreGivesANodeUpAfterTheTimeThatTheEventNames(t *testing.T) {
+	dir, err := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/karpenter").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "pkg/controllers/nodeclaim/lifecycle/liveness.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`registrationTimeout\s+= time\.Minute \* 15\n`).Match(source) || joining.GivenUpAfter != 15*time.Minute {
+		t.Error("core's registration timeout is another one: correct GivenUpAfter")
+	}
+}

@@ -1,0 +1,119 @@
+package nodepoolstatus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
+)
+
+// Reasons of events about NodePools that core accepts, or leaves out, in silence.
+const (
+	EventUnknownNodeClass     = "UnknownNodeClass"     // nodeClassRef is of a kind that this provider does not serve
+	EventLabelOfOtherProvider = "LabelOfOtherProvider" // a requirement is about a label of another cloud's provider
+	EventNodePoolNotReady     = "NodePoolNotReady"     // the NodePool gets no nodes until a condition is true
+)
+
+const (
+	// reminder is after how long an event is repeated while its cause lasts; the API server keeps events for an hour.
+	reminder = 30 * time.Minute
+	// settling is how long a NodePool may be not ready before it is reported: one that is applied together with its class is at first.
+	settling = 10 * time.Second
+)
+
+// warn publishes an event about a NodePool, once until its text changes or reminder has passed.
+func (c *Controller) warn(nodePool *karpv1.NodePool, reason, message string) {
+	c.recorder.Publish(events.Event{
+		InvolvedObject: nodePool, Type: corev1.EventTypeWarning, Reason: reason, Message: message,
+		DedupeValues: []string{string(nodePool.UID), nodePool.Name, message}, DedupeTimeout: reminder,
+	})
+}
+
+// unserved returns what is wrong with a reference to a class of a kind that is not this provider's; empty if another provider has
+// answered for the NodePool, which its condition shows.
+func unserved(nodePool *karpv1.NodePool) string {
+	ref := nodePool.Spec.Template.Spec.NodeClassRef
+	if ready := conditionOf(nodePool, karpv1.ConditionTypeNodeClassReady); ref == nil || ready != nil && !ready.IsUnknown() {
+		return ""
+	}
+	return fmt.Sprintf("spec.template.spec.nodeClassRef has group %q and kind %q, and this Karpenter serves group %q and kind %q only, so the NodePool gets no nodes: "+
+		"delete it and make it again with that group and kind, because neither can be changed", ref.Group, ref.Kind, v1alpha1.Group, v1alpha1.Kind)
+}
+
+// labelsOfOtherProviders returns a message for each requirement on a label that another cloud's provider gives its nodes.
+func labelsOfOtherProviders(nodePool *karpv1.NodePool) (messages []string) {
+	for _, selector := range nodePool.Spec.Template.Spec.Requirements {
+		ours, elsewhere := requirement.Equivalent(selector.Key)
+		if !elsewhere {
+			continue
+		}
+		advice := "no label of this provider means the same: remove the requirement"
+		if ours != "" {
+			advice = "use " + ours
+		}
+		messages = append(messages, fmt.Sprintf("the requirement %s selects no plan and excludes none, because the label is another provider's; %s", requirement.Text(selector), advice))
+	}
+	return messages
+}
+
+// notReady returns why a NodePool is not ready, and how soon to look again when it has been so for a moment only.
+func (c *Controller) notReady(ctx context.Context, nodePool *karpv1.NodePool) (message string, again time.Duration, err error) {
+	ready := conditionOf(nodePool, status.ConditionReady)
+	if !ready.IsFalse() {
+		return "", 0, nil
+	}
+	if left := settling - time.Since(ready.LastTransitionTime.Time); left > 0 {
+		return "", left, nil
+	}
+	var reasons []string
+	for _, conditionType := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
+		if condition := conditionOf(nodePool, conditionType); condition.IsFalse() {
+			reasons = append(reasons, fmt.Sprintf("%s is false, %s: %s", condition.Type, condition.Reason, condition.Message))
+		}
+	}
+	hint, err := c.otherClasses(ctx, nodePool.Spec.Template.Spec.NodeClassRef.Name)
+	return "the NodePool gets no nodes: " + strings.Join(reasons, "; ") + hint, 0, err
+}
+
+// otherClasses names the LinodeNodeClasses that there are when the one that a NodePool names does not exist.
+func (c *Controller) otherClasses(ctx context.Context, name string) (string, error) {
+	list := &v1alpha1.LinodeNodeClassList{}
+	if err := c.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return "", fmt.Errorf("listing LinodeNodeClasses: %w", err)
+	}
+	names := make([]string, 0, len(list.Items))
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	slices.Sort(names)
+	similar := requirement.Similar([]string{name}, names)
+	switch {
+	case slices.Contains(names, name):
+		return "", nil
+	case len(similar) > 0:
+		return fmt.Sprintf(". There is no LinodeNodeClass %s. Similar: %s", name, strings.Join(similar, ", ")), nil
+	case len(names) > 0:
+		return fmt.Sprintf(". There is no LinodeNodeClass %s. There are: %s", name, strings.Join(names[:min(len(names), 5)], ", ")), nil
+	}
+	return fmt.Sprintf(". There is no LinodeNodeClass %s, nor any other", name), nil
+}
+
+// conditionOf returns a condition that is stored, nil if there is none: that of core's set is made up when it is missing.
+func conditionOf(nodePool *karpv1.NodePool, conditionType string) *status.Condition {
+	for i := range nodePool.Status.Conditions {
+		if nodePool.Status.Conditions[i].Type == conditionType {
+			return &nodePool.Status.Conditions[i]
+		}
+	}
+	return nil
+}

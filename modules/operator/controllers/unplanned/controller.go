@@ -1,0 +1,104 @@
+// Package unplanned reports to pending pods that no NodePool is ready. Core then plans nothing, and publishes no event: the pod has
+// only the scheduler's, as if there were no Karpenter.
+//
+// It reads from the cache only, publishes at most podsPerRound events in a round and one per pod in five minutes. Static NodePools do
+// not count, since they make no nodes for pods. Registered by cmd/controller; it runs on the leader only.
+package unplanned
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/awslabs/operatorpkg/reconciler"
+	"github.com/awslabs/operatorpkg/singleton"
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
+	"sigs.k8s.io/karpenter/pkg/operator/injection"
+	"sigs.k8s.io/karpenter/pkg/utils/node"
+)
+
+// EventNoNodePoolReady is the reason of the event on a pod.
+const EventNoNodePoolReady = "NoNodePoolReady"
+
+const (
+	interval     = 30 * time.Second
+	podsPerRound = 50
+	silence      = 5 * time.Minute // as long as core's own event on a pod is not repeated
+)
+
+// Controller looks at pending pods on an interval.
+type Controller struct {
+	kube     client.Client
+	recorder events.Recorder
+}
+
+// NewController returns a Controller. The cache behind kube must have core's index of pods by node.
+func NewController(kube client.Client, recorder events.Recorder) *Controller {
+	return &Controller{kube: kube, recorder: recorder}
+}
+
+// Name is the controller's name in logs and metrics.
+func (c *Controller) Name() string { return "pod.unplanned" }
+
+// Reconcile reports once to each pod that waits.
+func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
+	ctx = injection.WithControllerName(ctx, c.Name())
+	list := &karpv1.NodePoolList{}
+	if err := c.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return reconciler.Result{}, fmt.Errorf("listing NodePools: %w", err)
+	}
+	why := whyNone(list.Items)
+	if why == "" {
+		return reconciler.Result{RequeueAfter: interval}, nil
+	}
+	pods, err := node.GetProvisionablePods(ctx, c.kube)
+	if err != nil {
+		return reconciler.Result{}, err
+	}
+	for _, pod := range pods[:min(len(pods), podsPerRound)] {
+		c.recorder.Publish(events.Event{
+			InvolvedObject: pod, Type: corev1.EventTypeWarning, Reason: EventNoNodePoolReady, Message: why,
+			DedupeValues: []string{string(pod.UID)}, DedupeTimeout: silence,
+		})
+	}
+	return reconciler.Result{RequeueAfter: interval}, nil
+}
+
+// whyNone returns why no NodePool makes nodes for pods; empty if one does, or became not ready or was made a moment ago.
+func whyNone(nodePools []karpv1.NodePool) string {
+	const settling = 10 * time.Second
+	var names []string
+	for i := range nodePools {
+		nodePool := &nodePools[i]
+		if nodePool.Spec.Replicas != nil || !nodePool.DeletionTimestamp.IsZero() {
+			continue
+		}
+		ready := nodePool.StatusConditions().Get(status.ConditionReady)
+		if ready.IsTrue() || time.Since(ready.LastTransitionTime.Time) < settling {
+			return ""
+		}
+		names = append(names, nodePool.Name)
+	}
+	if len(names) == 0 {
+		return "Karpenter makes no node for this pod: there is no NodePool (or static ones only)"
+	}
+	if more := len(names) - 5; more > 0 {
+		names = append(names[:5], fmt.Sprintf("%d more", more))
+	}
+	return "Karpenter makes no node for this pod: no NodePool is ready (" + strings.Join(names, ", ") + "); kubectl describe nodepools shows why"
+}
+
+// Register adds the controller to a manager.
+func (c *Controller) Register(_ context.Context, m manager.Manager) error {
+	return controllerruntime.NewControllerManagedBy(m).
+		Named(c.Name()).
+		WatchesRawSource(singleton.Source()).
+		Complete(singleton.AsReconciler(c))
+}

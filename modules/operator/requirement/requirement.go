@@ -1,0 +1,143 @@
+// Package requirement explains requirements of NodePools and NodeClaims to users: which of them no plan meets, which values of
+// the plans are close to the one that is asked for, and which labels are those of another cloud's provider.
+//
+// Karpenter core reports that nothing fits, and not which requirement is the reason. All functions here are pure; the packages
+// cloudprovider and nodepoolstatus publish what they return, and `controller plans` prints it.
+package requirement
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+)
+
+// A Selector is one requirement, as a NodePool or NodeClaim spells it.
+type Selector = karpv1.NodeSelectorRequirementWithMinValues
+
+// Unmet returns why no instance type meets all of the requirements, nil if one does. The error names as few of them as exclude
+// every type, and for a single one the values that come close.
+func Unmet(wanted []Selector, all []*cloudprovider.InstanceType) error {
+	if err := onDemand(wanted); err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return errors.New("no plan is offered at all")
+	}
+	if met(wanted, all) {
+		return nil
+	}
+	reasons := slices.Clone(wanted)
+	for i := 0; i < len(reasons); {
+		rest := slices.Delete(slices.Clone(reasons), i, i+1)
+		if met(rest, all) {
+			i++
+		} else {
+			reasons = rest
+		}
+	}
+	if len(reasons) == 1 {
+		return single(reasons[0], all)
+	}
+	texts := make([]string, 0, len(reasons))
+	for _, reason := range reasons {
+		texts = append(texts, Text(reason))
+	}
+	return fmt.Errorf("no plan meets these requirements together: %s", strings.Join(texts, "; "))
+}
+
+// Excluding returns those of the requirements that one instance type does not meet.
+func Excluding(wanted []Selector, it *cloudprovider.InstanceType) (texts []string) {
+	for _, selector := range wanted {
+		if !met([]Selector{selector}, []*cloudprovider.InstanceType{it}) {
+			texts = append(texts, Text(selector))
+		}
+	}
+	return texts
+}
+
+func met(wanted []Selector, all []*cloudprovider.InstanceType) bool {
+	requirements := scheduling.NewNodeSelectorRequirementsWithMinValues(slices.Clone(wanted)...)
+	return slices.ContainsFunc(all, func(it *cloudprovider.InstanceType) bool {
+		return requirements.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels)
+	})
+}
+
+// onDemand refuses requirements that leave no room for the one capacity type that there is.
+func onDemand(wanted []Selector) error {
+	capacityType := scheduling.NewNodeSelectorRequirementsWithMinValues(wanted...).Get(karpv1.CapacityTypeLabelKey)
+	if capacityType.Has(karpv1.CapacityTypeOnDemand) {
+		return nil
+	}
+	asked := "what is asked for"
+	for _, selector := range wanted {
+		if selector.Key == karpv1.CapacityTypeLabelKey && selector.Operator == corev1.NodeSelectorOpIn {
+			asked = strings.Join(selector.Values, " or ")
+		}
+	}
+	return fmt.Errorf("Linode sells on-demand capacity only and no %s: add on-demand to the values of %s, or remove the requirement", asked, karpv1.CapacityTypeLabelKey) //nolint:staticcheck // a name
+}
+
+// single explains a requirement that excludes every type by itself.
+func single(selector Selector, all []*cloudprovider.InstanceType) error {
+	switch selector.Operator {
+	case corev1.NodeSelectorOpNotIn:
+		return fmt.Errorf("every plan has %s = %s, which %s excludes", selector.Key, strings.Join(valuesOf(selector.Key, all), " or "), Text(selector))
+	case corev1.NodeSelectorOpDoesNotExist:
+		return fmt.Errorf("every plan has the label %s, which the requirement excludes", selector.Key)
+	case corev1.NodeSelectorOpExists:
+		return fmt.Errorf("no plan has the label %s", selector.Key)
+	}
+	text := "no plan has " + Text(selector)
+	if hint := hint(selector, valuesOf(selector.Key, all)); hint != "" {
+		text += ". " + hint
+	}
+	if selector.Key == corev1.LabelTopologyZone || selector.Key == corev1.LabelTopologyRegion {
+		text += " (nodes are made in the cluster's region, and a zone is a region at Linode)"
+	}
+	return errors.New(text)
+}
+
+// Text is a requirement in short form: "kubernetes.io/arch = arm64".
+func Text(selector Selector) string {
+	values := slices.Clone(selector.Values)
+	if more := len(values) - 5; more > 0 {
+		values = append(values[:5], fmt.Sprintf("%d more", more))
+	}
+	list := strings.Join(values, ", ")
+	switch selector.Operator {
+	case corev1.NodeSelectorOpIn:
+		if len(selector.Values) == 1 {
+			return selector.Key + " = " + list
+		}
+		return selector.Key + " in (" + list + ")"
+	case corev1.NodeSelectorOpNotIn:
+		return selector.Key + " not in (" + list + ")"
+	case corev1.NodeSelectorOpExists:
+		return selector.Key + " exists"
+	case corev1.NodeSelectorOpDoesNotExist:
+		return selector.Key + " does not exist"
+	}
+	return strings.Join([]string{selector.Key, operators[selector.Operator], list}, " ")
+}
+
+var operators = map[corev1.NodeSelectorOperator]string{
+	corev1.NodeSelectorOpGt: ">", corev1.NodeSelectorOpLt: "<", karpv1.NodeSelectorOpGte: ">=", karpv1.NodeSelectorOpLte: "<=",
+}
+
+// valuesOf lists the values that plans have for a label, each once.
+func valuesOf(key string, all []*cloudprovider.InstanceType) (values []string) {
+	key = scheduling.NewRequirement(key, corev1.NodeSelectorOpExists).Key // a label's older name is another spelling of it
+	for _, it := range all {
+		if requirement := it.Requirements.Get(key); requirement.Operator() == corev1.NodeSelectorOpIn {
+			values = append(values, requirement.Values()...)
+		}
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}

@@ -1,0 +1,69 @@
+package e2e_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestBurst has the machine to itself, and one tier after the other: what a hundred
+// claims cost at most is a promise about the platform's time, and processors that
+// are late with everything are no part of it. The tiers wait for their turn together.
+func TestBurst(t *testing.T) {
+	var turn sync.Mutex
+	for _, tier := range []string{"standard", "enterprise"} {
+		t.Run(tier, func(t *testing.T) {
+			t.Parallel()
+			e := start(t, "burst", tier, nil)
+			e.led(t, 2*time.Minute+10*time.Second)
+			turn.Lock()
+			defer turn.Unlock()
+			e.scenario(t, "a hundred pods on a hundred hosts", hundredHosts)
+		})
+	}
+}
+
+// led waits until the operator has led for so long: before lists have had the
+// time by which they may lag, the engine reads each instance before it claims it.
+func (e *environment) led(t *testing.T, length time.Duration) {
+	t.Helper()
+	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
+		lease := &coordinationv1.Lease{}
+		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Namespace: "kube-system", Name: "karpenter-leader-election"}, lease)).To(Succeed())
+		g.Expect(time.Since(lease.Spec.AcquireTime.Time)).To(BeNumerically(">", length))
+	}).WithTimeout(length + patience).WithPolling(interval).Should(Succeed())
+}
+
+// hundredHosts: a spread over hosts with a skew of one, counted against the user's
+// own host too, gives each pod a node of its own. That costs as many instances as
+// there are NodeClaims and 1.2 requests for each, beside what a cluster costs at rest.
+func hundredHosts(t *testing.T, e *environment) {
+	const app, n, atRest = "spread", 100, 10
+	e.nodePool(t, nodePoolSpec{})
+	since, calls := e.now(), e.calls()
+	e.apply(t, deployment(app, n, fmt.Sprintf(`
+      topologySpreadConstraints:
+        - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: %s}}}`, app)))
+	e.settled(t, app, n)
+	e.matched(t, n)
+	cost := e.calls() - calls
+	t.Logf("%d requests for %d nodes", cost, n)
+	if cost > n*12/10+atRest {
+		t.Errorf("%d requests were made for %d nodes, want at most 1.2 for each and %d", cost, n, atRest)
+	}
+	if since.made() != n {
+		t.Errorf("%d instances were made for %d NodeClaims", since.made(), n)
+	}
+	hosts := map[string]bool{}
+	for _, pod := range e.pods(t.Context(), NewWithT(t), app) {
+		hosts[pod.Spec.NodeName] = true
+	}
+	if len(hosts) != n {
+		t.Errorf("%d pods are on %d hosts", n, len(hosts))
+	}
+}
