@@ -171,7 +171,7 @@ func growing(first, longest time.Duration, times int) time.Duration {
 // unblock looks at the instance that has the label and is not the claimant's.
 func (t *createTask) unblock(c *core) step {
 	cl := t.cl
-	gone, s := c.look(cl.blocker, t.began, t.seq, "it has the label")
+	gone, s := c.look(cl.blocker, t.began.Add(-refusalHold), t.seq, "it has the label")
 	if !s.none() {
 		return s
 	}

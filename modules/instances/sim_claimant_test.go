@@ -158,7 +158,7 @@ func (s *sim) edit(step simStep) {
 	case stepRename:
 		i.Label, i.renamed = fmt.Sprintf("renamed-%d", i.ID), true
 	case stepStrip:
-		if s.hasDeaths() { // what another process has not seen it cannot know
+		if s.hasDeaths() || s.core.world.objects[i.ID] == nil { // what the process has not seen it cannot know
 			return
 		}
 		i.Tags = nil
