@@ -18,8 +18,8 @@ func (c *Core) decide() {
 		clear := c.identify()
 		for _, d := range demands {
 			c.supply(d)
-			c.match(d)
 			if clear {
+				c.match(d)
 				c.buy(d)
 			}
 		}

@@ -86,11 +86,15 @@ func (w *world) claimOf(who claimID) *claim {
 }
 
 // holder returns the node of a claimant, nil if it has none: of several the one
-// that this process wrote, then the one claimed later, then the lower ID.
+// that this process wrote, then the one claimed later, then the lower ID. One in
+// a pool of another key than it asks for has its tags from elsewhere.
 func (w *world) holder(who claimID) *node {
+	claim := w.claimOf(who)
 	var best *node
 	for _, n := range w.nodes.rows {
-		if p, known := w.pools.get(n.home); n.holds(who) && (!known || p.ours()) && (best == nil || prefer(n, best)) {
+		p, known := w.pools.get(n.home)
+		fits := !known || p.ours() && (claim == nil || claim.hash == p.keyHash())
+		if n.holds(who) && fits && (best == nil || prefer(n, best)) {
 			best = n
 		}
 	}
@@ -107,16 +111,6 @@ func prefer(a, b *node) bool {
 		return a.hold.claimedAt.After(b.hold.claimedAt)
 	}
 	return a.ID < b.ID
-}
-
-// assigned returns the node that is being claimed for a claimant.
-func (w *world) assigned(who claimID) *node {
-	for _, n := range w.nodes.rows {
-		if n.hold.state != free && !n.claimed() && n.hold.who.is(who) {
-			return n
-		}
-	}
-	return nil
 }
 
 // poolsOf are the pools of a key that can be used, and how many cannot because
