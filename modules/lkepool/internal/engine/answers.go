@@ -112,7 +112,7 @@ func (c *Core) verified(since time.Time) (all bool, err error) {
 	for _, n := range c.world.nodes.rows {
 		unread := n.present() && n.tagged.IsZero() && (!n.arrived || c.now.Sub(n.first) > listLag) ||
 			n.hold.state == unsure && c.settled(c.now, n.hold.at)
-		suspect := n.hold.state == held && (!n.absence.since.IsZero() || !n.detached.IsZero())
+		suspect := n.hold.state == held && !n.detached.IsZero() || (n.hold.state == held || n.present()) && !n.absence.since.IsZero()
 		if c.restorable(n) && n.hold.at.Before(since) && n.look.retry.failed == 0 || n.hold.state == writing && n.hold.stripped {
 			all = false
 		}

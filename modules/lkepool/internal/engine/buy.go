@@ -85,13 +85,14 @@ func (k *keyState) next() time.Time {
 // count has no precondition (Linode API facts: the last writer wins), so a
 // count that is too low would take nodes away.
 func (c *Core) grow(d *demand, step plan.Step) {
+	if !c.foundCreated(d.state) {
+		return
+	}
 	if step.PoolID == 0 {
-		if c.surveyedForCreation(d.state) {
-			d.state.creating, d.state.began = d.state.creating+1, c.now
-			c.buying[d.key.InstanceType] += step.Add
-			c.probed()
-			c.do(Action{Op: OpCreate, Key: d.key, Count: step.Count, Bought: step.Add, Tags: poolTags(d.waiting[0].request), Reason: boughtFor(d, step.Add)})
-		}
+		d.state.creating, d.state.began = d.state.creating+1, c.now
+		c.buying[d.key.InstanceType] += step.Add
+		c.probed()
+		c.do(Action{Op: OpCreate, Key: d.key, Count: step.Count, Bought: step.Add, Tags: poolTags(d.waiting[0].request), Reason: boughtFor(d, step.Add)})
 		return
 	}
 	p, _ := c.world.pools.get(step.PoolID)
@@ -114,17 +115,18 @@ func (c *Core) grow(d *demand, step plan.Step) {
 	}
 }
 
-// probed notes a purchase while marks are refused or fail: it is the one attempt
-// until the pause has passed again.
+// probed notes a purchase, or a claim that is written again, while marks are
+// refused or fail: it is the one attempt until the pause has passed again.
 func (c *Core) probed() {
 	if c.marks.err != nil || c.marks.general() {
 		c.marks.next = c.now.Add(c.marks.pause)
 	}
 }
 
-// surveyedForCreation reports whether a pool of the key would have been seen,
-// had an earlier attempt to create it succeeded.
-func (c *Core) surveyedForCreation(k *keyState) bool {
+// foundCreated reports whether a pool of the key would have been seen, had an
+// earlier attempt to create it succeeded. Until then nothing is bought for the
+// key, in other pools neither.
+func (c *Core) foundCreated(k *keyState) bool {
 	return k.hold.IsZero() || c.ready(k.hold) && c.fresh(&c.pools, OpListPools, k.hold, "a creation was not answered")
 }
 
@@ -168,7 +170,7 @@ func (c *Core) refuseUnserved(key Key, err error) {
 	hash := key.Hash()
 	d := &demand{key: key, state: c.keyed(hash)}
 	for _, claim := range c.world.claims {
-		assigned := c.world.assigned(claim.id)
+		assigned := c.assigned(claim.id)
 		if claim.hash == hash && len(claim.tokens) > 0 && c.world.holder(claim.id) == nil && (assigned == nil || c.aside(assigned)) {
 			d.waiting = append(d.waiting, claim)
 		}

@@ -10,11 +10,14 @@ import (
 func (c *Core) giveBack(claim *claim) bool {
 	n := c.holder(claim.id)
 	if n == nil {
-		if n = c.world.assigned(claim.id); n == nil || c.aside(n) && n.hold.state != reserved {
+		if n = c.assigned(claim.id); n == nil {
 			return false
 		}
 		c.finish(claim, n)
 		return n.hold.state != free
+	}
+	if c.claiming(claim, n) {
+		return true
 	}
 	loose := n.home == 0 || !n.detached.IsZero()
 	switch {
@@ -34,6 +37,31 @@ func (c *Core) giveBack(claim *claim) bool {
 		return true
 	}
 	c.deliver(claim, c.node(n), nil)
+	return true
+}
+
+// assigned returns the node that is being claimed for a claimant, nil if there is
+// none but such as were put aside.
+func (c *Core) assigned(who claimID) *node {
+	for _, n := range c.world.nodes.rows {
+		if n.hold.state != free && !n.claimed() && n.hold.who.is(who) && (n.hold.state == reserved || !c.aside(n)) {
+			return n
+		}
+	}
+	return nil
+}
+
+// claiming reports whether a write may still give the claimant another instance
+// than the one that it has, and waits for its end: of two that carry its claim
+// the one that was claimed later is kept, so that one has to be the answer.
+func (c *Core) claiming(claim *claim, has *node) bool {
+	n := c.assigned(claim.id)
+	switch {
+	case n == nil || n == has || n.hold.state == reserved:
+		return false
+	case n.hold.state == unsure && c.ready(n.hold.at.Add(c.cfg.SettleTime)):
+		c.lookAtNode(n, "a claim was written without an answer")
+	}
 	return true
 }
 
@@ -68,7 +96,7 @@ func (c *Core) finish(claim *claim, n *node) {
 func (c *Core) mark(claim *claim, n *node) {
 	if c.marks.err != nil {
 		if !c.ready(c.marks.next) {
-			n.hold = n.hold.freed(c.now)
+			// This frees the instance unless a claim may have been written already.
 			c.deliver(claim, Node{}, c.marks.err)
 			return
 		}
@@ -107,13 +135,16 @@ func (c *Core) restoreTags() {
 			continue
 		}
 		n.hold.state, n.hold.at = writing, c.now
+		c.probed()
 		c.do(Action{Op: OpMark, InstanceID: n.ID, PoolID: n.home, Reason: "write the claim again", Tags: claimTags(n.Tags, n.hold.who, cmp.Or(n.hold.claimedAt, c.now))})
 	}
 }
 
-// restorable reports whether a claim is to be written again, and can be.
+// restorable reports whether a claim is to be written again, and can be. While
+// marks are refused that is an attempt as good as any.
 func (c *Core) restorable(n *node) bool {
-	return n.hold.state == held && n.hold.stripped && n.present() && !n.removal.busy && c.marks.err == nil && !c.settling()
+	refused := c.marks.err != nil && c.now.Before(c.marks.next)
+	return n.hold.state == held && n.hold.stripped && n.present() && !n.removal.busy && !refused && !c.settling()
 }
 
 // witness asks the caller's own records about instances that look free, and once
@@ -155,7 +186,7 @@ func (c *Core) holder(who claimID) *node {
 
 // isFree reports whether a member may be handed out.
 func (c *Core) isFree(n *node) bool {
-	return n.hold.state == free && n.known() && !c.aside(n) && !n.removal.busy && c.health(n) == Healthy
+	return n.hold.state == free && n.known() && !c.aside(n) && !n.removal.busy && n.removal.accepted.IsZero() && c.health(n) == Healthy
 }
 
 // handOut orders free instances: those that requests failed for come last.

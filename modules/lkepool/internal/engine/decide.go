@@ -18,12 +18,12 @@ func (c *Core) decide() {
 		clear := c.identify()
 		for _, d := range demands {
 			c.supply(d)
-			c.match(d)
 			if clear {
+				c.match(d)
 				c.buy(d)
 			}
 		}
-		c.watch(demands, c.onTheirWay())
+		c.watch(c.onTheirWay())
 	}
 	c.requests = slices.DeleteFunc(c.requests, c.serve)
 }

@@ -86,12 +86,23 @@ func (w *world) claimOf(who claimID) *claim {
 }
 
 // holder returns the node of a claimant, nil if it has none: of several the one
-// that this process wrote, then the one claimed later, then the lower ID.
+// of the key that it asks for, because tags may be copied, then the one that this
+// process wrote, then the one claimed later, then the lower ID.
 func (w *world) holder(who claimID) *node {
+	hash := ""
+	if claim := w.claimOf(who); claim != nil {
+		hash = claim.hash
+	}
 	var best *node
+	bestFits := false
 	for _, n := range w.nodes.rows {
-		if p, known := w.pools.get(n.home); n.holds(who) && (!known || p.ours()) && (best == nil || prefer(n, best)) {
-			best = n
+		p, known := w.pools.get(n.home)
+		if !n.holds(who) || known && !p.ours() {
+			continue
+		}
+		fits := hash == "" || !known || p.keyHash() == hash
+		if best == nil || fits && !bestFits || fits == bestFits && prefer(n, best) {
+			best, bestFits = n, fits
 		}
 	}
 	return best
@@ -107,16 +118,6 @@ func prefer(a, b *node) bool {
 		return a.hold.claimedAt.After(b.hold.claimedAt)
 	}
 	return a.ID < b.ID
-}
-
-// assigned returns the node that is being claimed for a claimant.
-func (w *world) assigned(who claimID) *node {
-	for _, n := range w.nodes.rows {
-		if n.hold.state != free && !n.claimed() && n.hold.who.is(who) {
-			return n
-		}
-	}
-	return nil
 }
 
 // poolsOf are the pools of a key that can be used, and how many cannot because

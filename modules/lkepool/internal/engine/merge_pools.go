@@ -142,7 +142,11 @@ func (l *lowering) note(count int, now time.Time) {
 
 // lacksSlot reports whether a reading lacks a slot, or its instance, that is known.
 func (c *Core) lacksSlot(p *pool, slots []Slot) bool {
-	return slices.ContainsFunc(p.slots, func(s slot) bool { return !shows(slots, s.Slot) })
+	return slices.ContainsFunc(p.slots, func(s slot) bool {
+		n, known := c.world.nodes.get(s.InstanceID)
+		removed := known && !n.removal.accepted.IsZero() && !n.removal.listed
+		return !removed && !shows(slots, s.Slot)
+	})
 }
 
 func shows(slots []Slot, s Slot) bool {

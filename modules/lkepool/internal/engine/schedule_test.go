@@ -168,6 +168,32 @@ func TestSeedsReplayBitForBit(t *testing.T) {
 	}
 }
 
+// TestOfTwoClaimsTheAnswerIsKept replays a story that is a race: an instance that
+// a list from before its claim showed as free is claimed for its own claimant
+// again, while a read of another shows that it had one. Of the two the later
+// claim counts, in this process and in the next, so the answer has to wait for it.
+func TestOfTwoClaimsTheAnswerIsKept(t *testing.T) {
+	life := simLife{patience: 20 * time.Second, again: 16 * time.Second, at: 10906 * time.Millisecond}
+	first := simLife{patience: 5 * time.Second, again: 3 * time.Second, at: 7624 * time.Millisecond}
+	lost := simFate{op: OpMark, from: 6450 * time.Millisecond, times: 1, kind: faultHangs, pick: 43, takes: time.Minute}
+	for seed := range uint64(200) {
+		why, _, _ := play(&simSchedule{
+			seed: seed, lives: []simLife{life, first}, fates: []simFate{lost},
+			steps: []simStep{
+				{at: 46050 * time.Millisecond, kind: stepDeath, gap: time.Second},
+				{at: 31900 * time.Millisecond, kind: stepDeath, gap: time.Second},
+			},
+			world: simWeather{
+				stale: 3900 * time.Millisecond, lag: 10 * time.Second, latency: 300 * time.Millisecond,
+				idLeast: 30 * time.Second, idMost: 30 * time.Second, repairs: true, orphanTTL: time.Minute,
+			},
+		}, false)
+		if why != "" {
+			t.Errorf("seed %d: %s", seed, why)
+		}
+	}
+}
+
 func firstDifference(a, b string) string {
 	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(left), len(right)) {

@@ -42,6 +42,8 @@ type simProcess struct {
 	tick    time.Duration
 	ticking bool
 	spins   int
+	// misled: it was given a list that lacks pools.
+	misled bool
 }
 
 // simFacts are what some invariants make exceptions for.
@@ -56,6 +58,13 @@ type simFacts struct {
 	events  int
 	// aside is how many instances could not be tagged.
 	aside int
+	// misled: a list lacked pools.
+	misled bool
+	// lost is how many nodes purchases bought whose answer was lost.
+	lost int
+	// hidden is how many nodes earlier processes bought or claimed where lists
+	// could not show that yet to the one that took over, or left it out.
+	hidden int
 }
 
 // simEffect is a request under way.
@@ -117,7 +126,8 @@ func (s *sim) lead() {
 	limits := Limits{PoolSize: 100, NodesLag: s.plan.enterprise}
 	s.note("a process begins to lead, its clock is off by %s", s.process.clock)
 	s.process.core, s.process.began = New(cfg, limits, s.local()), s.now
-	s.process.ticking, s.looked = false, s.looked[:0]
+	s.process.ticking, s.process.misled, s.looked = false, false, s.looked[:0]
+	s.hide(s.boughtSince(s.now+simSettle-s.plan.world.lag) + s.markedSince(s.now+simSettle-s.plan.world.lag))
 }
 
 // die ends the process. What it sent may still arrive at the platform before

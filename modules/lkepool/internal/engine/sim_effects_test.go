@@ -50,6 +50,7 @@ func (s *sim) end(e *simEffect) {
 	if (a.Op == OpMark || a.Op == OpGetInstance) && e.result.Err != nil && !e.canceled {
 		s.noteAside(a.InstanceID)
 	}
+	s.show(e.result)
 	s.feed(e.result)
 }
 
@@ -75,7 +76,7 @@ func (s *sim) execute(e *simEffect) {
 		if s.wrote != nil {
 			s.wrote(e.action, e)
 		}
-		e.result = s.faultyWrite(e.action, e.fate)
+		e.result = s.faultyWrite(e)
 		if s.trace != nil {
 			s.note("  platform: %s %s", s.describeAction(e.action), outcome(e))
 		}
@@ -128,10 +129,11 @@ func (s *sim) sawPool(id int, began time.Duration) {
 }
 
 // carryOut executes a write, and judges it.
-func (s *sim) carryOut(a Action) Done {
+func (s *sim) carryOut(e *simEffect) Done {
+	a := e.action
 	switch a.Op {
 	case OpMark:
-		s.checkMark(a)
+		s.checkMark(a, e.sent)
 	case OpRemove:
 		of, place := s.place(a.PoolID, a.NodeID)
 		s.checkOurs(a, of)

@@ -82,7 +82,8 @@ func simRefusal(a Action, pick int) *Error {
 }
 
 // faultyWrite carries a write out as its fate wants.
-func (s *sim) faultyWrite(a Action, f simFate) Done {
+func (s *sim) faultyWrite(e *simEffect) Done {
+	a, f := e.action, e.fate
 	switch f.kind {
 	case faultRefused:
 		return Done{Action: a, Err: simRefusal(a, f.pick)}
@@ -95,18 +96,22 @@ func (s *sim) faultyWrite(a Action, f simFate) Done {
 			return Done{Action: a, Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
 		}
 	}
-	d := s.carryOut(a)
+	d := s.carryOut(e)
 	if d.Err != nil {
 		return d
 	}
 	switch f.kind {
 	case faultLostAnswer, faultHangs:
+		s.facts.lost += a.Bought
 		return Done{Action: a, Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
 	case faultApplied:
+		s.facts.lost += a.Bought
 		return Done{Action: a, Err: simError(a, KindUnavailable, EffectApplied, errSimLost)}
 	case faultTwice:
 		before := s.bought
-		d = s.carryOut(a)
+		if again := s.carryOut(e); again.Err == nil {
+			d = again // a refusal would hide the effect of the first
+		}
 		s.taken += s.bought - before
 	}
 	return d
@@ -126,13 +131,19 @@ func (s *sim) faultyRead(a Action, f simFate, at time.Duration) Done {
 	case d.Err != nil:
 	case a.Op == OpListPools && f.kind == faultEmpty:
 		d.Pools = nil
+		s.mislead()
 	case a.Op == OpListPools && f.kind == faultLacksOne && len(d.Pools) > 0:
 		at := f.pick % len(d.Pools)
 		d.Pools = slices.Delete(d.Pools, at, at+1)
+		s.mislead()
 	case a.Op == OpListInstances && f.kind == faultEmpty:
+		for _, i := range d.Instances {
+			s.omit(i.ID)
+		}
 		d.Instances = nil
 	case a.Op == OpListInstances && f.kind == faultLacksOne && len(d.Instances) > 0:
 		at := f.pick % len(d.Instances)
+		s.omit(d.Instances[at].ID)
 		d.Instances = slices.Delete(d.Instances, at, at+1)
 	case a.Op == OpGetPool && f.kind == faultMissing && !s.simPlatform.pool(a.PoolID).lied:
 		s.simPlatform.pool(a.PoolID).lied = true

@@ -39,7 +39,7 @@ func (s *sim) checkOurs(a Action, of *simPool) {
 }
 
 // checkMark is I1 and I2 for a claim that is written.
-func (s *sim) checkMark(a Action) {
+func (s *sim) checkMark(a Action, sent time.Duration) {
 	i := s.instance(a.InstanceID)
 	if i == nil || i.pool.foreign {
 		s.fail("I4: %s for instance %d, which is not ours", a.Op, a.InstanceID)
@@ -61,17 +61,48 @@ func (s *sim) checkMark(a Action) {
 		return
 	}
 	for _, other := range s.instances {
-		if other != i && other.lives() && !other.place.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who && !s.blind() {
+		if other != i && other.lives() && !other.place.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who && !s.unseen(other, sent) {
 			s.fail("I2: %s is given instance %d and has %d", who.Name, i.ID, other.ID)
 		}
 	}
 }
 
-// blind: after a restart, lists that lag longer than the settle time or lack
-// entries hide claims of the earlier process. That costs at worst a surplus node
-// for a claimant, which is collected; never a second holder.
-func (s *sim) blind() bool {
-	return s.process.life > 0 && (s.plan.world.lag >= simSettle || s.lacking())
+// unseen: an earlier process claimed the instance, and nothing had shown that to
+// this one at the time: no reading did, and at its start lists lagged too far behind, or the
+// instance was left out of two of them, or in none, because a person took the
+// platform's tags away before its pool listed it. That costs a surplus node, which is collected; never a
+// second holder.
+func (s *sim) unseen(i *simInstance, at time.Duration) bool {
+	if i.shown == s.process.life+1 && i.shownAt <= at || i.marked > s.process.began {
+		return false
+	}
+	if i.omittedFrom == s.process.life && i.omitted > 1 {
+		return true
+	}
+	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.place.unlisted && !s.inList(i.Instance)
+}
+
+// omit notes that a list lacks an instance.
+func (s *sim) omit(id int) {
+	i := s.instance(id)
+	if i.omittedFrom != s.process.life {
+		i.omitted, i.omittedFrom = 0, s.process.life
+	}
+	i.omitted++
+}
+
+// show notes which claims a reading showed to the process.
+func (s *sim) show(d Done) {
+	if d.Err != nil || s.process.life == 0 {
+		return
+	}
+	for _, reading := range append(d.Instances, d.Instance) {
+		if i := s.instance(reading.ID); i != nil && s.tagged(reading.Tags) != nil && s.tagged(reading.Tags) == s.tagged(i.Tags) {
+			if i.shown != s.process.life+1 {
+				i.shown, i.shownAt = s.process.life+1, s.now
+			}
+		}
+	}
 }
 
 // unknowable: the claim was in no record when its tag was taken away by hand.
@@ -91,13 +122,13 @@ func (s *sim) checkHanded(c *simClaimant, n Node) {
 			s.fail("I1: %s is given instance %d of %s", c.Name, i.ID, other.Name)
 		}
 	}
-	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.place.removed && !s.unknowable(c, had) && !i.copied && !s.blind() {
+	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.place.removed && !s.unknowable(c, had) && !i.copied && !s.unseen(had, s.now) {
 		s.fail("I2: %s is given instance %d and has %d", c.Name, i.ID, had.ID)
 	}
 	if who := s.tagged(i.Tags); who != c && i.lives() && !i.edited {
 		s.fail("I1: %s is given instance %d, which carries the claim %q", c.Name, i.ID, claimIn(i.Tags).value)
 	}
-	if i.pool.keyHash() != c.hash {
+	if i.pool.keyHash() != c.hash && !i.copied {
 		s.fail("%s is given instance %d of a pool of another key", c.Name, i.ID)
 	}
 }
@@ -108,7 +139,7 @@ func (s *sim) checkRemoval(a Action, i *simInstance) {
 		return
 	}
 	for _, c := range s.claimants {
-		if c.alive && !c.releasing && c.handed == i.ID && !s.unknowable(c, i) {
+		if c.alive && !c.releasing && c.handed == i.ID && !s.unknowable(c, i) && !s.misdated(i) {
 			s.fail("I6: %s removes instance %d of %s", a.Op, i.ID, c.Name)
 		}
 	}
@@ -122,6 +153,16 @@ func (s *sim) checkRemoval(a Action, i *simInstance) {
 		}
 	}
 	s.fail("I6: %s removes instance %d, which is claimed for %s", a.Op, i.ID, c.Name)
+}
+
+// misdated: earlier processes claimed two instances for one claimant, because the
+// first claim was hidden from the second of them, and its clock was behind that
+// of the first. Of two claims the later one counts; without the caller's own
+// records there is nothing else to go by.
+func (s *sim) misdated(i *simInstance) bool {
+	return !s.plan.known && i.marked < s.process.began && slices.ContainsFunc(s.instances, func(other *simInstance) bool {
+		return other != i && other.marked < i.marked && claimIn(other.Tags).is(claimIn(i.Tags)) && !claimedAtOf(other.Tags).Before(claimedAtOf(i.Tags))
+	})
 }
 
 // checkScale is I9 when the write is sent: what the engine itself read or wrote
@@ -185,19 +226,17 @@ func (s *sim) checkGone(c *simClaimant, err error) {
 	}
 }
 
-// checkList: a claim that this process wrote, or that every list shows, is in
-// the answer to a list.
+// checkList: a claim that this process wrote or read, or that every list shows,
+// is in the answer to a list, unless it is in no list and reading it fails.
 func (s *sim) checkList(nodes []Node, process int) {
 	for _, c := range s.claimants {
 		i := s.instance(c.instance)
 		if !c.alive || c.releasing || i == nil || !i.lives() || i.place.removed || i.edited || process != s.process.life {
 			continue
 		}
-		if c.served < s.process.began && s.lacking() {
-			continue
-		}
+		earlier := c.served < s.process.began && i.shown != s.process.life+1
 		lag := s.plan.world.lag + 2*simSettle
-		if c.served < s.process.began && s.now-c.served < lag || slices.ContainsFunc(nodes, func(n Node) bool { return n.InstanceID == i.ID }) {
+		if earlier && (s.lacking() || s.now-c.served < lag || i.failed >= markAttempts) || slices.ContainsFunc(nodes, func(n Node) bool { return n.InstanceID == i.ID }) {
 			continue
 		}
 		s.fail("I3: instance %d of %s is missing from a list of the claimed nodes", i.ID, c.Name)

@@ -28,6 +28,13 @@ type simPlatform struct {
 	// bought counts the nodes that writes of the engine added, taken those that
 	// people and the platform took away.
 	bought, taken int
+	purchases     []simPurchase
+}
+
+// simPurchase is nodes that a write of the engine added.
+type simPurchase struct {
+	at    time.Duration
+	nodes int
 }
 
 // simDelays are how long the platform takes.
@@ -72,6 +79,13 @@ type simInstance struct {
 	edited, copied bool
 	// lied: it was reported as missing once.
 	lied bool
+	// marked is when a claim was written to it last, shown the process, counted
+	// from 1, to which a reading showed that, for the first time at shownAt.
+	marked, shownAt time.Duration
+	shown           int
+	// omitted is how many lists of the process that leads should have shown it
+	// and did not.
+	omitted, omittedFrom int
 	// failed counts failed writes of its tags.
 	failed int
 }
@@ -178,6 +192,12 @@ func (p *simPlatform) instance(id int) *simInstance {
 		}
 	}
 	return nil
+}
+
+// buy notes nodes that a write of the engine adds.
+func (p *simPlatform) buy(nodes int) {
+	p.bought += nodes
+	p.purchases = append(p.purchases, simPurchase{at: p.now, nodes: nodes})
 }
 
 // grow adds places; each gets its instance later.

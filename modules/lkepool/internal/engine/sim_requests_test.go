@@ -82,7 +82,7 @@ func (p *simPlatform) create(a Action) (Pool, error) {
 		return Pool{}, err
 	}
 	of := p.newPool(Pool{InstanceType: a.Key.InstanceType, Template: a.Key.Template, Tags: a.Tags}, false)
-	p.bought += a.Count
+	p.buy(a.Count)
 	p.grow(of, a.Count)
 	shown, _ := of.history.at(p.now)
 	return shown, nil
@@ -103,7 +103,7 @@ func (p *simPlatform) scale(a Action) (Pool, error) {
 		return Pool{}, err
 	}
 	if add > 0 {
-		p.bought += add
+		p.buy(add)
 		p.grow(of, add)
 		if of.Autoscaled {
 			// A person took the pool out of use while the request was on its way.
@@ -138,6 +138,9 @@ func (p *simPlatform) mark(a Action) (Instance, error) {
 	i := p.instance(a.InstanceID)
 	if i == nil || i.gone {
 		return Instance{}, simError(a, KindNotFound, EffectNone, errSimMissing)
+	}
+	if !claimIn(a.Tags).is(claimIn(i.Tags)) {
+		i.marked, i.shown = p.now, 0
 	}
 	i.Tags = slices.Clone(a.Tags)
 	p.recordInstance(i)

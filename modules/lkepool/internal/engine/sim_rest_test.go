@@ -40,7 +40,7 @@ func (s *sim) live() {
 		s.fail("I8: %.1f calls a minute at rest", rate)
 	}
 	if s.failure == "" {
-		if unrest := s.unrest(); unrest != "" {
+		if unrest := s.disorder(); unrest != "" {
 			s.fail("after rest: %s", unrest)
 		}
 		s.checkBought()
@@ -68,6 +68,11 @@ func (s *sim) unrest() string {
 	if s.process.core == nil || len(s.inflight) > 0 {
 		return "requests are under way"
 	}
+	return s.disorder()
+}
+
+// disorder is unrest apart from requests, which a sweep has now and then.
+func (s *sim) disorder() string {
 	for _, c := range s.claimants {
 		i := s.instance(c.instance)
 		switch {
@@ -83,7 +88,7 @@ func (s *sim) unrest() string {
 		}
 	}
 	for _, of := range s.pools {
-		if of.foreign || of.gone || of.Autoscaled {
+		if of.foreign || of.gone {
 			continue
 		}
 		if len(of.places) == 0 {
@@ -123,25 +128,70 @@ func (s *sim) tooEdited(c *simClaimant) bool {
 
 // checkBought is I5: a node for each claimant that asked, and one for each that
 // was taken away or could not be tagged. Where lists lag longer than the settle
-// time, or lack entries that a new process has never seen, one more for each
-// claimant and process: what its predecessor bought shows too late.
+// time, or lack pools that a new process has never seen, what was bought shows
+// too late after a take-over or a lost answer: each time that is at most one more
+// for each claimant.
 func (s *sim) checkBought() {
+	needs := s.needs()
+	least, most := 0, needs+s.taken+min(s.facts.aside, needs)+s.facts.hidden
+	if s.plan.calm {
+		least = needs
+	}
+	switch {
+	case s.facts.misled:
+		most += s.facts.lost
+	case s.plan.world.lag >= simSettle:
+		most += min(s.facts.lost, needs)
+	}
+	if s.bought < least || s.bought > most {
+		s.fail("I5: %d nodes were bought for %d claimants, %d were taken away", s.bought, needs, s.taken)
+	}
+}
+
+// needs is how many claimants have asked.
+func (s *sim) needs() int {
 	needs := 0
 	for _, c := range s.claimants {
 		if c.asked {
 			needs++
 		}
 	}
-	least, most := 0, needs+s.taken+min(s.facts.aside, needs)
-	if s.plan.calm {
-		least = needs
+	return needs
+}
+
+// hide notes nodes that the process that leads cannot see.
+func (s *sim) hide(nodes int) { s.facts.hidden += min(nodes, len(s.plan.lives)) }
+
+// mislead follows a list of pools that lacks some. The first time that a process
+// gets one, all that earlier ones bought may be hidden from it.
+func (s *sim) mislead() {
+	s.facts.misled = true
+	if !s.process.misled {
+		s.process.misled = true
+		s.hide(s.boughtSince(0) - s.boughtSince(s.process.began))
 	}
-	if s.plan.world.lag >= simSettle || s.lacking() {
-		most += needs * (1 + s.process.life)
+}
+
+// boughtSince is how many nodes were bought after a time.
+func (p *simPlatform) boughtSince(at time.Duration) int {
+	n := 0
+	for _, purchase := range p.purchases {
+		if purchase.at > at {
+			n += purchase.nodes
+		}
 	}
-	if s.bought < least || s.bought > most {
-		s.fail("I5: %d nodes were bought for %d claimants, %d were taken away", s.bought, needs, s.taken)
+	return n
+}
+
+// markedSince is how many nodes were claimed after a time.
+func (p *simPlatform) markedSince(at time.Duration) int {
+	n := 0
+	for _, i := range p.instances {
+		if i.marked > at && i.marked > 0 {
+			n++
+		}
 	}
+	return n
 }
 
 // checkTimes is I10: without faults each claimant that waited all the time was
@@ -161,6 +211,9 @@ func (s *sim) checkTimes() {
 		// A new process first waits until it can trust what it reads.
 		from := max(c.first, s.process.began+simSettle+2*w.latency)
 		bound := platform*115/100 + 2*time.Second
+		if s.enterprise || s.keys() > directPolls {
+			bound += time.Second // lists are read less often than pools
+		}
 		if s.returned(c) {
 			// Claimants are served in the order in which they asked first, so one
 			// that comes back takes the node that this one was waiting for.
@@ -170,6 +223,15 @@ func (s *sim) checkTimes() {
 			s.fail("I10: %s was served after %s, and at most %s are allowed", c.Name, c.served-from, bound)
 		}
 	}
+}
+
+// keys is how many keys claimants ask for.
+func (s *sim) keys() int {
+	keys := map[int]bool{}
+	for _, life := range s.plan.lives {
+		keys[life.key] = true
+	}
+	return len(keys)
 }
 
 // returned reports whether an earlier claimant of the same key came back.

@@ -160,7 +160,7 @@ func (sc *scene) ends(w sceneWords) error {
 }
 
 func (sc *scene) passes(w sceneWords) error {
-	if len(w.CmdArgs) != 1 {
+	if len(w.CmdArgs) == 0 {
 		return fmt.Errorf("wait needs a duration")
 	}
 	span, err := time.ParseDuration(w.CmdArgs[0].Key)

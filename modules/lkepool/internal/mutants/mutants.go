@@ -29,7 +29,7 @@ var mutants = []mutant{
 		"!n.removal.accepted.IsZero() && c.now.Sub(n.removal.accepted) < removalResend:", "!n.removal.accepted.IsZero():", nil},
 	{"a pool whose deletion had no effect is forgotten", "internal/engine/merge_pools.go", "if p.writes.dropped.IsZero() || began.Sub(p.writes.dropped) < removalResend {", "if true {", nil},
 	{"an instance that cannot be tagged is never put aside", "internal/engine/claim.go", "n.hold.failed >= markAttempts && (n.hold.state != unsure", "n.hold.failed >= 1000*markAttempts && (n.hold.state != unsure", nil},
-	{"nodes are bought although marks are refused", "internal/engine/buy.go", "if c.marks.err != nil || c.marks.general() {", "if false {", nil},
+	{"nodes are bought although marks are refused", "internal/engine/buy.go", "unserved := d.unserved()\n\tif c.marks.err != nil || c.marks.general() {", "unserved := d.unserved()\n\tif false {", nil},
 	{"no limit for all keys together", "internal/engine/ceiling.go", "wanted = min(wanted, c.cfg.MaxNodes-total)", "wanted = min(wanted, c.cfg.MaxNodes+0*total)", nil},
 	{"no limit on the price of all keys together", "internal/engine/ceiling.go", "c.cfg.MaxHourlyPrice - total + rounding", "c.cfg.MaxHourlyPrice + 0*total + rounding", nil},
 	{"purchases under way do not count for the ceilings", "internal/engine/ceiling.go", "owned := maps.Clone(c.buying)", "owned := map[string]int{}", nil},
