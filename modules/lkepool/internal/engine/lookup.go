@@ -86,16 +86,23 @@ func (w *world) claimOf(who claimID) *claim {
 }
 
 // holder returns the node of a claimant, nil if it has none: of several the one
-// that this process wrote, then the one claimed later, then the lower ID. One in
-// a pool of another key than it asks for has its tags from elsewhere.
+// of the key that it asks for, because tags may be copied, then the one that this
+// process wrote, then the one claimed later, then the lower ID.
 func (w *world) holder(who claimID) *node {
-	claim := w.claimOf(who)
+	hash := ""
+	if claim := w.claimOf(who); claim != nil {
+		hash = claim.hash
+	}
 	var best *node
+	bestFits := false
 	for _, n := range w.nodes.rows {
 		p, known := w.pools.get(n.home)
-		fits := !known || p.ours() && (claim == nil || claim.hash == p.keyHash())
-		if n.holds(who) && fits && (best == nil || prefer(n, best)) {
-			best = n
+		if !n.holds(who) || known && !p.ours() {
+			continue
+		}
+		fits := hash == "" || !known || p.keyHash() == hash
+		if best == nil || fits && !bestFits || fits == bestFits && prefer(n, best) {
+			best, bestFits = n, fits
 		}
 	}
 	return best

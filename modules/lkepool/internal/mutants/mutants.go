@@ -29,7 +29,7 @@ var mutants = []mutant{
 		"!n.removal.accepted.IsZero() && c.now.Sub(n.removal.accepted) < removalResend:", "!n.removal.accepted.IsZero():", nil},
 	{"a pool whose deletion had no effect is forgotten", "internal/engine/merge_pools.go", "if p.writes.dropped.IsZero() || began.Sub(p.writes.dropped) < removalResend {", "if true {", nil},
 	{"an instance that cannot be tagged is never put aside", "internal/engine/claim.go", "n.hold.failed >= markAttempts && (n.hold.state != unsure", "n.hold.failed >= 1000*markAttempts && (n.hold.state != unsure", nil},
-	{"nodes are bought although marks are refused", "internal/engine/buy.go", "if c.marks.err != nil || c.marks.general() {", "if false {", nil},
+	{"nodes are bought although marks are refused", "internal/engine/buy.go", "unserved := d.unserved()\n\tif c.marks.err != nil || c.marks.general() {", "unserved := d.unserved()\n\tif false {", nil},
 	{"no limit for all keys together", "internal/engine/buy.go", "*missing = min(*missing, c.cfg.MaxNodes-total)", "*missing = min(*missing, c.cfg.MaxNodes+0*total)", nil},
 	{"the deficit has no pending term", "internal/engine/buy.go", "plan.Deficit(len(d.waiting), len(d.free)+d.soon, d.pending)", "plan.Deficit(len(d.waiting), len(d.free)+d.soon, 0*d.pending)", nil},
 	{"instances that are tried again soon do not count", "internal/engine/buy.go", "plan.Deficit(len(d.waiting), len(d.free)+d.soon, d.pending)", "plan.Deficit(len(d.waiting), len(d.free), d.pending)", nil},
