@@ -52,7 +52,9 @@ func TestAnInstanceOfAnotherNodeClaimIsAConflict(t *testing.T) {
 func TestTheEndOfANodeClaimLeavesANamesakesInstance(t *testing.T) {
 	claim := numbered(1)
 	p := provider(t, "standard", &scripted{
-		t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{{InstanceID: 7, Claim: lkepool.ClaimValue(claim.Name)}}, nil },
+		t: t, list: func() ([]lkepool.Node, error) {
+			return []lkepool.Node{{InstanceID: 7, Claim: lkepool.ClaimValue(claim.Name)}}, nil
+		},
 		release: func(int) error { return failing(lkepool.KindConflict, "") },
 	}, readyClass(), nodePool(nil))
 	if err := p.Delete(t.Context(), claim); !core.IsNodeClaimNotFoundError(err) {
