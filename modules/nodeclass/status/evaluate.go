@@ -70,6 +70,7 @@ type evaluation struct {
 }
 
 func (e *evaluation) add(condition status.Condition) {
+	condition.Message = bounded(condition.Message, mostMessage)
 	e.result.Conditions = append(e.result.Conditions, condition)
 }
 
@@ -104,10 +105,11 @@ func (e *evaluation) firewall(ctx context.Context) status.Condition {
 		return isFalse(conditionType, v1alpha1.ReasonFirewallNotFound,
 			"the account has no Cloud Firewall with ID %d; correct spec.firewallID or remove it", id)
 	}
-	e.result.Firewall = &v1alpha1.Firewall{ID: id, Label: found.Label}
+	label := bounded(found.Label, mostLabel)
+	e.result.Firewall = &v1alpha1.Firewall{ID: id, Label: label}
 	if found.Status == "disabled" {
 		return isTrue(conditionType, v1alpha1.ReasonFirewallDisabled,
-			fmt.Sprintf("firewall %d (%s) is disabled and filters nothing; enable it", id, found.Label))
+			fmt.Sprintf("firewall %d (%s) is disabled and filters nothing; enable it", id, label))
 	}
 	return isTrue(conditionType, conditionType, "")
 }
@@ -142,10 +144,11 @@ func (e *evaluation) image(ctx context.Context) status.Condition {
 		return isFalse(conditionType, v1alpha1.ReasonImageUnsuitable,
 			"image %q does not support cloud-init, by which nodes join; choose another in spec.image", id)
 	}
-	e.result.Images = []v1alpha1.Image{{ID: id, Label: found.Label}}
+	label := bounded(found.Label, mostLabel)
+	e.result.Images = []v1alpha1.Image{{ID: id, Label: label}}
 	if found.Deprecated {
 		return isTrue(conditionType, v1alpha1.ReasonImageDeprecated,
-			fmt.Sprintf("image %q (%s) is deprecated and will be removed; choose a newer one in spec.image", id, found.Label))
+			fmt.Sprintf("image %q (%s) is deprecated and will be removed; choose a newer one in spec.image", id, label))
 	}
 	return isTrue(conditionType, conditionType, "")
 }

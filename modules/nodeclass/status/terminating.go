@@ -21,7 +21,7 @@ func ApplyWaiting(class *v1alpha1.LinodeNodeClass, nodeClaims []string, opts ...
 	before := class.Status.DeepCopy()
 	class.StatusConditions(opts...).Set(status.Condition{
 		Type: status.ConditionReady, Status: metav1.ConditionFalse,
-		Reason: v1alpha1.ReasonWaitingOnNodeClaimTermination, Message: waitingFor(class.Name, nodeClaims),
+		Reason: v1alpha1.ReasonWaitingOnNodeClaimTermination, Message: bounded(waitingFor(class.Name, nodeClaims), mostMessage),
 	})
 	return !equal(before, &class.Status)
 }

@@ -53,6 +53,8 @@ type Config struct {
 	// UnregisteredTaint says whether new pools get Karpenter's taint karpenter.sh/unregistered, so that LKE's nodes join
 	// with it. It is asked at every launch; nil = never.
 	UnregisteredTaint func() bool
+	// Holder returns which NodeClaim has an instance by its status; nil = there are no such records.
+	Holder func(instanceID int) (lkepool.Claimant, bool)
 	// Overlays changes prices and capacity as NodeOverlays say; nil = they are not used.
 	Overlays Overlays
 	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues asks for.
@@ -130,6 +132,9 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		wanted.Key.Template.Taints = append(wanted.Key.Template.Taints, unregistered)
 	}
 	node, err := c.claim(ctx, wanted)
+	if err == nil {
+		err = c.unshared(node, wanted.Claimant)
+	}
 	if err != nil {
 		final, coreErr := c.launchError(err, nodePool, instanceType.Name, number)
 		if final {
@@ -168,6 +173,18 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 		return without(all, func(string) bool { return true })
 	}
 	return c.withShortfalls(nodePool.Name, without(all, func(plan string) bool { return c.backoff.pausing(nodePool.Name, plan) }))
+}
+
+// unshared refuses an instance that another NodeClaim's status names: two NodeClaims with one instance would each remove it.
+func (c *CloudProvider) unshared(node lkepool.Node, claimant lkepool.Claimant) error {
+	if c.cfg.Holder == nil {
+		return nil
+	}
+	if holder, ok := c.cfg.Holder(node.InstanceID); ok && holder != claimant {
+		return &lkepool.Error{Kind: lkepool.KindConflict, Op: "claim", PoolID: node.PoolID, Effect: lkepool.EffectUnknown,
+			Err: fmt.Errorf("instance %d is that of NodeClaim %s by its status", node.InstanceID, holder.Name)}
+	}
+	return nil
 }
 
 func (c *CloudProvider) claim(ctx context.Context, r lkepool.Request) (lkepool.Node, error) {

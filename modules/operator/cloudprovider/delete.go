@@ -66,6 +66,8 @@ func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.Node
 		}
 		if err := c.release(ctx, node.InstanceID, nodeclaim.Claimant(nodeClaim)); err == nil {
 			found = true
+		} else if lkepool.KindOf(err) == lkepool.KindConflict {
+			continue // another NodeClaim of that name has it
 		} else if !cloudprovider.IsNodeClaimNotFoundError(err) {
 			return err
 		}

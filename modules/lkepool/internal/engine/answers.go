@@ -175,8 +175,20 @@ func (c *Core) claimedBy(n *node, by Claimant) error {
 		return notOurs(n.ID, n.home, "is not of a pool that this engine made")
 	case by != (Claimant{}) && n.hold.state != free && !n.hold.who.is(by.id()):
 		return notOurs(n.ID, n.home, fmt.Sprintf("is claimed by %s, not by %s", n.hold.who.value, ClaimValue(by.Name)))
+	case by.UID != "" && n.hold.who.uid == "" && c.onRecordForAnother(n, by):
+		return notOurs(n.ID, n.home, fmt.Sprintf("is on record for another claimant than %s", ClaimValue(by.Name)))
 	}
 	return nil
+}
+
+// onRecordForAnother reports whether the caller's own records give the instance to
+// another claimant.
+func (c *Core) onRecordForAnother(n *node, by Claimant) bool {
+	if c.cfg.Holder == nil {
+		return false
+	}
+	who, ok := c.cfg.Holder(n.ID)
+	return ok && !who.id().is(by.id())
 }
 
 // setTags changes the tags of a claimed instance, claims aside.

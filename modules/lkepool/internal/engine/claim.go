@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -17,6 +18,9 @@ func (c *Core) giveBack(claim *claim) bool {
 		return n.hold.state != free
 	}
 	if c.claiming(claim, n) {
+		return true
+	}
+	if c.doubtful(claim, n) {
 		return true
 	}
 	loose := n.home == 0 || !n.detached.IsZero()
@@ -37,6 +41,28 @@ func (c *Core) giveBack(claim *claim) bool {
 		return true
 	}
 	c.deliver(claim, c.node(n), nil)
+	return true
+}
+
+// doubtful deals with a claim that matches a claimant by its name alone, on an
+// instance of another key: a claim of an earlier version, or one whose UID was
+// removed, which may be of another claimant of that name. The caller's own records
+// settle it. It returns false for a claim that is beyond doubt.
+func (c *Core) doubtful(claim *claim, n *node) bool {
+	p, known := c.world.pools.get(n.home)
+	if claim.id.uid == "" || n.hold.who.uid != "" || known && p.keyHash() == claim.hash {
+		return false
+	}
+	if c.cfg.Holder != nil {
+		if who, ok := c.cfg.Holder(n.ID); ok && who.id().is(claim.id) {
+			return false
+		}
+	}
+	if !known && !c.fresh(&c.pools, OpListPools, latest(n.first, c.startedAt), "the pool of a claim by name alone is not known") {
+		return true
+	}
+	c.deliver(claim, Node{}, &Error{Kind: KindConflict, Op: "claim", PoolID: n.home, Effect: EffectNone, Err: fmt.Errorf(
+		"instance %d of another NodePool, type or template carries the claim of %s without its UID: whose it is is not known", n.ID, n.hold.who.value)})
 	return true
 }
 

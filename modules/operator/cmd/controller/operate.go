@@ -55,6 +55,7 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	tracker := discovery.NewTracker(p.client, p.cluster, answerTTL)
 	config := cloudprovider.Config{
 		Cluster:        p.cluster,
+		Holder:         p.holders.Holder,
 		CreateDeadline: o.CreateDeadline,
 		OnClaim:        p.metrics.Claim,
 		OnNeverJoined:  p.metrics.NeverJoined,
