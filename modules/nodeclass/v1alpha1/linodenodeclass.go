@@ -90,7 +90,7 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:items:XValidation:rule=`!self.matches(r'(?i)^\s*((nodepool|lke-cluster-name|lke[0-9]+)\s*(=|$)|kubernetes\.io/cluster/|([^=/]*\.)?(karpenter\.sh|karpenter\.k8s\.linode)/)')`,message="a tag must not have a key that Karpenter, this provider or LKE manages: karpenter.sh/..., karpenter.k8s.linode/..., kubernetes.io/cluster/..., lke-cluster-name, nodepool, lke<number>"
 	// +listType=set
 	// +optional
-	Tags []string `json:"tags,omitempty" hash:"ignore"`
+	Tags []string `json:"tags,omitempty"`
 
 	// FirewallID is the ID of the Cloud Firewall that protects the instances (both modes). It must exist; without
 	// it, Linode's own default applies. In lke mode it needs the Enterprise tier, because node pools of the
@@ -134,7 +134,7 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^(ssh|ecdsa|sk)-[A-Za-z0-9@.-]+ [A-Za-z0-9+/]+=*( [^\r\n]*)?$')`,message="each of authorizedKeys must be one line as in authorized_keys, for example ssh-ed25519 AAAAC3Nz... me@example.com"
 	// +listType=set
 	// +optional
-	AuthorizedKeys []string `json:"authorizedKeys,omitempty" hash:"set"`
+	AuthorizedKeys []string `json:"authorizedKeys,omitempty"`
 
 	// (no effect in lke mode) AuthorizedUsers are names of Linode users whose SSH keys may log in as root.
 	// Example: ["alice"].
@@ -144,7 +144,7 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^[A-Za-z0-9._-]+$')`,message="each of authorizedUsers must be the name of a Linode user: letters, digits, '.', '_' and '-'"
 	// +listType=set
 	// +optional
-	AuthorizedUsers []string `json:"authorizedUsers,omitempty" hash:"set"`
+	AuthorizedUsers []string `json:"authorizedUsers,omitempty"`
 
 	// (no effect in lke mode) BackupsEnabled buys Linode's backup service for each instance. Without it, the account's
 	// setting decides.
@@ -161,7 +161,7 @@ type LinodeNodeClassSpec struct {
 	// manifests of that provider apply as they are; set swapSize instead, and not both.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	SwapSizeAlpha *int `json:"swap_size,omitempty" hash:"ignore"`
+	SwapSizeAlpha *int `json:"swap_size,omitempty"`
 
 	// (no effect in lke mode) PlacementGroup puts the instances into a placement group, which must be in the region that
 	// nodes are made in.
