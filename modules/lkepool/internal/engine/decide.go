@@ -23,7 +23,7 @@ func (c *Core) decide() {
 				c.buy(d)
 			}
 		}
-		c.watch(demands, c.onTheirWay())
+		c.watch(c.onTheirWay())
 	}
 	c.requests = slices.DeleteFunc(c.requests, c.serve)
 }

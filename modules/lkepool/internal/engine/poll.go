@@ -27,27 +27,31 @@ func (c *Core) firstLook() time.Duration { return min(c.cfg.RetryDelay, firstLoo
 func (c *Core) onTheirWay() int {
 	n := 0
 	for _, p := range c.world.pools.rows {
-		if !p.ours() || !p.writes.dropped.IsZero() {
-			continue
-		}
-		p.owe(max(0, p.Count-len(c.world.members(p.ID))-p.lost()), c.now)
-		n += len(p.owing) - p.overdue(c.now, c.cfg.PendingTimeout)
+		n += c.onTheirWayIn(p)
 	}
 	return n
 }
 
+func (c *Core) onTheirWayIn(p *pool) int {
+	if !p.ours() || !p.writes.dropped.IsZero() {
+		return 0
+	}
+	p.owe(max(0, p.Count-len(c.world.members(p.ID))-p.lost()), c.now)
+	return len(p.owing) - p.overdue(c.now, c.cfg.PendingTimeout)
+}
+
 // watch reads whether capacity has arrived, at growing distances.
-func (c *Core) watch(demands []*demand, pending int) {
+func (c *Core) watch(pending int) {
 	if pending == 0 {
 		c.polls.running = false
 		return
 	}
 	if c.polls.running && c.polled() {
 		c.polls.running = false
-		// Lists are a scarcer kind of request than reads of one pool.
-		c.polls.pace.Dense, c.polls.pace.Near = true, nearLook
-		if len(c.polls.pools) == 0 {
-			c.polls.pace.Dense, c.polls.pace.Near = false, nearList
+		// Reads of one pool are less scarce than lists.
+		c.polls.pace.Dense, c.polls.pace.Near = len(c.polls.pools) > 0, nearList
+		if c.polls.pace.Dense {
+			c.polls.pace.Near = nearLook
 		}
 		c.polls.next = c.polls.at.Add(c.polls.pace.Next(c.now, pending, c.cfg.RetryDelay))
 	}
@@ -59,11 +63,9 @@ func (c *Core) watch(demands []*demand, pending int) {
 		c.fresh(&c.instances, OpListInstances, c.now, "nodes are on their way")
 		return
 	}
-	for _, d := range demands {
-		for _, p := range d.pools {
-			if len(p.owing) > 0 {
-				c.polls.pools = append(c.polls.pools, p)
-			}
+	for _, p := range c.world.pools.rows {
+		if c.onTheirWayIn(p) > 0 {
+			c.polls.pools = append(c.polls.pools, p)
 		}
 	}
 	if len(c.polls.pools) > directPolls {
