@@ -57,6 +57,10 @@ logs: ## Follow the log of the operator that `make up` started
 break: ## Break the simulated account of `make up` with NAME=api-down, ... and mend it with NAME=none
 	@$(STARTED) $(LOCALCLUSTER) break $(NAME)
 
+.PHONY: plans
+plans: build ## List plans, sizes and prices: NODEPOOL=default what it could buy, REGIONS=us-ord,id-cgk or all
+	@NODEPOOL="$(NODEPOOL)" REGIONS="$(REGIONS)" tools/make/plans.sh
+
 .PHONY: down
 down: ## Stop what `make up` started
 	@if [ -x $(LOCALCLUSTER) ]; then $(LOCALCLUSTER) down; else echo "nothing was started"; fi

@@ -61,10 +61,15 @@ type Reason struct {
 	Reason string // text for people; do not branch on it
 }
 
-// Error says method, route, kind, status and reasons on one line.
-func (e *Error) Error() string {
+// Error is method, route, kind, status and reasons on one line.
+func (e *Error) Error() string { return e.text(": " + string(e.Kind)) }
+
+// Detail is Error without the kind, for the text of an error around it that has a kind of its own.
+func (e *Error) Detail() string { return e.text("") }
+
+func (e *Error) text(kind string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "linode: %s %s: %s", e.Method, e.Route, e.Kind)
+	fmt.Fprintf(&b, "linode: %s %s%s", e.Method, e.Route, kind)
 	if e.Status != 0 {
 		fmt.Fprintf(&b, " (status %d)", e.Status)
 	}

@@ -2,6 +2,8 @@ package charttest
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -87,22 +89,22 @@ func TestRefusals(t *testing.T) {
 		{"devices of DRA", `settings: {ignoreDRARequests: false}`, []string{"/settings/ignoreDRARequests", "true"}},
 		{"a cluster's ID", `settings: {clusterID: "1234"}`, []string{"/settings/clusterID"}},
 		{"topology spread as a map", `topologySpreadConstraints: {maxSkew: 1}`, []string{"/topologySpreadConstraints"}},
-		{"a plan with a space", `settings: {plans: {deny: ["g6 standard"]}}`, []string{"/settings/plans/deny/0", "does not match"}},
+		{"a plan with a space", `settings: {plans: {deny: ["g6 standard"]}}`, []string{`settings.plans.deny is "g6 standard", and must be a plan such as g6-standard-2`}},
 		{"no plan", `settings: {plans: {allow: []}}`, []string{"/settings/plans/allow"}},
 		{"unknown mode", `settings: {mode: vm}`, []string{"/settings/mode", "'lke', 'instance'"}},
 		{"a number where a duration belongs", `settings: {lkeCreateDeadline: 10}`, []string{"/settings/lkeCreateDeadline", "want string"}},
-		{"a duration without a unit", `settings: {batchIdleDuration: "10"}`, []string{"/settings/batchIdleDuration", "does not match"}},
+		{"a duration without a unit", `settings: {batchIdleDuration: "10"}`, []string{`settings.batchIdleDuration is "10", and must be a duration with a unit, for example 10s or 1m30s`}},
 		{"a percentage where a share belongs", `settings: {vmMemoryOverheadPercent: 7.5}`, []string{"/settings/vmMemoryOverheadPercent", "got 7.5, want 1"}},
 		{"text where true or false belongs", `settings: {featureGates: {nodeRepair: "yes"}}`, []string{"/settings/featureGates/nodeRepair", "want boolean"}},
-		{"cluster name with a space", `settings: {clusterName: my cluster}`, []string{"/settings/clusterName"}},
+		{"cluster name with a space", `settings: {clusterName: my cluster}`, []string{`settings.clusterName is "my cluster", and must be the label of the LKE cluster`}},
 		{"log level", `logLevel: warn`, []string{"/logLevel", "'debug', 'info', 'error'"}},
 		{"no log output", `logOutputPaths: []`, []string{"/logOutputPaths"}},
 		{"replicas as text", `replicas: two`, []string{"/replicas", "want integer"}},
 		{"negative replicas", `replicas: -1`, []string{"/replicas"}},
-		{"API address without scheme", `apiURL: api.linode.com`, []string{"/apiURL"}},
+		{"API address without scheme", `apiURL: api.linode.com`, []string{`apiURL is "api.linode.com", and must be an address with http:// or https://, for example https://api.linode.com`}},
 		{"API version", `apiVersion: v5`, []string{"/apiVersion", "'v4'"}},
-		{"region", `region: Chicago`, []string{"/region"}},
-		{"digest", `controller: {image: {digest: latest}}`, []string{"/controller/image/digest"}},
+		{"region", `region: Chicago`, []string{`region is "Chicago", and must be a region's ID, for example us-ord`}},
+		{"digest", `controller: {image: {digest: latest}}`, []string{`controller.image.digest is "latest", and must be sha256: and 64 hexadecimal digits`}},
 		{"port", `controller: {metrics: {port: 70000}}`, []string{"/controller/metrics/port", "65,535"}},
 		{"pull policy", `imagePullPolicy: always`, []string{"/imagePullPolicy"}},
 		{"a variable without a name", `controller: {env: [{value: x}]}`, []string{"/controller/env/0", "name"}},
@@ -110,15 +112,16 @@ func TestRefusals(t *testing.T) {
 		{"maxUnavailable", `podDisruptionBudget: {maxUnavailable: half}`, []string{"/podDisruptionBudget/maxUnavailable"}},
 		{"reference without a name", `{apiToken: "", credentialsSecretRef: {key: x}}`, []string{"/credentialsSecretRef"}},
 
-		{"a relative token file", `{apiToken: "", apiTokenFile: token}`, []string{"/apiTokenFile"}},
+		{"a relative token file", `{apiToken: "", apiTokenFile: token}`, []string{`apiTokenFile is "token", and must be a path from the root`}},
 		{"a mount that is text", `credentialsSecretMount: "yes"`, []string{"/credentialsSecretMount", "want boolean"}},
 		{"unknown value of the network policy", `networkPolicy: {enable: true}`, []string{"/networkPolicy", "enable", "not allowed"}},
 		{"a port of the API server", `networkPolicy: {apiServerPorts: [https]}`, []string{"/networkPolicy/apiServerPorts/0", "want integer"}},
 		{"no port of the API server", `networkPolicy: {apiServerPorts: []}`, []string{"/networkPolicy/apiServerPorts"}},
 		{"unknown value of the alerts", `prometheusRule: {rules: []}`, []string{"/prometheusRule", "rules", "not allowed"}},
 		{"a label of alerts that is no text", `prometheusRule: {alertLabels: {page: true}}`, []string{"/prometheusRule/alertLabels/page", "want string"}},
-		{"namespace of the dashboard", `grafanaDashboard: {namespace: My Monitoring}`, []string{"/grafanaDashboard/namespace"}},
+		{"namespace of the dashboard", `grafanaDashboard: {namespace: My Monitoring}`, []string{`grafanaDashboard.namespace is "My Monitoring", and must be a name of small letters`}},
 
+		{"a token with a line break", `apiToken: "secret\n"`, []string{"apiToken has a space or line break in it, which no token has"}},
 		{"no token", `apiToken: ""`, []string{"no Linode API token", "apiToken", "credentialsSecretRef", "apiTokenFile"}},
 		{"token twice", `credentialsSecretRef: linode`, []string{"2 ways", "apiToken and credentialsSecretRef", "exactly one"}},
 		{"token and token file", `apiTokenFile: /token`, []string{"2 ways", "apiToken and apiTokenFile", "exactly one"}},
@@ -144,5 +147,35 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := render(t, "karpenter-crd", `replicas: 1`); err == nil {
 		t.Error("karpenter-crd accepts a value that it does not have")
+	}
+}
+
+// An editor shows the description of the value under its cursor. A pattern in the schema would be refused with the bare expression.
+func TestEveryValueHasADescriptionAndNoBarePattern(t *testing.T) {
+	for _, chart := range []string{"karpenter", "karpenter-crd"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "charts", chart, "values.schema.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var schema map[string]any
+		if err := json.Unmarshal(text, &schema); err != nil {
+			t.Fatal(err)
+		}
+		described(t, chart, schema)
+	}
+}
+
+func described(t *testing.T, path string, schema map[string]any) {
+	t.Helper()
+	properties, _ := schema["properties"].(map[string]any)
+	for name, property := range properties {
+		value := property.(map[string]any)
+		if text, _ := value["description"].(string); len(text) < 10 {
+			t.Errorf("%s.%s has no description", path, name)
+		}
+		if _, has := value["pattern"]; has {
+			t.Errorf("%s.%s has a pattern: templates/_forms.tpl can refuse it with a message", path, name)
+		}
+		described(t, path+"."+name, value)
 	}
 }

@@ -37,7 +37,7 @@ func pages(t *testing.T) []page {
 			return err
 		case entry.IsDir() && slices.Contains([]string{".git", ".bin", ".local", "node_modules", "testdata"}, entry.Name()):
 			return filepath.SkipDir
-		case entry.IsDir() || filepath.Ext(path) != ".md":
+		case entry.IsDir() || filepath.Ext(path) != ".md" && entry.Name() != "llms.txt":
 			return nil
 		}
 		text, err := os.ReadFile(path)

@@ -10,5 +10,5 @@ echo "generate: deep copies and CRDs from modules/nodeclass and Karpenter"
 charts/karpenter-crd/generate.sh
 echo "generate: the charts' READMEs"
 charts/generate-readmes.sh
-echo "generate: docs/configuration.md and docs/metrics.md"
+echo "generate: docs/configuration.md, docs/metrics.md and docs/plans.md"
 GOWORK=off go -C tools run ./docs/cmd/reference

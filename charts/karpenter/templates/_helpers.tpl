@@ -153,6 +153,7 @@ default; this chart makes none of that name, and a pod whose Secret is missing d
 
 {{- /* Stops with a message when values that only make sense together are not there together. */}}
 {{- define "karpenter.validate" -}}
+{{- include "karpenter.forms" . }}
 {{- $ref := include "karpenter.credentialsSecretRef" . }}
 {{- $named := dict }}
 {{- range .Values.controller.env }}{{ $_ := set $named .name true }}{{ end }}

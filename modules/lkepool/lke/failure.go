@@ -35,7 +35,7 @@ func failed(op string, poolID int, err error) *lkepool.Error {
 	if !ok {
 		return e
 	}
-	e.RetryAfter = cause.RetryAfter
+	e.RetryAfter, e.Err = cause.RetryAfter, answer{cause: cause}
 	if v, known := verdicts[cause.Kind]; known {
 		e.Kind, e.Effect = v.kind, v.effect
 	}
@@ -45,13 +45,20 @@ func failed(op string, poolID int, err error) *lkepool.Error {
 	return e
 }
 
+// An answer is an error of the client without its kind: the error around it has
+// one of its own.
+type answer struct{ cause *linode.Error }
+
+func (a answer) Error() string { return a.cause.Detail() }
+func (a answer) Unwrap() error { return a.cause }
+
 // unlisted translates the failure of a list. That a cluster does not exist is
 // no statement about one instance, and NotFound is for that alone.
 func (b *base) unlisted(op string, err error) *lkepool.Error {
 	if linode.KindOf(err) == linode.KindNotFound {
 		return &lkepool.Error{
 			Kind: lkepool.KindConflict, Op: op, Effect: lkepool.EffectNone,
-			Err: fmt.Errorf("cluster %d (%s) does not exist: %w", b.cluster.ID, b.cluster.Name, err),
+			Err: fmt.Errorf("cluster %d (%s) does not exist: %w", b.cluster.ID, b.cluster.Name, failed(op, 0, err).Err),
 		}
 	}
 	return failed(op, 0, err)

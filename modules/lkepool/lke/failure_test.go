@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
@@ -127,4 +128,31 @@ func answer(t *testing.T, tier string, request call, rule linodesim.Rule, kind l
 	if e, ok := errors.AsType[*lkepool.Error](err); ok && (e.Effect != effect || rule.Field != "" && kind == lkepool.KindInvalid && e.Field != rule.Field) {
 		t.Errorf("effect %q, field %q of %v; want effect %q", e.Effect, e.Field, err, effect)
 	}
+}
+
+// A line with two kinds leaves a reader to guess which counts; the client's is still there for programs.
+func TestTheTextOfAnErrorHasOneKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cluster, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: sim.Transport()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		backend, err := lke.New(client, lke.Cluster{ID: cluster.ID, Name: "demo", Tier: lke.Standard})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = backend.Drop(t.Context(), cluster.Pools[0].ID)
+		want := fmt.Sprintf("delete pool (pool %d): Conflict: linode: DELETE /lke/clusters/{clusterId}/pools/{poolId} (status 400): The last node pool of a cluster cannot be deleted.", cluster.Pools[0].ID)
+		if err == nil || err.Error() != want || linode.KindOf(err) != linode.KindInvalid || lkepool.KindOf(err) != lkepool.KindConflict {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	})
 }

@@ -90,7 +90,7 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	}
 	listed := slices.Clone(all)
 	usable := slices.DeleteFunc(all, func(p Plan) bool { return p.unusable() != "" })
-	plans := slices.DeleteFunc(slices.Clone(usable), func(p Plan) bool { return c.cfg.Plans.excludes(p) != "" })
+	plans := slices.DeleteFunc(slices.Clone(usable), func(p Plan) bool { return c.cfg.Plans.Excludes(p) != "" })
 	switch {
 	case len(usable) == 0:
 		return fmt.Errorf("reading Linode types: the API lists none that LKE could use")

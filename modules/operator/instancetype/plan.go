@@ -19,6 +19,8 @@ type Plan struct {
 	NetworkOutMbit     int
 	HourlyUSD          float64
 	RegionHourlyUSD    map[string]float64 // regions whose price differs
+	MonthlyUSD         float64            // what a month costs at most
+	RegionMonthlyUSD   map[string]float64 // in these regions
 }
 
 // Price is the plan's price in a region, USD per hour. Jakarta and Sao Paulo, for two, are dearer than
@@ -28,6 +30,14 @@ func (p Plan) Price(region string) float64 {
 		return price
 	}
 	return p.HourlyUSD
+}
+
+// Monthly is what a month of the plan costs at most in a region, in USD.
+func (p Plan) Monthly(region string) float64 {
+	if price, ok := p.RegionMonthlyUSD[region]; ok {
+		return price
+	}
+	return p.MonthlyUSD
 }
 
 var (

@@ -89,8 +89,8 @@ func (s Selection) orDefault() Selection {
 	return s
 }
 
-// excludes returns why the plan is not to be bought; empty if it is.
-func (s Selection) excludes(p Plan) string {
+// Excludes returns why the plan is not to be bought; empty if it is.
+func (s Selection) Excludes(p Plan) string {
 	switch {
 	case !s.Allow.has(p):
 		return "not among the plans that the settings allow"

@@ -51,12 +51,14 @@ func PlanOf(t api.LinodeType) Plan {
 		VCPUs: t.VCPUs, GPUs: t.GPUs, MemoryMB: t.Memory, DiskMB: t.Disk,
 		TransferGB: t.Transfer, NetworkOutMbit: t.NetworkOut,
 		HourlyUSD: float64(t.Price.Hourly), RegionHourlyUSD: map[string]float64{},
+		MonthlyUSD: float64(t.Price.Monthly), RegionMonthlyUSD: map[string]float64{},
 	}
 	if t.AcceleratedDevices != nil {
 		p.AcceleratedDevices = *t.AcceleratedDevices
 	}
 	for _, price := range t.RegionPrices {
 		p.RegionHourlyUSD[price.ID] = float64(price.Hourly)
+		p.RegionMonthlyUSD[price.ID] = float64(price.Monthly)
 	}
 	return p
 }

@@ -62,20 +62,54 @@ type Error struct {
 	Err error
 }
 
-func (e *Error) Error() string {
+// Error has one kind in it, that of the error itself: those of its causes are
+// for programs, and two of them in a line leave a reader to guess which counts.
+func (e *Error) Error() string { return e.text(fmt.Sprintf(": %s", e.Kind)) }
+
+// text describes the error, with what stands between what was done and why it failed.
+func (e *Error) text(between string) string {
 	var text strings.Builder
 	text.WriteString(e.Op)
 	if e.PoolID != 0 {
 		fmt.Fprintf(&text, " (pool %d)", e.PoolID)
 	}
-	fmt.Fprintf(&text, ": %s", e.Kind)
+	text.WriteString(between)
 	if e.Field != "" {
 		fmt.Fprintf(&text, " %s", e.Field)
 	}
 	if e.Err != nil {
-		fmt.Fprintf(&text, ": %v", e.Err)
+		fmt.Fprintf(&text, ": %s", withoutKind(e.Err))
 	}
 	return text.String()
+}
+
+// withoutKind is the text of a cause.
+func withoutKind(err error) string {
+	if e, ok := err.(*Error); ok { //nolint:errorlint // the error itself, whose text this is
+		return e.text("")
+	}
+	return err.Error()
+}
+
+// A late error is that of a caller whose context ended: what was not done, and
+// why, if that is known.
+type late struct {
+	what       string
+	why, cause error
+}
+
+func (e late) Error() string {
+	if e.why == nil {
+		return fmt.Sprintf("%s: %v", e.what, e.cause)
+	}
+	return fmt.Sprintf("%s: %s (%v)", e.what, withoutKind(e.why), e.cause)
+}
+
+func (e late) Unwrap() []error {
+	if e.why == nil {
+		return []error{e.cause}
+	}
+	return []error{e.why, e.cause}
 }
 
 func (e *Error) Unwrap() error { return e.Err }

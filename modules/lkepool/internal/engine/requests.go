@@ -69,15 +69,15 @@ func (c *Core) dismiss(e Left) {
 // overdue is the error of a caller whose context ended. What keeps the engine
 // from reading or writing is passed on with its kind.
 func (c *Core) overdue(op, what string, cause error) *Error {
-	e := &Error{Kind: KindProvisioning, Op: op, Err: fmt.Errorf("%s: %w", what, cause)}
+	e := &Error{Kind: KindProvisioning, Op: op}
 	why := c.silence()
 	if t := c.trouble; t.err != nil && c.now.Sub(t.at) <= max(longestRetry, retryAfter(t.err))+silentAfter {
 		why = t.err
 	}
 	if why != nil {
 		e.Kind, e.RetryAfter = KindOf(why), retryAfter(why)
-		e.Err = fmt.Errorf("%s: %w (%w)", what, why, cause)
 	}
+	e.Err = late{what, why, cause}
 	return e
 }
 

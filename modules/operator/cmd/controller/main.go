@@ -48,8 +48,13 @@ func run(ctx context.Context, args []string) error {
 		_, err := fmt.Println(version())
 		return err
 	}
-	if len(args) > 0 && args[0] == pricesVerb {
-		return writePrices(ctx, args[1:], os.Stdout)
+	if len(args) > 0 {
+		switch args[0] {
+		case pricesVerb:
+			return writePrices(ctx, args[1:], os.Stdout)
+		case plansVerb:
+			return writePlans(ctx, args[1:], os.Stdout)
+		}
 	}
 	o, err := options.Parse(args, os.LookupEnv)
 	if errors.Is(err, options.ErrHelp) {

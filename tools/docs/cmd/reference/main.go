@@ -31,6 +31,7 @@ func run() error {
 	for name, write := range map[string]func(root string) (string, error){
 		"configuration.md": reference.Configuration,
 		"metrics.md":       reference.Metrics,
+		"plans.md":         reference.Plans,
 	} {
 		text, err := write(root)
 		if err != nil {

@@ -1,0 +1,197 @@
+// Package plans prints what can be bought: Linode's plans with what a node of each has to allocate, its price and its availability
+// by region, and for a NodePool which of them it could buy and what excludes the others.
+//
+// It is the pure half of `controller plans`, and of the generated page docs/plans.md: cmd/controller and tools/docs read, this package
+// arranges and writes. Prices are Linode's in USD, without NodeOverlays; what a node has to allocate is the estimate before the first
+// node of a plan has been seen.
+package plans
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
+)
+
+// A Region is where nodes would be made.
+type Region struct {
+	ID           string
+	Availability map[string]bool // of plans of restricted availability; one without an entry is available
+}
+
+// Shown is what to print, and how nodes are estimated.
+type Shown struct {
+	Plans          []instancetype.Plan
+	Regions        []Region
+	Selection      instancetype.Selection // what the settings allow
+	MemoryOverhead float64
+}
+
+// An offer is one plan in one region.
+type offer struct {
+	plan   instancetype.Plan
+	region string
+	out    string // why it cannot be bought; empty if it can
+	it     *cloudprovider.InstanceType
+}
+
+// Write prints all plans, cheapest first in each region.
+func Write(w io.Writer, shown Shown) error {
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "PLAN\tCLASS\tVCPU\tMEMORY\tALLOCATABLE CPU, MEMORY\tGPU\tREGION\tUSD/HOUR\tUSD/MONTH\tAVAILABLE")
+	for _, o := range shown.offers(nil) {
+		fmt.Fprintln(table, strings.Join(append(o.columns(), o.region, o.hourly(), o.monthly(), o.available()), "\t"))
+	}
+	return table.Flush()
+}
+
+// WriteNodePool prints which plans a NodePool could buy in the first region, cheapest first, and what excludes the others.
+func WriteNodePool(w io.Writer, shown Shown, name string, wanted []requirement.Selector, kubelet *v1alpha1.KubeletConfiguration) error {
+	shown.Regions = shown.Regions[:min(len(shown.Regions), 1)]
+	offers := shown.offers(kubelet)
+	for i := range offers {
+		if texts := requirement.Excluding(wanted, offers[i].it); len(texts) > 0 {
+			offers[i].out = "not " + strings.Join(texts, ", not ")
+		}
+	}
+	out := func(o offer) bool { return o.out != "" }
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	if bought := slices.DeleteFunc(slices.Clone(offers), out); len(bought) > 0 {
+		fmt.Fprintf(table, "NodePool %s can buy in %s, cheapest first:\n\n", name, bought[0].region)
+		fmt.Fprintln(table, "PLAN\tCLASS\tVCPU\tMEMORY\tALLOCATABLE CPU, MEMORY\tGPU\tUSD/HOUR\tUSD/MONTH")
+		for _, o := range bought {
+			fmt.Fprintln(table, strings.Join(append(o.columns(), o.hourly(), o.monthly()), "\t"))
+		}
+	} else {
+		all := make([]*cloudprovider.InstanceType, 0, len(offers))
+		for _, o := range offers {
+			all = append(all, o.it)
+		}
+		why := "the plans that meet its requirements are not available"
+		if err := requirement.Unmet(wanted, all); err != nil {
+			why = err.Error()
+		}
+		fmt.Fprintf(table, "NodePool %s can buy no plan: %s\n", name, why)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	excluded := slices.DeleteFunc(offers, func(o offer) bool { return !out(o) })
+	if len(excluded) == 0 {
+		return nil
+	}
+	fmt.Fprintf(table, "\nand not:\n\n")
+	fmt.Fprintln(table, "PLAN\tUSD/HOUR\tWHY")
+	for _, o := range excluded {
+		fmt.Fprintln(table, strings.Join([]string{o.plan.ID, o.hourly(), o.out}, "\t"))
+	}
+	return table.Flush()
+}
+
+// Markdown returns the rows of the generated page: each plan once, with the regions whose price differs and those without it.
+func Markdown(shown Shown) string {
+	var rows strings.Builder
+	rows.WriteString("| plan | class | vCPU | memory | allocatable cpu, memory | GPU | USD/hour | USD/month | other prices | not available in |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	byPlan := map[string][]offer{}
+	for _, o := range shown.offers(nil) {
+		byPlan[o.plan.ID] = append(byPlan[o.plan.ID], o)
+	}
+	for _, plan := range slices.SortedFunc(slices.Values(shown.Plans), byPrice) {
+		offers := byPlan[plan.ID]
+		if len(offers) == 0 {
+			continue
+		}
+		var prices, without []string
+		for _, o := range offers {
+			if o.plan.Price(o.region) != plan.HourlyUSD {
+				prices = append(prices, fmt.Sprintf("%s %s, %s", o.region, o.hourly(), o.monthly()))
+			}
+			if o.out != "" {
+				without = append(without, o.region)
+			}
+		}
+		cells := append(offers[0].columns(), dollars(plan.HourlyUSD), dollars(plan.MonthlyUSD), strings.Join(prices, "<br>"), regions(without, len(offers)))
+		cells[0] = "`" + cells[0] + "`"
+		rows.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	}
+	return rows.String()
+}
+
+func regions(without []string, of int) string {
+	switch {
+	case len(without) == of:
+		return "all regions"
+	case len(without) > of/2:
+		return fmt.Sprintf("%d of %d regions", len(without), of)
+	}
+	return strings.Join(without, ", ")
+}
+
+func byPrice(a, b instancetype.Plan) int {
+	return cmp.Or(cmp.Compare(a.HourlyUSD, b.HourlyUSD), strings.Compare(a.ID, b.ID))
+}
+
+// offers lists the plans of each region by price. Plans that nothing can be planned with, because the answer of the API lacks their
+// size, are left out.
+func (s Shown) offers(kubelet *v1alpha1.KubeletConfiguration) (all []offer) {
+	for _, region := range s.Regions {
+		var here []offer
+		for _, plan := range s.Plans {
+			if plan.VCPUs <= 0 || plan.MemoryMB <= 0 {
+				continue
+			}
+			o := offer{plan: plan, region: region.ID, it: instancetype.Convert(plan, true, instancetype.Settings{
+				Region: region.ID, MemoryOverhead: s.MemoryOverhead, Kubelet: kubelet,
+			})}
+			if why := s.Selection.Excludes(plan); why != "" {
+				o.out = why
+			} else if available, listed := region.Availability[plan.ID]; listed && !available {
+				o.out = "not available in " + region.ID
+			}
+			here = append(here, o)
+		}
+		slices.SortFunc(here, func(a, b offer) int {
+			return cmp.Or(cmp.Compare(a.plan.Price(a.region), b.plan.Price(b.region)), strings.Compare(a.plan.ID, b.plan.ID))
+		})
+		all = append(all, here...)
+	}
+	return all
+}
+
+func (o offer) columns() []string {
+	gpu := "-"
+	if o.plan.GPUs > 0 {
+		gpu = fmt.Sprintf("%d %s", o.plan.GPUs, o.plan.GPUName())
+	}
+	allocatable := o.it.Allocatable()
+	return []string{
+		o.plan.ID, o.plan.Class, strconv.Itoa(o.plan.VCPUs), gib(int64(o.plan.MemoryMB) << 20),
+		fmt.Sprintf("%s, %s", allocatable.Cpu(), gib(allocatable.Memory().Value())), gpu,
+	}
+}
+
+func (o offer) hourly() string  { return dollars(o.plan.Price(o.region)) }
+func (o offer) monthly() string { return dollars(o.plan.Monthly(o.region)) }
+
+func (o offer) available() string {
+	if o.out != "" {
+		return "no: " + o.out
+	}
+	return "yes"
+}
+
+// gib is a size in GiB with at most one decimal, rounded down.
+func gib(bytes int64) string {
+	return strconv.FormatFloat(float64(bytes*10>>30)/10, 'f', -1, 64) + "Gi"
+}
+
+func dollars(usd float64) string { return strconv.FormatFloat(usd, 'f', -1, 64) }
