@@ -90,8 +90,8 @@ bench: ## Measure API calls and waiting, check the targets, write docs/performan
 		$(if $(filter %.json,$(PROFILE)),-profile $(abspath $(PROFILE)),-write ../../docs/performance.md)
 
 .PHONY: pictures
-pictures: ## Draw the pictures of docs/performance.md again from its table
-	@GOWORK=off go -C tools run ./bench/cmd/plots ../docs/performance.md
+pictures: ## Make the pictures of the pages: plots, the demo in a terminal, the simulator (needs Chromium)
+	@tools/make/pictures.sh
 
 .PHONY: bench-scale
 bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write its part of docs/performance.md

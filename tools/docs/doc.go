@@ -8,5 +8,8 @@
 // What a block of YAML is, a comment before it says: `<!-- fragment ... -->` for a part of an object, which has to be
 // YAML and no more, `<!-- values of the chart karpenter ... -->` for values. Any other block is one or more objects.
 //
-// Not checked: that a sentence is true, and that a command works.
+// README.md and the pages for a newcomer are followed command by command on a local cluster, by package follow; a block that
+// needs what is not there is marked `<!-- not followed: ... -->` with the reason.
+//
+// Not checked: that a sentence is true, and that the commands of the other pages work.
 package docs

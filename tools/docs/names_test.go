@@ -63,6 +63,7 @@ func TestVariablesExist(t *testing.T) {
 	known := map[string]bool{
 		// Of the shell in the examples, of make and Go, and of the programs for development.
 		"KARPENTER_NAMESPACE": true, "CGO_ENABLED": true, "LINODE_EXCHANGES": true, "GOMAXPROCS": true, "KUBEBUILDER_ASSETS": true,
+		"KARPENTER_METRICS": true, "LINODESIM_ADMIN": true, // of the local cluster, supervisor.Info.Exports
 		// Of linode-cli, in the simulator's page.
 		"USE_CSV_PROVIDER": true, "CSV_PATH": true, // of OpenCost
 		"LINODE_CLI_TOKEN": true, "LINODE_CLI_API_SCHEME": true, "LINODE_CLI_API_HOST": true, "LINODE_CLI_API_VERSION": true,
@@ -110,7 +111,7 @@ func TestLabelsExist(t *testing.T) {
 		"lke.linode.com/pool-id": true, // LKE puts it on its nodes
 		"karpenter.sh/v1":        true, "karpenter.sh/v1alpha1": true,
 	}
-	names := mentioned(t, `\b((?:karpenter\.k8s\.linode|karpenter\.sh|lke\.linode\.com|node\.k8s\.linode\.com)/[a-z0-9-]*[a-z0-9])\b`)
+	names := mentioned(t, `(?m)(?:^|[^.\w])((?:karpenter\.k8s\.linode|karpenter\.sh|lke\.linode\.com|node\.k8s\.linode\.com)/[a-z0-9-]*[a-z0-9])\b`)
 	unknown(t, "label, annotation or tag", names, func(name string) bool {
 		group, rest, _ := strings.Cut(name, "/")
 		return known[name] || literals[name] || (group == "karpenter.k8s.linode" && literals["/"+rest]) ||

@@ -18,6 +18,7 @@ func everyday(t *testing.T, tier string) {
 	e.run(t, "a pod that asks for a GPU", gpuPod)
 	e.run(t, "a pod that no instance type fits", impossiblePod)
 	e.run(t, "LinodeNodeClasses that are refused", refusedNodeClasses)
+	e.scenario(t, "Prometheus scrapes the operator and evaluates its alerts", scraped)
 	e.run(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
 }
 

@@ -1,8 +1,8 @@
 // Package localcluster runs a whole Karpenter-on-Linode world on one machine,
 // without Docker: a real Kubernetes control plane (package plane), a simulated
 // Linode account served over HTTP (modules/linodesim), what LKE does to nodes
-// (package lkeplayer), the operator's log for `kubectl logs` (package kubelet), LKE's DaemonSets and block storage (packages addons and
-// blockstorage), this repository's Helm charts installed (package charts),
+// (package lkeplayer), the operator's log for `kubectl logs` (package kubelet),
+// LKE's DaemonSets and block storage (packages addons and blockstorage), this repository's Helm charts installed (package charts),
 // and the operator as a local process that runs with the ServiceAccount,
 // arguments and environment of the installed Deployment (package workload).
 //

@@ -51,6 +51,13 @@ func TestHelpAndCompletionArePrinted(t *testing.T) {
 	}
 }
 
+func TestEmptyTierAndProfileAreTheDefaults(t *testing.T) {
+	opts, _, err := started("--tier=", "--profile=")
+	if err != nil || opts.Tier != "standard" || opts.Profile != "fast" {
+		t.Errorf("tier %q, profile %q, %v", opts.Tier, opts.Profile, err)
+	}
+}
+
 func TestWrongArgumentsAreNamed(t *testing.T) {
 	for name, c := range map[string]struct{ args, words string }{
 		"a verb that there is not": {"strat", `unknown verb "strat"`},

@@ -1,0 +1,69 @@
+#!/bin/sh
+# Makes the pictures of the pages, into docs/images: the plots of docs/performance.md from its table, and photographs of
+# what runs, which need Chromium: the demo in a terminal and the simulator's page.
+#
+#   tools/make/pictures.sh [plots | demo | page]...     all of them without an argument
+set -eu
+cd "$(dirname "$0")/../.."
+root=$(pwd)
+images=$root/docs/images
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$images"
+
+chromium=
+for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome; do
+	if [ -n "$name" ] && command -v "$name" >/dev/null 2>&1; then
+		chromium=$name
+		break
+	fi
+done
+
+# photograph URL FILE WIDTH HEIGHT
+photograph() {
+	if [ -z "$chromium" ]; then
+		echo "pictures: no Chromium; tools/make/browser.sh installs one where it can" >&2
+		exit 1
+	fi
+	"$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run --disable-background-networking \
+		--user-data-dir="$work/profile" --virtual-time-budget=3000 --window-size="$3,$4" --screenshot="$2" "$1" >/dev/null 2>&1
+	[ "$(wc -c <"$2")" -le 153600 ] || { echo "pictures: $2 is larger than 150 KB" >&2; exit 1; }
+	echo "pictures: $2"
+}
+
+plots() {
+	GOWORK=off go -C tools run ./bench/cmd/plots ../docs/performance.md
+}
+
+# demo runs it, unless DEMO_OUTPUT names a file with what it printed.
+demo() {
+	if [ -z "${DEMO_OUTPUT:-}" ]; then
+		DEMO_OUTPUT=$work/demo.txt
+		make -s demo >"$DEMO_OUTPUT" 2>/dev/null
+	fi
+	{
+		echo '<!doctype html><meta charset="utf-8"><style>body{margin:0;background:#12161c;color:#e4e8ee;font:14px/1.5 "DejaVu Sans Mono",monospace}pre{margin:0;padding:16px 20px}b{color:#57c27a}</style><pre><b>$</b> make demo'
+		sed -e 's|logs: .*|logs: .local/demo/logs|' -e 's/&/\&amp;/g' -e 's/</\&lt;/g' -e 's|^demo: ok.*|<b>&</b>|' "$DEMO_OUTPUT"
+		echo '</pre>'
+	} >"$work/demo.html"
+	photograph "file://$work/demo.html" "$images/demo.png" 1120 "$((60 + 21 * $(wc -l <"$DEMO_OUTPUT")))"
+}
+
+# page photographs the simulator while a large node boots and two small ones run.
+page() {
+	export CLUSTER=pictures PROFILE=fast
+	trap 'make -s down; rm -rf "$work"' EXIT
+	make -s up >/dev/null 2>&1
+	eval "$(make -s status 2>/dev/null)"
+	kubectl apply -f docs/examples/linodenodeclass.yaml -f docs/examples/nodepool.yaml -f docs/examples/inflate.yaml
+	kubectl wait --for=condition=Ready nodepool/default
+	for replicas in 1 4; do
+		kubectl scale deployment inflate --replicas "$replicas"
+		kubectl rollout status deployment inflate --timeout=2m
+	done
+	photograph "$LINODE_URL/" "$images/simulator.png" 1200 1080
+}
+
+for picture in ${*:-plots demo page}; do
+	"$picture"
+done

@@ -1,0 +1,123 @@
+// Package prometheus runs Prometheus in this process: its scraper, its storage, its query engine and its rules, as
+// cmd/prometheus puts them together, without discovery, web interface and remote storage, which would double the modules
+// that are built here.
+//
+// It is called by the end-to-end tests, which have it scrape an operator and evaluate the chart's alerts. A Server is safe
+// for concurrent use.
+package prometheus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"time"
+
+	client "github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/config"
+	"github.com/prometheus/prometheus/discovery/targetgroup"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/rules"
+	"github.com/prometheus/prometheus/scrape"
+	"github.com/prometheus/prometheus/tsdb"
+)
+
+const (
+	job          = "karpenter"
+	maxSamples   = 1_000_000
+	queryTimeout = 30 * time.Second
+)
+
+// Server is a running Prometheus with one target.
+type Server struct {
+	db      *tsdb.DB
+	scraper *scrape.Manager
+	engine  *promql.Engine
+	running sync.WaitGroup
+	closed  sync.Once
+}
+
+// Start starts to scrape a URL once a second into a folder.
+func Start(target, folder string) (*Server, error) {
+	address, err := url.Parse(target)
+	if err != nil {
+		return nil, fmt.Errorf("prometheus: %w", err)
+	}
+	settings, err := config.Load(fmt.Sprintf(`
+global: {scrape_interval: 1s, scrape_timeout: 1s}
+scrape_configs: [{job_name: %s, metrics_path: %q, scheme: %s}]
+`, job, address.Path, address.Scheme), slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, fmt.Errorf("prometheus: %w", err)
+	}
+	db, err := tsdb.Open(filepath.Join(folder, "data"), nil, nil, tsdb.DefaultOptions(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("prometheus: %w", err)
+	}
+	s := &Server{db: db, engine: promql.NewEngine(promql.EngineOpts{MaxSamples: maxSamples, Timeout: queryTimeout})}
+	if s.scraper, err = scrape.NewManager(&scrape.Options{}, nil, nil, db, client.NewRegistry()); err == nil {
+		err = s.scraper.ApplyConfig(settings)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("prometheus: %w", err), db.Close())
+	}
+	targets := make(chan map[string][]*targetgroup.Group, 1)
+	targets <- map[string][]*targetgroup.Group{job: {{Targets: []model.LabelSet{{model.AddressLabel: model.LabelValue(address.Host)}}}}}
+	s.running.Go(func() { _ = s.scraper.Run(targets) }) // ends with Stop, without an error
+	return s, nil
+}
+
+// Close ends scraping.
+func (s *Server) Close() error {
+	var err error
+	s.closed.Do(func() {
+		s.scraper.Stop()
+		s.running.Wait()
+		err = errors.Join(s.engine.Close(), s.db.Close())
+	})
+	return err
+}
+
+// Query evaluates an expression now. A scalar is a vector of one.
+func (s *Server) Query(ctx context.Context, expression string) (promql.Vector, error) {
+	return rules.EngineQueryFunc(s.engine, s.db)(ctx, expression, time.Now())
+}
+
+// Alert is what one evaluation of an alert's rule found.
+type Alert struct {
+	Name   string
+	Active []labels.Labels // series for which its condition holds
+}
+
+// Evaluate loads a file of rules, as promtool checks it, and evaluates each alert once.
+func (s *Server) Evaluate(ctx context.Context, file string) ([]Alert, error) {
+	manager := rules.NewManager(&rules.ManagerOptions{
+		QueryFunc: rules.EngineQueryFunc(s.engine, s.db), NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
+		Appendable: s.db, Queryable: s.db, Context: ctx, Registerer: client.NewRegistry(), ExternalURL: &url.URL{},
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	groups, problems := manager.LoadGroups(time.Second, labels.EmptyLabels(), "", nil, false, file)
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	var found []Alert
+	for _, group := range groups {
+		group.Eval(ctx, time.Now())
+		for _, rule := range group.AlertingRules() {
+			if err := rule.LastError(); err != nil {
+				return nil, fmt.Errorf("alert %s: %w", rule.Name(), err)
+			}
+			alert := Alert{Name: rule.Name()}
+			for _, active := range rule.ActiveAlerts() {
+				alert.Active = append(alert.Active, active.Labels)
+			}
+			found = append(found, alert)
+		}
+	}
+	return found, nil
+}

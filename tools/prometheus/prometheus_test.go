@@ -1,0 +1,60 @@
+package prometheus_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/prometheus"
+)
+
+func TestATargetIsScrapedAndItsAlertsAreEvaluated(t *testing.T) {
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "errors_total{kind=\"a\"} 3\n") }))
+	defer target.Close()
+	server, err := prometheus.Start(target.URL+"/metrics", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		found, err := server.Query(t.Context(), `errors_total{job="karpenter"}`)
+		if err == nil && len(found) == 1 && found[0].F == 3 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing was scraped: %v, %v", found, err)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	file := filepath.Join(t.TempDir(), "alerts.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("groups: [{name: g, rules: [{alert: Many, expr: errors_total > 2}, {alert: Few, expr: errors_total < 2}]}]\n")
+	alerts, err := server.Evaluate(t.Context(), file)
+	if err != nil || len(alerts) != 2 || len(alerts[0].Active) != 1 || alerts[0].Active[0].Get("kind") != "a" || len(alerts[1].Active) != 0 {
+		t.Errorf("%+v, %v", alerts, err)
+	}
+	for text, words := range map[string]string{
+		"groups: [{name: g, rules: [{alert: Many, expr: errors_total >}]}]\n":     "could not parse expression",
+		"groups: [{name: g, rules: [{alert: Many, expr: up, sumary: a}]}]\n":      "sumary",
+		"groups: [{name: g, rules: [{alert: Many, expr: up / on(a) x, for: s}]}]": "s",
+	} {
+		write(text)
+		if _, err := server.Evaluate(t.Context(), file); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v, want %q", text, err, words)
+		}
+	}
+}
