@@ -29,8 +29,7 @@ type exchange struct {
 	id      string
 	start   time.Time
 	op      *operation.Operation // nil = unknown
-	beta    bool
-	caller  caller
+	caller  world.Caller
 	pause   time.Duration // what is left of the request's delay
 	fault   fault.Decision
 	answer  answer
@@ -74,7 +73,7 @@ func (s *Sim) exchange(r *http.Request) *exchange {
 // the mux, and unknown here.
 func (x *exchange) route() bool {
 	r := x.r.Clone(context.WithValue(x.r.Context(), routed{}, x))
-	r.URL.Path, x.beta = version(r.URL.Path)
+	r.URL.Path, x.caller.Beta = version(r.URL.Path)
 	if r.URL.RawPath != "" {
 		r.URL.RawPath, _ = version(r.URL.RawPath)
 	}
@@ -90,7 +89,7 @@ func (x *exchange) route() bool {
 }
 
 func (x *exchange) maintenance() bool {
-	if x.sim.journal.inMaintenance() {
+	if x.sim.maintenance.Load() {
 		x.answer.header.Set("X-Maintenance-Mode", "API maintenance")
 		return x.refuse(http.StatusServiceUnavailable, world.Reason{Reason: "The API is undergoing maintenance."})
 	}
@@ -102,16 +101,16 @@ func (x *exchange) authenticate() bool {
 	if !known && (!x.op.Public || x.r.Header.Get("Authorization") != "") {
 		return x.refuse(http.StatusUnauthorized, world.Reason{Reason: "Invalid Token"})
 	}
-	x.caller = who
+	x.caller = world.Caller{Actor: world.Actor{User: who.User, RequestID: x.id}, Beta: x.caller.Beta, Scopes: who.Scopes}
 	x.answer.header.Set("X-Accepted-OAuth-Scopes", cmp.Or(strings.Join(x.op.Scopes, ","), "*"))
 	if known {
-		x.answer.header.Set("X-OAuth-Scopes", strings.Join(who.scopes, " "))
+		x.answer.header.Set("X-OAuth-Scopes", strings.Join(who.Scopes, " "))
 	}
 	return true
 }
 
 func (x *exchange) limit() bool {
-	d := x.sim.limiter.Take(cmp.Or(x.caller.user, "(without token)"), x.op.Class, x.start)
+	d := x.sim.limiter.Take(cmp.Or(x.caller.User, "(without token)"), x.op.Class, x.start)
 	if x.op.RateHeaders {
 		x.limits(d)
 	}
@@ -133,7 +132,7 @@ func (x *exchange) arrive() bool {
 }
 
 func (x *exchange) authorize() bool {
-	if x.op.Scopes != nil && !x.op.Public && !x.caller.may(x.op.Scopes) {
+	if x.op.Scopes != nil && !x.op.Public && !x.caller.May(x.op.Scopes...) {
 		return x.refuse(http.StatusForbidden, world.Reason{Reason: "Your OAuth token is not authorized to use this endpoint."})
 	}
 	return true
@@ -169,7 +168,7 @@ func (x *exchange) handle() bool {
 	if err != nil {
 		return x.refuse(http.StatusBadRequest, world.Reason{Reason: "The body could not be read"})
 	}
-	if faults := x.op.CheckBody(body, x.beta); len(faults) > 0 {
+	if faults := x.op.CheckBody(body, x.caller.Beta); len(faults) > 0 {
 		reasons := make([]world.Reason, len(faults))
 		for i, f := range faults {
 			reasons[i] = world.Reason{Field: f.Field, Reason: f.Reason}
@@ -179,43 +178,44 @@ func (x *exchange) handle() bool {
 		}
 		return x.refuse(http.StatusBadRequest, reasons...)
 	}
-	found, err := x.run(body)
+	answer, err := x.run(body)
 	if err != nil {
 		return x.refused(err)
 	}
-	encoded, err := json.Marshal(found)
-	if err != nil { // our own types always marshal
-		panic(err)
-	}
 	x.answer.header.Set("Content-Type", "application/json")
-	x.answer.status, x.answer.body = http.StatusOK, append(encoded, '\n')
+	x.answer.status, x.answer.body = http.StatusOK, append(answer, '\n')
 	return true
 }
 
 // run does what the operation does, in one moment of the world.
-func (x *exchange) run(body []byte) (any, error) {
-	seen := x.sim.seen(x.fault)
-	live, end := x.sim.world.Begin()
+func (x *exchange) run(body []byte) ([]byte, error) {
+	live, end := x.sim.world.Begin(x.caller)
 	defer end()
-	if seen == x.sim.world {
-		seen = live
+	seen := live
+	if past := x.sim.past(live, x.fault); past != nil {
+		var over func()
+		seen, over = past.Begin(x.caller)
+		defer over()
 	}
 	if x.fault.Rule.NoEffect {
-		live = live.Fork()
+		live, _ = live.Fork().Begin(x.caller) // which has no other caller
 	}
-	return handlers.Answer(handlers.Request{
-		Live: live, Seen: seen, Missing: x.fault.Rule.Missing, Chance: x.fault.Chance, Shift: x.fault.Rule.Shift, Beta: x.beta,
+	found, err := handlers.Answer(handlers.Request{
+		Live: live, Seen: seen, Missing: x.fault.Rule.Missing, Chance: x.fault.Chance, Shift: x.fault.Rule.Shift,
 		Operation: x.op, HTTP: x.bare,
-		Actor: world.Actor{User: x.caller.user, RequestID: x.id},
-		May:   func(scope string) bool { return x.caller.may([]string{scope}) },
 	}, body)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(found)
 }
 
 // refused writes what a handler refused.
 func (x *exchange) refused(err error) bool {
+	var refusal *world.Refusal
 	var wrongFilter *filter.Error
-	switch refusal := world.AsRefusal(err); {
-	case refusal != nil:
+	switch {
+	case errors.As(err, &refusal):
 		return x.refuse(refusal.Status, refusal.Reasons...)
 	case errors.As(err, &wrongFilter):
 		if wrongFilter.Field != "" {
@@ -292,7 +292,7 @@ func (x *exchange) validate() {
 
 func (x *exchange) record() {
 	c := Call{
-		At: x.start, Took: x.sim.clock.Now().Sub(x.start), User: x.caller.user, Method: x.r.Method, Path: x.r.URL.RequestURI(),
+		At: x.start, Took: x.sim.clock.Now().Sub(x.start), User: x.caller.User, Method: x.r.Method, Path: x.r.URL.RequestURI(),
 		Route: unknownRoute, Status: x.answer.status, RequestID: x.id,
 	}
 	if x.op != nil {
@@ -305,21 +305,11 @@ func (x *exchange) record() {
 }
 
 func errorBody(reasons []world.Reason) []byte {
-	type entry struct {
-		Reason string `json:"reason"`
-		Field  string `json:"field,omitempty"`
-	}
-	body := struct {
-		Errors []entry `json:"errors"`
-	}{}
-	for _, r := range reasons {
-		body.Errors = append(body.Errors, entry{Reason: r.Reason, Field: r.Field})
-	}
-	out, err := json.Marshal(body)
-	if err != nil { // two strings always marshal
+	body, err := json.Marshal(map[string]any{"errors": reasons})
+	if err != nil { // texts always marshal
 		panic(err)
 	}
-	return append(out, '\n')
+	return append(body, '\n')
 }
 
 func orEmpty(body io.ReadCloser) io.ReadCloser {

@@ -61,7 +61,7 @@ func routes(api *operation.API) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, op := range api.Operations {
 		mux.HandleFunc(op.Method+" "+op.Route, func(_ http.ResponseWriter, r *http.Request) {
-			if x, ok := r.Context().Value(routed{}).(*exchange); ok && (x.beta || !op.Beta) {
+			if x, ok := r.Context().Value(routed{}).(*exchange); ok && (x.caller.Beta || !op.Beta) {
 				x.op, x.bare = op, r
 			}
 		})

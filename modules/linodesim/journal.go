@@ -43,14 +43,13 @@ type countKey struct {
 
 // journal remembers what was asked.
 type journal struct {
-	mu          sync.Mutex
-	requests    int
-	counts      map[countKey]int
-	recent      []Call
-	steps       steps // for the page's chart
-	unknown     []string
-	violations  []string
-	maintenance bool
+	mu         sync.Mutex
+	requests   int
+	counts     map[countKey]int
+	recent     []Call
+	steps      steps // for the page's chart
+	unknown    []string
+	violations []string
 }
 
 func (j *journal) nextID() string {

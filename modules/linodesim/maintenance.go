@@ -8,5 +8,5 @@ type HostMaintenance = world.HostMaintenance
 // AnnounceMaintenance lists maintenance of a Linode's host in the account; nil
 // cancels it.
 func (s *Sim) AnnounceMaintenance(instanceID int, m *HostMaintenance) error {
-	return s.world.AnnounceMaintenance(instanceID, m)
+	return at(s, owner, func(w *world.Moment) error { return w.AnnounceMaintenance(instanceID, m) })
 }

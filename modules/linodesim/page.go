@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
@@ -172,7 +173,7 @@ func (s *Sim) price(instances []world.Instance) string {
 	sum := 0.0
 	for _, i := range instances {
 		if plan, known := s.Catalog().Type(i.Type); known {
-			sum += plan.HourlyIn(i.Region)
+			sum += catalog.HourlyIn(plan, i.Region)
 		}
 	}
 	return fmt.Sprintf("$%.3f per hour", sum)

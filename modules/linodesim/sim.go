@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"sync/atomic"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/fault"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
@@ -39,10 +41,8 @@ type (
 	InstanceSpec = world.InstanceSpec
 	// FirewallSpec is a Cloud Firewall to be.
 	FirewallSpec = world.FirewallSpec
-	// FirewallRule is one rule of a firewall.
-	FirewallRule = world.FirewallRule
 	// PoolEdit changes a pool.
-	PoolEdit = world.PoolUpdate
+	PoolEdit = api.LKENodePoolUpdate
 	// Taint of a pool.
 	Taint = world.Taint
 	// Event tells what happened to a worker node.
@@ -159,15 +159,16 @@ type Config struct {
 type Sim struct {
 	world   *world.World
 	clock   Clock
-	api     *operation.API
 	routes  *http.ServeMux
 	tokens  tokens
 	limiter *ratelimit.Limiter
 	faults  *fault.Set
-	floors  floors
+	floors  map[fault.ID]floor // guarded by the world's lock
 	journal journal
 	check   bool
 	boot    Span // expected from a node being asked for to its joining
+
+	maintenance atomic.Bool
 }
 
 // New makes a simulator without clusters.
@@ -175,11 +176,14 @@ func New(cfg Config) (*Sim, error) {
 	if cfg.TimeScale < 0 {
 		return nil, fmt.Errorf("linodesim: TimeScale is %g; it divides delays and must be positive (0 means 1)", cfg.TimeScale)
 	}
+	if cfg.Clock == nil {
+		cfg.Clock = world.RealClock{}
+	}
 	tokens, err := newTokens(cfg.Tokens)
 	if err != nil {
 		return nil, err
 	}
-	api, err := operation.Load()
+	description, err := operation.Load()
 	if err != nil {
 		return nil, fmt.Errorf("linodesim: %w", err)
 	}
@@ -187,7 +191,7 @@ func New(cfg Config) (*Sim, error) {
 		Clock: cfg.Clock, Profile: cfg.Profile, TimeScale: cfg.TimeScale, Behaviour: cfg.Behaviour, Seed: cfg.Seed,
 		AccountBackups: cfg.AccountBackups,
 	})
-	limits := maps.Clone(api.Limits)
+	limits := maps.Clone(description.Limits)
 	for class, l := range cfg.RateLimits {
 		if _, ok := limits[class]; !ok {
 			return nil, fmt.Errorf("linodesim: RateLimits names class %q; there are collections, general, create-instance and images", class)
@@ -201,39 +205,52 @@ func New(cfg Config) (*Sim, error) {
 		limits = nil
 	}
 	s := &Sim{
-		world: w, clock: w.Clock(), api: api, tokens: tokens, limiter: ratelimit.New(limits),
-		faults: withTrouble(w, cfg), check: cfg.ValidateAnswers, boot: w.Profile().Boot(),
+		world: w, clock: cfg.Clock, routes: routes(description), tokens: tokens, limiter: ratelimit.New(limits),
+		faults: fault.NewSet(cfg.Seed, profileRules(cfg.Profile.Scaled(cfg.TimeScale))...), floors: map[fault.ID]floor{},
+		check: cfg.ValidateAnswers, boot: w.Profile().Boot(),
 	}
-	s.routes = routes(api)
+	s.do(func(w *world.Moment) { w.Remember(s.faults.Stale()) })
 	return s, nil
+}
+
+// owner is who makes and edits things through Go instead of the API.
+var owner = world.Actor{User: "owner"}
+
+// at does something at one moment of the world.
+func at[T any](s *Sim, by world.Actor, do func(*world.Moment) T) T {
+	w, end := s.world.Begin(world.Caller{Actor: by})
+	defer end()
+	return do(w)
 }
 
 // AddCluster makes a cluster with its pools, as if its owner had made it in
 // the Cloud Manager before anything else happened: reads of a profile that lag
 // show it at once.
 func (s *Sim) AddCluster(spec ClusterSpec) (ClusterInfo, error) {
-	defer s.world.Prepared()
-	return s.world.AddCluster(owner, spec)
+	w, end := s.world.Begin(world.Caller{Actor: owner})
+	defer end()
+	defer w.Prepared()
+	return w.AddCluster(spec)
 }
-
-// owner is who makes and edits things through Go instead of the API.
-var owner = world.Actor{User: "owner"}
 
 // AddFirewall makes a Cloud Firewall and gives its ID.
 func (s *Sim) AddFirewall(spec FirewallSpec) int {
-	defer s.world.Prepared()
-	return s.world.AddFirewall(owner, spec).ID
+	return at(s, owner, func(w *world.Moment) int {
+		defer w.Prepared()
+		return w.AddFirewall(spec)
+	})
 }
 
 // AddInstance makes a Linode that belongs to no cluster, and gives its ID.
 func (s *Sim) AddInstance(spec InstanceSpec) (int, error) {
-	defer s.world.Prepared()
-	i, err := s.world.AddInstance(owner, spec)
-	return i.ID, err
+	w, end := s.world.Begin(world.Caller{Actor: owner})
+	defer end()
+	defer w.Prepared()
+	return w.AddInstance(spec)
 }
 
 // Snapshot copies the whole state.
-func (s *Sim) Snapshot() State { return s.world.Snapshot() }
+func (s *Sim) Snapshot() State { return at(s, owner, (*world.Moment).Snapshot) }
 
 // Subscribe gives what happens to worker nodes until the context ends: first a
 // NodeJoins for each that has joined already, then everything in order. A
@@ -241,11 +258,13 @@ func (s *Sim) Snapshot() State { return s.world.Snapshot() }
 func (s *Sim) Subscribe(ctx context.Context) <-chan Event { return s.world.Subscribe(ctx) }
 
 // Audit lists every change of state so far, oldest first.
-func (s *Sim) Audit() []Entry { return s.world.Audit() }
+func (s *Sim) Audit() []Entry { return at(s, owner, (*world.Moment).Audit) }
 
 // Floor measures how long the platform takes to show the nodes that were asked
 // for at or after the given time: the least any client can need.
-func (s *Sim) Floor(since time.Time) Floor { return s.world.Floor(since) }
+func (s *Sim) Floor(since time.Time) Floor {
+	return at(s, owner, func(w *world.Moment) Floor { return w.Floor(since) })
+}
 
 // Behaviour gives the choices made where the platform's behaviour is not known.
 func (s *Sim) Behaviour() Behaviour { return s.world.Behaviour() }

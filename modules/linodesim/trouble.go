@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/fault"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 // profileRules are the fault rules that a profile stands for. A request meets
@@ -33,12 +32,4 @@ func profileRules(p Profile) []Rule {
 		}
 	}
 	return out
-}
-
-// withTrouble makes a world's profile the base of the fault rules. The zero
-// profile is Fast, which has none.
-func withTrouble(w *world.World, cfg Config) *fault.Set {
-	set := fault.NewSet(cfg.Seed, profileRules(cfg.Profile.Scaled(cfg.TimeScale))...)
-	w.Remember(set.Stale())
-	return set
 }

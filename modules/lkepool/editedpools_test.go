@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -16,7 +17,7 @@ func handEdits() map[string]linodesim.PoolEdit {
 	return map[string]linodesim.PoolEdit{
 		"taint":      {Taints: &[]linodesim.Taint{{Key: "by-hand", Value: "", Effect: "NoSchedule"}}},
 		"label":      {Labels: &map[string]string{"example.com/team": "b"}},
-		"autoscaler": {Autoscaler: &world.Autoscaler{Enabled: true, Min: 1, Max: 10}},
+		"autoscaler": {Autoscaler: &api.LKEAutoscalerUpdate{Enabled: new(true), Min: new(1), Max: new(10)}},
 	}
 }
 

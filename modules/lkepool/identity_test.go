@@ -106,6 +106,32 @@ func TestClaimWithALostAnswerIsFoundAgain(t *testing.T) {
 	}
 }
 
+// A claimant that asks for another instance type than before, because prices
+// or stock have changed meanwhile, gets the node that it has, also from the next
+// process.
+func TestClaimantThatAsksForAnotherKeyKeepsItsNode(t *testing.T) {
+	onBothTiers(t, linodesim.Config{Profile: linodesim.Realistic()}, func(t *testing.T, l *lab) {
+		p := l.start(lkepool.Config{})
+		time.Sleep(time.Minute)
+		node := claimAll(t, p.Allocator, key, 1, 5*time.Minute)[0]
+		other := key
+		other.InstanceType = "g6-dedicated-4"
+		ask := func(p *process) {
+			again, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: node.Claim}, Key: other})
+			if err != nil || again.InstanceID != node.InstanceID || again.InstanceType != key.InstanceType {
+				t.Errorf("had %d, asked for another key and got %d of type %s, %v", node.InstanceID, again.InstanceID, again.InstanceType, err)
+			}
+		}
+		ask(p)
+		p.kill()
+		time.Sleep(3 * time.Minute)
+		ask(l.start(lkepool.Config{}))
+		if l.requested() != 1 {
+			t.Errorf("%d nodes were bought", l.requested())
+		}
+	})
+}
+
 // User tags change while claims are written, and no claim is lost.
 func TestTagsAndClaimsAtTheSameTime(t *testing.T) {
 	onBothTiers(t, linodesim.Config{Profile: linodesim.Realistic()}, func(t *testing.T, l *lab) {

@@ -1,6 +1,14 @@
 package catalog
 
-import "slices"
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
 
 // Tiers of LKE.
 const (
@@ -8,89 +16,96 @@ const (
 	Enterprise = "enterprise"
 )
 
+// Capability strings of regions that decide what this simulator allows.
+const (
+	CapKubernetes           = "Kubernetes"
+	CapKubernetesEnterprise = "Kubernetes Enterprise"
+	CapMetadata             = "Metadata"
+	CapPlacementGroup       = "Placement Group"
+	CapVPCs                 = "VPCs"
+	CapVPCsIPv6             = "VPC IPv6 Stack"
+)
+
 // Catalog is everything that can be bought.
 type Catalog struct {
-	Types         []Type
-	Regions       []Region
-	Availability  []Availability
-	Images        []Image // public ones
-	ControlPlanes []ControlPlane
-	versions      map[string][]string
+	Types         []api.LinodeType    `json:"types"`
+	NotInLKE      []string            `json:"not_in_lke"` // plans that LKE of neither tier takes
+	Offered       map[string][]string `json:"offered"`    // restricted plan -> regions that have it
+	Regions       []api.Region        `json:"regions"`
+	Images        []api.Image         `json:"images"` // public ones; size is the smallest disk
+	ControlPlanes []api.LKEType       `json:"control_planes"`
+	Versions      map[string][]string `json:"versions"` // of Kubernetes, by tier, newest first
 }
 
-// New builds the catalogue.
-func New() *Catalog {
-	types, regions := buildTypes(), buildRegions()
-	return &Catalog{
-		Types:         types,
-		Regions:       regions,
-		Availability:  buildAvailability(types, regions),
-		Images:        images,
-		ControlPlanes: controlPlanes,
-		// Standard versions are major.minor; Enterprise ones name the patch
-		// and the LKE build. Newest first, as observed.
-		versions: map[string][]string{
-			Standard:   {"1.35", "1.34", "1.33", "1.32", "1.31"},
-			Enterprise: {"v1.33.6+lke7", "v1.32.9+lke5", "v1.31.8+lke3", "v1.31.8+lke1", "v1.31.1+lke4"},
-		},
+//go:embed facts.json
+var facts []byte
+
+// New gives the catalogue.
+var New = sync.OnceValue(func() *Catalog {
+	var c Catalog
+	if err := json.Unmarshal(facts, &c); err != nil { // a part of the program
+		panic(fmt.Errorf("facts.json: %w", err))
 	}
+	return &c
+})
+
+// Type finds a plan by ID.
+func (c *Catalog) Type(id string) (api.LinodeType, bool) {
+	return find(c.Types, func(t api.LinodeType) bool { return t.ID == id })
 }
 
-// Type finds a plan by id.
-func (c *Catalog) Type(id string) (Type, bool) {
-	i := slices.IndexFunc(c.Types, func(t Type) bool { return t.ID == id })
-	if i < 0 {
-		return Type{}, false
+// Region finds a region by ID.
+func (c *Catalog) Region(id string) (api.Region, bool) {
+	return find(c.Regions, func(r api.Region) bool { return r.ID == id })
+}
+
+// Image finds a public image by ID.
+func (c *Catalog) Image(id string) (api.Image, bool) {
+	return find(c.Images, func(i api.Image) bool { return i.ID == id })
+}
+
+func find[T any](all []T, is func(T) bool) (found T, ok bool) {
+	if at := slices.IndexFunc(all, is); at >= 0 {
+		return all[at], true
 	}
-	return c.Types[i], true
+	return found, false
 }
 
-// HourlyIn is the plan's price per hour in a region.
-func (t Type) HourlyIn(region string) float64 {
+// Has reports whether the region lists the capability.
+func Has(r api.Region, capability string) bool { return slices.Contains(r.Capabilities, capability) }
+
+// HourlyIn is a plan's price per hour in a region.
+func HourlyIn(t api.LinodeType, region string) float64 {
 	for _, p := range t.RegionPrices {
-		if p.Region == region {
+		if p.ID == region {
 			return p.Hourly
 		}
 	}
 	return t.Price.Hourly
 }
 
-// Region finds a region by id.
-func (c *Catalog) Region(id string) (Region, bool) {
-	i := slices.IndexFunc(c.Regions, func(r Region) bool { return r.ID == id })
-	if i < 0 {
-		return Region{}, false
-	}
-	return c.Regions[i], true
-}
+// AllowedInLKE reports whether LKE takes the plan for node pools.
+func (c *Catalog) AllowedInLKE(plan string) bool { return !slices.Contains(c.NotInLKE, plan) }
 
-// AvailabilityOf gives the rows of one region.
-func (c *Catalog) AvailabilityOf(region string) []Availability {
-	var out []Availability
-	for _, a := range c.Availability {
-		if a.Region == region {
-			out = append(out, a)
+// AvailabilityOf has a row for every restricted plan in the region.
+func (c *Catalog) AvailabilityOf(region string) []api.RegionAvailability {
+	out := []api.RegionAvailability{}
+	for _, t := range c.Types {
+		if _, restricted := c.Offered[t.ID]; restricted {
+			out = append(out, api.RegionAvailability{Region: region, Plan: t.ID, Available: c.Available(t.ID, region)})
 		}
 	}
 	return out
 }
 
-// Available reports whether the plan may be deployed in the region as far as
-// the availability list says: an unlisted plan may.
+// Available reports whether the plan may be deployed in the region: one that is
+// not restricted may, and has no rows in the availability list.
 func (c *Catalog) Available(plan, region string) bool {
-	for _, a := range c.Availability {
-		if a.Region == region && a.Plan == plan {
-			return a.Available
-		}
-	}
-	return true
+	regions, restricted := c.Offered[plan]
+	return !restricted || slices.Contains(regions, region)
 }
-
-// Versions lists the Kubernetes versions of a tier, newest first; nil for an
-// unknown tier.
-func (c *Catalog) Versions(tier string) []string { return slices.Clone(c.versions[tier]) }
 
 // HasVersion reports whether the tier offers the version.
 func (c *Catalog) HasVersion(tier, version string) bool {
-	return slices.Contains(c.versions[tier], version)
+	return slices.Contains(c.Versions[tier], version)
 }

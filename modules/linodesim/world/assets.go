@@ -3,33 +3,36 @@ package world
 import (
 	"maps"
 	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// assets are the objects beside clusters, Linodes and firewalls.
+// assets are the objects beside clusters and Linodes, as the API shows them; what
+// follows from other objects is filled in when they are read.
 type assets struct {
-	disks      map[int][]LinodeDisk // by Linode
-	configs    map[int][]LinodeConfig
-	interfaces map[int][]LinodeInterface
-	images     map[string]Image // private ones
-	groups     map[int]PlacementGroup
-	vpcs       map[int]VPC
+	disks      map[int][]disk // by Linode, as the next two
+	configs    map[int][]config
+	interfaces map[int][]nic // of the generation linode
+	images     map[string]api.Image
+	groups     map[int]api.PlacementGroup
+	vpcs       map[int]api.VPC
+	firewalls  map[int]api.Firewall
 	tags       map[string]bool // made on their own; on objects or not
 }
 
 func newAssets() assets {
 	return assets{
-		disks: map[int][]LinodeDisk{}, configs: map[int][]LinodeConfig{}, interfaces: map[int][]LinodeInterface{},
-		images: map[string]Image{}, groups: map[int]PlacementGroup{}, vpcs: map[int]VPC{}, tags: map[string]bool{},
+		disks: map[int][]disk{}, configs: map[int][]config{}, interfaces: map[int][]nic{}, images: map[string]api.Image{},
+		groups: map[int]api.PlacementGroup{}, vpcs: map[int]api.VPC{}, firewalls: map[int]api.Firewall{}, tags: map[string]bool{},
 	}
 }
 
 // clone is deep as far as anything is changed in place.
 func (a assets) clone() assets {
-	out := assets{
-		disks: copied(a.disks), configs: copied(a.configs), interfaces: copied(a.interfaces),
-		images: maps.Clone(a.images), groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), tags: maps.Clone(a.tags),
+	return assets{
+		disks: copied(a.disks), configs: copied(a.configs), interfaces: copied(a.interfaces), images: maps.Clone(a.images),
+		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), tags: maps.Clone(a.tags),
 	}
-	return out
 }
 
 func copied[T any](m map[int][]T) map[int][]T {
@@ -47,14 +50,6 @@ func (a assets) forget(linode int) {
 	delete(a.interfaces, linode)
 }
 
-func sorted[K int | string, T any](m map[K]T) []T {
-	out := make([]T, 0, len(m))
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, m[k])
-	}
-	return out
-}
-
-func (w *World) note(by Actor, action, what string, linode int) {
-	w.record(by, Entry{Action: action, InstanceID: linode, After: what})
+func (w *Moment) note(action, what string, linode int) {
+	w.record(w.Actor, Entry{Action: action, InstanceID: linode, After: what})
 }

@@ -1,6 +1,9 @@
 package world
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Actor is who causes a change.
 type Actor struct {
@@ -50,7 +53,7 @@ const (
 	AssetDeleted     = "asset.delete"
 )
 
-func (w *World) record(by Actor, e Entry) {
+func (w *Moment) record(by Actor, e Entry) {
 	e.Seq = len(w.audit) + 1
 	e.At = w.now
 	e.Actor = by
@@ -59,7 +62,6 @@ func (w *World) record(by Actor, e Entry) {
 }
 
 // Audit gives every change so far, oldest first.
-func (w *World) Audit() []Entry {
-	defer w.lock()()
-	return append([]Entry(nil), w.audit...)
+func (w *Moment) Audit() []Entry {
+	return slices.Clone(w.audit)
 }

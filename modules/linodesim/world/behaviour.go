@@ -72,7 +72,7 @@ const (
 )
 
 // linodeLabel gives the label of a worker's Linode.
-func (w *World) linodeLabel(n *node) string {
+func (w *Moment) linodeLabel(n *node) string {
 	if w.behaviour.LabelForm == "" {
 		return n.Name()
 	}

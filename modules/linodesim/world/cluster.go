@@ -2,9 +2,11 @@ package world
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -18,174 +20,138 @@ type ClusterSpec struct {
 	Pools                  []PoolCreate
 	HighAvailability       bool // Standard; Enterprise always has it
 	AuditLogs, AppPlatform bool
-	ACL                    *ACL   // nil = none
-	StackType              string // Enterprise; "" = not asked for
-	VPCID, SubnetID        int    // Enterprise; 0 = not asked for
-	Settled                bool   // its nodes have joined already; false: they take their time
+	ACL                    *api.LKEControlPlaneACL // nil = none
+	StackType              string                  // Enterprise; "" = not asked for
+	VPCID, SubnetID        int                     // Enterprise; 0 = not asked for
+	Settled                bool                    // its nodes have joined already; false: they take their time
 }
 
 // AddCluster makes a cluster with its pools, which may be none, and whose
 // control plane can be reached at once.
-func (w *World) AddCluster(by Actor, spec ClusterSpec) (Cluster, error) {
-	defer w.lock()()
-	return w.addCluster(by, spec)
+func (w *Moment) AddCluster(spec ClusterSpec) (Cluster, error) {
+	c, err := w.addCluster(spec)
+	if err != nil {
+		return Cluster{}, err
+	}
+	return c.state(), nil
 }
 
-func (w *World) addCluster(by Actor, spec ClusterSpec) (Cluster, error) {
-	w.defaults(&spec)
+func (w *Moment) addCluster(spec ClusterSpec) (*cluster, error) {
+	spec.Region, spec.Tier = cmp.Or(spec.Region, "us-ord"), cmp.Or(spec.Tier, catalog.Standard)
+	if versions := w.catalog.Versions[spec.Tier]; len(versions) > 0 {
+		spec.K8sVersion = cmp.Or(spec.K8sVersion, versions[0])
+	}
 	if err := w.checkCluster(spec); err != nil {
-		return Cluster{}, err
+		return nil, err
 	}
 	c := &cluster{Cluster: Cluster{
 		ID: w.nextID(&w.seq.cluster), Label: spec.Label, Region: spec.Region, Tier: spec.Tier, K8sVersion: spec.K8sVersion,
 		// High availability was on in every recorded Enterprise cluster.
 		HighAvailability: spec.Tier == catalog.Enterprise || spec.HighAvailability,
 		AuditLogs:        spec.AuditLogs, AppPlatform: spec.AppPlatform, StackType: spec.StackType, VPCID: spec.VPCID, SubnetID: spec.SubnetID,
-		Reachable: w.now,
-		Tags:      nonNil(slices.Clone(spec.Tags)), Created: w.now, Updated: w.now,
+		Reachable: w.now, ACL: withoutACL(),
+		Tags: nonNil(slices.Clone(spec.Tags)), Created: w.now, Updated: w.now,
 	}}
 	for i, p := range spec.Pools {
 		if err := w.checkPoolCreate(c, p); err != nil {
-			return Cluster{}, Prefixed(err, "node_pools", i)
+			return nil, prefixed(err, "node_pools", i)
 		}
 	}
 	w.clusters[c.ID] = c
-	w.record(by, Entry{Action: ClusterCreated, ClusterID: c.ID, After: c.Label})
+	w.record(w.Actor, Entry{Action: ClusterCreated, ClusterID: c.ID, After: c.Label})
 	if spec.ACL != nil {
-		w.setACL(by, c, *spec.ACL)
+		w.setACL(c, *spec.ACL)
 	}
 	profile := w.profile
 	if spec.Settled {
 		w.profile = Profile{}
 	}
 	for _, p := range spec.Pools {
-		w.addPool(by, c, p)
+		w.addPool(c, p)
 	}
 	w.profile = profile
-	return w.clusterState(c), nil
+	return c, nil
 }
 
-func (w *World) defaults(spec *ClusterSpec) {
-	spec.Region = cmp.Or(spec.Region, "us-ord")
-	spec.Tier = cmp.Or(spec.Tier, catalog.Standard)
-	if versions := w.catalog.Versions(spec.Tier); spec.K8sVersion == "" && len(versions) > 0 {
-		spec.K8sVersion = versions[0]
-	}
-}
-
-func (w *World) checkCluster(spec ClusterSpec) error {
+func (w *Moment) checkCluster(spec ClusterSpec) error {
 	var bad reasons
-	if len(spec.Label) < 1 || len(spec.Label) > 32 {
-		bad.add("label", "Length must be 1-32 characters")
-	}
+	checkLength(&bad, "label", spec.Label, 1, 32)
 	capability := catalog.CapKubernetes
 	switch spec.Tier {
 	case catalog.Standard:
 	case catalog.Enterprise:
 		capability = catalog.CapKubernetesEnterprise
 	default:
-		bad.add("tier", "tier is not valid")
+		bad.invalid("tier")
 		return bad.err()
 	}
-	if r, ok := w.catalog.Region(spec.Region); !ok {
-		bad.add("region", "region is not valid")
-	} else if !r.Has(capability) {
-		bad.add("region", "%s is not available in region %s", capability, spec.Region)
-	}
+	w.checkRegion(&bad, spec.Region, capability, capability+" is")
 	if !w.catalog.HasVersion(spec.Tier, spec.K8sVersion) {
-		bad.add("k8s_version", "k8s_version is not valid")
+		bad.invalid("k8s_version")
 	}
 	checkTags(&bad, spec.Tags)
 	if spec.ACL != nil {
-		spec.ACL.check(&bad, "control_plane.acl")
+		checkACL(&bad, "control_plane.acl", *spec.ACL)
 	}
 	return bad.err()
 }
 
-// Clusters lists them by ID, with their pools.
-func (w *World) Clusters() []Cluster {
-	defer w.lock()()
-	return w.clusterStates()
+// ListLKEClusters lists them by ID.
+func (w *Moment) ListLKEClusters() ([]api.LKECluster, error) {
+	return each(sorted(w.clusters), w.cluster), nil
 }
 
-func (w *World) clusterStates() []Cluster {
-	out := make([]Cluster, 0, len(w.clusters))
-	for _, id := range slices.Sorted(maps.Keys(w.clusters)) {
-		out = append(out, w.clusterState(w.clusters[id]))
+// GetLKECluster finds one.
+func (w *Moment) GetLKECluster(clusterID int) (api.LKECluster, error) {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return api.LKECluster{}, err
+	}
+	return w.cluster(c), nil
+}
+
+// cluster is a cluster as the API shows it. Recorded Enterprise clusters had no network; it is shown when it was asked
+// for. audit_logs_enabled came with answers of 2026.
+func (w *Moment) cluster(c *cluster) api.LKECluster {
+	out := api.LKECluster{
+		ID: c.ID, Label: c.Label, Region: c.Region, K8SVersion: c.K8sVersion, Status: "ready", Tags: nonNil(c.Tags), AplEnabled: c.AppPlatform,
+		ControlPlane: api.LKEControlPlane{HighAvailability: c.HighAvailability},
+		Created:      api.Time{Time: c.Created}, Updated: api.Time{Time: c.Updated},
+	}
+	if !w.Beta {
+		return out
+	}
+	out.Tier, out.Locks, out.StackType = new(api.LKETier(c.Tier)), &noLocks, optional(api.LKEClusterStackType(c.StackType))
+	if c.Tier == catalog.Enterprise {
+		out.ControlPlane.AuditLogsEnabled = new(c.AuditLogs)
+	}
+	if c.VPCID != 0 {
+		out.VPCID, out.SubnetID = numberOrNull(&c.VPCID), numberOrNull(optional(c.SubnetID))
 	}
 	return out
 }
 
-// Cluster finds one.
-func (w *World) Cluster(id int) (Cluster, error) {
-	defer w.lock()()
-	c, ok := w.clusters[id]
-	if !ok {
-		return Cluster{}, notFound()
+// numberOrNull is a number that is sent, and as null if there is none.
+func numberOrNull(n *int) nullable.Nullable[int] {
+	if n == nil {
+		return nullable.NewNullNullable[int]()
 	}
-	return w.clusterState(c), nil
+	return nullable.NewNullableWithValue(*n)
 }
 
-func (w *World) clusterState(c *cluster) Cluster {
+func (c *cluster) state() Cluster {
 	out := c.clone()
-	out.Pools = make([]Pool, len(c.pools))
-	for i, p := range c.pools {
-		out.Pools[i] = p.state()
-	}
+	out.Pools = each(c.pools, (*pool).state)
 	return out
 }
 
 func (p *pool) state() Pool {
 	out := p.clone()
-	out.Nodes = make([]Node, len(p.nodes))
-	for i, n := range p.nodes {
-		out.Nodes[i] = n.Node
-	}
+	out.Nodes = each(p.nodes, func(n *node) Node { return n.Node })
 	return out
 }
 
 // Snapshot copies everything.
-func (w *World) Snapshot() State {
-	defer w.lock()()
-	return State{At: w.now, Clusters: w.clusterStates(), Instances: w.instanceStates()}
-}
-
-func (w *World) instanceStates() []Instance {
-	out := make([]Instance, 0, len(w.instances))
-	for _, id := range slices.Sorted(maps.Keys(w.instances)) {
-		out = append(out, w.instances[id].clone())
-	}
-	return out
-}
-
-// Freeze gives a copy of the world that stays as it is: what a reader sees
-// whose reads lag behind. Only its reading methods may be used.
-func (w *World) Freeze() *World {
-	defer w.lock()()
-	return w.freeze()
-}
-
-func (w *World) freeze() *World {
-	f := &World{state: &state{
-		clock: w.clock, profile: w.profile, behaviour: w.behaviour, catalog: w.catalog, now: w.now, frozen: true,
-		clusters: map[int]*cluster{}, pools: map[int]*pool{}, instances: map[int]*Instance{}, firewalls: maps.Clone(w.firewalls), assets: w.assets.clone(), feed: newFeed(),
-		accountBackups: w.accountBackups, since: w.since, audit: w.audit[:len(w.audit):len(w.audit)],
-	}}
-	for id, c := range w.clusters {
-		copied := &cluster{Cluster: c.clone()}
-		for _, p := range c.pools {
-			q := &pool{Pool: p.clone(), cluster: copied}
-			for _, n := range p.nodes {
-				q.nodes = append(q.nodes, &node{Node: n.Node, pool: q})
-			}
-			copied.pools = append(copied.pools, q)
-			f.pools[p.ID] = q
-		}
-		f.clusters[id] = copied
-	}
-	for id, i := range w.instances {
-		copied := i.clone()
-		f.instances[id] = &copied
-	}
-	return f
+func (w *Moment) Snapshot() State {
+	return State{At: w.now, Clusters: each(sorted(w.clusters), (*cluster).state), Instances: each(sorted(w.instances), (*Instance).clone)}
 }

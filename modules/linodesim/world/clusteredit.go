@@ -1,193 +1,188 @@
 package world
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// ClusterUpdate changes a cluster; nil fields keep their value.
-type ClusterUpdate struct {
-	Label, K8sVersion           *string
-	Tags                        *[]string
-	HighAvailability, AuditLogs *bool
-	ACL                         *ACL
-}
-
-// ACL is the networks that may reach a control plane. Nothing is filtered.
-type ACL struct {
-	Enabled    bool
-	Revision   string // "" = none was ever given
-	IPv4, IPv6 []string
-}
-
-// UpdateCluster changes a cluster. A version can only become a newer one of its
-// tier, and is the control plane's: pools of the Enterprise tier keep theirs,
+// UpdateLKECluster changes a cluster. A version can only become a newer one of
+// its tier, and is the control plane's: pools of the Enterprise tier keep theirs,
 // nodes of the Standard tier get the new one when they are made.
-func (w *World) UpdateCluster(by Actor, id int, change ClusterUpdate) (Cluster, error) {
-	defer w.lock()()
-	c, ok := w.clusters[id]
-	if !ok {
-		return Cluster{}, notFound()
+func (w *Moment) UpdateLKECluster(clusterID int, b *api.LKEClusterUpdate) (api.LKECluster, error) {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return api.LKECluster{}, err
 	}
-	if err := w.checkClusterUpdate(c, change); err != nil {
-		return Cluster{}, err
+	plane := deref(b.ControlPlane)
+	if err := w.checkClusterUpdate(c, b, plane); err != nil {
+		return api.LKECluster{}, err
 	}
-	if v := change.K8sVersion; v != nil && *v != c.K8sVersion {
-		w.record(by, Entry{Action: ClusterUpgraded, ClusterID: id, Before: c.K8sVersion, After: *v})
+	if v := b.K8SVersion; v != nil && *v != c.K8sVersion {
+		w.record(w.Actor, Entry{Action: ClusterUpgraded, ClusterID: c.ID, Before: c.K8sVersion, After: *v})
 		c.K8sVersion, c.Updated = *v, w.now
 	}
-	if change.Tags != nil {
-		w.retagCluster(by, c, union(*change.Tags))
+	if b.Tags != nil {
+		w.retagCluster(c, union(*b.Tags))
 	}
 	before := c.Cluster
-	set(&c.Label, change.Label)
-	set(&c.HighAvailability, change.HighAvailability)
-	set(&c.AuditLogs, change.AuditLogs)
+	set(&c.Label, b.Label)
+	set(&c.HighAvailability, plane.HighAvailability)
+	set(&c.AuditLogs, plane.AuditLogsEnabled)
 	if before.Label != c.Label || before.HighAvailability != c.HighAvailability || before.AuditLogs != c.AuditLogs {
-		w.record(by, Entry{Action: ClusterEdited, ClusterID: id, Before: before.Label, After: c.Label})
+		w.record(w.Actor, Entry{Action: ClusterEdited, ClusterID: c.ID, Before: before.Label, After: c.Label})
 		c.Updated = w.now
 	}
-	if change.ACL != nil {
-		w.setACL(by, c, *change.ACL)
+	if plane.ACL != nil {
+		w.setACL(c, *plane.ACL)
 	}
-	return w.clusterState(c), nil
+	return w.cluster(c), nil
 }
 
-func (w *World) checkClusterUpdate(c *cluster, change ClusterUpdate) error {
+func (w *Moment) checkClusterUpdate(c *cluster, b *api.LKEClusterUpdate, plane api.LKEControlPlaneCreate) error {
 	var bad reasons
-	if l := change.Label; l != nil && (len(*l) < 1 || len(*l) > 32) {
-		bad.add("label", "Length must be 1-32 characters")
+	if b.Label != nil {
+		checkLength(&bad, "label", *b.Label, 1, 32)
 	}
-	if v := change.K8sVersion; v != nil {
-		versions := w.catalog.Versions(c.Tier) // newest first
+	if v := b.K8SVersion; v != nil {
+		versions := w.catalog.Versions[c.Tier] // newest first
 		switch at := slices.Index(versions, *v); {
 		case at < 0:
-			bad.add("k8s_version", "k8s_version is not valid")
+			bad.invalid("k8s_version")
 		case at > slices.Index(versions, c.K8sVersion):
 			bad.add("k8s_version", "A cluster cannot be downgraded from %s to %s", c.K8sVersion, *v)
 		}
 	}
-	checkTags(&bad, deref(change.Tags))
-	if h := change.HighAvailability; h != nil && !*h && c.HighAvailability {
+	checkTags(&bad, deref(b.Tags))
+	if h := plane.HighAvailability; h != nil && !*h && c.HighAvailability {
 		bad.add("control_plane.high_availability", "High availability cannot be turned off")
 	}
-	if deref(change.AuditLogs) && c.Tier != catalog.Enterprise {
-		bad.add("control_plane.audit_logs_enabled", "control_plane.audit_logs_enabled is only available for LKE Enterprise clusters")
+	if deref(plane.AuditLogsEnabled) && c.Tier != catalog.Enterprise {
+		bad.enterpriseOnly("control_plane.audit_logs_enabled")
 	}
-	if change.ACL != nil {
-		change.ACL.check(&bad, "control_plane.acl")
+	if plane.ACL != nil {
+		checkACL(&bad, "control_plane.acl", *plane.ACL)
 	}
 	return bad.err()
 }
 
-// RecycleCluster replaces all nodes, pool by pool.
-func (w *World) RecycleCluster(by Actor, id int) error {
-	defer w.lock()()
-	c, ok := w.clusters[id]
-	if !ok {
-		return notFound()
+// RecycleLKECluster replaces all nodes, pool by pool.
+func (w *Moment) RecycleLKECluster(clusterID int) error {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return err
 	}
 	var all []*node
 	for _, p := range c.pools {
 		all = append(all, p.nodes...)
 	}
-	w.recycleNext(by, all)
+	w.recycleNext(w.Actor, all)
 	return nil
 }
 
-// Regenerate makes kubeconfig or service token of a cluster anew.
-func (w *World) Regenerate(by Actor, id int, kubeconfig, serviceToken bool) error {
-	defer w.lock()()
-	c, ok := w.clusters[id]
-	if !ok {
-		return notFound()
+// RegenerateLKECluster makes kubeconfig or service token of a cluster anew.
+func (w *Moment) RegenerateLKECluster(clusterID int, b *api.LKEClusterRegenerate) error {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return err
 	}
-	if kubeconfig {
+	if deref(b.Kubeconfig) {
 		c.KubeconfigSerial++
-		w.record(by, Entry{Action: ClusterEdited, ClusterID: id, After: fmt.Sprintf("kubeconfig %d", c.KubeconfigSerial)})
+		w.record(w.Actor, Entry{Action: ClusterEdited, ClusterID: c.ID, After: fmt.Sprintf("kubeconfig %d", c.KubeconfigSerial)})
 	}
-	if serviceToken {
+	if deref(b.Servicetoken) {
 		c.TokenSerial++
-		w.record(by, Entry{Action: ClusterEdited, ClusterID: id, After: fmt.Sprintf("service token %d", c.TokenSerial)})
+		w.record(w.Actor, Entry{Action: ClusterEdited, ClusterID: c.ID, After: fmt.Sprintf("service token %d", c.TokenSerial)})
 	}
 	return nil
 }
 
-// ControlPlaneACL gives the networks that may reach a control plane.
-func (w *World) ControlPlaneACL(id int) (ACL, error) {
-	defer w.lock()()
-	c, ok := w.clusters[id]
-	if !ok {
-		return ACL{}, notFound()
-	}
-	return c.ACL, nil
+// DeleteLKEClusterKubeconfig makes a new kubeconfig.
+func (w *Moment) DeleteLKEClusterKubeconfig(clusterID int) error {
+	return w.RegenerateLKECluster(clusterID, &api.LKEClusterRegenerate{Kubeconfig: new(true)})
 }
 
-// SetControlPlaneACL replaces them.
-func (w *World) SetControlPlaneACL(by Actor, id int, acl ACL) (ACL, error) {
-	defer w.lock()()
-	c, ok := w.clusters[id]
-	if !ok {
-		return ACL{}, notFound()
+// DeleteLKEClusterServiceToken makes a new service token.
+func (w *Moment) DeleteLKEClusterServiceToken(clusterID int) error {
+	return w.RegenerateLKECluster(clusterID, &api.LKEClusterRegenerate{Servicetoken: new(true)})
+}
+
+// withoutACL lets every network reach a control plane. No list filters anything here.
+func withoutACL() api.LKEControlPlaneACL {
+	return overlaid[api.LKEControlPlaneACL](json.RawMessage(`{"enabled": false, "addresses": {"ipv4": [], "ipv6": []}}`))
+}
+
+// GetLKEControlPlaneACL gives the networks that may reach a control plane.
+func (w *Moment) GetLKEControlPlaneACL(clusterID int) (api.LKEControlPlaneACLEnvelope, error) {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return api.LKEControlPlaneACLEnvelope{}, err
+	}
+	return api.LKEControlPlaneACLEnvelope{ACL: c.ACL}, nil
+}
+
+// UpdateLKEControlPlaneACL replaces them.
+func (w *Moment) UpdateLKEControlPlaneACL(clusterID int, b *api.LKEControlPlaneACLEnvelope) (api.LKEControlPlaneACLEnvelope, error) {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return api.LKEControlPlaneACLEnvelope{}, err
 	}
 	var bad reasons
-	if acl.check(&bad, "acl"); len(bad) > 0 {
-		return ACL{}, bad.err()
+	checkACL(&bad, "acl", b.ACL)
+	if err := bad.err(); err != nil {
+		return api.LKEControlPlaneACLEnvelope{}, err
 	}
-	w.setACL(by, c, acl)
-	return c.ACL, nil
+	w.setACL(c, b.ACL)
+	return api.LKEControlPlaneACLEnvelope{ACL: c.ACL}, nil
 }
 
-// DeleteControlPlaneACL lets every network reach the control plane again.
-func (w *World) DeleteControlPlaneACL(by Actor, id int) error {
-	defer w.lock()()
-	c, ok := w.clusters[id]
-	if !ok {
-		return notFound()
+// DeleteLKEControlPlaneACL lets every network reach the control plane again.
+func (w *Moment) DeleteLKEControlPlaneACL(clusterID int) error {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return err
 	}
-	c.ACL = ACL{}
-	w.record(by, Entry{Action: ClusterEdited, ClusterID: id, After: "acl none"})
+	c.ACL = withoutACL()
+	w.record(w.Actor, Entry{Action: ClusterEdited, ClusterID: c.ID, After: "acl none"})
 	return nil
 }
 
 // setACL stores addresses as networks, and makes up a revision if none is given.
-func (w *World) setACL(by Actor, c *cluster, acl ACL) {
-	acl.IPv4, acl.IPv6 = networks(acl.IPv4), networks(acl.IPv6)
-	if acl.Revision == "" {
-		acl.Revision = fmt.Sprintf("%016x%016x", w.side.Uint64(), w.side.Uint64())
+func (w *Moment) setACL(c *cluster, acl api.LKEControlPlaneACL) {
+	acl = overlaid[api.LKEControlPlaneACL](withoutACL(), acl)
+	for _, list := range []*[]string{acl.Addresses.IPv4, acl.Addresses.IPv6} {
+		*list = each(*list, func(text string) string { return network(text).String() })
 	}
+	revision := cmp.Or(deref(acl.RevisionID), fmt.Sprintf("%016x%016x", w.side.Uint64(), w.side.Uint64()))
+	acl.RevisionID = &revision
 	c.ACL = acl
-	w.record(by, Entry{Action: ClusterEdited, ClusterID: c.ID, After: "acl " + acl.Revision})
+	w.record(w.Actor, Entry{Action: ClusterEdited, ClusterID: c.ID, After: "acl " + revision})
 }
 
-func (a ACL) check(bad *reasons, at string) {
-	for family, list := range map[string][]string{"ipv4": a.IPv4, "ipv6": a.IPv6} {
-		for n, text := range list {
-			if p, ok := network(text); !ok || p.Addr().Is4() != (family == "ipv4") {
-				bad.add(fmt.Sprintf("%s.addresses.%s[%d]", at, family, n), "Must be an %s address or network", family)
-			}
+func checkACL(bad *reasons, at string, acl api.LKEControlPlaneACL) {
+	addresses := deref(acl.Addresses)
+	for n, text := range deref(addresses.IPv4) {
+		if !network(text).Addr().Is4() {
+			bad.add(fmt.Sprintf("%s.addresses.ipv4[%d]", at, n), "Must be an ipv4 address or network")
 		}
 	}
-	bad.sort()
+	for n, text := range deref(addresses.IPv6) {
+		if !network(text).Addr().Is6() {
+			bad.add(fmt.Sprintf("%s.addresses.ipv6[%d]", at, n), "Must be an ipv6 address or network")
+		}
+	}
 }
 
-// network reads an address or a network.
-func network(text string) (netip.Prefix, bool) {
-	if p, err := netip.ParsePrefix(text); err == nil {
-		return p, true
+// network reads an address or a network; what is neither is the zero Prefix.
+func network(text string) netip.Prefix {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(a, a.BitLen())
 	}
-	a, err := netip.ParseAddr(text)
-	return netip.PrefixFrom(a, a.BitLen()), err == nil
-}
-
-func networks(list []string) []string {
-	out := make([]string, len(list))
-	for i, text := range list {
-		p, _ := network(text) // checked
-		out[i] = p.String()
-	}
-	return out
+	p, _ := netip.ParsePrefix(text)
+	return p
 }

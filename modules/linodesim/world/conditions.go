@@ -24,41 +24,35 @@ type conditions struct {
 }
 
 // RefuseCapacity makes the platform out of something.
-func (w *World) RefuseCapacity(c NoCapacity) {
-	defer w.lock()()
+func (w *Moment) RefuseCapacity(c NoCapacity) {
 	w.conditions.noCapacity = append(w.conditions.noCapacity, c)
 }
 
 // RestoreCapacity ends all refusals of RefuseCapacity.
-func (w *World) RestoreCapacity() {
-	defer w.lock()()
+func (w *Moment) RestoreCapacity() {
 	w.conditions.noCapacity = nil
 }
 
 // ClearConditions ends everything that this file's methods began, for nodes
 // to come.
-func (w *World) ClearConditions() {
-	defer w.lock()()
+func (w *Moment) ClearConditions() {
 	w.conditions = conditions{}
 }
 
 // SetAccountLimit bounds the Linodes of the account, those asked for included;
 // 0 means no bound.
-func (w *World) SetAccountLimit(n int) {
-	defer w.lock()()
+func (w *Moment) SetAccountLimit(n int) {
 	w.conditions.accountLimit = n
 }
 
 // NeverBoot makes the next n Linodes of a pool (0 = of any) stay offline.
-func (w *World) NeverBoot(poolID, n int) {
-	defer w.lock()()
+func (w *Moment) NeverBoot(poolID, n int) {
 	w.conditions.neverBoot = counted(w.conditions.neverBoot, poolID, n)
 }
 
 // StallNodes makes the next n nodes of a pool (0 = of any) never get a Linode:
 // the count was accepted, and nothing comes of it.
-func (w *World) StallNodes(poolID, n int) {
-	defer w.lock()()
+func (w *Moment) StallNodes(poolID, n int) {
 	w.conditions.stall = counted(w.conditions.stall, poolID, n)
 }
 
@@ -97,12 +91,12 @@ const (
 )
 
 // checkRoom decides whether n more nodes of a plan can be had.
-func (w *World) checkRoom(c *cluster, plan string, n int) error {
+func (w *Moment) checkRoom(c *cluster, plan string, n int) error {
 	if total := c.total(); c.Tier == catalog.Standard && total+n > maxClusterNodes {
-		return refuse("count", "Clusters are limited to %d nodes; this one has %d.", maxClusterNodes, total)
+		return Refuse("count", "Clusters are limited to %d nodes; this one has %d.", maxClusterNodes, total)
 	}
 	if !w.catalog.Available(plan, c.Region) {
-		return refuse("type", "Plan %s is not available in region %s.", plan, c.Region)
+		return Refuse("type", "Plan %s is not available in region %s.", plan, c.Region)
 	}
 	at := slices.IndexFunc(w.conditions.noCapacity, func(o NoCapacity) bool {
 		return (o.Type == "" || o.Type == plan) && (o.Region == "" || o.Region == c.Region)
@@ -112,13 +106,13 @@ func (w *World) checkRoom(c *cluster, plan string, n int) error {
 	}
 	if limit := w.conditions.accountLimit; limit > 0 && w.owned()+n > limit {
 		// These are the API's words.
-		return refuse("", "Account Limit reached. Please open a support ticket.")
+		return Refuse("", "Account Limit reached. Please open a support ticket.")
 	}
 	return nil
 }
 
 func (o NoCapacity) refusal(plan, region string) *Refusal {
-	r := refuse("type", "There is currently not enough capacity for plan %s in region %s.", plan, region)
+	r := Refuse("type", "There is currently not enough capacity for plan %s in region %s.", plan, region)
 	if o.Reason != "" {
 		r = &Refusal{Reasons: []Reason{{"", o.Reason}}}
 	}
@@ -138,7 +132,7 @@ func (c *cluster) total() int {
 }
 
 // owned counts Linodes and the places that will get one.
-func (w *World) owned() int {
+func (w *Moment) owned() int {
 	n := len(w.instances)
 	for _, p := range w.pools {
 		for _, m := range p.nodes {

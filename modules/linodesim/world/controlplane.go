@@ -5,16 +5,66 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// CreateCluster makes a cluster as POST /lke/clusters does: Standard needs a
-// pool, the nodes must be had, and the control plane takes a while.
-func (w *World) CreateCluster(by Actor, spec ClusterSpec) (Cluster, error) {
-	defer w.lock()()
+// CreateLKECluster makes a cluster: Standard needs a pool, the nodes must be
+// had, and the control plane takes a while.
+func (w *Moment) CreateLKECluster(b *api.LKEClusterCreate) (api.LKECluster, error) {
+	spec, err := clusterSpec(b)
+	if err != nil {
+		return api.LKECluster{}, err
+	}
+	if err := w.checkClusterCreate(spec); err != nil {
+		return api.LKECluster{}, err
+	}
+	room := &cluster{Cluster: Cluster{Tier: spec.Tier, Region: spec.Region}}
+	for n, p := range spec.Pools {
+		if err := w.checkPoolCreate(room, p); err != nil {
+			continue // addCluster says so, with the field's place
+		}
+		if err := w.checkRoom(room, p.Type, p.Count); err != nil {
+			return api.LKECluster{}, prefixed(err, "node_pools", n)
+		}
+		room.pools = append(room.pools, &pool{Pool: Pool{Count: p.Count}})
+	}
+	c, err := w.addCluster(spec)
+	if err != nil {
+		return api.LKECluster{}, err
+	}
+	c.Reachable = w.now.Add(w.profile.ControlPlane.draw(w.side))
+	return w.cluster(c), nil
+}
+
+func clusterSpec(b *api.LKEClusterCreate) (ClusterSpec, error) {
+	plane := deref(b.ControlPlane)
+	spec := ClusterSpec{
+		Label: b.Label, Region: b.Region, Tier: catalog.Standard, K8sVersion: b.K8SVersion, Tags: deref(b.Tags), AppPlatform: deref(b.AplEnabled),
+		HighAvailability: deref(plane.HighAvailability), AuditLogs: deref(plane.AuditLogsEnabled), ACL: plane.ACL,
+		StackType: string(deref(b.StackType)), VPCID: deref(b.VPCID), SubnetID: deref(b.SubnetID),
+	}
+	set(&spec.Tier, (*string)(b.Tier))
+	for n, p := range b.NodePools {
+		made, err := poolSpec(p)
+		if err != nil {
+			return spec, prefixed(err, "node_pools", n)
+		}
+		spec.Pools = append(spec.Pools, made)
+	}
+	switch {
+	case spec.Region == "":
+		return spec, Refuse("region", "region is not valid")
+	case spec.K8sVersion == "":
+		return spec, Refuse("k8s_version", "k8s_version is not valid")
+	}
+	return spec, nil
+}
+
+// checkClusterCreate is about what only requests to the API need, or may not have.
+func (w *Moment) checkClusterCreate(spec ClusterSpec) error {
 	var bad reasons
-	enterprise := spec.Tier == catalog.Enterprise
-	if !enterprise {
+	if spec.Tier != catalog.Enterprise {
 		if len(spec.Pools) == 0 {
 			bad.add("node_pools", "A cluster needs at least one node pool")
 		}
@@ -23,95 +73,74 @@ func (w *World) CreateCluster(by Actor, spec ClusterSpec) (Cluster, error) {
 			"control_plane.audit_logs_enabled": spec.AuditLogs,
 		} {
 			if given {
-				bad.add(field, "%s is only available for LKE Enterprise clusters", field)
+				bad.enterpriseOnly(field)
 			}
 		}
 		bad.sort()
 	}
-	w.checkClusterNetwork(&bad, spec)
-	if err := bad.err(); err != nil {
-		return Cluster{}, err
+	if v, ok := w.assets.vpcs[spec.VPCID]; spec.VPCID != 0 && (!ok || v.Region != spec.Region) {
+		bad.invalid("vpc_id")
 	}
-	room := &cluster{Cluster: Cluster{Tier: spec.Tier, Region: spec.Region}}
-	for n, p := range spec.Pools {
-		if err := w.checkPoolCreate(room, p); err != nil {
-			continue // addCluster says so, with the field's place
-		}
-		if err := w.checkRoom(room, p.Type, p.Count); err != nil {
-			return Cluster{}, Prefixed(err, "node_pools", n)
-		}
-		room.pools = append(room.pools, &pool{Pool: Pool{Count: p.Count}})
+	if v, _, ok := w.subnet(spec.SubnetID); spec.SubnetID != 0 && (!ok || v.ID != spec.VPCID) {
+		bad.invalid("subnet_id")
 	}
-	made, err := w.addCluster(by, spec)
+	return bad.err()
+}
+
+// DeleteLKECluster removes a cluster with its pools and Linodes.
+func (w *Moment) DeleteLKECluster(clusterID int) error {
+	c, err := lookup(w.clusters, clusterID)
 	if err != nil {
-		return Cluster{}, err
-	}
-	c := w.clusters[made.ID]
-	c.Reachable = w.now.Add(w.profile.ControlPlane.draw(w.side))
-	return w.clusterState(c), nil
-}
-
-func (w *World) checkClusterNetwork(bad *reasons, spec ClusterSpec) {
-	if spec.VPCID != 0 {
-		if v, ok := w.assets.vpcs[spec.VPCID]; !ok || v.Region != spec.Region {
-			bad.add("vpc_id", "vpc_id is not valid")
-		}
-	}
-	if spec.SubnetID != 0 {
-		if v, _, ok := w.subnet(spec.SubnetID); !ok || v.ID != spec.VPCID {
-			bad.add("subnet_id", "subnet_id is not valid")
-		}
-	}
-}
-
-// DeleteCluster removes a cluster with its pools and Linodes.
-func (w *World) DeleteCluster(by Actor, id int) error {
-	defer w.lock()()
-	c, ok := w.clusters[id]
-	if !ok {
-		return notFound()
+		return err
 	}
 	for len(c.pools) > 0 {
-		w.dropPool(by, c.pools[0])
+		w.dropPool(c.pools[0])
 	}
-	delete(w.clusters, id)
-	w.record(by, Entry{Action: ClusterDeleted, ClusterID: id, Before: c.Label})
+	delete(w.clusters, c.ID)
+	w.record(w.Actor, Entry{Action: ClusterDeleted, ClusterID: c.ID, Before: c.Label})
 	return nil
 }
 
-// Endpoints gives the addresses of a cluster's API server. Nothing listens
-// there.
-func (w *World) Endpoints(id int) ([]string, error) {
-	defer w.lock()()
-	host, err := w.controlPlane(id, "Cluster API Endpoints are not yet available. Please try again later.")
-	if err != nil {
-		return nil, err
-	}
-	return []string{"https://" + host + ":443", "https://" + host + ":6443"}, nil
+// ListLKEClusterAPIEndpoints gives the addresses of a cluster's API server.
+// Nothing listens there.
+func (w *Moment) ListLKEClusterAPIEndpoints(clusterID int) ([]api.LKEClusterAPIEndpoint, error) {
+	host, err := w.controlPlane(clusterID, "Cluster API Endpoints are not yet available. Please try again later.")
+	return []api.LKEClusterAPIEndpoint{{Endpoint: "https://" + host + ":443"}, {Endpoint: "https://" + host + ":6443"}}, err
 }
 
-// Kubeconfig gives one without credentials, base64: there is no Kubernetes.
-func (w *World) Kubeconfig(id int) (string, error) {
-	defer w.lock()()
-	host, err := w.controlPlane(id, "Cluster kubeconfig is not yet available. Please try again later.")
+const kubeconfig = `apiVersion: v1
+kind: Config
+clusters:
+- name: %[1]s
+  cluster: {server: "https://%[2]s:443"}
+contexts:
+- name: %[1]s-ctx
+  context: {cluster: %[1]s, user: %[1]s-admin}
+current-context: %[1]s-ctx
+users:
+- name: %[1]s-admin
+  user: {token: not-a-token-%[3]d}
+`
+
+// GetLKEClusterKubeconfig gives one without credentials: there is no Kubernetes.
+func (w *Moment) GetLKEClusterKubeconfig(clusterID int) (api.LKEKubeconfig, error) {
+	host, err := w.controlPlane(clusterID, "Cluster kubeconfig is not yet available. Please try again later.")
 	if err != nil {
-		return "", err
+		return api.LKEKubeconfig{}, err
 	}
-	name := fmt.Sprintf("lke%d", id)
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters:\n- name: %[1]s\n  cluster: {server: \"https://%[2]s:443\"}\n"+
-		"contexts:\n- name: %[1]s-ctx\n  context: {cluster: %[1]s, user: %[1]s-admin}\ncurrent-context: %[1]s-ctx\nusers:\n- name: %[1]s-admin\n  user: {token: not-a-token-%[3]d}\n", name, host, w.clusters[id].KubeconfigSerial)
-	return base64.StdEncoding.EncodeToString([]byte(text)), nil
+	text := fmt.Appendf(nil, kubeconfig, fmt.Sprintf("lke%d", clusterID), host, w.clusters[clusterID].KubeconfigSerial)
+	return api.LKEKubeconfig{Kubeconfig: base64.StdEncoding.EncodeToString(text)}, nil
 }
 
 // controlPlane gives the host, or what the API says of a young cluster (the
 // words are recorded).
-func (w *World) controlPlane(id int, notYet string) (string, error) {
-	c, ok := w.clusters[id]
-	if !ok {
-		return "", notFound()
-	}
-	if w.now.Before(c.Reachable) {
-		return "", &Refusal{Status: http.StatusServiceUnavailable, Reasons: []Reason{{"", notYet}}}
+func (w *Moment) controlPlane(id int, notYet string) (string, error) {
+	c, err := lookup(w.clusters, id)
+	switch {
+	case err != nil:
+		return "", err
+	case w.now.Before(c.Reachable):
+		return "", answered(http.StatusServiceUnavailable, notYet)
 	}
 	return fmt.Sprintf("00000000-0000-4000-8000-%012d.%s-1-gw.example.com", id, c.Region), nil
 }

@@ -1,127 +1,108 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// States of a disk.
-const (
-	DiskReady    = "ready"
-	DiskNotReady = "not ready"
-)
-
-// LinodeDisk is a disk of a Linode. Those of LKE workers are not modelled.
-type LinodeDisk struct {
-	ID, LinodeID     int
-	Label            string
-	Status           string
-	Filesystem       string // ext4, swap, raw, ext3, initrd
-	SizeMB           int
-	Encryption       string
-	Image            string // "" = none
-	Created, Updated time.Time
+// disk is a disk of a Linode. Those of LKE workers are not modelled.
+type disk struct {
+	api.InstanceDisk
+	image string // "" = none
 }
 
-// DiskSpec is a disk to be.
-type DiskSpec struct {
-	Label, Filesystem, Image string
-	SizeMB                   int
-	Access                   bool // a way to log in was given
+// ListInstanceDisks lists a Linode's disks by ID.
+func (w *Moment) ListInstanceDisks(linodeID int) ([]api.InstanceDisk, error) {
+	_, err := lookup(w.instances, linodeID)
+	return each(w.assets.disks[linodeID], func(d disk) api.InstanceDisk { return d.InstanceDisk }), err
 }
 
-// Disks lists a Linode's disks by ID.
-func (w *World) Disks(linode int) ([]LinodeDisk, error) {
-	defer w.lock()()
-	if w.instances[linode] == nil {
-		return nil, notFound()
+// GetInstanceDisk finds one.
+func (w *Moment) GetInstanceDisk(linodeID, diskID int) (api.InstanceDisk, error) {
+	d, err := w.disk(linodeID, diskID)
+	if err != nil {
+		return api.InstanceDisk{}, err
 	}
-	return slices.Clone(w.assets.disks[linode]), nil
+	return d.InstanceDisk, nil
 }
 
-// LinodeDisk finds one.
-func (w *World) LinodeDisk(linode, disk int) (LinodeDisk, error) {
-	defer w.lock()()
-	at := w.diskAt(linode, disk)
+func (w *Moment) disk(linode, id int) (*disk, error) {
+	at := slices.IndexFunc(w.assets.disks[linode], func(d disk) bool { return d.ID == id })
 	if at < 0 {
-		return LinodeDisk{}, notFound()
+		return nil, NotFound()
 	}
-	return w.assets.disks[linode][at], nil
+	return &w.assets.disks[linode][at], nil
 }
 
-func (w *World) diskAt(linode, disk int) int {
-	return slices.IndexFunc(w.assets.disks[linode], func(d LinodeDisk) bool { return d.ID == disk })
+func (w *Moment) hasDisk(linode, id int) bool {
+	_, err := w.disk(linode, id)
+	return err == nil
 }
 
-// CreateDisk adds a disk to a Linode.
-func (w *World) CreateDisk(by Actor, linode int, spec DiskSpec) (LinodeDisk, error) {
-	defer w.lock()()
-	i, ok := w.instances[linode]
-	if !ok {
-		return LinodeDisk{}, notFound()
+// CreateInstanceDisk adds a disk to a Linode.
+func (w *Moment) CreateInstanceDisk(linodeID int, b *api.InstanceDiskCreate) (api.InstanceDisk, error) {
+	i, err := lookup(w.instances, linodeID)
+	if err != nil {
+		return api.InstanceDisk{}, err
 	}
-	if spec.Image != "" {
-		if err := w.checkImage(spec.Image, spec.SizeMB, spec.Access); err != nil {
-			return LinodeDisk{}, err
-		}
+	access := b.RootPass != nil || len(deref(b.AuthorizedKeys)) > 0 || len(deref(b.AuthorizedUsers)) > 0
+	if err := w.checkImage(deref(b.Image), b.Size, access); err != nil {
+		return api.InstanceDisk{}, err
 	}
-	if spec.SizeMB < 1 {
-		return LinodeDisk{}, refuse("size", "Must be at least 1")
+	if b.Size < 1 {
+		return api.InstanceDisk{}, Refuse("size", "Must be at least 1")
 	}
 	plan, _ := w.catalog.Type(i.Type)
-	free := plan.DiskMB
-	for _, d := range w.assets.disks[linode] {
-		free -= d.SizeMB
+	free := plan.Disk
+	for _, d := range w.assets.disks[linodeID] {
+		free -= d.Size
 	}
-	if spec.SizeMB > free {
-		return LinodeDisk{}, refuse("size", "Insufficient space for this disk: %d MB are free", free)
+	if b.Size > free {
+		return api.InstanceDisk{}, Refuse("size", "Insufficient space for this disk: %d MB are free", free)
 	}
-	return w.addDisk(by, i, spec, w.profile.InstanceID.draw(w.side)), nil
+	made := disk{image: deref(b.Image)}
+	made.Label, made.Size, made.Filesystem = deref(b.Label), b.Size, api.InstanceDiskFilesystem(deref(b.Filesystem))
+	return w.addDisk(i, made, w.profile.InstanceID.draw(w.side)), nil
 }
 
-func (w *World) addDisk(by Actor, i *Instance, spec DiskSpec, ready time.Duration) LinodeDisk {
-	d := LinodeDisk{
-		ID: w.sideID(&w.seq.disk), LinodeID: i.ID, Label: spec.Label, Status: DiskNotReady, Filesystem: spec.Filesystem, SizeMB: spec.SizeMB,
-		Encryption: i.DiskEncryption, Image: spec.Image, Created: w.now, Updated: w.now,
-	}
-	if d.Filesystem == "" {
-		d.Filesystem = "ext4"
-	}
-	if d.Label == "" {
-		d.Label = fmt.Sprintf("disk%d", d.ID)
-	}
+// addDisk completes a disk that has a size, and makes it ready after a while.
+func (w *Moment) addDisk(i *Instance, d disk, ready time.Duration) api.InstanceDisk {
+	d.ID = w.sideID(&w.seq.disk)
+	d.Label, d.Filesystem = cmp.Or(d.Label, fmt.Sprintf("disk%d", d.ID)), cmp.Or(d.Filesystem, "ext4")
+	d.Status, d.DiskEncryption = api.InstanceDiskStatusNotReady, new(api.DiskEncryption(i.DiskEncryption))
+	d.Created, d.Updated = w.stamp(), w.stamp()
 	w.assets.disks[i.ID] = append(w.assets.disks[i.ID], d)
-	w.note(by, AssetCreated, fmt.Sprintf("disk %d", d.ID), i.ID)
-	linode, disk := i.ID, d.ID
+	w.note(AssetCreated, fmt.Sprintf("disk %d", d.ID), i.ID)
 	w.after(ready, func() {
-		if at := w.diskAt(linode, disk); at >= 0 {
-			w.assets.disks[linode][at].Status, w.assets.disks[linode][at].Updated = DiskReady, w.now
+		if made, err := w.disk(i.ID, d.ID); err == nil {
+			made.Status, made.Updated = api.InstanceDiskStatusReady, w.stamp()
 		}
 	})
-	if at := w.diskAt(linode, disk); at >= 0 { // without a delay it is ready already
-		return w.assets.disks[linode][at]
-	}
-	return d
+	made, _ := w.disk(i.ID, d.ID) // without a delay it is ready already
+	return made.InstanceDisk
 }
 
-// DeleteDisk removes a disk of a Linode that is off.
-func (w *World) DeleteDisk(by Actor, linode, disk int) error {
-	defer w.lock()()
-	at := w.diskAt(linode, disk)
-	if at < 0 {
-		return notFound()
+// DeleteInstanceDisk removes a disk of a Linode that is off.
+func (w *Moment) DeleteInstanceDisk(linodeID, diskID int) error {
+	if _, err := w.disk(linodeID, diskID); err != nil {
+		return err
 	}
-	if w.instances[linode].Status != StatusOffline {
+	if w.instances[linodeID].Status != StatusOffline {
 		return busy()
 	}
-	w.assets.disks[linode] = slices.Delete(w.assets.disks[linode], at, at+1)
-	for i := range w.assets.configs[linode] {
-		w.assets.configs[linode][i] = w.assets.configs[linode][i].without(disk)
+	w.assets.disks[linodeID] = slices.DeleteFunc(w.assets.disks[linodeID], func(d disk) bool { return d.ID == diskID })
+	for at := range w.assets.configs[linodeID] {
+		c := &w.assets.configs[linodeID][at]
+		for _, device := range devices(&c.Devices) {
+			if d := *device; d != nil && deref(d.DiskID) == diskID {
+				*device = nil
+			}
+		}
 	}
-	w.note(by, AssetDeleted, fmt.Sprintf("disk %d", disk), linode)
+	w.note(AssetDeleted, fmt.Sprintf("disk %d", diskID), linodeID)
 	return nil
 }
-
-// busy is what the API says while another job runs on a Linode.
-func busy() *Refusal { return refuse("", "Linode busy.") }

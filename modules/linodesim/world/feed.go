@@ -81,18 +81,18 @@ func (f *feed) send(e Event) {
 // none without.
 func (w *World) Subscribe(ctx context.Context) <-chan Event {
 	s := &subscriber{signal: make(chan struct{}, 1)}
-	unlock := w.lock()
-	for _, c := range w.clusterStates() {
-		for _, p := range w.clusters[c.ID].pools {
+	at, end := w.Begin(Caller{})
+	for _, c := range sorted(at.clusters) {
+		for _, p := range c.pools {
 			for _, n := range p.nodes {
-				if i := w.instances[n.InstanceID]; i != nil && !n.JoinedAt.IsZero() {
-					s.pending = append(s.pending, w.event(NodeJoins, p, i))
+				if i := at.instances[n.InstanceID]; i != nil && !n.JoinedAt.IsZero() {
+					s.pending = append(s.pending, at.event(NodeJoins, p, i))
 				}
 			}
 		}
 	}
-	w.feed.subscribers[s] = struct{}{}
-	unlock()
+	at.feed.subscribers[s] = struct{}{}
+	end()
 
 	out := make(chan Event)
 	go w.deliver(ctx, s, out)
@@ -130,7 +130,8 @@ func (w *World) deliver(ctx context.Context, s *subscriber, out chan<- Event) {
 // take gives what is pending, and a channel that fires when the next planned
 // thing is due (nil without one).
 func (w *World) take(s *subscriber) ([]Event, <-chan time.Time) {
-	defer w.lock()()
+	_, end := w.Begin(Caller{})
+	defer end()
 	events := s.pending
 	s.pending = nil
 	at, ok := w.agenda.next()
@@ -140,14 +141,14 @@ func (w *World) take(s *subscriber) ([]Event, <-chan time.Time) {
 	return nil, w.clock.After(at.Sub(w.now))
 }
 
-func (w *World) publish(kind EventKind, n *node) {
+func (w *Moment) publish(kind EventKind, n *node) {
 	if i := w.instances[n.InstanceID]; i != nil {
 		w.feed.send(w.event(kind, n.pool, i))
 	}
 }
 
 // publishGone tells of a worker's end; its pool may be gone already.
-func (w *World) publishGone(i *Instance) {
+func (w *Moment) publishGone(i *Instance) {
 	if i.ClusterID == 0 {
 		return
 	}
@@ -162,7 +163,7 @@ func (w *World) publishGone(i *Instance) {
 	w.feed.send(w.event(NodeGone, p, i))
 }
 
-func (w *World) event(kind EventKind, p *pool, i *Instance) Event {
+func (w *Moment) event(kind EventKind, p *pool, i *Instance) Event {
 	plan, _ := w.catalog.Type(i.Type)
 	pool, instance := p.clone(), i.clone()
 	version := pool.K8sVersion
@@ -175,7 +176,7 @@ func (w *World) event(kind EventKind, p *pool, i *Instance) Event {
 		PoolID:  i.PoolID, PoolLabel: pool.Label, NodeID: i.NodeID, Name: nodeName(i.ClusterID, i.NodeID),
 		InstanceID: i.ID, HostUUID: i.HostUUID, Type: i.Type, Region: i.Region, K8sVersion: version,
 		Labels: pool.Labels, Taints: pool.Taints, PublicIPv4: i.PublicIPv4, PrivateIPv4: i.PrivateIPv4, IPv6: i.IPv6,
-		VCPUs: plan.VCPUs, GPUs: plan.GPUs, MemoryMB: plan.MemoryMB, DiskMB: plan.DiskMB,
+		VCPUs: plan.VCPUs, GPUs: plan.GPUs, MemoryMB: plan.Memory, DiskMB: plan.Disk,
 		DiskEncryption: i.DiskEncryption, InstanceTags: instance.Tags, PoolTags: pool.Tags,
 	}
 }

@@ -1,104 +1,99 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
-	"time"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
-
-// Firewall is a Cloud Firewall. Pools may name one; nothing is filtered.
-type Firewall struct {
-	ID               int
-	Label            string
-	Status           string // enabled or disabled
-	Tags             []string
-	Inbound          []FirewallRule // nil = none, null on the wire
-	Outbound         []FirewallRule
-	InboundPolicy    string // ACCEPT or DROP
-	OutboundPolicy   string
-	Created, Updated time.Time
-}
-
-// FirewallRule is one rule of a firewall.
-type FirewallRule struct {
-	Action, Protocol, Ports, Label, Description string
-	IPv4, IPv6                                  []string
-}
 
 // FirewallSpec is a firewall to be. Without policies it accepts everything.
 type FirewallSpec struct {
-	Label                         string
+	Label                         string // "" = made up
 	Tags                          []string
 	Disabled                      bool
-	Inbound, Outbound             []FirewallRule
 	InboundPolicy, OutboundPolicy string
-	Linodes                       []int // that it protects
 }
 
-// AddFirewall makes a Cloud Firewall without asking whether the API would.
-func (w *World) AddFirewall(by Actor, spec FirewallSpec) Firewall {
-	defer w.lock()()
-	return w.addFirewall(by, spec)
-}
-
-func (w *World) addFirewall(by Actor, spec FirewallSpec) Firewall {
-	f := &Firewall{
-		ID: w.nextID(&w.seq.firewall), Label: spec.Label, Status: "enabled", Tags: nonNil(slices.Clone(spec.Tags)),
-		Inbound: slices.Clone(spec.Inbound), Outbound: slices.Clone(spec.Outbound), InboundPolicy: "ACCEPT", OutboundPolicy: "ACCEPT",
-		Created: w.now, Updated: w.now,
-	}
+// AddFirewall makes a Cloud Firewall without asking whether the API would, and gives its ID.
+func (w *Moment) AddFirewall(spec FirewallSpec) int {
+	f := w.addFirewall(&api.FirewallCreate{Label: optional(spec.Label), Tags: &spec.Tags, Rules: api.FirewallRulesCreate{
+		InboundPolicy: api.FirewallAction(spec.InboundPolicy), OutboundPolicy: api.FirewallAction(spec.OutboundPolicy),
+	}})
 	if spec.Disabled {
-		f.Status = "disabled"
+		f.Status = api.FirewallStatusDisabled
+		w.assets.firewalls[f.ID] = f
 	}
-	if spec.InboundPolicy != "" {
-		f.InboundPolicy = spec.InboundPolicy
-	}
-	if spec.OutboundPolicy != "" {
-		f.OutboundPolicy = spec.OutboundPolicy
-	}
-	if f.Label == "" {
-		f.Label = fmt.Sprintf("firewall-%d", f.ID)
-	}
-	w.firewalls[f.ID] = f
-	for _, id := range spec.Linodes {
-		if i := w.instances[id]; i != nil {
-			i.FirewallID = f.ID
-		}
-	}
-	w.note(by, AssetCreated, fmt.Sprintf("firewall %d", f.ID), 0)
-	return *f
+	return f.ID
 }
 
-// CreateFirewall is AddFirewall with the API's rules.
-func (w *World) CreateFirewall(by Actor, spec FirewallSpec) (Firewall, error) {
-	defer w.lock()()
-	if err := w.checkFirewall(spec); err != nil {
-		return Firewall{}, err
+// addFirewall keeps a list of rules that is null so, and an empty one empty.
+func (w *Moment) addFirewall(b *api.FirewallCreate) api.Firewall {
+	id := w.nextID(&w.seq.firewall)
+	f := api.Firewall{
+		ID: id, Label: cmp.Or(deref(b.Label), fmt.Sprintf("firewall-%d", id)), Status: api.FirewallStatusEnabled,
+		Tags: nonNil(slices.Clone(deref(b.Tags))), Created: w.stamp(), Updated: w.stamp(),
+		Rules: api.FirewallRules{
+			Inbound: described(b.Rules.Inbound), InboundPolicy: cmp.Or(b.Rules.InboundPolicy, "ACCEPT"),
+			Outbound: described(b.Rules.Outbound), OutboundPolicy: cmp.Or(b.Rules.OutboundPolicy, "ACCEPT"),
+			Version: 1, Fingerprint: fmt.Sprintf("%08x", id),
+		},
 	}
-	return w.addFirewall(by, spec), nil
+	w.assets.firewalls[id] = f
+	for _, linode := range deref(deref(b.Devices).Linodes) {
+		w.instances[linode].FirewallID = id
+	}
+	w.note(AssetCreated, fmt.Sprintf("firewall %d", id), 0)
+	return f
 }
 
-func (w *World) checkFirewall(spec FirewallSpec) error {
+// described drops texts that are empty, and gives every rule addresses.
+func described(rules *[]api.FirewallRule) *[]api.FirewallRule {
+	if rules == nil {
+		return nil
+	}
+	return new(each(*rules, func(r api.FirewallRule) api.FirewallRule {
+		r.Ports, r.Label, r.Description = optional(deref(r.Ports)), optional(deref(r.Label)), optional(deref(r.Description))
+		r.Addresses = new(deref(r.Addresses))
+		return r
+	}))
+}
+
+// CreateFirewall makes one. Pools may name it; nothing is filtered.
+func (w *Moment) CreateFirewall(b *api.FirewallCreate) (api.Firewall, error) {
+	if len(deref(deref(b.Devices).Nodebalancers)) > 0 {
+		return api.Firewall{}, Refuse("devices.nodebalancers[0]", "devices.nodebalancers[0] is not valid")
+	}
+	if err := w.checkFirewall(b); err != nil {
+		return api.Firewall{}, err
+	}
+	return w.protecting(w.addFirewall(b)), nil
+}
+
+func (w *Moment) checkFirewall(b *api.FirewallCreate) error {
 	var bad reasons
-	if spec.Label != "" {
-		checkLength(&bad, "label", spec.Label, 3, 32)
-	}
-	for _, f := range w.firewalls {
-		if spec.Label != "" && f.Label == spec.Label {
-			bad.add("label", "Label must be unique among your Cloud Firewalls")
+	if label := deref(b.Label); label != "" {
+		checkLength(&bad, "label", label, 3, 32)
+		for _, f := range w.assets.firewalls {
+			if f.Label == label {
+				bad.add("label", "Label must be unique among your Cloud Firewalls")
+			}
 		}
 	}
-	checkTags(&bad, spec.Tags)
-	checkProtocols(&bad, "rules.inbound", spec.Inbound)
-	checkProtocols(&bad, "rules.outbound", spec.Outbound)
-	for n, id := range spec.Linodes {
+	checkTags(&bad, deref(b.Tags))
+	inbound, outbound := deref(b.Rules.Inbound), deref(b.Rules.Outbound)
+	checkProtocols(&bad, "rules.inbound", inbound)
+	checkProtocols(&bad, "rules.outbound", outbound)
+	for n, id := range deref(deref(b.Devices).Linodes) {
 		if w.instances[id] == nil {
-			bad.add(fmt.Sprintf("devices.linodes[%d]", n), "devices.linodes[%d] is not valid", n)
+			bad.invalid(fmt.Sprintf("devices.linodes[%d]", n))
 		}
 	}
-	if n := len(spec.Inbound) + len(spec.Outbound); n > maxRules {
+	if n := len(inbound) + len(outbound); n > maxRules {
 		bad.add("rules", "At most %d rules are allowed; there are %d", maxRules, n)
 	}
 	return bad.err()
@@ -107,7 +102,7 @@ func (w *World) checkFirewall(spec FirewallSpec) error {
 const maxRules = 25
 
 // Protocols have a name, or a number.
-func checkProtocols(bad *reasons, list string, rules []FirewallRule) {
+func checkProtocols(bad *reasons, list string, rules []api.FirewallRule) {
 	for i, r := range rules {
 		if slices.Contains([]string{"TCP", "UDP", "ICMP", "IPENCAP", "ALL"}, r.Protocol) {
 			continue
@@ -120,49 +115,46 @@ func checkProtocols(bad *reasons, list string, rules []FirewallRule) {
 
 // DeleteFirewall removes one. Linodes that it protected are open then, and
 // pools keep its ID.
-func (w *World) DeleteFirewall(by Actor, id int) error {
-	defer w.lock()()
-	if w.firewalls[id] == nil {
-		return notFound()
+func (w *Moment) DeleteFirewall(firewallID int) error {
+	if _, err := lookup(w.assets.firewalls, firewallID); err != nil {
+		return err
 	}
-	delete(w.firewalls, id)
+	delete(w.assets.firewalls, firewallID)
 	for _, i := range w.instances {
-		if i.FirewallID == id {
+		if i.FirewallID == firewallID {
 			i.FirewallID = 0
 		}
 	}
-	w.note(by, AssetDeleted, fmt.Sprintf("firewall %d", id), 0)
+	w.note(AssetDeleted, fmt.Sprintf("firewall %d", firewallID), 0)
 	return nil
 }
 
-// Protected lists the Linodes behind a firewall, by ID.
-func (w *World) Protected(firewall int) []Instance {
-	defer w.lock()()
-	var out []Instance
-	for _, id := range slices.Sorted(maps.Keys(w.instances)) {
-		if w.instances[id].FirewallID == firewall {
-			out = append(out, w.instances[id].clone())
+// protecting fills in the Linodes behind a firewall, by ID.
+func (w *Moment) protecting(f api.Firewall) api.Firewall {
+	f.Entities = []api.FirewallEntity{}
+	for _, i := range sorted(w.instances) {
+		if i.FirewallID == f.ID {
+			f.Entities = append(f.Entities, api.FirewallEntity{
+				ID: i.ID, Label: new(i.Label), Type: "linode", URL: fmt.Sprintf("/v4/linode/instances/%d", i.ID),
+				ParentEntity: nullable.NewNullNullable[map[string]any](),
+			})
 		}
 	}
-	return out
+	return f
 }
 
-// Firewall finds one.
-func (w *World) Firewall(id int) (Firewall, error) {
-	defer w.lock()()
-	f, ok := w.firewalls[id]
-	if !ok {
-		return Firewall{}, notFound()
-	}
-	return *f, nil
+// GetFirewall finds one.
+func (w *Moment) GetFirewall(firewallID int) (api.Firewall, error) {
+	f, err := lookup(w.assets.firewalls, firewallID)
+	return w.protecting(f), err
 }
 
-// Firewalls lists them by ID.
-func (w *World) Firewalls() []Firewall {
-	defer w.lock()()
-	out := make([]Firewall, 0, len(w.firewalls))
-	for _, id := range slices.Sorted(maps.Keys(w.firewalls)) {
-		out = append(out, *w.firewalls[id])
-	}
-	return out
+// ListFirewalls lists them by ID.
+func (w *Moment) ListFirewalls() ([]api.Firewall, error) {
+	return each(sorted(w.assets.firewalls), w.protecting), nil
+}
+
+// GetFirewallSettings has no defaults.
+func (w *Moment) GetFirewallSettings() (api.FirewallSettings, error) {
+	return api.FirewallSettings{}, nil
 }

@@ -20,8 +20,7 @@ type Floor struct {
 
 // Floor measures the nodes that were asked for at or after the given time.
 // Nodes that never get a Linode do not count.
-func (w *World) Floor(since time.Time) Floor {
-	defer w.lock()()
+func (w *Moment) Floor(since time.Time) Floor {
 	var f Floor
 	for _, v := range w.visible {
 		if v.Requested.Before(since) {

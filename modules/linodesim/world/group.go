@@ -4,54 +4,39 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// PlacementGroup keeps Linodes on different hosts. Hosts are not modelled, so
-// every member obeys.
-type PlacementGroup struct {
-	ID            int
-	Label, Region string
-	Type, Policy  string
-	Members       []int // Linodes by ID
+// ListPlacementGroups lists them by ID. Hosts are not modelled, so every member complies.
+func (w *Moment) ListPlacementGroups() ([]api.PlacementGroup, error) {
+	return sorted(w.assets.groups), nil
 }
 
-// PlacementGroups lists them by ID.
-func (w *World) PlacementGroups() []PlacementGroup {
-	defer w.lock()()
-	return sorted(w.assets.groups)
-}
-
-// PlacementGroup finds one.
-func (w *World) PlacementGroup(id int) (PlacementGroup, error) {
-	defer w.lock()()
-	g, ok := w.assets.groups[id]
-	if !ok {
-		return PlacementGroup{}, notFound()
-	}
-	return g, nil
+// GetPlacementGroup finds one.
+func (w *Moment) GetPlacementGroup(groupID int) (api.PlacementGroup, error) {
+	return lookup(w.assets.groups, groupID)
 }
 
 // CreatePlacementGroup makes an empty one.
-func (w *World) CreatePlacementGroup(by Actor, g PlacementGroup) (PlacementGroup, error) {
-	defer w.lock()()
+func (w *Moment) CreatePlacementGroup(b *api.PlacementGroupCreate) (api.PlacementGroup, error) {
 	var bad reasons
-	if r, ok := w.catalog.Region(g.Region); !ok {
-		bad.add("region", "region is not valid")
-	} else if !r.Has(catalog.CapPlacementGroup) {
-		bad.add("region", "Placement groups are not available in region %s", g.Region)
-	}
-	w.checkGroupLabel(&bad, 0, g.Label)
+	w.checkRegion(&bad, b.Region, catalog.CapPlacementGroup, "Placement groups are")
+	w.checkGroupLabel(&bad, 0, b.Label)
 	if err := bad.err(); err != nil {
-		return PlacementGroup{}, err
+		return api.PlacementGroup{}, err
 	}
-	g.ID, g.Members = w.sideID(&w.seq.group), nil
+	g := api.PlacementGroup{
+		ID: w.sideID(&w.seq.group), Label: b.Label, Region: b.Region, IsCompliant: true, Members: []api.PlacementGroupMember{},
+		PlacementGroupType:   api.PlacementGroupPlacementGroupType(b.PlacementGroupType),
+		PlacementGroupPolicy: api.PlacementGroupPlacementGroupPolicy(b.PlacementGroupPolicy),
+	}
 	w.assets.groups[g.ID] = g
-	w.note(by, AssetCreated, fmt.Sprintf("placement group %d", g.ID), 0)
+	w.note(AssetCreated, fmt.Sprintf("placement group %d", g.ID), 0)
 	return g, nil
 }
 
-func (w *World) checkGroupLabel(bad *reasons, self int, label string) {
+func (w *Moment) checkGroupLabel(bad *reasons, self int, label string) {
 	checkLength(bad, "label", label, 1, 64)
 	for _, other := range w.assets.groups {
 		if other.ID != self && other.Label == label {
@@ -60,48 +45,49 @@ func (w *World) checkGroupLabel(bad *reasons, self int, label string) {
 	}
 }
 
-// RenamePlacementGroup changes the label, all that can be changed.
-func (w *World) RenamePlacementGroup(by Actor, id int, label string) (PlacementGroup, error) {
-	defer w.lock()()
-	g, ok := w.assets.groups[id]
-	if !ok {
-		return PlacementGroup{}, notFound()
+// UpdatePlacementGroup changes the label, all that can be changed.
+func (w *Moment) UpdatePlacementGroup(groupID int, b *api.PlacementGroupUpdate) (api.PlacementGroup, error) {
+	g, err := lookup(w.assets.groups, groupID)
+	if err != nil {
+		return g, err
 	}
 	var bad reasons
-	w.checkGroupLabel(&bad, id, label)
+	w.checkGroupLabel(&bad, groupID, b.Label)
 	if err := bad.err(); err != nil {
-		return PlacementGroup{}, err
+		return g, err
 	}
-	g.Label = label
-	w.assets.groups[id] = g
-	w.note(by, AssetChanged, fmt.Sprintf("placement group %d", id), 0)
-	return g, nil
+	g.Label = b.Label
+	return w.groupChanged(g), nil
+}
+
+func (w *Moment) groupChanged(g api.PlacementGroup) api.PlacementGroup {
+	w.assets.groups[g.ID] = g
+	w.note(AssetChanged, fmt.Sprintf("placement group %d", g.ID), 0)
+	return g
 }
 
 // DeletePlacementGroup removes an empty one.
-func (w *World) DeletePlacementGroup(by Actor, id int) error {
-	defer w.lock()()
-	g, ok := w.assets.groups[id]
-	if !ok {
-		return notFound()
+func (w *Moment) DeletePlacementGroup(groupID int) error {
+	g, err := lookup(w.assets.groups, groupID)
+	switch {
+	case err != nil:
+		return err
+	case len(g.Members) > 0:
+		return Refuse("", "A placement group with Linodes in it cannot be deleted.")
 	}
-	if len(g.Members) > 0 {
-		return refuse("", "A placement group with Linodes in it cannot be deleted.")
-	}
-	delete(w.assets.groups, id)
-	w.note(by, AssetDeleted, fmt.Sprintf("placement group %d", id), 0)
+	delete(w.assets.groups, groupID)
+	w.note(AssetDeleted, fmt.Sprintf("placement group %d", groupID), 0)
 	return nil
 }
 
-// Assign puts Linodes into a group, all or none.
-func (w *World) Assign(by Actor, id int, linodes []int) (PlacementGroup, error) {
-	defer w.lock()()
-	g, ok := w.assets.groups[id]
-	if !ok {
-		return PlacementGroup{}, notFound()
+// AssignPlacementGroup puts Linodes into a group, all or none.
+func (w *Moment) AssignPlacementGroup(groupID int, b *api.PlacementGroupAssign) (api.PlacementGroup, error) {
+	g, err := lookup(w.assets.groups, groupID)
+	if err != nil {
+		return g, err
 	}
 	var bad reasons
-	for n, linode := range linodes {
+	for n, linode := range b.Linodes {
 		i := w.instances[linode]
 		switch field := fmt.Sprintf("linodes[%d]", n); {
 		case i == nil || i.Region != g.Region || i.ClusterID != 0:
@@ -110,56 +96,52 @@ func (w *World) Assign(by Actor, id int, linodes []int) (PlacementGroup, error) 
 			bad.add(field, "Linode %d is in a placement group already", linode)
 		}
 	}
-	w.checkGroupRoom(&bad, "linodes", g, len(linodes))
+	w.checkGroupRoom(&bad, "linodes", g, len(b.Linodes))
 	if err := bad.err(); err != nil {
-		return PlacementGroup{}, err
+		return g, err
 	}
-	for _, linode := range linodes {
-		w.enter(id, w.instances[linode])
+	for _, linode := range b.Linodes {
+		w.enter(groupID, w.instances[linode])
 	}
-	w.note(by, AssetChanged, fmt.Sprintf("placement group %d", id), 0)
-	return w.assets.groups[id], nil
+	return w.groupChanged(w.assets.groups[groupID]), nil
 }
 
-func (w *World) checkGroupRoom(bad *reasons, field string, g PlacementGroup, n int) {
-	if r, _ := w.catalog.Region(g.Region); len(g.Members)+n > r.MaxLinodesPerPG {
-		bad.add(field, "A placement group in region %s holds %d Linodes; this one has %d", g.Region, r.MaxLinodesPerPG, len(g.Members))
+func (w *Moment) checkGroupRoom(bad *reasons, field string, g api.PlacementGroup, n int) {
+	r, _ := w.catalog.Region(g.Region)
+	if most := deref(deref(r.PlacementGroupLimits).MaximumLinodesPerPG); len(g.Members)+n > most {
+		bad.add(field, "A placement group in region %s holds %d Linodes; this one has %d", g.Region, most, len(g.Members))
 	}
 }
 
-func (w *World) enter(id int, i *Instance) {
+func (w *Moment) enter(id int, i *Instance) {
 	g := w.assets.groups[id]
-	g.Members = append(slices.Clone(g.Members), i.ID)
-	slices.Sort(g.Members)
-	w.assets.groups[id] = g
-	i.PlacementGroup = id
+	g.Members = append(slices.Clone(g.Members), api.PlacementGroupMember{LinodeID: i.ID, IsCompliant: true})
+	slices.SortFunc(g.Members, func(a, b api.PlacementGroupMember) int { return a.LinodeID - b.LinodeID })
+	w.assets.groups[id], i.PlacementGroup = g, id
 }
 
-// Unassign takes Linodes out of a group.
-func (w *World) Unassign(by Actor, id int, linodes []int) (PlacementGroup, error) {
-	defer w.lock()()
-	g, ok := w.assets.groups[id]
-	if !ok {
-		return PlacementGroup{}, notFound()
+// UnassignPlacementGroup takes Linodes out of a group.
+func (w *Moment) UnassignPlacementGroup(groupID int, b *api.PlacementGroupUnassign) (api.PlacementGroup, error) {
+	g, err := lookup(w.assets.groups, groupID)
+	if err != nil {
+		return g, err
 	}
-	for n, linode := range linodes {
-		if !slices.Contains(g.Members, linode) {
-			return PlacementGroup{}, refuse(fmt.Sprintf("linodes[%d]", n), "Linode %d is not in this placement group", linode)
+	for n, linode := range b.Linodes {
+		if i := w.instances[linode]; i == nil || i.PlacementGroup != groupID {
+			return g, Refuse(fmt.Sprintf("linodes[%d]", n), "Linode %d is not in this placement group", linode)
 		}
 	}
-	for _, linode := range linodes {
+	for _, linode := range b.Linodes {
 		w.leave(w.instances[linode])
 	}
-	w.note(by, AssetChanged, fmt.Sprintf("placement group %d", id), 0)
-	return w.assets.groups[id], nil
+	return w.groupChanged(w.assets.groups[groupID]), nil
 }
 
-func (w *World) leave(i *Instance) {
+func (w *Moment) leave(i *Instance) {
 	g, ok := w.assets.groups[i.PlacementGroup]
 	if !ok {
 		return
 	}
-	g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(id int) bool { return id == i.ID })
-	w.assets.groups[g.ID] = g
-	i.PlacementGroup = 0
+	g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(m api.PlacementGroupMember) bool { return m.LinodeID == i.ID })
+	w.assets.groups[g.ID], i.PlacementGroup = g, 0
 }

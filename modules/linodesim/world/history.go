@@ -9,11 +9,11 @@ import (
 type history struct {
 	depth   time.Duration // how far back; 0 = nothing is kept
 	changed bool          // since the last copy
-	moments []moment      // by time
+	moments []past        // by time
 }
 
-// moment is the world from a change on until the next moment.
-type moment struct {
+// past is the world from a change on until the next one.
+type past struct {
 	at    time.Time
 	world *World
 }
@@ -24,8 +24,7 @@ const maxMoments = 512
 
 // Remember keeps copies of the world from now on, for At to show it as it was
 // up to d ago; 0 ends that.
-func (w *World) Remember(d time.Duration) {
-	defer w.lock()()
+func (w *Moment) Remember(d time.Duration) {
 	w.history.depth = d
 	if d == 0 {
 		w.history.moments = nil
@@ -35,17 +34,15 @@ func (w *World) Remember(d time.Duration) {
 
 // Prepared makes the present the beginning of what At shows, so that what a
 // test or a program set up has always been there.
-func (w *World) Prepared() {
-	defer w.lock()()
+func (w *Moment) Prepared() {
 	w.history.moments, w.history.changed = nil, true
 }
 
 // At gives a copy of the world as it was at a time, or at the beginning of
 // what is remembered.
-func (w *World) At(t time.Time) *World {
-	defer w.lock()()
+func (w *Moment) At(t time.Time) *World {
 	if w.history.depth == 0 {
-		return w.freeze()
+		return w.Freeze()
 	}
 	w.history.changed = w.history.changed || len(w.history.moments) == 0
 	w.keep()
@@ -61,7 +58,7 @@ func (w *World) At(t time.Time) *World {
 
 // keep copies what changed at the present time. It is called before that time
 // moves on, so that changes at one time make one copy.
-func (w *World) keep() {
+func (w *Moment) keep() {
 	h := &w.history
 	if h.depth == 0 || !h.changed {
 		return
@@ -70,7 +67,7 @@ func (w *World) keep() {
 	if n := len(h.moments); n > 0 && h.moments[n-1].at.Equal(w.now) {
 		h.moments = h.moments[:n-1]
 	}
-	h.moments = append(h.moments, moment{w.now, w.freeze()})
+	h.moments = append(h.moments, past{w.now, w.Freeze()})
 	h.forget(w.now.Add(-h.depth))
 }
 
@@ -84,13 +81,13 @@ func (h *history) forget(before time.Time) {
 	if len(kept) > maxMoments {
 		kept = thin(kept)
 	}
-	h.moments = append([]moment(nil), kept...)
+	h.moments = append([]past(nil), kept...)
 }
 
-func thin(all []moment) []moment {
+func thin(all []past) []past {
 	last := len(all) - 1
 	now := all[last].at
-	kept := []moment{all[0]}
+	kept := []past{all[0]}
 	for i := 1; i < last; i++ {
 		next := all[i+1].at
 		if next.Sub(kept[len(kept)-1].at) > now.Sub(next)/16 {
@@ -100,11 +97,36 @@ func thin(all []moment) []moment {
 	return append(kept, all[last])
 }
 
+// Freeze gives a copy of the world that stays as it is: what a reader sees
+// whose reads lag behind.
+func (w *Moment) Freeze() *World {
+	f := &World{state: &state{
+		clock: w.clock, profile: w.profile, behaviour: w.behaviour, catalog: w.catalog, accountBackups: w.accountBackups,
+		now: w.now, since: w.since, frozen: true, clusters: map[int]*cluster{}, pools: map[int]*pool{}, instances: map[int]*Instance{},
+		assets: w.assets.clone(), feed: newFeed(), audit: w.audit[:len(w.audit):len(w.audit)],
+	}}
+	for id, c := range w.clusters {
+		copied := &cluster{Cluster: c.clone()}
+		for _, p := range c.pools {
+			q := &pool{Pool: p.clone(), cluster: copied}
+			for _, n := range p.nodes {
+				q.nodes = append(q.nodes, &node{Node: n.Node, pool: q})
+			}
+			copied.pools = append(copied.pools, q)
+			f.pools[p.ID] = q
+		}
+		f.clusters[id] = copied
+	}
+	for id, i := range w.instances {
+		f.instances[id] = new(i.clone())
+	}
+	return f
+}
+
 // Fork gives a copy of the world that writes can change without an effect on
 // this one. Nothing happens in it by itself.
-func (w *World) Fork() *World {
-	defer w.lock()()
-	f := w.freeze()
+func (w *Moment) Fork() *World {
+	f := w.Freeze()
 	draw := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(len(w.audit)), stream)) }
 	f.rng, f.side, f.latency = draw(5), draw(6), draw(7)
 	f.seq, f.conditions = w.seq, w.conditions.clone()

@@ -6,166 +6,135 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
-
-// States of an image.
-const (
-	ImageCreating  = "creating"
-	ImageAvailable = "available"
-)
-
-// Image is a disk image, public or private.
-type Image struct {
-	ID, Label        string
-	Description      string
-	Status           string
-	SizeMB           int
-	Public           bool
-	Deprecated       bool
-	Vendor           string // "" = none
-	Capabilities     []string
-	Regions          []string // with a copy; empty for public ones
-	Tags             []string
-	EndOfLife        time.Time // zero = none
-	CreatedBy        string
-	Created, Updated time.Time
-}
-
-// ImageSpec is a private image to be.
-type ImageSpec struct {
-	DiskID             int
-	Label, Description string
-	CloudInit          bool
-	Tags               []string
-}
 
 const cloudInit = "cloud-init"
 
-// Images lists private ones by ID, then public ones.
-func (w *World) Images() []Image {
-	defer w.lock()()
-	out := sorted(w.assets.images)
-	for _, c := range w.catalog.Images {
-		out = append(out, w.publicImage(c.ID))
+// ListImages lists private ones by ID, then public ones; without images:read_only there are only these.
+func (w *Moment) ListImages() ([]api.Image, error) {
+	if !w.May("images:read_only") {
+		return w.catalog.Images, nil
 	}
-	return out
+	return append(sorted(w.assets.images), w.catalog.Images...), nil
 }
 
-// Image finds one.
-func (w *World) Image(id string) (Image, error) {
-	defer w.lock()()
-	return w.image(id)
+// GetImage finds one.
+func (w *Moment) GetImage(imageID string) (api.Image, error) {
+	i, err := w.image(imageID)
+	if err == nil && !i.IsPublic && !w.May("images:read_only") {
+		return api.Image{}, NotFound()
+	}
+	return i, err
 }
 
-func (w *World) image(id string) (Image, error) {
-	if i, ok := w.assets.images[id]; ok {
-		return i, nil
+func (w *Moment) image(id string) (api.Image, error) {
+	if public, ok := w.catalog.Image(id); ok {
+		return public, nil
 	}
-	if _, ok := w.catalog.Image(id); ok {
-		return w.publicImage(id), nil
-	}
-	return Image{}, notFound()
-}
-
-func (w *World) publicImage(id string) Image {
-	c, _ := w.catalog.Image(id)
-	out := Image{
-		ID: c.ID, Label: c.Label, Status: ImageAvailable, SizeMB: c.SizeMB, Public: true, Deprecated: c.Deprecated, Vendor: c.Vendor,
-		Capabilities: []string{"distributed-sites"}, Tags: []string{}, EndOfLife: c.EndOfLife, CreatedBy: "linode", Created: c.Created, Updated: c.Created,
-	}
-	if c.CloudInit {
-		out.Capabilities = []string{cloudInit, "distributed-sites"}
-	}
-	return out
+	return lookup(w.assets.images, id)
 }
 
 // CreateImage makes a private image of a disk.
-func (w *World) CreateImage(by Actor, spec ImageSpec) (Image, error) {
-	defer w.lock()()
+func (w *Moment) CreateImage(b *api.ImageCreate) (api.Image, error) {
 	var bad reasons
-	checkTags(&bad, spec.Tags)
-	checkLength(&bad, "label", spec.Label, 0, 50)
-	disk, region, ok := w.findDisk(spec.DiskID)
+	checkTags(&bad, deref(b.Tags))
+	checkLength(&bad, "label", deref(b.Label), 0, 50)
+	from, region, ok := w.findDisk(b.DiskID)
 	if !ok {
-		bad.add("disk_id", "disk_id is not valid")
-	} else if disk.Filesystem == "swap" {
+		bad.invalid("disk_id")
+	} else if from.Filesystem == "swap" {
 		bad.add("disk_id", "No image can be made of a swap disk")
 	}
 	if err := bad.err(); err != nil {
-		return Image{}, err
+		return api.Image{}, err
 	}
-	number := w.sideID(&w.seq.image)
-	i := Image{
-		ID: fmt.Sprintf("private/%d", number), Label: cmp.Or(spec.Label, disk.Label), Description: spec.Description, Status: ImageCreating,
-		SizeMB: disk.SizeMB, Capabilities: []string{}, Regions: []string{}, Tags: nonNil(slices.Clone(spec.Tags)),
-		CreatedBy: by.User, Created: w.now, Updated: w.now,
+	id := fmt.Sprintf("private/%d", w.sideID(&w.seq.image))
+	i := api.Image{
+		ID: id, Label: cmp.Or(deref(b.Label), from.Label), Description: new(deref(b.Description)), Type: "manual", Status: api.ImageStatusCreating,
+		Size: from.Size, TotalSize: &from.Size, Capabilities: []string{}, Regions: &[]api.ImageRegion{}, Tags: nonNil(slices.Clone(deref(b.Tags))),
+		CreatedBy: w.User, Created: w.stamp(), Updated: w.stamp(),
+		ImageSharing: &api.ImageSharing{SharedWith: &api.ImageSharedWith{SharegroupListURL: fmt.Sprintf("/images/%s/sharegroups", id)}},
 	}
-	if spec.CloudInit {
+	if deref(b.CloudInit) {
 		i.Capabilities = []string{cloudInit}
 	}
-	w.assets.images[i.ID] = i
-	w.note(by, AssetCreated, "image "+i.ID, disk.LinodeID)
+	w.assets.images[id] = i
+	w.note(AssetCreated, "image "+id, w.linodeOf(from.ID))
 	w.after(w.profile.Join.draw(w.side), func() {
-		if made, ok := w.assets.images[i.ID]; ok {
-			made.Status, made.Regions, made.Updated, made.SizeMB = ImageAvailable, []string{region}, w.now, w.contents(disk)
-			w.assets.images[i.ID] = made
+		if made, ok := w.assets.images[id]; ok {
+			made.Status, made.Updated, made.Size = api.ImageStatusAvailable, w.stamp(), w.contents(from)
+			made.TotalSize, made.Regions = &made.Size, &[]api.ImageRegion{{Region: region, Status: "available"}}
+			w.assets.images[id] = made
 		}
 	})
-	return w.assets.images[i.ID], nil
+	return w.assets.images[id], nil
 }
 
-// contents is the size of an image of a disk: while it is made the disk's, then
-// what is in it. Recorded: 1754 MB of a disk made from an image of 1800 MB, and
-// 366 MB of an empty one.
-func (w *World) contents(d LinodeDisk) int {
-	if from, err := w.image(d.Image); err == nil {
-		return from.SizeMB * 1754 / 1800
+// contents is the size of an image of a disk: while it is made the disk's, then what is in it. Recorded: 1754 MB of a
+// disk made from an image of 1800 MB, and 366 MB of an empty one.
+func (w *Moment) contents(d disk) int {
+	if from, err := w.image(d.image); err == nil {
+		return from.Size * 1754 / 1800
 	}
-	return min(d.SizeMB, 366)
+	return min(d.Size, 366)
 }
 
-func (w *World) findDisk(id int) (LinodeDisk, string, bool) {
-	for linode, disks := range w.assets.disks {
-		if at := slices.IndexFunc(disks, func(d LinodeDisk) bool { return d.ID == id }); at >= 0 {
-			return disks[at], w.instances[linode].Region, true
+func (w *Moment) findDisk(id int) (d disk, region string, ok bool) {
+	linode := w.linodeOf(id)
+	found, err := w.disk(linode, id)
+	if err != nil {
+		return disk{}, "", false
+	}
+	return *found, w.instances[linode].Region, true
+}
+
+// linodeOf is the Linode that has a disk, or 0.
+func (w *Moment) linodeOf(disk int) int {
+	for linode := range w.assets.disks {
+		if w.hasDisk(linode, disk) {
+			return linode
 		}
 	}
-	return LinodeDisk{}, "", false
+	return 0
 }
 
 // DeleteImage removes a private image.
-func (w *World) DeleteImage(by Actor, id string) error {
-	defer w.lock()()
-	if _, ok := w.assets.images[id]; !ok {
-		if _, public := w.catalog.Image(id); public {
-			return &Refusal{Status: http.StatusForbidden, Reasons: []Reason{{"", "Unauthorized"}}}
-		}
-		return notFound()
+func (w *Moment) DeleteImage(imageID string) error {
+	i, err := w.image(imageID)
+	switch {
+	case err != nil:
+		return err
+	case i.IsPublic:
+		return answered(http.StatusForbidden, "Unauthorized")
 	}
-	delete(w.assets.images, id)
-	w.note(by, AssetDeleted, "image "+id, 0)
+	delete(w.assets.images, imageID)
+	w.note(AssetDeleted, "image "+imageID, 0)
 	return nil
 }
 
-// checkImage decides whether a disk of the size can be made of the image.
-func (w *World) checkImage(id string, sizeMB int, access bool) error {
+// checkImage decides whether a disk of the size can be made of the image; "" is none.
+func (w *Moment) checkImage(id string, size int, access bool) error {
+	if id == "" {
+		return nil
+	}
 	i, err := w.image(id)
 	switch {
 	case err != nil:
-		return refuse("image", "image is not valid")
-	case i.Status != ImageAvailable:
-		return refuse("image", "image is not available yet")
-	case i.SizeMB > sizeMB:
-		return refuse("image", "image needs a disk of %d MB; there are %d", i.SizeMB, sizeMB)
+		return Refuse("image", "image is not valid")
+	case i.Status != api.ImageStatusAvailable:
+		return Refuse("image", "image is not available yet")
+	case i.Size > size:
+		return Refuse("image", "image needs a disk of %d MB; there are %d", i.Size, size)
 	case !access:
 		// These are the API's words.
-		return refuse("", "Must provide valid root_pass, authorized_keys, or authorized_users")
+		return Refuse("", "Must provide valid root_pass, authorized_keys, or authorized_users")
 	}
 	return nil
 }
 
-func (w *World) imageLabel(id string) string {
+func (w *Moment) imageLabel(id string) string {
 	i, err := w.image(id)
 	if err != nil {
 		return strings.TrimPrefix(id, "linode/")

@@ -1,113 +1,132 @@
 package world
 
 import (
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// InstanceUpdate changes a Linode; nil fields keep their value.
-type InstanceUpdate struct {
-	Label             *string
-	Tags              *[]string
-	WatchdogEnabled   *bool
-	MaintenancePolicy *string
-	Group             *string
-	Alerts            AlertsUpdate
-	BackupDay         *string
-	BackupWindow      *string
-}
-
-// AlertsUpdate changes thresholds; nil fields keep their value.
-type AlertsUpdate struct {
-	CPU, NetworkIn, NetworkOut, TransferQuota, IO *int
-}
+const defaultPolicy = "linode/power_off_on"
 
 // defaultSettings are those of a new Linode: the CPU threshold grows with the
 // plan, the policy is what workers were recorded with.
-func (w *World) defaultSettings(i *Instance) {
+func (w *Moment) defaultSettings(i *Instance) {
 	plan, _ := w.catalog.Type(i.Type)
-	i.Alerts = Alerts{CPU: 90 * max(plan.VCPUs, 1), NetworkIn: 10, NetworkOut: 10, TransferQuota: 80, IO: 10000}
-	i.MaintenancePolicy = "linode/power_off_on"
+	i.Alerts = api.InstanceAlerts{CPU: 90 * max(plan.VCPUs, 1), NetworkIn: 10, NetworkOut: 10, TransferQuota: 80, Io: 10000}
+	i.MaintenancePolicy = defaultPolicy
 	if w.accountBackups {
 		i.BackupsEnabled, i.BackupDay, i.BackupWindow = true, "Scheduling", "Scheduling"
 	}
 }
 
-// Instances lists all Linodes by ID.
-func (w *World) Instances() []Instance {
-	defer w.lock()()
-	return w.instanceStates()
+// What all Linodes have.
+var (
+	instanceCapabilities = []string{"Block Storage Encryption", "SMTP Enabled", "Maintenance Policy"}
+	noAlerts             = []int{}
+	noLocks              = []api.ResourceLock{}
+)
+
+// instance is a Linode as the API shows it. It points into the Linode, as lists
+// make one for each: it is written as JSON before the moment ends.
+func (w *Moment) instance(i *Instance) api.Instance {
+	plan, _ := w.catalog.Type(i.Type)
+	out := api.Instance{
+		ID: i.ID, Label: i.Label, Status: api.InstanceStatus(i.Status), Type: i.Type, Region: i.Region, Tags: nonNil(i.Tags), Group: i.Group,
+		Created: api.Time{Time: i.Created}, Updated: api.Time{Time: i.Updated}, IPv4: i.IPv4(), IPv6: unlessZero(&i.IPv6), Image: unlessZero(&i.Image),
+		SiteType: "core", Hypervisor: "kvm", HostUUID: i.HostUUID, WatchdogEnabled: i.WatchdogEnabled, HasUserData: i.HasUserData,
+		DiskEncryption: (*api.InstanceDiskEncryption)(&i.DiskEncryption), MaintenancePolicy: (*api.InstanceMaintenancePolicy)(&i.MaintenancePolicy),
+		InterfaceGeneration: api.InstanceInterfaceGeneration(i.generation()), Alerts: i.Alerts, LKEClusterID: unlessZero(&i.ClusterID),
+		Specs: api.InstanceSpecs{
+			Disk: plan.Disk, Memory: plan.Memory, VCPUs: plan.VCPUs, GPUs: plan.GPUs, Transfer: plan.Transfer, AcceleratedDevices: deref(plan.AcceleratedDevices),
+		},
+		Backups: api.InstanceBackups{
+			Enabled: i.BackupsEnabled, Available: i.BackupsEnabled,
+			Schedule: api.InstanceBackupSchedule{Day: unlessZero(&i.BackupDay), Window: unlessZero(&i.BackupWindow)},
+		},
+		Capabilities: instanceCapabilities,
+	}
+	if i.ClusterID == 0 { // workers were recorded without
+		out.Alerts.SystemAlerts, out.Alerts.UserAlerts = &noAlerts, &noAlerts
+	}
+	if g, ok := w.assets.groups[i.PlacementGroup]; ok {
+		out.PlacementGroup = &api.InstancePlacementGroup{
+			ID: g.ID, Label: g.Label, PlacementGroupType: api.InstancePlacementGroupPlacementGroupType(g.PlacementGroupType),
+			PlacementGroupPolicy: api.InstancePlacementGroupPlacementGroupPolicy(g.PlacementGroupPolicy),
+		}
+	}
+	if w.Beta {
+		out.Locks = &noLocks
+	}
+	return out
 }
 
-// Instance finds one.
-func (w *World) Instance(id int) (Instance, error) {
-	defer w.lock()()
-	i, ok := w.instances[id]
-	if !ok {
-		return Instance{}, notFound()
+// ListInstances lists all Linodes by ID.
+func (w *Moment) ListInstances() ([]api.Instance, error) {
+	return each(sorted(w.instances), w.instance), nil
+}
+
+// GetInstance finds one.
+func (w *Moment) GetInstance(linodeID int) (api.Instance, error) {
+	i, err := lookup(w.instances, linodeID)
+	if err != nil {
+		return api.Instance{}, err
 	}
-	return i.clone(), nil
+	return w.instance(i), nil
 }
 
 // UpdateInstance changes a Linode; tags are replaced as a whole, and the last
 // writer wins.
-func (w *World) UpdateInstance(by Actor, id int, change InstanceUpdate) (Instance, error) {
-	defer w.lock()()
-	i, ok := w.instances[id]
-	if !ok {
-		return Instance{}, notFound()
+func (w *Moment) UpdateInstance(linodeID int, b *api.InstanceUpdate) (api.Instance, error) {
+	i, err := lookup(w.instances, linodeID)
+	if err != nil {
+		return api.Instance{}, err
 	}
 	var bad reasons
-	if change.Tags != nil {
-		checkTags(&bad, *change.Tags)
-	}
-	checkPolicy(&bad, deref(change.MaintenancePolicy))
-	if change.Label != nil {
-		w.checkInstanceLabel(&bad, i, *change.Label)
+	checkTags(&bad, deref(b.Tags))
+	checkPolicy(&bad, deref(b.MaintenancePolicy))
+	if b.Label != nil {
+		w.checkInstanceLabel(&bad, i, *b.Label)
 	}
 	if err := bad.err(); err != nil {
-		return Instance{}, err
+		return api.Instance{}, err
 	}
-	if change.Label != nil && *change.Label != i.Label {
-		w.record(by, Entry{Action: InstanceEdited, InstanceID: i.ID, ClusterID: i.ClusterID, Before: i.Label, After: *change.Label})
-		i.Label, i.Updated = *change.Label, w.now
+	if b.Label != nil && *b.Label != i.Label {
+		w.record(w.Actor, Entry{Action: InstanceEdited, InstanceID: i.ID, ClusterID: i.ClusterID, Before: i.Label, After: *b.Label})
+		i.Label, i.Updated = *b.Label, w.now
 	}
-	if w.adjust(i, change) {
-		w.record(by, Entry{Action: InstanceEdited, InstanceID: i.ID, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID})
+	before := *i
+	if adjust(i, b); !reflect.DeepEqual(before, *i) {
+		w.record(w.Actor, i.entry(InstanceEdited))
 		i.Updated = w.now
 	}
-	if change.Tags != nil {
-		w.retag(by, i, union(*change.Tags))
+	if b.Tags != nil {
+		w.retag(w.Actor, i, union(*b.Tags))
 	}
-	return i.clone(), nil
+	return w.instance(i), nil
 }
 
-// adjust applies the plain settings and reports whether one changed.
-func (w *World) adjust(i *Instance, change InstanceUpdate) bool {
-	before := i.clone()
-	set(&i.WatchdogEnabled, change.WatchdogEnabled)
-	set(&i.MaintenancePolicy, change.MaintenancePolicy)
-	set(&i.Group, change.Group)
-	set(&i.Alerts.CPU, change.Alerts.CPU)
-	set(&i.Alerts.NetworkIn, change.Alerts.NetworkIn)
-	set(&i.Alerts.NetworkOut, change.Alerts.NetworkOut)
-	set(&i.Alerts.TransferQuota, change.Alerts.TransferQuota)
-	set(&i.Alerts.IO, change.Alerts.IO)
-	set(&i.BackupDay, change.BackupDay)
-	set(&i.BackupWindow, change.BackupWindow)
-	return before.WatchdogEnabled != i.WatchdogEnabled || before.MaintenancePolicy != i.MaintenancePolicy ||
-		before.Group != i.Group ||
-		before.Alerts != i.Alerts || before.BackupDay != i.BackupDay || before.BackupWindow != i.BackupWindow
+// adjust applies the plain settings.
+func adjust(i *Instance, b *api.InstanceUpdate) {
+	set(&i.WatchdogEnabled, b.WatchdogEnabled)
+	set(&i.MaintenancePolicy, b.MaintenancePolicy)
+	set(&i.Group, b.Group)
+	i.Alerts = overlaid[api.InstanceAlerts](i.Alerts, b.Alerts)
+	if b.Backups != nil && b.Backups.Schedule != nil {
+		set(&i.BackupDay, b.Backups.Schedule.Day)
+		set(&i.BackupWindow, b.Backups.Schedule.Window)
+	}
 }
 
 // checkPolicy refuses unknown policies in the API's words; "" is none.
 func checkPolicy(bad *reasons, policy string) {
-	if policy != "" && policy != "linode/migrate" && policy != "linode/power_off_on" {
+	if policy != "" && policy != "linode/migrate" && policy != defaultPolicy {
 		bad.add("maintenance_policy", "Unsupported maintenance policy slug format.")
 	}
 }
 
-func (w *World) checkInstanceLabel(bad *reasons, self *Instance, label string) {
+func (w *Moment) checkInstanceLabel(bad *reasons, self *Instance, label string) {
 	if !validInstanceLabel(label) {
 		bad.add("label", "Label must be 3-64 characters, start with a letter and contain only letters, digits, -, _ and . (none of the last three doubled)")
 		return
@@ -122,13 +141,12 @@ func (w *World) checkInstanceLabel(bad *reasons, self *Instance, label string) {
 
 // DeleteInstance deletes a Linode. If it was a worker, LKE notices after a
 // while and acts as Behaviour.LostLinode says.
-func (w *World) DeleteInstance(by Actor, id int) error {
-	defer w.lock()()
-	i, ok := w.instances[id]
-	if !ok {
-		return notFound()
+func (w *Moment) DeleteInstance(linodeID int) error {
+	i, err := lookup(w.instances, linodeID)
+	if err != nil {
+		return err
 	}
-	w.vanish(by, i)
+	w.vanish(w.Actor, i)
 	n := w.workerNode(i)
 	if n == nil {
 		return nil
@@ -145,7 +163,7 @@ func (w *World) DeleteInstance(by Actor, id int) error {
 }
 
 // workerNode finds the place in a pool that the Linode fills.
-func (w *World) workerNode(i *Instance) *node {
+func (w *Moment) workerNode(i *Instance) *node {
 	p, ok := w.pools[i.PoolID]
 	if !ok {
 		return nil
@@ -157,30 +175,34 @@ func (w *World) workerNode(i *Instance) *node {
 	return p.nodes[at]
 }
 
-func (w *World) setStatus(i *Instance, status string) { w.status(LKE, i, status) }
-
-func (w *World) status(by Actor, i *Instance, status string) {
+func (w *Moment) setStatus(by Actor, i *Instance, status string) {
 	if w.instances[i.ID] != i || i.Status == status || i.Status == StatusDeleting {
 		return
 	}
-	action := InstanceStatus
+	e := i.entry(InstanceStatus)
 	if status == StatusDeleting {
-		action = InstanceDeleting
+		e.Action = InstanceDeleting
 	}
-	w.record(by, Entry{Action: action, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID, Before: i.Status, After: status})
+	e.Before, e.After = i.Status, status
+	w.record(by, e)
 	i.Status, i.Updated = status, w.now
 }
 
+// entry is the beginning of an entry in the audit log about a Linode.
+func (i *Instance) entry(action string) Entry {
+	return Entry{Action: action, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID}
+}
+
 // vanish removes the Linode for good.
-func (w *World) vanish(by Actor, i *Instance) {
+func (w *Moment) vanish(by Actor, i *Instance) {
 	if w.instances[i.ID] != i {
 		return
 	}
 	delete(w.instances, i.ID)
 	w.leave(i)
 	w.assets.forget(i.ID)
-	w.record(by, Entry{
-		Action: InstanceGone, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID, Before: strings.Join(i.Tags, ","),
-	})
+	e := i.entry(InstanceGone)
+	e.Before = strings.Join(i.Tags, ",")
+	w.record(by, e)
 	w.publishGone(i)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -19,174 +20,184 @@ type InstanceSpec struct {
 	Tags   []string
 }
 
-// InstanceCreate is what POST /linode/instances takes.
-type InstanceCreate struct {
-	InstanceSpec
-	Off               bool // booted: false
-	Access            bool // a way to log in was given
-	UserData          *string
-	FirewallID        *int // -1 and nil = none: the account has no default
-	PlacementGroup    int  // 0 = none
-	DiskEncryption    string
-	MaintenancePolicy string
-	Generation        string
-	Interfaces        []ConfigInterface
-	PrivateIP         bool
-	Backups           bool
-	SwapMB            *int // nil = 512
-	BootMB            int  // 0 = the rest
-	Kernel            string
-	Group             string
+// AddInstance makes a Linode of the account's owner, and gives its ID.
+func (w *Moment) AddInstance(spec InstanceSpec) (int, error) {
+	i, err := w.CreateInstance(&api.InstanceCreate{
+		Label: optional(spec.Label), Type: spec.Type, Region: cmp.Or(spec.Region, "us-ord"), Image: optional(spec.Image), Tags: &spec.Tags,
+		RootPass: new("not stored"),
+	})
+	return i.ID, err
 }
-
-// Generations of interfaces.
-const (
-	legacyConfig     = "legacy_config"
-	linodeInterfaces = "linode"
-)
-
-func (i Instance) generation() string { return cmp.Or(i.Generation, legacyConfig) }
 
 const maxUserData = 65535
 
-// AddInstance makes a Linode of the account's owner.
-func (w *World) AddInstance(by Actor, spec InstanceSpec) (Instance, error) {
-	spec.Region = cmp.Or(spec.Region, "us-ord")
-	return w.CreateInstance(by, InstanceCreate{InstanceSpec: spec, Access: true})
-}
-
 // CreateInstance makes a Linode.
-func (w *World) CreateInstance(by Actor, spec InstanceCreate) (Instance, error) {
-	defer w.lock()()
-	var bad reasons
-	plan, known := w.catalog.Type(spec.Type)
-	if !known {
-		bad.add("type", "type is not valid")
+func (w *Moment) CreateInstance(b *api.InstanceCreate) (api.Instance, error) {
+	if err := notHere(b); err != nil {
+		return api.Instance{}, err
 	}
-	if _, ok := w.catalog.Region(spec.Region); !ok {
-		bad.add("region", "region is not valid")
-	}
-	checkTags(&bad, spec.Tags)
-	if spec.Label != "" {
-		w.checkInstanceLabel(&bad, nil, spec.Label)
-	}
-	checkPolicy(&bad, spec.MaintenancePolicy)
-	w.checkUserData(&bad, spec)
-	w.checkPlace(&bad, spec)
-	if err := bad.err(); err != nil {
-		return Instance{}, err
-	}
-	swap, root := spec.disks(plan.DiskMB)
-	if root < 1 || swap < 0 || root+swap > plan.DiskMB {
-		return Instance{}, refuse("swap_size", "The disks do not fit on plan %s, which has %d MB", plan.ID, plan.DiskMB)
-	}
-	if spec.Image != "" {
-		if err := w.checkImage(spec.Image, root, spec.Access); err != nil {
-			return Instance{}, err
+	generation := string(deref(b.InterfaceGeneration))
+	var nics []nic
+	for n, f := range deref(b.Interfaces) {
+		made, err := readInterface(n, f, generation)
+		if err != nil {
+			return api.Instance{}, err
 		}
+		nics = append(nics, made)
 	}
-	if err := w.checkRoom(&cluster{Cluster: Cluster{Tier: catalog.Enterprise, Region: spec.Region}}, spec.Type, 1); err != nil {
-		return Instance{}, err
+	if err := w.checkInstance(b, nics); err != nil {
+		return api.Instance{}, err
 	}
-	return w.addInstance(by, spec).clone(), nil
+	return w.instance(w.addInstance(b, nics)), nil
 }
 
-func (s InstanceCreate) disks(size int) (swap, root int) {
+// notHere refuses what names things of which there are none: backups,
+// StackScripts, reserved addresses.
+func notHere(b *api.InstanceCreate) error {
+	switch {
+	case b.BackupID != nil:
+		return Refuse("backup_id", "backup_id is not valid")
+	case b.StackscriptID != nil || b.StackscriptData != nil:
+		return Refuse("stackscript_id", "stackscript_id is not valid")
+	case len(deref(b.IPv4)) > 0:
+		return Refuse("ipv4[0]", "ipv4[0] is not a reserved address of the account")
+	case b.NetworkHelper != nil && deref(b.InterfaceGeneration) != linodeInterfaces:
+		return Refuse("network_helper", "network_helper is only for interfaces of the generation linode")
+	}
+	return nil
+}
+
+func (w *Moment) checkInstance(b *api.InstanceCreate, nics []nic) error {
+	var bad reasons
+	plan, known := w.catalog.Type(b.Type)
+	if !known {
+		bad.invalid("type")
+	}
+	if _, ok := w.catalog.Region(b.Region); !ok {
+		bad.invalid("region")
+	}
+	checkTags(&bad, deref(b.Tags))
+	if label := deref(b.Label); label != "" {
+		w.checkInstanceLabel(&bad, nil, label)
+	}
+	checkPolicy(&bad, deref(b.MaintenancePolicy))
+	w.checkUserData(&bad, b)
+	w.checkPlace(&bad, b)
+	w.checkInterfaces(&bad, b.Region, nics)
+	if err := bad.err(); err != nil {
+		return err
+	}
+	swap, root := diskSizes(b, plan.Disk)
+	if root < 1 || swap < 0 || root+swap > plan.Disk {
+		return Refuse("swap_size", "The disks do not fit on plan %s, which has %d MB", plan.ID, plan.Disk)
+	}
+	access := b.RootPass != nil || len(deref(b.AuthorizedKeys)) > 0 || len(deref(b.AuthorizedUsers)) > 0
+	if err := w.checkImage(deref(b.Image), root, access); err != nil {
+		return err
+	}
+	return w.checkRoom(&cluster{Cluster: Cluster{Tier: catalog.Enterprise, Region: b.Region}}, b.Type, 1)
+}
+
+// diskSizes divides a plan's storage.
+func diskSizes(b *api.InstanceCreate, size int) (swap, root int) {
 	swap = 512
-	if s.SwapMB != nil {
-		swap = *s.SwapMB
-	}
-	return swap, cmp.Or(s.BootMB, size-swap)
+	set(&swap, b.SwapSize)
+	return swap, cmp.Or(deref(b.BootSize), size-swap)
 }
 
-func (w *World) checkUserData(bad *reasons, spec InstanceCreate) {
-	if spec.UserData == nil {
+func (w *Moment) checkUserData(bad *reasons, b *api.InstanceCreate) {
+	data := deref(b.Metadata).UserData
+	if data == nil {
 		return
 	}
 	const field = "metadata.user_data"
-	if len(*spec.UserData) > maxUserData {
+	if len(*data) > maxUserData {
 		bad.add(field, "Must be at most %d bytes", maxUserData)
-	} else if _, err := base64.StdEncoding.DecodeString(*spec.UserData); err != nil {
+	} else if _, err := base64.StdEncoding.DecodeString(*data); err != nil {
 		bad.add(field, "Must be base64")
 	}
-	if r, ok := w.catalog.Region(spec.Region); ok && !r.Has(catalog.CapMetadata) {
-		bad.add("region", "Metadata is not available in region %s", spec.Region)
+	if r, ok := w.catalog.Region(b.Region); ok && !catalog.Has(r, catalog.CapMetadata) {
+		bad.add("region", "Metadata is not available in region %s", b.Region)
 	}
-	if i, err := w.image(spec.Image); err == nil && !slices.Contains(i.Capabilities, cloudInit) {
+	if i, err := w.image(deref(b.Image)); err == nil && !slices.Contains(i.Capabilities, cloudInit) {
 		bad.add("image", "image does not support user data")
 	}
 }
 
-// checkPlace is about what the Linode is put next to: firewall, group,
-// networks.
-func (w *World) checkPlace(bad *reasons, spec InstanceCreate) {
-	if id := deref(spec.FirewallID); id > 0 && w.firewalls[id] == nil || id < -1 {
-		bad.add("firewall_id", "firewall_id is not valid")
+// checkPlace is about what the Linode is put next to: firewall (-1 is none, as
+// the account has no default) and group.
+func (w *Moment) checkPlace(bad *reasons, b *api.InstanceCreate) {
+	id := deref(b.FirewallID)
+	if _, there := w.assets.firewalls[id]; id > 0 && !there || id < -1 {
+		bad.invalid("firewall_id")
 	}
-	if spec.PlacementGroup != 0 {
-		if g, ok := w.assets.groups[spec.PlacementGroup]; !ok || g.Region != spec.Region {
-			bad.add("placement_group.id", "placement_group.id is not valid")
-		} else {
-			w.checkGroupRoom(bad, "placement_group.id", g, 1)
-		}
+	if b.PlacementGroup == nil {
+		return
 	}
-	w.checkInterfaces(bad, spec.Region, spec.Interfaces)
+	if g, ok := w.assets.groups[b.PlacementGroup.ID]; !ok || g.Region != b.Region {
+		bad.invalid("placement_group.id")
+	} else {
+		w.checkGroupRoom(bad, "placement_group.id", g, 1)
+	}
 }
 
-func (w *World) addInstance(by Actor, spec InstanceCreate) *Instance {
+func (w *Moment) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	public, private, v6 := w.addresses()
+	id := w.nextID(&w.seq.instance)
 	i := &Instance{
-		ID: w.nextID(&w.seq.instance), Label: spec.Label, Type: spec.Type, Region: spec.Region, Image: spec.Image,
-		Status: StatusProvisioning, Tags: union(spec.Tags), HostUUID: w.hostUUID(), PublicIPv4: public, IPv6: v6,
-		DiskEncryption: cmp.Or(spec.DiskEncryption, "enabled"), WatchdogEnabled: true, HasUserData: spec.UserData != nil,
-		Group: spec.Group, Generation: spec.Generation, FirewallID: max(deref(spec.FirewallID), 0), Created: w.now, Updated: w.now,
+		ID: id, Label: cmp.Or(deref(b.Label), fmt.Sprintf("linode%d", id)), Type: b.Type, Region: b.Region, Image: deref(b.Image),
+		Status: StatusProvisioning, Tags: union(deref(b.Tags)), HostUUID: w.hostUUID(), PublicIPv4: public, IPv6: v6,
+		DiskEncryption: string(cmp.Or(deref(b.DiskEncryption), "enabled")), WatchdogEnabled: true, HasUserData: deref(b.Metadata).UserData != nil,
+		Group: deref(b.Group), Generation: string(deref(b.InterfaceGeneration)), FirewallID: max(deref(b.FirewallID), 0), Created: w.now, Updated: w.now,
 	}
-	if i.Label == "" {
-		i.Label = fmt.Sprintf("linode%d", i.ID)
-	}
-	if spec.PrivateIP {
+	if deref(b.PrivateIP) {
 		i.PrivateIPv4 = private
 	}
 	w.defaultSettings(i)
-	i.MaintenancePolicy = cmp.Or(spec.MaintenancePolicy, i.MaintenancePolicy)
-	i.BackupsEnabled = i.BackupsEnabled || spec.Backups
+	i.MaintenancePolicy = cmp.Or(deref(b.MaintenancePolicy), i.MaintenancePolicy)
+	i.BackupsEnabled = i.BackupsEnabled || deref(b.BackupsEnabled)
 	w.instances[i.ID] = i
-	w.record(by, Entry{Action: InstanceCreated, InstanceID: i.ID, After: i.Label})
-	if spec.PlacementGroup != 0 {
-		w.enter(spec.PlacementGroup, i)
+	w.record(w.Actor, Entry{Action: InstanceCreated, InstanceID: i.ID, After: i.Label})
+	if b.PlacementGroup != nil {
+		w.enter(b.PlacementGroup.ID, i)
 	}
 	boot := w.profile.Join.draw(w.rng)
-	w.equip(by, i, spec, boot/2)
-	if spec.Image == "" || spec.Off {
-		w.after(boot/2, func() { w.setStatus(i, StatusOffline) })
+	w.equip(i, b, nics, boot/2)
+	if i.Image == "" || b.Booted != nil && !*b.Booted {
+		w.after(boot/2, func() { w.setStatus(LKE, i, StatusOffline) })
 		return i
 	}
-	w.after(boot/2, func() { w.setStatus(i, StatusBooting) })
-	w.after(boot*4/5, func() { w.setStatus(i, StatusRunning) })
+	w.after(boot/2, func() { w.setStatus(LKE, i, StatusBooting) })
+	w.after(boot*4/5, func() { w.setStatus(LKE, i, StatusRunning) })
 	return i
 }
 
 // equip makes what comes with a Linode: interfaces, and with an image its two
 // disks and a configuration.
-func (w *World) equip(by Actor, i *Instance, spec InstanceCreate, ready time.Duration) {
+func (w *Moment) equip(i *Instance, b *api.InstanceCreate, nics []nic, ready time.Duration) {
 	if i.generation() == linodeInterfaces {
-		w.addInterfaces(i, spec.Interfaces)
-		spec.Interfaces = nil
+		w.addInterfaces(i, nics)
+		nics = nil
 	}
-	if spec.Image == "" {
+	if i.Image == "" {
 		return
 	}
-	plan, _ := w.catalog.Type(spec.Type)
-	swap, root := spec.disks(plan.DiskMB)
-	name := w.imageLabel(spec.Image) + " Disk"
-	devices := map[string]Device{
-		"sda": {DiskID: w.addDisk(by, i, DiskSpec{Label: name, SizeMB: root, Image: spec.Image}, ready).ID},
+	plan, _ := w.catalog.Type(i.Type)
+	swap, root := diskSizes(b, plan.Disk)
+	name := w.imageLabel(i.Image) + " Disk"
+	made := map[string]api.InstanceConfigDeviceCreate{}
+	add := func(device, label, filesystem, image string, size int) {
+		d := disk{image: image}
+		d.Label, d.Filesystem, d.Size = label, api.InstanceDiskFilesystem(filesystem), size
+		made[device] = api.InstanceConfigDeviceCreate{DiskID: new(w.addDisk(i, d, ready).ID)}
 	}
+	add("sda", name, "ext4", i.Image, root)
 	if swap > 0 {
-		label := fmt.Sprintf("%d MB Swap Image", swap)
-		devices["sdb"] = Device{DiskID: w.addDisk(by, i, DiskSpec{Label: label, SizeMB: swap, Filesystem: "swap"}, ready).ID}
+		add("sdb", fmt.Sprintf("%d MB Swap Image", swap), "swap", "", swap)
 	}
-	label, kernel := "My "+name+" Profile", cmp.Or(spec.Kernel, "linode/grub2")
-	label = label[:min(len(label), 48)]
-	w.addConfig(by, i, ConfigEdit{Label: &label, Kernel: &kernel, Devices: &devices, Interfaces: &spec.Interfaces})
+	label := "My " + name + " Profile"
+	w.addConfig(i, api.InstanceConfigUpdate{
+		Label: new(label[:min(len(label), 48)]), Kernel: new(cmp.Or(deref(b.Kernel), "linode/grub2")),
+		Devices: (*api.InstanceConfigDevicesCreate)(&made), Interfaces: &[]api.InstanceConfigInterfaceCreate{},
+	}, nics)
 }

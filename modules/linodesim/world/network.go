@@ -6,109 +6,99 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
-	"time"
 
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// VPC is a private network in a region. Nothing is routed.
-type VPC struct {
-	ID                         int
-	Label, Description, Region string
-	IPv6                       []string
-	Subnets                    []Subnet
-	Created, Updated           time.Time
-}
+// vpcRanges are the networks that subnets are cut from; private addresses of Linodes are in the last one's rest.
+var (
+	vpcRanges     = []string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/17"}
+	linodePrivate = netip.MustParsePrefix("192.168.128.0/17")
+)
 
-// Subnet is a part of a VPC.
-type Subnet struct {
-	ID               int
-	Label, IPv4      string
-	IPv6             string // "" = none
-	Created, Updated time.Time
-}
+// vpcType is not recorded in full; the field is.
+const vpcType = "regular"
 
-// SubnetMember is a Linode's interface in a subnet.
-type SubnetMember struct {
-	LinodeID, InterfaceID, ConfigID int // ConfigID 0: of the generation linode
-	Active                          bool
-}
+var vpcLabel = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
 
-// VPCSpec is a VPC to be.
-type VPCSpec struct {
-	Label, Description, Region string
-	IPv6                       bool
-	Subnets                    []SubnetSpec
-}
-
-// SubnetSpec is a subnet to be.
-type SubnetSpec struct {
-	Label, IPv4 string
-	IPv6        bool // a network of its VPC's
-}
-
-// VPCRanges are the networks that subnets are cut from.
-var VPCRanges = []string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/17"}
-
-// Private addresses of Linodes are in here.
-var linodePrivate = netip.MustParsePrefix("192.168.128.0/17")
-
-// CreateVPC makes one with its subnets.
-func (w *World) CreateVPC(by Actor, spec VPCSpec) (VPC, error) {
-	defer w.lock()()
-	var bad reasons
-	if r, ok := w.catalog.Region(spec.Region); !ok {
-		bad.add("region", "region is not valid")
-	} else if !r.Has(catalog.CapVPCs) {
-		bad.add("region", "VPCs are not available in region %s", spec.Region)
+// CreateVPC makes one with its subnets. Nothing is routed.
+func (w *Moment) CreateVPC(b *api.VPCCreate) (api.VPC, error) {
+	subnets, err := askedSubnets(b)
+	if err != nil {
+		return api.VPC{}, err
 	}
-	checkLength(&bad, "label", spec.Label, 1, 64)
-	if !vpcLabel.MatchString(spec.Label) {
+	var bad reasons
+	w.checkRegion(&bad, b.Region, catalog.CapVPCs, "VPCs are")
+	checkLength(&bad, "label", b.Label, 1, 64)
+	if !vpcLabel.MatchString(b.Label) {
 		bad.add("label", "Must only use ASCII letters, numbers, and dashes")
 	}
-	checkLength(&bad, "description", spec.Description, 0, 255)
+	checkLength(&bad, "description", deref(b.Description), 0, 255)
 	for _, v := range w.assets.vpcs {
-		if v.Label == spec.Label {
+		if v.Label == b.Label {
 			bad.add("label", "Label must be unique among your VPCs")
 		}
 	}
-	checkSubnets(&bad, spec)
+	checkSubnets(&bad, subnets, len(deref(b.IPv6)) > 0)
 	if err := bad.err(); err != nil {
-		return VPC{}, err
+		return api.VPC{}, err
 	}
-	v := VPC{ID: w.sideID(&w.seq.vpc), Label: spec.Label, Description: spec.Description, Region: spec.Region, Created: w.now, Updated: w.now}
-	if spec.IPv6 {
-		v.IPv6 = []string{fmt.Sprintf("2001:db8:%x::/52", v.ID&0xffff)}
+	v := api.VPC{
+		ID: w.sideID(&w.seq.vpc), Label: b.Label, Description: deref(b.Description), Region: b.Region, VPCType: new(vpcType),
+		IPv4: new(networkRanges(vpcRanges...)), IPv6: nullable.NewNullNullable[[]api.AddressRange](),
+		Created: w.stamp(), Updated: w.stamp(),
 	}
-	for n, s := range spec.Subnets {
-		made := Subnet{ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, Created: w.now, Updated: w.now}
-		if s.IPv6 {
-			made.IPv6 = fmt.Sprintf("2001:db8:%x:%x::/56", v.ID&0xffff, n<<8)
+	if len(deref(b.IPv6)) > 0 {
+		v.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x::/52", v.ID&0xffff)))
+	}
+	for n, s := range subnets {
+		made := api.VPCSubnet{
+			ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, IPv6: nullable.NewNullNullable[[]api.AddressRange](), VPCType: new(vpcType),
+			Databases: &[]map[string]any{}, Nodebalancers: &[]map[string]any{}, Created: w.stamp(), Updated: w.stamp(),
+		}
+		if len(deref(s.IPv6)) > 0 {
+			made.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x:%x::/56", v.ID&0xffff, n<<8)))
 		}
 		v.Subnets = append(v.Subnets, made)
 	}
 	w.assets.vpcs[v.ID] = v
-	w.note(by, AssetCreated, fmt.Sprintf("vpc %d", v.ID), 0)
-	return v, nil
+	w.note(AssetCreated, fmt.Sprintf("vpc %d", v.ID), 0)
+	return w.GetVPC(v.ID)
 }
 
-func checkLength(bad *reasons, field, value string, low, high int) {
-	if len(value) < low || len(value) > high {
-		bad.add(field, "Length must be %d-%d characters", low, high)
+// askedSubnets refuses lengths of IPv6 networks that cannot be had.
+func askedSubnets(b *api.VPCCreate) ([]api.VPCSubnetCreate, error) {
+	for n, network := range deref(b.IPv6) {
+		if network.Range != "/52" || n > 0 {
+			return nil, Refuse("ipv6[0].range", "One network of length /52 can be asked for")
+		}
 	}
+	for n, s := range deref(b.Subnets) {
+		for _, network := range deref(s.IPv6) {
+			if network.Range != "/56" && network.Range != "auto" {
+				return nil, Refuse(fmt.Sprintf("subnets[%d].ipv6[0].range", n), "A network of length /56 can be asked for")
+			}
+		}
+	}
+	return deref(b.Subnets), nil
 }
 
-var vpcLabel = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
+func networkRanges(list ...string) []api.AddressRange {
+	return each(list, func(r string) api.AddressRange { return api.AddressRange{Range: r} })
+}
 
-func checkSubnets(bad *reasons, spec VPCSpec) {
+func checkSubnets(bad *reasons, subnets []api.VPCSubnetCreate, ipv6 bool) {
 	var seen []netip.Prefix
-	for n, s := range spec.Subnets {
-		if s.IPv6 && !spec.IPv6 {
+	for n, s := range subnets {
+		if len(deref(s.IPv6)) > 0 && !ipv6 {
 			bad.add(fmt.Sprintf("subnets[%d].ipv6", n), "The VPC has no IPv6 network")
 		}
 		checkLength(bad, fmt.Sprintf("subnets[%d].label", n), s.Label, 1, 64)
 		p, err := netip.ParsePrefix(s.IPv4)
-		inside := slices.ContainsFunc(VPCRanges, func(r string) bool {
+		inside := slices.ContainsFunc(vpcRanges, func(r string) bool {
 			outer := netip.MustParsePrefix(r)
 			return err == nil && outer.Contains(p.Addr()) && outer.Bits() <= p.Bits()
 		})
@@ -125,71 +115,85 @@ func checkSubnets(bad *reasons, spec VPCSpec) {
 }
 
 // DeleteVPC removes one that no Linode is in.
-func (w *World) DeleteVPC(by Actor, id int) error {
-	defer w.lock()()
-	v, ok := w.assets.vpcs[id]
-	if !ok {
-		return notFound()
+func (w *Moment) DeleteVPC(vpcID int) error {
+	v, err := lookup(w.assets.vpcs, vpcID)
+	if err != nil {
+		return err
 	}
 	for _, s := range v.Subnets {
 		if len(w.members(s.ID)) > 0 {
-			return refuse("", "Linodes are still in subnet %d of this VPC.", s.ID)
+			return Refuse("", "Linodes are still in subnet %d of this VPC.", s.ID)
 		}
 	}
-	delete(w.assets.vpcs, id)
-	w.note(by, AssetDeleted, fmt.Sprintf("vpc %d", id), 0)
+	delete(w.assets.vpcs, vpcID)
+	w.note(AssetDeleted, fmt.Sprintf("vpc %d", vpcID), 0)
 	return nil
 }
 
-// VPCs lists them by ID.
-func (w *World) VPCs() []VPC {
-	defer w.lock()()
-	return sorted(w.assets.vpcs)
+// ListVPCs lists them by ID.
+func (w *Moment) ListVPCs() ([]api.VPC, error) {
+	return each(sorted(w.assets.vpcs), w.populated), nil
 }
 
-// VPC finds one.
-func (w *World) VPC(id int) (VPC, error) {
-	defer w.lock()()
-	v, ok := w.assets.vpcs[id]
-	if !ok {
-		return VPC{}, notFound()
+// GetVPC finds one.
+func (w *Moment) GetVPC(vpcID int) (api.VPC, error) {
+	v, err := lookup(w.assets.vpcs, vpcID)
+	return w.populated(v), err
+}
+
+// ListVPCSubnets lists the subnets of a VPC.
+func (w *Moment) ListVPCSubnets(vpcID int) ([]api.VPCSubnet, error) {
+	v, err := w.GetVPC(vpcID)
+	return v.Subnets, err
+}
+
+// GetVPCSubnet finds one.
+func (w *Moment) GetVPCSubnet(vpcID, subnetID int) (api.VPCSubnet, error) {
+	v, s, ok := w.subnet(subnetID)
+	if !ok || v.ID != vpcID {
+		return api.VPCSubnet{}, NotFound()
 	}
-	return v, nil
+	s.Linodes = w.members(s.ID)
+	return s, nil
 }
 
-// Members lists the Linodes of a subnet.
-func (w *World) Members(subnet int) []SubnetMember {
-	defer w.lock()()
-	return w.members(subnet)
+// populated fills in the Linodes.
+func (w *Moment) populated(v api.VPC) api.VPC {
+	v.Subnets = each(v.Subnets, func(s api.VPCSubnet) api.VPCSubnet {
+		s.Linodes = w.members(s.ID)
+		return s
+	})
+	return v
 }
 
-func (w *World) members(subnet int) []SubnetMember {
-	var out []SubnetMember
-	for _, id := range slices.Sorted(maps.Keys(w.assets.configs)) {
-		for _, c := range w.assets.configs[id] {
-			for _, f := range c.Interfaces {
-				if f.SubnetID == subnet && f.Purpose == "vpc" {
-					out = append(out, SubnetMember{LinodeID: id, InterfaceID: f.ID, ConfigID: c.ID, Active: w.runs(id)})
-				}
+// members lists the Linodes of a subnet with their interfaces in it.
+func (w *Moment) members(subnet int) []api.VPCSubnetLinode {
+	out := []api.VPCSubnetLinode{}
+	add := func(linode int, config *int, nics []nic) {
+		for _, f := range nics {
+			if f.subnetID != subnet || f.purpose != "vpc" {
+				continue
 			}
+			if n := len(out); n == 0 || out[n-1].ID != linode {
+				out = append(out, api.VPCSubnetLinode{ID: linode})
+			}
+			last := &out[len(out)-1]
+			active := w.instances[linode].Status == StatusRunning
+			last.Interfaces = append(last.Interfaces, api.VPCSubnetInterface{ID: f.id, Active: active, ConfigID: config})
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(w.assets.interfaces)) {
-		for _, f := range w.assets.interfaces[id] {
-			if f.SubnetID == subnet && f.Purpose == "vpc" {
-				out = append(out, SubnetMember{LinodeID: id, InterfaceID: f.ID, Active: w.runs(id)})
-			}
+	for _, linode := range slices.Sorted(maps.Keys(w.assets.configs)) {
+		for _, c := range w.assets.configs[linode] {
+			add(linode, &c.ID, c.nics)
 		}
+	}
+	for _, linode := range slices.Sorted(maps.Keys(w.assets.interfaces)) {
+		add(linode, nil, w.assets.interfaces[linode])
 	}
 	return out
 }
 
-func (w *World) runs(linode int) bool {
-	i := w.instances[linode]
-	return i != nil && i.Status == StatusRunning
-}
-
-func (w *World) subnet(id int) (VPC, Subnet, bool) {
+func (w *Moment) subnet(id int) (api.VPC, api.VPCSubnet, bool) {
 	for _, v := range w.assets.vpcs {
 		for _, s := range v.Subnets {
 			if s.ID == id {
@@ -197,12 +201,12 @@ func (w *World) subnet(id int) (VPC, Subnet, bool) {
 			}
 		}
 	}
-	return VPC{}, Subnet{}, false
+	return api.VPC{}, api.VPCSubnet{}, false
 }
 
-// address gives the nth usable one; the first two are not.
-func (s Subnet) address(n int) string {
-	p, err := netip.ParsePrefix(s.IPv4)
+// usable gives the nth address of a network that a Linode can have; the first two it cannot.
+func usable(network string, n int) string {
+	p, err := netip.ParsePrefix(network)
 	if err != nil {
 		return ""
 	}

@@ -6,23 +6,32 @@ import (
 	"strings"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// Node finds a node of a cluster, as far as the API shows it.
-func (w *World) Node(clusterID int, nodeID string) (Node, error) {
-	defer w.lock()()
-	n, err := w.findNode(clusterID, nodeID)
-	if err != nil {
-		return Node{}, err
+// node is a node as the API shows it.
+func (w *Moment) node(n *node) api.LKENode {
+	out := api.LKENode{ID: n.ID, Status: api.LKENodeStatus(n.Status), InstanceID: optional(n.InstanceID)}
+	if w.Beta && n.Tier == catalog.Enterprise {
+		out.PoolID = new(n.PoolID)
 	}
-	return n.Node, nil
+	return out
 }
 
-func (w *World) findNode(clusterID int, nodeID string) (*node, error) {
-	c, ok := w.clusters[clusterID]
-	if !ok {
-		return nil, notFound()
+// GetLKENode finds a node of a cluster, as far as the API shows it.
+func (w *Moment) GetLKENode(clusterID int, nodeID string) (api.LKENode, error) {
+	n, err := w.findNode(clusterID, nodeID)
+	if err != nil {
+		return api.LKENode{}, err
+	}
+	return w.node(n), nil
+}
+
+func (w *Moment) findNode(clusterID int, nodeID string) (*node, error) {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range c.pools {
 		for _, n := range p.nodes {
@@ -31,13 +40,12 @@ func (w *World) findNode(clusterID int, nodeID string) (*node, error) {
 			}
 		}
 	}
-	return nil, notFound()
+	return nil, NotFound()
 }
 
-// DeleteNode takes exactly this node out of its pool and lowers the count by
+// DeleteLKENode takes exactly this node out of its pool and lowers the count by
 // one, at once.
-func (w *World) DeleteNode(by Actor, clusterID int, nodeID string) error {
-	defer w.lock()()
+func (w *Moment) DeleteLKENode(clusterID int, nodeID string) error {
 	n, err := w.findNode(clusterID, nodeID)
 	if err != nil {
 		return err
@@ -46,38 +54,37 @@ func (w *World) DeleteNode(by Actor, clusterID int, nodeID string) error {
 	if p.Count <= 1 {
 		switch w.behaviour.LastNode {
 		case RefuseLastDelete:
-			return refuse("", "The last node of a pool cannot be deleted.")
+			return Refuse("", "The last node of a pool cannot be deleted.")
 		case RemovePool:
-			w.dropPool(by, p)
+			w.dropPool(p)
 			return nil
 		case KeepEmptyPool:
 		}
 	}
-	w.setCount(by, p, p.Count-1)
-	w.removeNode(by, n)
+	w.setCount(p, p.Count-1)
+	w.removeNode(w.Actor, n)
 	return nil
 }
 
-// RecycleNode replaces a node by a new one; the count stays.
-func (w *World) RecycleNode(by Actor, clusterID int, nodeID string) error {
-	defer w.lock()()
+// RecycleLKENode replaces a node by a new one; the count stays.
+func (w *Moment) RecycleLKENode(clusterID int, nodeID string) error {
 	n, err := w.findNode(clusterID, nodeID)
 	if err != nil {
 		return err
 	}
-	w.replaceNode(by, n)
+	w.replaceNode(w.Actor, n)
 	return nil
 }
 
 // replaceNode gives the time after which the new node should have joined.
-func (w *World) replaceNode(by Actor, n *node) time.Duration {
+func (w *Moment) replaceNode(by Actor, n *node) time.Duration {
 	w.removeNode(by, n)
 	return w.addNode(by, n.pool)
 }
 
 // addNode adds a place to the pool and plans its life. It gives the time until
 // the node should join.
-func (w *World) addNode(by Actor, p *pool) time.Duration {
+func (w *Moment) addNode(by Actor, p *pool) time.Duration {
 	enterprise := p.cluster.Tier == catalog.Enterprise
 	n := &node{pool: p, Node: Node{
 		ID: w.newNodeID(p.ID), ClusterID: p.ClusterID, PoolID: p.ID, Tier: p.Tier, Status: NotReady, Listed: !enterprise, Requested: w.now,
@@ -103,7 +110,7 @@ func (w *World) addNode(by Actor, p *pool) time.Duration {
 	return created + join
 }
 
-func (w *World) list(n *node) {
+func (w *Moment) list(n *node) {
 	if n.gone {
 		return
 	}
@@ -112,7 +119,7 @@ func (w *World) list(n *node) {
 }
 
 // launch creates the Linode behind a node and plans its boot.
-func (w *World) launch(n *node, tagged, join time.Duration, boots bool) {
+func (w *Moment) launch(n *node, tagged, join time.Duration, boots bool) {
 	if n.gone {
 		return
 	}
@@ -139,8 +146,8 @@ func (w *World) launch(n *node, tagged, join time.Duration, boots bool) {
 	}
 	// Booting starts half way to joining, and the Linode runs a while before
 	// its kubelet has joined.
-	w.after(join/2, func() { w.setStatus(i, StatusBooting) })
-	w.after(join*4/5, func() { w.setStatus(i, StatusRunning) })
+	w.after(join/2, func() { w.setStatus(LKE, i, StatusBooting) })
+	w.after(join*4/5, func() { w.setStatus(LKE, i, StatusRunning) })
 	w.after(join, func() { w.join(n, i) })
 }
 
@@ -153,7 +160,7 @@ func unlessRefused(wanted *bool, address string) string {
 }
 
 // after runs at once what has no delay, so that it is one step with its cause.
-func (w *World) after(d time.Duration, run func()) {
+func (w *Moment) after(d time.Duration, run func()) {
 	if d <= 0 {
 		run()
 		return
@@ -163,7 +170,7 @@ func (w *World) after(d time.Duration, run func()) {
 
 // autoTag puts LKE's own tags on an Enterprise worker, and the pool's, which
 // cascade there; it keeps what somebody put on meanwhile.
-func (w *World) autoTag(n *node, i *Instance) {
+func (w *Moment) autoTag(n *node, i *Instance) {
 	if w.instances[i.ID] != i {
 		return
 	}
@@ -173,7 +180,7 @@ func (w *World) autoTag(n *node, i *Instance) {
 
 // cascadeTags follows a change of an Enterprise pool's tags on its Linodes.
 // Tags that are neither from the pool's old set nor its new one stay.
-func (w *World) cascadeTags(by Actor, p *pool, old []string) {
+func (w *Moment) cascadeTags(p *pool, old []string) {
 	if p.cluster.Tier != catalog.Enterprise {
 		return
 	}
@@ -183,11 +190,11 @@ func (w *World) cascadeTags(by Actor, p *pool, old []string) {
 			continue
 		}
 		kept := slices.DeleteFunc(slices.Clone(i.Tags), func(t string) bool { return slices.Contains(old, t) && !slices.Contains(p.Tags, t) })
-		w.retag(by, i, union(kept, p.Tags))
+		w.retag(w.Actor, i, union(kept, p.Tags))
 	}
 }
 
-func (w *World) retag(by Actor, i *Instance, tags []string) {
+func (w *Moment) retag(by Actor, i *Instance, tags []string) {
 	if slices.Equal(i.Tags, tags) {
 		return
 	}
@@ -198,19 +205,7 @@ func (w *World) retag(by Actor, i *Instance, tags []string) {
 	i.Tags, i.Updated = tags, w.now
 }
 
-func union(sets ...[]string) []string {
-	out := []string{}
-	for _, set := range sets {
-		for _, s := range set {
-			if !slices.Contains(out, s) {
-				out = append(out, s)
-			}
-		}
-	}
-	return out
-}
-
-func (w *World) join(n *node, i *Instance) {
+func (w *Moment) join(n *node, i *Instance) {
 	if n.gone || w.instances[i.ID] != i || i.Status != StatusRunning {
 		return
 	}
@@ -221,7 +216,7 @@ func (w *World) join(n *node, i *Instance) {
 
 // removeNode takes the place out of the pool; its Linode disappears a little
 // later.
-func (w *World) removeNode(by Actor, n *node) {
+func (w *Moment) removeNode(by Actor, n *node) {
 	n.gone = true
 	n.pool.nodes = slices.DeleteFunc(n.pool.nodes, func(m *node) bool { return m == n })
 	w.record(by, Entry{Action: NodeRemoved, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: n.InstanceID})
@@ -229,6 +224,6 @@ func (w *World) removeNode(by Actor, n *node) {
 	if i == nil {
 		return
 	}
-	w.setStatus(i, StatusDeleting)
+	w.setStatus(LKE, i, StatusDeleting)
 	w.after(w.profile.Gone.draw(w.rng), func() { w.vanish(LKE, i) })
 }

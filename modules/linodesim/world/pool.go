@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -18,75 +19,129 @@ type PoolCreate struct {
 	Labels         map[string]string
 	Taints         []Taint
 	Tags           []string
-	Disks          []Disk
-	Autoscaler     *Autoscaler
+	Disks          []api.LKEPoolDisk
+	Autoscaler     *api.LKEAutoscaler
 	DiskEncryption string
 	FirewallID     *int
 	K8sVersion     string
 	UpdateStrategy string
-	Isolation      *Isolation
+	Isolation      *api.LKEIsolation
 }
 
-// PoolUpdate changes a pool; nil fields keep their value, given ones replace
-// it as a whole.
-type PoolUpdate struct {
-	Count          *int
-	Label          *string
-	Labels         *map[string]string
-	Taints         *[]Taint
-	Tags           *[]string
-	Autoscaler     *Autoscaler
-	FirewallID     *int
-	K8sVersion     *string
-	UpdateStrategy *string
+func poolSpec(b api.LKENodePoolCreate) (PoolCreate, error) {
+	a, err := autoscaler(b.Autoscaler, api.LKEAutoscaler{Min: b.Count, Max: b.Count})
+	return PoolCreate{
+		Type: b.Type, Count: b.Count, Label: deref(b.Label), Labels: deref(b.Labels), Taints: deref(b.Taints), Tags: deref(b.Tags),
+		Disks: deref(b.Disks), Autoscaler: a, DiskEncryption: string(deref(b.DiskEncryption)), FirewallID: b.FirewallID,
+		K8sVersion: deref(b.K8SVersion), UpdateStrategy: string(deref(b.UpdateStrategy)), Isolation: b.Isolation,
+	}, err
 }
 
-// Pool finds one of a cluster.
-func (w *World) Pool(clusterID, poolID int) (Pool, error) {
-	defer w.lock()()
+// autoscaler fills what was left out from what is there. min and max go
+// together.
+func autoscaler(given *api.LKEAutoscalerUpdate, there api.LKEAutoscaler) (*api.LKEAutoscaler, error) {
+	if given == nil {
+		return nil, nil
+	}
+	if (given.Min == nil) != (given.Max == nil) {
+		return nil, Refuse("autoscaler", "min and max must be given together")
+	}
+	return new(overlaid[api.LKEAutoscaler](there, given)), nil
+}
+
+// pool is a pool as the API shows it.
+func (w *Moment) pool(p *pool) api.LKENodePool {
+	out := api.LKENodePool{
+		ID: p.ID, Type: p.Type, Label: new(p.Label), Count: p.Count, Nodes: []api.LKENode{}, Disks: nonNil(p.Disks), Autoscaler: p.Autoscaler,
+		Labels: p.Labels, Taints: nonNil(p.Taints), Tags: nonNil(p.Tags), DiskEncryption: api.DiskEncryption(p.DiskEncryption), Isolation: p.Isolation,
+	}
+	for _, n := range p.nodes {
+		if n.Listed {
+			out.Nodes = append(out.Nodes, w.node(n))
+		}
+	}
+	if !w.Beta {
+		return out
+	}
+	out.Locks = &noLocks
+	if p.Tier == catalog.Enterprise {
+		out.K8SVersion, out.UpdateStrategy = new(p.K8sVersion), new(api.LKEUpdateStrategy(p.UpdateStrategy))
+		out.FirewallID = numberOrNull(p.FirewallID)
+	}
+	return out
+}
+
+// ListLKENodePools lists the pools of a cluster in the order of their creation.
+func (w *Moment) ListLKENodePools(clusterID int) ([]api.LKENodePool, error) {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return nil, err
+	}
+	return each(c.pools, w.pool), nil
+}
+
+// GetLKENodePool finds one.
+func (w *Moment) GetLKENodePool(clusterID, poolID int) (api.LKENodePool, error) {
 	p, err := w.find(clusterID, poolID)
+	if err != nil {
+		return api.LKENodePool{}, err
+	}
+	return w.pool(p), nil
+}
+
+func (w *Moment) find(clusterID, poolID int) (*pool, error) {
+	p, ok := w.pools[poolID]
+	if !ok || p.ClusterID != clusterID {
+		return nil, NotFound()
+	}
+	return p, nil
+}
+
+// CreateLKENodePool adds a pool and asks for its nodes.
+func (w *Moment) CreateLKENodePool(clusterID int, b *api.LKENodePoolCreate) (api.LKENodePool, error) {
+	spec, err := poolSpec(*b)
+	if err != nil {
+		return api.LKENodePool{}, err
+	}
+	p, err := w.createPool(clusterID, spec)
+	if err != nil {
+		return api.LKENodePool{}, err
+	}
+	return w.pool(p), nil
+}
+
+// AddPool is the same for users of this package.
+func (w *Moment) AddPool(clusterID int, spec PoolCreate) (Pool, error) {
+	p, err := w.createPool(clusterID, spec)
 	if err != nil {
 		return Pool{}, err
 	}
 	return p.state(), nil
 }
 
-func (w *World) find(clusterID, poolID int) (*pool, error) {
-	p, ok := w.pools[poolID]
-	if !ok || p.ClusterID != clusterID {
-		return nil, notFound()
-	}
-	return p, nil
-}
-
-// CreatePool adds a pool and asks for its nodes.
-func (w *World) CreatePool(by Actor, clusterID int, spec PoolCreate) (Pool, error) {
-	defer w.lock()()
-	c, ok := w.clusters[clusterID]
-	if !ok {
-		return Pool{}, notFound()
+func (w *Moment) createPool(clusterID int, spec PoolCreate) (*pool, error) {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return nil, err
 	}
 	if err := w.checkPoolCreate(c, spec); err != nil {
-		return Pool{}, err
+		return nil, err
 	}
 	if err := w.checkRoom(c, spec.Type, spec.Count); err != nil {
-		return Pool{}, err
+		return nil, err
 	}
-	return w.addPool(by, c, spec).state(), nil
+	return w.addPool(c, spec), nil
 }
 
-func (w *World) addPool(by Actor, c *cluster, spec PoolCreate) *pool {
+func (w *Moment) addPool(c *cluster, spec PoolCreate) *pool {
 	p := &pool{cluster: c, Pool: Pool{
 		ID: w.nextID(&w.seq.pool), ClusterID: c.ID, Tier: c.Tier, Type: spec.Type, Label: spec.Label, Count: spec.Count,
-		Autoscaler: Autoscaler{Min: spec.Count, Max: spec.Count},
-		Disks:      spec.Disks, Labels: spec.Labels, Taints: spec.Taints, Tags: spec.Tags,
+		Autoscaler: api.LKEAutoscaler{Min: spec.Count, Max: spec.Count},
+		Disks:      spec.Disks, Labels: nonNilMap(spec.Labels), Taints: spec.Taints, Tags: spec.Tags,
 		DiskEncryption: spec.DiskEncryption, FirewallID: spec.FirewallID, Isolation: spec.Isolation,
-		CreatedBy: by.User, Created: w.now,
+		CreatedBy: w.User, Created: w.now,
 	}.clone()}
-	p.Labels = nonNilMap(p.Labels)
-	if spec.Autoscaler != nil {
-		p.Autoscaler = *spec.Autoscaler
-	}
+	set(&p.Autoscaler, spec.Autoscaler)
 	// When left out, Standard answers enabled, Enterprise disabled (recorded).
 	p.DiskEncryption = cmp.Or(p.DiskEncryption, "enabled")
 	if c.Tier == catalog.Enterprise {
@@ -96,58 +151,61 @@ func (w *World) addPool(by Actor, c *cluster, spec PoolCreate) *pool {
 	}
 	w.pools[p.ID] = p
 	c.pools = append(c.pools, p)
-	w.record(by, Entry{Action: PoolCreated, ClusterID: c.ID, PoolID: p.ID, After: strconv.Itoa(p.Count)})
+	w.record(w.Actor, Entry{Action: PoolCreated, ClusterID: c.ID, PoolID: p.ID, After: strconv.Itoa(p.Count)})
 	for range p.Count {
-		w.addNode(by, p)
+		w.addNode(w.Actor, p)
 	}
 	return p
 }
 
-// UpdatePool changes a pool. Raising the count asks for nodes; lowering it
-// removes nodes of the platform's choice.
-func (w *World) UpdatePool(by Actor, clusterID, poolID int, change PoolUpdate) (Pool, error) {
-	defer w.lock()()
+// UpdateLKENodePool changes a pool; what is given replaces the value as a whole.
+// Raising the count asks for nodes; lowering it removes nodes of the platform's
+// choice.
+func (w *Moment) UpdateLKENodePool(clusterID, poolID int, b *api.LKENodePoolUpdate) (api.LKENodePool, error) {
 	p, err := w.find(clusterID, poolID)
 	if err != nil {
-		return Pool{}, err
+		return api.LKENodePool{}, err
 	}
-	if err := w.checkPoolUpdate(p, change); err != nil {
-		return Pool{}, err
+	scaling, err := autoscaler(b.Autoscaler, p.Autoscaler)
+	if err != nil {
+		return api.LKENodePool{}, err
 	}
-	if change.Count != nil && *change.Count > p.Count {
-		if err := w.checkRoom(p.cluster, p.Type, *change.Count-p.Count); err != nil {
-			return Pool{}, err
+	if err := w.checkPoolUpdate(p, b, scaling); err != nil {
+		return api.LKENodePool{}, err
+	}
+	if more := deref(b.Count) - p.Count; more > 0 {
+		if err := w.checkRoom(p.cluster, p.Type, more); err != nil {
+			return api.LKENodePool{}, err
 		}
 	}
-	w.edit(by, p, change)
-	if change.Count != nil && *change.Count != p.Count {
-		w.scale(by, p, *change.Count)
+	w.edit(p, b, scaling)
+	if b.Count != nil && *b.Count != p.Count {
+		w.scale(p, *b.Count)
 	}
-	return p.state(), nil
+	return w.pool(p), nil
 }
 
-func (w *World) edit(by Actor, p *pool, c PoolUpdate) {
+func (w *Moment) edit(p *pool, b *api.LKENodePoolUpdate, scaling *api.LKEAutoscaler) {
 	before := p.clone()
-	set(&p.Label, c.Label)
-	set(&p.K8sVersion, c.K8sVersion)
-	set(&p.UpdateStrategy, c.UpdateStrategy)
-	set(&p.Autoscaler, c.Autoscaler)
-	if c.FirewallID != nil {
-		id := *c.FirewallID
-		p.FirewallID = &id
+	set(&p.Label, b.Label)
+	set(&p.K8sVersion, b.K8SVersion)
+	set(&p.UpdateStrategy, (*string)(b.UpdateStrategy))
+	set(&p.Autoscaler, scaling)
+	if b.FirewallID != nil {
+		p.FirewallID = new(*b.FirewallID)
 	}
-	if c.Labels != nil {
-		p.Labels = nonNilMap(maps.Clone(*c.Labels))
+	if b.Labels != nil {
+		p.Labels = nonNilMap(maps.Clone(*b.Labels))
 	}
-	if c.Taints != nil {
-		p.Taints = slices.Clone(*c.Taints)
+	if b.Taints != nil {
+		p.Taints = slices.Clone(*b.Taints)
 	}
-	if c.Tags != nil {
-		p.Tags = slices.Clone(*c.Tags)
-		w.cascadeTags(by, p, before.Tags)
+	if b.Tags != nil {
+		p.Tags = slices.Clone(*b.Tags)
+		w.cascadeTags(p, before.Tags)
 	}
 	if was, is := describe(before), describe(p.Pool); was != is {
-		w.record(by, Entry{Action: PoolEdited, ClusterID: p.ClusterID, PoolID: p.ID, Before: was, After: is})
+		w.record(w.Actor, Entry{Action: PoolEdited, ClusterID: p.ClusterID, PoolID: p.ID, Before: was, After: is})
 	}
 	if !maps.Equal(before.Labels, p.Labels) || !slices.Equal(before.Taints, p.Taints) {
 		for _, n := range p.nodes {
@@ -167,59 +225,56 @@ func describe(p Pool) string {
 		p.Label, p.Labels, p.Taints, p.Tags, p.Autoscaler, firewall, p.K8sVersion, p.UpdateStrategy)
 }
 
-func (w *World) scale(by Actor, p *pool, to int) {
-	w.setCount(by, p, to)
+func (w *Moment) scale(p *pool, to int) {
+	w.setCount(p, to)
 	for len(p.nodes) < to {
-		w.addNode(by, p)
+		w.addNode(w.Actor, p)
 	}
 	for len(p.nodes) > to {
-		w.removeNode(by, p.nodes[w.rng.IntN(len(p.nodes))])
+		w.removeNode(w.Actor, p.nodes[w.rng.IntN(len(p.nodes))])
 	}
 }
 
-func (w *World) setCount(by Actor, p *pool, to int) {
-	w.record(by, Entry{Action: PoolCount, ClusterID: p.ClusterID, PoolID: p.ID, Before: strconv.Itoa(p.Count), After: strconv.Itoa(to)})
+func (w *Moment) setCount(p *pool, to int) {
+	w.record(w.Actor, Entry{Action: PoolCount, ClusterID: p.ClusterID, PoolID: p.ID, Before: strconv.Itoa(p.Count), After: strconv.Itoa(to)})
 	p.Count = to
 }
 
-// DeletePool removes a pool and all its nodes.
-func (w *World) DeletePool(by Actor, clusterID, poolID int) error {
-	defer w.lock()()
+// DeleteLKENodePool removes a pool and all its nodes.
+func (w *Moment) DeleteLKENodePool(clusterID, poolID int) error {
 	p, err := w.find(clusterID, poolID)
 	if err != nil {
 		return err
 	}
 	if p.cluster.Tier == catalog.Standard && len(p.cluster.pools) == 1 && !w.behaviour.AllowLastPool {
-		return refuse("", "The last node pool of a cluster cannot be deleted.")
+		return Refuse("", "The last node pool of a cluster cannot be deleted.")
 	}
-	w.dropPool(by, p)
+	w.dropPool(p)
 	return nil
 }
 
-func (w *World) dropPool(by Actor, p *pool) {
+func (w *Moment) dropPool(p *pool) {
 	for len(p.nodes) > 0 {
-		w.removeNode(by, p.nodes[0])
+		w.removeNode(w.Actor, p.nodes[0])
 	}
-	p.gone = true
 	delete(w.pools, p.ID)
 	p.cluster.pools = slices.DeleteFunc(p.cluster.pools, func(q *pool) bool { return q == p })
-	w.record(by, Entry{Action: PoolDeleted, ClusterID: p.ClusterID, PoolID: p.ID, Before: strconv.Itoa(p.Count)})
+	w.record(w.Actor, Entry{Action: PoolDeleted, ClusterID: p.ClusterID, PoolID: p.ID, Before: strconv.Itoa(p.Count)})
 }
 
-// RecyclePool replaces the pool's nodes one after another.
-func (w *World) RecyclePool(by Actor, clusterID, poolID int) error {
-	defer w.lock()()
+// RecycleLKENodePool replaces the pool's nodes one after another.
+func (w *Moment) RecycleLKENodePool(clusterID, poolID int) error {
 	p, err := w.find(clusterID, poolID)
 	if err != nil {
 		return err
 	}
-	w.recycleNext(by, slices.Clone(p.nodes))
+	w.recycleNext(w.Actor, slices.Clone(p.nodes))
 	return nil
 }
 
 // recycleNext replaces the first and, when its successor should have joined,
 // goes on with the rest.
-func (w *World) recycleNext(by Actor, rest []*node) {
+func (w *Moment) recycleNext(by Actor, rest []*node) {
 	for len(rest) > 0 && rest[0].gone {
 		rest = rest[1:]
 	}
@@ -228,24 +283,4 @@ func (w *World) recycleNext(by Actor, rest []*node) {
 	}
 	wait := w.replaceNode(by, rest[0])
 	w.in(wait, func() { w.recycleNext(by, rest[1:]) })
-}
-
-func set[T any](to *T, from *T) {
-	if from != nil {
-		*to = *from
-	}
-}
-
-func nonNil(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
-}
-
-func nonNilMap(m map[string]string) map[string]string {
-	if m == nil {
-		return map[string]string{}
-	}
-	return m
 }

@@ -11,7 +11,8 @@ import (
 // Reason is one entry of an error answer. Field is empty when the reason is
 // not about one field; else a path such as tags[0].
 type Reason struct {
-	Field, Reason string
+	Field  string `json:"field,omitempty"`
+	Reason string `json:"reason"`
 }
 
 // Refusal is what the API answers instead of doing something.
@@ -31,21 +32,32 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("refused with %d: %s", r.Status, strings.Join(parts, "; "))
 }
 
-// AsRefusal gives the refusal inside an error, or nil.
-func AsRefusal(err error) *Refusal {
-	var r *Refusal
-	if errors.As(err, &r) {
-		return r
-	}
-	return nil
-}
-
-func refuse(field, format string, args ...any) *Refusal {
+// Refuse is a refusal with status 400 because of one field, or of none.
+func Refuse(field, format string, args ...any) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Reasons: []Reason{{field, fmt.Sprintf(format, args...)}}}
 }
 
-func notFound() *Refusal {
-	return &Refusal{Status: http.StatusNotFound, Reasons: []Reason{{"", "Not found"}}}
+// NotFound is the refusal of a request for what does not exist.
+func NotFound() *Refusal { return answered(http.StatusNotFound, "Not found") }
+
+func answered(status int, reason string) *Refusal {
+	return &Refusal{Status: status, Reasons: []Reason{{"", reason}}}
+}
+
+// busy is what the API says while another job runs on a Linode.
+func busy() *Refusal { return Refuse("", "Linode busy.") }
+
+// prefixed puts a refusal's fields below a list element.
+func prefixed(err error, list string, index int) error {
+	var r *Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	out := &Refusal{Status: r.Status}
+	for _, e := range r.Reasons {
+		out.Reasons = append(out.Reasons, Reason{fmt.Sprintf("%s[%d].%s", list, index, e.Field), e.Reason})
+	}
+	return out
 }
 
 // reasons collects what is wrong with a request.
@@ -53,6 +65,14 @@ type reasons []Reason
 
 func (r *reasons) add(field, format string, args ...any) {
 	*r = append(*r, Reason{field, fmt.Sprintf(format, args...)})
+}
+
+// invalid is the API's reason for a value that names nothing.
+func (r *reasons) invalid(field string) { r.add(field, "%s is not valid", field) }
+
+// enterpriseOnly is the API's reason for a field that Standard clusters do not have.
+func (r *reasons) enterpriseOnly(field string) {
+	r.add(field, "%s is only available for LKE Enterprise clusters", field)
 }
 
 func (r reasons) sort() {

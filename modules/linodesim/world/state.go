@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
 // Node states as the API names them: the platform's own progress, not the
@@ -45,7 +47,7 @@ type Cluster struct {
 	Tags             []string
 	Created, Updated time.Time
 	Reachable        time.Time // from when on its kubeconfig can be had
-	ACL              ACL
+	ACL              api.LKEControlPlaneACL
 	KubeconfigSerial int // counts the kubeconfigs that were made after the first
 	TokenSerial      int // and the service tokens
 	Pools            []Pool
@@ -57,42 +59,23 @@ type Pool struct {
 	Tier           string // of its cluster
 	Type, Label    string
 	Count          int
-	Autoscaler     Autoscaler
-	Disks          []Disk
+	Autoscaler     api.LKEAutoscaler // stored and never run
+	Disks          []api.LKEPoolDisk
 	Labels         map[string]string
 	Taints         []Taint
 	Tags           []string
 	DiskEncryption string
-	FirewallID     *int   // Enterprise
-	K8sVersion     string // Enterprise
-	UpdateStrategy string // Enterprise
-	Isolation      *Isolation
-	CreatedBy      string // who asked for it: a token's user, or the program that prepared the state
+	FirewallID     *int              // Enterprise
+	K8sVersion     string            // Enterprise
+	UpdateStrategy string            // Enterprise
+	Isolation      *api.LKEIsolation // nil fields are as if left out, and nodes have both addresses then
+	CreatedBy      string            // who asked for it: a token's user, or the program that prepared the state
 	Created        time.Time
 	Nodes          []Node
 }
 
-// Isolation is which public addresses a pool's nodes have; nil fields are as if left out, and nodes have both then.
-type Isolation struct {
-	PublicIPv4, PublicIPv6 *bool
-}
-
-// Autoscaler is LKE's own autoscaler, stored and never run.
-type Autoscaler struct {
-	Enabled  bool
-	Min, Max int
-}
-
-// Disk is a custom disk of a pool's nodes.
-type Disk struct {
-	SizeMB int
-	Type   string
-}
-
 // Taint of a pool.
-type Taint struct {
-	Key, Value, Effect string
-}
+type Taint = api.LKETaint
 
 // Node is one place in a pool.
 type Node struct {
@@ -132,7 +115,7 @@ type Instance struct {
 	DiskEncryption  string
 	HasUserData     bool
 	WatchdogEnabled bool
-	Alerts          Alerts
+	Alerts          api.InstanceAlerts
 	BackupsEnabled  bool
 	BackupDay       string // "" = null
 	BackupWindow    string // "" = null
@@ -140,11 +123,6 @@ type Instance struct {
 	MaintenancePolicy string
 	Maintenance       *HostMaintenance // nil = none
 	Created, Updated  time.Time
-}
-
-// Alerts are the thresholds at which the account gets a mail.
-type Alerts struct {
-	CPU, NetworkIn, NetworkOut, TransferQuota, IO int
 }
 
 // IPv4 lists the addresses, the public one first.
@@ -172,7 +150,8 @@ func (p Pool) clone() Pool {
 	return p
 }
 
-func (i Instance) clone() Instance {
-	i.Tags = slices.Clone(i.Tags)
-	return i
+func (i *Instance) clone() Instance {
+	out := *i
+	out.Tags = slices.Clone(i.Tags)
+	return out
 }

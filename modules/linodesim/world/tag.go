@@ -4,15 +4,16 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// Tags lists the labels in use, and those that were made and never used.
-func (w *World) Tags() []string {
-	defer w.lock()()
-	return w.tagLabels()
+// ListTags lists the labels in use, and those that were made and never used.
+func (w *Moment) ListTags() ([]api.TagObject, error) {
+	return each(w.tagLabels(), func(t string) api.TagObject { return api.TagObject{Label: t} }), nil
 }
 
-func (w *World) tagLabels() []string {
+func (w *Moment) tagLabels() []string {
 	all := maps.Clone(w.assets.tags)
 	add := func(tags []string) {
 		for _, t := range tags {
@@ -25,7 +26,7 @@ func (w *World) tagLabels() []string {
 	for _, c := range w.clusters {
 		add(c.Tags)
 	}
-	for _, f := range w.firewalls {
+	for _, f := range w.assets.firewalls {
 		add(f.Tags)
 	}
 	for _, i := range w.assets.images {
@@ -34,9 +35,21 @@ func (w *World) tagLabels() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// CreateTag makes a tag and puts it on Linodes and clusters.
-func (w *World) CreateTag(by Actor, label string, linodes, clusters []int) error {
-	defer w.lock()()
+// CreateTag makes a tag and puts it on Linodes and clusters. Volumes, domains, NodeBalancers and reserved addresses do
+// not exist here, so that none of them can be tagged.
+func (w *Moment) CreateTag(b *api.TagCreate) (api.TagObject, error) {
+	none := api.TagObject{}
+	switch {
+	case len(deref(b.Volumes)) > 0:
+		return none, Refuse("volumes", "volumes is not valid")
+	case len(deref(b.Domains)) > 0:
+		return none, Refuse("domains", "domains is not valid")
+	case len(deref(b.Nodebalancers)) > 0:
+		return none, Refuse("nodebalancers", "nodebalancers is not valid")
+	case len(deref(b.ReservedIPv4Addresses)) > 0:
+		return none, Refuse("reserved_ipv4_addresses", "reserved_ipv4_addresses is not valid")
+	}
+	label, linodes, clusters := b.Label, deref(b.Linodes), deref(b.LKEClusters)
 	var bad reasons
 	checkTags(&bad, []string{label})
 	for n := range bad {
@@ -56,73 +69,69 @@ func (w *World) CreateTag(by Actor, label string, linodes, clusters []int) error
 		bad.add("label", "Tag %q exists already", label)
 	}
 	if err := bad.err(); err != nil {
-		return err
+		return none, err
 	}
 	w.assets.tags[label] = true
-	w.note(by, AssetCreated, "tag "+label, 0)
+	w.note(AssetCreated, "tag "+label, 0)
 	for _, id := range linodes {
-		w.retag(by, w.instances[id], union(w.instances[id].Tags, []string{label}))
+		w.retag(w.Actor, w.instances[id], union(w.instances[id].Tags, []string{label}))
 	}
 	for _, id := range clusters {
-		w.retagCluster(by, w.clusters[id], union(w.clusters[id].Tags, []string{label}))
+		w.retagCluster(w.clusters[id], union(w.clusters[id].Tags, []string{label}))
 	}
-	return nil
+	return api.TagObject{Label: label}, nil
 }
 
-func (w *World) retagCluster(by Actor, c *cluster, tags []string) {
+func (w *Moment) retagCluster(c *cluster, tags []string) {
 	if slices.Equal(c.Tags, tags) {
 		return
 	}
-	w.record(by, Entry{Action: AssetChanged, ClusterID: c.ID, Before: strings.Join(c.Tags, ","), After: strings.Join(tags, ",")})
+	w.record(w.Actor, Entry{Action: AssetChanged, ClusterID: c.ID, Before: strings.Join(c.Tags, ","), After: strings.Join(tags, ",")})
 	c.Tags, c.Updated = tags, w.now
 }
 
-// Tagged finds the Linodes and clusters that carry a tag.
-func (w *World) Tagged(label string) ([]Instance, []Cluster, error) {
-	defer w.lock()()
-	if !slices.Contains(w.tagLabels(), label) {
-		return nil, nil, notFound()
+// ListTaggedObjects finds the Linodes and clusters that carry a tag.
+func (w *Moment) ListTaggedObjects(tagLabel string) ([]api.TaggedObject, error) {
+	if !slices.Contains(w.tagLabels(), tagLabel) {
+		return nil, NotFound()
 	}
-	var linodes []Instance
-	for _, i := range w.instanceStates() {
-		if slices.Contains(i.Tags, label) {
-			linodes = append(linodes, i)
+	var all []api.TaggedObject
+	for _, i := range sorted(w.instances) {
+		if slices.Contains(i.Tags, tagLabel) {
+			all = append(all, api.TaggedObject{Type: "linode", Data: overlaid[map[string]any](w.instance(i))})
 		}
 	}
-	var clusters []Cluster
-	for _, c := range w.clusterStates() {
-		if slices.Contains(c.Tags, label) {
-			clusters = append(clusters, c)
+	for _, c := range sorted(w.clusters) {
+		if slices.Contains(c.Tags, tagLabel) {
+			all = append(all, api.TaggedObject{Type: "lke_cluster", Data: overlaid[map[string]any](w.cluster(c))})
 		}
 	}
-	return linodes, clusters, nil
+	return all, nil
 }
 
 // DeleteTag takes a tag off everything.
-func (w *World) DeleteTag(by Actor, label string) error {
-	defer w.lock()()
-	if !slices.Contains(w.tagLabels(), label) {
-		return notFound()
+func (w *Moment) DeleteTag(tagLabel string) error {
+	if !slices.Contains(w.tagLabels(), tagLabel) {
+		return NotFound()
 	}
 	drop := func(tags []string) []string {
-		return slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t == label })
+		return slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t == tagLabel })
 	}
 	for _, i := range sorted(w.instances) { // by ID, so that two runs record the same
-		w.retag(by, i, drop(i.Tags))
+		w.retag(w.Actor, i, drop(i.Tags))
 	}
 	for _, c := range sorted(w.clusters) {
-		w.retagCluster(by, c, drop(c.Tags))
+		w.retagCluster(c, drop(c.Tags))
 	}
-	for id, f := range w.firewalls {
-		changed := *f
-		changed.Tags = drop(f.Tags)
-		w.firewalls[id] = &changed
+	for id, f := range w.assets.firewalls {
+		f.Tags = drop(f.Tags)
+		w.assets.firewalls[id] = f
 	}
 	for id, i := range w.assets.images {
 		i.Tags = drop(i.Tags)
 		w.assets.images[id] = i
 	}
-	delete(w.assets.tags, label)
-	w.note(by, AssetDeleted, "tag "+label, 0)
+	delete(w.assets.tags, tagLabel)
+	w.note(AssetDeleted, "tag "+tagLabel, 0)
 	return nil
 }

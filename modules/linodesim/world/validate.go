@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -25,11 +26,11 @@ var (
 	reserved   = []string{"kubernetes.io", "linode.com"}
 )
 
-func (w *World) checkPoolCreate(c *cluster, p PoolCreate) error {
+func (w *Moment) checkPoolCreate(c *cluster, p PoolCreate) error {
 	var bad reasons
 	if t, ok := w.catalog.Type(p.Type); !ok {
-		bad.add("type", "type is not valid")
-	} else if !t.AllowedInLKE {
+		bad.invalid("type")
+	} else if !w.catalog.AllowedInLKE(t.ID) {
 		bad.add("type", "Plan %s cannot be used for node pools.", p.Type)
 	}
 	w.checkCount(&bad, c, p.Count)
@@ -48,7 +49,7 @@ func (w *World) checkPoolCreate(c *cluster, p PoolCreate) error {
 	return bad.err()
 }
 
-func (w *World) checkPoolUpdate(p *pool, u PoolUpdate) error {
+func (w *Moment) checkPoolUpdate(p *pool, u *api.LKENodePoolUpdate, a *api.LKEAutoscaler) error {
 	var bad reasons
 	if u.Count != nil {
 		w.checkCount(&bad, p.cluster, *u.Count)
@@ -56,20 +57,12 @@ func (w *World) checkPoolUpdate(p *pool, u PoolUpdate) error {
 	if u.Label != nil && *u.Label != "" {
 		checkPoolLabel(&bad, *u.Label)
 	}
-	w.checkCommon(&bad, p.cluster, deref(u.Labels), deref(u.Taints), deref(u.Tags), u.Autoscaler)
-	w.checkEnterprise(&bad, p.cluster, u.FirewallID, deref(u.K8sVersion), deref(u.UpdateStrategy))
+	w.checkCommon(&bad, p.cluster, deref(u.Labels), deref(u.Taints), deref(u.Tags), a)
+	w.checkEnterprise(&bad, p.cluster, u.FirewallID, deref(u.K8SVersion), string(deref(u.UpdateStrategy)))
 	return bad.err()
 }
 
-func deref[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
-}
-
-func (w *World) checkCommon(bad *reasons, c *cluster, labels map[string]string, taints []Taint, tags []string, a *Autoscaler) {
+func (w *Moment) checkCommon(bad *reasons, c *cluster, labels map[string]string, taints []Taint, tags []string, a *api.LKEAutoscaler) {
 	checkLabels(bad, labels)
 	w.checkTaints(bad, taints)
 	checkTags(bad, tags)
@@ -85,7 +78,7 @@ func (w *World) checkCommon(bad *reasons, c *cluster, labels map[string]string, 
 	}
 }
 
-func (w *World) countRange(c *cluster) (low, high int) {
+func (w *Moment) countRange(c *cluster) (low, high int) {
 	low, high = 1, maxPoolNodes
 	if c.Tier == catalog.Enterprise {
 		high = maxPoolNodesEnterprise
@@ -96,7 +89,7 @@ func (w *World) countRange(c *cluster) (low, high int) {
 	return low, high
 }
 
-func (w *World) checkCount(bad *reasons, c *cluster, count int) {
+func (w *Moment) checkCount(bad *reasons, c *cluster, count int) {
 	if low, high := w.countRange(c); count < low || count > high {
 		bad.add("count", "Must be between %d and %d", low, high)
 	}
@@ -108,12 +101,12 @@ func checkPoolLabel(bad *reasons, label string) {
 	}
 }
 
-func checkDisks(bad *reasons, disks []Disk) {
+func checkDisks(bad *reasons, disks []api.LKEPoolDisk) {
 	if len(disks) > 7 {
 		bad.add("disks", "At most 7 disks are allowed")
 	}
 	for i, d := range disks {
-		if d.SizeMB < 1 {
+		if d.Size < 1 {
 			bad.add(fmt.Sprintf("disks[%d].size", i), "Must be at least 1")
 		}
 		if d.Type != "raw" && d.Type != "ext4" {
@@ -123,21 +116,21 @@ func checkDisks(bad *reasons, disks []Disk) {
 }
 
 // checkEnterprise refuses on Standard what only Enterprise has.
-func (w *World) checkEnterprise(bad *reasons, c *cluster, firewallID *int, version, strategy string) {
+func (w *Moment) checkEnterprise(bad *reasons, c *cluster, firewallID *int, version, strategy string) {
 	if c.Tier != catalog.Enterprise {
 		for field, given := range map[string]bool{"firewall_id": firewallID != nil, "k8s_version": version != "", "update_strategy": strategy != ""} {
 			if given {
-				bad.add(field, "%s is only available for LKE Enterprise clusters", field)
+				bad.enterpriseOnly(field)
 			}
 		}
 		bad.sort()
 		return
 	}
-	if firewallID != nil && w.firewalls[*firewallID] == nil {
-		bad.add("firewall_id", "firewall_id is not valid")
+	if _, err := lookup(w.assets.firewalls, deref(firewallID)); firewallID != nil && err != nil {
+		bad.invalid("firewall_id")
 	}
 	if version != "" && !w.catalog.HasVersion(catalog.Enterprise, version) {
-		bad.add("k8s_version", "k8s_version is not valid")
+		bad.invalid("k8s_version")
 	}
 	if strategy != "" && !slices.Contains(strategies, strategy) {
 		bad.add("update_strategy", "Must be one of %s", strings.Join(strategies, ", "))
@@ -196,7 +189,7 @@ func isReserved(s string) bool {
 	return slices.ContainsFunc(reserved, func(r string) bool { return strings.Contains(s, r) })
 }
 
-func (w *World) checkTaints(bad *reasons, taints []Taint) {
+func (w *Moment) checkTaints(bad *reasons, taints []Taint) {
 	for i, t := range taints {
 		field := func(name string) string { return fmt.Sprintf("taints[%d].%s", i, name) }
 		prefix, name, found := strings.Cut(t.Key, "/")
@@ -216,7 +209,7 @@ func (w *World) checkTaints(bad *reasons, taints []Taint) {
 		} else if slices.Contains(reserved, t.Value) {
 			bad.add(field("value"), "Taint values kubernetes.io and linode.com are reserved")
 		}
-		if !slices.Contains(effects, t.Effect) {
+		if !slices.Contains(effects, string(t.Effect)) {
 			bad.add(field("effect"), "Must be one of %s", strings.Join(effects, ", "))
 		}
 	}
@@ -229,15 +222,8 @@ func validInstanceLabel(label string) bool {
 	return !strings.Contains(label, "--") && !strings.Contains(label, "__") && !strings.Contains(label, "..")
 }
 
-// Prefixed puts a refusal's fields below a list element.
-func Prefixed(err error, list string, index int) error {
-	r := AsRefusal(err)
-	if r == nil {
-		return err
+func checkLength(bad *reasons, field, value string, low, high int) {
+	if len(value) < low || len(value) > high {
+		bad.add(field, "Length must be %d-%d characters", low, high)
 	}
-	out := &Refusal{Status: r.Status}
-	for _, e := range r.Reasons {
-		out.Reasons = append(out.Reasons, Reason{fmt.Sprintf("%s[%d].%s", list, index, e.Field), e.Reason})
-	}
-	return out
 }

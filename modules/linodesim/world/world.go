@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
@@ -25,25 +26,36 @@ func (RealClock) Now() time.Time { return time.Now() }
 // After is time.After.
 func (RealClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// Config of a world. The zero value is usable: real clock, profile fast.
+// Config of a world.
 type Config struct {
 	Clock     Clock
 	Profile   Profile // zero = Fast()
 	TimeScale float64 // divides every delay of the profile; 0 = 1
 	Behaviour Behaviour
 	Seed      uint64
-	Catalog   *catalog.Catalog // nil = catalog.New()
 
 	// AccountBackups is the account's setting that enrols new Linodes in the
 	// backup service.
 	AccountBackups bool
 }
 
-// World is the state of an account and the rules by which it changes. Its
-// methods take a lock each; Begin takes it once for several.
-type World struct {
+// World is the state of an account and the rules by which it changes. Begin
+// gives access to it.
+type World struct{ *state }
+
+// Moment is a world at one moment, in the hands of one caller: its exported
+// methods are the operations of the API, by name, and what the platform's side
+// does. One that writes needs Begin.
+type Moment struct {
 	*state
-	held bool // the lock is taken, for as long as this view is used
+	Caller
+}
+
+// Caller is on whose behalf things are read and changed.
+type Caller struct {
+	Actor
+	Beta   bool     // below /v4beta
+	Scopes []string // of the token, such as lke:read_write; "*" is all
 }
 
 type state struct {
@@ -66,7 +78,6 @@ type state struct {
 	clusters   map[int]*cluster
 	pools      map[int]*pool
 	instances  map[int]*Instance
-	firewalls  map[int]*Firewall
 	assets     assets
 	conditions conditions
 	audit      []Entry
@@ -85,7 +96,6 @@ type pool struct {
 	Pool
 	cluster *cluster
 	nodes   []*node
-	gone    bool
 }
 
 type node struct {
@@ -96,20 +106,14 @@ type node struct {
 
 // New makes a world without clusters.
 func New(cfg Config) *World {
-	if cfg.Clock == nil {
-		cfg.Clock = RealClock{}
-	}
 	if cfg.Profile == (Profile{}) {
 		cfg.Profile = Fast()
-	}
-	if cfg.Catalog == nil {
-		cfg.Catalog = catalog.New()
 	}
 	return &World{state: &state{
 		clock:     cfg.Clock,
 		profile:   cfg.Profile.Scaled(cfg.TimeScale),
 		behaviour: cfg.Behaviour,
-		catalog:   cfg.Catalog,
+		catalog:   catalog.New(),
 
 		accountBackups: cfg.AccountBackups,
 
@@ -122,32 +126,23 @@ func New(cfg Config) *World {
 		clusters:  map[int]*cluster{},
 		pools:     map[int]*pool{},
 		instances: map[int]*Instance{},
-		firewalls: map[int]*Firewall{},
 		assets:    newAssets(),
 		feed:      newFeed(),
 	}}
 }
 
-// Begin gives a view of the world that sees and changes one moment, until end
-// is called: no other caller gets in between.
-func (w *World) Begin() (view *World, end func()) {
-	end = w.lock()
-	return &World{state: w.state, held: true}, end
-}
-
-// lock takes the world and brings it up to the present; the result unlocks.
-func (w *World) lock() func() {
-	if w.held {
-		return func() {}
-	}
+// Begin brings the world up to the present and gives it to one caller, until end
+// is called: no other gets in between.
+func (w *World) Begin(by Caller) (at *Moment, end func()) {
 	w.mu.Lock()
-	w.advance(w.clock.Now())
-	return w.mu.Unlock
+	at = &Moment{state: w.state, Caller: by}
+	at.advance(w.clock.Now())
+	return at, w.mu.Unlock
 }
 
 // advance lets everything happen that was planned for now or before. A frozen
 // world stays as it is.
-func (w *World) advance(now time.Time) {
+func (w *Moment) advance(now time.Time) {
 	if w.frozen {
 		return
 	}
@@ -164,7 +159,7 @@ func (w *World) advance(now time.Time) {
 }
 
 // moveTo is the only way in which time passes.
-func (w *World) moveTo(t time.Time) {
+func (w *Moment) moveTo(t time.Time) {
 	if t.After(w.now) {
 		w.keep()
 		w.now = t
@@ -172,7 +167,7 @@ func (w *World) moveTo(t time.Time) {
 }
 
 // in plans something for later.
-func (w *World) in(d time.Duration, run func()) {
+func (w *Moment) in(d time.Duration, run func()) {
 	w.agenda.add(w.now.Add(d), run)
 	w.feed.wake()
 }
@@ -181,16 +176,10 @@ func (w *World) in(d time.Duration, run func()) {
 func (w *World) Catalog() *catalog.Catalog { return w.catalog }
 
 // Behaviour gives the chosen answers to what is not known.
-func (w *World) Behaviour() Behaviour { return w.behaviour }
-
-// AccountBackups is the account's setting for new Linodes.
-func (w *World) AccountBackups() bool { return w.accountBackups }
+func (s *state) Behaviour() Behaviour { return s.behaviour }
 
 // Profile is the one in force, scaled.
 func (w *World) Profile() Profile { return w.profile }
-
-// Clock is the world's clock.
-func (w *World) Clock() Clock { return w.clock }
 
 // RequestDelay draws how long answering one request takes.
 func (w *World) RequestDelay() time.Duration {
@@ -198,6 +187,9 @@ func (w *World) RequestDelay() time.Duration {
 	defer w.mu.Unlock()
 	return w.profile.Request.draw(w.latency)
 }
+
+// stamp is the present as the API writes it.
+func (w *Moment) stamp() api.Time { return api.Time{Time: w.now} }
 
 // sequence hands out IDs. Real IDs grow with gaps; so do these.
 type sequence struct {
@@ -210,31 +202,31 @@ var firstIDs = sequence{
 	disk: 183299500, config: 85836800, iface: 4500, image: 38637300, group: 448200, vpc: 505300, subnet: 5100,
 }
 
-func (w *World) nextID(counter *int) int {
+func (w *Moment) nextID(counter *int) int {
 	*counter += 1 + w.rng.IntN(3)
 	return *counter
 }
 
 // sideID is nextID for what is no part of LKE.
-func (w *World) sideID(counter *int) int {
+func (w *Moment) sideID(counter *int) int {
 	*counter += 1 + w.side.IntN(3)
 	return *counter
 }
 
 // Recorded node IDs are eight random hex digits and four zeros after the pool.
-func (w *World) newNodeID(poolID int) string {
+func (w *Moment) newNodeID(poolID int) string {
 	return fmt.Sprintf("%d-%08x0000", poolID, w.rng.Uint32())
 }
 
 func nodeName(clusterID int, nodeID string) string { return fmt.Sprintf("lke%d-%s", clusterID, nodeID) }
 
-func (w *World) hostUUID() string {
+func (w *Moment) hostUUID() string {
 	return fmt.Sprintf("%016x%016x%08x", w.rng.Uint64(), w.rng.Uint64(), w.rng.Uint32())
 }
 
 // addresses come from the ranges for documentation and for private use; the
 // public ones repeat after 254, as nothing here routes.
-func (w *World) addresses() (public, private, v6 string) {
+func (w *Moment) addresses() (public, private, v6 string) {
 	w.seq.address++
 	n := w.seq.address
 	return fmt.Sprintf("198.51.100.%d", n%254+1),

@@ -52,8 +52,8 @@ func TestPlansThatLKERefusesAreLeftOut(t *testing.T) {
 		offered[it.Name] = true
 	}
 	for _, plan := range sim.Catalog().Types {
-		if offered[plan.ID] != plan.AllowedInLKE {
-			t.Errorf("%s: offered %v, LKE allows it: %v", plan.ID, offered[plan.ID], plan.AllowedInLKE)
+		if allowed := sim.Catalog().AllowedInLKE(plan.ID); offered[plan.ID] != allowed {
+			t.Errorf("%s: offered %v, LKE allows it: %v", plan.ID, offered[plan.ID], allowed)
 		}
 	}
 	if offered["g6-nanode-1"] || offered["g1-gpu-rtx6000-1"] || !offered["g6-standard-1"] {

@@ -1,10 +1,12 @@
 // Package handlers answers the API's operations from a world. The table of
-// handlers is generated from the API's description: an operation that is added
-// to it does not compile until it has a method of Request.
+// handlers is generated from the API's description: each calls the method of
+// world.Moment that has the operation's name, so that an operation that is added
+// to the description does not compile until the world has it.
 //
-// It translates and nothing more: what is allowed and what happens is the
-// world's business; tokens, limits, delays and faults are dealt with before a
-// request gets here. Errors are *world.Refusal or *filter.Error.
+// What is here is alike for all operations: values of the path, the body, and of
+// a list its filter, its order and its page. What is allowed and what happens is
+// the world's business; tokens, limits, delays and faults are dealt with before
+// a request gets here. Errors are *world.Refusal or *filter.Error.
 package handlers
 
 import (
@@ -26,22 +28,18 @@ import (
 
 // Request is what is known about a request before its handler runs.
 type Request struct {
-	Live      *world.World // what writes change
-	Seen      *world.World // what reads show: the same, or an older state
-	Missing   int          // how many entries a list lacks; Chance chooses them
-	Chance    float64      // from 0 to below 1
-	Shift     int          // how many entries pages after the first begin later
-	Actor     world.Actor
-	Beta      bool // below /v4beta
+	Live      *world.Moment // what writes change
+	Seen      *world.Moment // what reads show: the same, or an older state
+	Missing   int           // how many entries a list lacks; Chance chooses them
+	Chance    float64       // from 0 to below 1
+	Shift     int           // how many entries pages after the first begin later
 	Operation *operation.Operation
 	HTTP      *http.Request // below its version, with the values of its path
 	in        *input
-	May       func(scope string) bool // whether the caller's token has a scope
 }
 
 // input is the part of a request that its operation describes.
 type input struct {
-	http *http.Request
 	body []byte
 	err  error // the first thing that is wrong
 }
@@ -49,15 +47,15 @@ type input struct {
 // Answer runs the handler of an operation. The request has been routed, and its
 // body fits the description.
 func Answer(r Request, body []byte) (any, error) {
-	r.in = &input{http: r.HTTP, body: body}
+	r.in = &input{body: body}
 	return answers[r.Operation.ID](r)
 }
 
 // number is a segment of the path; one that is no number names nothing.
 func (r Request) number(name string) int {
 	n, err := strconv.Atoi(r.HTTP.PathValue(name))
-	if err != nil && r.in.err == nil {
-		r.in.err = notFound()
+	if err != nil {
+		r.in.err = cmp.Or[error](r.in.err, world.NotFound())
 	}
 	return n
 }
@@ -72,7 +70,7 @@ func (r Request) query(name string, otherwise int) (int, error) {
 	}
 	n, err := strconv.Atoi(values[0])
 	if err != nil {
-		return 0, refusal(name, "Must be an integer")
+		return 0, world.Refuse(name, "Must be an integer")
 	}
 	return n, nil
 }
@@ -83,8 +81,8 @@ func decode[T any](r Request) *T {
 		return nil
 	}
 	out := new(T)
-	if err := json.Unmarshal(r.in.body, out); err != nil && r.in.err == nil {
-		r.in.err = refusal("", "JSON parse error")
+	if err := json.Unmarshal(r.in.body, out); err != nil {
+		r.in.err = cmp.Or[error](r.in.err, world.Refuse("", "JSON parse error"))
 	}
 	return out
 }
@@ -97,29 +95,25 @@ type page[T any] struct {
 	Results int `json:"results"`
 }
 
-// one renders what the world gave.
-func one[T, A any](render func(T) A) func(T, error) (A, error) {
-	return func(found T, err error) (A, error) {
-		if err != nil {
-			var none A
-			return none, err
-		}
-		return render(found), nil
-	}
-}
-
-// list filters, sorts, cuts the page and renders it. A filter compares what an
-// entry's JSON has.
-func list[T, A any](r Request, items []T, render func(T) A) (page[A], error) {
-	f, err := filter.Parse(r.HTTP.Header.Get("X-Filter"), func(name string) bool { return r.Operation.Filterable(name, r.Beta) })
+// list filters, sorts and cuts the page. A filter compares what an entry's JSON
+// has.
+func list[T any](r Request, items []T, err error) (any, error) {
 	if err != nil {
-		return page[A]{}, err
+		return nil, err
+	}
+	header := r.HTTP.Header.Get("X-Filter")
+	if r.Operation.ID == string(api.OpListLKENodePools) && r.Live.Behaviour().IgnorePoolFilter {
+		header = ""
+	}
+	f, err := filter.Parse(header, func(name string) bool { return r.Operation.Filterable(name, r.Live.Beta) })
+	if err != nil {
+		return nil, err
 	}
 	items = filter.Apply(f, items, func(item T) filter.Get {
-		v := reflect.ValueOf(render(item))
+		v := reflect.ValueOf(item)
 		return func(name string) any { return field(v, name) }
 	})
-	return cut(r, lacking(r, items), render)
+	return cut(r, lacking(r, items))
 }
 
 // field gives what a rendered object has under a JSON name, or a path of names
@@ -187,37 +181,25 @@ func lacking[T any](r Request, items []T) []T {
 	return slices.Concat(items[:first], items[first+n:])
 }
 
-func cut[T, A any](r Request, items []T, render func(T) A) (page[A], error) {
+func cut[T any](r Request, items []T) (any, error) {
 	number, err := r.query("page", 1)
 	size, err2 := r.query("page_size", 100)
 	switch {
 	case err != nil || err2 != nil:
-		return page[A]{}, cmp.Or(err, err2)
+		return nil, cmp.Or(err, err2)
 	case number < 1:
-		return page[A]{}, refusal("page", "Must be at least 1")
+		return nil, world.Refuse("page", "Must be at least 1")
 	case size < 25 || size > 500:
-		return page[A]{}, refusal("page_size", "Must be 25-500")
+		return nil, world.Refuse("page_size", "Must be 25-500")
 	}
 	pages := max(1, (len(items)+size-1)/size)
 	if number > pages && !r.Live.Behaviour().LenientPages {
-		return page[A]{}, notFound()
+		return nil, world.NotFound()
 	}
 	from := min((number-1)*size, len(items))
 	if number > 1 {
 		from = min(max(from+r.Shift, 0), len(items))
 	}
 	to := min(from+size, len(items))
-	out := page[A]{Data: make([]A, 0, to-from), Page: number, Pages: pages, Results: len(items)}
-	for _, item := range items[from:to] {
-		out.Data = append(out.Data, render(item))
-	}
-	return out, nil
-}
-
-func refusal(field, reason string) error {
-	return &world.Refusal{Status: 400, Reasons: []world.Reason{{Field: field, Reason: reason}}}
-}
-
-func notFound() error {
-	return &world.Refusal{Status: 404, Reasons: []world.Reason{{Reason: "Not found"}}}
+	return page[T]{Data: append([]T{}, items[from:to]...), Page: number, Pages: pages, Results: len(items)}, nil
 }

@@ -11,502 +11,565 @@ var answers = map[string]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.assignPlacementGroup(groupID, body)
+		return r.Live.AssignPlacementGroup(groupID, body)
 	},
 	"bootInstance": func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceBoot](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.bootInstance(linodeID, body)
+		return api.Empty{}, r.Live.BootInstance(linodeID, body)
 	},
 	"createFirewall": func(r Request) (any, error) {
 		body := decode[api.FirewallCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.createFirewall(body)
+		return r.Live.CreateFirewall(body)
 	},
 	"createImage": func(r Request) (any, error) {
 		body := decode[api.ImageCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.createImage(body)
+		return r.Live.CreateImage(body)
 	},
 	"createInstance": func(r Request) (any, error) {
 		body := decode[api.InstanceCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.createInstance(body)
+		return r.Live.CreateInstance(body)
 	},
 	"createInstanceConfig": func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceConfigCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.createInstanceConfig(linodeID, body)
+		return r.Live.CreateInstanceConfig(linodeID, body)
 	},
 	"createInstanceDisk": func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceDiskCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.createInstanceDisk(linodeID, body)
+		return r.Live.CreateInstanceDisk(linodeID, body)
 	},
 	"createLKECluster": func(r Request) (any, error) {
 		body := decode[api.LKEClusterCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.createLKECluster(body)
+		return r.Live.CreateLKECluster(body)
 	},
 	"createLKENodePool": func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKENodePoolCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.createLKENodePool(clusterID, body)
+		return r.Live.CreateLKENodePool(clusterID, body)
 	},
 	"createPlacementGroup": func(r Request) (any, error) {
 		body := decode[api.PlacementGroupCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.createPlacementGroup(body)
+		return r.Live.CreatePlacementGroup(body)
 	},
 	"createTag": func(r Request) (any, error) {
 		body := decode[api.TagCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.createTag(body)
+		return r.Live.CreateTag(body)
 	},
 	"createVPC": func(r Request) (any, error) {
 		body := decode[api.VPCCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.createVPC(body)
+		return r.Live.CreateVPC(body)
 	},
 	"deleteFirewall": func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteFirewall(firewallID)
+		return api.Empty{}, r.Live.DeleteFirewall(firewallID)
 	},
 	"deleteImage": func(r Request) (any, error) {
 		imageID := r.text("imageId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteImage(imageID)
+		return api.Empty{}, r.Live.DeleteImage(imageID)
 	},
 	"deleteInstance": func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteInstance(linodeID)
+		return api.Empty{}, r.Live.DeleteInstance(linodeID)
 	},
 	"deleteInstanceConfig": func(r Request) (any, error) {
 		linodeID, configID := r.number("linodeId"), r.number("configId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteInstanceConfig(linodeID, configID)
+		return api.Empty{}, r.Live.DeleteInstanceConfig(linodeID, configID)
 	},
 	"deleteInstanceDisk": func(r Request) (any, error) {
 		linodeID, diskID := r.number("linodeId"), r.number("diskId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteInstanceDisk(linodeID, diskID)
+		return api.Empty{}, r.Live.DeleteInstanceDisk(linodeID, diskID)
 	},
 	"deleteLKECluster": func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteLKECluster(clusterID)
+		return api.Empty{}, r.Live.DeleteLKECluster(clusterID)
 	},
 	"deleteLKEClusterKubeconfig": func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteLKEClusterKubeconfig(clusterID)
+		return api.Empty{}, r.Live.DeleteLKEClusterKubeconfig(clusterID)
 	},
 	"deleteLKEClusterServiceToken": func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteLKEClusterServiceToken(clusterID)
+		return api.Empty{}, r.Live.DeleteLKEClusterServiceToken(clusterID)
 	},
 	"deleteLKEControlPlaneACL": func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteLKEControlPlaneACL(clusterID)
+		return api.Empty{}, r.Live.DeleteLKEControlPlaneACL(clusterID)
 	},
 	"deleteLKENode": func(r Request) (any, error) {
 		clusterID, nodeID := r.number("clusterId"), r.text("nodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteLKENode(clusterID, nodeID)
+		return api.Empty{}, r.Live.DeleteLKENode(clusterID, nodeID)
 	},
 	"deleteLKENodePool": func(r Request) (any, error) {
 		clusterID, poolID := r.number("clusterId"), r.number("poolId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteLKENodePool(clusterID, poolID)
+		return api.Empty{}, r.Live.DeleteLKENodePool(clusterID, poolID)
 	},
 	"deletePlacementGroup": func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deletePlacementGroup(groupID)
+		return api.Empty{}, r.Live.DeletePlacementGroup(groupID)
 	},
 	"deleteTag": func(r Request) (any, error) {
 		tagLabel := r.text("tagLabel")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteTag(tagLabel)
+		return api.Empty{}, r.Live.DeleteTag(tagLabel)
 	},
 	"deleteVPC": func(r Request) (any, error) {
 		vpcID := r.number("vpcId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.deleteVPC(vpcID)
+		return api.Empty{}, r.Live.DeleteVPC(vpcID)
 	},
-	"getAccount": func(r Request) (any, error) { return r.getAccount() },
+	"getAccount": func(r Request) (any, error) {
+		return r.Seen.GetAccount()
+	},
 	"getAccountAvailability": func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getAccountAvailability(regionID)
+		return r.Seen.GetAccountAvailability(regionID)
 	},
 	"getAccountEvent": func(r Request) (any, error) {
 		eventID := r.number("eventId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getAccountEvent(eventID)
+		return r.Seen.GetAccountEvent(eventID)
 	},
-	"getAccountSettings": func(r Request) (any, error) { return r.getAccountSettings() },
+	"getAccountSettings": func(r Request) (any, error) {
+		return r.Seen.GetAccountSettings()
+	},
 	"getFirewall": func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getFirewall(firewallID)
+		return r.Seen.GetFirewall(firewallID)
 	},
-	"getFirewallSettings": func(r Request) (any, error) { return r.getFirewallSettings() },
+	"getFirewallSettings": func(r Request) (any, error) {
+		return r.Seen.GetFirewallSettings()
+	},
 	"getImage": func(r Request) (any, error) {
 		imageID := r.text("imageId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getImage(imageID)
+		return r.Seen.GetImage(imageID)
 	},
 	"getInstance": func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getInstance(linodeID)
+		return r.Seen.GetInstance(linodeID)
 	},
 	"getInstanceConfig": func(r Request) (any, error) {
 		linodeID, configID := r.number("linodeId"), r.number("configId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getInstanceConfig(linodeID, configID)
+		return r.Seen.GetInstanceConfig(linodeID, configID)
 	},
 	"getInstanceDisk": func(r Request) (any, error) {
 		linodeID, diskID := r.number("linodeId"), r.number("diskId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getInstanceDisk(linodeID, diskID)
+		return r.Seen.GetInstanceDisk(linodeID, diskID)
 	},
 	"getInstanceIPs": func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getInstanceIPs(linodeID)
+		return r.Seen.GetInstanceIPs(linodeID)
 	},
 	"getInstanceInterface": func(r Request) (any, error) {
 		linodeID, interfaceID := r.number("linodeId"), r.number("interfaceId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getInstanceInterface(linodeID, interfaceID)
+		return r.Seen.GetInstanceInterface(linodeID, interfaceID)
 	},
 	"getLKECluster": func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getLKECluster(clusterID)
+		return r.Seen.GetLKECluster(clusterID)
 	},
 	"getLKEClusterKubeconfig": func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getLKEClusterKubeconfig(clusterID)
+		return r.Seen.GetLKEClusterKubeconfig(clusterID)
 	},
 	"getLKEControlPlaneACL": func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getLKEControlPlaneACL(clusterID)
+		return r.Seen.GetLKEControlPlaneACL(clusterID)
 	},
 	"getLKENode": func(r Request) (any, error) {
 		clusterID, nodeID := r.number("clusterId"), r.text("nodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getLKENode(clusterID, nodeID)
+		return r.Seen.GetLKENode(clusterID, nodeID)
 	},
 	"getLKENodePool": func(r Request) (any, error) {
 		clusterID, poolID := r.number("clusterId"), r.number("poolId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getLKENodePool(clusterID, poolID)
+		return r.Seen.GetLKENodePool(clusterID, poolID)
 	},
 	"getLKETierVersion": func(r Request) (any, error) {
 		tier, version := r.text("tier"), r.text("version")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getLKETierVersion(tier, version)
+		return r.Seen.GetLKETierVersion(tier, version)
 	},
 	"getLKEVersion": func(r Request) (any, error) {
 		version := r.text("version")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getLKEVersion(version)
+		return r.Seen.GetLKEVersion(version)
 	},
 	"getPlacementGroup": func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getPlacementGroup(groupID)
+		return r.Seen.GetPlacementGroup(groupID)
 	},
-	"getProfile": func(r Request) (any, error) { return r.getProfile() },
+	"getProfile": func(r Request) (any, error) {
+		return r.Seen.GetProfile()
+	},
 	"getRegion": func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getRegion(regionID)
+		return r.Seen.GetRegion(regionID)
 	},
 	"getRegionAvailability": func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getRegionAvailability(regionID)
+		return r.Seen.GetRegionAvailability(regionID)
 	},
 	"getRegionVPCAvailability": func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getRegionVPCAvailability(regionID)
+		return r.Seen.GetRegionVPCAvailability(regionID)
 	},
 	"getType": func(r Request) (any, error) {
 		typeID := r.text("typeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getType(typeID)
+		return r.Seen.GetType(typeID)
 	},
 	"getVPC": func(r Request) (any, error) {
 		vpcID := r.number("vpcId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getVPC(vpcID)
+		return r.Seen.GetVPC(vpcID)
 	},
 	"getVPCSubnet": func(r Request) (any, error) {
 		vpcID, subnetID := r.number("vpcId"), r.number("subnetId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.getVPCSubnet(vpcID, subnetID)
+		return r.Seen.GetVPCSubnet(vpcID, subnetID)
 	},
-	"listAccountAvailability": func(r Request) (any, error) { return r.listAccountAvailability() },
-	"listAccountEvents":       func(r Request) (any, error) { return r.listAccountEvents() },
-	"listFirewalls":           func(r Request) (any, error) { return r.listFirewalls() },
-	"listHostMaintenance":     func(r Request) (any, error) { return r.listHostMaintenance() },
-	"listImages":              func(r Request) (any, error) { return r.listImages() },
+	"listAccountAvailability": func(r Request) (any, error) {
+		items, err := r.Seen.ListAccountAvailability()
+		return list(r, items, err)
+	},
+	"listAccountEvents": func(r Request) (any, error) {
+		items, err := r.Seen.ListAccountEvents()
+		return list(r, items, err)
+	},
+	"listFirewalls": func(r Request) (any, error) {
+		items, err := r.Seen.ListFirewalls()
+		return list(r, items, err)
+	},
+	"listHostMaintenance": func(r Request) (any, error) {
+		items, err := r.Seen.ListHostMaintenance()
+		return list(r, items, err)
+	},
+	"listImages": func(r Request) (any, error) {
+		items, err := r.Seen.ListImages()
+		return list(r, items, err)
+	},
 	"listInstanceConfigs": func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.listInstanceConfigs(linodeID)
+		items, err := r.Seen.ListInstanceConfigs(linodeID)
+		return list(r, items, err)
 	},
 	"listInstanceDisks": func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.listInstanceDisks(linodeID)
+		items, err := r.Seen.ListInstanceDisks(linodeID)
+		return list(r, items, err)
 	},
 	"listInstanceInterfaces": func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.listInstanceInterfaces(linodeID)
+		return r.Seen.ListInstanceInterfaces(linodeID)
 	},
-	"listInstances": func(r Request) (any, error) { return r.listInstances() },
+	"listInstances": func(r Request) (any, error) {
+		items, err := r.Seen.ListInstances()
+		return list(r, items, err)
+	},
 	"listLKEClusterAPIEndpoints": func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.listLKEClusterAPIEndpoints(clusterID)
+		items, err := r.Seen.ListLKEClusterAPIEndpoints(clusterID)
+		return list(r, items, err)
 	},
-	"listLKEClusters": func(r Request) (any, error) { return r.listLKEClusters() },
+	"listLKEClusters": func(r Request) (any, error) {
+		items, err := r.Seen.ListLKEClusters()
+		return list(r, items, err)
+	},
 	"listLKENodePools": func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.listLKENodePools(clusterID)
+		items, err := r.Seen.ListLKENodePools(clusterID)
+		return list(r, items, err)
 	},
 	"listLKETierVersions": func(r Request) (any, error) {
 		tier := r.text("tier")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.listLKETierVersions(tier)
+		items, err := r.Seen.ListLKETierVersions(tier)
+		return list(r, items, err)
 	},
-	"listLKETypes":               func(r Request) (any, error) { return r.listLKETypes() },
-	"listLKEVersions":            func(r Request) (any, error) { return r.listLKEVersions() },
-	"listPlacementGroups":        func(r Request) (any, error) { return r.listPlacementGroups() },
-	"listRegions":                func(r Request) (any, error) { return r.listRegions() },
-	"listRegionsAvailability":    func(r Request) (any, error) { return r.listRegionsAvailability() },
-	"listRegionsVPCAvailability": func(r Request) (any, error) { return r.listRegionsVPCAvailability() },
+	"listLKETypes": func(r Request) (any, error) {
+		items, err := r.Seen.ListLKETypes()
+		return list(r, items, err)
+	},
+	"listLKEVersions": func(r Request) (any, error) {
+		items, err := r.Seen.ListLKEVersions()
+		return list(r, items, err)
+	},
+	"listPlacementGroups": func(r Request) (any, error) {
+		items, err := r.Seen.ListPlacementGroups()
+		return list(r, items, err)
+	},
+	"listRegions": func(r Request) (any, error) {
+		items, err := r.Seen.ListRegions()
+		return list(r, items, err)
+	},
+	"listRegionsAvailability": func(r Request) (any, error) {
+		items, err := r.Seen.ListRegionsAvailability()
+		return list(r, items, err)
+	},
+	"listRegionsVPCAvailability": func(r Request) (any, error) {
+		items, err := r.Seen.ListRegionsVPCAvailability()
+		return list(r, items, err)
+	},
 	"listTaggedObjects": func(r Request) (any, error) {
 		tagLabel := r.text("tagLabel")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.listTaggedObjects(tagLabel)
+		items, err := r.Seen.ListTaggedObjects(tagLabel)
+		return list(r, items, err)
 	},
-	"listTags":  func(r Request) (any, error) { return r.listTags() },
-	"listTypes": func(r Request) (any, error) { return r.listTypes() },
+	"listTags": func(r Request) (any, error) {
+		items, err := r.Seen.ListTags()
+		return list(r, items, err)
+	},
+	"listTypes": func(r Request) (any, error) {
+		items, err := r.Seen.ListTypes()
+		return list(r, items, err)
+	},
 	"listVPCSubnets": func(r Request) (any, error) {
 		vpcID := r.number("vpcId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.listVPCSubnets(vpcID)
+		items, err := r.Seen.ListVPCSubnets(vpcID)
+		return list(r, items, err)
 	},
-	"listVPCs": func(r Request) (any, error) { return r.listVPCs() },
+	"listVPCs": func(r Request) (any, error) {
+		items, err := r.Seen.ListVPCs()
+		return list(r, items, err)
+	},
 	"recycleLKECluster": func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.recycleLKECluster(clusterID)
+		return api.Empty{}, r.Live.RecycleLKECluster(clusterID)
 	},
 	"recycleLKENode": func(r Request) (any, error) {
 		clusterID, nodeID := r.number("clusterId"), r.text("nodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.recycleLKENode(clusterID, nodeID)
+		return api.Empty{}, r.Live.RecycleLKENode(clusterID, nodeID)
 	},
 	"recycleLKENodePool": func(r Request) (any, error) {
 		clusterID, poolID := r.number("clusterId"), r.number("poolId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.recycleLKENodePool(clusterID, poolID)
+		return api.Empty{}, r.Live.RecycleLKENodePool(clusterID, poolID)
 	},
 	"regenerateLKECluster": func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEClusterRegenerate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.regenerateLKECluster(clusterID, body)
+		return api.Empty{}, r.Live.RegenerateLKECluster(clusterID, body)
 	},
 	"shutdownInstance": func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.shutdownInstance(linodeID)
+		return api.Empty{}, r.Live.ShutdownInstance(linodeID)
 	},
 	"unassignPlacementGroup": func(r Request) (any, error) {
 		groupID, body := r.number("groupId"), decode[api.PlacementGroupUnassign](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.unassignPlacementGroup(groupID, body)
+		return r.Live.UnassignPlacementGroup(groupID, body)
 	},
 	"updateInstance": func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.updateInstance(linodeID, body)
+		return r.Live.UpdateInstance(linodeID, body)
 	},
 	"updateInstanceConfig": func(r Request) (any, error) {
 		linodeID, configID, body := r.number("linodeId"), r.number("configId"), decode[api.InstanceConfigUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.updateInstanceConfig(linodeID, configID, body)
+		return r.Live.UpdateInstanceConfig(linodeID, configID, body)
 	},
 	"updateLKECluster": func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEClusterUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.updateLKECluster(clusterID, body)
+		return r.Live.UpdateLKECluster(clusterID, body)
 	},
 	"updateLKEControlPlaneACL": func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEControlPlaneACLEnvelope](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.updateLKEControlPlaneACL(clusterID, body)
+		return r.Live.UpdateLKEControlPlaneACL(clusterID, body)
 	},
 	"updateLKENodePool": func(r Request) (any, error) {
 		clusterID, poolID, body := r.number("clusterId"), r.number("poolId"), decode[api.LKENodePoolUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.updateLKENodePool(clusterID, poolID, body)
+		return r.Live.UpdateLKENodePool(clusterID, poolID, body)
 	},
 	"updatePlacementGroup": func(r Request) (any, error) {
 		groupID, body := r.number("groupId"), decode[api.PlacementGroupUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.updatePlacementGroup(groupID, body)
+		return r.Live.UpdatePlacementGroup(groupID, body)
 	},
 }
