@@ -10,9 +10,12 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-func TestDisruptionStandard(t *testing.T) {
+func TestDisruptionStandard(t *testing.T)   { disruption(t, "standard") }
+func TestDisruptionEnterprise(t *testing.T) { disruption(t, "enterprise") }
+
+func disruption(t *testing.T, tier string) {
 	t.Parallel()
-	e := start(t, "disruption", "standard", nil)
+	e := start(t, "disruption", tier, nil)
 	e.scenario(t, "consolidation, held back and let go", consolidation)
 	e.scenario(t, "the taints of a NodePool and its class change", driftedTaintsAndClass)
 }

@@ -12,11 +12,13 @@ import (
 	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 )
 
-// TestFeatures is what Karpenter offers beyond pods and NodePools, with its feature gates on. The tiers do not differ
-// in it.
-func TestFeatures(t *testing.T) {
+func TestFeaturesStandard(t *testing.T)   { features(t, "standard") }
+func TestFeaturesEnterprise(t *testing.T) { features(t, "enterprise") }
+
+// features is what Karpenter offers beyond pods and NodePools, with its feature gates on.
+func features(t *testing.T, tier string) {
 	t.Parallel()
-	e := start(t, "features", "standard", map[string]any{"settings": map[string]any{
+	e := start(t, "features", tier, map[string]any{"settings": map[string]any{
 		"featureGates": map[string]any{"nodeOverlay": true, "staticCapacity": true},
 	}})
 	e.run(t, "a NodeOverlay decides what is bought, and the node teaches its capacity", overlaidPrice)

@@ -15,9 +15,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
 
-func TestLifetimeEnterprise(t *testing.T) {
+func TestLifetimeStandard(t *testing.T)   { lifetime(t, "standard") }
+func TestLifetimeEnterprise(t *testing.T) { lifetime(t, "enterprise") }
+
+func lifetime(t *testing.T, tier string) {
 	t.Parallel()
-	e := start(t, "lifetime", "enterprise", map[string]any{
+	e := start(t, "lifetime", tier, map[string]any{
 		"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}},
 	})
 	e.scenario(t, "a node expires, and a budget forbids its drain", expiry)

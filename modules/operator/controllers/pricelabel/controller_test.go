@@ -1,7 +1,8 @@
-package controllers_test
+package pricelabel_test
 
 import (
 	"context"
+	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
@@ -28,13 +30,13 @@ var _ = Describe("The label with a node's price", func() {
 	labelled := func(name string, labels map[string]string) *corev1.Node {
 		GinkgoHelper()
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
-		Expect(kube.Create(context.Background(), node)).To(Succeed())
-		DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(kube.Delete(ctx, node))).To(Succeed()) })
+		Expect(Kube.Create(context.Background(), node)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(Kube.Delete(ctx, node))).To(Succeed()) })
 		return node
 	}
 	price := func(node *corev1.Node) func() string {
 		return func() string {
-			Expect(kube.Get(context.Background(), client.ObjectKeyFromObject(node), node)).To(Succeed())
+			Expect(Kube.Get(context.Background(), client.ObjectKeyFromObject(node), node)).To(Succeed())
 			return node.Labels[pricelabel.Label]
 		}
 	}
@@ -42,7 +44,7 @@ var _ = Describe("The label with a node's price", func() {
 	It("is on Karpenter's nodes, follows the price, and is on no other node", func(ctx context.Context) {
 		catalog := make(pricedCatalog, 1)
 		catalog <- []instancetype.Offered{{InstanceType: "g6-standard-2", HourlyUSD: 0.036}, {InstanceType: "g9-unpriced"}}
-		Expect(pricelabel.NewController(mgr.GetClient(), catalog, 100*time.Millisecond).Register(ctx, mgr)).To(Succeed())
+		Expect(pricelabel.NewController(Manager.GetClient(), catalog, 100*time.Millisecond).Register(ctx, Manager)).To(Succeed())
 		ours := labelled("priced", map[string]string{karpv1.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "g6-standard-2"})
 		unpriced := labelled("unpriced", map[string]string{karpv1.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "g9-unpriced"})
 		theirs := labelled("theirs", map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-2"})
@@ -54,3 +56,7 @@ var _ = Describe("The label with a node's price", func() {
 		Expect(price(theirs)()).To(BeEmpty())
 	})
 })
+
+func TestPriceLabel(t *testing.T) {
+	Suite(t, "Price label", nil)
+}

@@ -1,9 +1,10 @@
-package controllers_test
+package garbagecollection_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -18,6 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 )
 
@@ -38,10 +40,10 @@ var _ = Describe("Garbage collection", func() {
 	BeforeEach(func(ctx context.Context) {
 		number++
 		var err error
-		info, err = sim.AddCluster(linodesim.ClusterSpec{Label: fmt.Sprintf("gc-%d", number), Region: "us-ord", Settled: true,
+		info, err = Sim.AddCluster(linodesim.ClusterSpec{Label: fmt.Sprintf("gc-%d", number), Region: "us-ord", Settled: true,
 			Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 2}}})
 		Expect(err).NotTo(HaveOccurred())
-		backend, err := lke.New(newClient(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
+		backend, err := lke.New(NewLinode(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
 		Expect(err).NotTo(HaveOccurred())
 		// The claim's time is written in whole seconds, and is up to one second too old.
 		pools, err = lkepool.New(backend, lkepool.Config{OrphanTTL: orphanTTL, RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond})
@@ -73,12 +75,12 @@ var _ = Describe("Garbage collection", func() {
 				NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "none"},
 				Requirements: []karpv1.NodeSelectorRequirementWithMinValues{},
 			}}
-			Expect(kube.Create(ctx, claim)).To(Succeed())
-			DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, claim)).To(Succeed()) })
+			Expect(Kube.Create(ctx, claim)).To(Succeed())
+			DeferCleanup(func(ctx context.Context) { Expect(Kube.Delete(ctx, claim)).To(Succeed()) })
 		}
 	}
 	ownersNodes := func() int {
-		for _, cluster := range sim.Snapshot().Clusters {
+		for _, cluster := range Sim.Snapshot().Clusters {
 			if cluster.ID == info.ID {
 				return cluster.Pools[0].Count
 			}
@@ -89,7 +91,7 @@ var _ = Describe("Garbage collection", func() {
 	It("releases instances without NodeClaim and nothing else, and counts them", func(ctx context.Context) {
 		createClaims(ctx, names[0], names[2])
 		var released []string
-		collector := garbagecollection.NewController(kube, mgr.GetClient(), pools, undrained{}, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
+		collector := garbagecollection.NewController(Kube, Manager.GetClient(), pools, undrained{}, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
 			for _, node := range c.Released {
 				released = append(released, node.Claim)
 			}
@@ -107,7 +109,7 @@ var _ = Describe("Garbage collection", func() {
 	It("keeps the instance of a NodeClaim that no cache holds yet", func(ctx context.Context) {
 		createClaims(ctx, names...)
 		// No status, no provider ID: as after a minute of throttling. The reader is the API server's.
-		collector := garbagecollection.NewController(mgr.GetAPIReader(), mgr.GetClient(), pools, undrained{}, garbagecollection.Config{})
+		collector := garbagecollection.NewController(Manager.GetAPIReader(), Manager.GetClient(), pools, undrained{}, garbagecollection.Config{})
 		Consistently(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
@@ -116,23 +118,23 @@ var _ = Describe("Garbage collection", func() {
 	})
 
 	It("measures the orphan TTL from the claim, not from the instance's age", func(ctx context.Context) {
-		backend, err := lke.New(newClient(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
+		backend, err := lke.New(NewLinode(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
 		Expect(err).NotTo(HaveOccurred())
 		patient, err := lkepool.New(backend, lkepool.Config{OrphanTTL: time.Hour})
 		Expect(err).NotTo(HaveOccurred())
 		// The NodeClaims are not stored yet; their claims are young.
-		_, err = garbagecollection.NewController(kube, mgr.GetClient(), patient, undrained{}, garbagecollection.Config{}).Reconcile(ctx)
+		_, err = garbagecollection.NewController(Kube, Manager.GetClient(), patient, undrained{}, garbagecollection.Config{}).Reconcile(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(claimed(ctx)).To(ConsistOf(names))
 	})
 
 	It("collects nothing while NodeClaims cannot be read", func(ctx context.Context) {
-		broken := interceptor.NewClient(mustWatch(), interceptor.Funcs{
+		broken := interceptor.NewClient(Kube, interceptor.Funcs{
 			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 				return errors.New("the API server is away")
 			},
 		})
-		collector := garbagecollection.NewController(broken, mgr.GetClient(), pools, undrained{}, garbagecollection.Config{})
+		collector := garbagecollection.NewController(broken, Manager.GetClient(), pools, undrained{}, garbagecollection.Config{})
 		Consistently(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).To(MatchError(ContainSubstring("the API server is away")))
@@ -141,11 +143,11 @@ var _ = Describe("Garbage collection", func() {
 	})
 
 	It("removes the pool with its last node", func(ctx context.Context) {
-		collector := garbagecollection.NewController(kube, mgr.GetClient(), pools, undrained{}, garbagecollection.Config{})
+		collector := garbagecollection.NewController(Kube, Manager.GetClient(), pools, undrained{}, garbagecollection.Config{})
 		Eventually(func(g Gomega) {
 			_, err := collector.Reconcile(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
-			for _, cluster := range sim.Snapshot().Clusters {
+			for _, cluster := range Sim.Snapshot().Clusters {
 				if cluster.ID == info.ID {
 					g.Expect(cluster.Pools).To(HaveLen(1))
 				}
@@ -162,9 +164,6 @@ func (undrained) Vacate(_ context.Context, node *corev1.Node, _ time.Duration) (
 	return false, fmt.Errorf("unexpected node %s", node.Name)
 }
 
-func mustWatch() client.WithWatch {
-	GinkgoHelper()
-	c, err := client.NewWithWatch(environment.Config, client.Options{})
-	Expect(err).NotTo(HaveOccurred())
-	return c
+func TestGarbageCollection(t *testing.T) {
+	Suite(t, "Garbage collection", nil)
 }

@@ -1,9 +1,10 @@
-package controllers_test
+package learnedcapacity_test
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"testing"
 
 	opstatus "github.com/awslabs/operatorpkg/status"
 	. "github.com/onsi/ginkgo/v2"
@@ -19,6 +20,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
@@ -32,12 +34,12 @@ var (
 func registerLearning(ctx context.Context) {
 	GinkgoHelper()
 	learningCatalog = newCatalog(ctx)
-	Expect(learnedcapacity.NewController(mgr.GetClient(), learningCatalog, newMemory(learningCatalog, kube), nil).Register(ctx, mgr)).To(Succeed())
+	Expect(learnedcapacity.NewController(Manager.GetClient(), learningCatalog, newMemory(learningCatalog, Kube), nil).Register(ctx, Manager)).To(Succeed())
 }
 
 func newCatalog(ctx context.Context) *instancetype.Catalog {
 	GinkgoHelper()
-	c := instancetype.NewCatalog(instancetype.FromAPI(newClient()), instancetype.Config{Region: "us-ord", MemoryOverhead: 0.075})
+	c := instancetype.NewCatalog(instancetype.FromAPI(NewLinode()), instancetype.Config{Region: "us-ord", MemoryOverhead: 0.075})
 	Expect(c.Refresh(ctx)).To(Succeed())
 	return c
 }
@@ -80,15 +82,15 @@ func teacher(ctx context.Context, name, instanceType, memory string, change ...f
 		f(claim, node)
 	}
 	nodeStatus, claimStatus := node.Status.DeepCopy(), claim.Status.DeepCopy()
-	Expect(kube.Create(ctx, node)).To(Succeed())
+	Expect(Kube.Create(ctx, node)).To(Succeed())
 	node.Status = *nodeStatus
-	Expect(kube.Status().Update(ctx, node)).To(Succeed())
-	Expect(kube.Create(ctx, claim)).To(Succeed())
+	Expect(Kube.Status().Update(ctx, node)).To(Succeed())
+	Expect(Kube.Create(ctx, claim)).To(Succeed())
 	claim.Status = *claimStatus
-	Expect(kube.Status().Update(ctx, claim)).To(Succeed())
+	Expect(Kube.Status().Update(ctx, claim)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
-		Expect(kube.Delete(ctx, claim)).To(Succeed())
-		Expect(kube.Delete(ctx, node)).To(Succeed())
+		Expect(Kube.Delete(ctx, claim)).To(Succeed())
+		Expect(Kube.Delete(ctx, node)).To(Succeed())
 	})
 	return claim
 }
@@ -97,14 +99,14 @@ var _ = Describe("Learned capacity", func() {
 	var configMap *corev1.ConfigMap
 	held := func(ctx context.Context) map[string]string {
 		GinkgoHelper()
-		Expect(kube.Get(ctx, learningConfigMap, configMap)).To(Succeed())
+		Expect(Kube.Get(ctx, learningConfigMap, configMap)).To(Succeed())
 		return configMap.Data
 	}
 	BeforeEach(func(ctx context.Context) {
 		configMap = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: learningConfigMap.Namespace, Name: learningConfigMap.Name}}
-		Expect(kube.Create(ctx, configMap)).To(Succeed())
+		Expect(Kube.Create(ctx, configMap)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) {
-			Expect(client.IgnoreNotFound(kube.Delete(ctx, configMap))).To(Succeed())
+			Expect(client.IgnoreNotFound(Kube.Delete(ctx, configMap))).To(Succeed())
 			for name := range learningCatalog.Learned() {
 				learningCatalog.Forget(name)
 			}
@@ -125,13 +127,13 @@ var _ = Describe("Learned capacity", func() {
 
 		next := newCatalog(ctx)
 		Expect(memoryOf(next, "g6-standard-4")).NotTo(Equal("8140000Ki"))
-		memory := newMemory(next, kube)
+		memory := newMemory(next, Kube)
 		Expect(memory.Load(ctx)).To(Succeed())
 		Expect(memoryOf(next, "g6-standard-4")).To(Equal("8140000Ki"))
 
 		By("seeing nodes that teach nothing new")
 		claim := teacher(ctx, "taught-2", "g6-standard-4", "8150000Ki")
-		_, err := learnedcapacity.NewController(kube, next, memory, nil).Reconcile(ctx, claim)
+		_, err := learnedcapacity.NewController(Kube, next, memory, nil).Reconcile(ctx, claim)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(held(ctx)).To(HaveLen(1))
 		Expect(configMap.ResourceVersion).To(Equal(before), "written although nothing changed")
@@ -141,7 +143,7 @@ var _ = Describe("Learned capacity", func() {
 	DescribeTable("is not taken from", func(ctx context.Context, change func(*karpv1.NodeClaim, *corev1.Node)) {
 		catalog := newCatalog(ctx)
 		estimate := memoryOf(catalog, "g6-standard-6")
-		controller := learnedcapacity.NewController(kube, catalog, newMemory(catalog, kube), nil)
+		controller := learnedcapacity.NewController(Kube, catalog, newMemory(catalog, Kube), nil)
 		for _, name := range []string{"untaught-1", "untaught-2"} {
 			_, err := controller.Reconcile(ctx, teacher(ctx, name, "g6-standard-6", "16000000Ki", change))
 			Expect(err).NotTo(HaveOccurred())
@@ -169,9 +171,9 @@ var _ = Describe("Learned capacity", func() {
 		configMap.Data = map[string]string{
 			"g6-standard-4": `{"memory":"8100000Ki"}`, "g6-standard-8": "not JSON", "g6-standard-6": `{"memory":"1Ki"}`, "made-up": `{"memory":"1Gi"}`,
 		}
-		Expect(kube.Update(ctx, configMap)).To(Succeed())
+		Expect(Kube.Update(ctx, configMap)).To(Succeed())
 		catalog := newCatalog(ctx)
-		memory := newMemory(catalog, kube)
+		memory := newMemory(catalog, Kube)
 		Expect(memory.Load(ctx)).To(Succeed())
 		Expect(catalog.Learned()).To(Equal(map[string]instancetype.Figures{"g6-standard-4": {Memory: 8100000 << 10}}))
 
@@ -182,18 +184,18 @@ var _ = Describe("Learned capacity", func() {
 		}))
 
 		delete(configMap.Data, "g6-standard-4")
-		Expect(kube.Update(ctx, configMap)).To(Succeed())
+		Expect(Kube.Update(ctx, configMap)).To(Succeed())
 		Expect(memory.Load(ctx)).To(Succeed())
 		Expect(catalog.Learned()).To(And(HaveLen(2), Not(HaveKey("g6-standard-4"))))
 	})
 
 	It("is not written over what somebody else has written", func(ctx context.Context) {
 		catalog := newCatalog(ctx)
-		meddler := &meddling{Client: kube, before: func() {
+		meddler := &meddling{Client: Kube, before: func() {
 			other := &corev1.ConfigMap{}
-			Expect(kube.Get(ctx, learningConfigMap, other)).To(Succeed())
+			Expect(Kube.Get(ctx, learningConfigMap, other)).To(Succeed())
 			other.Data = map[string]string{"g6-standard-4": `{"memory":"8090000Ki"}`, "g6-dedicated-4": `{"memory":"8090000Ki"}`}
-			Expect(kube.Update(ctx, other)).To(Succeed())
+			Expect(Kube.Update(ctx, other)).To(Succeed())
 		}}
 		catalog.Learn(map[string]instancetype.Figures{"g6-standard-4": {Memory: 8100000 << 10}, "g6-standard-6": {Memory: 16000001 << 10}})
 		Expect(newMemory(catalog, meddler).Save(ctx)).To(Succeed())
@@ -205,18 +207,18 @@ var _ = Describe("Learned capacity", func() {
 	})
 
 	It("works without its ConfigMap, and without the right to it", func(ctx context.Context) {
-		user, err := environment.AddUser(envtest.User{Name: "nobody-in-particular"}, nil)
+		user, err := Environment.AddUser(envtest.User{Name: "nobody-in-particular"}, nil)
 		Expect(err).NotTo(HaveOccurred())
 		stranger, err := client.New(user.Config(), client.Options{Scheme: scheme.Scheme})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kube.Delete(ctx, configMap)).To(Succeed())
-		for _, as := range []client.Client{kube, stranger} {
+		Expect(Kube.Delete(ctx, configMap)).To(Succeed())
+		for _, as := range []client.Client{Kube, stranger} {
 			catalog := newCatalog(ctx)
 			memory := newMemory(catalog, as)
 			Expect(memory.Load(ctx)).To(Succeed())
-			controller := learnedcapacity.NewController(kube, catalog, memory, nil)
+			controller := learnedcapacity.NewController(Kube, catalog, memory, nil)
 			for i := range 2 {
-				_, err := controller.Reconcile(ctx, teacher(ctx, fmt.Sprintf("alone-%t-%d", as == kube, i), "g6-standard-4", "8140000Ki"))
+				_, err := controller.Reconcile(ctx, teacher(ctx, fmt.Sprintf("alone-%t-%d", as == Kube, i), "g6-standard-4", "8140000Ki"))
 				Expect(err).NotTo(HaveOccurred())
 			}
 			Expect(memoryOf(catalog, "g6-standard-4")).To(Equal("8140000Ki"))
@@ -226,7 +228,7 @@ var _ = Describe("Learned capacity", func() {
 	})
 
 	It("needs the right to get and to update one ConfigMap", func(ctx context.Context) {
-		user, err := environment.AddUser(envtest.User{Name: "learner"}, nil)
+		user, err := Environment.AddUser(envtest.User{Name: "learner"}, nil)
 		Expect(err).NotTo(HaveOccurred())
 		learner, err := client.New(user.Config(), client.Options{Scheme: scheme.Scheme})
 		Expect(err).NotTo(HaveOccurred())
@@ -238,8 +240,8 @@ var _ = Describe("Learned capacity", func() {
 			&rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "learner"},
 				Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "learner"}}},
 		} {
-			Expect(kube.Create(ctx, o)).To(Succeed())
-			DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, o)).To(Succeed()) })
+			Expect(Kube.Create(ctx, o)).To(Succeed())
+			DeferCleanup(func(ctx context.Context) { Expect(Kube.Delete(ctx, o)).To(Succeed()) })
 		}
 		catalog := newCatalog(ctx)
 		memory := newMemory(catalog, learner)
@@ -266,4 +268,8 @@ func (m *meddling) Update(ctx context.Context, o client.Object, opts ...client.U
 		m.before()
 	}
 	return m.Client.Update(ctx, o, opts...)
+}
+
+func TestLearnedCapacity(t *testing.T) {
+	Suite(t, "Learned capacity", registerLearning)
 }

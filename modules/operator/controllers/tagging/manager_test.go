@@ -1,8 +1,9 @@
-package controllers_test
+package tagging_test
 
 import (
 	"context"
 	"fmt"
+	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -10,8 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -23,10 +30,9 @@ var _ = Describe("Tags", func() {
 	)
 
 	BeforeEach(func(ctx context.Context) {
-		setCluster("standard", "1.34")
 		class = &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "tagged"}}
 		class.Spec.Tags = []string{"team=a", "cost=1"}
-		Expect(kube.Create(ctx, class)).To(Succeed())
+		Expect(Kube.Create(ctx, class)).To(Succeed())
 		claim = &karpv1.NodeClaim{
 			ObjectMeta: metav1.ObjectMeta{Name: "tagged-1", Annotations: map[string]string{v1alpha1.AnnotationLastAppliedUserTags: `["cost=1","team=a"]`}},
 			Spec: karpv1.NodeClaimSpec{
@@ -34,30 +40,30 @@ var _ = Describe("Tags", func() {
 				Requirements: []karpv1.NodeSelectorRequirementWithMinValues{},
 			},
 		}
-		Expect(kube.Create(ctx, claim)).To(Succeed())
+		Expect(Kube.Create(ctx, claim)).To(Succeed())
 		var err error
 		node, err = tagPools.Claim(ctx, lkepool.Request{Claimant: nodeclaim.Claimant(claim), Tags: class.Spec.Tags,
 			Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-1"}})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(sim.EditInstanceTags(node.InstanceID, append(tagsOf(node.InstanceID), "by=hand"))).To(Succeed())
+		Expect(Sim.EditInstanceTags(node.InstanceID, append(tagsOf(node.InstanceID), "by=hand"))).To(Succeed())
 		claim.Status.ProviderID = fmt.Sprint("linode://", node.InstanceID)
-		Expect(kube.Status().Update(ctx, claim)).To(Succeed())
+		Expect(Kube.Status().Update(ctx, claim)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) {
-			Expect(kube.Delete(ctx, claim)).To(Succeed())
-			Expect(kube.Delete(ctx, class)).To(Succeed())
+			Expect(Kube.Delete(ctx, claim)).To(Succeed())
+			Expect(Kube.Delete(ctx, class)).To(Succeed())
 			Expect(tagPools.Release(ctx, node.InstanceID, lkepool.Claimant{})).To(Succeed())
-			Eventually(func() error { return kube.Get(ctx, client.ObjectKeyFromObject(class), class) }).ShouldNot(Succeed())
+			Eventually(func() error { return Kube.Get(ctx, client.ObjectKeyFromObject(class), class) }).ShouldNot(Succeed())
 		})
 	})
 
 	change := func(ctx context.Context, tags ...string) {
 		GinkgoHelper()
 		Eventually(func() error {
-			if err := kube.Get(ctx, client.ObjectKeyFromObject(class), class); err != nil {
+			if err := Kube.Get(ctx, client.ObjectKeyFromObject(class), class); err != nil {
 				return err
 			}
 			class.Spec.Tags = tags
-			return kube.Update(ctx, class)
+			return Kube.Update(ctx, class)
 		}).Should(Succeed())
 	}
 
@@ -67,7 +73,7 @@ var _ = Describe("Tags", func() {
 			ContainElements("team=b", "cost=1", "by=hand", "karpenter.sh/nodeclaim=tagged-1", lkepool.ManagedTag),
 			Not(ContainElement("team=a"))))
 		Eventually(func(g Gomega) {
-			g.Expect(kube.Get(ctx, client.ObjectKeyFromObject(claim), claim)).To(Succeed())
+			g.Expect(Kube.Get(ctx, client.ObjectKeyFromObject(claim), claim)).To(Succeed())
 			g.Expect(claim.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationLastAppliedUserTags, `["cost=1","team=b"]`))
 		}).Should(Succeed())
 		change(ctx)
@@ -78,14 +84,14 @@ var _ = Describe("Tags", func() {
 	It("of a class that was refused are not applied", func(ctx context.Context) {
 		before := tagsOf(node.InstanceID)
 		Eventually(func() error {
-			if err := kube.Get(ctx, client.ObjectKeyFromObject(class), class); err != nil {
+			if err := Kube.Get(ctx, client.ObjectKeyFromObject(class), class); err != nil {
 				return err
 			}
 			class.Spec.Tags, class.Spec.LKEK8sVersion = []string{"team=b"}, "v1.33.6+lke7" // which no Standard cluster has
-			return kube.Update(ctx, class)
+			return Kube.Update(ctx, class)
 		}).Should(Succeed())
 		Eventually(func(g Gomega) {
-			g.Expect(kube.Get(ctx, client.ObjectKeyFromObject(class), class)).To(Succeed())
+			g.Expect(Kube.Get(ctx, client.ObjectKeyFromObject(class), class)).To(Succeed())
 			g.Expect(class.StatusConditions().Get(v1alpha1.ConditionValidationSucceeded).IsFalse()).To(BeTrue())
 		}).Should(Succeed())
 		Consistently(func() []string { return tagsOf(node.InstanceID) }).Should(ConsistOf(before))
@@ -93,10 +99,29 @@ var _ = Describe("Tags", func() {
 })
 
 func tagsOf(id int) []string {
-	for _, instance := range sim.Snapshot().Instances {
+	for _, instance := range Sim.Snapshot().Instances {
 		if instance.ID == id {
 			return instance.Tags
 		}
 	}
 	return nil
+}
+
+var tagPools *lkepool.Allocator
+
+func TestWithAManager(t *testing.T) {
+	Suite(t, "Tags", func(ctx context.Context) {
+		info, err := Sim.AddCluster(linodesim.ClusterSpec{Label: "tags", Region: "us-ord", Settled: true,
+			Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 1}}})
+		Expect(err).NotTo(HaveOccurred())
+		backend, err := lke.New(NewLinode(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
+		Expect(err).NotTo(HaveOccurred())
+		tagPools, err = lkepool.New(backend, lkepool.Config{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(tagging.NewController(Manager.GetClient(), tagPools).Register(ctx, Manager)).To(Succeed())
+		// Tags are taken from classes that were checked.
+		Expect(nodeclass.NewController(Manager.GetClient(), Recorded, nodeclass.Config{Cluster: func(context.Context) status.Cluster {
+			return status.Cluster{Mode: v1alpha1.ModeLKE, Tier: info.Tier, Region: "us-ord", ControlPlaneVersion: "1.34"}
+		}}).Register(ctx, Manager)).To(Succeed())
+	})
 }

@@ -1,9 +1,12 @@
-package controllers_test
+package nodeclass_test
 
 import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"testing"
+	"time"
 
 	operatorstatus "github.com/awslabs/operatorpkg/status"
 	. "github.com/onsi/ginkgo/v2"
@@ -16,7 +19,10 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 )
 
 var _ = Describe("LinodeNodeClass", func() {
@@ -30,7 +36,7 @@ var _ = Describe("LinodeNodeClass", func() {
 	})
 
 	ready := func(g Gomega) *operatorstatus.Condition {
-		g.Expect(kube.Get(context.Background(), client.ObjectKeyFromObject(class), class)).To(Succeed())
+		g.Expect(Kube.Get(context.Background(), client.ObjectKeyFromObject(class), class)).To(Succeed())
 		condition := class.StatusConditions().Get(operatorstatus.ConditionReady)
 		g.Expect(condition).NotTo(BeNil())
 		return condition
@@ -60,24 +66,24 @@ var _ = Describe("LinodeNodeClass", func() {
 	}
 
 	It("gets a finalizer, its hash and a status, and one event", func(ctx context.Context) {
-		Expect(kube.Create(ctx, class)).To(Succeed())
+		Expect(Kube.Create(ctx, class)).To(Succeed())
 		becomesReady()
 		Expect(class.Finalizers).To(ConsistOf(v1alpha1.Finalizer))
 		Expect(class.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationHash, class.Hash(v1alpha1.ModeLKE)))
 		Expect(class.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationHashVersion, v1alpha1.HashVersion))
 		Expect(class.Status.KubernetesVersion).To(Equal("1.34"))
-		Eventually(func() []string { return recorded.of(class.Name) }).Should(HaveExactElements(HavePrefix("Normal Ready:")))
-		Consistently(func() int { return recorded.count(class.Name, "Ready") }).Should(Equal(1))
+		Eventually(func() []string { return Recorded.Of(class.Name) }).Should(HaveExactElements(HavePrefix("Normal Ready:")))
+		Consistently(func() int { return Recorded.Count(class.Name, "Ready") }).Should(Equal(1))
 	})
 
 	DescribeTable("says why nodes cannot be made, once",
 		func(ctx context.Context, change func(*v1alpha1.LinodeNodeClass), reason, says string) {
 			change(class)
-			Expect(kube.Create(ctx, class)).To(Succeed())
+			Expect(Kube.Create(ctx, class)).To(Succeed())
 			becomesUnready(reason, says)
-			Eventually(func() []string { return recorded.of(class.Name) }).
+			Eventually(func() []string { return Recorded.Of(class.Name) }).
 				Should(HaveExactElements(And(HavePrefix("Warning "+reason+":"), ContainSubstring(says))))
-			Consistently(func() int { return recorded.count(class.Name, reason) }).Should(Equal(1))
+			Consistently(func() int { return Recorded.Count(class.Name, reason) }).Should(Equal(1))
 		},
 		Entry("a firewall on the Standard tier", func(c *v1alpha1.LinodeNodeClass) {
 			c.Spec.FirewallID = new(12)
@@ -89,20 +95,20 @@ var _ = Describe("LinodeNodeClass", func() {
 
 	It("becomes ready when the spec is corrected, and says so", func(ctx context.Context) {
 		class.Spec.LKEK8sVersion = "v1.33.6+lke7"
-		Expect(kube.Create(ctx, class)).To(Succeed())
+		Expect(Kube.Create(ctx, class)).To(Succeed())
 		becomesUnready(v1alpha1.ReasonLKEK8sVersionUnsupported, "v1.33.6+lke7")
 		stored := class.DeepCopy()
 		class.Spec.LKEK8sVersion = ""
-		Expect(kube.Patch(ctx, class, client.MergeFrom(stored))).To(Succeed())
+		Expect(Kube.Patch(ctx, class, client.MergeFrom(stored))).To(Succeed())
 		becomesReady()
-		Eventually(func() []string { return recorded.of(class.Name) }).
+		Eventually(func() []string { return Recorded.Of(class.Name) }).
 			Should(HaveExactElements(HavePrefix("Warning LKEK8sVersionUnsupported:"), HavePrefix("Normal Ready:")))
 	})
 
 	It("follows the control plane's version", func(ctx context.Context) {
 		setCluster("enterprise", "v1.32.9+lke5")
 		class.Spec.LKEK8sVersion = "v1.33.6+lke7"
-		Expect(kube.Create(ctx, class)).To(Succeed())
+		Expect(Kube.Create(ctx, class)).To(Succeed())
 		becomesUnready(v1alpha1.ReasonLKEK8sVersionControlPlaneMismatch, "v1.32.9+lke5")
 		setCluster("enterprise", "v1.33.6+lke7")
 		becomesReady()
@@ -113,31 +119,31 @@ var _ = Describe("LinodeNodeClass", func() {
 		setCluster("enterprise", "v1.33.6+lke7")
 		missing := 999999
 		class.Spec.FirewallID = &missing
-		Expect(kube.Create(ctx, class)).To(Succeed())
+		Expect(Kube.Create(ctx, class)).To(Succeed())
 		becomesUnready(v1alpha1.ReasonFirewallNotFound, "999999")
-		id := sim.AddFirewall(linodesim.FirewallSpec{Label: "edge"})
+		id := Sim.AddFirewall(linodesim.FirewallSpec{Label: "edge"})
 		stored := class.DeepCopy()
 		class.Spec.FirewallID = &id
-		Expect(kube.Patch(ctx, class, client.MergeFrom(stored))).To(Succeed())
+		Expect(Kube.Patch(ctx, class, client.MergeFrom(stored))).To(Succeed())
 		becomesReady()
 		Expect(class.Status.Firewall).To(HaveValue(Equal(v1alpha1.Firewall{ID: id, Label: "edge"})))
 	})
 
 	It("waits for its NodeClaims when it is deleted, and says for which", func(ctx context.Context) {
-		Expect(kube.Create(ctx, class)).To(Succeed())
+		Expect(Kube.Create(ctx, class)).To(Succeed())
 		becomesReady()
 		claim := claimOf(class.Name + "-user")
-		Expect(kube.Create(ctx, claim)).To(Succeed())
+		Expect(Kube.Create(ctx, claim)).To(Succeed())
 		Eventually(func() error { // the controller's cache has to know the NodeClaim
-			return mgr.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), &karpv1.NodeClaim{})
+			return Manager.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), &karpv1.NodeClaim{})
 		}).Should(Succeed())
-		Expect(kube.Delete(ctx, class)).To(Succeed())
-		Eventually(func() []string { return recorded.of(class.Name) }).
+		Expect(Kube.Delete(ctx, class)).To(Succeed())
+		Eventually(func() []string { return Recorded.Of(class.Name) }).
 			Should(ContainElement(And(HavePrefix("Warning WaitingOnNodeClaimTermination:"), ContainSubstring(claim.Name), ContainSubstring("kubectl delete nodeclaims -l "+v1alpha1.LabelNodeClass+"="+class.Name))))
-		Consistently(func() error { return kube.Get(ctx, client.ObjectKeyFromObject(class), class) }).Should(Succeed())
-		Expect(kube.Delete(ctx, claim)).To(Succeed())
+		Consistently(func() error { return Kube.Get(ctx, client.ObjectKeyFromObject(class), class) }).Should(Succeed())
+		Expect(Kube.Delete(ctx, claim)).To(Succeed())
 		Eventually(func() bool {
-			return apierrors.IsNotFound(kube.Get(ctx, client.ObjectKeyFromObject(class), class))
+			return apierrors.IsNotFound(Kube.Get(ctx, client.ObjectKeyFromObject(class), class))
 		}).Should(BeTrue())
 	})
 
@@ -147,25 +153,25 @@ var _ = Describe("LinodeNodeClass", func() {
 		for _, suffix := range []string{"-plain", "-drifted"} {
 			claim := claimOf(class.Name + suffix)
 			claim.Annotations = old
-			Expect(kube.Create(ctx, claim)).To(Succeed())
-			DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, claim)).To(Succeed()) })
+			Expect(Kube.Create(ctx, claim)).To(Succeed())
+			DeferCleanup(func(ctx context.Context) { Expect(Kube.Delete(ctx, claim)).To(Succeed()) })
 			claims = append(claims, claim)
 		}
 		claims[1].StatusConditions().SetTrue(karpv1.ConditionTypeDrifted)
-		Expect(kube.Status().Update(ctx, claims[1])).To(Succeed())
+		Expect(Kube.Status().Update(ctx, claims[1])).To(Succeed())
 		for _, claim := range claims {
 			Eventually(func(g Gomega) {
 				cached := &karpv1.NodeClaim{}
-				g.Expect(mgr.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), cached)).To(Succeed())
+				g.Expect(Manager.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), cached)).To(Succeed())
 				g.Expect(cached.ResourceVersion).To(Equal(claim.ResourceVersion))
 			}).Should(Succeed())
 		}
 		class.Annotations = old
-		Expect(kube.Create(ctx, class)).To(Succeed())
+		Expect(Kube.Create(ctx, class)).To(Succeed())
 		becomesReady()
 		Expect(class.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationHash, class.Hash(v1alpha1.ModeLKE)))
 		for i, hash := range []string{class.Hash(v1alpha1.ModeLKE), "old"} {
-			Expect(kube.Get(ctx, client.ObjectKeyFromObject(claims[i]), claims[i])).To(Succeed())
+			Expect(Kube.Get(ctx, client.ObjectKeyFromObject(claims[i]), claims[i])).To(Succeed())
 			Expect(claims[i].Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationHashVersion, v1alpha1.HashVersion))
 			Expect(claims[i].Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationHash, hash))
 		}
@@ -173,27 +179,54 @@ var _ = Describe("LinodeNodeClass", func() {
 
 	It("does not read the API for every event", func(ctx context.Context) {
 		setCluster("enterprise", "v1.33.6+lke7")
-		id := sim.AddFirewall(linodesim.FirewallSpec{Label: "quiet"})
+		id := Sim.AddFirewall(linodesim.FirewallSpec{Label: "quiet"})
 		class.Spec.FirewallID = &id
-		Expect(kube.Create(ctx, class)).To(Succeed())
+		Expect(Kube.Create(ctx, class)).To(Succeed())
 		becomesReady()
 		before := firewallCalls()
 		for i := range 50 {
 			stored := class.DeepCopy()
 			class.Annotations["example.com/touched"] = fmt.Sprint(i)
-			Expect(kube.Patch(ctx, class, client.MergeFrom(stored))).To(Succeed())
+			Expect(Kube.Patch(ctx, class, client.MergeFrom(stored))).To(Succeed())
 		}
 		Consistently(func() int { return firewallCalls() - before }).Should(BeZero())
-		Expect(sim.Unknown()).To(BeEmpty(), strings.Join(sim.Unknown(), "\n"))
+		Expect(Sim.Unknown()).To(BeEmpty(), strings.Join(Sim.Unknown(), "\n"))
 	})
 })
 
 // firewallCalls leaves out what the other controllers of the suite do.
 func firewallCalls() (n int) {
-	for _, call := range sim.Calls() {
+	for _, call := range Sim.Calls() {
 		if strings.Contains(call.Route, "/firewalls") {
 			n += call.N
 		}
 	}
 	return n
+}
+
+var (
+	clusterMu sync.Mutex
+	cluster   status.Cluster
+)
+
+func setCluster(tier, version string) {
+	clusterMu.Lock()
+	defer clusterMu.Unlock()
+	cluster = status.Cluster{Mode: v1alpha1.ModeLKE, Tier: tier, Region: "us-ord", ControlPlaneVersion: version}
+}
+
+func currentCluster() status.Cluster {
+	clusterMu.Lock()
+	defer clusterMu.Unlock()
+	return cluster
+}
+
+func TestWithAManager(t *testing.T) {
+	Suite(t, "LinodeNodeClass", func(ctx context.Context) {
+		Expect(nodeclass.NewController(Manager.GetClient(), Recorded, nodeclass.Config{
+			Cluster:  func(context.Context) status.Cluster { return currentCluster() },
+			Lookup:   nodeclass.NewLookup(NewLinode(), time.Hour),
+			Interval: 500 * time.Millisecond,
+		}).Register(ctx, Manager)).To(Succeed())
+	})
 }

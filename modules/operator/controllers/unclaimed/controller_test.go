@@ -1,9 +1,10 @@
-package controllers_test
+package unclaimed_test
 
 import (
 	"context"
 	"strconv"
 	"sync"
+	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
@@ -39,7 +41,7 @@ func (l *ledger) Get(ctx context.Context, id int) (lkepool.Node, error) {
 		return instance, nil
 	}
 	nodes := &corev1.NodeList{}
-	if err := kube.List(ctx, nodes); err != nil {
+	if err := Kube.List(ctx, nodes); err != nil {
 		return lkepool.Node{}, err
 	}
 	for _, node := range nodes.Items {
@@ -102,9 +104,14 @@ func (l *ledger) returns() int {
 
 var guarded = &ledger{known: map[int]bool{1: true, 2: false}, instances: map[int]lkepool.Node{}}
 
+const (
+	disrupted    = karpv1.DisruptedTaintKey + ":NoSchedule"
+	unregistered = karpv1.UnregisteredTaintKey + ":NoExecute"
+)
+
 func newGuard() *unclaimed.Controller {
-	drainer := drain.New(mgr.GetClient(), mgr.GetAPIReader(), recorded, drain.Config{Settle: time.Nanosecond})
-	return unclaimed.NewController(mgr.GetClient(), guarded, drainer, recorded, unclaimed.Config{Cluster: 1, OnReturned: guarded.onReturned, OnUnidentified: guarded.onUnidentified})
+	drainer := drain.New(Manager.GetClient(), Manager.GetAPIReader(), Recorded, drain.Config{Settle: time.Nanosecond})
+	return unclaimed.NewController(Manager.GetClient(), guarded, drainer, Recorded, unclaimed.Config{Cluster: 1, OnReturned: guarded.onReturned, OnUnidentified: guarded.onUnidentified})
 }
 
 func inPool(id string, more ...func(*corev1.Node)) func(*corev1.Node) {
@@ -125,9 +132,11 @@ func newWaitingClaim(ctx context.Context, instanceType string) *karpv1.NodeClaim
 			{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{instanceType}},
 		},
 	}}
-	Expect(kube.Create(ctx, claim)).To(Succeed())
-	DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(kube.Delete(ctx, claim))).To(Succeed()) })
-	Eventually(func() error { return mgr.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), &karpv1.NodeClaim{}) }).Should(Succeed())
+	Expect(Kube.Create(ctx, claim)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(Kube.Delete(ctx, claim))).To(Succeed()) })
+	Eventually(func() error {
+		return Manager.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), &karpv1.NodeClaim{})
+	}).Should(Succeed())
 	return claim
 }
 
@@ -135,10 +144,10 @@ func newWaitingClaim(ctx context.Context, instanceType string) *karpv1.NodeClaim
 func registerAs(ctx context.Context, claim *karpv1.NodeClaim, name string) {
 	GinkgoHelper()
 	claim.Status.NodeName = name
-	Expect(kube.Status().Update(ctx, claim)).To(Succeed())
+	Expect(Kube.Status().Update(ctx, claim)).To(Succeed())
 	Eventually(func() (string, error) {
 		seen := &karpv1.NodeClaim{}
-		err := mgr.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), seen)
+		err := Manager.GetClient().Get(ctx, client.ObjectKeyFromObject(claim), seen)
 		return seen.Status.NodeName, err
 	}).Should(Equal(name))
 }
@@ -151,18 +160,18 @@ func addTaint(ctx context.Context, node *corev1.Node) {
 	GinkgoHelper()
 	stored := node.DeepCopy()
 	returned(node)
-	Expect(kube.Patch(ctx, node, client.MergeFrom(stored))).To(Succeed())
+	Expect(Kube.Patch(ctx, node, client.MergeFrom(stored))).To(Succeed())
 }
 
 func isRegistered(n *corev1.Node) { n.Labels[karpv1.NodeRegisteredLabelKey] = "true" }
 
 var _ = Describe("Nodes that nobody claims", func() {
 	DescribeTable("get the taint when they join", func(ctx context.Context, change func(*corev1.Node), want ...string) {
-		node := newNode(ctx, change)
+		node := NewNode(ctx, change)
 		if len(want) > 0 {
-			Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(want))
+			Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ConsistOf(want))
 		}
-		Consistently(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(want))
+		Consistently(func() []string { return TaintsOf(ctx, node) }).Should(ConsistOf(want))
 	},
 		Entry("in a pool of ours", inPool("1"), unregistered),
 		Entry("without a provider ID", inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "" }), unregistered),
@@ -183,92 +192,92 @@ var _ = Describe("Nodes that nobody claims", func() {
 	)
 
 	It("get it when LKE's label comes later", func(ctx context.Context) {
-		node := newNode(ctx, nil)
+		node := NewNode(ctx, nil)
 		node.Labels = map[string]string{unclaimed.PoolIDLabel: "1"}
-		Expect(kube.Update(ctx, node)).To(Succeed())
-		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(unregistered))
+		Expect(Kube.Update(ctx, node)).To(Succeed())
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ConsistOf(unregistered))
 	})
 	It("get it when it is known whose the pool is", func(ctx context.Context) {
-		node := newNode(ctx, inPool("4"))
+		node := NewNode(ctx, inPool("4"))
 		guarded.learn(4, true)
-		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(unregistered))
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ConsistOf(unregistered))
 	})
 	It("do not get it in the moment in which core registers them", func(ctx context.Context) {
-		node := newNode(ctx, inPool("5"))
+		node := NewNode(ctx, inPool("5"))
 		stale := node.DeepCopy()
 		isRegistered(node)
-		Expect(kube.Update(ctx, node)).To(Succeed())
+		Expect(Kube.Update(ctx, node)).To(Succeed())
 		guarded.learn(5, true)
 		result, err := newGuard().Reconcile(ctx, stale)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(result.RequeueAfter).To(BeNumerically(">", 0))
-		Consistently(func() []string { return taintsOf(ctx, node) }).Should(BeEmpty())
+		Consistently(func() []string { return TaintsOf(ctx, node) }).Should(BeEmpty())
 	})
 	It("are drained first when pods have settled", func(ctx context.Context) {
-		node := newNode(ctx, inPool("6"))
-		pod := newPod(ctx, node, nil)
-		pdb := budget(ctx, node, 0)
+		node := NewNode(ctx, inPool("6"))
+		pod := NewPod(ctx, node, nil)
+		pdb := Budget(ctx, node, 0)
 		guarded.learn(6, true)
-		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(disrupted))
-		Eventually(func() int { return recorded.count(node.Name, "FailedDraining") }).Should(Equal(1))
-		Expect(exists(ctx, pod)).To(BeTrue())
-		allow(ctx, pdb, 1)
-		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(disrupted, unregistered))
-		Expect(exists(ctx, pod)).To(BeFalse())
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ConsistOf(disrupted))
+		Eventually(func() int { return Recorded.Count(node.Name, "FailedDraining") }).Should(Equal(1))
+		Expect(Exists(ctx, pod)).To(BeTrue())
+		Allow(ctx, pdb, 1)
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ConsistOf(disrupted, unregistered))
+		Expect(Exists(ctx, pod)).To(BeFalse())
 	})
 	It("keep their pods while a NodeClaim waits for an instance of their type", func(ctx context.Context) {
 		claim := newWaitingClaim(ctx, "awaited")
-		node := newNode(ctx, inPool("9", func(n *corev1.Node) { n.Labels[corev1.LabelInstanceTypeStable] = "awaited" }))
-		other := newNode(ctx, inPool("9", func(n *corev1.Node) { n.Labels[corev1.LabelInstanceTypeStable] = "not-awaited" }))
-		pod := newPod(ctx, node, nil)
-		newPod(ctx, other, nil)
+		node := NewNode(ctx, inPool("9", func(n *corev1.Node) { n.Labels[corev1.LabelInstanceTypeStable] = "awaited" }))
+		other := NewNode(ctx, inPool("9", func(n *corev1.Node) { n.Labels[corev1.LabelInstanceTypeStable] = "not-awaited" }))
+		pod := NewPod(ctx, node, nil)
+		NewPod(ctx, other, nil)
 		guarded.learn(9, true)
-		Eventually(func() []string { return taintsOf(ctx, other) }).Should(ConsistOf(disrupted, unregistered))
-		Expect(taintsOf(ctx, node)).To(BeEmpty())
-		Expect(exists(ctx, pod)).To(BeTrue())
-		Expect(kube.Delete(ctx, claim)).To(Succeed())
-		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(disrupted, unregistered))
+		Eventually(func() []string { return TaintsOf(ctx, other) }).Should(ConsistOf(disrupted, unregistered))
+		Expect(TaintsOf(ctx, node)).To(BeEmpty())
+		Expect(Exists(ctx, pod)).To(BeTrue())
+		Expect(Kube.Delete(ctx, claim)).To(Succeed())
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ConsistOf(disrupted, unregistered))
 	})
 	It("do not wait for pods of DaemonSets", func(ctx context.Context) {
-		node := newNode(ctx, inPool("7"))
-		newPod(ctx, node, func(p *corev1.Pod) {
+		node := NewNode(ctx, inPool("7"))
+		NewPod(ctx, node, func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", UID: "u"}}
 		})
 		guarded.learn(7, true)
-		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ConsistOf(unregistered))
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ConsistOf(unregistered))
 	})
 	It("keep their pods when a NodeClaim has them", func(ctx context.Context) {
-		node := newNode(ctx, inPool("8"))
-		pod := newPod(ctx, node, nil)
-		newClaim(ctx, node)
+		node := NewNode(ctx, inPool("8"))
+		pod := NewPod(ctx, node, nil)
+		NewClaim(ctx, node)
 		guarded.learn(8, true)
-		Consistently(func() []string { return taintsOf(ctx, node) }).WithTimeout(3 * time.Second).Should(BeEmpty())
-		Expect(exists(ctx, pod)).To(BeTrue())
+		Consistently(func() []string { return TaintsOf(ctx, node) }).WithTimeout(3 * time.Second).Should(BeEmpty())
+		Expect(Exists(ctx, pod)).To(BeTrue())
 	})
 	It("are replaced when LKE puts the taint back", func(ctx context.Context) {
-		node := newNode(ctx, inPool("1", isRegistered))
-		claim := newClaim(ctx, node)
+		node := NewNode(ctx, inPool("1", isRegistered))
+		claim := NewClaim(ctx, node)
 		registerAs(ctx, claim, node.Name)
 		before := guarded.returns()
 		stored := node.DeepCopy()
 		node.Spec.Taints = append(node.Spec.Taints, karpv1.UnregisteredNoExecuteTaint)
-		Expect(kube.Patch(ctx, node, client.MergeFrom(stored))).To(Succeed())
-		Eventually(func() bool { return exists(ctx, claim) }).Should(BeFalse())
+		Expect(Kube.Patch(ctx, node, client.MergeFrom(stored))).To(Succeed())
+		Eventually(func() bool { return Exists(ctx, claim) }).Should(BeFalse())
 		Expect(guarded.returns()).To(BeNumerically(">", before))
-		Eventually(func() int { return recorded.count(node.Name, "UnregisteredTaintReturned") }).Should(Equal(1))
-		Expect(taintsOf(ctx, node)).To(ConsistOf(unregistered), "nobody fights about it")
+		Eventually(func() int { return Recorded.Count(node.Name, "UnregisteredTaintReturned") }).Should(Equal(1))
+		Expect(TaintsOf(ctx, node)).To(ConsistOf(unregistered), "nobody fights about it")
 	})
 	DescribeTable("that are made to look like a NodeClaim's change nothing", func(ctx context.Context, forge func(context.Context, *corev1.Node, *karpv1.NodeClaim)) {
-		victim := newNode(ctx, inPool("1", isRegistered))
-		claim := newClaim(ctx, victim)
+		victim := NewNode(ctx, inPool("1", isRegistered))
+		claim := NewClaim(ctx, victim)
 		registerAs(ctx, claim, victim.Name)
 		before := guarded.returns()
 		forge(ctx, victim, claim)
-		Consistently(func() bool { return exists(ctx, claim) }).WithTimeout(2 * time.Second).Should(BeTrue())
+		Consistently(func() bool { return Exists(ctx, claim) }).WithTimeout(2 * time.Second).Should(BeTrue())
 		Expect(guarded.returns()).To(Equal(before), "the setting was switched off")
 	},
 		Entry("a second Node with its provider ID", func(ctx context.Context, victim *corev1.Node, _ *karpv1.NodeClaim) {
-			newNode(ctx, inPool("1", isRegistered, returned, func(n *corev1.Node) { n.Spec.ProviderID = victim.Spec.ProviderID }))
+			NewNode(ctx, inPool("1", isRegistered, returned, func(n *corev1.Node) { n.Spec.ProviderID = victim.Spec.ProviderID }))
 		}),
 		Entry("beside a Node that is not its own", func(ctx context.Context, victim *corev1.Node, claim *karpv1.NodeClaim) {
 			registerAs(ctx, claim, "another")
@@ -286,47 +295,51 @@ var _ = Describe("Nodes that nobody claims", func() {
 	It("are not believed by their label alone", func(ctx context.Context) {
 		guarded.set(990001, lkepool.Node{PoolID: 2})
 		guarded.set(990002, lkepool.Node{PoolID: 1, Name: "lke1-2-anothers"})
-		forged := newNode(ctx, inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "linode://990001" }))
-		other := newNode(ctx, inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "linode://990002" }))
-		Consistently(func() []string { return append(taintsOf(ctx, forged), taintsOf(ctx, other)...) }).WithTimeout(2 * time.Second).Should(BeEmpty())
+		forged := NewNode(ctx, inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "linode://990001" }))
+		other := NewNode(ctx, inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "linode://990002" }))
+		Consistently(func() []string { return append(TaintsOf(ctx, forged), TaintsOf(ctx, other)...) }).WithTimeout(2 * time.Second).Should(BeEmpty())
 	})
 	It("get the taint before they are initialized, without a read of the API", func(ctx context.Context) {
 		guarded.set(990004, lkepool.Node{PoolID: 2}) // a read would find another's
-		node := newNode(ctx, inPool("1", func(n *corev1.Node) {
+		node := NewNode(ctx, inPool("1", func(n *corev1.Node) {
 			n.Spec.ProviderID = "linode://990004"
 			n.Spec.Taints = []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule}}
 		}))
-		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ContainElement(unregistered))
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ContainElement(unregistered))
 	})
 	It("are protected without the label, by their provider ID", func(ctx context.Context) {
 		guarded.set(990003, lkepool.Node{PoolID: 1})
-		node := newNode(ctx, func(n *corev1.Node) { n.Spec.ProviderID = "linode://990003" })
-		Eventually(func() []string { return taintsOf(ctx, node) }).Should(ContainElement(unregistered))
+		node := NewNode(ctx, func(n *corev1.Node) { n.Spec.ProviderID = "linode://990003" })
+		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ContainElement(unregistered))
 	})
 	It("cost no read of the API when a NodeClaim has them", func(ctx context.Context) {
 		guarded.learn(11, false)
-		node := newNode(ctx, inPool("11"))
-		newClaim(ctx, node)
+		node := NewNode(ctx, inPool("11"))
+		NewClaim(ctx, node)
 		before := guarded.count(&guarded.reads)
 		guarded.learn(12, true)
-		fresh := newNode(ctx, inPool("12", func(n *corev1.Node) { n.Spec.ProviderID = node.Spec.ProviderID }))
-		Eventually(func() []string { return taintsOf(ctx, fresh) }).Should(ConsistOf(unregistered))
+		fresh := NewNode(ctx, inPool("12", func(n *corev1.Node) { n.Spec.ProviderID = node.Spec.ProviderID }))
+		Eventually(func() []string { return TaintsOf(ctx, fresh) }).Should(ConsistOf(unregistered))
 		Expect(guarded.count(&guarded.reads)).To(Equal(before))
 	})
 	It("are reported once when neither provider ID nor label tells whose they are", func(ctx context.Context) {
 		before := guarded.count(&guarded.unidentified)
-		node := newNode(ctx, func(n *corev1.Node) { n.Spec.ProviderID = "" })
-		Eventually(func() int { return recorded.count(node.Name, "NodeNotIdentified") }).Should(Equal(1))
+		node := NewNode(ctx, func(n *corev1.Node) { n.Spec.ProviderID = "" })
+		Eventually(func() int { return Recorded.Count(node.Name, "NodeNotIdentified") }).Should(Equal(1))
 		node.Labels = map[string]string{"changed": "yes"}
-		Expect(kube.Update(ctx, node)).To(Succeed())
-		Consistently(func() int { return recorded.count(node.Name, "NodeNotIdentified") }).Should(Equal(1))
+		Expect(Kube.Update(ctx, node)).To(Succeed())
+		Consistently(func() int { return Recorded.Count(node.Name, "NodeNotIdentified") }).Should(Equal(1))
 		Expect(guarded.count(&guarded.unidentified)).To(Equal(before + 1))
 	})
 	It("of somebody else may have the taint for reasons of their own", func(ctx context.Context) {
-		node := newNode(ctx, inPool("2", isRegistered, func(n *corev1.Node) {
+		node := NewNode(ctx, inPool("2", isRegistered, func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{karpv1.UnregisteredNoExecuteTaint}
 		}))
-		claim := newClaim(ctx, node)
-		Consistently(func() bool { return exists(ctx, claim) }).Should(BeTrue())
+		claim := NewClaim(ctx, node)
+		Consistently(func() bool { return Exists(ctx, claim) }).Should(BeTrue())
 	})
 })
+
+func TestUnclaimed(t *testing.T) {
+	Suite(t, "Nodes that no NodeClaim has", func(ctx context.Context) { Expect(newGuard().Register(ctx, Manager)).To(Succeed()) })
+}
