@@ -95,8 +95,8 @@ bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write i
 
 .PHONY: soak
 soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engine
-	@cd modules/lkepool && GOWORK=off go test -c -o ../../.bin/lkepool-soak . && \
-		../../.bin/lkepool-soak -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
+	@cd modules/lkepool/internal/engine && GOWORK=off go test -c -o ../../../../.bin/lkepool-soak . && \
+		../../../../.bin/lkepool-soak -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
 
 .PHONY: mutants
 mutants: ## Break the claim engine on purpose, one way at a time; each must be noticed
@@ -146,6 +146,10 @@ release-page: ## Create the GitHub release of what `make publish` has pushed (VE
 .PHONY: lint
 lint: ## Run the linters over every module and the OpenAPI description
 	@tools/make/lint.sh $(MODULES)
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in every module's graph (VULNDB=file:///... for a copy of the database)
+	@VULNDB="$(VULNDB)" tools/make/vulncheck.sh $(MODULES)
 
 .PHONY: charts-lint
 charts-lint: ## Lint and render both charts for each Kubernetes version that they are for

@@ -60,6 +60,8 @@ controller_gen crd paths=./v1alpha1/... "output:crd:artifacts:config=$work/ours"
 
 for crd in "$work"/ours/*.yaml; do
 	name=$(basename "$crd")
+	(cd "$root/tools/codegen" && go run ./crdtext) <"$crd" >"$work/joined"
+	mv "$work/joined" "$crd"
 	write "$crd" "$module/crds/$name" "modules/nodeclass/v1alpha1"
 	write "$crd" "$chart/$name" "modules/nodeclass/v1alpha1"
 done

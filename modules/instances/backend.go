@@ -12,9 +12,9 @@ type Backend interface {
 // Reader reads the platform's state. Its answers may be out of date, those
 // about one instance by at most Config.SettleTime.
 type Reader interface {
-	// Tagged lists the instances with a tag, Labelled those with a label.
+	// Tagged lists the instances with a tag, Find those with a label or a tag.
 	Tagged(ctx context.Context, tag string) ([]Instance, error)
-	Labelled(ctx context.Context, label string) ([]Instance, error)
+	Find(ctx context.Context, label, tag string) ([]Instance, error)
 	// Instance reads one; KindNotFound only for a 404.
 	Instance(ctx context.Context, id int) (Instance, error)
 	// Disks and Configs list what an instance has.

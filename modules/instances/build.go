@@ -10,8 +10,6 @@ import (
 // building is how far an instance with data disks is. It is read from the API,
 // so that another process continues where one ended.
 type building struct {
-	// reading: disks or configurations are being listed.
-	reading bool
 	disks   []DiskState
 	configs []ConfigState
 	// hasDisks and hasConfigs: the lists above are known, and nothing was
@@ -39,7 +37,11 @@ func (b *building) learn(r result, now time.Time) {
 		}
 		b.added[r.disk.Label] = true
 	case opAttach:
-		b.hasConfigs = false
+		for n := range b.configs {
+			if b.configs[n].ID == r.config {
+				b.configs[n].Devices = r.devices
+			}
+		}
 	case opBoot:
 		b.booted = true
 	}
@@ -63,14 +65,12 @@ func (c *core) buildUp(o *object, data []Disk) step {
 	b := &o.build
 	if b.booted || stateOf(o.Status) == up && o.Status != "provisioning" && o.Status != "busy" {
 		tags := slices.DeleteFunc(slices.Clone(o.Tags), func(tag string) bool { return tag == unfinishedTag })
-		o.busy = true
 		return c.do(effect{op: opTag, id: o.ID, tags: tags, reason: "it is finished"})
 	}
 	if o.Status != "offline" {
 		return b.poll(c.now)
 	}
 	if !b.hasDisks {
-		b.reading = true
 		return c.do(effect{op: opDisks, id: o.ID, reason: "which disks it has"})
 	}
 	ids := map[string]int{}
@@ -86,7 +86,6 @@ func (c *core) buildUp(o *object, data []Disk) step {
 		case b.added[disk.Label]:
 			return b.poll(c.now)
 		default:
-			o.busy = true
 			return c.do(effect{op: opAddDisk, id: o.ID, disk: disk, reason: "a disk is missing"})
 		}
 	}
@@ -96,13 +95,11 @@ func (c *core) buildUp(o *object, data []Disk) step {
 func (c *core) boot(o *object, data []Disk, ids map[string]int) step {
 	b := &o.build
 	if !b.hasConfigs {
-		b.reading = true
 		return c.do(effect{op: opConfigs, id: o.ID, reason: "which configuration it has"})
 	}
 	if len(b.configs) == 0 {
 		return b.poll(c.now)
 	}
-	o.busy = true
 	config := b.configs[0]
 	if devices := withDisks(config.Devices, data, ids); !maps.Equal(devices, config.Devices) {
 		return c.do(effect{op: opAttach, id: o.ID, config: config.ID, devices: devices, reason: "disks are not attached"})

@@ -90,6 +90,9 @@ func wait(until time.Time) step { return step{wait: true, until: until} }
 
 func (c *core) do(e effect) step {
 	e.term = c.term
+	if e.id != 0 && e.op != opRead {
+		c.busy[e.id] = true
+	}
 	return step{effect: &e}
 }
 
@@ -119,9 +122,11 @@ type task interface {
 
 // core is all that is known, and the time. It has no lock: the shell has one.
 type core struct {
-	cfg  Config
-	now  time.Time
-	term int
+	cfg Config
+	now time.Time
+	// started is when this process began to lead, term how often it did.
+	started time.Time
+	term    int
 	// seq counts results and tasks, so that a task can tell failures since its
 	// beginning from older ones.
 	seq int
@@ -131,6 +136,9 @@ type core struct {
 	looks  map[int]*look
 	claims map[claimID]*claim
 	queue  queue
+	// busy has the instances to which a write is under way, or of which the parts
+	// are being read, whoever led when that began.
+	busy map[int]bool
 	// refused has refusals that answer others who ask for the same.
 	refused map[string]refusal
 }
@@ -150,7 +158,7 @@ type survey struct {
 }
 
 func newCore(cfg Config, now time.Time) *core {
-	c := &core{cfg: cfg, now: now, claims: map[claimID]*claim{}, queue: queue{limit: cfg.Creations}}
+	c := &core{cfg: cfg, now: now, claims: map[claimID]*claim{}, busy: map[int]bool{}, queue: queue{limit: cfg.Creations}}
 	c.begin()
 	return c
 }
@@ -158,6 +166,7 @@ func newCore(cfg Config, now time.Time) *core {
 // begin forgets what was seen and keeps the callers, and what is under way.
 func (c *core) begin() {
 	c.term++
+	c.started = c.now
 	c.world = world{objects: map[int]*object{}, gone: map[int]time.Time{}}
 	c.survey = survey{}
 	c.looks = map[int]*look{}

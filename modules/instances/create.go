@@ -171,7 +171,7 @@ func growing(first, longest time.Duration, times int) time.Duration {
 // unblock looks at the instance that has the label and is not the claimant's.
 func (t *createTask) unblock(c *core) step {
 	cl := t.cl
-	gone, s := c.look(cl.blocker, t.began, t.seq, "it has the label")
+	gone, s := c.look(cl.blocker, t.began.Add(-refusalHold), t.seq, "it has the label")
 	if !s.none() {
 		return s
 	}
@@ -198,12 +198,16 @@ func (t *createTask) finish(c *core, o *object) step {
 	switch {
 	case o.failed > t.seq:
 		return refuse(o.err)
-	case o.busy || o.build.reading:
+	case c.busy[o.ID]:
 		return wait(time.Time{})
-	case c.now.Before(o.build.since):
-		return wait(o.build.since)
 	}
-	since := latest(t.began, o.build.since)
+	since := t.began
+	if slices.Contains(o.Tags, unfinishedTag) || o.leaving() {
+		since = latest(since, o.build.since)
+	}
+	if c.now.Before(since) {
+		return wait(since)
+	}
 	if o.made.Before(since) {
 		if gone, s := c.look(o.ID, since, t.seq, "the claimant's instance"); gone || !s.none() {
 			return s
@@ -213,7 +217,7 @@ func (t *createTask) finish(c *core, o *object) step {
 	switch {
 	case o.disputed():
 		return refuse(fail(KindConflict, "create", o.ID, "its tags name another claimant, %s", claimIn(o.Tags).value))
-	case !o.accepted.IsZero() || stateOf(o.Status) == leaving:
+	case o.leaving():
 		return t.afterRemoval(c, o)
 	case c.stripped(o):
 		return c.retag(o)

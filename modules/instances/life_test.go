@@ -300,6 +300,10 @@ func TestTagsOfAnotherClaimantAreAConflict(t *testing.T) {
 		p := l.start(instances.Config{})
 		i := p.create(t, spec("a", "1"))
 		time.Sleep(10 * time.Second)
+		if _, err := p.Get(t.Context(), i.ID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
 		if err := l.sim.EditInstanceTags(i.ID, []string{clusterTag, "karpenter.sh/nodeclaim=b"}); err != nil {
 			t.Fatal(err)
 		}

@@ -67,6 +67,7 @@ func (c *core) seenInList(i Instance, began time.Time) {
 
 func (c *core) add(i Instance, who claimID) *object {
 	o := &object{Instance: i, who: who, first: c.now}
+	o.build.since = c.started.Add(c.cfg.SettleTime + lastRequests)
 	c.world.objects[i.ID] = o
 	if l := c.looks[i.ID]; l != nil && l.gone { // what was taken for a proof was none
 		delete(c.looks, i.ID)
@@ -74,7 +75,8 @@ func (c *core) add(i Instance, who claimID) *object {
 	return o
 }
 
-// foundLabel keeps who has a label.
+// foundLabel keeps who has a label. An instance that a person renamed is found by
+// its claim.
 func (c *core) foundLabel(r result) {
 	cl := r.claim
 	if c.stale(r) {
@@ -88,16 +90,13 @@ func (c *core) foundLabel(r result) {
 	cl.found, cl.blocker = r.began, 0
 	cl.finds++
 	for _, i := range r.instances {
-		if i.Label != cl.label {
-			continue
-		}
 		// The label was refused after this was proven gone: it is to be read again.
 		if since, gone := c.world.gone[i.ID]; gone && !cl.taken.After(since) {
 			continue
 		}
 		delete(c.world.gone, i.ID)
 		c.seenInList(i, r.began)
-		if o := c.world.objects[i.ID]; o == nil || !o.who.is(cl.id) {
+		if o := c.world.objects[i.ID]; i.Label == cl.label && (o == nil || !o.who.is(cl.id)) {
 			cl.blocker = i.ID
 		}
 	}
@@ -172,6 +171,7 @@ func (c *core) created(r result) {
 		o := c.world.objects[r.instance.ID]
 		if o == nil {
 			o = c.add(r.instance, cl.id)
+			o.build.since = time.Time{}
 		}
 		o.made = c.now
 		cl.unsure, cl.taken, cl.trouble, cl.blocker = time.Time{}, time.Time{}, nil, 0
@@ -198,26 +198,19 @@ func (c *core) created(r result) {
 
 // changed is the end of a write to an instance, and of reading its parts.
 func (c *core) changed(r result) {
+	delete(c.busy, r.id)
 	o := c.world.objects[r.id]
-	if o == nil {
-		return
-	}
-	if r.op.write() {
-		o.busy = false
-	} else {
-		o.build.reading = false
-	}
 	switch {
+	case o == nil:
+		return
 	case KindOf(r.err) == KindNotFound:
 		c.missed(r.id, r.began)
 		return
-	case r.err != nil && !c.stale(r):
+	case r.err != nil:
 		o.failed, o.err = c.seq, r.err
 		if effectOf(r.err) == EffectUnknown {
 			o.build.doubt(c.now.Add(c.cfg.SettleTime))
 		}
-		return
-	case r.err != nil:
 		return
 	}
 	switch r.op {

@@ -7,13 +7,11 @@ import (
 
 // remove deletes an instance of ours.
 func (c *core) remove(o *object, reason string) step {
-	o.busy = true
 	return c.do(effect{op: opDelete, id: o.ID, reason: reason})
 }
 
 // retag writes the tags again that make an instance its claimant's.
 func (c *core) retag(o *object) step {
-	o.busy = true
 	tags := c.cfg.claimTags(o.who, o.Tags...)
 	return c.do(effect{op: opTag, id: o.ID, tags: tags, reason: "its tags were taken away"})
 }
@@ -39,7 +37,7 @@ func (t *deleteTask) ended(*core) {}
 
 func (t *deleteTask) leave(c *core, cause error) answer {
 	e := fail(KindUnavailable, t.op, t.id, "not done yet: %w", cause)
-	if o := c.world.objects[t.id]; o != nil && o.busy {
+	if c.busy[t.id] {
 		e.Effect = EffectUnknown
 	}
 	return answer{err: e}
@@ -49,7 +47,7 @@ func (t *deleteTask) next(c *core) step {
 	o := c.world.objects[t.id]
 	if o != nil {
 		switch {
-		case o.busy:
+		case c.busy[t.id]:
 			return wait(time.Time{})
 		case o.failed > t.seq:
 			return refuse(o.err)
@@ -142,7 +140,7 @@ func (t *tagsTask) next(c *core) step {
 	const op = "set tags"
 	if o := c.world.objects[t.id]; o != nil {
 		switch {
-		case o.busy:
+		case c.busy[t.id]:
 			return wait(time.Time{})
 		case o.failed > t.seq:
 			return refuse(o.err)
@@ -165,6 +163,5 @@ func (t *tagsTask) next(c *core) step {
 	if slices.Equal(tags, o.Tags) {
 		return end(answer{instance: c.shown(o)})
 	}
-	o.busy = true
 	return c.do(effect{op: opTag, id: t.id, tags: tags, reason: "tags of the caller"})
 }

@@ -139,7 +139,7 @@ func (s *shell) perform(ctx context.Context, e effect) result {
 	case opList:
 		r.instances, r.err = s.backend.Tagged(ctx, e.text)
 	case opFind:
-		r.instances, r.err = s.backend.Labelled(ctx, e.text)
+		r.instances, r.err = s.backend.Find(ctx, e.text, claimPrefix+e.claim.id.value)
 	case opRead:
 		r.instance, r.err = s.backend.Instance(ctx, e.id)
 	case opDisks:

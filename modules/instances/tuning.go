@@ -35,6 +35,10 @@ const (
 	firstPoll   = 2 * time.Second
 	longestPoll = 10 * time.Second
 
+	// lastRequests is for how long requests of the process that led before may
+	// still arrive. Nothing is added to its unfinished instances until they show.
+	lastRequests = 5 * time.Second
+
 	// removalResend is the age at which an accepted removal without effect is
 	// sent again. Linodes vanish within seconds of their DELETE.
 	removalResend = time.Minute

@@ -32,8 +32,7 @@ type object struct {
 	removal  int
 	// orphan is since when nothing needs it.
 	orphan time.Time
-	// busy: a write to it is under way. failed and err are its last failure.
-	busy   bool
+	// failed and err are the last failure of a write to it.
 	failed int
 	err    error
 	build  building
@@ -148,6 +147,9 @@ func (c *core) stripped(o *object) bool {
 	return !c.cfg.ours(o.Instance) && !o.Foreign && claimIn(o.Tags).none()
 }
 
+// leaving reports whether the instance is being removed.
+func (o *object) leaving() bool { return !o.accepted.IsZero() || stateOf(o.Status) == leaving }
+
 // disputed reports whether the instance has tags of another claimant than the
 // one who is known to have it.
 func (o *object) disputed() bool {
@@ -161,7 +163,7 @@ func (c *core) shown(o *object) Instance {
 	i.Tags, i.IPv4 = slices.Clone(i.Tags), slices.Clone(i.IPv4)
 	i.Claim = o.who.value
 	switch {
-	case stateOf(i.Status) == leaving || !o.accepted.IsZero():
+	case o.leaving():
 		i.Health = Deleting
 	case slices.Contains(i.Tags, unfinishedTag):
 		i.Health = Unfinished

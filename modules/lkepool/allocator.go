@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"strconv"
+
+	"k8s.io/utils/clock"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 )
 
 // Allocator hands out nodes. It is safe for concurrent use, and the only
@@ -17,16 +21,16 @@ type Allocator struct {
 // New returns an Allocator over a backend. It makes no request. The process is
 // taken to lead from now on; see Begin.
 func New(backend Backend, cfg Config) (*Allocator, error) {
-	cfg, err := cfg.withDefaults()
-	if err != nil {
+	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	if backend == nil {
-		return nil, invalid("configure", "backend", "is nil")
+		return nil, engine.Invalid("configure", "backend", "is nil")
 	}
-	a := &Allocator{backend: backend, cfg: cfg, shell: &shell{
-		backend: backend, cfg: cfg, slots: make(chan struct{}, parallelEffects), callers: map[int]chan answer{}, wake: make(chan struct{}, 1),
-	}}
+	if cfg.Clock == nil {
+		cfg.Clock = clock.RealClock{}
+	}
+	a := &Allocator{backend: backend, cfg: cfg, shell: newShell(backend, cfg)}
 	a.Begin()
 	return a, nil
 }
@@ -44,20 +48,22 @@ func (a *Allocator) Begin() { a.shell.begin(a.backend.Limits()) }
 // that was asked for stays, and the next call finds it.
 //
 // A claimant that has a node already gets it whatever key is asked for, so read
-// what the node is from the result, not from the request.
+// what the node is from the result, not from the request. Store the newest
+// answer: while lists lag it may be another node than the one before, which
+// Collect then removes.
 func (a *Allocator) Claim(ctx context.Context, request Request) (Node, error) {
 	began := a.cfg.Clock.Now()
-	result := answer{err: a.check(request)}
-	if result.err == nil {
-		result = a.shell.call(ctx, ask{kind: askClaim, request: request})
+	result := engine.Answer{Err: a.check(request)}
+	if result.Err == nil {
+		result = a.shell.call(ctx, engine.Ask{Kind: engine.AskClaim, Request: request})
 	}
 	if hook := a.cfg.Observer.Claim; hook != nil {
 		hook(ClaimEnd{
 			NodePool: request.Key.NodePool, InstanceType: request.Key.InstanceType,
-			Claimant: request.Claimant, Wait: a.cfg.Clock.Since(began), Err: result.err,
+			Claimant: request.Claimant, Wait: a.cfg.Clock.Since(began), Err: result.Err,
 		})
 	}
-	return result.node, result.err
+	return result.Node, result.Err
 }
 
 // Get reads one instance. KindNotFound is proven: two 404s SettleTime apart, or
@@ -67,8 +73,8 @@ func (a *Allocator) Get(ctx context.Context, instanceID int) (Node, error) {
 	if err := checkID("get", instanceID); err != nil {
 		return Node{}, err
 	}
-	result := a.shell.call(ctx, ask{kind: askGet, id: instanceID})
-	return result.node, result.err
+	result := a.shell.call(ctx, engine.Ask{Kind: engine.AskGet, ID: instanceID})
+	return result.Node, result.Err
 }
 
 // List returns all claimed nodes of this cluster, in the order of their IDs. It
@@ -76,8 +82,8 @@ func (a *Allocator) Get(ctx context.Context, instanceID int) (Node, error) {
 // instance stays in the result until it is proven gone. The result is never
 // partial: an error instead.
 func (a *Allocator) List(ctx context.Context) ([]Node, error) {
-	result := a.shell.call(ctx, ask{kind: askList})
-	return result.nodes, result.err
+	result := a.shell.call(ctx, engine.Ask{Kind: engine.AskList})
+	return result.Nodes, result.Err
 }
 
 // Release removes an instance for good. nil means that the platform accepted
@@ -92,7 +98,7 @@ func (a *Allocator) Release(ctx context.Context, instanceID int, by Claimant) er
 	if err := checkID("release", instanceID); err != nil {
 		return err
 	}
-	return a.shell.call(ctx, ask{kind: askRelease, id: instanceID, by: by}).err
+	return a.shell.call(ctx, engine.Ask{Kind: engine.AskRelease, ID: instanceID, By: by}).Err
 }
 
 // SetTags takes tags off a claimed instance and puts others on, and leaves
@@ -108,36 +114,30 @@ func (a *Allocator) SetTags(ctx context.Context, instanceID int, by Claimant, re
 		return err
 	}
 	for i, tag := range remove {
-		if ownTag(tag) || a.backend.ReservedTag(tag) {
-			return invalid(op, "remove["+strconv.Itoa(i)+"]", "%q is not a user's tag", tag)
+		if engine.OwnTag(tag) || a.backend.ReservedTag(tag) {
+			return engine.Invalid(op, "remove["+strconv.Itoa(i)+"]", "%q is not a user's tag", tag)
 		}
 	}
-	return a.shell.call(ctx, ask{kind: askTags, id: instanceID, by: by, remove: remove, add: add}).err
+	return a.shell.call(ctx, engine.Ask{Kind: engine.AskTags, ID: instanceID, By: by, Remove: remove, Add: add}).Err
 }
 
 // Owns reports whether a pool of the cluster was made by this engine, from what
 // is known: it makes no request. While known is false, that cannot be said yet:
 // nothing was read so far, or the pool is newer than the last reading.
 func (a *Allocator) Owns(poolID int) (owned, known bool) {
-	a.shell.mu.Lock()
-	defer a.shell.mu.Unlock()
-	world := &a.shell.core.world
-	if _, gone := world.gonePools[poolID]; gone {
-		return true, true // only pools of ours are remembered as gone
-	}
-	p, known := world.pools.get(poolID)
-	return known && p.ours(), known
+	a.shell.tell(func(c *engine.Core) { owned, known = c.Owns(poolID) })
+	return owned, known
 }
 
 // Failed reports that a node of the key was handed out and did not join its
 // cluster: the next purchase for the key waits for a pause that grows with each
 // failure in a row. Joined ends that.
 func (a *Allocator) Failed(key Key) {
-	a.shell.tell(func(c *core) { c.key(key).fail(a.cfg.Clock.Now()) })
+	a.shell.tell(func(c *engine.Core) { c.Failed(key, a.cfg.Clock.Now()) })
 }
 
 // Joined reports that a node of the key joined its cluster.
-func (a *Allocator) Joined(key Key) { a.shell.tell(func(c *core) { c.key(key).failed = 0 }) }
+func (a *Allocator) Joined(key Key) { a.shell.tell(func(c *engine.Core) { c.Joined(key) }) }
 
 // Sweep is what a call of Collect goes by.
 type Sweep struct {
@@ -164,28 +164,28 @@ type Sweep struct {
 // claimants meanwhile: each is read and judged again right before it goes.
 // What was done is returned along with an error.
 func (a *Allocator) Collect(ctx context.Context, how Sweep) (Collected, error) {
-	if err := a.shell.call(ctx, ask{kind: askList}).err; err != nil {
-		return Collected{}, asError("collect", err)
+	if err := a.shell.call(ctx, engine.Ask{Kind: engine.AskList}).Err; err != nil {
+		return Collected{}, engine.AsError("collect", err)
 	}
 	alive, err := how.Alive(ctx)
 	if err != nil {
 		return Collected{}, &Error{Kind: KindUnavailable, Op: "collect", Err: err}
 	}
-	orphans := a.shell.call(ctx, ask{kind: askOrphans, alive: alive})
-	if orphans.err != nil {
-		return Collected{}, orphans.err
+	orphans := a.shell.call(ctx, engine.Ask{Kind: engine.AskOrphans, Alive: alive})
+	if orphans.Err != nil {
+		return Collected{}, orphans.Err
 	}
-	agreed, vacateErr := vacate(ctx, how.Vacate, orphans.nodes)
-	result := a.shell.call(ctx, ask{kind: askEvict, alive: alive, orphans: agreed})
-	if err := errors.Join(vacateErr, result.err); err != nil {
-		return result.collected, asError("collect", err)
+	agreed, vacateErr := vacate(ctx, how.Vacate, orphans.Nodes)
+	result := a.shell.call(ctx, engine.Ask{Kind: engine.AskEvict, Alive: alive, Orphans: agreed})
+	if err := errors.Join(vacateErr, result.Err); err != nil {
+		return result.Collected, engine.AsError("collect", err)
 	}
-	return result.collected, nil
+	return result.Collected, nil
 }
 
 func checkID(op string, instanceID int) error {
 	if instanceID <= 0 {
-		return invalid(op, "instanceID", "%d is not an instance ID", instanceID)
+		return engine.Invalid(op, "instanceID", "%d is not an instance ID", instanceID)
 	}
 	return nil
 }

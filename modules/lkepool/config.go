@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 )
 
 // Config tunes an Allocator. The zero value is usable.
@@ -74,37 +76,38 @@ type ClaimEnd struct {
 	Err error
 }
 
-// withDefaults refuses negative values and fills in what is zero.
-func (c Config) withDefaults() (Config, error) {
+// check refuses negative values.
+func (c Config) check() error {
 	for _, setting := range []struct {
 		field string
-		value *time.Duration
-		usual time.Duration
+		value time.Duration
 	}{
-		{"Config.SettleTime", &c.SettleTime, 4 * time.Second},
-		{"Config.RetryDelay", &c.RetryDelay, 2 * time.Second},
-		{"Config.OrphanTTL", &c.OrphanTTL, 5 * time.Minute},
-		{"Config.BootTimeout", &c.BootTimeout, 10 * time.Minute},
-		{"Config.PendingTimeout", &c.PendingTimeout, 15 * time.Minute},
+		{"Config.SettleTime", c.SettleTime},
+		{"Config.RetryDelay", c.RetryDelay},
+		{"Config.OrphanTTL", c.OrphanTTL},
+		{"Config.BootTimeout", c.BootTimeout},
+		{"Config.PendingTimeout", c.PendingTimeout},
 	} {
-		if *setting.value < 0 {
-			return c, invalid("configure", setting.field, "%s is negative; durations must be 0 (the default) or positive", *setting.value)
-		}
-		if *setting.value == 0 {
-			*setting.value = setting.usual
+		if setting.value < 0 {
+			return engine.Invalid("configure", setting.field, "%s is negative; durations must be 0 (the default) or positive", setting.value)
 		}
 	}
 	if c.MaxNodes < 0 {
-		return c, invalid("configure", "Config.MaxNodes", "%d is negative; it must be 0 (no bound) or positive", c.MaxNodes)
+		return engine.Invalid("configure", "Config.MaxNodes", "%d is negative; it must be 0 (no bound) or positive", c.MaxNodes)
 	}
 	switch {
 	case !(c.MaxHourlyPrice >= 0) || math.IsInf(c.MaxHourlyPrice, 1): // false for NaN as well
-		return c, invalid("configure", "Config.MaxHourlyPrice", "%v must be 0 (no bound) or a positive number", c.MaxHourlyPrice)
+		return engine.Invalid("configure", "Config.MaxHourlyPrice", "%v must be 0 (no bound) or a positive number", c.MaxHourlyPrice)
 	case c.MaxHourlyPrice > 0 && c.HourlyPrice == nil:
-		return c, invalid("configure", "Config.HourlyPrice", "is nil; Config.MaxHourlyPrice needs it")
+		return engine.Invalid("configure", "Config.HourlyPrice", "is nil; Config.MaxHourlyPrice needs it")
 	}
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
-	return c, nil
+	return nil
+}
+
+// settings are those of the engine, with defaults.
+func (c Config) settings() engine.Settings {
+	return engine.Settings{
+		SettleTime: c.SettleTime, RetryDelay: c.RetryDelay, OrphanTTL: c.OrphanTTL, BootTimeout: c.BootTimeout, PendingTimeout: c.PendingTimeout,
+		MaxNodes: c.MaxNodes, MaxHourlyPrice: c.MaxHourlyPrice, HourlyPrice: c.HourlyPrice, Holder: c.Holder,
+	}.WithDefaults()
 }

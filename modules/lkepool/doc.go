@@ -10,14 +10,11 @@
 //
 // # Shape
 //
-// The engine is a state machine without goroutine, clock, I/O or context:
-// (*core).handle takes an event (event.go: a caller came, an effect ended, time
-// passed) and returns actions. What is known of the cluster is in world.go, and
-// merge.go alone changes it. decide.go chooses what to do, for all keys
-// together: (*core).buy in buy.go is the only place that buys, remove.go the
-// only one that removes, requests.go answers the callers. shell.go runs the
-// core: one loop, and at most 64 requests at the same time. tuning.go has every
-// constant with its reason.
+// The engine is a state machine without goroutine, clock, I/O or context: it
+// takes an event (a caller came, an effect ended, time passed) and returns
+// actions. It is package internal/engine, whose documentation shows where each
+// decision is made; its vocabulary has its names here too. shell.go runs it: one
+// loop, and at most 64 requests at the same time.
 //
 // # Guarantees
 //

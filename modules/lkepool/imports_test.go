@@ -1,7 +1,10 @@
 package lkepool_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +30,38 @@ func TestDirectImportsStayFew(t *testing.T) {
 
 func TestTheEngineKnowsNoClient(t *testing.T) {
 	check(t, allowedEngine, `{{join .Deps "\n"}}`, ".", "./memory")
+}
+
+// The engine is a state machine: no clock, no context, no lock and no I/O.
+func TestTheEngineIsAStateMachine(t *testing.T) {
+	const engine = "./internal/engine"
+	pure := []string{"cmp", "crypto/sha256", "encoding/hex", "encoding/json", "errors", "fmt", "maps", "math", "slices", "strconv", "strings", "time"}
+	for _, path := range list(t, `{{join .Imports "\n"}}`, engine) {
+		if !slices.Contains(pure, path) && !strings.HasSuffix(path, "modules/lkepool/internal/plan") {
+			t.Errorf("%s imports %s", engine, path)
+		}
+	}
+	reads := regexp.MustCompile(`\btime\.(Now|Since|Until|After|AfterFunc|Sleep|Tick|NewTimer|NewTicker)\(|\bgo func|\bchan\b`)
+	for _, file := range list(t, `{{range .GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}`, engine) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := reads.Find(text); found != nil {
+			t.Errorf("%s has %s", filepath.Base(file), found)
+		}
+	}
+}
+
+// Only the root package uses the engine: what importers need has a name there.
+func TestOnlyTheRootUsesTheEngine(t *testing.T) {
+	const module = "github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	for _, line := range list(t, `{{.ImportPath}}{{range .Imports}},{{.}}{{end}}`, "./...") {
+		importer, imports, _ := strings.Cut(line, ",")
+		if importer != module && slices.Contains(strings.Split(imports, ","), module+"/internal/engine") {
+			t.Errorf("%s imports the engine", importer)
+		}
+	}
 }
 
 func TestNoKubernetesAPIAnywhere(t *testing.T) {

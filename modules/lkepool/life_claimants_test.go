@@ -46,22 +46,26 @@ func (s *life) live(c *claimant, random *rand.Rand) {
 	}
 	if random.IntN(4) == 0 {
 		time.Sleep(time.Duration(random.Int64N(int64(chaos / 4))))
-		s.again(c)
+		s.again(c, random)
 	}
 	if s.calm || random.IntN(3) > 0 {
 		return
 	}
 	time.Sleep(time.Duration(random.Int64N(int64(chaos / 3))))
-	s.mu.Lock()
-	exists := s.claims[c.who.Name] == c
-	if exists {
+	if s.there(c) {
+		s.mu.Lock()
 		c.left = time.Now()
-	}
-	s.mu.Unlock()
-	if exists {
+		s.mu.Unlock()
 		s.giveUp(c, random)
 		s.forget(c, "has given its node back")
 	}
+}
+
+// there reports whether the claimant has not ended.
+func (s *life) there(c *claimant) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.claims[c.who.Name] == c
 }
 
 // forget ends a claimant.
@@ -85,7 +89,7 @@ func (s *life) forgetLocked(c *claimant, why string) {
 
 // obtain claims until there is a node, or until it makes no sense.
 func (s *life) obtain(c *claimant, random *rand.Rand) bool {
-	for {
+	for s.there(c) {
 		p, began, hollow := s.current(), time.Now(), s.hollow(c.key)
 		ctx, cancel := bound(p, 5*time.Second+time.Duration(random.Int64N(int64(time.Minute))))
 		node, err := p.Claim(ctx, lkepool.Request{
@@ -107,6 +111,7 @@ func (s *life) obtain(c *claimant, random *rand.Rand) bool {
 		}
 		time.Sleep(time.Second + time.Duration(random.Int64N(int64(20*time.Second))))
 	}
+	return false
 }
 
 // record stores the answer to a claim, and compares it with what others have.
@@ -151,19 +156,20 @@ func (s *life) gaveUp(c *claimant, err error, began time.Time, hollow bool) bool
 }
 
 // again claims once more for a claimant that has a node: it is the same one, as
-// long as it exists and lists are not out of date by minutes.
-func (s *life) again(c *claimant) {
-	p := s.current()
-	ctx, cancel := bound(p, time.Minute)
-	defer cancel()
-	node, err := p.Claim(ctx, lkepool.Request{Claimant: c.who, Key: c.key})
-	if err != nil || p.ctx.Err() != nil || s.lagging || !s.exists(c.instance) {
+// long as it exists and lists are not out of date by minutes. Then it may be
+// another one, and the claimant stores the newest answer, as one that asks does.
+func (s *life) again(c *claimant, random *rand.Rand) {
+	s.mu.Lock()
+	had := c.instance
+	s.mu.Unlock()
+	s.note("%s asks again", c.who.Name)
+	if !s.obtain(c, random) || s.lagging || !s.exists(had) {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if node.InstanceID != c.instance && s.claims[c.who.Name] == c && !s.events.stripped[c.instance] && !s.lossy {
-		s.errorf("I2: at %s, %s had %d and was given %d", moment(time.Now()), c.who.Name, c.instance, node.InstanceID)
+	if c.instance != had && s.claims[c.who.Name] == c && !s.events.stripped[had] && !s.lossy {
+		s.errorf("I2: at %s, %s had %d and was given %d", moment(time.Now()), c.who.Name, had, c.instance)
 	}
 }
 

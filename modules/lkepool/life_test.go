@@ -143,7 +143,7 @@ func (s *life) run() {
 	s.note("%+v, %s", s.weather, s.tier)
 	s.end = time.Now().Add(chaos)
 	s.latest = s.end.Add(patienceAfter)
-	s.lead(s.construct())
+	s.lead(s.construct(s.random))
 	var group sync.WaitGroup
 	for i := range 1 + s.random.IntN(4) {
 		seed := s.random.Uint64()
@@ -211,13 +211,11 @@ func (s *life) lead(p *process) {
 }
 
 // construct starts a process, which may lead at once or stand by.
-func (s *life) construct() *process {
-	s.mu.Lock()
+func (s *life) construct(random *rand.Rand) *process {
 	wrong := time.Duration(0)
 	if s.clocks {
-		wrong = time.Duration(s.random.Int64N(int64(30*time.Minute))) - 15*time.Minute
+		wrong = time.Duration(random.Int64N(int64(30*time.Minute))) - 15*time.Minute
 	}
-	s.mu.Unlock()
 	clock := newBoundedClock(s.seed)
 	clock.wrong = wrong
 	cfg := lkepool.Config{Clock: clock}

@@ -20,7 +20,7 @@ const personToken = "zz-person"
 // kills ends the leading process now and then; another one starts, or one that
 // has stood by takes over.
 func (s *life) kills(random *rand.Rand) {
-	standby := s.construct()
+	standby := s.construct(random)
 	for range random.IntN(6) {
 		time.Sleep(time.Duration(random.Int64N(int64(chaos / 4))))
 		if random.IntN(2) == 0 { // the next process does not see the last writes in lists
@@ -34,7 +34,7 @@ func (s *life) kills(random *rand.Rand) {
 		s.current().kill()
 		s.note("killed")
 		time.Sleep(time.Duration(random.Int64N(int64(5 * time.Second))))
-		next := s.construct()
+		next := s.construct(random)
 		if random.IntN(2) == 0 {
 			next, standby = standby, next
 			next.Begin()

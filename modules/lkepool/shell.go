@@ -2,11 +2,14 @@ package lkepool
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 )
 
-// shell runs the core: it serialises events, starts effects, and turns their
+// shell runs the engine: it serialises events, starts effects, and turns their
 // results into events. It has no knowledge of claims. One goroutine, the loop,
 // exists while callers wait or writes are under way.
 type shell struct {
@@ -14,29 +17,46 @@ type shell struct {
 	cfg     Config
 	// slots bounds the effects at the same time.
 	slots chan struct{}
+	wake  chan struct{}
 
 	mu      sync.Mutex
-	core    *core
-	callers map[int]chan answer
+	core    *engine.Core
+	callers map[int]chan engine.Answer
 	last    int
-	inbox   []event
-	wake    chan struct{}
+	inbox   []engine.Event
 	running bool
-	// effects is how many are under way; cancel ends the reads among them.
+	// effects is how many are under way, reads what ends the reads among them.
 	effects int
-	reads   context.Context
-	cancel  context.CancelFunc
+	reads   reads
 }
 
-// call puts a request to the core, and waits for its answer. When ctx ends the
-// core is told, and answers at once.
-func (s *shell) call(ctx context.Context, a ask) answer {
-	done := make(chan answer, 1)
+// reads is the context of all reads that callers wait for.
+type reads struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func newReads() reads {
+	ctx, cancel := context.WithCancel(context.Background())
+	return reads{ctx, cancel}
+}
+
+func newShell(backend Backend, cfg Config) *shell {
+	return &shell{
+		backend: backend, cfg: cfg, slots: make(chan struct{}, engine.ParallelEffects), wake: make(chan struct{}, 1),
+		callers: map[int]chan engine.Answer{},
+	}
+}
+
+// call puts a request to the engine, and waits for its answer. When ctx ends
+// the engine is told, and answers at once.
+func (s *shell) call(ctx context.Context, a engine.Ask) engine.Answer {
+	done := make(chan engine.Answer, 1)
 	s.mu.Lock()
 	s.last++
 	token := s.last
 	s.callers[token] = done
-	s.post(asked{token: token, ask: a})
+	s.post(engine.Asked{Token: token, Ask: a})
 	s.mu.Unlock()
 	select {
 	case result := <-done:
@@ -45,7 +65,7 @@ func (s *shell) call(ctx context.Context, a ask) answer {
 	}
 	s.mu.Lock()
 	if _, waiting := s.callers[token]; waiting {
-		s.post(left{token: token, cause: context.Cause(ctx)})
+		s.post(engine.Left{Token: token, Cause: context.Cause(ctx)})
 	}
 	s.mu.Unlock()
 	return <-done
@@ -55,26 +75,25 @@ func (s *shell) call(ctx context.Context, a ask) answer {
 func (s *shell) begin(limits Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fresh := newCore(s.cfg, limits, s.cfg.Clock.Now())
+	fresh := engine.New(s.cfg.settings(), limits, s.cfg.Clock.Now())
 	if s.core != nil {
-		fresh.inherit(s.core)
+		fresh.Inherit(s.core)
 	}
 	s.core = fresh
 }
 
-// tell gives the core what needs no answer.
-func (s *shell) tell(what func(*core)) {
+// tell gives the core what needs no answer, or asks what it knows.
+func (s *shell) tell(what func(*engine.Core)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	what(s.core)
 }
 
 // post queues an event, and starts the loop if there is none. The caller holds mu.
-func (s *shell) post(e event) {
+func (s *shell) post(e engine.Event) {
 	s.inbox = append(s.inbox, e)
 	if !s.running {
-		s.running = true
-		s.reads, s.cancel = context.WithCancel(context.Background())
+		s.running, s.reads = true, newReads()
 		go s.loop()
 		return
 	}
@@ -102,28 +121,36 @@ func (s *shell) loop() {
 		case <-s.wake:
 		case <-timer.C():
 			s.mu.Lock()
-			s.inbox = append(s.inbox, tick{})
+			s.inbox = append(s.inbox, engine.Tick{})
 			s.mu.Unlock()
 		}
 	}
 }
 
-// step handles what is in the inbox. It returns when the core wants a tick, and
-// false when the loop may end.
+// step handles what is in the inbox: callers are answered, effects started. It
+// returns when the core wants a tick, and false when the loop may end.
 func (s *shell) step() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.inbox) > 0 {
 		e := s.inbox[0]
 		s.inbox = s.inbox[1:]
-		for _, a := range s.core.handle(e, s.cfg.Clock.Now()) {
-			s.run(a)
+		for _, a := range s.core.Handle(e, s.cfg.Clock.Now()) {
+			if a.Op == engine.OpAnswer {
+				s.answer(a)
+				continue
+			}
+			if s.reads.ctx.Err() != nil {
+				s.reads = newReads()
+			}
+			s.effects++
+			go s.effect(s.reads.ctx, a)
 		}
 	}
-	if !s.core.idle() {
-		return s.core.wake(), true
+	if !s.core.Idle() {
+		return s.core.Wake(), true
 	}
-	s.cancel()
+	s.reads.cancel()
 	if s.effects > 0 {
 		return time.Time{}, true
 	}
@@ -131,78 +158,67 @@ func (s *shell) step() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// run answers a caller or starts an effect. The caller holds mu.
-func (s *shell) run(a action) {
-	if a.op == opAnswer {
-		if done, ok := s.callers[a.token]; ok {
-			delete(s.callers, a.token)
-			done <- a.answer
-		}
-		return
+// answer gives a caller its result. The caller holds mu.
+func (s *shell) answer(a engine.Action) {
+	if done, ok := s.callers[a.Token]; ok {
+		delete(s.callers, a.Token)
+		done <- *a.Answer
 	}
-	s.effects++
-	if s.reads.Err() != nil {
-		s.reads, s.cancel = context.WithCancel(context.Background())
-	}
-	ctx := s.reads
-	go func() {
-		s.slots <- struct{}{}
-		result := s.effect(ctx, a)
-		<-s.slots
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.effects--
-		s.post(result)
-	}()
 }
 
-// effect makes one request. A write is not cancelled when its callers leave,
-// because then nothing would show whether it happened.
-func (s *shell) effect(ctx context.Context, a action) done {
-	timeout := readTimeout
-	if a.op.write() {
-		ctx, timeout = context.WithoutCancel(ctx), writeTimeout
+// effect makes one request and posts its result. A write is not cancelled when
+// its callers leave, because then nothing would show whether it happened.
+func (s *shell) effect(ctx context.Context, a engine.Action) {
+	s.slots <- struct{}{}
+	timeout := engine.ReadTimeout
+	if a.Op.Write() {
+		ctx, timeout = context.WithoutCancel(ctx), engine.WriteTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	d := done{action: a, began: s.cfg.Clock.Now()}
-	switch a.op {
-	case opListPools:
-		d.pools, d.err = s.backend.Pools(ctx)
-	case opListInstances:
-		d.instances, d.err = s.backend.Instances(ctx)
-	case opGetPool:
-		d.pool, d.err = s.backend.Pool(ctx, a.poolID)
-	case opGetInstance:
-		d.instance, d.err = s.backend.Instance(ctx, a.instanceID)
-	case opCreate:
-		d.pool, d.err = s.backend.Create(ctx, PoolSpec{Key: a.key, Tags: a.tags, Count: a.count})
-	case opScale:
-		d.pool, d.err = s.backend.Scale(ctx, a.poolID, a.count)
-	case opMark:
-		d.instance, d.err = s.backend.Mark(ctx, a.instanceID, a.tags)
-	case opRemove:
-		d.err = s.backend.Remove(ctx, a.poolID, a.nodeID)
-	case opDrop:
-		d.err = s.backend.Drop(ctx, a.poolID)
+	d := engine.Done{Action: a, Began: s.cfg.Clock.Now()}
+	switch a.Op {
+	case engine.OpListPools:
+		d.Pools, d.Err = s.backend.Pools(ctx)
+	case engine.OpListInstances:
+		d.Instances, d.Err = s.backend.Instances(ctx)
+	case engine.OpGetPool:
+		d.Pool, d.Err = s.backend.Pool(ctx, a.PoolID)
+	case engine.OpGetInstance:
+		d.Instance, d.Err = s.backend.Instance(ctx, a.InstanceID)
+	case engine.OpCreate:
+		d.Pool, d.Err = s.backend.Create(ctx, PoolSpec{Key: a.Key, Tags: a.Tags, Count: a.Count})
+	case engine.OpScale:
+		d.Pool, d.Err = s.backend.Scale(ctx, a.PoolID, a.Count)
+	case engine.OpMark:
+		d.Instance, d.Err = s.backend.Mark(ctx, a.InstanceID, a.Tags)
+	case engine.OpRemove:
+		d.Err = s.backend.Remove(ctx, a.PoolID, a.NodeID)
+	case engine.OpDrop:
+		d.Err = s.backend.Drop(ctx, a.PoolID)
 	}
+	d.Cancelled = !a.Op.Write() && errors.Is(d.Err, context.Canceled)
 	s.report(d)
-	return d
+	<-s.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.effects--
+	s.post(d)
 }
 
-func (s *shell) report(d done) {
+func (s *shell) report(d engine.Done) {
 	hook := s.cfg.Observer.Action
 	if hook == nil {
 		return
 	}
-	a := d.action
+	a := d.Action
 	end := ActionEnd{
-		Op: string(a.op), Reason: a.reason, NodePool: a.key.NodePool, InstanceType: a.key.InstanceType,
-		PoolID: a.poolID, InstanceID: a.instanceID, Duration: s.cfg.Clock.Since(d.began), Err: d.err,
+		Op: string(a.Op), Reason: a.Reason, NodePool: a.Key.NodePool, InstanceType: a.Key.InstanceType,
+		PoolID: a.PoolID, InstanceID: a.InstanceID, Duration: s.cfg.Clock.Since(d.Began), Err: d.Err,
 	}
-	if d.err == nil {
-		end.Bought = a.bought
-		if a.op == opMark && a.key.NodePool != "" {
+	if d.Err == nil {
+		end.Bought = a.Bought
+		if a.Op == engine.OpMark && a.Key.NodePool != "" {
 			end.Claimed = 1
 		}
 	}

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 )
 
 // vacate asks about every node at once, a bounded number at a time, and returns
 // the IDs of those that may go.
 func vacate(ctx context.Context, may func(context.Context, Node) (bool, error), nodes []Node) ([]int, error) {
 	agreed, errs := make([]bool, len(nodes)), make([]error, len(nodes))
-	slots := make(chan struct{}, parallelRemovals)
+	slots := make(chan struct{}, engine.ParallelRemovals)
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		if agreed[i] = may == nil; agreed[i] {

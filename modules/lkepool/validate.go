@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 )
 
 // longestName is the longest Kubernetes label value, which a NodePool's name
@@ -29,10 +31,10 @@ func (a *Allocator) check(r Request) error {
 		return err
 	}
 	if r.Key.Template.FirewallID < 0 {
-		return invalid("claim", "Key.Template.FirewallID", "%d is negative; it must be 0 (none) or the ID of a firewall", r.Key.Template.FirewallID)
+		return engine.Invalid("claim", "Key.Template.FirewallID", "%d is negative; it must be 0 (none) or the ID of a firewall", r.Key.Template.FirewallID)
 	}
 	if !slices.Contains([]string{"", "enabled", "disabled"}, r.Key.Template.DiskEncryption) {
-		return invalid("claim", "Key.Template.DiskEncryption", "%q must be empty, enabled or disabled", r.Key.Template.DiskEncryption)
+		return engine.Invalid("claim", "Key.Template.DiskEncryption", "%q must be empty, enabled or disabled", r.Key.Template.DiskEncryption)
 	}
 	for _, set := range []struct {
 		field string
@@ -48,11 +50,11 @@ func (a *Allocator) check(r Request) error {
 func checkName(field, name string, longest int) error {
 	switch {
 	case name == "":
-		return invalid("claim", field, "is empty")
+		return engine.Invalid("claim", field, "is empty")
 	case len(name) > longest:
-		return invalid("claim", field, "%q has %d characters; at most %d are allowed", name, len(name), longest)
+		return engine.Invalid("claim", field, "%q has %d characters; at most %d are allowed", name, len(name), longest)
 	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return invalid("claim", field, "%q contains blanks or control characters", name)
+		return engine.Invalid("claim", field, "%q contains blanks or control characters", name)
 	}
 	return nil
 }
@@ -64,11 +66,11 @@ func (a *Allocator) checkTags(op, field string, tags []string) error {
 		field := fmt.Sprintf("%s[%d]", field, i)
 		switch n := utf8.RuneCountInString(tag); {
 		case n < MinTagLength || n > MaxTagLength:
-			return invalid(op, field, "%q has %d characters; a tag has %d to %d", tag, n, MinTagLength, MaxTagLength)
-		case tag != ManagedTag && ownTag(tag):
-			return invalid(op, field, "%q is set by the allocator and by nobody else", tag)
+			return engine.Invalid(op, field, "%q has %d characters; a tag has %d to %d", tag, n, MinTagLength, MaxTagLength)
+		case tag != ManagedTag && engine.OwnTag(tag):
+			return engine.Invalid(op, field, "%q is set by the allocator and by nobody else", tag)
 		case a.backend.ReservedTag(tag):
-			return invalid(op, field, "%q is set by the platform and by nobody else", tag)
+			return engine.Invalid(op, field, "%q is set by the platform and by nobody else", tag)
 		}
 	}
 	return nil

@@ -106,6 +106,7 @@ var others = map[string][]string{
 	"settings.maxHourlyPrice":                       {`settings: {maxHourlyPrice: 2.5}`},
 	"settings.adoptAlpha":                           {`settings: {adoptAlpha: true}`},
 	"settings.nodePriceLabel":                       {`settings: {nodePriceLabel: true}`},
+	"settings.hostMaintenance":                      {`settings: {hostMaintenance: true}`},
 	"settings.vmMemoryOverheadPercent":              {`settings: {vmMemoryOverheadPercent: 0.1}`},
 	"settings.disableDryRun":                        {`settings: {disableDryRun: true}`},
 	"settings.preferencePolicy":                     {`settings: {preferencePolicy: Ignore}`},

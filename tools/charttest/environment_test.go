@@ -86,6 +86,7 @@ func TestEnvironment(t *testing.T) {
 		{`settings: {maxHourlyPrice: 2.5}`, "MAX_HOURLY_PRICE", "2.5"},
 		{`settings: {adoptAlpha: true}`, "ADOPT_ALPHA", "true"},
 		{`settings: {nodePriceLabel: true}`, "NODE_PRICE_LABEL", "true"},
+		{`settings: {hostMaintenance: true}`, "HOST_MAINTENANCE", "true"},
 		{`settings: {plans: {deny: []}}`, "PLANS_DENY", "none"},
 		{`settings: {vmMemoryOverheadPercent: 0.1}`, "VM_MEMORY_OVERHEAD_PERCENT", "0.1"},
 		{`settings: {vmMemoryOverheadPercent: 0}`, "VM_MEMORY_OVERHEAD_PERCENT", "0"},

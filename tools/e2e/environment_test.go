@@ -42,6 +42,7 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 	t.Helper()
 	options := localcluster.Options{
 		Name: "e2e-" + name + "-" + tier, Tier: tier, Values: values, Progress: t.Output(), Audit: true,
+		Env: []string{"LOG_LEVEL=debug"}, // what is logged least often may show the token, too
 	}
 	for _, set := range more {
 		set(&options)
@@ -93,7 +94,8 @@ func (e *environment) play(t *testing.T, name string, scenario func(*testing.T, 
 		}
 		defer describe()
 		defer end(t)
-		defer describe() // what failed is to be seen as it was
+		defer e.searchObjects(t) // before they are deleted
+		defer describe()         // what failed is to be seen as it was
 		scenario(t, e)
 	})
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 )
 
 // longJoin is how long a node takes to join: the profile slow has 300 s.
@@ -80,16 +79,13 @@ func onePerPod(t *testing.T, e *environment) {
 func refusedByPolicy(t *testing.T, e *environment) {
 	ctx := t.Context()
 	NewWithT(t).Eventually(ctx, func(g Gomega) { // the API server compiles policies in the background
-		claim := &karpv1.NodeClaim{
-			ObjectMeta: metav1.ObjectMeta{Name: "by-hand"},
-			Spec: karpv1.NodeClaimSpec{
-				NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"},
-				Requirements: []karpv1.NodeSelectorRequirementWithMinValues{},
-			},
-		}
+		ref, none := &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}, []karpv1.NodeSelectorRequirementWithMinValues{}
+		claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"}, Spec: karpv1.NodeClaimSpec{NodeClassRef: ref, Requirements: none}}
 		g.Expect(e.kube.Create(ctx, claim, client.DryRunAll)).To(MatchError(ContainSubstring("only Karpenter's controller")))
-		_, err := manifest.Apply(ctx, e.kube, []byte(nodePoolSpec{}.yaml()))
-		g.Expect(err).To(MatchError(ContainSubstring("needs spec.limits")))
+		pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "endless"}}
+		pool.Spec.Template.Spec = karpv1.NodeClaimTemplateSpec{NodeClassRef: ref, Requirements: none, ExpireAfter: karpv1.MustParseNillableDuration("720h")}
+		pool.Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration("1s")
+		g.Expect(e.kube.Create(ctx, pool, client.DryRunAll)).To(MatchError(ContainSubstring("needs spec.limits")))
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 

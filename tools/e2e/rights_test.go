@@ -23,6 +23,7 @@ func TestRights(t *testing.T) {
 		"settings":   map[string]any{"featureGates": map[string]any{"nodeOverlay": true}},
 		"controller": map[string]any{"env": []any{map[string]any{"name": "KUBE_FEATURE_WatchListClient", "value": "false"}}},
 	})
+	e.run(t, "a part of the token would be found", plantedToken)
 	e.run(t, "volumes, namespaces and an overlay", volumesAndNamespaces)
 	e.run(t, "a pod that a budget holds beyond the termination grace period", heldPod)
 }

@@ -69,6 +69,10 @@ controller's own defaults. Variables of controller.env take the place of the cha
 - name: NODE_PRICE_LABEL
   value: "true"
 {{- end }}
+{{- if $settings.hostMaintenance }}
+- name: HOST_MAINTENANCE
+  value: "true"
+{{- end }}
 {{- with $settings.maxNodes }}
 - name: MAX_NODES
   value: {{ . | int64 | quote }}

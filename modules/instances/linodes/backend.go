@@ -29,9 +29,9 @@ func (b *backend) Tagged(ctx context.Context, tag string) ([]instances.Instance,
 	return slices.DeleteFunc(found, func(i instances.Instance) bool { return !slices.Contains(i.Tags, tag) }), err
 }
 
-func (b *backend) Labelled(ctx context.Context, label string) ([]instances.Instance, error) {
-	found, err := b.list(ctx, linode.Where("label").Equal(label))
-	return slices.DeleteFunc(found, func(i instances.Instance) bool { return i.Label != label }), err
+func (b *backend) Find(ctx context.Context, label, tag string) ([]instances.Instance, error) {
+	found, err := b.list(ctx, linode.Or(linode.Where("label").Equal(label), linode.Where("tags").Equal(tag)))
+	return slices.DeleteFunc(found, func(i instances.Instance) bool { return i.Label != label && !slices.Contains(i.Tags, tag) }), err
 }
 
 func (b *backend) list(ctx context.Context, filter linode.Filter) ([]instances.Instance, error) {

@@ -111,7 +111,7 @@ func (e *evaluation) pinnedTo(version string) bool {
 }
 
 // fieldsWithoutEffect returns the names of fields that are set and mean nothing in the mode. The image does not
-// count when it is the default, which the API server fills in. Of the kubelet's settings those mean something in
+// count when it is the default, which an older CRD filled in. Of the kubelet's settings those mean something in
 // lke mode that the estimate of a node's capacity rests on.
 func fieldsWithoutEffect(spec v1alpha1.LinodeNodeClassSpec, mode v1alpha1.Mode) []string {
 	if mode != v1alpha1.ModeLKE {

@@ -1,9 +1,13 @@
 package v1alpha1
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
 	"strconv"
 
-	"github.com/mitchellh/hashstructure/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // HashVersion is the version of the hash's definition. Raise it when the same spec gives another hash (another
@@ -11,7 +15,7 @@ import (
 //
 // It is not of the plain form v1: the alpha provider writes the same annotations, with versions of that form and
 // hashes of another definition. Were the versions equal, each of its nodes would count as drifted.
-const HashVersion = "linode-v2"
+const HashVersion = "linode-v3"
 
 // lkeFields are the fields an LKE node is made from. A pool fixes them for all its nodes. The other fields have
 // no effect in lke mode, so a change of them must not replace nodes there.
@@ -19,9 +23,9 @@ const HashVersion = "linode-v2"
 // LKEK8sVersion is not among them: it has to equal the control plane's version, so with and without it nodes are
 // the same. A node of another version than the control plane's is found by comparing its pool's.
 type lkeFields struct {
-	FirewallID     *int
-	DiskEncryption DiskEncryption
-	Isolation      string // both values: a pointer to false would count as not set
+	FirewallID     *int           `json:"firewallID,omitempty"`
+	DiskEncryption DiskEncryption `json:"diskEncryption,omitempty"`
+	Isolation      string         `json:"isolation,omitempty"`
 }
 
 // Hash returns a short text that changes exactly when a Linode made from the class before would be made
@@ -34,11 +38,18 @@ func (in *LinodeNodeClass) Hash(mode Mode) string {
 			FirewallID: in.Spec.FirewallID, DiskEncryption: in.Spec.DiskEncryption, Isolation: in.Spec.Isolation.text(),
 		})
 	}
-	spec := in.Spec
-	spec.LKEK8sVersion, spec.Isolation = "", nil // of lke mode
-	spec.SwapSize = spec.Swap()
+	spec := in.Spec.DeepCopy()
+	spec.Tags, spec.LKEK8sVersion, spec.Isolation = nil, "", nil // changed in place, and of lke mode
+	spec.SwapSize, spec.SwapSizeAlpha = spec.Swap(), nil
 	if spec.Image == "" {
 		spec.Image = DefaultImage
+	}
+	for _, set := range []*[]string{&spec.AuthorizedKeys, &spec.AuthorizedUsers} {
+		slices.Sort(*set)
+		*set = slices.Compact(*set)
+	}
+	for _, disk := range spec.disks() {
+		disk.Size = *resource.NewQuantity(disk.Size.Value(), resource.BinarySI) // however it is written
 	}
 	return hashOf(spec)
 }
@@ -51,28 +62,53 @@ func (in *LinodeNodeClassSpec) Swap() *int {
 	return in.SwapSizeAlpha
 }
 
-// hashOf panics on a value that cannot be hashed; the values are of this package's types, which all can be.
+// disks are those that the spec sets.
+func (in *LinodeNodeClassSpec) disks() []*Disk {
+	all := []*Disk{in.OSDisk}
+	if data := in.DataDisks; data != nil {
+		all = append(all, data.SDB, data.SDC, data.SDD, data.SDE, data.SDF, data.SDG, data.SDH)
+	}
+	return slices.DeleteFunc(all, func(disk *Disk) bool { return disk == nil })
+}
+
+// hashOf is over the value's JSON with sorted keys and without what is not set. It panics on a value that has no JSON; the values are
+// of this package's types, which all have.
 func hashOf(value any) string {
-	hash, err := hashstructure.Hash(value, hashstructure.FormatV2, hashOptions())
+	text, err := json.Marshal(value)
 	if err != nil {
 		panic("hashing a LinodeNodeClass: " + err.Error())
 	}
-	return strconv.FormatUint(hash, 10)
+	var content any
+	if err := json.Unmarshal(text, &content); err != nil {
+		panic("hashing a LinodeNodeClass: " + err.Error())
+	}
+	if text, err = json.Marshal(pruned(content)); err != nil {
+		panic("hashing a LinodeNodeClass: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
-// Sets are marked in the type. To take every list for one would lose the order of DNS servers, and two ranges of
-// the same length, which cancel each other out in a set.
-func hashOptions() *hashstructure.HashOptions {
-	return &hashstructure.HashOptions{IgnoreZeroValue: true, ZeroNil: true}
-}
-
-// Hash implements hashstructure.Hashable. The function walks over exported fields only, and a resource.Quantity has
-// none, so a change of the size would go unnoticed.
-func (in Disk) Hash() (uint64, error) {
-	return hashstructure.Hash(struct {
-		Bytes             int64
-		Label, Filesystem string
-	}{in.Size.Value(), in.Label, in.Filesystem}, hashstructure.FormatV2, hashOptions())
+// pruned takes out objects and lists that are empty: a field with nothing in it is not set.
+func pruned(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if inner = pruned(inner); inner == nil {
+				delete(v, key)
+			} else {
+				v[key] = inner
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	case []any:
+		if len(v) == 0 {
+			return nil
+		}
+	}
+	return value
 }
 
 // text is the same for what means the same; "" without isolation.

@@ -201,6 +201,6 @@ func TestHashIsStable(t *testing.T) {
 }
 
 const (
-	lkeHash      = "453281190960639212"
-	instanceHash = "12197801682126469629"
+	lkeHash      = "605f6c72dea9669e"
+	instanceHash = "aa0e46c0a02a274b"
 )

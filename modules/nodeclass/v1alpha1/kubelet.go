@@ -31,7 +31,7 @@ type ReservedQuantity string
 // +kubebuilder:validation:XValidation:rule="!has(self.evictionSoft) || self.evictionSoft.all(key, has(self.evictionSoftGracePeriod) && key in self.evictionSoftGracePeriod)",message="each key of evictionSoft needs one in evictionSoftGracePeriod",fieldPath=".evictionSoft"
 // +kubebuilder:validation:XValidation:rule="!has(self.evictionSoftGracePeriod) || self.evictionSoftGracePeriod.all(key, has(self.evictionSoft) && key in self.evictionSoft)",message="each key of evictionSoftGracePeriod needs one in evictionSoft",fieldPath=".evictionSoftGracePeriod"
 type KubeletConfiguration struct {
-	// ClusterDNS are the IP addresses of the cluster's DNS servers, at most three, the first one first.
+	// (no effect in lke mode) ClusterDNS are the IP addresses of the cluster's DNS servers, at most three, the first one first.
 	// Example: ["10.128.0.10"].
 	// +kubebuilder:validation:MaxItems=3
 	// +kubebuilder:validation:items:MaxLength=45
@@ -74,7 +74,7 @@ type KubeletConfiguration struct {
 	// +optional
 	EvictionHard map[string]EvictionThreshold `json:"evictionHard,omitempty"`
 
-	// EvictionSoft are thresholds below which the kubelet evicts pods once the grace period in
+	// (no effect in lke mode) EvictionSoft are thresholds below which the kubelet evicts pods once the grace period in
 	// evictionSoftGracePeriod is over, which each of them needs. Signals and thresholds as in evictionHard.
 	// Default: none. Example: {memory.available: 500Mi}.
 	// +kubebuilder:validation:MaxProperties=6
@@ -82,33 +82,33 @@ type KubeletConfiguration struct {
 	// +optional
 	EvictionSoft map[string]EvictionThreshold `json:"evictionSoft,omitempty"`
 
-	// EvictionSoftGracePeriod is how long each threshold of evictionSoft may be crossed, durations above 0.
+	// (no effect in lke mode) EvictionSoftGracePeriod is how long each threshold of evictionSoft may be crossed, durations above 0.
 	// Example: {memory.available: 1m30s}.
 	// +kubebuilder:validation:MaxProperties=6
 	// +optional
 	EvictionSoftGracePeriod map[string]EvictionGracePeriod `json:"evictionSoftGracePeriod,omitempty"`
 
-	// EvictionMaxPodGracePeriod bounds the termination grace period of a pod in a soft eviction, in seconds.
+	// (no effect in lke mode) EvictionMaxPodGracePeriod bounds the termination grace period of a pod in a soft eviction, in seconds.
 	// Default 0: the pod's own is not heeded. Example: 60.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty"`
 
-	// ImageGCHighThresholdPercent is the disk usage in percent above which unused images are collected; above
+	// (no effect in lke mode) ImageGCHighThresholdPercent is the disk usage in percent above which unused images are collected; above
 	// imageGCLowThresholdPercent. Default 85.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	ImageGCHighThresholdPercent *int32 `json:"imageGCHighThresholdPercent,omitempty"`
 
-	// ImageGCLowThresholdPercent is the disk usage in percent down to which unused images are collected.
+	// (no effect in lke mode) ImageGCLowThresholdPercent is the disk usage in percent down to which unused images are collected.
 	// Default 80.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	ImageGCLowThresholdPercent *int32 `json:"imageGCLowThresholdPercent,omitempty"`
 
-	// CPUCFSQuota enforces the CPU limits of containers by CFS quotas. Default true.
+	// (no effect in lke mode) CPUCFSQuota enforces the CPU limits of containers by CFS quotas. Default true.
 	// +optional
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
 }

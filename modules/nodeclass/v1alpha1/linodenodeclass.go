@@ -17,16 +17,18 @@ const DefaultImage = "linode/ubuntu22.04"
 // +kubebuilder:resource:path=linodenodeclasses,scope=Cluster,shortName={lnc,lncs},categories=karpenter
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether nodes can be made from this class"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why the class is ready or not"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="Why the class is ready or not"
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`,priority=1,description="Kubernetes version of new nodes"
 // +kubebuilder:printcolumn:name="Firewall",type=integer,JSONPath=`.status.firewall.id`,priority=1,description="Cloud Firewall of new nodes"
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="What is wrong with the class, and what to do"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="a name has at most 63 characters, because nodes carry it as the value of a label",messageExpression="'metadata.name is ' + self.metadata.name + ': at most 63 characters are possible, because nodes carry it as the value of a label'"
 type LinodeNodeClass struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what a user sets; an empty one is complete.
+	// Spec is what a user sets; an empty one is complete. On LKE these fields count: tags, firewallID, lkeK8sVersion, diskEncryption,
+	// isolation, and of kubelet what the estimate of a node's capacity rests on.
 	// +kubebuilder:default={}
 	// +optional
 	Spec LinodeNodeClassSpec `json:"spec,omitempty"`
@@ -69,8 +71,8 @@ type Isolation struct {
 
 // LinodeNodeClassSpec is what a user sets. All fields are optional.
 //
-// Fields marked "instance mode" have no effect on LKE nodes, which LKE makes from an image and settings of its
-// own: in lke mode they are accepted, named in the condition ValidationSucceeded, and replace no node when they
+// Fields marked "(no effect in lke mode)" are of instance mode: LKE makes its nodes from an image and settings of its
+// own. In lke mode they are accepted, named in the condition ValidationSucceeded, and replace no node when they
 // change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is what counts everywhere.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.swapSize) || !has(self.swap_size)",message="swapSize and swap_size are two names of one field; set swapSize alone",fieldPath=".swap_size"
@@ -88,7 +90,7 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:items:XValidation:rule=`!self.matches(r'(?i)^\s*((nodepool|lke-cluster-name|lke[0-9]+)\s*(=|$)|kubernetes\.io/cluster/|([^=/]*\.)?(karpenter\.sh|karpenter\.k8s\.linode)/)')`,message="a tag must not have a key that Karpenter, this provider or LKE manages: karpenter.sh/..., karpenter.k8s.linode/..., kubernetes.io/cluster/..., lke-cluster-name, nodepool, lke<number>"
 	// +listType=set
 	// +optional
-	Tags []string `json:"tags,omitempty" hash:"ignore"`
+	Tags []string `json:"tags,omitempty"`
 
 	// FirewallID is the ID of the Cloud Firewall that protects the instances (both modes). It must exist; without
 	// it, Linode's own default applies. In lke mode it needs the Enterprise tier, because node pools of the
@@ -102,7 +104,7 @@ type LinodeNodeClassSpec struct {
 	// plane's version, whatever that is. After an upgrade of the control plane nodes of an older version are
 	// replaced as drifted, once the class is ready. Example: v1.33.6+lke7.
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^v?[0-9]+\.[0-9]+(\.[0-9]+)?(\+lke[0-9]+)?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^v?[0-9]+\.[0-9]+(\.[0-9]+)?(\+lke[0-9]+)?$')`,message="lkeK8sVersion must look like v1.33.6+lke7"
 	// +optional
 	LKEK8sVersion string `json:"lkeK8sVersion,omitempty"`
 
@@ -117,77 +119,76 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	Isolation *Isolation `json:"isolation,omitempty"`
 
-	// Image is the ID of the image of the instances (instance mode): linode/... for a public one, private/... for
+	// (no effect in lke mode) Image is the ID of the image of the instances: linode/... for a public one, private/... for
 	// one of the account, shared/... for one that was shared with it. It must be available and support
-	// cloud-init. Default linode/ubuntu22.04. Example: private/12345.
-	// +kubebuilder:default="linode/ubuntu22.04"
+	// cloud-init. Without it, linode/ubuntu22.04. Example: private/12345.
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:Pattern=`^(linode|private|shared)/[A-Za-z0-9._-]+$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^(linode|private|shared)/[A-Za-z0-9._-]+$')`,message="image must look like linode/ubuntu24.04, private/12345 or shared/12345"
 	// +optional
 	Image string `json:"image,omitempty"`
 
-	// AuthorizedKeys are SSH public keys that may log in as root (instance mode), each one line as in
+	// (no effect in lke mode) AuthorizedKeys are SSH public keys that may log in as root, each one line as in
 	// authorized_keys. Example: ["ssh-ed25519 AAAAC3Nz... me@example.com"].
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:items:MaxLength=16384
-	// +kubebuilder:validation:items:Pattern=`^(ssh|ecdsa|sk)-[A-Za-z0-9@.-]+ [A-Za-z0-9+/]+=*( [^\r\n]*)?$`
+	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^(ssh|ecdsa|sk)-[A-Za-z0-9@.-]+ [A-Za-z0-9+/]+=*( [^\r\n]*)?$')`,message="each of authorizedKeys must be one line as in authorized_keys, for example ssh-ed25519 AAAAC3Nz... me@example.com"
 	// +listType=set
 	// +optional
-	AuthorizedKeys []string `json:"authorizedKeys,omitempty" hash:"set"`
+	AuthorizedKeys []string `json:"authorizedKeys,omitempty"`
 
-	// AuthorizedUsers are names of Linode users whose SSH keys may log in as root (instance mode).
+	// (no effect in lke mode) AuthorizedUsers are names of Linode users whose SSH keys may log in as root.
 	// Example: ["alice"].
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=64
-	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9._-]+$`
+	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^[A-Za-z0-9._-]+$')`,message="each of authorizedUsers must be the name of a Linode user: letters, digits, '.', '_' and '-'"
 	// +listType=set
 	// +optional
-	AuthorizedUsers []string `json:"authorizedUsers,omitempty" hash:"set"`
+	AuthorizedUsers []string `json:"authorizedUsers,omitempty"`
 
-	// BackupsEnabled buys Linode's backup service for each instance (instance mode). Without it, the account's
+	// (no effect in lke mode) BackupsEnabled buys Linode's backup service for each instance. Without it, the account's
 	// setting decides.
 	// +optional
 	BackupsEnabled *bool `json:"backupsEnabled,omitempty"`
 
-	// SwapSize is the size of the swap disk in MiB, 0 for none (instance mode). Without it, Linode makes one of
+	// (no effect in lke mode) SwapSize is the size of the swap disk in MiB, 0 for none. Without it, Linode makes one of
 	// 512 MiB. Example: 1024.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	SwapSize *int `json:"swapSize,omitempty"`
 
-	// The name that swapSize has in the schema of the alpha provider, in MiB (instance mode). It is read so that the
+	// (no effect in lke mode) The name that swapSize has in the schema of the alpha provider, in MiB. It is read so that the
 	// manifests of that provider apply as they are; set swapSize instead, and not both.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	SwapSizeAlpha *int `json:"swap_size,omitempty" hash:"ignore"`
+	SwapSizeAlpha *int `json:"swap_size,omitempty"`
 
-	// PlacementGroup puts the instances into a placement group (instance mode), which must be in the region that
+	// (no effect in lke mode) PlacementGroup puts the instances into a placement group, which must be in the region that
 	// nodes are made in.
 	// +optional
 	PlacementGroup *PlacementGroup `json:"placementGroup,omitempty"`
 
-	// VPCID is the ID of the VPC that the instances join (instance mode). Example: 4711.
+	// (no effect in lke mode) VPCID is the ID of the VPC that the instances join. Example: 4711.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	VPCID *int `json:"vpcID,omitempty"`
 
-	// IPv6Options sets the IPv6 addresses of the interface (instance mode).
+	// (no effect in lke mode) IPv6Options sets the IPv6 addresses of the interface.
 	// +optional
 	IPv6Options *IPv6Options `json:"ipv6Options,omitempty"`
 
-	// OSDisk is the root disk (instance mode). Without it, the root disk takes what the data disks and swap leave
+	// (no effect in lke mode) OSDisk is the root disk. Without it, the root disk takes what the data disks and swap leave
 	// of the plan's disk.
 	// +kubebuilder:validation:XValidation:rule="!has(self.filesystem) || !(self.filesystem in ['swap', 'initrd'])",message="nothing boots from a disk of swap or initrd; use ext4, ext3 or raw",messageExpression="'osDisk.filesystem is ' + self.filesystem + ', from which nothing boots; use ext4, ext3 or raw'"
 	// +optional
 	OSDisk *Disk `json:"osDisk,omitempty"`
 
-	// DataDisks are further disks by device name (instance mode). Together with the root disk and swap they must
+	// (no effect in lke mode) DataDisks are further disks by device name. Together with the root disk and swap they must
 	// fit the plan's disk. Example: {sdb: {size: 20Gi, filesystem: ext4}}.
 	// +optional
 	DataDisks *DataDisks `json:"dataDisks,omitempty"`
 
-	// Configuration is the configuration profile of the instances (instance mode).
+	// (no effect in lke mode) Configuration is the configuration profile of the instances.
 	// +optional
 	Configuration *Configuration `json:"configuration,omitempty"`
 
@@ -219,7 +220,7 @@ type IPv6Options struct {
 	// Example: ["/64"].
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=4
-	// +kubebuilder:validation:items:Pattern=`^/([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$`
+	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^/([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$')`,message="each of enableRanges must be a prefix length from /1 to /128, for example /64"
 	// +optional
 	EnableRanges []string `json:"enableRanges,omitempty"`
 	// IsPublicIPv6 lets the addresses be reached from the internet.
@@ -278,7 +279,7 @@ type Configuration struct {
 	// Kernel is the ID of the kernel that the instance boots. Default: what the image asks for. Example:
 	// linode/grub2, which boots the kernel on the disk.
 	// +kubebuilder:validation:MaxLength=100
-	// +kubebuilder:validation:Pattern=`^linode/[A-Za-z0-9._-]+$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^linode/[A-Za-z0-9._-]+$')`,message="kernel must look like linode/grub2 or linode/latest-64bit"
 	// +optional
 	Kernel string `json:"kernel,omitempty"`
 }

@@ -47,6 +47,8 @@ type Config struct {
 
 	// ControlPlaneVersion returns the Kubernetes version of the cluster from memory, 1.35 or v1.35.2+lke3; nil or "" = unknown.
 	ControlPlaneVersion func(context.Context) string
+	// HostMaintenance returns from memory whether the host of an instance has maintenance pending; nil = that is not watched.
+	HostMaintenance func(instanceID int) bool
 
 	// UnregisteredTaint says whether new pools get Karpenter's taint karpenter.sh/unregistered, so that LKE's nodes join
 	// with it. It is asked at every launch; nil = never.

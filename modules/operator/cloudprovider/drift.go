@@ -29,6 +29,7 @@ const (
 	DriftPoolTaints        cloudprovider.DriftReason = "PoolTaintsDrifted"        // the pool's taints differ
 	DriftFirewall          cloudprovider.DriftReason = "FirewallDrifted"          // the pool's firewall differs
 	DriftKubernetesVersion cloudprovider.DriftReason = "KubernetesVersionDrifted" // the pool's version differs
+	DriftHostMaintenance   cloudprovider.DriftReason = "HostMaintenancePending"   // Linode is going to interrupt the node
 )
 
 // IsDrifted returns why the NodeClaim's node differs from what would be made now; empty if it does not. What is unknown has not drifted.
@@ -52,6 +53,9 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
 	if err != nil {
 		return "", cloudprovider.NewNodeClaimNotFoundError(err)
+	}
+	if c.cfg.HostMaintenance != nil && c.cfg.HostMaintenance(id) {
+		return DriftHostMaintenance, nil
 	}
 	node, err := c.nodeOf(ctx, id)
 	if err != nil {

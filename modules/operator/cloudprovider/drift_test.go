@@ -79,3 +79,20 @@ func TestAStandardNodeOfAnOlderMinorVersionHasDrifted(t *testing.T) {
 		})
 	}
 }
+
+// Core replaces what has drifted within the budgets of the NodePool, and takes it back when there is no reason any more.
+func TestANodeDriftsWhileMaintenanceOfItsHostIsPending(t *testing.T) {
+	claim := nodeClaim(func(c *karpv1.NodeClaim) { c.Status.ProviderID = "linode://5" })
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
+	pools := &scripted{t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{claimed(5, claim.Name)}, nil }}
+	pending := 0
+	p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
+		Cluster: inCluster("demo", "us-ord", "standard"), HostMaintenance: func(instanceID int) bool { return instanceID == pending },
+	})
+	for id, want := range map[int]core.DriftReason{0: "", 5: cloudprovider.DriftHostMaintenance, 6: ""} {
+		pending = id
+		if got, err := p.IsDrifted(t.Context(), claim); err != nil || got != want {
+			t.Errorf("pending for %d: %q, %v, want %q", id, got, err, want)
+		}
+	}
+}

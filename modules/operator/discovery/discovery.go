@@ -42,6 +42,7 @@ type Wanted struct {
 	Region string        // if not empty, the region that the cluster must be in
 	URL    string        // the API's address
 	Scopes func() string // the token's scopes as the API has reported them; empty if it has not
+	Needs  []string      // scopes that optional features take
 }
 
 // Find returns the one cluster with this label.
@@ -76,7 +77,7 @@ func Find(ctx context.Context, client API, wanted Wanted) (Cluster, error) {
 	if err := checkInstances(ctx, client, cluster, wanted.URL); err != nil {
 		return Cluster{}, err
 	}
-	return cluster, checkScopes(wanted.Scopes())
+	return cluster, checkScopes(wanted.Scopes(), wanted.Needs...)
 }
 
 func ids(clusters []api.LKECluster) string {

@@ -28,7 +28,9 @@ func newWorld(t *testing.T, token string, clusters ...linodesim.ClusterSpec) wor
 	t.Helper()
 	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant(), Tokens: map[string][]string{
 		"full": {"*"}, "enough": {"lke:read_write", "linodes:read_write"}, "reader": {"lke:read_only", "linodes:read_only"},
-		"no-linodes": {"lke:read_write"}, "no-lke": {"linodes:read_write"},
+		"account-reader": {"lke:read_write", "linodes:read_write", "account:read_only"},
+		"account-writer": {"lke:read_write", "linodes:read_write", "account:read_write"},
+		"no-linodes":     {"lke:read_write"}, "no-lke": {"linodes:read_write"},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +137,17 @@ func TestProblemsAreOneLine(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestAScopeThatAnOptionalFeatureTakesIsAskedForByName(t *testing.T) {
+	demo := linodesim.ClusterSpec{Label: "demo", Region: "us-ord", Pools: pool}
+	for token, missing := range map[string]bool{"enough": true, "full": false, "account-reader": false, "account-writer": false} {
+		w := newWorld(t, token, demo)
+		_, err := discovery.Find(t.Context(), w.client, discovery.Wanted{Name: "demo", URL: url, Scopes: w.scopes.Last, Needs: []string{"account:read_only"}})
+		if (err != nil) != missing || missing && !strings.Contains(err.Error(), "lacks the scopes account:read_only") {
+			t.Errorf("token %s: %v", token, err)
+		}
 	}
 }
 

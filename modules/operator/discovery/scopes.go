@@ -35,23 +35,20 @@ func (s *Scopes) Last() string {
 	return ""
 }
 
-// checkScopes refuses a token that can read but not write. A header that is missing proves nothing: then the
-// first write will tell.
-func checkScopes(header string) error {
+// checkScopes refuses a token that lacks a scope. A header that is missing proves nothing: then the first request that takes it will tell.
+func checkScopes(header string, more ...string) error {
 	scopes := strings.FieldsFunc(header, func(r rune) bool { return r == ' ' || r == ',' })
 	if len(scopes) == 0 || slices.Contains(scopes, "*") {
 		return nil
 	}
-	var missing []string
-	for _, needed := range []string{"lke:read_write", "linodes:read_write"} {
-		section, _, _ := strings.Cut(needed, ":")
-		if !slices.Contains(scopes, needed) && !slices.Contains(scopes, section+":*") {
-			missing = append(missing, needed)
-		}
-	}
+	needed := append([]string{"lke:read_write", "linodes:read_write"}, more...)
+	missing := slices.DeleteFunc(slices.Clone(needed), func(scope string) bool {
+		section, _, _ := strings.Cut(scope, ":")
+		return slices.Contains(scopes, scope) || slices.Contains(scopes, section+":*") || slices.Contains(scopes, section+":read_write")
+	})
 	if len(missing) == 0 {
 		return nil
 	}
 	return &setting.Error{Name: "LINODE_TOKEN", Found: "the token lacks the scopes " + strings.Join(missing, " and ") + " (it has " + strings.Join(scopes, ", ") + ")",
-		Fix: newToken}
+		Fix: "make a personal access token with the scopes " + strings.Join(needed, ", ") + " and set LINODE_TOKEN to it"}
 }

@@ -141,6 +141,7 @@ func TestDescribeIsComplete(t *testing.T) {
 	m.Collected(lkepool.Collected{Pools: []int{1}})
 	m.Unidentified()
 	m.NeverJoined("a")
+	m.HostMaintenance(2)
 	m.Refused(instancetype.Refusal{})
 	m.Refreshed(nil, time.Now())
 	m.Refreshed(context.Canceled, time.Now())

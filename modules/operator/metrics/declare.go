@@ -37,6 +37,9 @@ func declare() (*Metrics, *declarations) {
 		neverJoined: d.counter("linode", "nodes_never_joined_total",
 			"NodeClaims that were deleted after their instance was launched and its node never joined.", labelInstanceType),
 
+		maintenance: d.gauge("linode", "host_maintenance_pending_nodes",
+			"NodeClaims whose Linode's host has maintenance pending that will interrupt it; only with HOST_MAINTENANCE."),
+
 		refusals: d.counter("linode", "offering_refusals_total",
 			"How often an offering was marked unavailable because the Linode API refused it, by cause.", labelInstanceType, labelCause),
 		refreshes: d.counter("linode", "catalog_refreshes_total", "Reads of plans, prices and availability by result.", labelResult),

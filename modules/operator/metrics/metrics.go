@@ -41,6 +41,7 @@ type Metrics struct {
 	collected    *prometheus.CounterVec
 	unidentified *prometheus.CounterVec
 	neverJoined  *prometheus.CounterVec
+	maintenance  *prometheus.GaugeVec
 
 	refusals  *prometheus.CounterVec
 	refreshes *prometheus.CounterVec
@@ -121,6 +122,9 @@ func (m *Metrics) Unidentified() { m.unidentified.WithLabelValues().Inc() }
 func (m *Metrics) NeverJoined(instanceType string) {
 	m.neverJoined.WithLabelValues(m.offeredName(instanceType)).Inc()
 }
+
+// HostMaintenance sets how many NodeClaims have maintenance of their host pending.
+func (m *Metrics) HostMaintenance(nodes int) { m.maintenance.WithLabelValues().Set(float64(nodes)) }
 
 // Refused counts an offering that was marked unavailable.
 func (m *Metrics) Refused(refusal instancetype.Refusal) {

@@ -74,6 +74,7 @@ type Options struct {
 	RetryDelay             time.Duration
 
 	AdoptAlpha        bool // take over nodes of the alpha provider
+	HostMaintenance   bool // replace nodes before their host is worked on
 	NodePriceLabel    bool // put each node's price on it, as eks-node-viewer reads it
 	UnregisteredTaint bool // put Karpenter's registration taint on new pools
 

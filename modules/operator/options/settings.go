@@ -70,6 +70,8 @@ var settings = []definition{
 		fix: "use true or false", set: func(o *Options, v string) (err error) { o.UnregisteredTaint, err = strconv.ParseBool(v); return err }},
 	{env: []string{"ADOPT_ALPHA"}, flag: "adopt-alpha", def: "false", usage: "take over the alpha provider's node pools, nodes and NodeClaims in place; it must not run any more", bool: true,
 		fix: "use true or false", set: func(o *Options, v string) (err error) { o.AdoptAlpha, err = strconv.ParseBool(v); return err }},
+	{env: []string{"HOST_MAINTENANCE"}, flag: "host-maintenance", def: "false", usage: "replace nodes before announced maintenance of their hosts; takes the token's scope account:read_only", bool: true,
+		fix: "use true or false", set: func(o *Options, v string) (err error) { o.HostMaintenance, err = strconv.ParseBool(v); return err }},
 	{env: []string{"NODE_PRICE_LABEL"}, flag: "node-price-label", def: "false", usage: "put the label eks-node-viewer/instance-price with the price in USD per hour on nodes", bool: true,
 		fix: "use true or false", set: func(o *Options, v string) (err error) { o.NodePriceLabel, err = strconv.ParseBool(v); return err }},
 	{env: []string{"INSTANCE_TYPE_REFRESH_INTERVAL"}, flag: "instance-type-refresh-interval", def: "5m", usage: "how often plans, prices and availability are read",

@@ -13,6 +13,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -110,7 +111,8 @@ func (r *run) observe(ctx context.Context) (observed, error) {
 			o.nodes++
 		}
 	}
-	nodes := &corev1.NodeList{}
+	nodes := &metav1.PartialObjectMetadataList{} // Nodes are large, and this asks every few seconds
+	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
 	if err := r.kube.List(ctx, nodes); err != nil {
 		return o, err
 	}
@@ -126,7 +128,7 @@ func (r *run) untilAllRun(ctx context.Context) error {
 	for {
 		now, err := r.observe(ctx)
 		if err != nil && ctx.Err() == nil {
-			return err
+			r.say("the API server does not answer: %s", err) // it is the busiest now
 		}
 		if err == nil && now != last {
 			r.say("%s", now)

@@ -35,6 +35,9 @@ var examples = map[string]string{
 	"vpcID":           `1`,
 }
 
+// modeInstance is where a field counts that does nothing on LKE.
+const modeInstance = "instance"
+
 // effect is what a field of the spec does.
 type effect struct{ modes, change string }
 
@@ -84,7 +87,7 @@ func modesOf(class *v1alpha1.LinodeNodeClass) string {
 	case onEnterprise:
 		return "lke (Enterprise)"
 	case inInstance:
-		return "instance"
+		return modeInstance
 	}
 	return "none"
 }
@@ -114,5 +117,5 @@ func kubeletModes(name string) string {
 	if example := kubeletExamples[name]; example != "" && allocatable(example) != allocatable("{}") {
 		return "instance; in lke the estimate of capacity"
 	}
-	return "instance"
+	return modeInstance
 }

@@ -28,11 +28,12 @@ func schema() (*apiextensionsv1.JSONSchemaProps, error) {
 func specTable(root *apiextensionsv1.JSONSchemaProps) (string, error) {
 	var rows [][]string
 	spec := root.Properties["spec"]
-	for _, name := range slices.Sorted(maps.Keys(spec.Properties)) {
-		effect, err := effectOf(name)
-		if err != nil {
-			return "", err
-		}
+	names, effects, err := byMode(spec.Properties)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		effect := effects[name]
 		field := spec.Properties[name]
 		walk("spec."+name, &field, func(path string, p *apiextensionsv1.JSONSchemaProps) {
 			modes := effect.modes
@@ -43,6 +44,25 @@ func specTable(root *apiextensionsv1.JSONSchemaProps) (string, error) {
 		})
 	}
 	return table([]string{"Field", "Type", "Default", "Mode", "A change in lke mode", "Meaning"}, rows), nil
+}
+
+// byMode returns the fields in the order in which they matter to most users: those with an effect in lke mode first.
+func byMode(fields map[string]apiextensionsv1.JSONSchemaProps) (names []string, effects map[string]effect, err error) {
+	effects = map[string]effect{}
+	for name := range fields {
+		if effects[name], err = effectOf(name); err != nil {
+			return nil, nil, err
+		}
+	}
+	return slices.SortedFunc(maps.Keys(fields), func(a, b string) int {
+		if onlyA, onlyB := effects[a].modes == modeInstance, effects[b].modes == modeInstance; onlyA != onlyB {
+			if onlyA {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a, b)
+	}), effects, nil
 }
 
 func statusTable(root *apiextensionsv1.JSONSchemaProps) string {
@@ -117,9 +137,13 @@ func defaultOf(p *apiextensionsv1.JSONSchemaProps) string {
 // the name that users write.
 func meaningOf(path string, p *apiextensionsv1.JSONSchemaProps) string {
 	name := path[strings.LastIndex(path, ".")+1:]
-	text := sentence(p.Description)
+	description, ineffective := strings.CutPrefix(p.Description, withoutEffect)
+	text := sentence(description)
 	if first, rest, _ := strings.Cut(text, " "); strings.HasPrefix(strings.ToLower(first), strings.ToLower(strings.ReplaceAll(name, "_", ""))) {
 		text = code(name) + " " + rest
+	}
+	if ineffective {
+		text = withoutEffect + text
 	}
 	parts := []string{text}
 	parts = append(parts, limits("", p)...)
@@ -137,6 +161,9 @@ func meaningOf(path string, p *apiextensionsv1.JSONSchemaProps) string {
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
+
+// withoutEffect begins the description of a field that does nothing on LKE.
+const withoutEffect = "(no effect in lke mode) "
 
 func limits(prefix string, p *apiextensionsv1.JSONSchemaProps) []string {
 	var found []string

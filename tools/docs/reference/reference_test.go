@@ -31,7 +31,7 @@ func TestConfiguration(t *testing.T) {
 		"| `spec.firewallID` | integer |  | lke (Enterprise), instance | replaces nodes |",
 		"| `spec.lkeK8sVersion` | string |  | lke (Enterprise) | keeps nodes |",
 		"| `spec.tags` | set of string |  | both | is made on running Linodes |",
-		"| `spec.image` | string | `linode/ubuntu22.04` | instance | keeps nodes |",
+		"| `spec.image` | string |  | instance | keeps nodes | (no effect in lke mode) ",
 		"| `spec.dataDisks.sdb ... sdh.size` | quantity |  | instance | keeps nodes |",
 		"| `spec.kubelet.maxPods` | integer |  | instance; in lke the estimate of capacity | keeps nodes |",
 		"| `spec.kubelet.clusterDNS` | list of string |  | instance | keeps nodes |",

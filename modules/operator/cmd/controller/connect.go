@@ -77,7 +77,7 @@ func (p *platform) connect(ctx context.Context, o options.Options) error {
 	defer cancel()
 	var err error
 	if p.cluster, err = discovery.Find(ctx, p.client, discovery.Wanted{
-		Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: p.scopes.Last,
+		Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: p.scopes.Last, Needs: optionalScopes(o),
 	}); err != nil {
 		return err
 	}
@@ -98,6 +98,13 @@ func (p *platform) connect(ctx context.Context, o options.Options) error {
 	}
 	p.metrics.Offerings(p.catalog.Offered)
 	return p.open(o)
+}
+
+func optionalScopes(o options.Options) []string {
+	if o.HostMaintenance {
+		return []string{"account:read_only"}
+	}
+	return nil
 }
 
 // open sets up the pools of the cluster.

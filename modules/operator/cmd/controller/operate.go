@@ -37,6 +37,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unlaunched"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unplanned"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/hostmaintenance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
@@ -66,6 +67,15 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	}
 	if o.Core.FeatureGates.NodeOverlay {
 		config.Overlays = op.InstanceTypeStore
+	}
+	if o.HostMaintenance {
+		watcher := hostmaintenance.New(hostmaintenance.Config{
+			API: p.client, Kube: op.GetClient(), Events: op.EventRecorder, Interval: o.CatalogInterval, OnPending: p.metrics.HostMaintenance,
+		})
+		config.HostMaintenance = watcher.Pending
+		if err := op.Add(watcher); err != nil {
+			return fmt.Errorf("adding the watcher of hosts: %w", err)
+		}
 	}
 	p.holders.Use(op.GetClient())
 	linodes := cloudprovider.New(op.GetClient(), p.pools, p.catalog, config)

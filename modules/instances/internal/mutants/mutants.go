@@ -1,0 +1,55 @@
+package main
+
+// mutant is one safeguard less.
+type mutant struct {
+	name, file, old, new string
+}
+
+// mutants by the rule that they break.
+var mutants = []mutant{
+	{"one 404 proves that an instance is gone", "merge.go", "case l.missing.IsZero():", "case false:"},
+	{"404s in a row prove it, however close", "merge.go", "case began.Sub(l.missing) < c.cfg.SettleTime:", "case false:"},
+	{"a new instance may answer 404", "merge.go", "case o != nil && began.Before(o.made.Add(c.cfg.SettleTime)):", "case false:"},
+	{"lists bring back what is gone", "merge.go", "if _, gone := c.world.gone[i.ID]; gone || o == nil", "if gone := false; gone || o == nil"},
+	{"old lists replace newer readings", "merge.go", "if began.Sub(latest(o.read, o.made, o.tagged)) > listLag {", "if true {"},
+	{"readings before a write of tags are believed", "merge.go", "if began.Before(o.tagged.Add(c.cfg.SettleTime)) {", "if false {"},
+	{"a lost creation is taken for none", "merge.go", "case effect == EffectUnknown:", "case false:"},
+	{"a label that is taken is a failure", "merge.go", "case errors.Is(r.err, ErrLabelTaken), effect == EffectApplied:", "case false:"},
+	{"writes that are under way are forgotten with the lead", "core.go", "\tc.term++\n", "\tc.term++\n\tc.busy = map[int]bool{}\n"},
+	{"disks are added at once after a take-over", "merge.go", "o.build.since = c.started.Add(c.cfg.SettleTime + lastRequests)", "o.build.since = time.Time{}"},
+	{"disks are added again while lists lag", "build.go", "case b.added[disk.Label]:", "case false:"},
+	{"a step without an answer is repeated at once", "merge.go", "if effectOf(r.err) == EffectUnknown {\n\t\t\to.build.doubt(", "if false {\n\t\t\to.build.doubt("},
+	{"instances are created before any list", "create.go", "if s := c.list(time.Time{}, t.seq, \"instances that exist\"); !s.none() {", "if s := c.list(time.Time{}, t.seq, \"\"); false && !s.none() {"},
+	{"a known instance is returned without a look", "create.go", "if o.made.Before(since) {", "if false && o.made.Before(since) {"},
+	{"creations are not paced", "create.go", "if at := c.queue.slot(c.now); at.IsZero() || at.After(c.now) {", "if at := c.queue.slot(c.now); false {"},
+	{"an answered creation does not count for the pace", "queue.go", "q.answered = append(q.answered, now)", "_ = now"},
+	{"claimants without a caller hold up the queue", "queue.go", "if other.callers > 0 && !other.busy {", "if !other.busy {"},
+	{"creations go on after a 429", "queue.go", "if now.Before(q.blocked) {", "if false {"},
+	{"refusals are not shared", "create.go", "if r, ok := c.refused[key]; ok && c.now.Before(r.until) {", "if r, ok := c.refused[key]; false && ok {"},
+	{"no ceiling", "create.go", "most > 0 && c.owned() >= most", "false && c.owned() >= most"},
+	{"a label's owner is not read", "create.go", "if gone || other.Label != cl.label {", "if false {"},
+	{"unfinished instances stay", "create.go", "case unfinished && c.now.Sub(o.first) > c.cfg.FinishTimeout:", "case false:"},
+	{"unfinished instances count as finished", "create.go", "case unfinished:\n\t\treturn", "case false:\n\t\treturn"},
+	{"any claimant may delete", "remove.go", "case !t.by.none() && !o.who.is(t.by):", "case false:"},
+	{"a UID does not matter", "tag.go", "return a.value == b.value && (a.uid == b.uid || a.uid == \"\" || b.uid == \"\")", "return a.value == b.value"},
+	{"tags of another claimant do not matter", "remove.go", "case o.disputed():\n\t\treturn refuse(fail(KindConflict, t.op", "case false:\n\t\treturn refuse(fail(KindConflict, t.op"},
+	{"removals go without a fresh look", "remove.go", "latest(t.began, c.now.Add(-lookValid)), t.seq, \"whose it is\"", "time.Time{}, t.seq, \"whose it is\""},
+	{"a removal without effect is not sent again", "remove.go", "case stateOf(o.Status) == leaving, !o.accepted.IsZero() && c.now.Sub(o.accepted) < removalResend:", "case stateOf(o.Status) == leaving, !o.accepted.IsZero():"},
+	{"tags that were taken away stay away", "world.go", "return !c.cfg.ours(o.Instance) && !o.Foreign && claimIn(o.Tags).none()", "return false"},
+	{"the tag of the cluster alone makes an instance ours", "tag.go", " && !claimIn(i.Tags).none()", ""},
+	{"an LKE node with our tags is ours", "tag.go", "return !i.Foreign && slices", "return slices"},
+	{"the cluster's tag does not matter", "tag.go", "slices.Contains(i.Tags, ClusterTag(c.Cluster, c.ClusterUID)) && ", ""},
+	{"orphans are collected at once", "collect.go", "if c.now.Sub(o.orphan) >= c.cfg.OrphanTTL {", "if true {"},
+	{"claimants that exist lose their instances", "collect.go", "case !exists(o.who):", "case true:"},
+	{"what a caller waits for is collected", "collect.go", "if c.asked(o.who) || o.disputed() {", "if o.disputed() {"},
+	{"the caller's own records are not asked", "collect.go", "if holder, held := c.holder(o.ID); held && exists(holder) {", "if false {"},
+	{"a list hides what it lacks", "collect.go", "for _, o := range c.world.sorted() {\n\t\tall =", "for _, o := range c.world.sorted() {\n\t\tif o.listed.Before(c.survey.began) {\n\t\t\tcontinue\n\t\t}\n\t\tall ="},
+	{"instances go without leave", "manager.go", "if !may {", "if false {"},
+	{"a cut label is like any other", "label.go", "if len(whole) < cutLabel && len(whole) >= 3", "if len(whole) <= cutLabel+1 && len(whole) >= 3"},
+	{"user data has no limit", "userdata.go", "if len(compressed) > MaxUserData {", "if false {"},
+	{"user data is always compressed", "userdata.go", "if u.Verbatim {", "if false {"},
+	{"a password is always set", "linodes/convert.go", "if len(a.Keys)+len(a.Users) == 0 {", "if true {"},
+	{"words about any field are a lack of capacity", "linodes/failure.go", "case !slices.Contains(sizeFields, reason.Field):", "case false:"},
+	{"a failure of the API counts as a refusal", "linodes/failure.go", "\te.RetryAfter = cause.RetryAfter\n", "\te.RetryAfter, e.Effect = cause.RetryAfter, instances.EffectNone\n"},
+	{"not found without a 404", "linodes/failure.go", "e := &instances.Error{Kind: instances.KindUnavailable,", "e := &instances.Error{Kind: instances.KindNotFound,"},
+}

@@ -1,0 +1,49 @@
+package instances
+
+import (
+	"testing"
+	"time"
+)
+
+// What 404s of direct readings prove, by when they began.
+func TestProofThatAnInstanceIsGone(t *testing.T) {
+	const settle = 4 * time.Second
+	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		made, accepted time.Duration // 0: not by this process, not at all
+		missed         []time.Duration
+		gone           bool
+	}{
+		"one":                                {missed: []time.Duration{time.Minute}},
+		"two at once":                        {missed: []time.Duration{time.Minute, time.Minute}},
+		"two, less than the settle time":     {missed: []time.Duration{time.Minute, time.Minute + settle - 1}},
+		"two, the settle time apart":         {missed: []time.Duration{time.Minute, time.Minute + settle}, gone: true},
+		"three, the last far enough":         {missed: []time.Duration{time.Minute, time.Minute + 1, time.Minute + settle}, gone: true},
+		"right after its creation":           {made: time.Minute, missed: []time.Duration{time.Minute, time.Minute + settle - 1}},
+		"one right after, one later":         {made: time.Minute, missed: []time.Duration{time.Minute + 1, time.Minute + settle + 1}},
+		"after a removal":                    {accepted: time.Minute, missed: []time.Duration{time.Minute}, gone: true},
+		"begun before the removal was taken": {accepted: time.Minute, missed: []time.Duration{time.Minute - 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, err := Config{Cluster: "demo", SettleTime: settle}.withDefaults()
+			if err != nil {
+				t.Fatal(err)
+			}
+			core := newCore(cfg, start)
+			o := core.add(Instance{ID: 7, Tags: cfg.claimTags(claimID{value: "a"})}, claimID{value: "a"})
+			if c.made > 0 {
+				o.made = start.Add(c.made)
+			}
+			if c.accepted > 0 {
+				o.accepted = start.Add(c.accepted)
+			}
+			for _, at := range c.missed {
+				core.now = start.Add(at)
+				core.missed(7, start.Add(at))
+			}
+			if _, known := core.world.objects[7]; known == c.gone {
+				t.Errorf("gone: %t, want %t", !known, c.gone)
+			}
+		})
+	}
+}

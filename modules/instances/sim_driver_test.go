@@ -1,0 +1,342 @@
+package instances
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// sim runs one schedule: the core of the engine over a model of the API, both in
+// virtual time, without a goroutine.
+type sim struct {
+	*simPlatform
+	plan   *simSchedule
+	random *rand.Rand
+	began  time.Time
+	end    time.Time
+	fates  []simFate
+	trace  *strings.Builder
+
+	core *core
+	// life counts processes; what an older one began is dropped.
+	life  int
+	calls []*simCall
+	woken time.Time
+
+	claimants []*simClaimant
+	// sent has the times of creations, and requests how many there were.
+	sent     []time.Time
+	requests int
+	failure  string
+}
+
+// simCall is a task with what becomes of its answer.
+type simCall struct {
+	task task
+	done func(answer)
+	over bool
+	// until is when it wants to be asked again.
+	until time.Time
+}
+
+func newSim(plan *simSchedule, trace *strings.Builder) *sim {
+	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := &sim{
+		plan: plan, random: rand.New(rand.NewPCG(plan.seed, 12)), trace: trace, began: start,
+		end: start.Add(simChaos + 25*time.Minute), fates: slices.Clone(plan.fates),
+		simPlatform: &simPlatform{simAgenda: &simAgenda{now: start}, boot: plan.boot, room: plan.room},
+	}
+	s.changed = s.check
+	foreign := s.add(Instance{Label: "of-a-person", Status: "running"}, true)
+	foreign.Tags = []string{ClusterTag("demo2", "")}
+	s.record(foreign)
+	other := s.add(Instance{Label: "demo2-c0", Status: "running", Tags: []string{ClusterTag("demo2", ""), claimPrefix + "c0"}}, true)
+	other.history[0].at, foreign.history[0].at = start.Add(simLongAgo), start.Add(simLongAgo)
+	return s
+}
+
+func (s *sim) logf(format string, args ...any) {
+	if s.trace != nil {
+		fmt.Fprintf(s.trace, "%8.2f "+format+"\n", append([]any{s.now.Sub(s.began).Seconds()}, args...)...)
+	}
+}
+
+// violated keeps the first violation.
+func (s *sim) violated(format string, args ...any) {
+	if s.failure == "" {
+		s.failure = fmt.Sprintf("at %.2f s: ", s.now.Sub(s.began).Seconds()) + fmt.Sprintf(format, args...)
+		s.logf("VIOLATED: %s", s.failure)
+	}
+}
+
+func (s *sim) run() string {
+	s.process()
+	for i := range s.plan.lives {
+		c := &simClaimant{sim: s, plan: s.plan.lives[i], name: fmt.Sprintf("c%d", i), uid: fmt.Sprintf("u%d", i)}
+		if c.plan.heir && i > 0 {
+			c.before, c.name = s.claimants[i-1], s.claimants[i-1].name
+		}
+		s.claimants = append(s.claimants, c)
+		s.after(c.plan.at, c.begin)
+	}
+	for _, step := range s.plan.steps {
+		s.after(step.at, func() { s.edit(step) })
+	}
+	s.after(simChaos, func() { s.fates = nil; s.room = 0; s.logf("chaos ends") })
+	s.after(30*time.Second, s.sweeps)
+	for s.failure == "" && s.step(s.end) {
+		s.pump()
+	}
+	if s.failure == "" {
+		s.atRest()
+	}
+	return s.failure
+}
+
+// process begins a life of the program.
+func (s *sim) process() {
+	s.life++
+	cfg, err := Config{Cluster: "demo", OrphanTTL: s.plan.orphanTTL, Creations: s.plan.creations}.withDefaults()
+	if err != nil {
+		panic(err)
+	}
+	if s.plan.holder {
+		cfg.Holder = s.holder
+	}
+	s.core = newCore(cfg, s.now)
+	s.calls = nil
+	s.logf("process %d begins", s.life)
+}
+
+func (s *sim) holder(id int) (Claimant, bool) {
+	for _, c := range s.claimants {
+		if c.id == id && c.alive {
+			return c.claimant(), true
+		}
+	}
+	return Claimant{}, false
+}
+
+// call begins a task. After patience its caller leaves; 0 is never.
+func (s *sim) call(t task, patience time.Duration, done func(answer)) {
+	c := &simCall{task: t, done: done}
+	s.core.now = s.now
+	s.core.seq++
+	t.begin(s.core)
+	s.calls = append(s.calls, c)
+	life := s.life
+	if patience > 0 {
+		s.after(patience, func() {
+			if life == s.life && !c.over {
+				s.core.now = s.now
+				s.finish(c, t.leave(s.core, context.DeadlineExceeded))
+			}
+		})
+	}
+}
+
+func (s *sim) finish(c *simCall, a answer) {
+	c.over = true
+	c.task.ended(s.core)
+	s.calls = slices.DeleteFunc(s.calls, func(other *simCall) bool { return other == c })
+	c.done(a)
+}
+
+// pump asks all tasks what they need, until all of them wait.
+func (s *sim) pump() {
+	for progress := true; progress && s.failure == ""; {
+		progress = false
+		for _, c := range slices.Clone(s.calls) {
+			if c.over {
+				continue
+			}
+			s.core.now = s.now
+			next := c.task.next(s.core)
+			switch {
+			case next.end != nil:
+				s.finish(c, *next.end)
+				progress = true
+			case next.effect != nil:
+				s.start(*next.effect)
+				progress = true
+			default:
+				c.until = next.until
+			}
+		}
+	}
+	first := time.Time{}
+	for _, c := range s.calls {
+		if !c.until.IsZero() && (first.IsZero() || c.until.Before(first)) {
+			first = c.until
+		}
+	}
+	if !first.IsZero() && (s.woken.Before(s.now) || s.woken.Equal(s.now) || first.Before(s.woken)) {
+		if !first.After(s.now) {
+			s.violated("a task waits for a time that has come: it would spin")
+			return
+		}
+		s.woken = first
+		s.after(first.Sub(s.now), func() {})
+	}
+}
+
+// start sends a request: it arrives after a part of its latency, and is answered
+// after the rest.
+func (s *sim) start(e effect) {
+	s.requests++
+	s.guard(e)
+	r := result{effect: e, began: s.now}
+	life := s.life
+	latency := time.Duration(1 + s.random.Int64N(int64(s.plan.latency)))
+	way := time.Duration(s.random.Int64N(int64(latency)))
+	fate, hit := s.fate(e)
+	if s.trace != nil {
+		s.logf("-> %s %d %s%s: %s (fault %t %d)", e.op, e.id, e.text, e.creation.Label, e.reason, hit, fate.kind)
+	}
+	s.after(way, func() {
+		answer, wait := s.perform(r, fate, hit)
+		if wait > 0 {
+			latency = way + wait
+		}
+		s.after(latency-way, func() {
+			if life != s.life {
+				return
+			}
+			s.logf("<- %s %d: %v %d entries, instance %d", e.op, e.id, answer.err, len(answer.instances), answer.instance.ID)
+			s.core.now = s.now
+			s.core.done(answer)
+		})
+	})
+}
+
+// perform is a request at the platform, with its fault. wait is how long the
+// answer takes if not the usual time.
+func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Duration) {
+	unknown := simRefusal(KindUnavailable, EffectUnknown, "no answer")
+	if hit {
+		switch fate.kind {
+		case faultRefused:
+			r.err = simRefusal(KindUnavailable, EffectNone, "not now")
+			return r, 0
+		case faultLimited:
+			e := simRefusal(KindRateLimited, EffectNone, "too many requests")
+			e.RetryAfter = fate.takes
+			r.err = e
+			return r, 0
+		case faultForbidden:
+			r.err = simRefusal(KindForbidden, EffectNone, "scope")
+			return r, 0
+		case faultGone:
+			r.err = simRefusal(KindNotFound, EffectNone, "not found, wrongly")
+			return r, 0
+		case faultUnsent:
+			r.err = unknown
+			return r, 0
+		case faultDeaf:
+			r.err = unknown
+			return r, r.op.timeout()
+		case faultLate:
+			s.after(fate.takes, func() { _, _ = s.apply(r.effect) })
+			r.err = unknown
+			return r, 0
+		case faultNoEffect:
+			return r, 0
+		}
+	}
+	if !r.op.write() {
+		return s.readNow(r, fate, hit), 0
+	}
+	r.instance, r.err = s.apply(r.effect)
+	if hit && r.err == nil {
+		r.err = unknown
+		if fate.kind == faultHang {
+			return r, r.op.timeout()
+		}
+	}
+	return r, 0
+}
+
+func (s *sim) readNow(r result, fate simFate, hit bool) result {
+	behind := s.plan.stale
+	if r.op == opList || r.op == opFind {
+		behind = s.plan.lag
+	}
+	if behind > 0 {
+		behind = time.Duration(s.random.Int64N(int64(behind)))
+	}
+	began := r.began
+	r = s.read(r.effect, s.now.Add(-behind))
+	r.began = began
+	if hit && fate.kind == faultMissing && len(r.instances) > 0 {
+		at := s.random.IntN(len(r.instances))
+		if !s.known(r.instances[at].ID).renamed {
+			r.instances = slices.Delete(r.instances, at, at+1)
+		}
+	}
+	return r
+}
+
+// fate takes the fault that a request meets, if it can be without making two
+// faults together prove what is not so.
+func (s *sim) fate(e effect) (simFate, bool) {
+	for n := range s.fates {
+		f := &s.fates[n]
+		if f.op != e.op || f.times == 0 || s.now.Sub(s.began) < f.from {
+			continue
+		}
+		f.times--
+		return *f, s.may(f.kind, e)
+	}
+	return simFate{}, false
+}
+
+func (s *sim) may(kind simFault, e effect) bool {
+	i := s.find(e.id)
+	switch kind {
+	case faultGone:
+		if i == nil || i.lied || i.kept || s.now.Sub(i.born) < 10*time.Second || e.op == opDisks || e.op == opConfigs {
+			return false
+		}
+		i.lied = true
+	case faultNoEffect:
+		if i == nil || i.lied || e.op != opDelete {
+			return false
+		}
+		i.kept = true
+	case faultLate:
+		return e.op == opCreate || e.op == opDelete
+	case faultLost, faultUnsent, faultHang:
+		return true
+	case faultMissing:
+		return e.op == opList || e.op == opFind
+	case faultForbidden:
+		return true
+	}
+	return true
+}
+
+// sweeps collects every two minutes.
+func (s *sim) sweeps() {
+	s.after(2*time.Minute, s.sweeps)
+	s.call(&listTask{}, time.Minute, func(a answer) {
+		if a.err != nil {
+			return
+		}
+		var alive []claimID
+		for _, c := range s.claimants {
+			if c.alive {
+				alive = append(alive, c.claimant().id())
+			}
+		}
+		for _, id := range s.core.strippedOf(alive) {
+			s.call(&tagsTask{id: id}, time.Minute, func(answer) {})
+		}
+		for _, orphan := range s.core.orphans(alive) {
+			judge := func(c *core, o *object) bool { return c.needless(o, alive) }
+			s.call(&deleteTask{op: "collect", id: orphan.ID, reason: "nothing needs it", judge: judge}, time.Minute, func(answer) {})
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package instances
+
+import (
+	"slices"
+	"time"
+)
+
+// guard checks a request before it is sent.
+func (s *sim) guard(e effect) {
+	if !e.op.write() {
+		return
+	}
+	if e.op == opCreate {
+		s.guardCreation(e)
+		return
+	}
+	i := s.known(e.id)
+	if i == nil || i.foreign {
+		s.violated("%s of %d, which is not of this cluster", e.op, e.id)
+		return
+	}
+	if e.op != opDelete {
+		return
+	}
+	// An instance goes only for its claimant, or when that is gone.
+	for _, c := range s.claimants {
+		unfinished := slices.Contains(i.Tags, unfinishedTag) && s.now.Sub(i.born) > 9*time.Minute
+		if c.alive && !c.releasing && !unfinished && claimOf(i).is(c.claimant().id()) {
+			s.violated("instance %d of %s is removed (%s), which needs it", e.id, c.name, e.reason)
+		}
+	}
+}
+
+// guardCreation checks the pace: no window has more creations than are allowed.
+func (s *sim) guardCreation(e effect) {
+	if e.creation.Label == "" || !slices.Contains(e.creation.Tags, ClusterTag("demo", "")) || claimIn(e.creation.Tags).none() {
+		s.violated("a creation without label, cluster or claim: %+v", e.creation)
+	}
+	s.sent = append(s.sent, s.now)
+	if n := len(s.sent); n > s.plan.creations && s.hasNoDeath() && s.now.Sub(s.sent[n-1-s.plan.creations]) < creationWindow {
+		s.violated("%d creations within 15 s", s.plan.creations+1)
+	}
+}
+
+func (s *sim) hasNoDeath() bool {
+	return !slices.ContainsFunc(s.plan.steps, func(step simStep) bool { return step.kind == stepDeath })
+}
+
+// claimOf is whose claim an instance was made with.
+func claimOf(i *simInstance) claimID { return claimIn(i.history[0].value.Tags) }
+
+// check is called after every change at the platform: no claimant has two
+// instances at the same time.
+func (s *sim) check(changed *simInstance) {
+	if changed.foreign || changed.gone {
+		return
+	}
+	who := claimOf(changed)
+	for _, other := range s.existing() {
+		if other != changed && !other.foreign && claimOf(other) == who {
+			s.violated("claimant %s has the instances %d and %d", who.value, other.ID, changed.ID)
+		}
+	}
+}
+
+// atRest checks the end: every claimant has its instance, every instance its
+// claimant, and what happened was bounded.
+func (s *sim) atRest() {
+	for _, c := range s.claimants {
+		switch {
+		case c.alive && !c.served:
+			s.violated("claimant %s/%s was never served: %s", c.name, c.uid, c.lasting)
+		case c.alive && c.releasing:
+			s.violated("claimant %s/%s does not get rid of %d", c.name, c.uid, c.id)
+		}
+	}
+	for _, i := range s.existing() {
+		if i.foreign {
+			continue
+		}
+		if slices.Contains(i.Tags, unfinishedTag) {
+			s.violated("instance %d is not finished", i.ID)
+		}
+		s.checkDisks(i)
+		if !slices.ContainsFunc(s.claimants, func(c *simClaimant) bool { return c.alive && c.id == i.ID }) {
+			s.violated("instance %d of %s is left behind", i.ID, claimOf(i).value)
+		}
+	}
+	// A sweep is a list, and a claimant's calls are few: the rest of the budget is
+	// for faults, which may repeat any of them.
+	if budget := 150 + 120*len(s.claimants); s.requests > budget {
+		s.violated("%d requests, %d are plenty", s.requests, budget)
+	}
+}
+
+// checkDisks: each disk exists and is attached once.
+func (s *sim) checkDisks(i *simInstance) {
+	at := slices.IndexFunc(s.claimants, func(c *simClaimant) bool { return c.id == i.ID })
+	if at < 0 || s.claimants[at].plan.disks == 0 || i.Status != "running" {
+		return
+	}
+	if want := 2 + s.claimants[at].plan.disks; len(i.disks) != want || len(i.config.Devices) != want {
+		s.violated("instance %d has disks %v and devices %v, want %d", i.ID, i.disks, i.config.Devices, want)
+	}
+}

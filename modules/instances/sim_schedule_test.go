@@ -1,0 +1,181 @@
+package instances
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// simSchedule is one life of a cluster as data: who comes when, what people do,
+// and which requests go wrong. Everything random that is not in it is drawn
+// from seed, so one schedule has one course.
+type simSchedule struct {
+	seed uint64
+	// stale and lag are how far reads of one instance and lists may be out of
+	// date, latency how long a request takes at most.
+	stale, lag, latency time.Duration
+	boot, orphanTTL     time.Duration
+	creations, room     int
+	// holder: the caller's own records name the instances.
+	holder bool
+	lives  []simLife
+	steps  []simStep
+	fates  []simFate
+}
+
+// simLife is one claimant.
+type simLife struct {
+	at time.Duration
+	// patience is how long one call waits, again the pause before the next.
+	patience, again time.Duration
+	// quits and keeps are how long it waits in all, and how long it has its
+	// instance; 0 is for ever.
+	quits, keeps time.Duration
+	// forgets: the first answer is lost, so it asks again.
+	forgets bool
+	// heir takes the name of the claimant before it, when that is gone.
+	heir  bool
+	disks int
+}
+
+type simStepKind int
+
+const (
+	stepDeath  simStepKind = iota // the process dies, another begins after gap
+	stepBegin                     // the process leads again
+	stepRename                    // a person renames an instance
+	stepStrip                     // a person takes its tags away
+	stepRemove                    // a person deletes an instance
+	stepOff                       // a person powers it off
+	stepThief                     // a person's Linode has the label of a claimant to come, for a while
+	stepKinds
+)
+
+type simStep struct {
+	at   time.Duration
+	kind simStepKind
+	pick int
+	gap  time.Duration
+}
+
+// simFault is how a request goes wrong.
+type simFault int
+
+const (
+	faultLost    simFault = iota // no answer after the effect
+	faultUnsent                  // no answer before the effect
+	faultHang                    // no answer until the timeout, after the effect
+	faultDeaf                    // no answer until the timeout, before the effect
+	faultLate                    // no answer, and the effect comes later
+	faultRefused                 // refused for now, certainly without effect
+	faultLimited                 // 429
+	faultForbidden
+	faultNoEffect // answered with success, and nothing happens
+	faultGone     // a wrong 404
+	faultMissing  // a list lacks an entry
+)
+
+var (
+	simWriteFaults = []simFault{faultLost, faultUnsent, faultHang, faultDeaf, faultLate, faultRefused, faultLimited, faultForbidden, faultNoEffect, faultGone}
+	simReadFaults  = []simFault{faultRefused, faultDeaf, faultLimited, faultGone, faultMissing, faultForbidden}
+	simOps         = []op{opCreate, opCreate, opCreate, opDelete, opTag, opRead, opRead, opList, opFind, opDisks, opConfigs, opAddDisk, opAttach, opBoot}
+)
+
+// simFate is what happens to requests: to the first of an op after from, and to
+// as many after it.
+type simFate struct {
+	op    op
+	from  time.Duration
+	times int
+	kind  simFault
+	takes time.Duration
+}
+
+// simChaos is when faults, edits and deaths end.
+const simChaos = 6 * time.Minute
+
+func (s *simSchedule) String() string {
+	text := fmt.Sprintf("seed %d: stale %s, lag %s, latency %s, boot %s, orphan TTL %s, creations %d, room %d, holder %t\n",
+		s.seed, s.stale, s.lag, s.latency, s.boot, s.orphanTTL, s.creations, s.room, s.holder)
+	for _, l := range s.lives {
+		text += fmt.Sprintf("life %+v\n", l)
+	}
+	for _, step := range s.steps {
+		text += fmt.Sprintf("step %+v\n", step)
+	}
+	for _, f := range s.fates {
+		text += fmt.Sprintf("fate %+v\n", f)
+	}
+	return text
+}
+
+type simDice struct{ *rand.Rand }
+
+func (d simDice) oneOf(unit time.Duration, of ...int) time.Duration {
+	return time.Duration(of[d.IntN(len(of))]) * unit
+}
+
+// moment draws a time, more of them early.
+func (d simDice) moment() time.Duration {
+	bound := [...]int{10, 60, int(simChaos / time.Second)}[d.IntN(3)]
+	return time.Duration(d.IntN(bound*20)) * 50 * time.Millisecond
+}
+
+// fromSeed returns the schedule of a seed.
+func fromSeed(seed uint64) *simSchedule {
+	d := simDice{rand.New(rand.NewPCG(seed, 11))}
+	s := &simSchedule{
+		seed:      seed,
+		stale:     d.oneOf(time.Millisecond, 0, 1500, 3900),
+		lag:       d.oneOf(time.Second, 0, 1, 3, 10, 30, 119),
+		latency:   d.oneOf(time.Millisecond, 80, 300, 2000),
+		boot:      d.oneOf(time.Second, 2, 20, 60),
+		orphanTTL: d.oneOf(time.Minute, 5, 1),
+		creations: []int{20, 20, 2, 1}[d.IntN(4)],
+		holder:    d.IntN(2) == 0,
+	}
+	for i := range 1 + d.IntN(8) {
+		s.lives = append(s.lives, d.life(s, i))
+	}
+	if d.IntN(8) == 0 {
+		s.room = 2 + d.IntN(4)
+	}
+	for range d.IntN(5) {
+		s.steps = append(s.steps, simStep{
+			at: d.moment(), kind: simStepKind(d.IntN(int(stepKinds))), pick: d.IntN(64), gap: d.oneOf(time.Second, 1, 5, 16),
+		})
+	}
+	for range d.IntN(5) {
+		f := simFate{
+			op: simOps[d.IntN(len(simOps))], from: d.moment(), times: [...]int{1, 1, 2, 3, 40}[d.IntN(5)],
+			takes: d.oneOf(time.Second, 1, 3, 10, 30),
+		}
+		f.kind = simReadFaults[d.IntN(len(simReadFaults))]
+		if f.op.write() {
+			f.kind = simWriteFaults[d.IntN(len(simWriteFaults))]
+		}
+		s.fates = append(s.fates, f)
+	}
+	return s
+}
+
+func (d simDice) life(s *simSchedule, i int) simLife {
+	l := simLife{
+		at: d.moment(), patience: d.oneOf(time.Second, 60, 5, 10, 180),
+		again:   time.Duration(1+d.IntN(20)) * time.Second,
+		forgets: d.IntN(6) == 1, heir: d.IntN(6) == 1,
+	}
+	if i > 0 && d.IntN(3) > 0 { // part of the burst of the one before
+		l.at = s.lives[i-1].at + time.Duration(d.IntN(1500))*time.Millisecond
+	}
+	if d.IntN(3) == 1 {
+		l.keeps = time.Duration(1+d.IntN(200)) * time.Second
+	}
+	if d.IntN(6) == 1 {
+		l.quits = time.Duration(1+d.IntN(60)) * time.Second
+	}
+	if d.IntN(3) == 1 {
+		l.disks = 1 + d.IntN(2)
+	}
+	return l
+}

@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+func notFound(id int) error {
+	return &Error{Kind: KindNotFound, Op: "get instance", Err: fmt.Errorf("instance %d does not exist", id)}
+}
+
+func notOurs(id, poolID int, why string) error {
+	return &Error{Kind: KindConflict, Op: "get instance", PoolID: poolID, Effect: EffectNone, Err: fmt.Errorf("instance %d %s", id, why)}
+}
+
+// find reads an instance directly since the request came, and returns it when
+// it exists, or the error that it is proven not to.
+func (c *Core) find(r *request) (n *node, done bool, err error) {
+	if _, gone := c.world.goneNodes[r.ask.ID]; gone {
+		return nil, true, notFound(r.ask.ID)
+	}
+	n, known := c.world.nodes.get(r.ask.ID)
+	if !known {
+		n = c.meetNode(r.ask.ID)
+	}
+	switch {
+	case !n.look.began.Before(r.since) && n.absence.proof.IsZero():
+		return n, true, nil
+	case n.look.tried.Before(r.since), n.look.busy:
+		c.lookAtNode(n, r.ask.Kind.String())
+	case n.look.err != nil && n.look.ended.Before(r.since):
+		return n, true, n.look.err
+	case !n.absence.proof.IsZero() && c.ready(n.absence.proof.Add(c.cfg.SettleTime)):
+		c.lookAtNode(n, "a 404 has to be answered twice")
+	}
+	return nil, false, nil
+}
+
+// home makes sure that the instance's pool is known, if any pool lists it.
+func (c *Core) home(n *node, r *request) bool {
+	if _, known := c.world.pools.get(n.home); known {
+		return true
+	}
+	return c.fresh(&c.pools, OpListPools, r.since, "the pool of an instance is not known")
+}
+
+func (c *Core) get(r *request) (Node, bool, error) {
+	n, done, err := c.find(r)
+	if !done || err != nil {
+		return Node{}, done, err
+	}
+	if n.Foreign {
+		return Node{}, true, notOurs(n.ID, 0, "is not of this cluster")
+	}
+	if !c.home(n, r) {
+		return Node{}, c.pools.failedSince(r.since), c.pools.err
+	}
+	p, known := c.world.pools.get(n.home)
+	if known && !p.ours() || !known && n.hold.state == free && n.detached.IsZero() {
+		return Node{}, true, notOurs(n.ID, n.home, "is not of a pool that this engine made")
+	}
+	return c.node(n), true, nil
+}
+
+// list waits until both lists were read, and until each claimed instance that
+// they lack was read directly.
+func (c *Core) list(r *request) ([]Node, bool, error) {
+	if !c.surveyed(r.since, "list") {
+		for _, l := range []*list{&c.pools, &c.instances} {
+			if l.failedSince(r.since) {
+				return nil, true, l.err
+			}
+		}
+		return nil, false, nil
+	}
+	if all, err := c.verified(r.since); !all || err != nil {
+		return nil, err != nil, err
+	}
+	var nodes []Node
+	for _, n := range c.world.nodes.rows {
+		if n.claimed() && c.owned(n) {
+			nodes = append(nodes, c.node(n))
+		}
+	}
+	return nodes, true, nil
+}
+
+// owned reports whether an instance is of a pool of ours, or was before its
+// pool gave it up.
+func (c *Core) owned(n *node) bool {
+	p, known := c.world.pools.get(n.home)
+	return known && p.ours() || !known && !n.Foreign && slices.Contains(n.Tags, ManagedTag)
+}
+
+// verified reads, once since then, what lists lack or contradict, and reports
+// whether that has ended. A 404 is waited out until it is proof. An instance of
+// which only the ID is known may be claimed, so that failing to read it is an
+// error, unless it is that instance alone that cannot be read for long.
+func (c *Core) verified(since time.Time) (all bool, err error) {
+	all = true
+	for _, p := range c.world.pools.rows {
+		if !p.ours() || p.absence.since.IsZero() && p.absence.proof.IsZero() && !p.look.want {
+			continue
+		}
+		if p.look.busy || p.look.tried.Before(since) || !p.absence.proof.IsZero() {
+			c.verifyPool(p, "a list contradicts what is known of the pool")
+			all = false
+		}
+	}
+	for _, n := range c.world.nodes.rows {
+		unread := n.present() && n.tagged.IsZero() && (!n.arrived || c.now.Sub(n.first) > listLag) ||
+			n.hold.state == unsure && c.settled(c.now, n.hold.at)
+		suspect := n.hold.state == held && (!n.absence.since.IsZero() || !n.detached.IsZero())
+		if c.restorable(n) && n.hold.at.Before(since) && n.look.retry.failed == 0 || n.hold.state == writing && n.hold.stripped {
+			all = false
+		}
+		if !suspect && !unread || !c.owned(n) {
+			continue
+		}
+		switch {
+		case n.look.busy || n.look.tried.Before(since):
+			c.lookAtNode(n, "lists lack it")
+			all = false
+		case unread && n.tagged.IsZero() && n.look.err != nil && !n.look.failing():
+			err = n.look.err
+		case !n.absence.proof.IsZero() && n.look.retry.failed == 0:
+			if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
+				c.lookAtNode(n, "a 404 has to be answered twice")
+			}
+			all = false
+		}
+	}
+	return all, err
+}
+
+// health is the engine's judgement of an instance.
+func (c *Core) health(n *node) Health {
+	switch {
+	case n.State == Leaving:
+		return Deleting
+	case !n.detached.IsZero() || n.home == 0 && !c.pools.began.IsZero() && c.now.Sub(n.first) > unsettledGrace:
+		return Detached
+	case n.State == Down && c.now.Sub(n.first) > c.cfg.BootTimeout:
+		return Stopped
+	}
+	return Healthy
+}
+
+// node describes an instance to a caller.
+func (c *Core) node(n *node) Node {
+	node := Node{
+		InstanceID: n.ID, NodeID: n.slot, PoolID: n.home, Name: n.Name, InstanceType: n.InstanceType, Region: n.Region,
+		Status: n.Status, Health: c.health(n), Created: n.Created, Tags: slices.Clone(n.Tags),
+	}
+	if n.claimed() {
+		node.Claim = n.hold.who.value
+	}
+	if p, ok := c.world.pools.get(n.home); ok {
+		node.Template = p.Template.clone()
+		node.InstanceType = cmp.Or(node.InstanceType, p.InstanceType)
+	}
+	return node
+}
+
+// claimedBy returns nil if the instance is ours and the claimant's. The zero
+// Claimant stands for any.
+func (c *Core) claimedBy(n *node, by Claimant) error {
+	switch {
+	case n.Foreign:
+		return notOurs(n.ID, 0, "is not of this cluster")
+	case !c.owned(n):
+		return notOurs(n.ID, n.home, "is not of a pool that this engine made")
+	case by != (Claimant{}) && n.hold.state != free && !n.hold.who.is(by.id()):
+		return notOurs(n.ID, n.home, fmt.Sprintf("is claimed by %s, not by %s", n.hold.who.value, ClaimValue(by.Name)))
+	}
+	return nil
+}
+
+// setTags changes the tags of a claimed instance, claims aside.
+func (c *Core) setTags(r *request) (bool, error) {
+	n, found, err := c.find(r)
+	if !found || err != nil {
+		return found, err
+	}
+	switch {
+	case n.hold.state == writing || !c.home(n, r):
+		return false, nil
+	case !r.wrote.IsZero():
+		return true, n.hold.err
+	case n.hold.state != held:
+		return true, notOurs(n.ID, n.home, "is not claimed")
+	}
+	if err := c.claimedBy(n, r.ask.By); err != nil {
+		return true, err
+	}
+	tags := slices.DeleteFunc(slices.Clone(n.Tags), func(tag string) bool {
+		return slices.Contains(r.ask.Remove, tag) && !slices.Contains(r.ask.Add, tag)
+	})
+	tags = union(tags, r.ask.Add)
+	if !claimIn(tags).is(n.hold.who) {
+		tags = claimTags(tags, n.hold.who, cmp.Or(n.hold.claimedAt, c.now))
+	}
+	switch {
+	case slices.Equal(tags, n.Tags):
+		return true, nil
+	case c.settling():
+	case !c.seenLately(n.look):
+		c.lookAtNode(n, "look before changing tags")
+	default:
+		r.wrote, n.hold.state, n.hold.at = c.now, writing, c.now
+		c.do(Action{Op: OpMark, InstanceID: n.ID, PoolID: n.home, Reason: "change tags", Tags: tags})
+	}
+	return false, nil
+}

@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
+)
+
+// buy is where nodes are bought: as many as claimants wait, less what is free
+// and on its way, as soon as it is clear what that is.
+func (c *Core) buy(d *demand) {
+	c.refuseOverdue(d)
+	missing := plan.Deficit(len(d.waiting), len(d.free)+d.soon, d.pending)
+	if missing == 0 || d.unclear || d.unread >= asideLimit || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) || !c.allowed(d, &missing) {
+		return
+	}
+	if d.state.room > 0 {
+		missing = min(missing, d.state.room)
+	}
+	var pools []plan.Pool
+	for _, p := range d.pools {
+		pools = append(pools, plan.Pool{ID: p.ID, Count: p.Count})
+	}
+	for _, step := range plan.Grow(missing, pools, c.limits.PoolSize) {
+		c.grow(d, step)
+	}
+}
+
+// unserved are the claimants for which nothing is on its way.
+func (d *demand) unserved() []*claim {
+	return slices.Clone(d.waiting[min(len(d.waiting), len(d.free)+d.soon+d.pending):])
+}
+
+// gathered reports whether the burst that the claimants belong to is complete.
+func (c *Core) gathered(d *demand) bool {
+	unserved := d.unserved()
+	oldest, newest := unserved[0].asked, unserved[0].asked
+	for _, claim := range unserved {
+		oldest, newest = minTime(oldest, claim.asked), latest(newest, claim.asked)
+	}
+	return c.ready(minTime(newest.Add(gatherQuiet), oldest.Add(gatherMost)))
+}
+
+// allowed reports whether nodes may be bought for the key now, answers the
+// claimants if not, and lowers missing to what is.
+func (c *Core) allowed(d *demand, missing *int) bool {
+	unserved := d.unserved()
+	if c.marks.err != nil || c.marks.general() {
+		if !c.ready(c.marks.next) {
+			if c.marks.err != nil {
+				c.refuse(unserved, c.marks.err)
+			}
+			return false
+		}
+		*missing = 1
+	}
+	if next := d.state.next(); c.now.Before(next) {
+		c.refuse(unserved, &Error{
+			Kind: KindInsufficientCapacity, Op: "claim", RetryAfter: next.Sub(c.now),
+			Err: fmt.Errorf("the last %d nodes of this key did not join the cluster; the next one is bought in %s", d.state.failed, next.Sub(c.now).Round(time.Second)),
+		})
+		return false
+	}
+	if d.edited >= editedLimit {
+		c.refuse(unserved, &Error{Kind: KindConflict, Op: "create pool", Err: fmt.Errorf(
+			"%d pools of this key do not fit it any more, because their labels, taints, version, firewall or autoscaler were edited: restore or delete them", d.edited)})
+		return false
+	}
+	var ceiling error
+	if *missing, ceiling = c.underCeilings(d.key.InstanceType, *missing); *missing <= 0 {
+		c.refuse(unserved, ceiling)
+		return false
+	}
+	return true
+}
+
+// next is when nodes may be bought again after some did not join.
+func (k *keyState) next() time.Time {
+	return k.since.Add(failureBackoff[min(k.failed, len(failureBackoff)-1)])
+}
+
+// grow takes one step, or reads what has to be seen right before it. Setting a
+// count has no precondition (Linode API facts: the last writer wins), so a
+// count that is too low would take nodes away.
+func (c *Core) grow(d *demand, step plan.Step) {
+	if step.PoolID == 0 {
+		if c.surveyedForCreation(d.state) {
+			d.state.creating, d.state.began = d.state.creating+1, c.now
+			c.buying[d.key.InstanceType] += step.Add
+			c.probed()
+			c.do(Action{Op: OpCreate, Key: d.key, Count: step.Count, Bought: step.Add, Tags: poolTags(d.waiting[0].request), Reason: boughtFor(d, step.Add)})
+		}
+		return
+	}
+	p, _ := c.world.pools.get(step.PoolID)
+	switch {
+	case !c.ready(p.writes.retry.until):
+	case p.lowered.times >= lowerLimit && c.now.Sub(p.lowered.since) <= lowerMemory:
+		c.refuse(d.unserved(), &Error{
+			Kind: KindConflict, Op: "scale pool", PoolID: p.ID, RetryAfter: c.cfg.OrphanTTL,
+			Err: fmt.Errorf("another client has lowered the pool's count %d times since %s", p.lowered.times, p.lowered.since.UTC().Format(time.TimeOnly)),
+		})
+	case p.writes.removing > 0:
+		// Its count is about to change.
+	case c.seenLately(p.look) && !p.look.began.Before(latest(p.writes.grown, p.writes.shrunk)):
+		p.writes.growing, p.writes.began = true, c.now
+		c.buying[d.key.InstanceType] += step.Add
+		c.probed()
+		c.do(Action{Op: OpScale, PoolID: p.ID, Key: d.key, Count: step.Count, Bought: step.Add, Reason: boughtFor(d, step.Add)})
+	case c.ready(p.look.ended.Add(gatherQuiet)) || p.look.agrees:
+		c.lookAtPool(p, "look before scaling")
+	}
+}
+
+// probed notes a purchase while marks are refused or fail: it is the one attempt
+// until the pause has passed again.
+func (c *Core) probed() {
+	if c.marks.err != nil || c.marks.general() {
+		c.marks.next = c.now.Add(c.marks.pause)
+	}
+}
+
+// surveyedForCreation reports whether a pool of the key would have been seen,
+// had an earlier attempt to create it succeeded.
+func (c *Core) surveyedForCreation(k *keyState) bool {
+	return k.hold.IsZero() || c.ready(k.hold) && c.fresh(&c.pools, OpListPools, k.hold, "a creation was not answered")
+}
+
+func boughtFor(d *demand, add int) string {
+	return fmt.Sprintf("%d more: %d wait, %d are free, %d on their way", add, len(d.waiting), len(d.free), d.pending)
+}
+
+// purchaseFailed follows a purchase that ended in an error.
+func (c *Core) purchaseFailed(k *keyState, p *pool, d Done) {
+	if p != nil && effectOf(d.Err) != EffectNone {
+		p.writes.unsure = c.now
+	}
+	if p == nil && effectOf(d.Err) != EffectNone {
+		// Creating has no idempotency token: the pool is looked for by its tag
+		// until it would have to be visible.
+		// The second time in a row, the list lags further than it should.
+		wait := c.cfg.SettleTime
+		if k.lost || effectOf(d.Err) == EffectApplied {
+			wait = listLag
+		}
+		k.hold, k.lost = c.now.Add(wait), true
+	}
+	if p != nil && KindOf(d.Err) == KindNotFound {
+		p.absence.proof, p.look.want = latest(p.absence.proof, d.Began), true
+	}
+	switch add := d.Action.Bought; {
+	case KindOf(d.Err) == KindQuotaExceeded && add > 1:
+		// LKE refuses as a whole what does not fit, and how much would is not in
+		// the answer, so half is asked for.
+		k.room = add / 2
+		return
+	case lasting(d.Err):
+		k.room = 0
+		c.refuseUnserved(d.Action.Key, d.Err)
+	}
+	k.retry.fail(c.now, c.cfg.RetryDelay, retryAfter(d.Err))
+}
+
+// refuseUnserved answers the claimants of a key for which nothing is on its way.
+func (c *Core) refuseUnserved(key Key, err error) {
+	hash := key.Hash()
+	d := &demand{key: key, state: c.keyed(hash)}
+	for _, claim := range c.world.claims {
+		assigned := c.world.assigned(claim.id)
+		if claim.hash == hash && len(claim.tokens) > 0 && c.world.holder(claim.id) == nil && (assigned == nil || c.aside(assigned)) {
+			d.waiting = append(d.waiting, claim)
+		}
+	}
+	pools, _ := c.world.poolsOf(key, hash)
+	for _, p := range pools {
+		d.pending += max(0, p.Count-len(c.world.members(p.ID))-p.lost())
+	}
+	c.refuse(d.unserved(), err)
+}
+
+// refuseOverdue answers those that have waited for longer than a node may take.
+func (c *Core) refuseOverdue(d *demand) {
+	if d.overdue == 0 {
+		return
+	}
+	err := &Error{Kind: KindInsufficientCapacity, Op: "claim",
+		Err: fmt.Errorf("%d nodes have been on their way for over %s", d.overdue, c.cfg.PendingTimeout)}
+	var late []*claim
+	d.waiting = slices.DeleteFunc(d.waiting, func(claim *claim) bool {
+		tooLong := c.now.Sub(claim.wanted) > c.cfg.PendingTimeout
+		if tooLong {
+			late = append(late, claim)
+		}
+		return tooLong
+	})
+	c.refuse(late, err)
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+)
+
+// giveBack answers a claimant that has a node, or goes on with the claim that
+// is being written. It returns false for one that has none.
+func (c *Core) giveBack(claim *claim) bool {
+	n := c.holder(claim.id)
+	if n == nil {
+		if n = c.world.assigned(claim.id); n == nil || c.aside(n) && n.hold.state != reserved {
+			return false
+		}
+		c.finish(claim, n)
+		return n.hold.state != free
+	}
+	loose := n.home == 0 || !n.detached.IsZero()
+	switch {
+	case n.hold.own && c.now.Sub(n.hold.at) <= confirmedFor, c.seenLately(n.look):
+	case !n.absence.since.IsZero(), c.now.Sub(n.last) > fullReadEvery:
+		if c.ready(n.look.ended.Add(verifyAgain)) {
+			c.lookAtNode(n, "its claimant asks for it again")
+		}
+		return true
+	}
+	if loose && !c.ready(latest(n.detached, n.first).Add(unsettledGrace)) {
+		if n.home == 0 {
+			c.fresh(&c.pools, OpListPools, n.first, "no pool of a claimed instance is known")
+		} else if c.ready(n.look.ended.Add(verifyAgain)) {
+			c.lookAtNode(n, "its pool does not list it any more")
+		}
+		return true
+	}
+	c.deliver(claim, c.node(n), nil)
+	return true
+}
+
+// aside reports whether writes to the instance have failed so often that its
+// claimant gets another one.
+func (c *Core) aside(n *node) bool {
+	return !c.marks.general() && n.hold.failed >= markAttempts && (n.hold.state != unsure || n.look.failing())
+}
+
+// finish brings a claim to its end that was begun on an instance.
+func (c *Core) finish(claim *claim, n *node) {
+	switch {
+	case n.hold.state == writing:
+	case n.hold.state == reserved && (!n.absence.proof.IsZero() || !n.present()):
+		n.hold = n.hold.freed(c.now)
+	case n.hold.state == reserved && n.look.failing() && n.hold.failed < markAttempts:
+		n.hold = n.hold.freed(c.now)
+		n.hold.failed = markAttempts - 1
+		c.failed(n)
+	case n.hold.state == unsure && n.hold.failed >= markAttempts && !c.marks.general():
+		if c.ready(n.hold.at.Add(c.cfg.SettleTime)) {
+			c.lookAtNode(n, "a claim was written without an answer")
+		}
+	case n.hold.state == reserved && n.arrived && n.hold.failed == 0, c.seenLately(n.look):
+		c.mark(claim, n)
+	default:
+		c.lookAtNode(n, "look before claiming")
+	}
+}
+
+// mark writes the claim unless marks are refused and it is not time to try.
+func (c *Core) mark(claim *claim, n *node) {
+	if c.marks.err != nil {
+		if !c.ready(c.marks.next) {
+			n.hold = n.hold.freed(c.now)
+			c.deliver(claim, Node{}, c.marks.err)
+			return
+		}
+		c.marks.next = c.now.Add(c.marks.pause)
+	}
+	if !c.ready(n.hold.retry.until) {
+		return
+	}
+	n.hold.state, n.hold.at = writing, c.now
+	c.do(Action{
+		Op: OpMark, InstanceID: n.ID, PoolID: n.home, Key: claim.request.Key, Reason: "claim for " + claim.request.Claimant.Name,
+		Tags: claimTags(n.Tags, claim.id, c.now, claim.request.PoolTags, claim.request.Tags),
+	})
+}
+
+// markRefused follows a mark that the API refused as forbidden or invalid.
+func (c *Core) markRefused(d Done) {
+	if c.marks.err == nil || !c.now.Before(c.marks.next) {
+		c.marks.pause = min(max(2*c.marks.pause, firstProbe), longestProbe)
+		c.marks.next = c.now.Add(c.marks.pause)
+	}
+	c.marks.err = d.Err
+	if claim := c.world.claimOf(claimIn(d.Action.Tags)); claim != nil {
+		c.deliver(claim, Node{}, d.Err)
+	}
+}
+
+// restoreTags writes claims again whose tags were taken away.
+func (c *Core) restoreTags() {
+	for _, n := range c.world.nodes.rows {
+		if !c.restorable(n) || !c.ready(n.hold.retry.until) {
+			continue
+		}
+		if !c.seenLately(n.look) {
+			c.lookAtNode(n, "a claim's tag is missing")
+			continue
+		}
+		n.hold.state, n.hold.at = writing, c.now
+		c.do(Action{Op: OpMark, InstanceID: n.ID, PoolID: n.home, Reason: "write the claim again", Tags: claimTags(n.Tags, n.hold.who, cmp.Or(n.hold.claimedAt, c.now))})
+	}
+}
+
+// restorable reports whether a claim is to be written again, and can be.
+func (c *Core) restorable(n *node) bool {
+	return n.hold.state == held && n.hold.stripped && n.present() && !n.removal.busy && c.marks.err == nil && !c.settling()
+}
+
+// witness asks the caller's own records about instances that look free, and once
+// about those whose claim was only read: one that has another claimant there is
+// held by that claimant, and its tag is wrong.
+func (c *Core) witness() {
+	if c.cfg.Holder == nil {
+		return
+	}
+	for _, n := range c.world.nodes.rows {
+		read := n.hold.state == held && !n.hold.own && !n.hold.witnessed
+		if n.hold.state != free && !read || !n.present() || !c.owned(n) {
+			continue
+		}
+		n.hold.witnessed = true
+		if who, ok := c.cfg.Holder(n.ID); ok && (n.hold.state == free || !n.hold.who.is(who.id())) {
+			n.hold = hold{who: who.id(), state: held, at: c.now, since: c.now, stripped: true}
+		}
+	}
+}
+
+// holder returns the node of a claimant, nil if it has none. Of several it is the
+// one that the caller's own records name.
+func (c *Core) holder(who claimID) *node {
+	best := c.world.holder(who)
+	if best == nil || c.cfg.Holder == nil {
+		return best
+	}
+	for _, n := range c.world.nodes.rows {
+		if n == best || !n.holds(who) || !c.owned(n) {
+			continue
+		}
+		if named, ok := c.cfg.Holder(n.ID); ok && named.id().is(who) {
+			return n
+		}
+	}
+	return best
+}
+
+// isFree reports whether a member may be handed out.
+func (c *Core) isFree(n *node) bool {
+	return n.hold.state == free && n.known() && !c.aside(n) && !n.removal.busy && c.health(n) == Healthy
+}
+
+// handOut orders free instances: those that requests failed for come last.
+func handOut(a, b *node) int {
+	troubled := func(n *node) int {
+		if n.look.err != nil || n.hold.err != nil {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(troubled(a), troubled(b)), cmp.Compare(a.ID, b.ID))
+}
+
+// match hands free instances, in that order, to claimants in the order in
+// which they first asked.
+func (c *Core) match(d *demand) {
+	d.waiting = slices.DeleteFunc(d.waiting, func(claim *claim) bool {
+		for len(d.free) > 0 && len(claim.tokens) > 0 {
+			n := d.free[0]
+			d.free = d.free[1:]
+			n.hold = n.hold.freed(c.now)
+			n.hold.who, n.hold.state = claim.id, reserved
+			if c.finish(claim, n); n.hold.state != free {
+				return true
+			}
+		}
+		return len(claim.tokens) == 0
+	})
+}

@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"slices"
+	"time"
+)
+
+// Core is the engine as a state machine: events go in, actions come out. It has
+// no goroutine, no clock, no I/O and no context, so that one order of events
+// always has one result. It is not safe for concurrent use; see the shell of package
+// lkepool.
+type Core struct {
+	cfg    Settings
+	limits Limits
+	// startedAt is when this process began to lead.
+	startedAt time.Time
+	world     world
+	// requests are the callers that wait, those of claims apart: see world.claims.
+	requests []*request
+	// keys are the purchases by key.
+	keys map[string]*keyState
+	lists
+	polls polls
+	marks marks
+	// buying is how many nodes of each instance type the purchases under way ask for.
+	buying  map[string]int
+	trouble trouble
+	turn
+}
+
+// turn is what one call of Handle works with.
+type turn struct {
+	now     time.Time
+	actions []Action
+	// wake is when the core wants to be called again at the latest.
+	wakeAt time.Time
+	// looks is how many single instances are being read.
+	looks int
+}
+
+// keyState is the state of the purchases for one key.
+type keyState struct {
+	// creating is how many pools are being created.
+	creating int
+	// began is when the newest purchase was sent.
+	began time.Time
+	// room bounds the next purchase after a refusal for a limit; 0 is no bound.
+	room int
+	// hold keeps pools from being created while an earlier attempt, whose answer
+	// was lost, may still show up.
+	hold time.Time
+	// lost: the last creation was not answered.
+	lost  bool
+	retry backoff
+	// failed counts nodes in a row that did not join, since the last of them.
+	failed int
+	since  time.Time
+}
+
+// marks are the writes of claims to all instances together.
+type marks struct {
+	// err is why the API refused one as forbidden or invalid, nil if it did not;
+	// then one is tried at next, and after pauses that grow.
+	err   error
+	pause time.Duration
+	next  time.Time
+	// aside counts the instances that were put aside since one was marked.
+	aside int
+}
+
+// general reports whether it is not a single instance that cannot be marked:
+// others would not do better.
+func (m marks) general() bool { return m.aside >= asideLimit }
+
+// trouble is the last failure that may end by itself.
+type trouble struct {
+	op  Op
+	err error
+	at  time.Time
+}
+
+// New begins to lead at the given time. cfg has its defaults.
+func New(cfg Settings, limits Limits, now time.Time) *Core {
+	c := &Core{
+		cfg: cfg, limits: limits, startedAt: now, keys: map[string]*keyState{}, buying: map[string]int{},
+		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}},
+	}
+	c.polls.pace.Few = fewNodes
+	return c
+}
+
+// Inherit takes over the callers that wait.
+func (c *Core) Inherit(from *Core) {
+	c.world.claims = from.world.claims
+	for _, r := range from.requests {
+		c.requests = append(c.requests, &request{token: r.token, ask: r.ask, since: c.startedAt})
+	}
+}
+
+// Failed notes a node of the key that did not join its cluster.
+func (c *Core) Failed(key Key, now time.Time) {
+	k := c.key(key)
+	k.failed, k.since = k.failed+1, now
+}
+
+// Joined notes a node of the key that joined.
+func (c *Core) Joined(key Key) { c.key(key).failed = 0 }
+
+// Owns reports whether a pool was made by this engine, and whether that is known.
+func (c *Core) Owns(poolID int) (owned, known bool) {
+	if _, gone := c.world.gonePools[poolID]; gone {
+		return true, true // only pools of ours are remembered as gone
+	}
+	p, known := c.world.pools.get(poolID)
+	return known && p.ours(), known
+}
+
+// Handle applies an event and returns what is to be done.
+func (c *Core) Handle(e Event, now time.Time) []Action {
+	c.turn = turn{now: now}
+	switch e := e.(type) {
+	case Asked:
+		c.admit(e)
+	case Left:
+		c.dismiss(e)
+	case Done:
+		c.note(e)
+		c.merge(e)
+	case Tick:
+	}
+	c.decide()
+	if c.Idle() {
+		c.actions = slices.DeleteFunc(c.actions, c.undone)
+		c.wakeAt = time.Time{}
+	}
+	return c.actions
+}
+
+// undone takes back what would be done for callers that were all answered.
+func (c *Core) undone(a Action) bool {
+	switch a.Op {
+	case OpListPools:
+		c.pools.busy = false
+	case OpListInstances:
+		c.instances.busy = false
+	case OpGetPool:
+		if p, ok := c.world.pools.get(a.PoolID); ok {
+			p.look.busy = false
+		}
+	case OpGetInstance:
+		if n, ok := c.world.nodes.get(a.InstanceID); ok {
+			n.look.busy = false
+		}
+	case OpMark:
+		n, ok := c.world.nodes.get(a.InstanceID)
+		if !ok || n.hold.since.IsZero() {
+			return false
+		}
+		n.hold.state = held
+	default:
+		return false
+	}
+	return true
+}
+
+// Wake returns when Handle wants a tick at the latest, the zero time for never.
+func (c *Core) Wake() time.Time { return c.wakeAt }
+
+// Idle reports whether no caller waits.
+func (c *Core) Idle() bool {
+	if len(c.requests) > 0 {
+		return false
+	}
+	for _, claim := range c.world.claims {
+		if len(claim.tokens) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// at asks for a tick at the given time.
+func (c *Core) at(t time.Time) {
+	if t.After(c.now) && (c.wakeAt.IsZero() || t.Before(c.wakeAt)) {
+		c.wakeAt = t
+	}
+}
+
+// ready reports whether a time has come, and otherwise asks for a tick at it.
+func (c *Core) ready(t time.Time) bool {
+	if c.now.Before(t) {
+		c.at(t)
+		return false
+	}
+	return true
+}
+
+func (c *Core) do(a Action) { c.actions = append(c.actions, a) }
+
+func (c *Core) answer(token int, a Answer) { c.do(Action{Op: OpAnswer, Token: token, Answer: &a}) }
+
+func (c *Core) key(key Key) *keyState { return c.keyed(key.Hash()) }
+
+// keyed is key for a hash that is known: to compute one costs more than all else
+// that an event needs.
+func (c *Core) keyed(hash string) *keyState {
+	k, ok := c.keys[hash]
+	if !ok {
+		k = &keyState{}
+		c.keys[hash] = k
+	}
+	return k
+}
+
+// note remembers failures that may end by themselves, for callers whose time
+// ends meanwhile.
+func (c *Core) note(d Done) {
+	if d.Cancelled {
+		return
+	}
+	switch kind := KindOf(d.Err); {
+	case kind == KindRateLimited || kind == KindUnavailable:
+		c.trouble = trouble{op: d.Action.Op, err: d.Err, at: c.now}
+	case c.trouble.op == d.Action.Op:
+		c.trouble = trouble{}
+	}
+}

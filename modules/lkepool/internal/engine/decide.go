@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"slices"
+	"time"
+)
+
+// decide chooses what to do about all that is known, for all keys together. It
+// is the only code that does so; what it chooses is in c.actions.
+func (c *Core) decide() {
+	if c.Idle() {
+		return
+	}
+	c.countLooks()
+	c.witness()
+	c.restoreTags()
+	if demands := c.demands(); len(demands) > 0 && c.informed(demands) {
+		clear := c.identify()
+		for _, d := range demands {
+			c.supply(d)
+			c.match(d)
+			if clear {
+				c.buy(d)
+			}
+		}
+		c.watch(demands, c.onTheirWay())
+	}
+	c.requests = slices.DeleteFunc(c.requests, c.serve)
+}
+
+// demand is what claimants of one key want, and what there is for them.
+type demand struct {
+	key   Key
+	state *keyState
+	// waiting have no node, in the order in which they first asked.
+	waiting []*claim
+	pools   []*pool
+	edited  int
+	// free is what may be handed out, pending how many nodes are on their way,
+	// overdue how many have been for too long.
+	free []*node
+	// aside are those that could not be claimed.
+	aside []*node
+	// soon are free as far as is known, and are tried again after a pause.
+	pending, overdue, soon int
+	// unread may be free or not: reading them fails.
+	unread int
+	// unclear: what the pools hold has to be read first.
+	unclear bool
+}
+
+// demands answers the claimants that have a node, and returns what the others
+// want, by key.
+func (c *Core) demands() []*demand {
+	byHash := map[string]*demand{}
+	var demands []*demand
+	for _, claim := range slices.Clone(c.world.claims) {
+		if len(claim.tokens) == 0 || c.giveBack(claim) {
+			continue
+		}
+		d, ok := byHash[claim.hash]
+		if !ok {
+			d = &demand{key: claim.request.Key, state: c.keyed(claim.hash)}
+			byHash[claim.hash] = d
+			demands = append(demands, d)
+		}
+		d.waiting = append(d.waiting, claim)
+	}
+	c.forgetClaims()
+	return demands
+}
+
+// informed reports whether enough was read to hand out or buy anything.
+func (c *Core) informed(demands []*demand) bool {
+	if c.settling() {
+		return false
+	}
+	if !c.surveyed(latest(c.startedAt.Add(c.cfg.SettleTime), c.now.Add(-fullReadEvery)), "claimants wait") {
+		c.refuseUnread(demands)
+		return false
+	}
+	return c.complete()
+}
+
+// complete reports whether the first full reading of this leadership can be
+// relied on for who has a node. If pools have more places than instances were
+// shown, one may have been left out, and both lists are read again.
+func (c *Core) complete() bool {
+	if c.polls.again.IsZero() {
+		c.polls.again = c.startedAt
+		for _, p := range c.world.pools.rows {
+			if p.ours() && p.writes.grown.IsZero() && p.Count > len(c.world.members(p.ID)) {
+				c.polls.again = c.now
+			}
+		}
+	}
+	return c.surveyed(c.polls.again, "the first lists lack instances")
+}
+
+// refuseUnread tells all claimants why the lists cannot be read, if waiting
+// does not help.
+func (c *Core) refuseUnread(demands []*demand) {
+	err := c.pools.err
+	if !lasting(err) {
+		err = c.instances.err
+	}
+	if !lasting(err) {
+		return
+	}
+	c.pools.err, c.instances.err = nil, nil
+	for _, d := range demands {
+		c.refuse(d.waiting, err)
+	}
+}
+
+// identify reads the instances that are known by their ID alone: any of them
+// may have a claimant. It reports whether none is left.
+func (c *Core) identify() bool {
+	all := true
+	for _, n := range c.world.nodes.rows {
+		if p, ok := c.world.pools.get(n.home); ok && p.ours() && n.present() && !n.known() {
+			all = all && n.look.failing()
+			if !c.limits.NodesLag || c.ready(n.first.Add(verifyAgain)) { // the next list shows it
+				c.lookAtNode(n, "only its ID is known")
+			}
+		}
+	}
+	return all
+}
+
+// supply finds out what there is for a key.
+func (c *Core) supply(d *demand) {
+	d.pools, d.edited = c.world.poolsOf(d.key, d.waiting[0].hash)
+	for _, p := range d.pools {
+		c.supplyOf(d, p)
+	}
+	if len(d.aside) >= asideLimit || c.marks.err != nil {
+		// Another one would be no better.
+		for _, n := range d.aside {
+			if c.ready(latest(n.look.retry.until, n.hold.retry.until)) {
+				d.free = append(d.free, n)
+			} else {
+				d.soon++
+			}
+		}
+	}
+	slices.SortFunc(d.free, handOut)
+}
+
+func (c *Core) supplyOf(d *demand, p *pool) {
+	members := c.world.members(p.ID)
+	pending := max(0, p.Count-len(members)-p.lost())
+	p.owe(pending, c.now)
+	overdue := p.overdue(c.now, c.cfg.PendingTimeout)
+	d.pending, d.overdue = d.pending+pending-overdue, d.overdue+overdue
+	for _, since := range p.owing {
+		c.at(since.Add(c.cfg.PendingTimeout + time.Second))
+	}
+	switch {
+	case p.writes.growing || p.writes.dropping:
+		d.unclear = true
+	case !p.absence.since.IsZero() || !p.absence.proof.IsZero() || p.look.want:
+		d.unclear = true
+		c.verifyPool(p, "a list contradicts what is known of the pool")
+		return
+	case !p.writes.unsure.IsZero():
+		d.unclear = true
+		if c.ready(p.writes.unsure.Add(c.cfg.SettleTime)) {
+			c.lookAtPool(p, "a write to the pool was not answered")
+		}
+	case len(members) > p.Count:
+		d.unclear = c.settle(p, members)
+		return
+	}
+	for _, n := range members {
+		switch {
+		case !n.known():
+			d.unread++
+		case !c.isFree(n):
+			if n.hold.state == free && c.aside(n) {
+				d.aside = append(d.aside, n)
+			}
+		case !n.absence.proof.IsZero():
+			d.soon++
+			if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
+				c.lookAtNode(n, "a 404 has to be answered twice")
+			}
+		case c.now.Before(latest(n.look.retry.until, n.hold.retry.until)):
+			d.soon++
+			c.at(latest(n.look.retry.until, n.hold.retry.until))
+		default:
+			d.free = append(d.free, n)
+		}
+	}
+}
+
+// verifyPool reads a pool that a list lacks or contradicts; a 404 has to be
+// answered twice.
+func (c *Core) verifyPool(p *pool, reason string) {
+	if p.absence.proof.IsZero() || c.ready(p.absence.proof.Add(c.cfg.SettleTime)) {
+		c.lookAtPool(p, reason)
+	}
+}
+
+// settle looks at a pool with more members than its count: one of them is gone,
+// or about to go. It reports whether that is still to be waited for.
+func (c *Core) settle(p *pool, members []*node) bool {
+	if p.unsettled.IsZero() || c.now.Sub(p.unsettled) > 2*unsettledGrace {
+		p.unsettled = c.now
+	}
+	if c.now.Sub(p.unsettled) > unsettledGrace {
+		return false
+	}
+	c.at(p.unsettled.Add(unsettledGrace + time.Second))
+	if c.ready(p.look.ended.Add(c.cfg.SettleTime)) {
+		c.lookAtPool(p, "the pool has more members than its count")
+	}
+	for _, n := range members {
+		if (n.last.Before(c.instances.began) || n.slot == "") && c.ready(latest(n.look.ended, n.absence.proof).Add(c.cfg.SettleTime)) {
+			c.lookAtNode(n, "its pool has more members than its count")
+		}
+	}
+	return true
+}

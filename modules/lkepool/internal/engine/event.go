@@ -1,0 +1,134 @@
+package engine
+
+import "time"
+
+// What goes into the core and what comes out of it. A test writes and reads
+// these directly; the shell translates them into calls of the Backend.
+
+// An Event is one of Asked, Left, Done and Tick.
+type Event interface{ isEvent() }
+
+// Asked: a caller came. It is answered under its token, once.
+type Asked struct {
+	Token int
+	Ask   Ask
+}
+
+// Left: the caller's context ended. It is answered with what is known.
+type Left struct {
+	Token int
+	Cause error
+}
+
+// Done: an effect ended. Began is when it was started, so what a read returned
+// may be older than that by the settle time or the list lag, never by more.
+// Cancelled: the read was given up because no caller was left.
+type Done struct {
+	Action    Action
+	Began     time.Time
+	Pools     []Pool
+	Instances []Instance
+	Pool      Pool
+	Instance  Instance
+	Err       error
+	Cancelled bool
+}
+
+// Tick: time has passed.
+type Tick struct{}
+
+func (Asked) isEvent() {}
+func (Left) isEvent()  {}
+func (Done) isEvent()  {}
+func (Tick) isEvent()  {}
+
+// An Ask is what a caller wants.
+type Ask struct {
+	Kind    AskKind
+	Request Request // of AskClaim
+	// ID is the instance of AskGet, AskRelease and AskTags.
+	ID          int
+	By          Claimant
+	Remove, Add []string
+	// Alive are the claimants of AskOrphans; Orphans are what AskEvict removes,
+	// and places and pools go with it.
+	Alive   []Claimant
+	Orphans []int
+}
+
+// AskKind is which call of the Allocator it is.
+type AskKind int
+
+// The kinds of calls.
+const (
+	AskClaim AskKind = iota
+	AskGet
+	AskRelease
+	AskTags
+	// AskList waits for both lists and answers with the claimed nodes.
+	AskList
+	// AskOrphans waits for both lists, begun before Alive was asked for, and
+	// answers with what may go; AskEvict removes what the caller agreed to.
+	AskOrphans
+	AskEvict
+)
+
+// An Answer is a caller's result.
+type Answer struct {
+	Node      Node
+	Nodes     []Node
+	Collected Collected
+	Err       error
+}
+
+// An Action is what the shell has to do. Reason is for people: the log, the
+// Observer, and the transcripts of tests.
+type Action struct {
+	Op         Op
+	Reason     string
+	PoolID     int
+	InstanceID int
+	NodeID     string
+	Count      int
+	// Key and Bought are those of a purchase, Key that of a claim too.
+	Key    Key
+	Bought int
+	Tags   []string
+	Token  int
+	Answer *Answer // of OpAnswer alone
+}
+
+// Op is what an action does; its text is for people.
+type Op string
+
+// The actions: requests to the platform, and an answer to a caller.
+const (
+	OpListPools     Op = "list pools"
+	OpListInstances Op = "list instances"
+	OpGetPool       Op = "get pool"
+	OpGetInstance   Op = "get instance"
+	OpCreate        Op = "create pool"
+	OpScale         Op = "scale pool"
+	OpMark          Op = "tag instance"
+	OpRemove        Op = "remove node"
+	OpDrop          Op = "delete pool"
+	OpAnswer        Op = "answer"
+)
+
+// Write reports whether the action changes the platform.
+func (o Op) Write() bool {
+	switch o {
+	case OpCreate, OpScale, OpMark, OpRemove, OpDrop:
+		return true
+	}
+	return false
+}
+
+// Actions are the names of all requests.
+func Actions() []string {
+	var names []string
+	for _, o := range []Op{OpListPools, OpListInstances, OpGetPool, OpGetInstance, OpCreate, OpScale, OpMark, OpRemove, OpDrop} {
+		names = append(names, string(o))
+	}
+	return names
+}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// table is a map that is always read in the order of its IDs, so that the same
+// events always cause the same actions.
+type table[R any] struct {
+	ids  []int
+	rows []R
+}
+
+func (t *table[R]) get(id int) (R, bool) {
+	at, ok := slices.BinarySearch(t.ids, id)
+	if !ok {
+		var none R
+		return none, false
+	}
+	return t.rows[at], true
+}
+
+func (t *table[R]) put(id int, row R) {
+	at, ok := slices.BinarySearch(t.ids, id)
+	if ok {
+		t.rows[at] = row
+		return
+	}
+	t.ids, t.rows = slices.Insert(t.ids, at, id), slices.Insert(t.rows, at, row)
+}
+
+func (t *table[R]) drop(id int) {
+	if at, ok := slices.BinarySearch(t.ids, id); ok {
+		t.ids, t.rows = slices.Delete(t.ids, at, at+1), slices.Delete(t.rows, at, at+1)
+	}
+}
+
+// present reports whether the node holds one of its pool's places.
+func (n *node) present() bool {
+	return n.home != 0 && n.detached.IsZero() && n.State != Leaving && (n.removal.accepted.IsZero() || n.removal.listed)
+}
+
+// homeOrNone is the pool of a node that may be unknown.
+func (n *node) homeOrNone() int {
+	if n == nil {
+		return 0
+	}
+	return n.home
+}
+
+// known reports whether enough is known of the node to say who has it.
+func (n *node) known() bool { return !n.tagged.IsZero() || n.arrived }
+
+// claimed reports whether the node has a claimant, also while its tags are
+// being changed.
+func (n *node) claimed() bool {
+	return n.hold.state == held || n.hold.state == writing && !n.hold.since.IsZero()
+}
+
+// holds reports whether the claimant has the node, and may be given it again.
+func (n *node) holds(who claimID) bool {
+	return n.claimed() && n.hold.who.is(who) && n.State != Leaving && n.removal.accepted.IsZero()
+}
+
+// members are the nodes that hold the pool's places.
+func (w *world) members(poolID int) []*node {
+	var members []*node
+	for _, n := range w.nodes.rows {
+		if n.home == poolID && n.present() {
+			members = append(members, n)
+		}
+	}
+	return members
+}
+
+// claimOf returns the record of a claimant, nil for one that does not want a node.
+func (w *world) claimOf(who claimID) *claim {
+	for _, c := range w.claims {
+		if c.id.is(who) {
+			return c
+		}
+	}
+	return nil
+}
+
+// holder returns the node of a claimant, nil if it has none: of several the one
+// that this process wrote, then the one claimed later, then the lower ID.
+func (w *world) holder(who claimID) *node {
+	var best *node
+	for _, n := range w.nodes.rows {
+		if p, known := w.pools.get(n.home); n.holds(who) && (!known || p.ours()) && (best == nil || prefer(n, best)) {
+			best = n
+		}
+	}
+	return best
+}
+
+// prefer orders two nodes of one claimant. A claimant that had stored the
+// answer about the one claimed earlier would not have asked again.
+func prefer(a, b *node) bool {
+	switch {
+	case a.hold.own != b.hold.own:
+		return a.hold.own
+	case !a.hold.claimedAt.Equal(b.hold.claimedAt):
+		return a.hold.claimedAt.After(b.hold.claimedAt)
+	}
+	return a.ID < b.ID
+}
+
+// assigned returns the node that is being claimed for a claimant.
+func (w *world) assigned(who claimID) *node {
+	for _, n := range w.nodes.rows {
+		if n.hold.state != free && !n.claimed() && n.hold.who.is(who) {
+			return n
+		}
+	}
+	return nil
+}
+
+// poolsOf are the pools of a key that can be used, and how many cannot because
+// they were edited.
+func (w *world) poolsOf(key Key, hash string) (usable []*pool, edited int) {
+	for _, p := range w.pools.rows {
+		switch {
+		case !p.ours() || p.keyHash() != hash || !p.writes.dropped.IsZero():
+		case p.fits(key):
+			usable = append(usable, p)
+		default:
+			edited++
+		}
+	}
+	return usable, edited
+}
+
+// slot returns the pool's record of a node ID.
+func (p *pool) slot(nodeID string) *slot {
+	at, ok := slices.BinarySearchFunc(p.slots, nodeID, func(s slot, id string) int { return strings.Compare(s.NodeID, id) })
+	if !ok {
+		return nil
+	}
+	return &p.slots[at]
+}
+
+// owe keeps one time for each node that is on its way.
+func (p *pool) owe(pending int, now time.Time) {
+	for len(p.owing) < pending {
+		p.owing = append(p.owing, now)
+	}
+	p.owing = p.owing[len(p.owing)-max(0, pending):]
+}
+
+// lost counts the places whose instance is gone.
+func (p *pool) lost() int {
+	n := 0
+	for _, s := range p.slots {
+		if s.lost {
+			n++
+		}
+	}
+	return n
+}
+
+// overdue counts the nodes that have been on their way for too long.
+func (p *pool) overdue(now time.Time, after time.Duration) int {
+	n := 0
+	for _, since := range p.owing {
+		if now.Sub(since) > after {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+func (c *Core) mergeInstances(d Done) {
+	if !c.instances.end(d, c.cfg.RetryDelay, c.now) {
+		return
+	}
+	seen := map[int]bool{}
+	for _, reading := range d.Instances {
+		seen[reading.ID] = true
+		if _, gone := c.world.goneNodes[reading.ID]; !gone && !reading.Foreign {
+			c.seeInstance(reading, d.Began, false)
+		}
+	}
+	for _, n := range c.world.nodes.rows {
+		if !seen[n.ID] && d.Began.After(n.last) && n.absence.since.IsZero() {
+			n.absence.since = d.Began
+		}
+	}
+}
+
+// mergeInstance applies a direct read of an instance.
+func (c *Core) mergeInstance(d Done) {
+	n, known := c.world.nodes.get(d.Action.InstanceID)
+	if !known {
+		return
+	}
+	n.look.end(d, c.cfg.RetryDelay, c.now)
+	n.look.agrees = false
+	switch {
+	case KindOf(d.Err) == KindNotFound:
+		n.absence.since = cmp.Or(n.absence.since, d.Began)
+		if c.provenGone(&n.absence, d.Began, !n.removal.accepted.IsZero() && d.Began.After(n.removal.accepted)) {
+			c.forgetNode(n)
+		}
+	case d.Err == nil && d.Instance.Foreign:
+		n.Instance, n.home, n.tagged = d.Instance, 0, d.Began
+	case d.Err == nil:
+		n.look.agrees = true
+		c.seeInstance(d.Instance, d.Began, true)
+	}
+}
+
+func (c *Core) meetNode(id int) *node {
+	n := &node{first: c.now}
+	n.ID = id
+	c.world.nodes.put(id, n)
+	return n
+}
+
+func (c *Core) forgetNode(n *node) {
+	c.world.nodes.drop(n.ID)
+	c.world.goneNodes[n.ID] = ended{removed: !n.removal.accepted.IsZero()}
+	if p, ok := c.world.pools.get(n.home); ok {
+		if s := p.slot(n.slot); s != nil && s.InstanceID == n.ID {
+			s.InstanceID, s.vacant, s.lost = 0, c.now, n.removal.accepted.IsZero()
+		}
+	}
+}
+
+// seeInstance applies what a reading or a write's answer shows of an instance.
+func (c *Core) seeInstance(reading Instance, began time.Time, direct bool) {
+	n, known := c.world.nodes.get(reading.ID)
+	who := claimIn(reading.Tags)
+	if !known {
+		n = c.meetNode(reading.ID)
+		n.arrived = !direct && listed(began, c.startedAt)
+	}
+	outranked := n.hold.wrote && !c.shows(began, n.hold.at, direct)
+	// Either reading may be the older one, and the tags of the platform or of a
+	// person must not be lost by the next write.
+	switch {
+	case outranked:
+		reading.Tags = union(n.Tags, slices.DeleteFunc(slices.Clone(reading.Tags), claimTag))
+	case !n.tagged.IsZero() && !c.settled(began, n.tagged):
+		reading.Tags = union(reading.Tags, slices.DeleteFunc(slices.Clone(n.Tags), claimTag))
+	}
+	state := max(n.State, reading.State)
+	if n.State != Leaving {
+		state = reading.State
+	}
+	n.Instance, n.State = reading, state
+	n.tagged, n.last, n.absence = latest(n.tagged, began), latest(n.last, began), absence{}
+	if reading.PoolID != 0 && n.slot == "" && n.detached.IsZero() {
+		n.home = reading.PoolID
+	}
+	c.mergeClaim(n, who, began, direct)
+}
+
+// shows reports whether a reading that began then shows a write of at.
+func (c *Core) shows(began, at time.Time, direct bool) bool {
+	if direct {
+		return c.settled(began, at)
+	}
+	return listed(began, at)
+}
+
+// mergeClaim applies the claim that a reading shows, or does not show.
+func (c *Core) mergeClaim(n *node, who claimID, began time.Time, direct bool) {
+	h := &n.hold
+	h.claimedAt = latest(h.claimedAt, claimedAtOf(n.Tags))
+	switch {
+	case h.state == writing:
+		// The write's own answer is to come.
+	case who.none() && h.state == unsure && c.shows(began, h.at, direct):
+		*h = h.freed(c.now)
+	case h.state == held && !h.who.is(who):
+		h.stripped = h.stripped || c.shows(began, h.at, direct)
+	case h.state == held:
+		h.stripped = h.stripped && !direct
+	case who.none():
+	default:
+		own := h.own && h.who.is(who)
+		*h = hold{who: who, state: held, at: began, since: c.now, claimedAt: h.claimedAt, own: own, failed: h.failed}
+	}
+}

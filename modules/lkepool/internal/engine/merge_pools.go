@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+func (c *Core) mergePools(d Done) {
+	if !c.pools.end(d, c.cfg.RetryDelay, c.now) {
+		return
+	}
+	seen := map[int]bool{}
+	for _, reading := range d.Pools {
+		seen[reading.ID] = true
+		if at, gone := c.world.gonePools[reading.ID]; gone && !listed(d.Began, at) {
+			continue
+		}
+		p, known := c.world.pools.get(reading.ID)
+		if !known || !p.ours() {
+			c.meetPool(reading, d.Began, listed(d.Began, c.startedAt))
+			continue
+		}
+		p.last, p.absence.since = latest(p.last, d.Began), time.Time{}
+		dropped := !p.writes.dropped.IsZero() && d.Began.Sub(p.writes.dropped) >= removalResend
+		if dropped || listed(d.Began, p.writes.grown) && listed(d.Began, p.writes.shrunk) && differs(p, reading) {
+			p.look.want = true
+		}
+		c.addSlots(p, reading.Slots, d.Began, false)
+	}
+	for _, p := range c.world.pools.rows {
+		if !seen[p.ID] && d.Began.After(p.last) && p.absence.since.IsZero() {
+			p.absence.since, p.look.want = d.Began, p.ours()
+		}
+	}
+	for _, p := range slices.Clone(c.world.pools.rows) {
+		switch dropped := p.writes.dropped; {
+		case seen[p.ID]:
+		case !p.ours():
+			c.world.pools.drop(p.ID)
+		case !dropped.IsZero() && d.Began.After(dropped):
+			c.forgetPool(p)
+		}
+	}
+}
+
+// differs reports whether a list contradicts what is known of the pool.
+func differs(p *pool, reading Pool) bool {
+	if reading.Count != p.Count || !sameShape(reading, p.Pool) {
+		return true
+	}
+	shown := map[string]int{}
+	for _, s := range reading.Slots {
+		shown[s.NodeID] = s.InstanceID
+	}
+	return slices.ContainsFunc(p.slots, func(s slot) bool {
+		id, ok := shown[s.NodeID]
+		return !ok || s.InstanceID != 0 && id != s.InstanceID
+	})
+}
+
+// meetPool records a pool that is new, or not ours and shown again.
+func (c *Core) meetPool(reading Pool, began time.Time, witnessed bool) *pool {
+	p, known := c.world.pools.get(reading.ID)
+	if !known {
+		p = &pool{}
+		c.world.pools.put(reading.ID, p)
+	}
+	slots := reading.Slots
+	p.Pool, p.Slots = reading, nil
+	p.last, p.absence = latest(p.last, began), absence{}
+	c.addSlots(p, slots, began, false)
+	p.witnessed, p.look.want = witnessed, !witnessed && p.ours()
+	return p
+}
+
+// mergePool applies a direct read of a pool.
+func (c *Core) mergePool(d Done) {
+	p, known := c.world.pools.get(d.Action.PoolID)
+	if !known {
+		return
+	}
+	p.look.end(d, c.cfg.RetryDelay, c.now)
+	switch {
+	case KindOf(d.Err) == KindNotFound:
+		if c.provenGone(&p.absence, d.Began, !p.writes.dropped.IsZero() && d.Began.After(p.writes.dropped)) {
+			c.forgetPool(p)
+		}
+		return
+	case d.Err != nil:
+		return
+	}
+	p.absence, p.last = absence{}, latest(p.last, d.Began)
+	c.undrop(p, d.Began)
+	if !c.settled(d.Began, latest(p.writes.grown, p.writes.shrunk)) || !c.settled(d.Began, p.writes.unsure) {
+		// An own write outranks this reading; it may still agree with it.
+		p.look.agrees = p.writes.unsure.IsZero() && d.Pool.Count == p.Count && !c.lacksSlot(p, d.Pool.Slots) && sameShape(p.Pool, d.Pool)
+		c.addSlots(p, d.Pool.Slots, d.Began, true)
+		return
+	}
+	changed := d.Pool.Count != p.Count || !sameShape(p.Pool, d.Pool)
+	if d.Pool.Count < p.Count {
+		p.lowered.note(d.Pool.Count, c.now)
+	}
+	slots := d.Pool.Slots
+	p.Pool, p.Slots, p.writes.unsure = d.Pool, nil, time.Time{}
+	lacking := c.dropSlots(p, slots, d.Began)
+	c.addSlots(p, slots, d.Began, true)
+	p.look.agrees = !changed && !lacking
+	p.witnessed = p.witnessed || c.settled(d.Began, c.startedAt)
+}
+
+// undrop takes back an accepted deletion of a pool that is still there after
+// its time.
+func (c *Core) undrop(p *pool, began time.Time) {
+	if p.writes.dropped.IsZero() || began.Sub(p.writes.dropped) < removalResend {
+		return
+	}
+	p.writes.dropped = time.Time{}
+	for _, n := range c.world.nodes.rows {
+		if n.home == p.ID {
+			n.removal = removal{}
+		}
+	}
+}
+
+// sameShape reports whether two readings differ in count and nodes alone.
+func sameShape(a, b Pool) bool {
+	return a.Autoscaled == b.Autoscaled && a.InstanceType == b.InstanceType && slices.Equal(a.Tags, b.Tags) && a.Template.equal(b.Template)
+}
+
+func (l *lowering) note(count int, now time.Time) {
+	if l.scaled == 0 || count >= l.scaled {
+		return
+	}
+	if now.Sub(l.since) > lowerMemory {
+		l.times, l.since = 0, now
+	}
+	l.times++
+	l.scaled = count
+}
+
+// lacksSlot reports whether a reading lacks a slot, or its instance, that is known.
+func (c *Core) lacksSlot(p *pool, slots []Slot) bool {
+	return slices.ContainsFunc(p.slots, func(s slot) bool { return !shows(slots, s.Slot) })
+}
+
+func shows(slots []Slot, s Slot) bool {
+	return slices.ContainsFunc(slots, func(other Slot) bool {
+		return other.NodeID == s.NodeID && (s.InstanceID == 0 || other.InstanceID == s.InstanceID)
+	})
+}
+
+// dropSlots takes away what a direct read lacks, and reports whether it lacked
+// anything that no own removal explains.
+func (c *Core) dropSlots(p *pool, slots []Slot, began time.Time) (lacking bool) {
+	for i := range p.slots {
+		// An instance that left its place, which is still there.
+		s := &p.slots[i]
+		if s.InstanceID == 0 || shows(slots, s.Slot) || !shows(slots, Slot{NodeID: s.NodeID}) || !c.settled(began, s.seen) {
+			continue
+		}
+		lacking = true
+		if n, known := c.world.nodes.get(s.InstanceID); known {
+			n.detached, n.slot, n.removal.listed = c.now, "", false
+		}
+		s.InstanceID, s.vacant, s.lost = 0, c.now, true
+	}
+	p.slots = slices.DeleteFunc(p.slots, func(s slot) bool {
+		if shows(slots, s.Slot) {
+			return false
+		}
+		n, known := c.world.nodes.get(s.InstanceID)
+		lacking = lacking || !known || n.removal.accepted.IsZero()
+		if !c.settled(began, s.seen) {
+			return false
+		}
+		if known && n.slot == s.NodeID {
+			n.detached, n.slot, n.removal.listed = c.now, "", false
+		}
+		return true
+	})
+	return lacking
+}
+
+// addSlots applies what a reading of a pool shows. Slots that are new, or whose
+// instance is new, were seen to arrive if the pool had been witnessed before,
+// except where a pool lists its nodes late.
+func (c *Core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
+	for _, reading := range slots {
+		// A place whose instance came and died before its pool listed it has had
+		// its instance, too.
+		end, gone := c.world.goneNodes[reading.InstanceID]
+		if gone {
+			reading.InstanceID = 0
+		}
+		s := p.slot(reading.NodeID)
+		if s == nil {
+			at, _ := slices.BinarySearchFunc(p.slots, reading.NodeID, func(s slot, id string) int { return cmp.Compare(s.NodeID, id) })
+			p.slots = slices.Insert(p.slots, at, slot{Slot: Slot{NodeID: reading.NodeID}, vacant: c.now, lost: gone && !end.removed})
+			s = &p.slots[at]
+		}
+		if reading.InstanceID == 0 || s.InstanceID != 0 && s.InstanceID != reading.InstanceID {
+			// Vacant, or contradicted: dropSlots has kept what is believed.
+			if s.InstanceID == 0 {
+				s.seen = latest(s.seen, began)
+			}
+			continue
+		}
+		s.seen, s.vacant = latest(s.seen, began), time.Time{}
+		n, known := c.world.nodes.get(reading.InstanceID)
+		if !known {
+			n = c.meetNode(reading.InstanceID)
+			n.arrived = p.witnessed && !c.limits.NodesLag && (direct || listed(began, c.startedAt))
+		}
+		if n.removal.accepted.IsZero() || direct && c.settled(began, n.removal.accepted) {
+			s.InstanceID, s.lost = reading.InstanceID, false
+			n.home, n.slot, n.detached = p.ID, s.NodeID, time.Time{}
+			n.removal.listed = !n.removal.accepted.IsZero()
+		}
+	}
+}
+
+// forgetPool follows the proven end of a pool: its instances go with it, which
+// is to be proven of each.
+func (c *Core) forgetPool(p *pool) {
+	c.world.pools.drop(p.ID)
+	c.world.gonePools[p.ID] = c.now
+	for _, n := range c.world.nodes.rows {
+		if n.home == p.ID {
+			n.detached, n.slot = c.now, ""
+		}
+	}
+}

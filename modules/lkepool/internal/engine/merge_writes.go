@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+)
+
+// mergeGrowth applies the end of a purchase.
+func (c *Core) mergeGrowth(d Done) {
+	k := c.key(d.Action.Key)
+	c.buying[d.Action.Key.InstanceType] = max(0, c.buying[d.Action.Key.InstanceType]-d.Action.Bought)
+	p, known := c.world.pools.get(d.Action.PoolID)
+	if known {
+		p.writes.growing = false
+	}
+	if d.Action.Op == OpCreate {
+		k.creating = max(0, k.creating-1) // it may have been begun before Begin
+	}
+	k.lost = k.lost && d.Err != nil
+	if d.Err != nil {
+		c.purchaseFailed(k, p, d)
+		return
+	}
+	slots := d.Pool.Slots
+	if !known {
+		p = c.meetPool(Pool{ID: d.Pool.ID, Count: d.Pool.Count, InstanceType: d.Pool.InstanceType, Template: d.Pool.Template,
+			Tags: d.Pool.Tags, Autoscaled: d.Pool.Autoscaled}, c.now, true)
+	}
+	p.Count, p.writes.grown, p.writes.unsure, p.look.agrees = d.Pool.Count, c.now, time.Time{}, false
+	p.lowered.scaled, p.writes.retry = p.Count, backoff{}
+	p.owe(p.Count-len(c.world.members(p.ID)), c.now)
+	c.addSlots(p, slots, d.Began, true)
+	if k.room > 0 {
+		k.room = d.Action.Bought // until not even one more fits
+	}
+	c.polls.pace.Restart()
+	c.polls.next = c.now.Add(c.firstLook())
+}
+
+// mergeMark applies the end of a claim's write.
+func (c *Core) mergeMark(d Done) {
+	n, known := c.world.nodes.get(d.Action.InstanceID)
+	if !known {
+		return
+	}
+	h := &n.hold
+	if d.Err == nil && !claimIn(d.Instance.Tags).is(h.who) {
+		d.Err = &Error{Kind: KindUnavailable, Op: string(OpMark), Err: errors.New("the answer does not show the claim that was written")}
+	}
+	if d.Err == nil {
+		*h = hold{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: claimedAtOf(d.Instance.Tags),
+			own: h.own || h.since.IsZero(), wrote: true, witnessed: h.witnessed}
+		c.seeInstance(d.Instance, d.Began, true)
+		n.Tags, n.tagged = d.Instance.Tags, d.Began
+		c.marked()
+		return
+	}
+	h.retry.fail(c.now, c.cfg.RetryDelay, retryAfter(d.Err))
+	h.err, h.at = d.Err, c.now
+	if KindOf(d.Err) == KindNotFound {
+		// As good as a direct read that answered 404.
+		n.absence.since, n.absence.proof = cmp.Or(n.absence.since, d.Began), cmp.Or(n.absence.proof, d.Began)
+	}
+	switch {
+	case !h.since.IsZero():
+		h.state = held // it was claimed before
+		return
+	case effectOf(d.Err) == EffectNone || KindOf(d.Err) == KindNotFound:
+		*h = h.freed(c.now)
+	default:
+		h.state = unsure
+	}
+	switch KindOf(d.Err) {
+	case KindRateLimited:
+	case KindForbidden, KindInvalid:
+		c.markRefused(d)
+	default:
+		c.failed(n)
+	}
+}
+
+// failed counts an attempt to claim the instance that failed.
+func (c *Core) failed(n *node) {
+	if n.hold.failed++; n.hold.failed == markAttempts {
+		c.marks.aside++
+		c.marks.pause = min(max(2*c.marks.pause, firstProbe), longestProbe)
+		c.marks.next = c.now.Add(c.marks.pause)
+	}
+}
+
+// marked follows a claim that was written: marking works again.
+func (c *Core) marked() {
+	if c.marks.general() {
+		for _, n := range c.world.nodes.rows {
+			n.hold.failed, n.look.retry = 0, backoff{}
+		}
+	}
+	c.marks = marks{}
+}
+
+func (c *Core) mergeRemoval(d Done) {
+	p, known := c.world.pools.get(d.Action.PoolID)
+	if known {
+		p.writes.removing = max(0, p.writes.removing-1)
+	}
+	n, alive := c.world.nodes.get(d.Action.InstanceID)
+	if alive {
+		n.removal.busy = false
+	}
+	if d.Err != nil {
+		if known && effectOf(d.Err) != EffectNone {
+			p.writes.unsure = c.now
+		}
+		if alive {
+			n.removal.err, n.removal.failed = d.Err, c.now
+		}
+		return
+	}
+	if known {
+		p.Count, p.writes.shrunk, p.lowered = max(0, p.Count-1), c.now, lowering{}
+	}
+	if alive {
+		n.removal = removal{accepted: c.now}
+	} else if known {
+		p.slots = slices.DeleteFunc(p.slots, func(s slot) bool { return s.NodeID == d.Action.NodeID })
+	}
+}
+
+func (c *Core) mergeDrop(d Done) {
+	for _, n := range c.world.nodes.rows {
+		if n.home != d.Action.PoolID {
+			continue
+		}
+		n.removal.busy = false
+		if d.Err != nil {
+			n.removal.err, n.removal.failed = d.Err, c.now
+		} else {
+			n.removal = removal{accepted: c.now}
+		}
+	}
+	p, known := c.world.pools.get(d.Action.PoolID)
+	if !known {
+		return
+	}
+	p.writes.dropping = false
+	if d.Err != nil {
+		p.writes.unsure = c.now
+		p.writes.retry.fail(c.now, c.cfg.RetryDelay, retryAfter(d.Err))
+		return
+	}
+	p.writes.dropped = c.now
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+// lists are the two that there are.
+type lists struct{ pools, instances list }
+
+// list is the state of a list of pools or of instances.
+type list struct {
+	// began is when the newest answered one did, tried the newest of all.
+	began, tried time.Time
+	busy         bool
+	retry        backoff
+	err          error
+}
+
+// end notes the end of a list, and reports whether it was answered.
+func (l *list) end(d Done, first time.Duration, now time.Time) bool {
+	l.busy = false
+	if d.Cancelled {
+		return false
+	}
+	if l.err = d.Err; d.Err != nil {
+		l.retry.fail(now, first, retryAfter(d.Err))
+		return false
+	}
+	l.began, l.retry = latest(l.began, d.Began), backoff{}
+	return true
+}
+
+func (l *list) failedSince(t time.Time) bool { return !l.busy && l.err != nil && !l.tried.Before(t) }
+
+// fresh reports whether a list that began at or after since was answered, and
+// otherwise reads it.
+func (c *Core) fresh(l *list, op Op, since time.Time, reason string) bool {
+	if !l.began.IsZero() && !l.began.Before(since) {
+		return true
+	}
+	if !l.busy && c.ready(l.retry.until) {
+		l.busy, l.tried = true, c.now
+		c.do(Action{Op: op, Reason: reason})
+	}
+	return false
+}
+
+// surveyed reports whether both lists were read since then.
+func (c *Core) surveyed(since time.Time, reason string) bool {
+	pools := c.fresh(&c.pools, OpListPools, since, reason)
+	return c.fresh(&c.instances, OpListInstances, since, reason) && pools
+}
+
+// settling reports whether writes of an earlier process may still be invisible.
+func (c *Core) settling() bool { return !c.ready(c.startedAt.Add(c.cfg.SettleTime)) }
+
+// countLooks counts the instances that are being read.
+func (c *Core) countLooks() {
+	for _, n := range c.world.nodes.rows {
+		if n.look.busy {
+			c.looks++
+		}
+	}
+}
+
+// lookAtNode reads an instance directly unless one is under way or has to wait.
+func (c *Core) lookAtNode(n *node, reason string) {
+	if n.look.busy || c.looks >= parallelLooks || !c.ready(n.look.retry.until) {
+		return
+	}
+	n.look.busy, n.look.tried = true, c.now
+	c.looks++
+	c.do(Action{Op: OpGetInstance, InstanceID: n.ID, Reason: reason})
+}
+
+func (c *Core) lookAtPool(p *pool, reason string) {
+	if p.look.busy || !c.ready(p.look.retry.until) {
+		return
+	}
+	p.look.busy, p.look.tried = true, c.now
+	c.do(Action{Op: OpGetPool, PoolID: p.ID, Reason: reason})
+}
+
+// seenLately reports whether the last direct read is still "right before".
+func (c *Core) seenLately(l look) bool {
+	return l.agrees && !l.ended.IsZero() && c.now.Sub(l.ended) <= lookValid
+}
+
+// silence returns an error about the oldest request that has had no answer for
+// long, nil if there is none.
+func (c *Core) silence() error {
+	var oldest time.Time
+	what := Op("")
+	consider := func(busy bool, since time.Time, op Op) {
+		if busy && c.now.Sub(since) >= silentAfter && (what == "" || since.Before(oldest)) {
+			oldest, what = since, op
+		}
+	}
+	consider(c.pools.busy, c.pools.tried, OpListPools)
+	consider(c.instances.busy, c.instances.tried, OpListInstances)
+	for _, claim := range c.world.claims {
+		k := c.keyed(claim.hash)
+		consider(k.creating > 0, k.began, OpCreate)
+	}
+	for _, p := range c.world.pools.rows {
+		consider(p.look.busy, p.look.tried, OpGetPool)
+		consider(p.writes.growing, p.writes.began, OpScale)
+	}
+	for _, n := range c.world.nodes.rows {
+		consider(n.look.busy, n.look.tried, OpGetInstance)
+		consider(n.hold.state == writing, n.hold.at, OpMark)
+	}
+	if what == "" {
+		return nil
+	}
+	return &Error{Kind: KindUnavailable, Op: string(what), Err: fmt.Errorf("no answer for %s", c.now.Sub(oldest))}
+}

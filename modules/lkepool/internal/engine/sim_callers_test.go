@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"strconv"
+	"time"
+)
+
+// simClaimant is what a NodeClaim is to the engine: it exists, asks until it has
+// an instance, keeps it, releases it until that is proven gone.
+type simClaimant struct {
+	Claimant
+	id   claimID
+	life simLife
+	key  Key
+	hash string
+	// alive: it exists. releasing: it wants its instance removed.
+	alive, releasing bool
+	// first is when it asked first; left whether a call of it ended unserved.
+	first         time.Duration
+	asked, leftIt bool
+	// handed is the instance that it was given last, instance the one that is in
+	// the caller's records as well.
+	handed, instance int
+	forgot           bool
+	served           time.Duration
+}
+
+// holder is Config.Holder.
+func (s *sim) holder(instanceID int) (Claimant, bool) {
+	for _, c := range s.claimants {
+		if c.alive && c.instance == instanceID {
+			return c.Claimant, true
+		}
+	}
+	return Claimant{}, false
+}
+
+// admit brings the schedule's claimants.
+func (s *sim) admit() {
+	for i, life := range s.plan.lives {
+		s.at(life.at, func() {
+			name, uid := "c"+strconv.Itoa(i), "uid-"+strconv.Itoa(i)
+			if heir := s.predecessor(i); life.heir && heir != "" {
+				name = heir
+			}
+			c := &simClaimant{Claimant: Claimant{Name: name, UID: uid}, life: life, key: simKeys[life.key], hash: simKeys[life.key].Hash(), alive: true, first: s.now}
+			c.id = c.Claimant.id()
+			s.claimants = append(s.claimants, c)
+			s.claim(c)
+		})
+	}
+}
+
+// predecessor is the name of a claimant that does not exist any more.
+func (s *sim) predecessor(number int) string {
+	for _, c := range s.claimants {
+		if !c.alive && !s.named(c.Name) && number > 0 {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+func (s *sim) named(name string) bool {
+	for _, c := range s.claimants {
+		if c.alive && c.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sim) claim(c *simClaimant) {
+	if quits := c.life.quits; quits > 0 && s.now-c.first >= quits && c.handed == 0 {
+		s.note("%s does not exist any more", c.Name)
+		c.alive = false
+	}
+	if !c.alive || c.instance != 0 {
+		return
+	}
+	c.asked = true
+	request := Request{Claimant: c.Claimant, Key: c.key, PoolTags: []string{"karpenter.sh/nodepool=" + c.key.NodePool}, Tags: []string{"team=a"}}
+	s.ask(c.Name, Ask{Kind: AskClaim, Request: request}, c.life.patience, func(a Answer) { s.claimed(c, a) })
+}
+
+func (s *sim) claimed(c *simClaimant, a Answer) {
+	if !c.alive {
+		return
+	}
+	if a.Err != nil {
+		c.leftIt = true
+		s.checkRefusal(c, a.Err)
+		if kind := KindOf(a.Err); kind == KindInsufficientCapacity || kind == KindQuotaExceeded {
+			s.note("%s tries another type", c.Name)
+			c.alive = false
+			return
+		}
+		s.after(max(c.life.again, retryAfter(a.Err)), func() { s.claim(c) })
+		return
+	}
+	s.checkHanded(c, a.Node)
+	c.handed, c.served = a.Node.InstanceID, s.now
+	if c.life.forgets && !c.forgot {
+		c.forgot = true
+		s.after(c.life.again, func() { s.claim(c) })
+		return
+	}
+	c.instance = c.handed
+	if c.life.keeps > 0 {
+		s.after(c.life.keeps, func() { s.release(c) })
+	}
+	if c.life.again%(3*time.Second) == 0 {
+		s.after(c.life.again, func() { s.tag(c) })
+	}
+}
+
+func (s *sim) release(c *simClaimant) {
+	if !c.alive {
+		return
+	}
+	c.releasing = true
+	s.facts.releases++
+	s.ask("release by "+c.Name, Ask{Kind: AskRelease, ID: c.instance, By: c.Claimant}, time.Minute, func(a Answer) {
+		if KindOf(a.Err) == KindNotFound {
+			s.checkGone(c, a.Err)
+			c.alive = false
+			return
+		}
+		s.after(s.between(time.Second, 10*time.Second), func() { s.release(c) })
+	})
+}
+
+// tag changes the tags of the claimant's instance, once.
+func (s *sim) tag(c *simClaimant) {
+	if !c.alive || c.releasing {
+		return
+	}
+	change := Ask{Kind: AskTags, ID: c.instance, By: c.Claimant, Remove: []string{"team=a"}, Add: []string{"team=b"}}
+	s.ask("tags for "+c.Name, change, 30*time.Second, func(a Answer) {})
+}
+
+// verify asks for the instance of a claimant that a list lacks. Proven gone, the
+// claimant goes as well.
+func (s *sim) verify(c *simClaimant) {
+	s.ask("get by "+c.Name, Ask{Kind: AskGet, ID: c.instance}, 30*time.Second, func(a Answer) {
+		if KindOf(a.Err) == KindNotFound && c.alive && !c.releasing {
+			s.checkGone(c, a.Err)
+			c.alive = false
+		}
+	})
+}

@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// sim drives the core alone through one schedule: it executes the core's
+// actions on the model, feeds the results back in the order in which they
+// happen to arrive, and checks the invariants after every event.
+type sim struct {
+	*simPlatform
+	plan      *simSchedule
+	process   simProcess
+	fates     []simFate
+	inflight  []*simEffect
+	waiting   []simCaller
+	tokens    int
+	claimants []*simClaimant
+	looked    []simLook
+	facts     simFacts
+	// trace is nil unless the course of events is to be written down.
+	trace *strings.Builder
+	// wrote is called for every write that reaches the platform.
+	wrote func(Action, *simEffect)
+	// failure is the first violation.
+	failure string
+}
+
+// simProcess is the process that leads; core is nil while none does.
+type simProcess struct {
+	core *Core
+	// life counts the processes, so that answers to an earlier one are dropped.
+	life int
+	// clock is how far its clock is off.
+	clock time.Duration
+	began time.Duration
+	// tick is when the core wants a tick, if ticking.
+	tick    time.Duration
+	ticking bool
+	spins   int
+}
+
+// simFacts are what some invariants make exceptions for.
+type simFacts struct {
+	calls, lists int
+	// releases is how often a release was asked for, which is not rest.
+	releases int
+	// noRoom: the platform refused a purchase for capacity or a limit.
+	noRoom bool
+	// settled is when everything was at rest.
+	settled time.Duration
+	events  int
+	// aside is how many instances could not be tagged.
+	aside int
+}
+
+// simEffect is a request under way.
+type simEffect struct {
+	action   Action
+	fate     simFate
+	executed bool
+	canceled bool
+	ended    bool
+	result   Done
+	// life is the process that sent it; it began on that one's clock.
+	life  int
+	began time.Time
+	sent  time.Duration
+}
+
+// simCaller waits for an answer.
+type simCaller struct {
+	token int
+	what  string
+	then  func(Answer)
+}
+
+// simLook is when the newest answered direct read of a pool began.
+type simLook struct {
+	pool  int
+	began time.Duration
+}
+
+var simEpoch = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
+
+var simKeys = []Key{
+	{NodePool: "web", InstanceType: "g6-standard-2"},
+	{NodePool: "db", InstanceType: "g6-standard-2", Template: Template{Labels: map[string]string{"tier": "db"}}},
+	{NodePool: "web", InstanceType: "g6-standard-4", Template: Template{Taints: []Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}}}},
+}
+
+func newSim(plan *simSchedule, trace *strings.Builder) *sim {
+	w := plan.world
+	s := &sim{plan: plan, trace: trace, fates: slices.Clone(plan.fates), simPlatform: &simPlatform{
+		simAgenda: &simAgenda{}, random: rand.New(rand.NewPCG(plan.seed, 5)), enterprise: plan.enterprise,
+		repairs: w.repairs, room: w.room, full: w.full,
+		delays: simDelays{idLeast: w.idLeast, idMost: w.idMost, listed: time.Minute, tagged: time.Second, boot: 40 * time.Second, gone: 30 * time.Second},
+	}}
+	foreign := s.newPool(Pool{InstanceType: "g6-standard-2", Tags: []string{"made-by=hand"}}, true)
+	s.grow(foreign, 1)
+	return s
+}
+
+// local is the time on the process's clock.
+func (s *sim) local() time.Time { return simEpoch.Add(s.now + s.process.clock) }
+
+// lead starts a process that leads from now on.
+func (s *sim) lead() {
+	cfg := Settings{OrphanTTL: s.plan.world.orphanTTL}.WithDefaults()
+	if s.plan.known {
+		cfg.Holder = s.holder
+	}
+	limits := Limits{PoolSize: 100, NodesLag: s.plan.enterprise}
+	s.note("a process begins to lead, its clock is off by %s", s.process.clock)
+	s.process.core, s.process.began = New(cfg, limits, s.local()), s.now
+	s.process.ticking, s.looked = false, s.looked[:0]
+}
+
+// die ends the process. What it sent may still arrive at the platform before
+// another one leads.
+func (s *sim) die(gap, clock time.Duration) {
+	if s.process.core == nil {
+		return
+	}
+	s.note("the process dies")
+	s.process.core, s.process.ticking = nil, false
+	s.process.life++
+	for _, e := range s.inflight {
+		switch {
+		case e.executed:
+		case s.random.IntN(2) == 0:
+			e.executed = true
+		default:
+			s.after(s.between(0, gap), func() { s.execute(e) })
+		}
+	}
+	s.inflight = nil
+	callers := s.waiting
+	s.waiting = nil
+	s.after(gap, func() {
+		s.process.clock = clock
+		s.lead()
+		for _, c := range callers {
+			c.then(Answer{Err: errSimLost})
+		}
+	})
+}
+
+// runUntil lets everything happen that is due until then.
+func (s *sim) runUntil(until time.Duration) {
+	for s.failure == "" {
+		next, ok := s.next()
+		if p := &s.process; p.ticking && p.tick <= until && (!ok || p.tick <= next) {
+			if p.tick > s.now {
+				s.now, p.spins = p.tick, 0
+			}
+			if p.spins++; p.spins > 50 {
+				s.fail("I7: the core asks for a tick at once, for ever")
+				return
+			}
+			s.feed(Tick{})
+			continue
+		}
+		if !ok || next > until {
+			s.now = max(s.now, until)
+			return
+		}
+		if next > s.now {
+			s.process.spins = 0
+		}
+		s.step()
+	}
+}
+
+// feed gives the core an event and does what it wants done.
+func (s *sim) feed(e Event) {
+	if s.failure != "" {
+		return
+	}
+	s.facts.events++
+	text := s.describeEvent(e)
+	actions := s.process.core.Handle(e, s.local())
+	s.describe(text, actions)
+	for _, a := range actions {
+		if a.Op == OpAnswer {
+			s.deliver(a)
+		}
+	}
+	for _, a := range actions {
+		if a.Op != OpAnswer {
+			s.begin(a)
+		}
+	}
+	s.schedule(actions)
+}
+
+// schedule notes when the core wants a tick.
+func (s *sim) schedule(actions []Action) {
+	wake, p := s.process.core.Wake(), &s.process
+	p.ticking = !wake.IsZero()
+	p.tick = max(s.now, wake.Sub(simEpoch)-p.clock)
+	if len(s.waiting) == 0 {
+		// The shell lets writes end, cancels reads, and ticks no more.
+		p.ticking = false
+		s.cancelReads()
+		for _, a := range actions {
+			if a.Op != OpAnswer {
+				s.fail("I7: no caller waits, and the core goes on: %s", s.describeAction(a))
+			}
+		}
+	}
+	if len(s.waiting) > 0 && !p.ticking && len(s.inflight) == 0 {
+		s.fail("I10: %s waits, and nothing is under way nor a tick wanted", s.waiting[0].what)
+	}
+}
+
+// ask brings a caller. then is called once, also when the process dies.
+func (s *sim) ask(what string, a Ask, patience time.Duration, then func(Answer)) {
+	if s.process.core == nil {
+		again := a // so that a is copied to the heap in this case alone
+		s.after(time.Second, func() { s.ask(what, again, patience, then) })
+		return
+	}
+	s.tokens++
+	token := s.tokens
+	s.waiting = append(s.waiting, simCaller{token: token, what: what, then: then})
+	s.after(patience, func() {
+		if s.caller(token) < 0 || s.failure != "" {
+			return
+		}
+		s.feed(Left{Token: token, Cause: errSimDeadline})
+		if s.caller(token) >= 0 {
+			s.fail("I10: %s is not answered at its deadline", what)
+		}
+	})
+	s.feed(Asked{Token: token, Ask: a})
+}
+
+func (s *sim) caller(token int) int {
+	return slices.IndexFunc(s.waiting, func(c simCaller) bool { return c.token == token })
+}
+
+func (s *sim) deliver(a Action) {
+	at := s.caller(a.Token)
+	if at < 0 {
+		s.fail("a caller is answered that does not wait: token %d", a.Token)
+		return
+	}
+	c := s.waiting[at]
+	s.waiting = slices.Delete(s.waiting, at, at+1)
+	result := a.Answer
+	s.after(0, func() { c.then(*result) })
+}
+
+func (s *sim) fail(format string, args ...any) {
+	if s.failure == "" {
+		s.failure = fmt.Sprintf("at %s: ", s.now) + fmt.Sprintf(format, args...)
+		s.note("VIOLATION %s", s.failure)
+	}
+}

@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"slices"
+)
+
+// simEdit is what a person does by hand, or the platform by itself.
+type simEdit int
+
+const (
+	editRename simEdit = iota
+	editStripClaim
+	editStripAll
+	editCopyClaim
+	editRaiseCount
+	editLowerCount
+	editDeleteLinode
+	editAutoscale
+	editDeletePool
+	editPowerOff
+	editKinds
+)
+
+func (e simEdit) String() string {
+	return [...]string{
+		"rename a Linode", "strip a claim", "strip all tags", "copy a claim", "raise a count", "lower a count",
+		"delete a Linode", "switch the autoscaler on", "delete a pool", "power a Linode off",
+	}[e]
+}
+
+// edit applies one edit to the object that pick chooses, and reports false if
+// there is none.
+func (p *simPlatform) edit(e simEdit, pick int) bool {
+	switch e {
+	case editRaiseCount, editLowerCount, editAutoscale, editDeletePool:
+		of := pickOne(p.pools, pick, func(of *simPool) bool { return !of.gone && of.ours() && len(of.places) > 0 })
+		return of != nil && p.editPool(e, of)
+	}
+	i := pickOne(p.instances, pick, func(i *simInstance) bool { return i.lives() && i.pool.ours() })
+	return i != nil && p.editInstance(e, i, pick)
+}
+
+func (p *simPlatform) editPool(e simEdit, of *simPool) bool {
+	of.edited = true
+	switch e {
+	case editRaiseCount:
+		of.raised = p.now
+		p.grow(of, 1)
+	case editLowerCount:
+		if len(of.places) < 2 {
+			return false
+		}
+		p.remove(of, of.places[p.random.IntN(len(of.places))])
+		p.taken++
+	case editAutoscale:
+		p.taken += len(of.places)
+		of.Autoscaled = true
+		p.record(of)
+	case editDeletePool:
+		p.taken += len(of.places)
+		p.drop(of)
+	}
+	return true
+}
+
+func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
+	switch e {
+	case editRename:
+		i.Name = "renamed-" + i.Name
+	case editStripClaim:
+		i.Tags = slices.DeleteFunc(slices.Clone(i.Tags), claimTag)
+		i.edited = true
+	case editStripAll:
+		i.Tags = nil
+		i.edited = true
+	case editCopyClaim:
+		from := pickOne(p.instances, pick/7, func(other *simInstance) bool {
+			return other != i && other.lives() && !claimIn(other.Tags).none()
+		})
+		if from == nil {
+			return false
+		}
+		kept := slices.DeleteFunc(slices.Clone(i.Tags), claimTag)
+		i.Tags = union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !claimTag(tag) }))
+		i.edited, i.copied = true, true
+	case editDeleteLinode:
+		p.lose(i)
+		return true
+	case editPowerOff:
+		i.State, i.Status = Down, "offline"
+	}
+	p.recordInstance(i)
+	return true
+}
+
+// lose deletes a Linode behind its pool's back.
+func (p *simPlatform) lose(i *simInstance) {
+	p.taken++
+	i.gone = true
+	p.recordInstance(i)
+	if i.place.removed || !p.repairs {
+		return
+	}
+	// A repaired node is a new node in the old one's place.
+	of, place := i.pool, i.place
+	p.after(p.between(p.delays.idLeast, 2*p.delays.idMost), func() {
+		if place.removed {
+			return
+		}
+		place.removed = true
+		of.places = slices.DeleteFunc(of.places, func(other *simPlace) bool { return other == place })
+		p.grow(of, 1)
+	})
+}
+
+// pickOne returns one of those that fit, nil if none does.
+func pickOne[T any](all []*T, pick int, fits func(*T) bool) *T {
+	for offset := range all {
+		if one := all[(pick+offset)%len(all)]; fits(one) {
+			return one
+		}
+	}
+	return nil
+}

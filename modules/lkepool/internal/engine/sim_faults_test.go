@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// simFault is what goes wrong with one request.
+type simFault int
+
+const (
+	faultNone simFault = iota
+	// Writes.
+	faultRefused
+	faultNoEffect      // an error of unknown effect, without effect
+	faultLostAnswer    // an error of unknown effect, with effect
+	faultApplied       // an error that says that the effect happened
+	faultWithoutEffect // accepted, but nothing changes
+	faultTwice         // carried out twice
+	// Reads.
+	faultFails
+	faultLacksOne // a list lacks one entry
+	faultEmpty    // a list is empty
+	faultMissing  // 404 for something that exists
+	// Both: answered after takes with an error, writes with effect or not.
+	faultHangs
+)
+
+func (f simFault) String() string {
+	return [...]string{
+		"none", "refused", "fails without effect", "answer lost", "fails after the effect", "accepted without effect", "carried out twice",
+		"fails", "lacks one entry", "empty", "spurious 404", "hangs",
+	}[f]
+}
+
+var (
+	writeFaults = []simFault{faultRefused, faultNoEffect, faultLostAnswer, faultApplied, faultWithoutEffect, faultTwice, faultHangs}
+	readFaults  = []simFault{faultFails, faultLacksOne, faultEmpty, faultMissing, faultHangs}
+)
+
+// simRefusals are answers that exclude an effect.
+var simRefusals = []Error{
+	{Kind: KindInsufficientCapacity},
+	{Kind: KindQuotaExceeded},
+	{Kind: KindForbidden},
+	{Kind: KindRateLimited, RetryAfter: 10 * time.Second},
+	{Kind: KindInvalid, Field: "labels"},
+	{Kind: KindConflict},
+	{Kind: KindUnavailable},
+}
+
+var errSimSpurious = errors.New("not found, although it exists")
+
+// fate returns the fault of a request that is sent now.
+func (s *sim) fate(a Action) (fate simFate) {
+	if s.now >= simChaos && !s.plan.world.exact {
+		return fate
+	}
+	for i := range s.fates {
+		f := &s.fates[i]
+		if f.op != a.Op || f.times == 0 || s.now < f.from || f.instance != 0 && f.instance != a.InstanceID {
+			continue
+		}
+		f.times--
+		if f.pick%2 == 0 {
+			// It is this instance that it happens to.
+			f.instance = a.InstanceID
+		}
+		return *f
+	}
+	return fate
+}
+
+func simRefusal(a Action, pick int) *Error {
+	e := simRefusals[pick%len(simRefusals)]
+	if a.Op != OpCreate && a.Op != OpScale && (e.Kind == KindInsufficientCapacity || e.Kind == KindQuotaExceeded) {
+		e.Kind = KindUnavailable
+	}
+	e.Op, e.PoolID, e.Effect, e.Err = string(a.Op), a.PoolID, EffectNone, errSimRefused
+	return &e
+}
+
+// faultyWrite carries a write out as its fate wants.
+func (s *sim) faultyWrite(a Action, f simFate) Done {
+	switch f.kind {
+	case faultRefused:
+		return Done{Action: a, Err: simRefusal(a, f.pick)}
+	case faultNoEffect:
+		return Done{Action: a, Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
+	case faultWithoutEffect:
+		return s.pretend(a)
+	case faultHangs:
+		if f.pick%2 == 0 {
+			return Done{Action: a, Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
+		}
+	}
+	d := s.carryOut(a)
+	if d.Err != nil {
+		return d
+	}
+	switch f.kind {
+	case faultLostAnswer, faultHangs:
+		return Done{Action: a, Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
+	case faultApplied:
+		return Done{Action: a, Err: simError(a, KindUnavailable, EffectApplied, errSimLost)}
+	case faultTwice:
+		before := s.bought
+		d = s.carryOut(a)
+		s.taken += s.bought - before
+	}
+	return d
+}
+
+// faultyRead answers a read as its fate wants.
+func (s *sim) faultyRead(a Action, f simFate, at time.Duration) Done {
+	switch f.kind {
+	case faultFails:
+		kind := [...]Kind{KindUnavailable, KindRateLimited, KindForbidden}[f.pick%3]
+		return Done{Action: a, Err: &Error{Kind: kind, Op: string(a.Op), RetryAfter: time.Duration(f.pick%2) * 5 * time.Second, Effect: EffectNone, Err: errSimLost}}
+	case faultHangs:
+		return Done{Action: a, Err: simError(a, KindUnavailable, EffectNone, errSimLost)}
+	}
+	d := s.read(a, at)
+	switch {
+	case d.Err != nil:
+	case a.Op == OpListPools && f.kind == faultEmpty:
+		d.Pools = nil
+	case a.Op == OpListPools && f.kind == faultLacksOne && len(d.Pools) > 0:
+		at := f.pick % len(d.Pools)
+		d.Pools = slices.Delete(d.Pools, at, at+1)
+	case a.Op == OpListInstances && f.kind == faultEmpty:
+		d.Instances = nil
+	case a.Op == OpListInstances && f.kind == faultLacksOne && len(d.Instances) > 0:
+		at := f.pick % len(d.Instances)
+		d.Instances = slices.Delete(d.Instances, at, at+1)
+	case a.Op == OpGetPool && f.kind == faultMissing && !s.simPlatform.pool(a.PoolID).lied:
+		s.simPlatform.pool(a.PoolID).lied = true
+		d = Done{Action: a, Err: simError(a, KindNotFound, EffectNone, errSimSpurious)}
+	case a.Op == OpGetInstance && f.kind == faultMissing && !s.instance(a.InstanceID).lied:
+		s.instance(a.InstanceID).lied = true
+		d = Done{Action: a, Err: simError(a, KindNotFound, EffectNone, errSimSpurious)}
+	}
+	return d
+}

@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"slices"
+	"time"
+)
+
+// What must hold after every event; the numbers are those of the package doc's
+// guarantees. Writes are judged when they are sent or carried out, answers when
+// they are given.
+
+const (
+	simSettle = 4 * time.Second
+	// simLookAge is how long before a purchase is sent the read of its pool may
+	// have begun.
+	simLookAge = 10 * time.Second
+)
+
+// tagged returns the claimant that exists and whose claim the tags carry.
+func (s *sim) tagged(tags []string) *simClaimant {
+	id := claimIn(tags)
+	if id.none() {
+		return nil
+	}
+	for _, c := range s.claimants {
+		if c.alive && c.id.is(id) {
+			return c
+		}
+	}
+	return nil
+}
+
+// checkOurs is I4. A pool that does not exist is one whose creation was accepted
+// without effect.
+func (s *sim) checkOurs(a Action, of *simPool) {
+	if of != nil && of.foreign {
+		s.fail("I4: %s for pool %d, which is not ours", a.Op, a.PoolID)
+	}
+}
+
+// checkMark is I1 and I2 for a claim that is written.
+func (s *sim) checkMark(a Action) {
+	i := s.instance(a.InstanceID)
+	if i == nil || i.pool.foreign {
+		s.fail("I4: %s for instance %d, which is not ours", a.Op, a.InstanceID)
+		return
+	}
+	if !i.lives() {
+		return
+	}
+	who, before := s.tagged(a.Tags), s.tagged(i.Tags)
+	if before != nil && before != who && !i.copied && (before.handed == 0 || before.handed == i.ID) {
+		s.fail("I1: the claim of %s on instance %d is overwritten", before.Name, i.ID)
+	}
+	for _, c := range s.claimants {
+		if c.alive && c != who && c.handed == i.ID && !s.unknowable(c, i) {
+			s.fail("I1: instance %d of %s is tagged for another", i.ID, c.Name)
+		}
+	}
+	if who == nil || before == who {
+		return
+	}
+	for _, other := range s.instances {
+		if other != i && other.lives() && !other.place.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who && !s.blind() {
+			s.fail("I2: %s is given instance %d and has %d", who.Name, i.ID, other.ID)
+		}
+	}
+}
+
+// blind: after a restart, lists that lag longer than the settle time or lack
+// entries hide claims of the earlier process. That costs at worst a surplus node
+// for a claimant, which is collected; never a second holder.
+func (s *sim) blind() bool {
+	return s.process.life > 0 && (s.plan.world.lag >= simSettle || s.lacking())
+}
+
+// unknowable: the claim was in no record when its tag was taken away by hand.
+func (s *sim) unknowable(c *simClaimant, i *simInstance) bool {
+	return i.edited && (c.instance == 0 || !s.plan.known)
+}
+
+// checkHanded is I1 and I2 for an answer.
+func (s *sim) checkHanded(c *simClaimant, n Node) {
+	i := s.instance(n.InstanceID)
+	if i == nil {
+		s.fail("%s is given instance %d, which never existed", c.Name, n.InstanceID)
+		return
+	}
+	for _, other := range s.claimants {
+		if other != c && other.alive && other.handed == i.ID && !s.unknowable(other, i) {
+			s.fail("I1: %s is given instance %d of %s", c.Name, i.ID, other.Name)
+		}
+	}
+	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.place.removed && !s.unknowable(c, had) && !i.copied && !s.blind() {
+		s.fail("I2: %s is given instance %d and has %d", c.Name, i.ID, had.ID)
+	}
+	if who := s.tagged(i.Tags); who != c && i.lives() && !i.edited {
+		s.fail("I1: %s is given instance %d, which carries the claim %q", c.Name, i.ID, claimIn(i.Tags).value)
+	}
+	if i.pool.keyHash() != c.hash {
+		s.fail("%s is given instance %d of a pool of another key", c.Name, i.ID)
+	}
+}
+
+// checkRemoval is I6.
+func (s *sim) checkRemoval(a Action, i *simInstance) {
+	if i == nil || !i.lives() {
+		return
+	}
+	for _, c := range s.claimants {
+		if c.alive && !c.releasing && c.handed == i.ID && !s.unknowable(c, i) {
+			s.fail("I6: %s removes instance %d of %s", a.Op, i.ID, c.Name)
+		}
+	}
+	c := s.tagged(i.Tags)
+	if c == nil || c.releasing || i.copied || c.handed != 0 {
+		return
+	}
+	for _, other := range s.instances {
+		if other != i && other.lives() && s.tagged(other.Tags) == c {
+			return
+		}
+	}
+	s.fail("I6: %s removes instance %d, which is claimed for %s", a.Op, i.ID, c.Name)
+}
+
+// checkScale is I9 when the write is sent: what the engine itself read or wrote
+// is not lowered.
+func (s *sim) checkScale(a Action) {
+	for _, e := range s.inflight {
+		if e.action.Op == OpScale && e.action.PoolID == a.PoolID && e.action.Count != a.Count {
+			s.fail("I9: two counts for pool %d are on their way: %d and %d", a.PoolID, e.action.Count, a.Count)
+		}
+	}
+	of := s.pool(a.PoolID)
+	if of == nil {
+		return
+	}
+	// A person who raised the count after this could not be seen by the read
+	// that the purchase rests on.
+	unseen := s.now - simLookAge
+	for _, look := range s.looked {
+		if look.pool == a.PoolID {
+			unseen = max(unseen, look.began)
+		}
+	}
+	if of.raised <= unseen-simSettle {
+		of.raised = simLongAgo
+	}
+}
+
+// checkCount is I9 when the write is carried out.
+func (s *sim) checkCount(a Action) {
+	of := s.pool(a.PoolID)
+	if of != nil && !of.gone && a.Count < len(of.places) && of.raised == simLongAgo {
+		s.fail("I9: count %d is written to pool %d, which has %d", a.Count, of.ID, len(of.places))
+	}
+}
+
+// checkRefusal: no claimant is turned away for want of capacity unless the
+// platform refused it, or did not deliver.
+func (s *sim) checkRefusal(c *simClaimant, err error) {
+	switch KindOf(err) {
+	case KindInsufficientCapacity, KindQuotaExceeded:
+		if !s.facts.noRoom && s.now-c.first < 15*time.Minute && !s.refusedByFate() {
+			s.fail("I10: %s is refused, and the platform refused nothing: %v", c.Name, err)
+		}
+	case KindProvisioning, KindUnavailable, KindRateLimited:
+	default:
+		if len(s.plan.fates) == 0 && len(s.plan.steps) == 0 {
+			s.fail("I10: %s is refused without a reason: %v", c.Name, err)
+		}
+	}
+}
+
+func (s *sim) refusedByFate() bool {
+	return slices.ContainsFunc(s.plan.fates, func(f simFate) bool { return f.kind == faultRefused && (f.op == OpCreate || f.op == OpScale) })
+}
+
+// checkGone: only what is gone is reported as such. After a removal of ours one
+// 404 is proof, so a removal without effect and a spurious 404 deceive it.
+func (s *sim) checkGone(c *simClaimant, err error) {
+	if i := s.instance(c.instance); i != nil && !i.gone && !i.lied {
+		s.fail("I6: instance %d of %s is reported as gone: %v", i.ID, c.Name, err)
+	}
+}
+
+// checkList: a claim that this process wrote, or that every list shows, is in
+// the answer to a list.
+func (s *sim) checkList(nodes []Node, process int) {
+	for _, c := range s.claimants {
+		i := s.instance(c.instance)
+		if !c.alive || c.releasing || i == nil || !i.lives() || i.place.removed || i.edited || process != s.process.life {
+			continue
+		}
+		if c.served < s.process.began && s.lacking() {
+			continue
+		}
+		lag := s.plan.world.lag + 2*simSettle
+		if c.served < s.process.began && s.now-c.served < lag || slices.ContainsFunc(nodes, func(n Node) bool { return n.InstanceID == i.ID }) {
+			continue
+		}
+		s.fail("I3: instance %d of %s is missing from a list of the claimed nodes", i.ID, c.Name)
+	}
+}
+
+// lacking: lists lack entries in this schedule.
+func (s *sim) lacking() bool {
+	return slices.ContainsFunc(s.plan.fates, func(f simFate) bool { return f.kind == faultLacksOne || f.kind == faultEmpty })
+}

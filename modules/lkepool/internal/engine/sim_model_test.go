@@ -1,0 +1,266 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// simPlatform is LKE as the engine depends on it, both tiers, in memory and in
+// virtual time. It keeps its history, so that a reading can be answered out of
+// date. Everything in it is ordered: one seed, one course of events.
+type simPlatform struct {
+	*simAgenda
+	random     *rand.Rand
+	enterprise bool
+	delays     simDelays
+	// repairs: a deleted Linode is made again; otherwise its slot stays, with
+	// the ID of the Linode that is gone.
+	repairs bool
+	// room is how many nodes fit, 0 for any number; full is the refusal then.
+	room      int
+	full      Kind
+	pools     []*simPool
+	instances []*simInstance
+	lastID    int
+	// bought counts the nodes that writes of the engine added, taken those that
+	// people and the platform took away.
+	bought, taken int
+}
+
+// simDelays are how long the platform takes.
+type simDelays struct {
+	// idLeast and idMost bound the time from the purchase to the instance.
+	idLeast, idMost time.Duration
+	// listed is how long a new member is missing from the node list of an
+	// Enterprise pool, tagged how long its Linode has no tags there.
+	listed, tagged time.Duration
+	boot, gone     time.Duration
+}
+
+type simPool struct {
+	Pool
+	// places are the members, those that are not listed yet included.
+	places  []*simPlace
+	gone    bool
+	foreign bool
+	history simHistory[Pool]
+	// raised is when a person raised the count, or a moment long before.
+	raised time.Duration
+	// edited: it is not what the engine made any more.
+	edited bool
+	lied   bool
+}
+
+type simPlace struct {
+	nodeID   string
+	instance *simInstance
+	unlisted bool
+	removed  bool
+}
+
+type simInstance struct {
+	Instance
+	pool    *simPool
+	place   *simPlace
+	gone    bool
+	history simHistory[Instance]
+	// edited: a person changed its tags, or a write of them was lost. copied: it
+	// carries another's claim by hand.
+	edited, copied bool
+	// lied: it was reported as missing once.
+	lied bool
+	// failed counts failed writes of its tags.
+	failed int
+}
+
+const (
+	simCluster   = "lke7"
+	simLongAgo   = -time.Hour
+	simPoolTag   = "nodepool="
+	simSoonGone  = "deleting"
+	simFirstPool = 100
+)
+
+// simHistory is an object as it was at any moment.
+type simHistory[T any] struct{ versions []simVersion[T] }
+
+type simVersion[T any] struct {
+	at     time.Duration
+	exists bool
+	value  T
+}
+
+func (h *simHistory[T]) record(at time.Duration, value T, exists bool) {
+	v := simVersion[T]{at: at, exists: exists, value: value}
+	if last := len(h.versions) - 1; last >= 0 && h.versions[last].at == at {
+		h.versions[last] = v
+		return
+	}
+	h.versions = append(h.versions, v)
+}
+
+func (h *simHistory[T]) at(at time.Duration) (T, bool) {
+	for _, v := range slices.Backward(h.versions) {
+		if v.at <= at {
+			return v.value, v.exists
+		}
+	}
+	var none T
+	return none, false
+}
+
+func (p *simPlatform) between(least, most time.Duration) time.Duration {
+	if most <= least {
+		return least
+	}
+	return least + time.Duration(p.random.Int64N(int64(most-least)))
+}
+
+// record keeps the pool as it is shown now.
+func (p *simPlatform) record(of *simPool) {
+	shown := of.Pool
+	shown.Slots = make([]Slot, 0, len(of.places))
+	for _, place := range of.places {
+		if place.unlisted {
+			continue
+		}
+		s := Slot{NodeID: place.nodeID}
+		if place.instance != nil {
+			s.InstanceID = place.instance.ID
+		}
+		shown.Slots = append(shown.Slots, s)
+	}
+	of.history.record(p.now, shown, !of.gone)
+}
+
+// recordInstance keeps the instance as it is shown now.
+func (p *simPlatform) recordInstance(i *simInstance) {
+	i.PoolID = 0
+	if p.enterprise {
+		i.PoolID, _ = strconv.Atoi(valueOf(i.Tags, simPoolTag))
+	}
+	i.history.record(p.now, i.Instance, !i.gone)
+}
+
+// inList reports whether the list of the cluster's instances has it: that is
+// filtered by tag on Enterprise and by label on Standard.
+func (p *simPlatform) inList(i Instance) bool {
+	if p.enterprise {
+		return slices.Contains(i.Tags, simCluster)
+	}
+	return strings.HasPrefix(i.Name, simCluster+"-")
+}
+
+func (p *simPlatform) newPool(pool Pool, foreign bool) *simPool {
+	p.lastID++
+	of := &simPool{Pool: pool, foreign: foreign, raised: simLongAgo}
+	of.ID = simFirstPool + p.lastID
+	p.pools = append(p.pools, of)
+	return of
+}
+
+func (p *simPlatform) pool(id int) *simPool {
+	for _, of := range p.pools {
+		if of.ID == id {
+			return of
+		}
+	}
+	return nil
+}
+
+func (p *simPlatform) instance(id int) *simInstance {
+	for _, i := range p.instances {
+		if i.ID == id {
+			return i
+		}
+	}
+	return nil
+}
+
+// grow adds places; each gets its instance later.
+func (p *simPlatform) grow(of *simPool, by int) {
+	for range by {
+		p.lastID++
+		place := &simPlace{nodeID: strconv.Itoa(of.ID) + "-" + strconv.Itoa(p.lastID), unlisted: p.enterprise}
+		of.places = append(of.places, place)
+		wait := p.between(p.delays.idLeast, p.delays.idMost)
+		p.after(wait, func() { p.start(of, place) })
+		if p.enterprise {
+			p.after(max(wait, p.between(p.delays.listed/2, p.delays.listed)), func() {
+				place.unlisted = false
+				p.record(of)
+			})
+		}
+	}
+	of.Count = len(of.places)
+	p.record(of)
+}
+
+// start makes the instance of a place.
+func (p *simPlatform) start(of *simPool, place *simPlace) {
+	if place.removed {
+		return
+	}
+	p.lastID++
+	i := &simInstance{pool: of, place: place, Instance: Instance{
+		ID: 1000 + p.lastID, Name: simCluster + "-" + place.nodeID, InstanceType: of.InstanceType,
+		Region: "here", Status: "offline", State: Down,
+	}}
+	place.instance = i
+	p.instances = append(p.instances, i)
+	if p.enterprise {
+		p.after(p.between(0, p.delays.tagged), func() {
+			i.Tags = union(i.Tags, of.Tags, []string{simCluster, simPoolTag + strconv.Itoa(of.ID)})
+			p.recordInstance(i)
+		})
+	}
+	p.after(p.between(p.delays.boot/2, p.delays.boot), func() {
+		if i.State == Down && !i.gone {
+			i.State, i.Status = Up, "running"
+			p.recordInstance(i)
+		}
+	})
+	p.recordInstance(i)
+	p.record(of)
+}
+
+// remove takes a place out of its pool; its instance is leaving, then gone.
+func (p *simPlatform) remove(of *simPool, place *simPlace) {
+	place.removed = true
+	of.places = slices.DeleteFunc(of.places, func(other *simPlace) bool { return other == place })
+	of.Count = len(of.places)
+	p.record(of)
+	if place.instance != nil {
+		p.end(place.instance)
+	}
+}
+
+func (p *simPlatform) end(i *simInstance) {
+	if i.State == Leaving {
+		return
+	}
+	i.State, i.Status = Leaving, simSoonGone
+	p.recordInstance(i)
+	p.after(p.between(0, p.delays.gone), func() {
+		i.gone = true
+		p.recordInstance(i)
+	})
+}
+
+// drop ends a pool and everything in it.
+func (p *simPlatform) drop(of *simPool) {
+	for len(of.places) > 0 {
+		p.remove(of, of.places[0])
+	}
+	of.gone = true
+	p.record(of)
+}
+
+// ours reports whether the engine made the pool.
+func (of *simPool) ours() bool { return !of.foreign }
+
+// lives reports whether the instance still serves.
+func (i *simInstance) lives() bool { return !i.gone && i.State != Leaving }

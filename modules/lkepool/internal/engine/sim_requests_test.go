@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// What the platform does when a request reaches it. Reads take the moment that
+// the answer shows; writes take effect at once.
+
+var (
+	errSimRefused = errors.New("refused by the platform")
+	errSimLost    = errors.New("no answer")
+	errSimMissing = errors.New("not found")
+)
+
+func simError(a Action, kind Kind, effect Effect, cause error) *Error {
+	return &Error{Kind: kind, Op: string(a.Op), PoolID: a.PoolID, Effect: effect, Err: cause}
+}
+
+// read answers a read with the state of a moment.
+func (p *simPlatform) read(a Action, at time.Duration) (d Done) {
+	d.Action = a
+	switch a.Op {
+	case OpListPools:
+		for _, of := range p.pools {
+			if shown, ok := of.history.at(at); ok {
+				d.Pools = append(d.Pools, shown)
+			}
+		}
+	case OpListInstances:
+		for _, i := range p.instances {
+			if shown, ok := i.history.at(at); ok && p.inList(shown) {
+				d.Instances = append(d.Instances, shown)
+			}
+		}
+	case OpGetPool:
+		if of := p.pool(a.PoolID); of != nil {
+			if shown, ok := of.history.at(at); ok {
+				d.Pool = shown
+				return d
+			}
+		}
+		d.Err = simError(a, KindNotFound, EffectNone, errSimMissing)
+	case OpGetInstance:
+		if i := p.instance(a.InstanceID); i != nil {
+			if shown, ok := i.history.at(at); ok {
+				d.Instance = shown
+				return d
+			}
+		}
+		d.Err = simError(a, KindNotFound, EffectNone, errSimMissing)
+	}
+	return d
+}
+
+// write carries a write out and returns its answer.
+func (p *simPlatform) write(a Action) (d Done) {
+	d.Action = a
+	var err error
+	switch a.Op {
+	case OpCreate:
+		d.Pool, err = p.create(a)
+	case OpScale:
+		d.Pool, err = p.scale(a)
+	case OpMark:
+		d.Instance, err = p.mark(a)
+	case OpRemove:
+		p.removeNode(a)
+	case OpDrop:
+		if of := p.pool(a.PoolID); of != nil && !of.gone {
+			p.drop(of)
+		}
+	}
+	d.Err = err
+	return d
+}
+
+func (p *simPlatform) create(a Action) (Pool, error) {
+	if err := p.fits(a, a.Count); err != nil {
+		return Pool{}, err
+	}
+	of := p.newPool(Pool{InstanceType: a.Key.InstanceType, Template: a.Key.Template, Tags: a.Tags}, false)
+	p.bought += a.Count
+	p.grow(of, a.Count)
+	shown, _ := of.history.at(p.now)
+	return shown, nil
+}
+
+func (p *simPlatform) scale(a Action) (Pool, error) {
+	of := p.pool(a.PoolID)
+	if of == nil || of.gone {
+		return Pool{}, simError(a, KindNotFound, EffectNone, errSimMissing)
+	}
+	if a.Count < 1 {
+		e := simError(a, KindInvalid, EffectNone, errSimRefused)
+		e.Field = "count"
+		return Pool{}, e
+	}
+	add := a.Count - len(of.places)
+	if err := p.fits(a, add); err != nil {
+		return Pool{}, err
+	}
+	if add > 0 {
+		p.bought += add
+		p.grow(of, add)
+		if of.Autoscaled {
+			// A person took the pool out of use while the request was on its way.
+			p.taken += add
+		}
+	}
+	for range -add {
+		// LKE does not document which nodes go.
+		p.remove(of, of.places[p.random.IntN(len(of.places))])
+		p.taken++
+	}
+	shown, _ := of.history.at(p.now)
+	return shown, nil
+}
+
+// fits refuses as a whole what there is no room for.
+func (p *simPlatform) fits(a Action, add int) error {
+	if p.room == 0 || add <= 0 {
+		return nil
+	}
+	total := add
+	for _, of := range p.pools {
+		total += len(of.places)
+	}
+	if total <= p.room {
+		return nil
+	}
+	return simError(a, p.full, EffectNone, errSimRefused)
+}
+
+func (p *simPlatform) mark(a Action) (Instance, error) {
+	i := p.instance(a.InstanceID)
+	if i == nil || i.gone {
+		return Instance{}, simError(a, KindNotFound, EffectNone, errSimMissing)
+	}
+	i.Tags = slices.Clone(a.Tags)
+	p.recordInstance(i)
+	return i.Instance, nil
+}
+
+func (p *simPlatform) removeNode(a Action) {
+	if of, place := p.place(a.PoolID, a.NodeID); place != nil {
+		p.remove(of, place)
+	}
+}
+
+// place returns a member of a pool by its node ID, nil if there is none.
+func (p *simPlatform) place(poolID int, nodeID string) (*simPool, *simPlace) {
+	of := p.pool(poolID)
+	if of == nil {
+		return nil, nil
+	}
+	at := slices.IndexFunc(of.places, func(place *simPlace) bool { return place.nodeID == nodeID })
+	if at < 0 {
+		return of, nil
+	}
+	return of, of.places[at]
+}
+
+// pretend is the answer to a write that was accepted and is without effect.
+func (p *simPlatform) pretend(a Action) (d Done) {
+	d.Action = a
+	switch a.Op {
+	case OpCreate:
+		p.lastID++
+		d.Pool = Pool{ID: simFirstPool + p.lastID, Count: a.Count, InstanceType: a.Key.InstanceType, Template: a.Key.Template, Tags: a.Tags}
+	case OpScale:
+		of := p.pool(a.PoolID)
+		if of == nil || of.gone {
+			return p.write(a)
+		}
+		d.Pool, _ = of.history.at(p.now)
+		d.Pool.Count = a.Count
+	case OpMark:
+		i := p.instance(a.InstanceID)
+		if i == nil || i.gone {
+			return p.write(a)
+		}
+		i.edited = true
+		d.Instance = i.Instance
+		d.Instance.Tags = slices.Clone(a.Tags)
+	}
+	return d
+}

@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// simPatience is how long after the last fault everything has to be exact:
+	// the longest pauses of the engine are those of a node that never comes
+	// (15 minutes) and of an instance wrongly taken for gone (10 minutes).
+	simPatience = 40 * time.Minute
+	// simQuiet is for how long calls are counted at rest.
+	simQuiet = 4 * time.Minute
+)
+
+// live runs a schedule to its end.
+func (s *sim) live() {
+	s.lead()
+	s.admit()
+	s.sweeps()
+	for _, step := range s.plan.steps {
+		s.at(step.at, func() { s.take(step) })
+	}
+	for at := simChaos; s.failure == ""; at += 15 * time.Second {
+		s.runUntil(at)
+		unrest := s.unrest()
+		if unrest == "" {
+			break
+		}
+		if at > simChaos+simPatience {
+			s.fail("%s, %s after the last fault", unrest, simPatience)
+		}
+	}
+	s.facts.settled = s.now
+	calls, releases := s.facts.calls, s.facts.releases
+	s.runUntil(s.now + simQuiet)
+	if rate := float64(s.facts.calls-calls) / simQuiet.Minutes(); rate > 10 && s.facts.releases == releases {
+		s.fail("I8: %.1f calls a minute at rest", rate)
+	}
+	if s.failure == "" {
+		if unrest := s.unrest(); unrest != "" {
+			s.fail("after rest: %s", unrest)
+		}
+		s.checkBought()
+		s.checkTimes()
+	}
+}
+
+func (s *sim) take(step simStep) {
+	if step.kind == stepDeath {
+		s.die(step.gap, step.clock)
+		return
+	}
+	done := s.edit(step.edit, step.pick)
+	s.note("by hand: %s (%d): %t", step.edit, step.pick, done)
+	stripped := step.edit == editStripClaim || step.edit == editStripAll || step.edit == editCopyClaim
+	if done && stripped && slices.ContainsFunc(s.claimants, func(c *simClaimant) bool { return c.alive && c.instance == 0 }) {
+		// It may have been a claim that is in no record but its tag.
+		s.taken++
+	}
+}
+
+// unrest is what is not yet as it has to be in the end: I3, and I10 without
+// its times.
+func (s *sim) unrest() string {
+	if s.process.core == nil || len(s.inflight) > 0 {
+		return "requests are under way"
+	}
+	for _, c := range s.claimants {
+		i := s.instance(c.instance)
+		switch {
+		case !c.alive:
+		case c.releasing:
+			return fmt.Sprintf("I10: %s is not proven gone", c.Name)
+		case i == nil && !s.tooEdited(c):
+			return fmt.Sprintf("I10: %s has no node", c.Name)
+		case i != nil && !i.lives():
+			return fmt.Sprintf("I10: %s was not told that instance %d is gone", c.Name, i.ID)
+		case i != nil && !i.place.removed && !i.copied && s.tagged(i.Tags) != c:
+			return fmt.Sprintf("rule 4: instance %d does not carry the claim of %s", i.ID, c.Name)
+		}
+	}
+	for _, of := range s.pools {
+		if of.foreign || of.gone || of.Autoscaled {
+			continue
+		}
+		if len(of.places) == 0 {
+			return fmt.Sprintf("I3: pool %d is empty", of.ID)
+		}
+		for _, place := range of.places {
+			if place.instance == nil {
+				return fmt.Sprintf("I3: nobody waits for %s", place.nodeID)
+			}
+			if !s.wanted(place.instance) {
+				return fmt.Sprintf("I3: instance %d has no claimant", place.instance.ID)
+			}
+		}
+	}
+	return ""
+}
+
+func (s *sim) wanted(i *simInstance) bool {
+	for _, c := range s.claimants {
+		if c.alive && c.instance == i.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// tooEdited: three edited pools of a key are a conflict for a person.
+func (s *sim) tooEdited(c *simClaimant) bool {
+	edited := 0
+	for _, of := range s.pools {
+		if !of.gone && of.Autoscaled && of.keyHash() == c.hash {
+			edited++
+		}
+	}
+	return edited >= editedLimit
+}
+
+// checkBought is I5: a node for each claimant that asked, and one for each that
+// was taken away or could not be tagged. Where lists lag longer than the settle
+// time, or lack entries that a new process has never seen, one more for each
+// claimant and process: what its predecessor bought shows too late.
+func (s *sim) checkBought() {
+	needs := 0
+	for _, c := range s.claimants {
+		if c.asked {
+			needs++
+		}
+	}
+	least, most := 0, needs+s.taken+min(s.facts.aside, needs)
+	if s.plan.calm {
+		least = needs
+	}
+	if s.plan.world.lag >= simSettle || s.lacking() {
+		most += needs * (1 + s.process.life)
+	}
+	if s.bought < least || s.bought > most {
+		s.fail("I5: %d nodes were bought for %d claimants, %d were taken away", s.bought, needs, s.taken)
+	}
+}
+
+// checkTimes is I10: without faults each claimant that waited all the time was
+// served within 1.15 times what the platform takes, and 2 s.
+func (s *sim) checkTimes() {
+	w := s.plan.world
+	if !s.plan.calm {
+		return
+	}
+	// Arrivals are seen in lists on Enterprise, and elsewhere if several keys
+	// wait; and lists lag.
+	platform := w.idMost + 6*w.latency + w.lag
+	if s.enterprise {
+		platform += s.delays.tagged
+	}
+	for _, c := range s.claimants {
+		// A new process first waits until it can trust what it reads.
+		from := max(c.first, s.process.began+simSettle+2*w.latency)
+		bound := platform*115/100 + 2*time.Second
+		if s.returned(c) {
+			// Claimants are served in the order in which they asked first, so one
+			// that comes back takes the node that this one was waiting for.
+			bound += platform
+		}
+		if !c.leftIt && c.served-from > bound {
+			s.fail("I10: %s was served after %s, and at most %s are allowed", c.Name, c.served-from, bound)
+		}
+	}
+}
+
+// returned reports whether an earlier claimant of the same key came back.
+func (s *sim) returned(c *simClaimant) bool {
+	return slices.ContainsFunc(s.claimants, func(other *simClaimant) bool {
+		return other.leftIt && other.life.key == c.life.key && other.first < c.served
+	})
+}

@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// simSchedule is one life of a cluster as data: who comes when, what people and
+// the platform do, and which requests go wrong. Everything random that is not
+// in it is drawn from seed, so one schedule has one course.
+type simSchedule struct {
+	seed       uint64
+	enterprise bool
+	// calm: no faults, edits, deaths, nor anything else that is not exact.
+	calm bool
+	// known: the caller's own records back the claims up (Config.Holder).
+	known bool
+	world simWeather
+	lives []simLife
+	steps []simStep
+	fates []simFate
+}
+
+// simWeather is how the platform behaves all the time.
+type simWeather struct {
+	// stale and lag are how far single reads and lists may be out of date,
+	// latency how long a request takes at most.
+	stale, lag, latency time.Duration
+	idLeast, idMost     time.Duration
+	repairs             bool
+	room                int
+	full                Kind
+	orphanTTL           time.Duration
+	// exact: every reading is as much out of date as it may be.
+	exact bool
+}
+
+// simLife is one claimant.
+type simLife struct {
+	key int
+	at  time.Duration
+	// patience is how long one call waits, again the pause before the next.
+	patience, again time.Duration
+	// quits and keeps are how long it waits in all, and how long it has its
+	// node; 0 is for ever.
+	quits, keeps time.Duration
+	// forgets: the first answer is lost, so it asks again.
+	forgets bool
+	// heir takes the name of the claimant before it.
+	heir bool
+}
+
+// simStep is one thing that happens at a time: an edit, or a death.
+type simStep struct {
+	at   time.Duration
+	kind simStepKind
+	edit simEdit
+	pick int
+	// gap is how long nobody leads, clock how far the next process's clock is off.
+	gap, clock time.Duration
+}
+
+type simStepKind int
+
+const (
+	stepEdit simStepKind = iota
+	stepDeath
+)
+
+// simFate is what happens to requests: to the first of a kind after from, and
+// to as many after it.
+type simFate struct {
+	op    Op
+	from  time.Duration
+	times int
+	kind  simFault
+	pick  int
+	takes time.Duration
+	// instance is the only one that it happens to, 0 for any.
+	instance int
+}
+
+// simChaos is when faults, edits and deaths end; claimants come until then.
+const simChaos = 6 * time.Minute
+
+func (s *simSchedule) String() string {
+	text := fmt.Sprintf("seed %d, enterprise %t, calm %t, holder %t\nworld %+v\n", s.seed, s.enterprise, s.calm, s.known, s.world)
+	for _, l := range s.lives {
+		text += fmt.Sprintf("life %+v\n", l)
+	}
+	for _, step := range s.steps {
+		text += fmt.Sprintf("step %+v\n", step)
+	}
+	for _, f := range s.fates {
+		text += fmt.Sprintf("fate %+v\n", f)
+	}
+	return text
+}
+
+// simDice draws a schedule. rand.Rand is one; rapid is another, which shrinks.
+type simDice interface {
+	// IntN draws from 0 to n-1; 0 is the simplest.
+	IntN(n int) int
+	// Many draws how many of something there are.
+	Many(name string, least, most int) int
+}
+
+type simSeed struct{ *rand.Rand }
+
+func (s simSeed) Many(_ string, least, most int) int { return least + s.IntN(most-least+1) }
+
+// fromSeed returns the schedule of a seed.
+func fromSeed(seed uint64) *simSchedule {
+	dice := simSeed{rand.New(rand.NewPCG(seed, 11))}
+	s := drawSchedule(dice)
+	s.seed = seed
+	return s
+}
+
+func drawSchedule(d simDice) *simSchedule {
+	s := &simSchedule{
+		calm: d.IntN(3) == 0, enterprise: d.IntN(2) == 1, known: d.IntN(4) > 0,
+		world: drawWeather(d),
+	}
+	// One third has exact lists, so that purchases are exact under faults too.
+	if s.calm || d.IntN(2) == 0 {
+		s.world.lag = min(s.world.lag, 3*time.Second)
+	}
+	for i := range d.Many("lives", 1, 8) {
+		s.lives = append(s.lives, drawLife(d, s, i))
+	}
+	if s.calm {
+		s.world.room, s.world.stale = 0, 0
+		return s
+	}
+	for range d.Many("steps", 0, 5) {
+		s.steps = append(s.steps, drawStep(d, s))
+	}
+	for range d.Many("fates", 0, 4) {
+		s.fates = append(s.fates, drawFate(d, s))
+	}
+	return s
+}
+
+func simOneOf(d simDice, unit time.Duration, of ...int) time.Duration {
+	return time.Duration(of[d.IntN(len(of))]) * unit
+}
+
+func drawWeather(d simDice) simWeather {
+	ids := [...][2]int{{5, 5}, {1, 3}, {2, 10}, {30, 30}, {5, 60}}[d.IntN(5)]
+	w := simWeather{
+		stale:   simOneOf(d, time.Millisecond, 0, 1500, 3900),
+		lag:     simOneOf(d, time.Second, 0, 1, 3, 10, 30, 119),
+		latency: simOneOf(d, time.Millisecond, 80, 300, 2000),
+		idLeast: time.Duration(ids[0]) * time.Second, idMost: time.Duration(ids[1]) * time.Second,
+		repairs:   d.IntN(2) == 0,
+		orphanTTL: simOneOf(d, time.Minute, 5, 1),
+	}
+	if d.IntN(8) == 7 {
+		w.room, w.full = 2+d.IntN(5), [...]Kind{KindQuotaExceeded, KindInsufficientCapacity}[d.IntN(2)]
+	}
+	return w
+}
+
+func drawLife(d simDice, s *simSchedule, i int) simLife {
+	l := simLife{
+		key: d.IntN(1 + min(i, 2)), at: simMoment(d, simChaos),
+		patience: simOneOf(d, time.Second, 60, 5, 20, 180),
+		again:    time.Duration(1+d.IntN(20)) * time.Second,
+	}
+	if i > 0 && d.IntN(3) > 0 {
+		// Part of the burst of the one before.
+		l.at = s.lives[i-1].at + time.Duration(d.IntN(1500))*time.Millisecond
+	}
+	if d.IntN(3) == 1 {
+		l.keeps = time.Duration(1+d.IntN(200)) * time.Second
+	}
+	if s.calm {
+		return l
+	}
+	l.forgets, l.heir = d.IntN(6) == 1, d.IntN(6) == 1
+	if d.IntN(6) == 1 {
+		l.quits = time.Duration(1+d.IntN(60)) * time.Second
+	}
+	return l
+}
+
+func drawStep(d simDice, s *simSchedule) simStep {
+	step := simStep{at: simMoment(d, simChaos)}
+	if d.IntN(3) == 1 {
+		step.kind = stepDeath
+		step.gap = simOneOf(d, time.Second, 1, 5, 16)
+		step.clock = time.Duration(d.IntN(1800)-900) * time.Second * time.Duration(d.IntN(2))
+		return step
+	}
+	step.edit, step.pick = simEdit(d.IntN(int(editKinds))), d.IntN(64)
+	if !s.known && (step.edit == editStripClaim || step.edit == editStripAll || step.edit == editCopyClaim) {
+		// A claim that is nowhere else cannot be known once its tag is gone.
+		step.edit = editRename
+	}
+	return step
+}
+
+func drawFate(d simDice, s *simSchedule) simFate {
+	ops := [...]Op{OpScale, OpCreate, OpMark, OpRemove, OpDrop, OpListPools, OpListInstances, OpGetPool, OpGetInstance}
+	f := simFate{
+		op: ops[d.IntN(len(ops))], from: simMoment(d, simChaos), times: [...]int{1, 1, 2, 3, 40}[d.IntN(5)], pick: d.IntN(64),
+		takes: simOneOf(d, time.Second, 1, 5, 30, 60, 600),
+	}
+	if f.op.Write() {
+		f.kind = writeFaults[d.IntN(len(writeFaults))]
+	} else {
+		f.kind = readFaults[d.IntN(len(readFaults))]
+	}
+	if f.kind == faultWithoutEffect && f.op == OpMark && !s.known {
+		f.kind = faultNoEffect
+	}
+	return f
+}
+
+// simMoment draws a time, more of them early.
+func simMoment(d simDice, most time.Duration) time.Duration {
+	seconds := int(most / time.Second)
+	bound := [...]int{10, 60, seconds}[d.IntN(3)]
+	return time.Duration(d.IntN(bound*20)) * 50 * time.Millisecond
+}

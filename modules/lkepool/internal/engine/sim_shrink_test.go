@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// shrink takes away of a failed schedule what it fails without, one thing after
+// another, until nothing more can go. The invariant that is broken stays.
+func shrink(plan *simSchedule) *simSchedule {
+	broken := invariantOf(plan)
+	if broken == "" {
+		return plan
+	}
+	for again := true; again; {
+		again = false
+		for _, smaller := range reductions(plan) {
+			if invariantOf(smaller) == broken {
+				plan, again = smaller, true
+				break
+			}
+		}
+	}
+	return plan
+}
+
+// invariantOf names what a schedule breaks, "" for nothing.
+func invariantOf(plan *simSchedule) (broken string) {
+	defer func() {
+		if recover() != nil {
+			broken = "panic"
+		}
+	}()
+	why, _, _ := play(plan, false)
+	return brokenBy(why)
+}
+
+// brokenBy is the name of the invariant in a violation.
+func brokenBy(why string) string {
+	_, what, _ := strings.Cut(why, ": ")
+	broken, _, _ := strings.Cut(what, ":")
+	return broken
+}
+
+// reductions are the schedules that are simpler by one thing.
+func reductions(plan *simSchedule) (smaller []*simSchedule) {
+	with := func(change func(*simSchedule)) {
+		next := *plan
+		next.lives, next.steps, next.fates = slices.Clone(plan.lives), slices.Clone(plan.steps), slices.Clone(plan.fates)
+		change(&next)
+		smaller = append(smaller, &next)
+	}
+	for i := range plan.lives {
+		with(func(s *simSchedule) { s.lives = slices.Delete(s.lives, i, i+1) })
+	}
+	for i := range plan.steps {
+		with(func(s *simSchedule) { s.steps = slices.Delete(s.steps, i, i+1) })
+	}
+	for i := range plan.fates {
+		with(func(s *simSchedule) { s.fates = slices.Delete(s.fates, i, i+1) })
+		if plan.fates[i].times > 1 {
+			with(func(s *simSchedule) { s.fates[i].times = 1 })
+		}
+	}
+	simpler := func(holds bool, change func(*simSchedule)) {
+		if holds {
+			with(change)
+		}
+	}
+	w := plan.world
+	simpler(w.lag > 0, func(s *simSchedule) { s.world.lag = 0 })
+	simpler(w.stale > 0, func(s *simSchedule) { s.world.stale = 0 })
+	simpler(w.room > 0, func(s *simSchedule) { s.world.room = 0 })
+	simpler(w.latency > 80*time.Millisecond, func(s *simSchedule) { s.world.latency = 80 * time.Millisecond })
+	simpler(w.idMost > w.idLeast, func(s *simSchedule) { s.world.idMost = s.world.idLeast })
+	simpler(plan.enterprise, func(s *simSchedule) { s.enterprise = false })
+	for i, l := range plan.lives {
+		simpler(l.forgets, func(s *simSchedule) { s.lives[i].forgets = false })
+		simpler(l.quits > 0, func(s *simSchedule) { s.lives[i].quits = 0 })
+		simpler(l.keeps > 0, func(s *simSchedule) { s.lives[i].keeps = 0 })
+		simpler(l.heir, func(s *simSchedule) { s.lives[i].heir = false })
+		simpler(l.key > 0, func(s *simSchedule) { s.lives[i].key = 0 })
+	}
+	return smaller
+}

@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// sweep is the state of one eviction.
+type sweep struct {
+	collected Collected
+	errs      []error
+	// left are the instances still to be dealt with; begun: that was filled in.
+	left  []int
+	begun bool
+	// places are the slots being removed, vacated the pools that were dealt with.
+	places  map[string]bool
+	vacated map[int]bool
+}
+
+// orphanNodes are the instances that nothing needs, for the caller to agree.
+func (c *Core) orphanNodes(alive []Claimant) []Node {
+	exists := c.existing(alive)
+	var nodes []Node
+	for _, n := range c.world.nodes.rows {
+		if c.orphan(n, exists) {
+			nodes = append(nodes, c.node(n))
+		}
+	}
+	return nodes
+}
+
+// existing returns a test for claimants that exist, or wait.
+func (c *Core) existing(alive []Claimant) func(claimID) bool {
+	byValue := map[string][]claimID{}
+	for _, claimant := range alive {
+		byValue[ClaimValue(claimant.Name)] = append(byValue[ClaimValue(claimant.Name)], claimant.id())
+	}
+	return func(who claimID) bool {
+		return slices.ContainsFunc(byValue[who.value], who.is) || c.world.claimOf(who) != nil
+	}
+}
+
+// orphan reports whether an instance may be collected: it is without a
+// claimant, or its claimant does not exist or has another one, and has been so
+// for longer than OrphanTTL as this process saw it.
+func (c *Core) orphan(n *node, exists func(claimID) bool) bool {
+	if !c.owned(n) || !n.known() || n.State == Leaving || !n.removal.accepted.IsZero() && !n.removal.listed {
+		return false
+	}
+	old := func(since time.Time) bool { return c.now.Sub(since) > c.cfg.OrphanTTL }
+	switch n.hold.state {
+	case held:
+		if !exists(n.hold.who) {
+			return old(n.hold.since) && !c.holds(n)
+		}
+		kept := c.holder(n.hold.who)
+		return kept != nil && kept != n && old(n.hold.since) && old(kept.hold.since) && !c.holds(n)
+	case free:
+		return old(latest(n.first, n.hold.at)) && c.surplus(n) && !c.holds(n)
+	}
+	return false
+}
+
+// holds reports whether the caller's own records give the instance to a claimant.
+func (c *Core) holds(n *node) bool {
+	if c.cfg.Holder == nil {
+		return false
+	}
+	_, ok := c.cfg.Holder(n.ID)
+	return ok
+}
+
+// surplus reports whether a free instance is beyond what claimants of its key
+// want, those included that left lately and will ask again.
+func (c *Core) surplus(n *node) bool {
+	p, known := c.world.pools.get(n.home)
+	if !known || c.health(n) != Healthy || c.aside(n) && c.now.Sub(n.first) > c.cfg.PendingTimeout {
+		return true
+	}
+	hash, wanted, before := p.keyHash(), 0, 0
+	for _, claim := range c.world.claims {
+		if claim.hash == hash && c.world.holder(claim.id) == nil {
+			wanted++
+		}
+	}
+	for _, other := range c.world.nodes.rows {
+		if q, ok := c.world.pools.get(other.home); ok && q.keyHash() == hash && other.present() && other.hold.state == free && handOut(other, n) < 0 {
+			before++
+		}
+	}
+	return before >= wanted
+}
+
+// evict removes the instances that the caller agreed to, as far as they are
+// still orphans, and then what pools have left over.
+func (c *Core) evict(r *request) (Collected, bool, error) {
+	s := &r.sweep
+	if !s.begun {
+		*s = sweep{begun: true, left: slices.Clone(r.ask.Orphans), places: map[string]bool{}, vacated: map[int]bool{}}
+	}
+	exists := c.existing(r.ask.Alive)
+	s.left = slices.DeleteFunc(s.left, func(id int) bool { return c.evictNode(r, id, exists) })
+	if len(s.left) > 0 || !c.tidy(r) {
+		return Collected{}, false, nil
+	}
+	return s.collected, true, errors.Join(s.errs...)
+}
+
+// evictNode goes on with one orphan, and reports whether that has ended.
+func (c *Core) evictNode(r *request, id int, exists func(claimID) bool) bool {
+	s := &r.sweep
+	n, known := c.world.nodes.get(id)
+	if !known {
+		return true
+	}
+	if !n.removal.accepted.IsZero() && !n.removal.accepted.Before(r.since) {
+		s.collected.Released = append(s.collected.Released, c.node(n))
+		if p, kept := c.world.pools.get(n.home); (!kept || !p.writes.dropped.IsZero()) && !slices.Contains(s.collected.Pools, n.home) {
+			s.collected.Pools = append(s.collected.Pools, n.home)
+		}
+		return true
+	}
+	if n.removal.busy {
+		return false
+	}
+	if !c.orphan(n, exists) {
+		return true
+	}
+	// The object itself is read right before; what it shows is in the world then.
+	if !c.seenLately(n.look) {
+		if !n.look.began.Before(r.since) && !n.look.agrees {
+			return true // a 404 is proof when the next sweep reads another
+		}
+		c.lookAtNode(n, "look before collecting")
+		ended, err := c.pastTrouble(n.look, r.since)
+		s.fail(err)
+		return ended
+	}
+	ended, err := c.remove(n, r.since, "collected: no claimant")
+	s.fail(err)
+	return ended && (err != nil || n.removal.accepted.IsZero())
+}
+
+func (s *sweep) fail(err error) {
+	if err != nil && KindOf(err) != KindProvisioning {
+		s.errs = append(s.errs, err)
+	}
+}
+
+// tidy removes, by name, places that have been without an instance for longer
+// than PendingTimeout, and pools without nodes. It reports whether it has ended.
+func (c *Core) tidy(r *request) bool {
+	all := true
+	for _, p := range slices.Clone(c.world.pools.rows) {
+		if p.ours() && !r.sweep.vacated[p.ID] {
+			r.sweep.vacated[p.ID] = c.tidyPool(r, p)
+			all = all && r.sweep.vacated[p.ID]
+		}
+	}
+	return all
+}
+
+func (c *Core) tidyPool(r *request, p *pool) bool {
+	s := &r.sweep
+	empty := p.Count == 0 && len(p.slots) == 0
+	places := c.overduePlaces(p)
+	switch {
+	case p.writes.dropping || p.writes.removing > 0 || p.writes.growing:
+		return false
+	case !empty && len(places) == 0, !p.writes.dropped.IsZero(), c.settling(), !p.writes.retry.until.Before(r.since):
+		return true
+	case !c.lookedForRemoval(p, r.since, "look before removing what no instance has taken"):
+		ended, err := c.pastTrouble(p.look, r.since)
+		s.fail(err)
+		return ended
+	case empty || p.Count == 1 && len(p.slots) == 1 && len(c.world.members(p.ID)) == 0:
+		if c.wanted(p) || !p.look.agrees {
+			return true
+		}
+		s.collected.Places = append(s.collected.Places, places...)
+		s.collected.Pools = append(s.collected.Pools, p.ID)
+		p.writes.dropping = true
+		c.do(Action{Op: OpDrop, PoolID: p.ID, Reason: "no node is left in it"})
+	case p.Count > 1 && !s.places[places[0]]:
+		s.places[places[0]] = true
+		s.collected.Places = append(s.collected.Places, places[0])
+		p.writes.removing++
+		c.do(Action{Op: OpRemove, PoolID: p.ID, NodeID: places[0], Reason: "no instance has come to this place"})
+	default:
+		return true
+	}
+	return false
+}
+
+// overduePlaces are the node IDs of places that no instance has taken. While
+// the pool does not list one of its instances, which has then taken one of
+// them, there are none: nothing shows which.
+func (c *Core) overduePlaces(p *pool) []string {
+	if slices.ContainsFunc(c.world.members(p.ID), func(n *node) bool { return n.slot == "" }) {
+		return nil
+	}
+	var places []string
+	for _, s := range p.slots {
+		if s.InstanceID == 0 && !s.vacant.IsZero() && c.now.Sub(s.vacant) > c.cfg.PendingTimeout {
+			places = append(places, s.NodeID)
+		}
+	}
+	return places
+}

@@ -1,0 +1,202 @@
+package engine
+
+import "time"
+
+// world is what is known of the cluster: nodes, pools and claims, and nothing
+// else. The merge files alone change what it contains about the platform.
+type world struct {
+	nodes  table[*node]
+	pools  table[*pool]
+	claims []*claim
+	// goneNodes and gonePools are what was proven gone, pools with when: late
+	// lists show it again.
+	goneNodes map[int]ended
+	gonePools map[int]time.Time
+}
+
+// ended is an instance that was proven gone. removed: by this process.
+type ended struct{ removed bool }
+
+// node is one instance.
+type node struct {
+	Instance
+	// home is the pool that it belongs to, 0 for none that is known, and slot
+	// the node ID under which that pool lists it.
+	home int
+	slot string
+	// detached is since when its pool has not listed it any more.
+	detached time.Time
+	hold     hold
+	// tagged is when the reading or write began that Tags come from; the zero
+	// time for an instance that only a slot has named so far.
+	tagged time.Time
+	// arrived: this process saw it come, so no earlier one can have claimed it.
+	arrived bool
+	// first and last are when it was first seen, and when the newest reading
+	// began that showed it.
+	first, last time.Time
+	absence     absence
+	look        look
+	removal     removal
+}
+
+// hold is the claim on an instance.
+type hold struct {
+	who   claimID
+	state holdState
+	// at is when the state began, since when this claimant was first seen here.
+	at, since time.Time
+	// claimedAt is what the instance's tag says.
+	claimedAt time.Time
+	// own: this process made the claim. wrote: it wrote the tags, which may have
+	// been claimed before. stripped: a reading lacks the claim's tag.
+	// witnessed: the caller's own records were asked.
+	own, wrote, stripped, witnessed bool
+	// failed counts failed writes in a row that were the instance's fault, err is
+	// the last failure, and retry the pause after it.
+	failed int
+	err    error
+	retry  backoff
+}
+
+// freed is the hold of an instance that has no claimant any more.
+func (h hold) freed(now time.Time) hold {
+	return hold{at: now, failed: h.failed, err: h.err, retry: h.retry}
+}
+
+type holdState int
+
+const (
+	free holdState = iota
+	// reserved: chosen for a claimant, nothing is written yet.
+	reserved
+	// writing: the write is under way.
+	writing
+	// unsure: the write failed, and its effect is not known.
+	unsure
+	// held: a write's answer or a reading showed the claim.
+	held
+)
+
+// absence is what is known about an object that readings lack.
+type absence struct {
+	// since is when the first list without it began, proof when the first
+	// direct read began that answered 404.
+	since, proof time.Time
+}
+
+// look is the last direct read of an object.
+type look struct {
+	// began and ended are those of the last one that was answered, with the
+	// object or with a 404; tried is when the last attempt began.
+	began, ended, tried time.Time
+	// busy: one is under way. want: a list contradicts what is known.
+	busy, want bool
+	// agrees: it contradicted nothing.
+	agrees bool
+	// err is why the newest attempt failed; nil for one that was answered.
+	err   error
+	retry backoff
+}
+
+// failing reports whether reads of the object fail again and again, and not
+// because requests are limited.
+func (l *look) failing() bool {
+	return l.retry.failed >= markAttempts && KindOf(l.err) != KindRateLimited
+}
+
+// removal is this process's attempt to remove an instance.
+type removal struct {
+	// accepted is when the platform accepted it. listed: it still shows the
+	// instance, longer after that than a reading may be out of date.
+	accepted time.Time
+	listed   bool
+	busy     bool
+	// err is why the last attempt failed, and failed when.
+	err    error
+	failed time.Time
+}
+
+// pool is one pool of the cluster. Count is the believed one: own writes and
+// direct reads change it, lists only make the engine look.
+type pool struct {
+	Pool
+	slots []slot
+	// last is when the newest reading began that showed it.
+	last    time.Time
+	absence absence
+	look    look
+	writes  poolWrites
+	// owing has the time since when each node that is on its way has been.
+	owing   []time.Time
+	lowered lowering
+	// witnessed: all of its slots are known from a reading of this leadership.
+	witnessed bool
+	// unsettled is since when it has had more members than its count.
+	unsettled time.Time
+}
+
+// slot is a place in a pool, as last seen.
+type slot struct {
+	Slot
+	seen time.Time
+	// vacant is since when it has been without an instance. lost: it had one,
+	// and whether the platform replaces that is not known.
+	vacant time.Time
+	lost   bool
+}
+
+// poolWrites are the writes under way for a pool.
+type poolWrites struct {
+	growing, dropping bool
+	removing          int
+	retry             backoff
+	// began is when the newest one that raises the count was sent, dropped when
+	// the deletion of the pool was accepted.
+	began, dropped time.Time
+	// grown and shrunk are when writes that raised and lowered the count were
+	// answered, unsure when one failed whose effect is not known.
+	grown, shrunk, unsure time.Time
+}
+
+// lowering counts how often another client lowered the pool's count.
+type lowering struct {
+	times int
+	since time.Time
+	// scaled is the count that this process set.
+	scaled int
+}
+
+// claim is one claimant that wants a node, or did lately.
+type claim struct {
+	id      claimID
+	request Request
+	hash    string
+	// wanted is when it first asked, asked when it came or left last.
+	wanted, asked time.Time
+	// tokens are its callers that wait; none for one that left and will ask again.
+	tokens []int
+}
+
+// claimID is a claimant as tags record it: ClaimValue of the name, and a hash of
+// the UID, "" where it is not known.
+type claimID struct{ value, uid string }
+
+func (a claimID) none() bool { return a.value == "" }
+
+// is reports whether both are the same claimant, as far as is known.
+func (a claimID) is(b claimID) bool {
+	return a.value == b.value && (a.uid == b.uid || a.uid == "" || b.uid == "")
+}
+
+// backoff is the pause after failures in a row.
+type backoff struct {
+	failed int
+	until  time.Time
+}
+
+func (b *backoff) fail(now time.Time, first, atLeast time.Duration) {
+	pause := first << min(b.failed, 8)
+	b.failed++
+	b.until = now.Add(max(min(pause, longestRetry), atLeast))
+}

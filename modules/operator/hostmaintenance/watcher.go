@@ -1,0 +1,140 @@
+// Package hostmaintenance knows for which nodes Linode has announced maintenance of the host, so that they can be replaced before it.
+//
+// It is opt-in, because the list takes the token's scope account:read_only. A Watcher reads the account's list on an interval, one request
+// for all Linodes. Maintenance counts as pending when two readings in a row show it, and no longer when one does not; a reading that
+// fails changes nothing. A live migration does not interrupt a node and does not count. For each NodeClaim concerned there is one
+// event. The cloud provider reports such a node as drifted, which makes core replace it within the budgets of its NodePool.
+//
+// Set up by cmd/controller; it runs on the leader only. A Watcher is safe for concurrent use.
+package hostmaintenance
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// EventHostMaintenance is the reason of the event on a NodeClaim whose Linode's host has maintenance pending.
+const EventHostMaintenance = "HostMaintenance"
+
+// API is what a Watcher reads; *linode.Client is one.
+type API interface {
+	ListHostMaintenance(ctx context.Context, filter linode.Filter) iter.Seq2[api.HostMaintenance, error]
+}
+
+// Config of a Watcher. All must be set.
+type Config struct {
+	API       API
+	Kube      client.Reader // may read from a cache
+	Events    events.Recorder
+	Interval  time.Duration
+	OnPending func(nodes int) // after each reading: how many NodeClaims are concerned
+}
+
+// Watcher is a Runnable of controller-runtime's manager.
+type Watcher struct {
+	cfg Config
+
+	mu      sync.Mutex
+	last    map[int]api.HostMaintenance // what the last reading showed, by Linode
+	pending map[int]api.HostMaintenance // what the one before it showed as well
+}
+
+// New returns a Watcher.
+func New(cfg Config) *Watcher { return &Watcher{cfg: cfg} }
+
+// Start reads again and again until ctx ends.
+func (w *Watcher) Start(ctx context.Context) error {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if err := w.Read(ctx); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "cannot read the maintenance of hosts; trying again")
+		}
+	}, w.cfg.Interval)
+	return nil
+}
+
+// Pending returns whether the host of a Linode has maintenance pending. It asks the memory alone.
+func (w *Watcher) Pending(instanceID int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, is := w.pending[instanceID]
+	return is
+}
+
+// Read reads the list once.
+func (w *Watcher) Read(ctx context.Context) error {
+	read := map[int]api.HostMaintenance{}
+	for m, err := range w.cfg.API.ListHostMaintenance(ctx, linode.Filter{}) {
+		if err != nil {
+			return fmt.Errorf("listing the maintenance of hosts, which takes the scope account:read_only: %w", err)
+		}
+		if interrupts(m) {
+			read[m.Entity.ID] = m
+		}
+	}
+	w.mu.Lock()
+	w.pending = maps.Clone(read)
+	maps.DeleteFunc(w.pending, func(id int, _ api.HostMaintenance) bool { _, before := w.last[id]; return !before })
+	w.last = read
+	pending := w.pending
+	w.mu.Unlock()
+	return w.report(ctx, pending)
+}
+
+// interrupts returns whether a Linode will be interrupted. Types and statuses that are not known count.
+func interrupts(m api.HostMaintenance) bool {
+	over := slices.Contains([]string{"started", "in-progress", "completed", "canceled"}, m.Status)
+	return m.Entity.Type == "linode" && m.Type != "live_migration" && !over
+}
+
+// report counts the NodeClaims concerned, and publishes an event on each.
+func (w *Watcher) report(ctx context.Context, pending map[int]api.HostMaintenance) error {
+	list := &karpv1.NodeClaimList{}
+	if err := w.cfg.Kube.List(ctx, list); err != nil {
+		return fmt.Errorf("listing NodeClaims: %w", err)
+	}
+	nodes := 0
+	for i := range list.Items {
+		claim := &list.Items[i]
+		id, err := nodeclaim.InstanceID(claim.Status.ProviderID)
+		m, is := pending[id]
+		if err != nil || !is {
+			continue
+		}
+		nodes++
+		w.cfg.Events.Publish(events.Event{
+			InvolvedObject: claim, Type: corev1.EventTypeWarning, Reason: EventHostMaintenance, Message: message(id, m),
+			DedupeValues: []string{string(claim.UID), m.Type, when(m)}, DedupeTimeout: 24 * time.Hour,
+		})
+	}
+	w.cfg.OnPending(nodes)
+	return nil
+}
+
+func message(id int, m api.HostMaintenance) string {
+	return fmt.Sprintf("Linode has announced maintenance of the host of Linode %d (%.40s) for %s; the node is replaced before, within the budgets of its NodePool", id, m.Type, when(m))
+}
+
+func when(m api.HostMaintenance) string {
+	for _, at := range []*api.Timestamp{m.When, m.StartTime, m.NotBefore} {
+		if at != nil {
+			return at.String() + " UTC"
+		}
+	}
+	return "a time that is not known yet"
+}
