@@ -42,30 +42,13 @@ func (s *Sim) Admin() http.Handler {
 	return s.guard("default-src 'none'; frame-ancestors 'none'", mux)
 }
 
-// ruleRequest is a Rule in JSON.
+// ruleRequest is a Rule in JSON, with durations as text and one value for a header.
 type ruleRequest struct {
-	Kind        Kind    `json:"kind"`
-	Method      string  `json:"method"`
-	Route       string  `json:"route"`
-	Nth         int     `json:"nth"`
-	Times       int     `json:"times"`
-	Probability float64 `json:"probability"`
-	Delay       wait    `json:"delay"`
-	Status      int     `json:"status"`
-	Reason      string  `json:"reason"`
-	Field       string  `json:"field"`
-	RetryAfter  wait    `json:"retry_after"`
-	HTML        bool    `json:"html"`
-	Drop        bool    `json:"drop"`
-	AfterEffect bool    `json:"after_effect"`
-	Hang        bool    `json:"hang"`
-	Stale       wait    `json:"stale"`
-	Missing     int     `json:"missing"`
-	Shift       int     `json:"shift"`
-	NoEffect    bool    `json:"no_effect"`
-	UpTo        bool    `json:"up_to"`
-
-	Header map[string]string `json:"header"`
+	Rule
+	Delay      wait              `json:"delay"`
+	RetryAfter wait              `json:"retry_after"`
+	Stale      wait              `json:"stale"`
+	Header     map[string]string `json:"header"`
 }
 
 // wait is a duration written as text, such as 1.5s.
@@ -83,16 +66,10 @@ func (s *Sim) adminAddRule(w http.ResponseWriter, r *http.Request) {
 		done(w, err)
 		return
 	}
-	header := http.Header{}
+	rule := q.Rule
+	rule.Delay, rule.RetryAfter, rule.Stale, rule.Header = q.Delay.Duration, q.RetryAfter.Duration, q.Stale.Duration, http.Header{}
 	for name, value := range q.Header {
-		header.Set(name, value)
-	}
-	rule := Rule{
-		Header: header,
-		Kind:   q.Kind, Method: q.Method, Route: q.Route, Nth: q.Nth, Times: q.Times, Probability: q.Probability, Delay: q.Delay.Duration,
-		Status: q.Status, Reason: q.Reason, Field: q.Field, RetryAfter: q.RetryAfter.Duration, HTML: q.HTML, Drop: q.Drop,
-		AfterEffect: q.AfterEffect, Hang: q.Hang, Stale: q.Stale.Duration, Missing: q.Missing, Shift: q.Shift,
-		NoEffect: q.NoEffect, UpTo: q.UpTo,
+		rule.Header.Set(name, value)
 	}
 	if err := rule.Check(); err != nil {
 		done(w, err)
@@ -103,18 +80,13 @@ func (s *Sim) adminAddRule(w http.ResponseWriter, r *http.Request) {
 
 func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {
 	var q struct {
-		Maintenance  *bool `json:"maintenance"`
-		AccountLimit *int  `json:"account_limit"`
-		NeverBoot    *int  `json:"never_boot"`
-		Stall        *int  `json:"stall"`
-		Pool         int   `json:"pool"`
-		Restore      bool  `json:"restore_capacity"`
-		NoCapacity   *struct {
-			Type   string `json:"type"`
-			Region string `json:"region"`
-			Status int    `json:"status"`
-			Reason string `json:"reason"`
-		} `json:"no_capacity"`
+		Maintenance  *bool       `json:"maintenance"`
+		AccountLimit *int        `json:"account_limit"`
+		NeverBoot    *int        `json:"never_boot"`
+		Stall        *int        `json:"stall"`
+		Pool         int         `json:"pool"`
+		Restore      bool        `json:"restore_capacity"`
+		NoCapacity   *NoCapacity `json:"no_capacity"`
 	}
 	if err := decode(r, &q); err != nil {
 		done(w, err)
@@ -135,8 +107,8 @@ func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {
 	if q.Restore {
 		s.RestoreCapacity()
 	}
-	if c := q.NoCapacity; c != nil {
-		s.RefuseCapacity(NoCapacity{Type: c.Type, Region: c.Region, Status: c.Status, Reason: c.Reason})
+	if q.NoCapacity != nil {
+		s.RefuseCapacity(*q.NoCapacity)
 	}
 	done(w, nil)
 }

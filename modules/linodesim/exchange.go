@@ -15,7 +15,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/filter"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/handlers"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/ratelimit"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
@@ -110,9 +109,11 @@ func (x *exchange) authenticate() bool {
 }
 
 func (x *exchange) limit() bool {
-	d := x.sim.limiter.Take(cmp.Or(x.caller.User, "(without token)"), x.op.Class, x.start)
-	if x.op.RateHeaders {
-		x.limits(d)
+	d := x.sim.limiter.Take(cmp.Or(x.caller.User, "(without token)"), string(x.op.Class), x.start)
+	if x.op.RateHeaders && d.Limited {
+		x.answer.header.Set("X-RateLimit-Limit", strconv.Itoa(d.Limit))
+		x.answer.header.Set("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
+		x.answer.header.Set("X-RateLimit-Reset", strconv.FormatInt(d.Reset.Unix(), 10))
 	}
 	if !d.Allowed {
 		seconds := (d.Reset.Sub(x.start) + time.Second - 1) / time.Second
@@ -132,39 +133,19 @@ func (x *exchange) arrive() bool {
 }
 
 func (x *exchange) authorize() bool {
-	if x.op.Scopes != nil && !x.op.Public && !x.caller.May(x.op.Scopes...) {
+	if !x.op.Public && !x.caller.May(x.op.Scopes...) {
 		return x.refuse(http.StatusForbidden, world.Reason{Reason: "Your OAuth token is not authorized to use this endpoint."})
 	}
 	return true
 }
 
-// decide asks the fault rules.
-func (x *exchange) decide() bool {
-	x.fault = x.sim.faults.Decide(fault.Request{Request: x.bare, Route: x.op.Route, List: x.op.Paginated})
-	x.dropped = x.wait(x.fault.Rule.Delay)
-	return x.dropped == nil
-}
-
-func (x *exchange) spoilBefore() bool {
-	return !x.fault.Hit || x.fault.Rule.AfterEffect || !x.spoil(x.fault.Rule)
-}
-
-func (x *exchange) spoilAfter() bool {
-	return !x.fault.Hit || !x.fault.Rule.AfterEffect || !x.spoil(x.fault.Rule)
-}
-
-func (x *exchange) limits(d ratelimit.Decision) {
-	if !d.Limited {
-		return
-	}
-	x.answer.header.Set("X-RateLimit-Limit", strconv.Itoa(d.Limit))
-	x.answer.header.Set("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
-	x.answer.header.Set("X-RateLimit-Reset", strconv.FormatInt(d.Reset.Unix(), 10))
-}
-
 // handle checks the body's form and runs the operation.
 func (x *exchange) handle() bool {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, orEmpty(x.r.Body), maxBody))
+	var body []byte
+	var err error
+	if x.r.Body != nil {
+		body, err = io.ReadAll(http.MaxBytesReader(nil, x.r.Body, maxBody))
+	}
 	if err != nil {
 		return x.refuse(http.StatusBadRequest, world.Reason{Reason: "The body could not be read"})
 	}
@@ -182,8 +163,7 @@ func (x *exchange) handle() bool {
 	if err != nil {
 		return x.refused(err)
 	}
-	x.answer.header.Set("Content-Type", "application/json")
-	x.answer.status, x.answer.body = http.StatusOK, append(answer, '\n')
+	x.write(http.StatusOK, "application/json", append(answer, '\n'))
 	return true
 }
 
@@ -226,42 +206,19 @@ func (x *exchange) refused(err error) bool {
 	return x.refuse(http.StatusInternalServerError, world.Reason{Reason: err.Error()})
 }
 
-// spoil carries out a rule's effect and reports whether there was one.
-func (x *exchange) spoil(rule fault.Rule) bool {
-	switch {
-	case rule.Drop:
-		x.dropped = errDropped
-	case rule.Hang:
-		<-x.r.Context().Done()
-		x.dropped = x.r.Context().Err()
-	case rule.Status != 0:
-		for name, values := range rule.Header {
-			x.answer.header[http.CanonicalHeaderKey(name)] = values
-		}
-		if rule.RetryAfter > 0 {
-			x.answer.header.Set("Retry-After", strconv.Itoa(int(rule.RetryAfter/time.Second)))
-		}
-		if rule.HTML {
-			x.answer.header.Set("Content-Type", "text/html")
-			x.answer.status, x.answer.body = rule.Status, []byte("<html><body><h1>"+http.StatusText(rule.Status)+"</h1></body></html>\n")
-			return true
-		}
-		reason := rule.Reason
-		if reason == "" {
-			reason = http.StatusText(rule.Status)
-		}
-		x.refuse(rule.Status, world.Reason{Field: rule.Field, Reason: reason})
-	default:
-		return false
-	}
-	return true
-}
-
 // refuse answers with an error; false ends the chain.
 func (x *exchange) refuse(status int, reasons ...world.Reason) bool {
-	x.answer.header.Set("Content-Type", "application/json")
-	x.answer.status, x.answer.body = status, errorBody(reasons)
+	body, err := json.Marshal(map[string]any{"errors": reasons})
+	if err != nil { // texts always marshal
+		panic(err)
+	}
+	x.write(status, "application/json", append(body, '\n'))
 	return false
+}
+
+func (x *exchange) write(status int, contentType string, body []byte) {
+	x.answer.header.Set("Content-Type", contentType)
+	x.answer.status, x.answer.body = status, body
 }
 
 func (x *exchange) wait(d time.Duration) error {
@@ -296,25 +253,10 @@ func (x *exchange) record() {
 		Route: unknownRoute, Status: x.answer.status, RequestID: x.id,
 	}
 	if x.op != nil {
-		c.Route, c.Class = x.op.Route, x.op.Class
+		c.Route, c.Class = x.op.Route, string(x.op.Class)
 	}
 	if x.dropped != nil {
 		c.Status = 0
 	}
 	x.sim.journal.add(c)
-}
-
-func errorBody(reasons []world.Reason) []byte {
-	body, err := json.Marshal(map[string]any{"errors": reasons})
-	if err != nil { // texts always marshal
-		panic(err)
-	}
-	return append(body, '\n')
-}
-
-func orEmpty(body io.ReadCloser) io.ReadCloser {
-	if body == nil {
-		return http.NoBody
-	}
-	return body
 }

@@ -57,9 +57,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 type routed struct{}
 
 // routes is the table of operations. A route's handler only notes which it is.
-func routes(api *operation.API) *http.ServeMux {
+func routes(all []*operation.Operation) *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, op := range api.Operations {
+	for _, op := range all {
 		mux.HandleFunc(op.Method+" "+op.Route, func(_ http.ResponseWriter, r *http.Request) {
 			if x, ok := r.Context().Value(routed{}).(*exchange); ok && (x.caller.Beta || !op.Beta) {
 				x.op, x.bare = op, r

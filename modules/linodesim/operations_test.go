@@ -11,11 +11,11 @@ import (
 // Every operation has a handler: whatever it says to a request about nothing,
 // it is an answer of the API.
 func TestEveryOperationAnswers(t *testing.T) {
-	api, err := operation.Load()
+	all, err := operation.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, op := range api.Operations {
+	for _, op := range all {
 		for _, body := range []string{"", "{}"} {
 			synctest.Test(t, func(t *testing.T) {
 				sim, c := newSim(t, linodesim.Config{})

@@ -3,7 +3,6 @@ package linodesim
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -21,50 +20,30 @@ const DefaultToken = "linodesim"
 
 // The model's names, under which callers usually meet them.
 type (
-	// Clock is the time a simulator lives in; clocks of k8s.io/utils/clock fit.
-	Clock = world.Clock
-	// Profile says how long the platform takes for each step.
-	Profile = world.Profile
-	// Span is a range from which a delay is drawn.
-	Span = world.Span
-	// Behaviour chooses where the platform's real behaviour is not known.
-	Behaviour = world.Behaviour
-	// State is everything there is, at one moment.
-	State = world.State
-	// ClusterInfo is a cluster with its pools.
-	ClusterInfo = world.Cluster
-	// ClusterSpec is a cluster to be.
-	ClusterSpec = world.ClusterSpec
-	// PoolSpec is a pool to be.
-	PoolSpec = world.PoolCreate
-	// InstanceSpec is a Linode to be, outside of any cluster.
-	InstanceSpec = world.InstanceSpec
-	// FirewallSpec is a Cloud Firewall to be.
-	FirewallSpec = world.FirewallSpec
-	// PoolEdit changes a pool.
-	PoolEdit = api.LKENodePoolUpdate
-	// Taint of a pool.
-	Taint = world.Taint
-	// Event tells what happened to a worker node.
-	Event = world.Event
-	// Entry is one change of state.
-	Entry = world.Entry
-	// Floor is the platform's own share of a scale-up.
-	Floor = world.Floor
-	// Rule is one way in which requests go wrong.
-	Rule = fault.Rule
-	// Kind narrows a rule to lists, other reads or writes.
-	Kind = fault.Kind
-	// Trouble is how often a profile's requests go wrong.
-	Trouble = world.Trouble
-	// RuleID names a rule in force.
-	RuleID = fault.ID
-	// Meter shows the use of one rate limit.
-	Meter = ratelimit.Meter
-	// RateLimit allows so many requests per window.
-	RateLimit = ratelimit.Limit
-	// NoCapacity refuses new nodes of a plan in a region.
-	NoCapacity = world.NoCapacity
+	Clock        = world.Clock           // the time a simulator lives in; clocks of k8s.io/utils/clock fit
+	Profile      = world.Profile         // how long the platform takes for each step
+	Span         = world.Span            // a range from which a delay is drawn
+	Trouble      = world.Trouble         // how often a profile's requests go wrong
+	Behaviour    = world.Behaviour       // choices where the platform's real behaviour is not known
+	State        = world.State           // everything there is, at one moment
+	ClusterInfo  = world.Cluster         // a cluster with its pools
+	ClusterSpec  = world.ClusterSpec     // a cluster to be
+	PoolSpec     = world.PoolCreate      // a pool to be
+	PoolEdit     = api.LKENodePoolUpdate // changes of a pool
+	Taint        = world.Taint           // of a pool
+	InstanceSpec = world.InstanceSpec    // a Linode to be, outside of any cluster
+	FirewallSpec = world.FirewallSpec    // a Cloud Firewall to be
+	NoCapacity   = world.NoCapacity      // refuses new nodes of a plan in a region
+	Event        = world.Event           // what happened to a worker node
+	Entry        = world.Entry           // one change of state
+	Floor        = world.Floor           // the platform's own share of a scale-up
+
+	Rule   = fault.Rule // one way in which requests go wrong
+	RuleID = fault.ID   // names a rule in force
+	Kind   = fault.Kind // narrows a rule to lists, other reads or writes
+
+	RateLimit = ratelimit.Limit // so many requests per window
+	Meter     = ratelimit.Meter // the use of one rate limit
 )
 
 // Kinds of events.
@@ -75,7 +54,7 @@ const (
 )
 
 // What deleting the last node of a pool does, and what LKE does about a Linode
-// that somebody deleted; see Behaviour.
+// that was deleted directly; see Behaviour.
 const (
 	KeepEmptyPool    = world.KeepEmptyPool
 	RemovePool       = world.RemovePool
@@ -183,7 +162,7 @@ func New(cfg Config) (*Sim, error) {
 	if err != nil {
 		return nil, err
 	}
-	description, err := operation.Load()
+	operations, err := operation.Load()
 	if err != nil {
 		return nil, fmt.Errorf("linodesim: %w", err)
 	}
@@ -191,7 +170,11 @@ func New(cfg Config) (*Sim, error) {
 		Clock: cfg.Clock, Profile: cfg.Profile, TimeScale: cfg.TimeScale, Behaviour: cfg.Behaviour, Seed: cfg.Seed,
 		AccountBackups: cfg.AccountBackups,
 	})
-	limits := maps.Clone(description.Limits)
+	limits := map[string]RateLimit{}
+	for _, op := range operations {
+		documented, _ := api.DocumentedRateLimit(op.Class)
+		limits[string(op.Class)] = RateLimit{Requests: documented.Requests, Window: documented.Per}
+	}
 	for class, l := range cfg.RateLimits {
 		if _, ok := limits[class]; !ok {
 			return nil, fmt.Errorf("linodesim: RateLimits names class %q; there are collections, general, create-instance and images", class)
@@ -205,7 +188,7 @@ func New(cfg Config) (*Sim, error) {
 		limits = nil
 	}
 	s := &Sim{
-		world: w, clock: cfg.Clock, routes: routes(description), tokens: tokens, limiter: ratelimit.New(limits),
+		world: w, clock: cfg.Clock, routes: routes(operations), tokens: tokens, limiter: ratelimit.New(limits),
 		faults: fault.NewSet(cfg.Seed, profileRules(cfg.Profile.Scaled(cfg.TimeScale))...), floors: map[fault.ID]floor{},
 		check: cfg.ValidateAnswers, boot: w.Profile().Boot(),
 	}

@@ -1,9 +1,13 @@
 package linodesim
 
 import (
+	"cmp"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/fault"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 // profileRules are the fault rules that a profile stands for. A request meets
@@ -32,4 +36,45 @@ func profileRules(p Profile) []Rule {
 		}
 	}
 	return out
+}
+
+// decide asks the fault rules.
+func (x *exchange) decide() bool {
+	x.fault = x.sim.faults.Decide(fault.Request{Request: x.bare, Route: x.op.Route, List: x.op.Paginated})
+	x.dropped = x.wait(x.fault.Rule.Delay)
+	return x.dropped == nil
+}
+
+func (x *exchange) spoilBefore() bool {
+	return !x.fault.Hit || x.fault.Rule.AfterEffect || !x.spoil(x.fault.Rule)
+}
+
+func (x *exchange) spoilAfter() bool {
+	return !x.fault.Hit || !x.fault.Rule.AfterEffect || !x.spoil(x.fault.Rule)
+}
+
+// spoil carries out a rule's effect and reports whether there was one.
+func (x *exchange) spoil(rule fault.Rule) bool {
+	switch {
+	case rule.Drop:
+		x.dropped = errDropped
+	case rule.Hang:
+		<-x.r.Context().Done()
+		x.dropped = x.r.Context().Err()
+	case rule.Status != 0:
+		for name, values := range rule.Header {
+			x.answer.header[http.CanonicalHeaderKey(name)] = values
+		}
+		if rule.RetryAfter > 0 {
+			x.answer.header.Set("Retry-After", strconv.Itoa(int(rule.RetryAfter/time.Second)))
+		}
+		if rule.HTML {
+			x.write(rule.Status, "text/html", []byte("<html><body><h1>"+http.StatusText(rule.Status)+"</h1></body></html>\n"))
+			return true
+		}
+		x.refuse(rule.Status, world.Reason{Field: rule.Field, Reason: cmp.Or(rule.Reason, http.StatusText(rule.Status))})
+	default:
+		return false
+	}
+	return true
 }

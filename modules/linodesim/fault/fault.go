@@ -34,42 +34,43 @@ const (
 )
 
 // Rule is one way in which requests go wrong. A rule without effect counts
-// requests and does nothing.
+// requests and does nothing. The names in JSON are those of the simulator's
+// control over HTTP, which writes durations as text.
 type Rule struct {
 	// Which requests: all that fit every given condition.
-	Kind   Kind
-	Method string                   // "" = any
-	Route  string                   // template without version, e.g. /lke/clusters/{clusterId}/pools; "" = any
-	Match  func(*http.Request) bool // nil = any; its path has no version
+	Kind   Kind                     `json:"kind"`
+	Method string                   `json:"method"` // "" = any
+	Route  string                   `json:"route"`  // template without version, e.g. /lke/clusters/{clusterId}/pools; "" = any
+	Match  func(*http.Request) bool `json:"-"`      // nil = any; its path has no version
 
 	// Which of them.
-	Nth         int     // only this one, from 1, counted from when the rule was added; 0 = all
-	Times       int     // at most this many; 0 = no bound
-	Probability float64 // of each; 0 = always
+	Nth         int     `json:"nth"`         // only this one, from 1, counted from when the rule was added; 0 = all
+	Times       int     `json:"times"`       // at most this many; 0 = no bound
+	Probability float64 `json:"probability"` // of each; 0 = always
 
 	// What happens. Status, Drop and Hang come instead of the effect; with
 	// AfterEffect the request does its work first and only its answer is lost.
-	Delay       time.Duration // wait first, beside the profile's delay
-	Status      int           // answer with this
-	Reason      string        // and this reason; "" = the status text
-	Field       string
-	RetryAfter  time.Duration // with this Retry-After header, in whole seconds; 0 = none
-	Header      http.Header   // and these
-	HTML        bool          // as a proxy would: text/html instead of the API's JSON
-	Drop        bool          // close the connection instead
-	Hang        bool          // do not answer until the caller goes away
-	AfterEffect bool
+	Delay       time.Duration `json:"delay"`  // wait first, beside the profile's delay
+	Status      int           `json:"status"` // answer with this
+	Reason      string        `json:"reason"` // and this reason; "" = the status text
+	Field       string        `json:"field"`
+	RetryAfter  time.Duration `json:"retry_after"` // with this Retry-After header, in whole seconds; 0 = none
+	Header      http.Header   `json:"-"`           // and these
+	HTML        bool          `json:"html"`        // as a proxy would: text/html instead of the API's JSON
+	Drop        bool          `json:"drop"`        // close the connection instead
+	Hang        bool          `json:"hang"`        // do not answer until the caller goes away
+	AfterEffect bool          `json:"after_effect"`
 
 	// What a read shows. Stale: the world as it was so long ago, but not before
 	// the rule was added. Missing: a list lacks so many of its entries. Shift:
 	// pages after the first begin so many entries later, as if those had been
 	// removed between two pages; below 0, earlier.
-	Stale   time.Duration
-	Missing int
-	Shift   int
+	Stale   time.Duration `json:"stale"`
+	Missing int           `json:"missing"`
+	Shift   int           `json:"shift"`
 
-	NoEffect bool // a write is answered as if carried out, and changes nothing
-	UpTo     bool // Delay and Stale are drawn for each request, from 0 to the given
+	NoEffect bool `json:"no_effect"` // a write is answered as if carried out, and changes nothing
+	UpTo     bool `json:"up_to"`     // Delay and Stale are drawn for each request, from 0 to the given
 }
 
 // Decision is what happens to one request.

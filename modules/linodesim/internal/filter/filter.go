@@ -31,7 +31,8 @@ func (e *Error) Error() string { return e.Reason }
 
 func errorf(format string, args ...any) error { return &Error{Reason: fmt.Sprintf(format, args...)} }
 
-// Get gives a field's value: string, int, float64, bool, []string or nil.
+// Get gives a field's value as encoding/json decodes it: string, float64, bool,
+// []any or nil.
 type Get func(field string) any
 
 // Filter is a parsed header. The zero value matches everything.
@@ -163,14 +164,11 @@ func (p parser) object(object map[string]any) (test, error) {
 
 func (p parser) list(op string, value any) (test, error) {
 	items, ok := value.([]any)
-	if !ok {
-		return nil, errorf("%s must be a list of filters", op)
-	}
 	var tests []test
 	for _, item := range items {
-		object, ok := item.(map[string]any)
-		if !ok {
-			return nil, errorf("%s must be a list of filters", op)
+		var object map[string]any
+		if object, ok = item.(map[string]any); !ok {
+			break
 		}
 		t, err := p.object(object)
 		if err != nil {
@@ -178,26 +176,20 @@ func (p parser) list(op string, value any) (test, error) {
 		}
 		tests = append(tests, t)
 	}
+	if !ok {
+		return nil, errorf("%s must be a list of filters", op)
+	}
 	if op == "+and" {
 		return every(tests), nil
 	}
-	return some(tests), nil
+	return func(get Get) bool {
+		return slices.ContainsFunc(tests, func(t test) bool { return t(get) })
+	}, nil
 }
 
 func every(tests []test) test {
 	return func(get Get) bool {
-		for _, t := range tests {
-			if !t(get) {
-				return false
-			}
-		}
-		return true
-	}
-}
-
-func some(tests []test) test {
-	return func(get Get) bool {
-		return slices.ContainsFunc(tests, func(t test) bool { return t(get) })
+		return !slices.ContainsFunc(tests, func(t test) bool { return !t(get) })
 	}
 }
 
@@ -208,102 +200,65 @@ func condition(field string, value any) (test, error) {
 	case map[string]any:
 		var all []test
 		for _, op := range slices.Sorted(maps.Keys(v)) {
-			t, err := operator(field, op, v[op])
+			is, err := operator(op, v[op])
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, t)
+			all = append(all, func(get Get) bool { return anyOf(get(field), is) != (op == "+neq") })
 		}
 		return every(all), nil
-	default:
-		return func(get Get) bool { return anyOf(get(field), func(have any) bool { return equal(have, value) }) }, nil
 	}
+	return func(get Get) bool { return anyOf(get(field), func(have any) bool { return have == value }) }, nil
 }
 
-func operator(field, op string, value any) (test, error) {
+// operator is what one value must be; for +neq, what none may be.
+func operator(op string, value any) (func(have any) bool, error) {
+	text, isText := value.(string)
+	_, isNumber := value.(float64)
+	var holds func(order int) bool
 	switch op {
 	case "+neq":
-		return func(get Get) bool { return !anyOf(get(field), func(have any) bool { return equal(have, value) }) }, nil
+		return func(have any) bool { return have == value }, nil
 	case "+contains":
-		part, ok := value.(string)
-		if !ok {
+		if !isText {
 			return nil, errorf("+contains needs a string")
 		}
-		return func(get Get) bool {
-			return anyOf(get(field), func(have any) bool {
-				s, ok := have.(string)
-				return ok && strings.Contains(s, part)
-			})
+		return func(have any) bool {
+			s, ok := have.(string)
+			return ok && strings.Contains(s, text)
 		}, nil
-	case "+gt", "+gte", "+lt", "+lte":
-		if !comparable(value) {
-			return nil, errorf("%s needs a number or a date", op)
-		}
-		return func(get Get) bool {
-			return anyOf(get(field), func(have any) bool { return holds(op, have, value) })
-		}, nil
+	case "+gt":
+		holds = func(order int) bool { return order > 0 }
+	case "+gte":
+		holds = func(order int) bool { return order >= 0 }
+	case "+lt":
+		holds = func(order int) bool { return order < 0 }
+	case "+lte":
+		holds = func(order int) bool { return order <= 0 }
 	default:
 		return nil, errorf("Unknown operator %s", op)
 	}
-}
-
-func comparable(value any) bool {
-	switch value.(type) {
-	case float64, string:
-		return true
+	if !isText && !isNumber {
+		return nil, errorf("%s needs a number or a date", op)
 	}
-	return false
-}
-
-func holds(op string, have, want any) bool {
-	if have == nil || (number(have) == nil) != (number(want) == nil) {
-		return false
-	}
-	c := compare(have, want)
-	switch op {
-	case "+gt":
-		return c > 0
-	case "+gte":
-		return c >= 0
-	case "+lt":
-		return c < 0
-	default:
-		return c <= 0
-	}
+	return func(have any) bool {
+		_, number := have.(float64)
+		return have != nil && number == isNumber && holds(compare(have, value))
+	}, nil
 }
 
 // anyOf tries a value, or each element of a list.
 func anyOf(value any, is func(any) bool) bool {
-	list, ok := value.([]string)
-	if !ok {
-		return is(value)
+	if list, ok := value.([]any); ok {
+		return slices.ContainsFunc(list, is)
 	}
-	return slices.ContainsFunc(list, func(s string) bool { return is(s) })
-}
-
-func equal(have, want any) bool {
-	if a, b := number(have), number(want); a != nil && b != nil {
-		return *a == *b
-	}
-	return have == want
-}
-
-func number(v any) *float64 {
-	var f float64
-	switch n := v.(type) {
-	case int:
-		f = float64(n)
-	case float64:
-		f = n
-	default:
-		return nil
-	}
-	return &f
+	return is(value)
 }
 
 func compare(a, b any) int {
-	if x, y := number(a), number(b); x != nil && y != nil {
-		return cmp.Compare(*x, *y)
+	x, isNumber := a.(float64)
+	if y, ok := b.(float64); ok && isNumber {
+		return cmp.Compare(x, y)
 	}
 	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
 }

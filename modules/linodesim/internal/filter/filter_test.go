@@ -8,10 +8,10 @@ import (
 )
 
 var machines = []map[string]any{
-	{"id": 1, "label": "lke12-1-a", "tags": []string{"lke12", "nodepool=1"}, "up": true, "price": 0.5, "created": "2026-03-01T09:30:00"},
-	{"id": 2, "label": "lke12-2-b", "tags": []string{"lke12", "nodepool=2"}, "up": false, "price": 1.5, "created": "2026-03-02T09:30:00"},
-	{"id": 3, "label": "lke121-3-c", "tags": []string{}, "up": true, "price": 2.5, "created": "2026-03-03T09:30:00"},
-	{"id": 10, "label": "other", "tags": []string{"nodepool=1"}, "up": false, "price": 0.5, "created": "2026-03-04T09:30:00"},
+	{"id": 1.0, "label": "lke12-1-a", "tags": []any{"lke12", "nodepool=1"}, "up": true, "price": 0.5, "created": "2026-03-01T09:30:00"},
+	{"id": 2.0, "label": "lke12-2-b", "tags": []any{"lke12", "nodepool=2"}, "up": false, "price": 1.5, "created": "2026-03-02T09:30:00"},
+	{"id": 3.0, "label": "lke121-3-c", "tags": []any{}, "up": true, "price": 2.5, "created": "2026-03-03T09:30:00"},
+	{"id": 10.0, "label": "other", "tags": []any{"nodepool=1"}, "up": false, "price": 0.5, "created": "2026-03-04T09:30:00"},
 }
 
 func fields(name string) bool { return machines[0][name] != nil || name == "missing" }

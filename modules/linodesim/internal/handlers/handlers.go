@@ -13,7 +13,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -102,36 +101,41 @@ func list[T any](r Request, items []T, err error) (any, error) {
 		return nil, err
 	}
 	header := r.HTTP.Header.Get("X-Filter")
-	if r.Operation.ID == string(api.OpListLKENodePools) && r.Live.Behaviour().IgnorePoolFilter {
+	if r.Operation.ID == api.OpListLKENodePools && r.Live.Behaviour().IgnorePoolFilter {
 		header = ""
 	}
-	f, err := filter.Parse(header, func(name string) bool { return r.Operation.Filterable(name, r.Live.Beta) })
+	f, err := filter.Parse(header, func(name string) bool { return r.Operation.MayFilter(name, r.Live.Beta) })
 	if err != nil {
 		return nil, err
 	}
 	items = filter.Apply(f, items, func(item T) filter.Get {
-		v := reflect.ValueOf(item)
-		return func(name string) any { return field(v, name) }
+		return func(name string) any { return field(item, name) }
 	})
 	return cut(r, lacking(r, items))
 }
 
-// field gives what a rendered object has under a JSON name, or a path of names
-// separated by dots.
-func field(v reflect.Value, name string) any {
-	for first, rest, more := strings.Cut(name, "."); ; first, rest, more = strings.Cut(rest, ".") {
-		if v = named(v, first); !v.IsValid() {
+// field gives what an object has in JSON under a name, or a path of names
+// separated by dots. Only that part of it is written and read again.
+func field(object any, path string) any {
+	v := reflect.ValueOf(object)
+	for name := range strings.SplitSeq(path, ".") {
+		if v = named(reflect.Indirect(v), name); !v.IsValid() {
 			return nil
 		}
-		if !more {
-			return plain(v)
-		}
 	}
+	raw, err := json.Marshal(v.Interface())
+	var value any
+	if err == nil {
+		err = json.Unmarshal(raw, &value)
+	}
+	if err != nil { // our own types always marshal
+		panic(err)
+	}
+	return value
 }
 
-// named finds the field of a struct, or of what a pointer points to.
+// named finds the field of a struct.
 func named(v reflect.Value, name string) reflect.Value {
-	v = reflect.Indirect(v)
 	if v.Kind() != reflect.Struct {
 		return reflect.Value{}
 	}
@@ -141,34 +145,6 @@ func named(v reflect.Value, name string) reflect.Value {
 		}
 	}
 	return reflect.Value{}
-}
-
-// plain gives a value that a filter can compare.
-func plain(v reflect.Value) any {
-	v = reflect.Indirect(v)
-	if !v.IsValid() {
-		return nil
-	}
-	if t, ok := v.Interface().(api.Time); ok {
-		return t.String()
-	}
-	switch v.Kind() {
-	case reflect.String:
-		return v.String()
-	case reflect.Int:
-		return int(v.Int())
-	case reflect.Float64:
-		return v.Float()
-	case reflect.Bool:
-		return v.Bool()
-	case reflect.Slice:
-		out := []string{}
-		for i := range v.Len() {
-			out = append(out, fmt.Sprint(plain(v.Index(i))))
-		}
-		return out
-	}
-	return nil
 }
 
 // lacking takes out the entries that a fault hides.

@@ -5,383 +5,383 @@ package handlers
 import "github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 
 // answers has the handler of each operation.
-var answers = map[string]func(Request) (any, error){
-	"assignPlacementGroup": func(r Request) (any, error) {
+var answers = map[api.OperationID]func(Request) (any, error){
+	api.OpAssignPlacementGroup: func(r Request) (any, error) {
 		groupID, body := r.number("groupId"), decode[api.PlacementGroupAssign](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.AssignPlacementGroup(groupID, body)
 	},
-	"bootInstance": func(r Request) (any, error) {
+	api.OpBootInstance: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceBoot](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.BootInstance(linodeID, body)
 	},
-	"createFirewall": func(r Request) (any, error) {
+	api.OpCreateFirewall: func(r Request) (any, error) {
 		body := decode[api.FirewallCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.CreateFirewall(body)
 	},
-	"createImage": func(r Request) (any, error) {
+	api.OpCreateImage: func(r Request) (any, error) {
 		body := decode[api.ImageCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.CreateImage(body)
 	},
-	"createInstance": func(r Request) (any, error) {
+	api.OpCreateInstance: func(r Request) (any, error) {
 		body := decode[api.InstanceCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.CreateInstance(body)
 	},
-	"createInstanceConfig": func(r Request) (any, error) {
+	api.OpCreateInstanceConfig: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceConfigCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.CreateInstanceConfig(linodeID, body)
 	},
-	"createInstanceDisk": func(r Request) (any, error) {
+	api.OpCreateInstanceDisk: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceDiskCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.CreateInstanceDisk(linodeID, body)
 	},
-	"createLKECluster": func(r Request) (any, error) {
+	api.OpCreateLKECluster: func(r Request) (any, error) {
 		body := decode[api.LKEClusterCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.CreateLKECluster(body)
 	},
-	"createLKENodePool": func(r Request) (any, error) {
+	api.OpCreateLKENodePool: func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKENodePoolCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.CreateLKENodePool(clusterID, body)
 	},
-	"createPlacementGroup": func(r Request) (any, error) {
+	api.OpCreatePlacementGroup: func(r Request) (any, error) {
 		body := decode[api.PlacementGroupCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.CreatePlacementGroup(body)
 	},
-	"createTag": func(r Request) (any, error) {
+	api.OpCreateTag: func(r Request) (any, error) {
 		body := decode[api.TagCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.CreateTag(body)
 	},
-	"createVPC": func(r Request) (any, error) {
+	api.OpCreateVPC: func(r Request) (any, error) {
 		body := decode[api.VPCCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.CreateVPC(body)
 	},
-	"deleteFirewall": func(r Request) (any, error) {
+	api.OpDeleteFirewall: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteFirewall(firewallID)
 	},
-	"deleteImage": func(r Request) (any, error) {
+	api.OpDeleteImage: func(r Request) (any, error) {
 		imageID := r.text("imageId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteImage(imageID)
 	},
-	"deleteInstance": func(r Request) (any, error) {
+	api.OpDeleteInstance: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteInstance(linodeID)
 	},
-	"deleteInstanceConfig": func(r Request) (any, error) {
+	api.OpDeleteInstanceConfig: func(r Request) (any, error) {
 		linodeID, configID := r.number("linodeId"), r.number("configId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteInstanceConfig(linodeID, configID)
 	},
-	"deleteInstanceDisk": func(r Request) (any, error) {
+	api.OpDeleteInstanceDisk: func(r Request) (any, error) {
 		linodeID, diskID := r.number("linodeId"), r.number("diskId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteInstanceDisk(linodeID, diskID)
 	},
-	"deleteLKECluster": func(r Request) (any, error) {
+	api.OpDeleteLKECluster: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteLKECluster(clusterID)
 	},
-	"deleteLKEClusterKubeconfig": func(r Request) (any, error) {
+	api.OpDeleteLKEClusterKubeconfig: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteLKEClusterKubeconfig(clusterID)
 	},
-	"deleteLKEClusterServiceToken": func(r Request) (any, error) {
+	api.OpDeleteLKEClusterServiceToken: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteLKEClusterServiceToken(clusterID)
 	},
-	"deleteLKEControlPlaneACL": func(r Request) (any, error) {
+	api.OpDeleteLKEControlPlaneACL: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteLKEControlPlaneACL(clusterID)
 	},
-	"deleteLKENode": func(r Request) (any, error) {
+	api.OpDeleteLKENode: func(r Request) (any, error) {
 		clusterID, nodeID := r.number("clusterId"), r.text("nodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteLKENode(clusterID, nodeID)
 	},
-	"deleteLKENodePool": func(r Request) (any, error) {
+	api.OpDeleteLKENodePool: func(r Request) (any, error) {
 		clusterID, poolID := r.number("clusterId"), r.number("poolId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteLKENodePool(clusterID, poolID)
 	},
-	"deletePlacementGroup": func(r Request) (any, error) {
+	api.OpDeletePlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeletePlacementGroup(groupID)
 	},
-	"deleteTag": func(r Request) (any, error) {
+	api.OpDeleteTag: func(r Request) (any, error) {
 		tagLabel := r.text("tagLabel")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteTag(tagLabel)
 	},
-	"deleteVPC": func(r Request) (any, error) {
+	api.OpDeleteVPC: func(r Request) (any, error) {
 		vpcID := r.number("vpcId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteVPC(vpcID)
 	},
-	"getAccount": func(r Request) (any, error) {
+	api.OpGetAccount: func(r Request) (any, error) {
 		return r.Seen.GetAccount()
 	},
-	"getAccountAvailability": func(r Request) (any, error) {
+	api.OpGetAccountAvailability: func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetAccountAvailability(regionID)
 	},
-	"getAccountEvent": func(r Request) (any, error) {
+	api.OpGetAccountEvent: func(r Request) (any, error) {
 		eventID := r.number("eventId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetAccountEvent(eventID)
 	},
-	"getAccountSettings": func(r Request) (any, error) {
+	api.OpGetAccountSettings: func(r Request) (any, error) {
 		return r.Seen.GetAccountSettings()
 	},
-	"getFirewall": func(r Request) (any, error) {
+	api.OpGetFirewall: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetFirewall(firewallID)
 	},
-	"getFirewallSettings": func(r Request) (any, error) {
+	api.OpGetFirewallSettings: func(r Request) (any, error) {
 		return r.Seen.GetFirewallSettings()
 	},
-	"getImage": func(r Request) (any, error) {
+	api.OpGetImage: func(r Request) (any, error) {
 		imageID := r.text("imageId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetImage(imageID)
 	},
-	"getInstance": func(r Request) (any, error) {
+	api.OpGetInstance: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetInstance(linodeID)
 	},
-	"getInstanceConfig": func(r Request) (any, error) {
+	api.OpGetInstanceConfig: func(r Request) (any, error) {
 		linodeID, configID := r.number("linodeId"), r.number("configId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetInstanceConfig(linodeID, configID)
 	},
-	"getInstanceDisk": func(r Request) (any, error) {
+	api.OpGetInstanceDisk: func(r Request) (any, error) {
 		linodeID, diskID := r.number("linodeId"), r.number("diskId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetInstanceDisk(linodeID, diskID)
 	},
-	"getInstanceIPs": func(r Request) (any, error) {
+	api.OpGetInstanceIPs: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetInstanceIPs(linodeID)
 	},
-	"getInstanceInterface": func(r Request) (any, error) {
+	api.OpGetInstanceInterface: func(r Request) (any, error) {
 		linodeID, interfaceID := r.number("linodeId"), r.number("interfaceId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetInstanceInterface(linodeID, interfaceID)
 	},
-	"getLKECluster": func(r Request) (any, error) {
+	api.OpGetLKECluster: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetLKECluster(clusterID)
 	},
-	"getLKEClusterKubeconfig": func(r Request) (any, error) {
+	api.OpGetLKEClusterKubeconfig: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetLKEClusterKubeconfig(clusterID)
 	},
-	"getLKEControlPlaneACL": func(r Request) (any, error) {
+	api.OpGetLKEControlPlaneACL: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetLKEControlPlaneACL(clusterID)
 	},
-	"getLKENode": func(r Request) (any, error) {
+	api.OpGetLKENode: func(r Request) (any, error) {
 		clusterID, nodeID := r.number("clusterId"), r.text("nodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetLKENode(clusterID, nodeID)
 	},
-	"getLKENodePool": func(r Request) (any, error) {
+	api.OpGetLKENodePool: func(r Request) (any, error) {
 		clusterID, poolID := r.number("clusterId"), r.number("poolId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetLKENodePool(clusterID, poolID)
 	},
-	"getLKETierVersion": func(r Request) (any, error) {
+	api.OpGetLKETierVersion: func(r Request) (any, error) {
 		tier, version := r.text("tier"), r.text("version")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetLKETierVersion(tier, version)
 	},
-	"getLKEVersion": func(r Request) (any, error) {
+	api.OpGetLKEVersion: func(r Request) (any, error) {
 		version := r.text("version")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetLKEVersion(version)
 	},
-	"getPlacementGroup": func(r Request) (any, error) {
+	api.OpGetPlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetPlacementGroup(groupID)
 	},
-	"getProfile": func(r Request) (any, error) {
+	api.OpGetProfile: func(r Request) (any, error) {
 		return r.Seen.GetProfile()
 	},
-	"getRegion": func(r Request) (any, error) {
+	api.OpGetRegion: func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetRegion(regionID)
 	},
-	"getRegionAvailability": func(r Request) (any, error) {
+	api.OpGetRegionAvailability: func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetRegionAvailability(regionID)
 	},
-	"getRegionVPCAvailability": func(r Request) (any, error) {
+	api.OpGetRegionVPCAvailability: func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetRegionVPCAvailability(regionID)
 	},
-	"getType": func(r Request) (any, error) {
+	api.OpGetType: func(r Request) (any, error) {
 		typeID := r.text("typeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetType(typeID)
 	},
-	"getVPC": func(r Request) (any, error) {
+	api.OpGetVPC: func(r Request) (any, error) {
 		vpcID := r.number("vpcId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetVPC(vpcID)
 	},
-	"getVPCSubnet": func(r Request) (any, error) {
+	api.OpGetVPCSubnet: func(r Request) (any, error) {
 		vpcID, subnetID := r.number("vpcId"), r.number("subnetId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.GetVPCSubnet(vpcID, subnetID)
 	},
-	"listAccountAvailability": func(r Request) (any, error) {
+	api.OpListAccountAvailability: func(r Request) (any, error) {
 		items, err := r.Seen.ListAccountAvailability()
 		return list(r, items, err)
 	},
-	"listAccountEvents": func(r Request) (any, error) {
+	api.OpListAccountEvents: func(r Request) (any, error) {
 		items, err := r.Seen.ListAccountEvents()
 		return list(r, items, err)
 	},
-	"listFirewalls": func(r Request) (any, error) {
+	api.OpListFirewalls: func(r Request) (any, error) {
 		items, err := r.Seen.ListFirewalls()
 		return list(r, items, err)
 	},
-	"listHostMaintenance": func(r Request) (any, error) {
+	api.OpListHostMaintenance: func(r Request) (any, error) {
 		items, err := r.Seen.ListHostMaintenance()
 		return list(r, items, err)
 	},
-	"listImages": func(r Request) (any, error) {
+	api.OpListImages: func(r Request) (any, error) {
 		items, err := r.Seen.ListImages()
 		return list(r, items, err)
 	},
-	"listInstanceConfigs": func(r Request) (any, error) {
+	api.OpListInstanceConfigs: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
@@ -389,7 +389,7 @@ var answers = map[string]func(Request) (any, error){
 		items, err := r.Seen.ListInstanceConfigs(linodeID)
 		return list(r, items, err)
 	},
-	"listInstanceDisks": func(r Request) (any, error) {
+	api.OpListInstanceDisks: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
@@ -397,18 +397,18 @@ var answers = map[string]func(Request) (any, error){
 		items, err := r.Seen.ListInstanceDisks(linodeID)
 		return list(r, items, err)
 	},
-	"listInstanceInterfaces": func(r Request) (any, error) {
+	api.OpListInstanceInterfaces: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.ListInstanceInterfaces(linodeID)
 	},
-	"listInstances": func(r Request) (any, error) {
+	api.OpListInstances: func(r Request) (any, error) {
 		items, err := r.Seen.ListInstances()
 		return list(r, items, err)
 	},
-	"listLKEClusterAPIEndpoints": func(r Request) (any, error) {
+	api.OpListLKEClusterAPIEndpoints: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
@@ -416,11 +416,11 @@ var answers = map[string]func(Request) (any, error){
 		items, err := r.Seen.ListLKEClusterAPIEndpoints(clusterID)
 		return list(r, items, err)
 	},
-	"listLKEClusters": func(r Request) (any, error) {
+	api.OpListLKEClusters: func(r Request) (any, error) {
 		items, err := r.Seen.ListLKEClusters()
 		return list(r, items, err)
 	},
-	"listLKENodePools": func(r Request) (any, error) {
+	api.OpListLKENodePools: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
@@ -428,7 +428,7 @@ var answers = map[string]func(Request) (any, error){
 		items, err := r.Seen.ListLKENodePools(clusterID)
 		return list(r, items, err)
 	},
-	"listLKETierVersions": func(r Request) (any, error) {
+	api.OpListLKETierVersions: func(r Request) (any, error) {
 		tier := r.text("tier")
 		if r.in.err != nil {
 			return nil, r.in.err
@@ -436,31 +436,31 @@ var answers = map[string]func(Request) (any, error){
 		items, err := r.Seen.ListLKETierVersions(tier)
 		return list(r, items, err)
 	},
-	"listLKETypes": func(r Request) (any, error) {
+	api.OpListLKETypes: func(r Request) (any, error) {
 		items, err := r.Seen.ListLKETypes()
 		return list(r, items, err)
 	},
-	"listLKEVersions": func(r Request) (any, error) {
+	api.OpListLKEVersions: func(r Request) (any, error) {
 		items, err := r.Seen.ListLKEVersions()
 		return list(r, items, err)
 	},
-	"listPlacementGroups": func(r Request) (any, error) {
+	api.OpListPlacementGroups: func(r Request) (any, error) {
 		items, err := r.Seen.ListPlacementGroups()
 		return list(r, items, err)
 	},
-	"listRegions": func(r Request) (any, error) {
+	api.OpListRegions: func(r Request) (any, error) {
 		items, err := r.Seen.ListRegions()
 		return list(r, items, err)
 	},
-	"listRegionsAvailability": func(r Request) (any, error) {
+	api.OpListRegionsAvailability: func(r Request) (any, error) {
 		items, err := r.Seen.ListRegionsAvailability()
 		return list(r, items, err)
 	},
-	"listRegionsVPCAvailability": func(r Request) (any, error) {
+	api.OpListRegionsVPCAvailability: func(r Request) (any, error) {
 		items, err := r.Seen.ListRegionsVPCAvailability()
 		return list(r, items, err)
 	},
-	"listTaggedObjects": func(r Request) (any, error) {
+	api.OpListTaggedObjects: func(r Request) (any, error) {
 		tagLabel := r.text("tagLabel")
 		if r.in.err != nil {
 			return nil, r.in.err
@@ -468,15 +468,15 @@ var answers = map[string]func(Request) (any, error){
 		items, err := r.Seen.ListTaggedObjects(tagLabel)
 		return list(r, items, err)
 	},
-	"listTags": func(r Request) (any, error) {
+	api.OpListTags: func(r Request) (any, error) {
 		items, err := r.Seen.ListTags()
 		return list(r, items, err)
 	},
-	"listTypes": func(r Request) (any, error) {
+	api.OpListTypes: func(r Request) (any, error) {
 		items, err := r.Seen.ListTypes()
 		return list(r, items, err)
 	},
-	"listVPCSubnets": func(r Request) (any, error) {
+	api.OpListVPCSubnets: func(r Request) (any, error) {
 		vpcID := r.number("vpcId")
 		if r.in.err != nil {
 			return nil, r.in.err
@@ -484,88 +484,88 @@ var answers = map[string]func(Request) (any, error){
 		items, err := r.Seen.ListVPCSubnets(vpcID)
 		return list(r, items, err)
 	},
-	"listVPCs": func(r Request) (any, error) {
+	api.OpListVPCs: func(r Request) (any, error) {
 		items, err := r.Seen.ListVPCs()
 		return list(r, items, err)
 	},
-	"recycleLKECluster": func(r Request) (any, error) {
+	api.OpRecycleLKECluster: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.RecycleLKECluster(clusterID)
 	},
-	"recycleLKENode": func(r Request) (any, error) {
+	api.OpRecycleLKENode: func(r Request) (any, error) {
 		clusterID, nodeID := r.number("clusterId"), r.text("nodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.RecycleLKENode(clusterID, nodeID)
 	},
-	"recycleLKENodePool": func(r Request) (any, error) {
+	api.OpRecycleLKENodePool: func(r Request) (any, error) {
 		clusterID, poolID := r.number("clusterId"), r.number("poolId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.RecycleLKENodePool(clusterID, poolID)
 	},
-	"regenerateLKECluster": func(r Request) (any, error) {
+	api.OpRegenerateLKECluster: func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEClusterRegenerate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.RegenerateLKECluster(clusterID, body)
 	},
-	"shutdownInstance": func(r Request) (any, error) {
+	api.OpShutdownInstance: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.ShutdownInstance(linodeID)
 	},
-	"unassignPlacementGroup": func(r Request) (any, error) {
+	api.OpUnassignPlacementGroup: func(r Request) (any, error) {
 		groupID, body := r.number("groupId"), decode[api.PlacementGroupUnassign](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.UnassignPlacementGroup(groupID, body)
 	},
-	"updateInstance": func(r Request) (any, error) {
+	api.OpUpdateInstance: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.UpdateInstance(linodeID, body)
 	},
-	"updateInstanceConfig": func(r Request) (any, error) {
+	api.OpUpdateInstanceConfig: func(r Request) (any, error) {
 		linodeID, configID, body := r.number("linodeId"), r.number("configId"), decode[api.InstanceConfigUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.UpdateInstanceConfig(linodeID, configID, body)
 	},
-	"updateLKECluster": func(r Request) (any, error) {
+	api.OpUpdateLKECluster: func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEClusterUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.UpdateLKECluster(clusterID, body)
 	},
-	"updateLKEControlPlaneACL": func(r Request) (any, error) {
+	api.OpUpdateLKEControlPlaneACL: func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEControlPlaneACLEnvelope](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.UpdateLKEControlPlaneACL(clusterID, body)
 	},
-	"updateLKENodePool": func(r Request) (any, error) {
+	api.OpUpdateLKENodePool: func(r Request) (any, error) {
 		clusterID, poolID, body := r.number("clusterId"), r.number("poolId"), decode[api.LKENodePoolUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.UpdateLKENodePool(clusterID, poolID, body)
 	},
-	"updatePlacementGroup": func(r Request) (any, error) {
+	api.OpUpdatePlacementGroup: func(r Request) (any, error) {
 		groupID, body := r.number("groupId"), decode[api.PlacementGroupUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err

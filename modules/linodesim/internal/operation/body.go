@@ -51,7 +51,7 @@ func (o *Operation) CheckBody(body []byte, beta bool) []Fault {
 	var out []Fault
 	if !beta {
 		for name := range object {
-			if p := schema.Properties[name]; p != nil && truth(p.Value.Extensions["x-linode-beta"]) {
+			if p := schema.Properties[name]; p != nil && p.Value.Extensions["x-linode-beta"] == true {
 				out = append(out, Fault{Field: name, Reason: name + " is only available on v4beta"})
 			}
 		}
@@ -162,7 +162,7 @@ func (o *Operation) CheckAnswer(r *http.Request, status int, header http.Header,
 	input := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{
 			Request: r,
-			Route:   &routers.Route{Spec: o.api.spec, Path: o.Route, PathItem: o.item, Method: o.Method, Operation: o.described},
+			Route:   &routers.Route{Spec: o.spec, Path: o.Route, PathItem: o.item, Method: o.Method, Operation: o.described},
 		},
 		Status: status, Header: header,
 		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},

@@ -37,11 +37,11 @@ type Checker struct {
 
 // New makes a checker.
 func New() (*Checker, error) {
-	api, err := operation.Load()
+	spec, err := operation.Description()
 	if err != nil {
 		return nil, err
 	}
-	return &Checker{spec: api.Description(), found: map[Difference]bool{}}, nil
+	return &Checker{spec: spec, found: map[Difference]bool{}}, nil
 }
 
 // Route finds the template of a path without version, or "" for one that the
