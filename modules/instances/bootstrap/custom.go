@@ -246,7 +246,7 @@ func (v values) visit(field string, node *yaml.Node, command bool) (err error) {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key := node.Content[i]
-			if variable.MatchString(key.Value) || key.Kind != yaml.ScalarNode {
+			if tag := key.ShortTag(); variable.MatchString(key.Value) || key.Kind != yaml.ScalarNode || tag != "!!str" && tag != "!!merge" {
 				return wrong(field, "the key %q must be a text without a variable", key.Value)
 			}
 			commands := field == "userData" && (key.Value == "runcmd" || key.Value == "bootcmd")
