@@ -171,7 +171,11 @@ func growing(first, longest time.Duration, times int) time.Duration {
 // unblock looks at the instance that has the label and is not the claimant's.
 func (t *createTask) unblock(c *core) step {
 	cl := t.cl
-	gone, s := c.look(cl.blocker, t.began.Add(-refusalHold), t.seq, "it has the label")
+	since := t.began.Add(-refusalHold)
+	if o := c.world.objects[cl.blocker]; o != nil {
+		since = latest(since, o.accepted)
+	}
+	gone, s := c.look(cl.blocker, since, t.seq, "it has the label")
 	if !s.none() {
 		return s
 	}

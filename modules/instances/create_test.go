@@ -109,12 +109,13 @@ func TestALabelOfAStrangerIsAConflict(t *testing.T) {
 				t.Errorf("the error does not name Linode and label: %v", err)
 			}
 		}
-		if n := l.sent("POST"); n != 1 {
-			t.Errorf("%d POSTs for a label that is known to be taken, want 1", n)
+		if n := l.sent("POST"); n != 1 || l.sent("") != 4 {
+			t.Errorf("requests %v for a label that is known to be taken, want two lists, one POST and one read", l.requests)
 		}
 		if err := l.sim.DeleteInstance(id); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(10 * time.Second) // for which the answer is repeated without a request
 		p.create(t, spec("a", "1"))
 	})
 }

@@ -12,6 +12,7 @@ import (
 var allowedModules = []string{
 	"github.com/karpenter-linode/karpenter-linode/modules/linode",
 	"github.com/karpenter-linode/karpenter-linode/modules/instances",
+	"go.yaml.in/yaml/v3", // bootstrap alone
 	"k8s.io/utils",
 }
 

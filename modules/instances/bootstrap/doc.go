@@ -1,0 +1,31 @@
+// Package bootstrap renders the user data with which a Linode joins a
+// self-managed Kubernetes cluster: cloud-config for [Kubeadm], [K3s] and [RKE2], a
+// machine config for [Talos], and a user's own text with variables for [Custom].
+// It makes no request and needs no Kubernetes client.
+//
+// # Nothing is pasted
+//
+// User data is a tree of values that a YAML library writes. Scripts are constant:
+// what differs from node to node is in files of its own, and what is given as an
+// argument is an argument of its own. A name, label, token or version therefore
+// never becomes a part of a command or of the document's structure. Values are
+// checked before that all the same, because kubelet and kubeadm have formats of
+// their own: an [Error] names the field, and never has a secret in its text.
+//
+// [Custom] substitutes variables in the scalars of a parsed document, and quotes
+// them where they stand in a shell command; see there.
+//
+// # The contract with the operator
+//
+// Whatever the distribution, the node has the name that it was given, the labels
+// that a kubelet may set itself ([SelfLabels] returns which), all taints from the
+// start, an external cloud provider, and the kubelet settings its allocatable
+// was computed from. Golden files in testdata show all of it.
+//
+// # Secrets
+//
+// The token is in the user data, which every process on the node can read from
+// the Metadata service until that is blocked for pods. kubeadm's token should
+// be of one node and short-lived; the file that holds it is removed after the join.
+// The token of k3s and RKE2 is the cluster's own.
+package bootstrap

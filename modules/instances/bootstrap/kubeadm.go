@@ -1,0 +1,88 @@
+package bootstrap
+
+import (
+	"regexp"
+	"strings"
+)
+
+// bootstrapToken is kubeadm's format of a token.
+var bootstrapToken = regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}$`)
+
+// kubeadmScript runs as root at the first boot. It has no variables.
+const kubeadmScript = `set -eu
+cd ` + home + `
+sh before.sh
+if ! command -v kubeadm >/dev/null; then
+	echo "karpenter-bootstrap: the image has no kubeadm: use one that has, or install it in preJoinCommands" >&2
+	exit 1
+fi
+kubeadm join --config join.yaml
+rm -f join.yaml
+sh after.sh
+`
+
+// Kubeadm returns the cloud-config of a node that joins with kubeadm (its
+// configuration v1beta4, Kubernetes 1.31 and newer). The token is a bootstrap
+// token, best one of this node alone.
+func Kubeadm(c Config, token string) ([]byte, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if !bootstrapToken.MatchString(token) {
+		return nil, wrong("token", "must be six and sixteen lower case letters and digits with a dot between them")
+	}
+	if len(c.Cluster.CACertHashes) == 0 {
+		return nil, wrong("Cluster.CACertHashes", "is empty: without one the node would join whoever answers at the endpoint")
+	}
+	out := &cloudConfig{Hostname: c.Node.Name}
+	if err := out.addYAML(home+"join.yaml", joinConfiguration(c, token)); err != nil {
+		return nil, err
+	}
+	if err := out.addYAML(home+"patches/kubeletconfiguration+strategic.yaml", kubeletConfiguration(c.Node)); err != nil {
+		return nil, err
+	}
+	out.commands(home+"before.sh", c.Before)
+	out.commands(home+"after.sh", c.After)
+	out.add(home+"bootstrap.sh", kubeadmScript)
+	out.Run = [][]string{{"sh", home + "bootstrap.sh"}}
+	return out.render()
+}
+
+func joinConfiguration(c Config, token string) map[string]any {
+	registration := map[string]any{
+		"name":   c.Node.Name,
+		"taints": taintObjects(c.Node),
+		"kubeletExtraArgs": []any{
+			map[string]any{"name": "cloud-provider", "value": "external"},
+		},
+	}
+	if labels := c.Node.labelArgs(); len(labels) > 0 {
+		registration["kubeletExtraArgs"] = append(registration["kubeletExtraArgs"].([]any),
+			map[string]any{"name": "node-labels", "value": strings.Join(labels, ",")})
+	}
+	return map[string]any{
+		"apiVersion": "kubeadm.k8s.io/v1beta4",
+		"kind":       "JoinConfiguration",
+		"discovery": map[string]any{"bootstrapToken": map[string]any{
+			"apiServerEndpoint": c.Cluster.Endpoint, "caCertHashes": c.Cluster.CACertHashes, "token": token,
+		}},
+		"nodeRegistration": registration,
+		"patches":          map[string]any{"directory": home + "patches"},
+	}
+}
+
+// taintObjects are never nil: kubeadm takes an empty list for none, and no list
+// for its own default.
+func taintObjects(n Node) []any {
+	taints := []any{}
+	for _, t := range n.sortedTaints() {
+		taints = append(taints, map[string]any{"key": t.Key, "value": t.Value, "effect": t.Effect})
+	}
+	return taints
+}
+
+func kubeletConfiguration(n Node) map[string]any {
+	fields := n.Kubelet.configuration()
+	fields["apiVersion"], fields["kind"] = "kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"
+	return fields
+}

@@ -1,0 +1,188 @@
+package bootstrap
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Error is a value that cannot be used. Its text has no secret.
+type Error struct {
+	// Field is for example "Node.Labels[team]".
+	Field string
+	Err   error
+}
+
+func (e *Error) Error() string { return "bootstrap: " + e.Field + ": " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+func wrong(field, format string, args ...any) error {
+	return &Error{Field: field, Err: fmt.Errorf(format, args...)}
+}
+
+// Config is what the user data of one node is made of.
+type Config struct {
+	Node    Node
+	Cluster Cluster
+	// Before and After are shell commands of the user, run as one script each; the
+	// node does not join when one of Before fails.
+	Before, After []string
+}
+
+// Node is what the node is to be.
+type Node struct {
+	// Name is the Linode's label.
+	Name string
+	// Labels are set by the kubelet, those of them that it may set; see SelfLabels.
+	Labels  map[string]string
+	Taints  []Taint
+	Kubelet Kubelet
+}
+
+// Taint is a Kubernetes taint.
+type Taint struct{ Key, Value, Effect string }
+
+// Cluster is what the node joins.
+type Cluster struct {
+	// Endpoint is host and port of the API server, of the server for k3s and RKE2.
+	Endpoint string
+	// CACertHashes are of the form sha256:<hex>; kubeadm alone uses them.
+	CACertHashes []string
+	// Version is for example v1.35.2, v1.35.2+k3s1 or v1.35.2+rke2r1; "" is what
+	// the image or the installer has.
+	Version string
+}
+
+var (
+	nodeName   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	keyName    = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
+	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
+	caHash     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	version    = regexp.MustCompile(`^v1\.[0-9]{1,3}\.[0-9]{1,3}([-+][A-Za-z0-9.+-]{1,32})?$`)
+)
+
+func (c *Config) check() error {
+	if err := c.Node.check(); err != nil {
+		return err
+	}
+	if err := c.Cluster.check(); err != nil {
+		return err
+	}
+	for field, commands := range map[string][]string{"Before": c.Before, "After": c.After} {
+		for i, command := range commands {
+			if strings.ContainsRune(command, 0) {
+				return wrong(fmt.Sprintf("%s[%d]", field, i), "has a NUL character")
+			}
+		}
+	}
+	return nil
+}
+
+func (n *Node) check() error {
+	if len(n.Name) > 63 || !nodeName.MatchString(n.Name) {
+		return wrong("Node.Name", "%q must be lower case letters, digits, '-' and '.', at most 63 of them", n.Name)
+	}
+	for _, key := range slices.Sorted(maps.Keys(n.Labels)) {
+		field := "Node.Labels[" + key + "]"
+		if err := checkKey(field, key); err != nil {
+			return err
+		}
+		if !labelValue.MatchString(n.Labels[key]) {
+			return wrong(field, "%q is no value of a label", n.Labels[key])
+		}
+	}
+	for i, taint := range n.Taints {
+		field := fmt.Sprintf("Node.Taints[%d]", i)
+		if err := checkKey(field+".Key", taint.Key); err != nil {
+			return err
+		}
+		if !labelValue.MatchString(taint.Value) {
+			return wrong(field+".Value", "%q is no value of a taint", taint.Value)
+		}
+		if !slices.Contains([]string{"NoSchedule", "PreferNoSchedule", "NoExecute"}, taint.Effect) {
+			return wrong(field+".Effect", "%q must be NoSchedule, PreferNoSchedule or NoExecute", taint.Effect)
+		}
+	}
+	return n.Kubelet.check()
+}
+
+func checkKey(field, key string) error {
+	prefix, name, prefixed := strings.Cut(key, "/")
+	if !prefixed {
+		prefix, name = "", key
+	}
+	if !keyName.MatchString(name) || prefixed && (len(prefix) > 253 || !nodeName.MatchString(prefix)) {
+		return wrong(field, "%q is no key: a name of at most 63 letters, digits, '-', '_' and '.', behind a DNS name and a slash if it has one", key)
+	}
+	return nil
+}
+
+func (c *Cluster) check() error {
+	host, port, err := net.SplitHostPort(c.Endpoint)
+	number, numberErr := strconv.Atoi(port)
+	if err != nil || numberErr != nil || number < 1 || number > 65535 || net.ParseIP(host) == nil && !nodeName.MatchString(host) {
+		return wrong("Cluster.Endpoint", "%q must be a DNS name or an address, a colon and a port", c.Endpoint)
+	}
+	for i, hash := range c.CACertHashes {
+		if !caHash.MatchString(hash) {
+			return wrong(fmt.Sprintf("Cluster.CACertHashes[%d]", i), "%q must be sha256: and 64 hexadecimal digits", hash)
+		}
+	}
+	if c.Version != "" && !version.MatchString(c.Version) {
+		return wrong("Cluster.Version", "%q must be like v1.35.2 or v1.35.2+k3s1", c.Version)
+	}
+	return nil
+}
+
+// ownLabels are the labels of Kubernetes' own domains that the NodeRestriction
+// plugin lets a kubelet set (Kubernetes: Using Node Authorization).
+var ownLabels = []string{
+	"kubernetes.io/hostname", "kubernetes.io/arch", "kubernetes.io/os", "beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type",
+	"failure-domain.beta.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/region", "topology.kubernetes.io/zone",
+}
+
+// SelfLabels returns the labels that a kubelet may set on its own node. The
+// others have to be set by who registers it.
+func SelfLabels(labels map[string]string) map[string]string {
+	own := map[string]string{}
+	for key, value := range labels {
+		domain, _, _ := strings.Cut(key, "/")
+		in := func(of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }
+		reserved := strings.Contains(key, "/") && (in("kubernetes.io") || in("k8s.io"))
+		if !reserved || slices.Contains(ownLabels, key) || in("kubelet.kubernetes.io") || in("node.kubernetes.io") {
+			own[key] = value
+		}
+	}
+	return own
+}
+
+// labelArgs are key=value, in the order of their keys.
+func (n *Node) labelArgs() []string {
+	labels := SelfLabels(n.Labels)
+	args := make([]string, 0, len(labels))
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		args = append(args, key+"="+labels[key])
+	}
+	return args
+}
+
+// taintArgs are key=value:effect, in order.
+func (n *Node) taintArgs() []string {
+	var args []string
+	for _, taint := range n.sortedTaints() {
+		args = append(args, taint.Key+"="+taint.Value+":"+taint.Effect)
+	}
+	return args
+}
+
+func (n *Node) sortedTaints() []Taint {
+	return slices.SortedFunc(slices.Values(n.Taints), func(a, b Taint) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Effect, b.Effect))
+	})
+}

@@ -1,0 +1,119 @@
+package bootstrap
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Talos returns a worker's machine config of the user with what this node is: its
+// name, labels, taints and kubelet settings. It is sent as it is
+// (instances.UserData.Verbatim), and the instance boots linode/direct-disk.
+// Endpoint, CA and token are in the user's config; Before and After do not exist
+// there. Documents after the first are kept.
+func Talos(node Node, machineConfig []byte) ([]byte, error) {
+	const field = "machineConfig"
+	if err := node.check(); err != nil {
+		return nil, err
+	}
+	documents, err := decode(field, machineConfig)
+	if err != nil {
+		return nil, err
+	}
+	machine := -1
+	for i, document := range documents {
+		if _, ok := document["machine"]; ok {
+			machine = i
+			break
+		}
+	}
+	if machine < 0 {
+		return nil, wrong(field, "has no document with the key machine")
+	}
+	root := &tree{field: field, values: documents[machine]}
+	config := root.table("machine")
+	if kind, ok := config.values["type"]; ok && kind != "worker" {
+		return nil, wrong(field+".machine.type", "%q must be worker", kind)
+	}
+	config.table("network").values["hostname"] = node.Name
+	maps.Copy(config.table("nodeLabels").values, asAny(SelfLabels(node.Labels)))
+	kubelet := config.table("kubelet")
+	kubelet.table("extraArgs").values["cloud-provider"] = "external"
+	extra := kubelet.table("extraConfig")
+	maps.Copy(extra.values, node.Kubelet.configuration())
+	if len(node.Taints) > 0 {
+		extra.values["registerWithTaints"] = taintObjects(node)
+	}
+	if root.err() != nil {
+		return nil, root.err()
+	}
+	all := make([]any, 0, len(documents))
+	for _, document := range documents {
+		all = append(all, document)
+	}
+	return encode(all...)
+}
+
+func decode(field string, text []byte) ([]map[string]any, error) {
+	var documents []map[string]any
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var document map[string]any
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return documents, nil
+		}
+		if err != nil {
+			// The library's text may cite the config, which has secrets.
+			return nil, wrong(field, "document %d is no YAML of keys and values", len(documents)+1)
+		}
+		if document != nil {
+			documents = append(documents, document)
+		}
+	}
+}
+
+// tree is a table in a document, which is made where it is missing. The first
+// thing on the way that is something else is the error of all.
+type tree struct {
+	field  string
+	values map[string]any
+	broken *error
+}
+
+func (t *tree) err() error {
+	if t.broken == nil {
+		return nil
+	}
+	return *t.broken
+}
+
+func (t *tree) table(key string) *tree {
+	if t.broken == nil {
+		t.broken = new(error)
+	}
+	below := &tree{field: t.field + "." + key, broken: t.broken}
+	switch value := t.values[key].(type) {
+	case map[string]any:
+		below.values = value
+	case nil:
+		below.values = map[string]any{}
+		t.values[key] = below.values
+	default:
+		below.values = map[string]any{}
+		if *t.broken == nil {
+			*t.broken = wrong(below.field, "must be a table of keys and values")
+		}
+	}
+	return below
+}
+
+func asAny(values map[string]string) map[string]any {
+	all := map[string]any{}
+	for key, value := range values {
+		all[key] = value
+	}
+	return all
+}
