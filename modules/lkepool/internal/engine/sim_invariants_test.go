@@ -57,7 +57,7 @@ func (s *sim) checkMark(a Action, sent time.Duration) {
 			s.fail("I1: instance %d of %s is tagged for another", i.ID, c.Name)
 		}
 	}
-	if who == nil || before == who {
+	if who == nil || before == who || who.handed == i.ID {
 		return
 	}
 	i.decided = sent
