@@ -88,10 +88,11 @@ func (c *Core) list(r *request) ([]Node, bool, error) {
 }
 
 // owned reports whether an instance is of a pool of ours, or was before its
-// pool gave it up.
+// pool gave it up. A claim that was seen once shows that too, whatever older
+// readings show.
 func (c *Core) owned(n *node) bool {
 	p, known := c.world.pools.get(n.home)
-	return known && p.ours() || !known && !n.Foreign && slices.Contains(n.Tags, ManagedTag)
+	return known && p.ours() || !known && !n.Foreign && (n.claimed() || slices.Contains(n.Tags, ManagedTag))
 }
 
 // verified reads, once since then, what lists lack or contradict, and reports

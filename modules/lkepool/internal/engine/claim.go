@@ -144,7 +144,8 @@ func (c *Core) restoreTags() {
 // marks are refused that is an attempt as good as any.
 func (c *Core) restorable(n *node) bool {
 	refused := c.marks.err != nil && c.now.Before(c.marks.next)
-	return n.hold.state == held && n.hold.stripped && n.present() && !n.removal.busy && !refused && !c.settling()
+	return n.hold.state == held && n.hold.stripped && n.present() && !n.removal.busy && !refused && !c.settling() &&
+		c.holder(n.hold.who) == n // not a second one, which is to go
 }
 
 // witness asks the caller's own records about instances that look free, and once
