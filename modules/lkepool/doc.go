@@ -33,8 +33,9 @@
 //     bought is what the claimants of a key lack: less what is free and on its
 //     way, plus one for each node that was taken away, or put aside because three
 //     writes to it failed. This is exact while lists lag less than the settle
-//     time. Beyond that, and where a list lacks entries, a new process may buy
-//     one surplus node for each claimant, which Collect removes.
+//     time. Beyond that, and where a list lacks entries, a new process, or a
+//     purchase after one whose answer was lost, may add one surplus node for each
+//     claimant, which Collect removes.
 //   - KindNotFound means: two reads of that object, SettleTime apart, answered
 //     404, or one after a removal that was accepted. List contains a claimed
 //     instance until then.
@@ -58,6 +59,9 @@
 //     cost a claim, except where Config.Holder has it.
 //   - A claim's tag that a person removes before the process ends, and that is
 //     not in Config.Holder, is forgotten with the process: the node is free.
+//   - Of two instances that carry one claim, because a list hid the first one from
+//     the process that took over, Config.Holder names the one to keep. Without it
+//     the later claim counts, by the clocks of the processes that wrote them.
 //   - A count that another client raises between the read and the write of a
 //     purchase is set to what was wanted: LKE chooses which nodes go. These are
 //     two requests in a row, on readings as old as said above.

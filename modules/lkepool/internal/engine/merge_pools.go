@@ -70,7 +70,9 @@ func (c *Core) meetPool(reading Pool, began time.Time, witnessed bool) *pool {
 	p.Pool, p.Slots = reading, nil
 	p.last, p.absence = latest(p.last, began), absence{}
 	c.addSlots(p, slots, began, false)
-	p.witnessed, p.look.want = witnessed, !witnessed && p.ours()
+	_, back := c.world.gonePools[reading.ID] // its deletion was without effect
+	delete(c.world.gonePools, reading.ID)
+	p.witnessed, p.look.want = witnessed, (back || !witnessed) && p.ours()
 	return p
 }
 

@@ -57,9 +57,10 @@ func (s *sim) checkMark(a Action, sent time.Duration) {
 			s.fail("I1: instance %d of %s is tagged for another", i.ID, c.Name)
 		}
 	}
-	if who == nil || before == who {
+	if who == nil || before == who || who.handed == i.ID {
 		return
 	}
+	i.decided = sent
 	for _, other := range s.instances {
 		if other != i && other.lives() && !other.place.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who && !s.unseen(other, sent) {
 			s.fail("I2: %s is given instance %d and has %d", who.Name, i.ID, other.ID)
@@ -80,6 +81,15 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 		return true
 	}
 	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.place.unlisted && !s.inList(i.Instance)
+}
+
+// decided is when it was chosen whose the instance is, now for one that this
+// process did not claim.
+func (s *sim) decided(i *simInstance) time.Duration {
+	if i.decided > s.process.began {
+		return i.decided
+	}
+	return s.now
 }
 
 // omit notes that a list lacks an instance.
@@ -122,7 +132,7 @@ func (s *sim) checkHanded(c *simClaimant, n Node) {
 			s.fail("I1: %s is given instance %d of %s", c.Name, i.ID, other.Name)
 		}
 	}
-	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.place.removed && !s.unknowable(c, had) && !i.copied && !s.unseen(had, s.now) {
+	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.place.removed && !s.unknowable(c, had) && !i.copied && !s.unseen(had, s.decided(i)) {
 		s.fail("I2: %s is given instance %d and has %d", c.Name, i.ID, had.ID)
 	}
 	if who := s.tagged(i.Tags); who != c && i.lives() && !i.edited {

@@ -81,8 +81,9 @@ type simInstance struct {
 	lied bool
 	// marked is when a claim was written to it last, shown the process, counted
 	// from 1, to which a reading showed that, for the first time at shownAt.
-	marked, shownAt time.Duration
-	shown           int
+	// The claim was sent at decided.
+	marked, shownAt, decided time.Duration
+	shown                    int
 	// omitted is how many lists of the process that leads should have shown it
 	// and did not.
 	omitted, omittedFrom int

@@ -68,6 +68,11 @@ func (s *sim) unrest() string {
 	if s.process.core == nil || len(s.inflight) > 0 {
 		return "requests are under way"
 	}
+	for _, c := range s.claimants {
+		if c.alive && c.instance != 0 && c.life.keeps > 0 {
+			return fmt.Sprintf("I10: %s is not released", c.Name)
+		}
+	}
 	return s.disorder()
 }
 
