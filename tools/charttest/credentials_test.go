@@ -1,7 +1,9 @@
 package charttest
 
 import (
+	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -74,5 +76,16 @@ func TestMountedTokenBesideOtherVolumes(t *testing.T) {
 		if mount.Name != "v" {
 			t.Errorf("the sidecar has %v", mount)
 		}
+	}
+}
+
+// A new token makes new pods, and what shows that it is new is too little to confirm a guess of the token.
+func TestTheChecksumOfTheTokenIsShort(t *testing.T) {
+	checksum := func(token string) string {
+		return deployment(t, fmt.Sprintf(`apiToken: %q`, token)).Spec.Template.Annotations["checksum/credentials"]
+	}
+	first, second := checksum("first-token"), checksum("second-token")
+	if !regexp.MustCompile(`^[0-9a-f]{8}$`).MatchString(first) || first == second {
+		t.Errorf("checksums %q and %q, want 8 hexadecimal digits that differ", first, second)
 	}
 }

@@ -120,12 +120,42 @@ default; this chart makes none of that name, and a pod whose Secret is missing d
 {{- $ports := list }}
 {{- range .Values.networkPolicy.apiServerPorts | default (list 443 6443) }}{{ $ports = append $ports (int .) }}{{ end }}
 {{- $port := 443 }}
-{{- with .Values.apiURL }}
+{{- with include "karpenter.apiURL" . }}
 {{- $host := (urlParse .).host }}
 {{- if regexMatch ":[0-9]+$" $host }}{{ $port = regexFind "[0-9]+$" $host | int }}
 {{- else if hasPrefix "http://" . }}{{ $port = 80 }}{{ end }}
 {{- end }}
 {{- append $ports $port | uniq | toJson }}
+{{- end }}
+
+{{- /* LINODE_URL as the controller gets it, from whichever value or object of the cluster; "" where that is not known. The
+cluster is not asked by `helm template`. What comes later in the list wins, as in a container. */}}
+{{- define "karpenter.apiURL" -}}
+{{- $context := . }}
+{{- $found := dict "url" "" }}
+{{- range .Values.controller.envFrom }}
+{{- with .configMapRef }}{{ include "karpenter.findURL" (list $found $context "ConfigMap" .name "LINODE_URL") }}{{ end }}
+{{- with .secretRef }}{{ include "karpenter.findURL" (list $found $context "Secret" .name "LINODE_URL") }}{{ end }}
+{{- end }}
+{{- with include "karpenter.credentialsSecretRef" . }}{{ include "karpenter.findURL" (list $found $context "Secret" . "LINODE_URL") }}{{ end }}
+{{- with .Values.apiURL }}{{ $_ := set $found "url" . }}{{ end }}
+{{- range .Values.controller.env }}
+{{- if eq .name "LINODE_URL" }}
+{{- with .value }}{{ $_ := set $found "url" . }}{{ end }}
+{{- with (.valueFrom).configMapKeyRef }}{{ include "karpenter.findURL" (list $found $context "ConfigMap" .name .key) }}{{ end }}
+{{- with (.valueFrom).secretKeyRef }}{{ include "karpenter.findURL" (list $found $context "Secret" .name .key) }}{{ end }}
+{{- end }}
+{{- end }}
+{{- $found.url }}
+{{- end }}
+
+{{- /* Sets url of the first argument to what an object of the cluster has under a key, if it has it. */}}
+{{- define "karpenter.findURL" -}}
+{{- $found := index . 0 }}{{ $context := index . 1 }}{{ $kind := index . 2 }}{{ $key := index . 4 }}
+{{- $object := lookup "v1" $kind $context.Release.Namespace (index . 3) }}
+{{- with index ($object.data | default dict) $key }}
+{{- $_ := set $found "url" (ternary (b64dec .) . (eq $kind "Secret")) }}
+{{- end }}
 {{- end }}
 
 {{- /* The file that credentialsSecretMount mounts the token as. */}}
