@@ -1,7 +1,6 @@
 package instances
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -127,15 +126,4 @@ func withDisks(devices map[string]int, data []Disk, ids map[string]int) map[stri
 		all["sd"+string(name)] = id
 	}
 	return all
-}
-
-// waitsFor is what the instance still lacks, for people.
-func (o *object) waitsFor() string {
-	switch {
-	case !o.accepted.IsZero():
-		return "its former instance is being removed"
-	case slices.Contains(o.Tags, unfinishedTag):
-		return fmt.Sprintf("disks and boot are being prepared, the instance is %s", o.Status)
-	}
-	return "its instance is being looked at"
 }

@@ -232,7 +232,7 @@ func (v values) cloudConfig(text []byte) ([]byte, error) {
 
 // visit fills what is below a node. command is whether its scalars are commands
 // for a shell.
-func (v values) visit(field string, node *yaml.Node, command bool) (err error) {
+func (v values) visit(field string, node *yaml.Node, command bool) error {
 	switch node.Kind {
 	case yaml.ScalarNode:
 		return v.scalar(field, node, command)

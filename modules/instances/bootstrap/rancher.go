@@ -1,9 +1,6 @@
 package bootstrap
 
-import (
-	"regexp"
-	"strings"
-)
+import "regexp"
 
 // The installers that the projects publish, for Installer. "" is for images that have it.
 const (
@@ -73,6 +70,6 @@ func agent(c Config, distribution, token, installer string) ([]byte, error) {
 	out.commands(home+"before.sh", c.Before)
 	out.commands(home+"after.sh", c.After)
 	out.add(home+"bootstrap.sh", agentScript)
-	out.Run = [][]string{{"sh", home + "bootstrap.sh", strings.ToLower(distribution) + "-agent", installer, c.Cluster.Version}}
+	out.Run = [][]string{{"sh", home + "bootstrap.sh", distribution + "-agent", installer, c.Cluster.Version}}
 	return out.render()
 }

@@ -19,7 +19,7 @@ func Talos(node Node, machineConfig []byte) ([]byte, error) {
 	if err := node.check(); err != nil {
 		return nil, err
 	}
-	documents, err := decode(field, machineConfig)
+	documents, err := decode(machineConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func Talos(node Node, machineConfig []byte) ([]byte, error) {
 	return encode(all...)
 }
 
-func decode(field string, text []byte) ([]map[string]any, error) {
+func decode(text []byte) ([]map[string]any, error) {
 	var documents []map[string]any
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var document map[string]any
@@ -67,7 +67,7 @@ func decode(field string, text []byte) ([]map[string]any, error) {
 		}
 		if err != nil {
 			// The library's text may cite the config, which has secrets.
-			return nil, wrong(field, "document %d is no YAML of keys and values", len(documents)+1)
+			return nil, wrong("machineConfig", "document %d is no YAML of keys and values", len(documents)+1)
 		}
 		if document != nil {
 			documents = append(documents, document)

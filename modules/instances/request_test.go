@@ -1,0 +1,192 @@
+package instances_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+)
+
+func TestRefusalsNameTheFieldAndWhatToDo(t *testing.T) {
+	type scene struct {
+		name, field string
+		kind        instances.Kind
+		change      func(*instances.Spec)
+		prepare     func(*lab)
+	}
+	for _, c := range []scene{
+		{name: "bad image", field: "Spec.Image", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Image = "linode/none" }},
+		{name: "bad region", field: "Spec.Region", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Region = "us-none" }},
+		{name: "bad plan", field: "Spec.Plan", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Plan = "g6-none" }},
+		{name: "bad firewall", field: "Spec.Network.FirewallID", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Network.FirewallID = 77 }},
+		{name: "bad subnet", field: "Spec.Network.Interfaces[0].subnet_id", kind: instances.KindInvalid, change: func(s *instances.Spec) {
+			s.Network = instances.Network{Generation: instances.GenerationLinode, Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{SubnetID: 77}}}}
+		}},
+		{name: "no such placement group", field: "Spec.PlacementGroup", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.PlacementGroup.ID = 77 }},
+		{name: "disk larger than the plan", field: "Spec.Storage.SwapMB", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Storage.BootMB = 900_000 }},
+		{name: "account limit", kind: instances.KindQuotaExceeded, prepare: func(l *lab) { l.sim.SetAccountLimit(1) }},
+		{name: "no capacity", field: "Spec.Plan", kind: instances.KindInsufficientCapacity, prepare: func(l *lab) { l.sim.RefuseCapacity(linodesim.NoCapacity{Type: "g6-standard-2"}) }},
+		{name: "plan not in the region", kind: instances.KindInsufficientCapacity, prepare: func(l *lab) {
+			l.sim.RefuseCapacity(linodesim.NoCapacity{Type: "g6-standard-2", Reason: "This plan is not available in the selected region"})
+		}},
+		{name: "placement group full", field: "Spec.PlacementGroup", kind: instances.KindQuotaExceeded, prepare: func(l *lab) {
+			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Status: 400, Field: "placement_group.id", Reason: "A placement group in region us-ord holds 5 Linodes; this one has 5"})
+		}},
+		{name: "placement group not compliant", field: "Spec.PlacementGroup", kind: instances.KindInsufficientCapacity, prepare: func(l *lab) {
+			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Status: 400, Field: "placement_group", Reason: "Cannot place the Linode compliantly"})
+		}},
+		{name: "words of capacity about another field", field: "Spec.Tags[0]", kind: instances.KindInvalid, prepare: func(l *lab) {
+			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Status: 400, Field: "tags[0]", Reason: "limited to 50 characters"})
+		}},
+		{name: "scope", kind: instances.KindForbidden, prepare: func(l *lab) {
+			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Status: 403, Reason: "insufficient scope"})
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+				if c.prepare != nil {
+					c.prepare(l)
+				}
+				s := spec("a", "1")
+				if c.change != nil {
+					c.change(&s)
+				}
+				_, err := l.start(instances.Config{}).Create(within(t, time.Minute), s)
+				wantKind(t, err, c.kind)
+				e, ok := errors.AsType[*instances.Error](err)
+				if !ok || c.field != "" && !strings.HasPrefix(e.Field, c.field) || e.Effect != instances.EffectNone {
+					t.Errorf("error %+v, want field %s and no effect", err, c.field)
+				}
+				if len(l.ours()) != 0 {
+					t.Error("something was made")
+				}
+			})
+		})
+	}
+}
+
+func TestUserDataHasALimit(t *testing.T) {
+	random := make([]byte, instances.MaxUserData+1)
+	_, _ = rand.Read(random)
+	for _, c := range []struct {
+		name string
+		data instances.UserData
+		ok   bool
+	}{
+		{"at the limit", instances.UserData{Content: random[:instances.MaxUserData]}, true},
+		{"too large and not compressible", instances.UserData{Content: random}, false},
+		{"too large, gzip helps", instances.UserData{Content: bytes.Repeat([]byte("#cloud-config\n"), 5000)}, true},
+		{"too large, gzip would help, and is not wanted", instances.UserData{Content: bytes.Repeat([]byte("machine: {}\n"), 5000), Verbatim: true}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+				s := spec("a", "1")
+				s.UserData = c.data
+				_, err := l.start(instances.Config{}).Create(within(t, time.Minute), s)
+				if c.ok {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if text := l.userData(); len(text) > instances.MaxUserData || len(text) == 0 {
+						t.Errorf("%d bytes were sent", len(text))
+					}
+					return
+				}
+				wantKind(t, err, instances.KindInvalid)
+				text := fmt.Sprint(err)
+				for _, part := range []string{"Spec.UserData", fmt.Sprint(len(c.data.Content)), "16384"} {
+					if !strings.Contains(text, part) {
+						t.Errorf("%q lacks %s", text, part)
+					}
+				}
+				if l.sent("") != 0 {
+					t.Errorf("requests %v", l.requests)
+				}
+			})
+		})
+	}
+}
+
+func (l *lab) posted() map[string]any {
+	l.t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal([]byte(l.bodies[0]), &body); err != nil {
+		l.t.Fatal(err)
+	}
+	return body
+}
+
+func (l *lab) userData() []byte {
+	metadata, _ := l.posted()["metadata"].(map[string]any)
+	text, _ := metadata["user_data"].(string)
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return data
+}
+
+func TestAPasswordIsMadeOnlyWithoutKeysAndUsers(t *testing.T) {
+	seen := map[string]bool{}
+	for name, access := range map[string]instances.Access{
+		"keys": spec("a", "1").Access, "users": {Users: []string{"me"}}, "neither": {}, "neither again": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+				s := spec("a", "1")
+				s.Access = access
+				l.start(instances.Config{}).create(t, s)
+				password, given := l.posted()["root_pass"].(string)
+				if want := len(access.Keys)+len(access.Users) == 0; given != want {
+					t.Fatalf("password given: %t", given)
+				}
+				if given && (len(password) < 40 || len(password) > 128 || seen[password]) {
+					t.Errorf("password %q", password)
+				}
+				seen[password] = given
+			})
+		})
+	}
+}
+
+func TestInvalidSpecsAreRefusedBeforeAnythingIsSent(t *testing.T) {
+	for field, change := range map[string]func(*instances.Spec){
+		"Spec.Plan":               func(s *instances.Spec) { s.Plan = "" },
+		"Spec.Image":              func(s *instances.Spec) { s.Image = "" },
+		"Spec.Claimant.Name":      func(s *instances.Spec) { s.Claimant.Name = "a b" },
+		"Spec.Tags[0]":            func(s *instances.Spec) { s.Tags = []string{"x"} },
+		"Spec.Tags[1]":            func(s *instances.Spec) { s.Tags = []string{"fine", "karpenter.sh/nodeclaim=b"} },
+		"Spec.Network.Generation": func(s *instances.Spec) { s.Network.Interfaces = []instances.Interface{{Public: true}} },
+		"Spec.Storage.BootMB":     func(s *instances.Spec) { s.Storage.Data = []instances.Disk{{Label: "data", SizeMB: 1}} },
+		"Spec.MaintenancePolicy":  func(s *instances.Spec) { s.MaintenancePolicy = "never" },
+		"Spec.Network.Interfaces[0]": func(s *instances.Spec) {
+			s.Network = instances.Network{Generation: instances.GenerationLinode, Interfaces: []instances.Interface{{}}}
+		},
+		"Spec.Network.Interfaces[0].VPC.SubnetID": func(s *instances.Spec) {
+			s.Network = instances.Network{Generation: instances.GenerationLegacy, Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{}}}}
+		},
+	} {
+		t.Run(field, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				l := newLab(t, linodesim.Config{})
+				s := spec("a", "1")
+				change(&s)
+				_, err := l.start(instances.Config{}).Create(t.Context(), s)
+				if e, ok := errors.AsType[*instances.Error](err); !ok || e.Kind != instances.KindInvalid || e.Field != field || l.sent("") != 0 {
+					t.Errorf("%v, %d requests", err, l.sent(""))
+				}
+			})
+		})
+	}
+}

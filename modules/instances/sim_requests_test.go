@@ -1,0 +1,141 @@
+package instances
+
+import (
+	"slices"
+	"time"
+)
+
+// start sends a request: it arrives after a part of its latency, and is answered
+// after the rest.
+func (s *sim) start(e effect) {
+	s.requests++
+	s.guard(e)
+	r := result{effect: e, began: s.now}
+	life := s.life
+	latency := time.Duration(1 + s.random.Int64N(int64(s.plan.latency)))
+	way := time.Duration(s.random.Int64N(int64(latency)))
+	fate, hit := s.fate(e)
+	if s.trace != nil {
+		s.logf("-> %s %d %s%s: %s (fault %t %d)", e.op, e.id, e.text, e.creation.Label, e.reason, hit, fate.kind)
+	}
+	s.after(way, func() {
+		answer, wait := s.perform(r, fate, hit)
+		if wait > 0 {
+			latency = way + wait
+		}
+		s.after(latency-way, func() {
+			if life != s.life {
+				return
+			}
+			s.logf("<- %s %d: %v %d entries, instance %d", e.op, e.id, answer.err, len(answer.instances), answer.instance.ID)
+			s.core.now = s.now
+			s.core.done(answer)
+		})
+	})
+}
+
+// perform is a request at the platform, with its fault. wait is how long the
+// answer takes if not the usual time.
+func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Duration) {
+	unknown := simRefusal(KindUnavailable, EffectUnknown, "no answer")
+	if hit {
+		switch fate.kind {
+		case faultRefused:
+			r.err = simRefusal(KindUnavailable, EffectNone, "not now")
+			return r, 0
+		case faultLimited:
+			e := simRefusal(KindRateLimited, EffectNone, "too many requests")
+			e.RetryAfter = fate.takes
+			r.err = e
+			return r, 0
+		case faultForbidden:
+			r.err = simRefusal(KindForbidden, EffectNone, "scope")
+			return r, 0
+		case faultGone:
+			r.err = simRefusal(KindNotFound, EffectNone, "not found, wrongly")
+			return r, 0
+		case faultUnsent:
+			r.err = unknown
+			return r, 0
+		case faultDeaf:
+			r.err = unknown
+			return r, r.op.timeout()
+		case faultLate:
+			s.after(fate.takes, func() { _, _ = s.apply(r.effect) })
+			r.err = unknown
+			return r, 0
+		case faultNoEffect:
+			return r, 0
+		}
+	}
+	if !r.op.write() {
+		return s.readNow(r, fate, hit), 0
+	}
+	r.instance, r.err = s.apply(r.effect)
+	if hit && r.err == nil {
+		r.err = unknown
+		if fate.kind == faultHang {
+			return r, r.op.timeout()
+		}
+	}
+	return r, 0
+}
+
+func (s *sim) readNow(r result, fate simFate, hit bool) result {
+	behind := s.plan.stale
+	if r.op == opList || r.op == opFind {
+		behind = s.plan.lag
+	}
+	if behind > 0 {
+		behind = time.Duration(s.random.Int64N(int64(behind)))
+	}
+	began := r.began
+	r = s.read(r.effect, s.now.Add(-behind))
+	r.began = began
+	if hit && fate.kind == faultMissing && len(r.instances) > 0 {
+		at := s.random.IntN(len(r.instances))
+		if !s.known(r.instances[at].ID).renamed {
+			r.instances = slices.Delete(r.instances, at, at+1)
+		}
+	}
+	return r
+}
+
+// fate takes the fault that a request meets, if it can be without making two
+// faults together prove what is not so.
+func (s *sim) fate(e effect) (simFate, bool) {
+	for n := range s.fates {
+		f := &s.fates[n]
+		if f.op != e.op || f.times == 0 || s.now.Sub(s.began) < f.from {
+			continue
+		}
+		f.times--
+		return *f, s.may(f.kind, e)
+	}
+	return simFate{}, false
+}
+
+func (s *sim) may(kind simFault, e effect) bool {
+	i := s.find(e.id)
+	switch kind {
+	case faultGone:
+		if i == nil || i.lied || i.kept || s.now.Sub(i.born) < 10*time.Second || e.op == opDisks || e.op == opConfigs {
+			return false
+		}
+		i.lied = true
+	case faultNoEffect:
+		if i == nil || i.lied || e.op != opDelete {
+			return false
+		}
+		i.kept = true
+	case faultLate:
+		return e.op == opCreate || e.op == opDelete
+	case faultLost, faultUnsent, faultHang:
+		return true
+	case faultMissing:
+		return e.op == opList || e.op == opFind
+	case faultForbidden:
+		return true
+	}
+	return true
+}

@@ -1,0 +1,67 @@
+package instances
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// leave is the answer to a caller who goes away: what it waits for.
+func (t *createTask) leave(c *core, cause error) answer {
+	e := &Error{Kind: KindProvisioning, Op: "create", Effect: EffectNone}
+	trouble := t.cl.trouble
+	text := t.waitsFor(c, e)
+	switch {
+	case KindOf(trouble) == KindRateLimited && c.now.Before(c.queue.blocked):
+		e.Kind, e.RetryAfter = KindRateLimited, c.queue.blocked.Sub(c.now)
+	case !t.cl.unsure.IsZero() && trouble != nil:
+		e.Kind, e.Effect = KindOf(trouble), EffectUnknown
+		text += ", after: " + trouble.Error()
+	}
+	e.Err = fmt.Errorf("%s: %w", text, cause)
+	return answer{err: e}
+}
+
+func (t *createTask) waitsFor(c *core, e *Error) string {
+	cl := t.cl
+	own := c.has(cl.id)
+	switch {
+	case len(own) > 0:
+		e.InstanceID = own[0].ID
+		return own[0].waitsFor()
+	case cl.busy:
+		return "its creation is under way"
+	case c.survey.began.IsZero():
+		return "the instances of the cluster are being listed"
+	case !cl.taken.IsZero():
+		return fmt.Sprintf("the label %s exists, and no list shows yet who has it", cl.label)
+	case !cl.unsure.IsZero():
+		return fmt.Sprintf("a creation had no answer, and %s is being looked for", cl.label)
+	case cl.queued:
+		at, of := c.queue.position(cl)
+		text := fmt.Sprintf("position %d of %d", at, of)
+		if slot := c.queue.slot(c.now); slot.After(c.now) {
+			e.RetryAfter = c.slotOf(at, slot)
+			text += fmt.Sprintf(", next slot in %s", slot.Sub(c.now).Round(time.Second))
+		}
+		return text
+	}
+	return "an instance that has its label is being looked at"
+}
+
+// slotOf is roughly how long the claimant at a position waits: a hint.
+func (c *core) slotOf(position int, next time.Time) time.Duration {
+	windows := (position - 1) / c.queue.limit
+	return next.Sub(c.now) + time.Duration(windows)*creationWindow
+}
+
+// waitsFor is what the instance still lacks, for people.
+func (o *object) waitsFor() string {
+	switch {
+	case !o.accepted.IsZero():
+		return "its former instance is being removed"
+	case slices.Contains(o.Tags, unfinishedTag):
+		return fmt.Sprintf("disks and boot are being prepared, the instance is %s", o.Status)
+	}
+	return "its instance is being looked at"
+}
