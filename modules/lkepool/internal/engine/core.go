@@ -79,7 +79,7 @@ type trouble struct {
 	at  time.Time
 }
 
-// newCore begins to lead at the given time. cfg has its defaults.
+// New begins to lead at the given time. cfg has its defaults.
 func New(cfg Settings, limits Limits, now time.Time) *Core {
 	c := &Core{
 		cfg: cfg, limits: limits, startedAt: now, keys: map[string]*keyState{},
