@@ -12,7 +12,7 @@ import (
 // and on its way, as soon as it is clear what that is.
 func (c *Core) buy(d *demand) {
 	c.refuseOverdue(d)
-	missing := plan.Deficit(len(d.waiting), len(d.free)+d.soon, d.pending)
+	missing := len(d.unserved())
 	if missing == 0 || d.unclear || d.unread >= asideLimit || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) || !c.allowed(d, &missing) {
 		return
 	}

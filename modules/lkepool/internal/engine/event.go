@@ -8,19 +8,19 @@ import "time"
 // An Event is one of Asked, Left, Done and Tick.
 type Event interface{ isEvent() }
 
-// Asked: a caller came. It is answered under its token, once.
+// Asked is: a caller came. It is answered under its token, once.
 type Asked struct {
 	Token int
 	Ask   Ask
 }
 
-// Left: the caller's context ended. It is answered with what is known.
+// Left is: the caller's context ended. It is answered with what is known.
 type Left struct {
 	Token int
 	Cause error
 }
 
-// Done: an effect ended. Began is when it was started, so what a read returned
+// Done is: an effect ended. Began is when it was started, so what a read returned
 // may be older than that by the settle time or the list lag, never by more.
 // Cancelled: the read was given up because no caller was left.
 type Done struct {
@@ -34,7 +34,7 @@ type Done struct {
 	Cancelled bool
 }
 
-// Tick: time has passed.
+// Tick is: time has passed.
 type Tick struct{}
 
 func (Asked) isEvent() {}

@@ -1,6 +1,6 @@
 // Package plan holds the decisions of the claim engine as functions without
-// effects: how many nodes are missing, where they are added, and when to look
-// for them. Nothing here knows a platform, a clock or a context.
+// effects: where the nodes that are missing are added, and when to look for
+// them. Nothing here knows a platform, a clock or a context.
 package plan
 
 import (
@@ -13,13 +13,6 @@ type Pool struct {
 	ID int
 	// Count is the size that the platform keeps the pool at.
 	Count int
-}
-
-// Deficit is how many nodes have to be asked for. What is free and what is on
-// its way both count, so a repeated or restarted request asks for nothing that
-// was asked for already.
-func Deficit(waiting, free, pending int) int {
-	return max(0, waiting-free-pending)
 }
 
 // Step grows one pool.

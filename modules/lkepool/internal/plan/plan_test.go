@@ -9,25 +9,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
 )
 
-func TestDeficit(t *testing.T) {
-	for _, c := range []struct {
-		name                         string
-		waiting, free, pending, want int
-	}{
-		{"nobody waits", 0, 0, 0, 0},
-		{"nothing there", 5, 0, 0, 5},
-		{"everything is on its way", 5, 0, 5, 0},
-		{"free counts", 5, 2, 1, 2},
-		{"never negative", 1, 3, 4, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := plan.Deficit(c.waiting, c.free, c.pending); got != c.want {
-				t.Errorf("got %d, want %d", got, c.want)
-			}
-		})
-	}
-}
-
 func TestGrow(t *testing.T) {
 	for _, c := range []struct {
 		name    string
