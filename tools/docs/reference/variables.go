@@ -97,7 +97,7 @@ func nested(key string, v any) map[string]any {
 	return map[string]any{names[0]: v}
 }
 
-// environmentOf renders the chart and returns the controller's variables. Schema and templates may refuse values; a
+// environmentOf renders the chart and returns the operator's variables. Schema and templates may refuse values; a
 // template that cannot render one panics or fails, which is the same to the caller.
 func environmentOf(c *chart.Chart, values map[string]any) (environment map[string]any, err error) {
 	release := common.ReleaseOptions{Name: "karpenter", Namespace: "kube-system", Revision: 1, IsInstall: true}
