@@ -1,4 +1,4 @@
-{{- /* The controller's environment, as a list of name and value. Values that are not set are left to the
+{{- /* The operator's environment, as a list of name and value. Values that are not set are left to the
 controller's own defaults. Variables of controller.env take the place of the chart's. */}}
 {{- define "karpenter.env" -}}
 {{- $own := dict }}

@@ -15,7 +15,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* Labels that select the controller's pods. They never change: a Deployment's selector cannot. */}}
+{{- /* Labels that select the operator's pods. They never change: a Deployment's selector cannot. */}}
 {{- define "karpenter.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "karpenter.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -67,7 +67,7 @@ annotations:
 {{- if kindIs "map" $ref }}{{ $ref.name }}{{ else }}{{ $ref | default "" }}{{ end }}
 {{- end }}
 
-{{- /* Affinity in which pod anti-affinity terms without a selector select the controller's pods. */}}
+{{- /* Affinity in which pod anti-affinity terms without a selector select the operator's pods. */}}
 {{- define "karpenter.affinity" -}}
 {{- $selector := dict "matchLabels" (include "karpenter.selectorLabels" . | fromYaml) }}
 {{- $affinity := deepCopy .Values.affinity }}
@@ -103,7 +103,7 @@ default; this chart makes none of that name, and a pod whose Secret is missing d
 {{- toYaml $sources }}
 {{- end }}
 
-{{- /* Containers beside the controller, with the mounts of the values added. */}}
+{{- /* Containers beside the operator, with the mounts of the values added. */}}
 {{- define "karpenter.sidecars" -}}
 {{- $mounts := concat .Values.controller.extraVolumeMounts .Values.controller.sidecarVolumeMounts }}
 {{- $containers := list }}
@@ -115,7 +115,7 @@ default; this chart makes none of that name, and a pod whose Secret is missing d
 {{- toYaml $containers }}
 {{- end }}
 
-{{- /* Ports of the APIs the controller calls: those of the API server, and that of apiURL or HTTPS. A JSON list. */}}
+{{- /* Ports of the APIs the operator calls: those of the API server, and that of apiURL or HTTPS. A JSON list. */}}
 {{- define "karpenter.apiPorts" -}}
 {{- $ports := list }}
 {{- range .Values.networkPolicy.apiServerPorts | default (list 443 6443) }}{{ $ports = append $ports (int .) }}{{ end }}

@@ -1,4 +1,4 @@
-// Package options reads the controller's settings: environment variables and command line flags.
+// Package options reads the operator's settings: environment variables and command line flags.
 //
 // Parse is called once, by cmd/controller, before anything else happens; every other package gets
 // values. A flag wins over its environment variable, which wins over the default; an empty
@@ -43,7 +43,7 @@ func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "(redacte
 // MarshalText writes a placeholder.
 func (s Secret) MarshalText() ([]byte, error) { return []byte("(redacted)"), nil }
 
-// Options are the controller's settings, valid as a whole once Parse has returned them.
+// Options are the operator's settings, valid as a whole once Parse has returned them.
 type Options struct {
 	Token     Secret // one of Token and TokenFile is set
 	TokenFile string

@@ -17,7 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
 
-// A Metric is one that the controller exports.
+// A Metric is one that the operator exports.
 type Metric struct {
 	Name   string
 	Type   string // counter, gauge or histogram; empty where the library does not tell

@@ -51,7 +51,7 @@ func Configuration(root string) (string, error) {
 
 const configurationIntroduction = `# Configuration reference
 
-Four tables: the controller's settings for Linode, those that it has from Karpenter core, the fields of a
+Four tables: the operator's settings for Linode, those that it has from Karpenter core, the fields of a
 LinodeNodeClass, and the values of the Helm chart. NodePool and NodeClaim are Karpenter's own; ` + "`kubectl explain nodepool.spec`" + `
 describes them.
 `
@@ -74,5 +74,5 @@ why) or ignored (the class says which fields have no effect). "A change in lke m
 see [drift](drift-and-upgrades.md). What the API server checks stands at the end of each meaning.
 `
 
-const valuesIntroduction = `"Variable" is what a value sets in the controller's environment. A value that the chart does not know is refused.
+const valuesIntroduction = `"Variable" is what a value sets in the operator's environment. A value that the chart does not know is refused.
 `

@@ -51,6 +51,9 @@ func variablesOf(folder string) (map[string][]string, error) {
 					continue // the chart refuses the value
 				}
 				found[key] = append(found[key], changed(before, after)...)
+				if len(schema.at(key).Enum) == 0 {
+					break // another form of the value would show the same
+				}
 			}
 		}
 	}
@@ -74,13 +77,16 @@ func leaves(prefix string, values map[string]any) map[string]any {
 	return result
 }
 
+// forms are texts of which the chart takes at least one for each value that is a text.
+var forms = []any{"something-else", "7m", "https://example.com", "/a/path", "us-east"}
+
 // others are values unlike the default.
 func others(was any, schema *valueSchema) []any {
 	switch v := was.(type) {
 	case bool:
 		return []any{!v}
 	case string, nil:
-		return append([]any{"something-else"}, schema.Enum...)
+		return slices.Concat(schema.Enum, forms)
 	case float64:
 		return []any{v + 1}
 	case []any:
@@ -97,7 +103,7 @@ func nested(key string, v any) map[string]any {
 	return map[string]any{names[0]: v}
 }
 
-// environmentOf renders the chart and returns the controller's variables. Schema and templates may refuse values; a
+// environmentOf renders the chart and returns the operator's variables. Schema and templates may refuse values; a
 // template that cannot render one panics or fails, which is the same to the caller.
 func environmentOf(c *chart.Chart, values map[string]any) (environment map[string]any, err error) {
 	release := common.ReleaseOptions{Name: "karpenter", Namespace: "kube-system", Revision: 1, IsInstall: true}
