@@ -13,11 +13,12 @@ func TestABlockIsReadAsItsReaderWould(t *testing.T) {
 		language, text string
 		want           []follow.Step
 	}{
-		"commands":  {"sh", "make up   # wait\n\n# a comment\nkubectl get nodes\n", []follow.Step{{Command: "make up"}, {Command: "kubectl get nodes"}}},
-		"two lines": {"sh", "helm install \\\n  --wait\nmake down\n", []follow.Step{{Command: "helm install \\\n  --wait"}, {Command: "make down"}}},
-		"output":    {"console", "$ make up\ndev: tier standard\nlogs\n$ make down\n", []follow.Step{{"make up", "dev: tier standard\nlogs\n"}, {Command: "make down"}}},
-		"quoted":    {"sh", "echo 'a # b'\n", []follow.Step{{Command: "echo 'a # b'"}}},
-		"no shell":  {"yaml", "a: b\n", nil},
+		"commands":      {"sh", "make up   # wait\n\n# a comment\nkubectl get nodes\n", []follow.Step{{Command: "make up"}, {Command: "kubectl get nodes"}}},
+		"two lines":     {"sh", "helm install \\\n  --wait\nmake down\n", []follow.Step{{Command: "helm install \\\n  --wait"}, {Command: "make down"}}},
+		"output":        {"console", "$ make up\ndev: tier standard\nlogs\n$ make down\n", []follow.Step{{"make up", "dev: tier standard\nlogs\n"}, {Command: "make down"}}},
+		"quoted":        {"sh", "echo 'a # b'\n", []follow.Step{{Command: "echo 'a # b'"}}},
+		"an apostrophe": {"sh", "make logs  # the operator's log\n", []follow.Step{{Command: "make logs"}}},
+		"no shell":      {"yaml", "a: b\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := follow.Steps(c.language, c.text); !reflect.DeepEqual(got, c.want) {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	patience  = 3 * time.Minute // for what a reader waits for
+	patience  = 5 * time.Minute // for what a reader waits for
 	again     = time.Second
 	watchTime = "5"
 	anyNode   = `"$(kubectl get nodes --selector karpenter.sh/nodepool --output jsonpath='{.items[0].metadata.name}')"`

@@ -20,7 +20,6 @@ func (s Step) Watches() bool { return watching.MatchString(s.Command) }
 var (
 	reading  = regexp.MustCompile(`^(kubectl (--namespace \S+ )?(get|describe|logs|events)\b|curl (-s )?"?\$|make (-s )?status\b|grep\b)`)
 	watching = regexp.MustCompile(` (--watch|-w)\b|^make logs\b|^kubectl .*logs.* (--follow|-f)\b`)
-	comment  = regexp.MustCompile(`\s+#[^'"]*$`)
 )
 
 // Steps reads a block of code. Other languages than sh and console have none.
@@ -43,11 +42,22 @@ func Steps(language, text string) []Step {
 		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#"):
 			continue
 		default:
-			steps = append(steps, Step{Command: comment.ReplaceAllString(command, "")})
+			steps = append(steps, Step{Command: withoutComment(command)})
 		}
 		more = strings.HasSuffix(line, `\`)
 	}
 	return steps
+}
+
+// withoutComment cuts a comment off, which a quoted # does not begin.
+func withoutComment(command string) string {
+	for i := range command {
+		before := command[:i]
+		if strings.HasPrefix(command[i:], " #") && strings.Count(before, "'")%2 == 0 && strings.Count(before, `"`)%2 == 0 {
+			return strings.TrimRight(before, " ")
+		}
+	}
+	return command
 }
 
 var shapes = []struct {

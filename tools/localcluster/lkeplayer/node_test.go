@@ -110,6 +110,19 @@ func TestRegistered(t *testing.T) {
 	}
 }
 
+func TestANodeNamesWhoServesItsLogs(t *testing.T) {
+	node := lkeplayer.Registered(joined(), nil)
+	before := node.DeepCopy()
+	if lkeplayer.ServedBy(node, 0); !equality.Semantic.DeepEqual(node, before) {
+		t.Errorf("without a server: %+v", node.Status)
+	}
+	lkeplayer.ServedBy(node, 10250)
+	want := append(before.Status.Addresses, corev1.NodeAddress{Type: "InternalDNS", Address: "localhost"})
+	if node.Status.DaemonEndpoints.KubeletEndpoint.Port != 10250 || !equality.Semantic.DeepEqual(node.Status.Addresses, want) {
+		t.Errorf("port %d, addresses %v", node.Status.DaemonEndpoints.KubeletEndpoint.Port, node.Status.Addresses)
+	}
+}
+
 func TestKubeletVersion(t *testing.T) {
 	for lke, want := range map[string]string{"1.35": "v1.35.0", "v1.33.6+lke7": "v1.33.6"} {
 		event := joined()
