@@ -20,30 +20,53 @@ const DefaultToken = "linodesim"
 
 // The model's names, under which callers usually meet them.
 type (
-	Clock        = world.Clock           // the time a simulator lives in; clocks of k8s.io/utils/clock fit
-	Profile      = world.Profile         // how long the platform takes for each step
-	Span         = world.Span            // a range from which a delay is drawn
-	Trouble      = world.Trouble         // how often a profile's requests go wrong
-	Behaviour    = world.Behaviour       // choices where the platform's real behaviour is not known
-	State        = world.State           // everything there is, at one moment
-	ClusterInfo  = world.Cluster         // a cluster with its pools
-	ClusterSpec  = world.ClusterSpec     // a cluster to be
-	PoolSpec     = world.PoolCreate      // a pool to be
-	PoolEdit     = api.LKENodePoolUpdate // changes of a pool
-	Taint        = world.Taint           // of a pool
-	InstanceSpec = world.InstanceSpec    // a Linode to be, outside of any cluster
-	FirewallSpec = world.FirewallSpec    // a Cloud Firewall to be
-	NoCapacity   = world.NoCapacity      // refuses new nodes of a plan in a region
-	Event        = world.Event           // what happened to a worker node
-	Entry        = world.Entry           // one change of state
-	Floor        = world.Floor           // the platform's own share of a scale-up
+	// Clock is the time a simulator lives in; clocks of k8s.io/utils/clock fit.
+	Clock = world.Clock
 
-	Rule   = fault.Rule // one way in which requests go wrong
-	RuleID = fault.ID   // names a rule in force
-	Kind   = fault.Kind // narrows a rule to lists, other reads or writes
+	// Profile is how long the platform takes for each step.
+	Profile = world.Profile
+	// Span is a range from which a delay is drawn.
+	Span = world.Span
+	// Trouble is how often a profile's requests go wrong.
+	Trouble = world.Trouble
+	// Behaviour is choices where the platform's real behaviour is not known.
+	Behaviour = world.Behaviour
+	// State is everything there is, at one moment.
+	State = world.State
+	// ClusterInfo is a cluster with its pools.
+	ClusterInfo = world.Cluster
+	// ClusterSpec is a cluster to be.
+	ClusterSpec = world.ClusterSpec
+	// PoolSpec is a pool to be.
+	PoolSpec = world.PoolCreate
+	// PoolEdit is changes of a pool.
+	PoolEdit = api.LKENodePoolUpdate
+	// Taint is of a pool.
+	Taint = world.Taint
+	// InstanceSpec is a Linode to be, outside of any cluster.
+	InstanceSpec = world.InstanceSpec
+	// FirewallSpec is a Cloud Firewall to be.
+	FirewallSpec = world.FirewallSpec
+	// NoCapacity is refuses new nodes of a plan in a region.
+	NoCapacity = world.NoCapacity
+	// Event is what happened to a worker node.
+	Event = world.Event
+	// Entry is one change of state.
+	Entry = world.Entry
+	// Floor is the platform's own share of a scale-up.
+	Floor = world.Floor
 
-	RateLimit = ratelimit.Limit // so many requests per window
-	Meter     = ratelimit.Meter // the use of one rate limit
+	// Rule is one way in which requests go wrong.
+	Rule = fault.Rule
+	// RuleID is names a rule in force.
+	RuleID = fault.ID
+	// Kind is narrows a rule to lists, other reads or writes.
+	Kind = fault.Kind
+
+	// RateLimit is so many requests per window.
+	RateLimit = ratelimit.Limit
+	// Meter is the use of one rate limit.
+	Meter = ratelimit.Meter
 )
 
 // Kinds of events.

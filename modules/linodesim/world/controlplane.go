@@ -22,7 +22,7 @@ func (w *Moment) CreateLKECluster(b *api.LKEClusterCreate) (api.LKECluster, erro
 	room := &cluster{Cluster: Cluster{Tier: spec.Tier, Region: spec.Region}}
 	for n, p := range spec.Pools {
 		if err := w.checkPoolCreate(room, p); err != nil {
-			continue // addCluster says so, with the field's place
+			continue // addCluster refuses it, with the field's place
 		}
 		if err := w.checkRoom(room, p.Type, p.Count); err != nil {
 			return api.LKECluster{}, prefixed(err, "node_pools", n)
@@ -132,7 +132,7 @@ func (w *Moment) GetLKEClusterKubeconfig(clusterID int) (api.LKEKubeconfig, erro
 	return api.LKEKubeconfig{Kubeconfig: base64.StdEncoding.EncodeToString(text)}, nil
 }
 
-// controlPlane gives the host, or what the API says of a young cluster (the
+// controlPlane gives the host, or the API's refusal for a young cluster (the
 // words are recorded).
 func (w *Moment) controlPlane(id int, notYet string) (string, error) {
 	c, err := lookup(w.clusters, id)

@@ -140,7 +140,7 @@ func (w *Moment) checkInstanceLabel(bad *reasons, self *Instance, label string) 
 }
 
 // DeleteInstance deletes a Linode. If it was a worker, LKE notices after a
-// while and acts as Behaviour.LostLinode says.
+// while and acts by Behaviour.LostLinode.
 func (w *Moment) DeleteInstance(linodeID int) error {
 	i, err := lookup(w.instances, linodeID)
 	if err != nil {
