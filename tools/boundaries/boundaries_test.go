@@ -20,6 +20,7 @@ const prefix = "github.com/karpenter-linode/karpenter-linode/"
 type rule struct {
 	imports     []string // siblings that its programs and packages may import
 	testImports []string // further siblings that only its tests may import
+	testing     []string // folders of its packages that only tests import, so that they may import what tests may
 	never       []string // outside import paths (and all below them) that it must not reach, even indirectly
 }
 
@@ -35,6 +36,7 @@ var rules = map[string]rule{
 	"modules/operator": {
 		imports:     []string{"modules/linode", "modules/lkepool", "modules/nodeclass"},
 		testImports: []string{"modules/linodesim"},
+		testing:     []string{"modules/operator/controllers/controllertest"},
 	},
 }
 
@@ -54,9 +56,13 @@ func TestModulesImportOnlyWhatTheyMay(t *testing.T) {
 		t.Run(dir, func(t *testing.T) {
 			t.Parallel()
 			for _, p := range list(t, filepath.Join(root, dir)) {
+				forTests := r.isTesting(p.ImportPath)
 				for _, imp := range p.Imports {
-					if why := r.refuses(dir, imp, false); why != "" {
+					if why := r.refuses(dir, imp, forTests); why != "" {
 						t.Errorf("%s imports %s: %s", p.ImportPath, imp, why)
+					}
+					if r.isTesting(imp) && !forTests {
+						t.Errorf("%s imports %s, which is for tests", p.ImportPath, imp)
 					}
 				}
 				for _, imp := range slices.Concat(p.TestImports, p.XTestImports) {
@@ -95,6 +101,11 @@ func TestEveryModuleHasARule(t *testing.T) {
 }
 
 func (r rule) isZero() bool { return r.imports == nil && r.testImports == nil && r.never == nil }
+
+// isTesting reports whether only tests import the package.
+func (r rule) isTesting(path string) bool {
+	return slices.Contains(r.testing, strings.TrimPrefix(path, prefix))
+}
 
 // refuses says why the module in dir must not import path, or "" when it may.
 func (r rule) refuses(dir, path string, test bool) string {
