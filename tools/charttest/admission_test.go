@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -73,7 +74,14 @@ func TestAdmissionPolicyKeepsNodeClaimsToTheController(t *testing.T) {
 	ctx := t.Context()
 	// From before the policy.
 	old := nodePoolWith(t, "old", "weight: 1")
-	if err := b.Create(ctx, old); err != nil {
+	// The API server serves a definition a moment after it was installed.
+	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := b.Create(ctx, old)
+		if meta.IsNoMatchError(err) {
+			return false, nil
+		}
+		return err == nil, err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.install(t, "karpenter", "../../charts/karpenter", map[string]any{
