@@ -198,7 +198,7 @@ func (c *Core) setTags(r *request) (bool, error) {
 		return found, err
 	}
 	switch {
-	case n.hold.state == writing || !c.home(n, r):
+	case n.hold.written() || !c.home(n, r):
 		return false, nil
 	case !r.wrote.IsZero():
 		return true, n.hold.err
