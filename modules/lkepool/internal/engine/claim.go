@@ -92,9 +92,9 @@ func (c *Core) claiming(claim *claim, has *node) bool {
 }
 
 // aside reports whether writes to the instance have failed so often that its
-// claimant gets another one.
+// claimant gets another one. It does not while one more write is under way.
 func (c *Core) aside(n *node) bool {
-	return !c.marks.general() && n.hold.failed >= markAttempts && (n.hold.state != unsure || n.look.failing())
+	return !c.marks.general() && n.hold.failed >= markAttempts && !n.hold.written() && (n.hold.state != unsure || n.look.failing())
 }
 
 // finish brings a claim to its end that was begun on an instance.
