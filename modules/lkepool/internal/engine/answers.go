@@ -25,14 +25,19 @@ func (c *Core) find(r *request) (n *node, done bool, err error) {
 	if !known {
 		n = c.meetNode(r.ask.ID)
 	}
-	switch {
-	case !n.look.began.Before(r.since) && n.absence.proof.IsZero():
+	answered := !n.look.began.Before(r.since)
+	if answered && n.absence.proof.IsZero() {
 		return n, true, nil
-	case n.look.tried.Before(r.since), n.look.busy:
+	}
+	// A read that was under way when the request came, and was answered after
+	// that, says nothing about the request's own.
+	if failed, err := c.pastTrouble(n.look, r.since); failed && !answered {
+		return n, true, err
+	}
+	switch {
+	case !answered:
 		c.lookAtNode(n, r.ask.Kind.String())
-	case n.look.err != nil && n.look.ended.Before(r.since):
-		return n, true, n.look.err
-	case !n.absence.proof.IsZero() && c.ready(n.absence.proof.Add(c.cfg.SettleTime)):
+	case c.ready(n.absence.proof.Add(c.cfg.SettleTime)):
 		c.lookAtNode(n, "a 404 has to be answered twice")
 	}
 	return nil, false, nil
@@ -198,7 +203,7 @@ func (c *Core) setTags(r *request) (bool, error) {
 		return found, err
 	}
 	switch {
-	case n.hold.state == writing || !c.home(n, r):
+	case n.hold.written() || !c.home(n, r):
 		return false, nil
 	case !r.wrote.IsZero():
 		return true, n.hold.err

@@ -92,15 +92,15 @@ func (c *Core) claiming(claim *claim, has *node) bool {
 }
 
 // aside reports whether writes to the instance have failed so often that its
-// claimant gets another one.
+// claimant gets another one. It does not while one more write is under way.
 func (c *Core) aside(n *node) bool {
-	return !c.marks.general() && n.hold.failed >= markAttempts && (n.hold.state != unsure || n.look.failing())
+	return !c.marks.general() && n.hold.failed >= markAttempts && !n.hold.written() && (n.hold.state != unsure || n.look.failing())
 }
 
 // finish brings a claim to its end that was begun on an instance.
 func (c *Core) finish(claim *claim, n *node) {
 	switch {
-	case n.hold.state == writing:
+	case n.hold.written():
 	case n.hold.state == reserved && (!n.absence.proof.IsZero() || !n.present()):
 		n.hold = n.hold.freed(c.now)
 	case n.hold.state == reserved && n.look.failing() && n.hold.failed < markAttempts:
@@ -131,7 +131,11 @@ func (c *Core) mark(claim *claim, n *node) {
 	if !c.ready(n.hold.retry.until) {
 		return
 	}
-	n.hold.state, n.hold.at = writing, c.now
+	next := writing
+	if n.hold.state == unsure {
+		next = rewriting
+	}
+	n.hold.state, n.hold.at = next, c.now
 	c.do(Action{
 		Op: OpMark, InstanceID: n.ID, PoolID: n.home, Key: claim.request.Key, Reason: "claim for " + claim.request.Claimant.Name,
 		Tags: claimTags(n.Tags, claim.id, c.now, claim.request.PoolTags, claim.request.Tags),

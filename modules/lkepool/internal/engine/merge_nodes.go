@@ -105,7 +105,7 @@ func (c *Core) mergeClaim(n *node, who claimID, began time.Time, direct bool) {
 	h := &n.hold
 	h.claimedAt = latest(h.claimedAt, claimedAtOf(n.Tags))
 	switch {
-	case h.state == writing:
+	case h.written():
 		// The write's own answer is to come.
 	case who.none() && h.state == unsure && c.shows(began, h.at, direct):
 		*h = h.freed(c.now)

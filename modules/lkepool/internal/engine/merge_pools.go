@@ -72,7 +72,7 @@ func (c *Core) meetPool(reading Pool, began time.Time, witnessed bool) *pool {
 	c.addSlots(p, slots, began, false)
 	_, back := c.world.gonePools[reading.ID] // its deletion was without effect
 	delete(c.world.gonePools, reading.ID)
-	p.witnessed, p.look.want = witnessed, (back || !witnessed) && p.ours()
+	p.witnessed, p.look.want = witnessed, (back || !witnessed || p.look.want) && p.ours()
 	return p
 }
 
@@ -194,13 +194,19 @@ func (c *Core) dropSlots(p *pool, slots []Slot, began time.Time) (lacking bool) 
 // except where a pool lists its nodes late.
 func (c *Core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
 	for _, reading := range slots {
-		// A place whose instance came and died before its pool listed it has had
-		// its instance, too.
 		end, gone := c.world.goneNodes[reading.InstanceID]
 		if gone {
 			reading.InstanceID = 0
 		}
 		s := p.slot(reading.NodeID)
+		if s == nil && gone && !direct {
+			// Either the place is gone as well, and the list is older than that, or
+			// it is a new one. A direct read tells.
+			p.look.want = p.look.want || !end.removed
+			continue
+		}
+		// A place whose instance came and died before its pool listed it has had
+		// its instance, too.
 		if s == nil {
 			at, _ := slices.BinarySearchFunc(p.slots, reading.NodeID, func(s slot, id string) int { return cmp.Compare(s.NodeID, id) })
 			p.slots = slices.Insert(p.slots, at, slot{Slot: Slot{NodeID: reading.NodeID}, vacant: c.now, lost: gone && !end.removed})

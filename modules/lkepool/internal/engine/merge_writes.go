@@ -67,7 +67,7 @@ func (c *Core) mergeMark(d Done) {
 	case !h.since.IsZero():
 		h.state = held // it was claimed before
 		return
-	case effectOf(d.Err) == EffectNone || KindOf(d.Err) == KindNotFound:
+	case h.state == writing && (effectOf(d.Err) == EffectNone || KindOf(d.Err) == KindNotFound):
 		*h = h.freed(c.now)
 	default:
 		h.state = unsure

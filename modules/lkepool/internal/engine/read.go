@@ -109,7 +109,7 @@ func (c *Core) silence() error {
 	}
 	for _, n := range c.world.nodes.rows {
 		consider(n.look.busy, n.look.tried, OpGetInstance)
-		consider(n.hold.state == writing, n.hold.at, OpMark)
+		consider(n.hold.written(), n.hold.at, OpMark)
 	}
 	if what == "" {
 		return nil

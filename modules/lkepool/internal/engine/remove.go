@@ -39,7 +39,7 @@ func (c *Core) remove(n *node, since time.Time, reason string) (bool, error) {
 		return false, nil
 	case n.removal.err != nil && !n.removal.failed.Before(since):
 		return true, n.removal.err
-	case n.hold.state == writing || n.hold.state == reserved:
+	case n.hold.written() || n.hold.state == reserved:
 		return false, nil
 	}
 	p, known := c.world.pools.get(n.home)

@@ -72,21 +72,30 @@ func (c *Core) holds(n *node) bool {
 }
 
 // surplus reports whether a free instance is beyond what claimants of its key
-// want, those included that left lately and will ask again.
+// want, those included that left lately and will ask again. What cannot be handed
+// out, as in a pool that was edited, serves none of them.
 func (c *Core) surplus(n *node) bool {
 	p, known := c.world.pools.get(n.home)
 	if !known || c.health(n) != Healthy || c.aside(n) && c.now.Sub(n.first) > c.cfg.PendingTimeout {
 		return true
 	}
 	hash, wanted, before := p.keyHash(), 0, 0
+	var key Key
 	for _, claim := range c.world.claims {
 		if claim.hash == hash && c.world.holder(claim.id) == nil {
+			key = claim.request.Key
 			wanted++
 		}
 	}
-	for _, other := range c.world.nodes.rows {
-		if q, ok := c.world.pools.get(other.home); ok && q.keyHash() == hash && other.present() && other.hold.state == free && handOut(other, n) < 0 {
-			before++
+	if wanted == 0 {
+		return true
+	}
+	usable, _ := c.world.poolsOf(key, hash)
+	for _, q := range usable {
+		for _, other := range c.world.members(q.ID) {
+			if c.isFree(other) && handOut(other, n) < 0 {
+				before++
+			}
 		}
 	}
 	return before >= wanted

@@ -64,14 +64,19 @@ func (h hold) freed(now time.Time) hold {
 	return hold{at: now, failed: h.failed, err: h.err, retry: h.retry}
 }
 
+// written reports whether a write of the claim is under way.
+func (h hold) written() bool { return h.state == writing || h.state == rewriting }
+
 type holdState int
 
 const (
 	free holdState = iota
 	// reserved: chosen for a claimant, nothing is written yet.
 	reserved
-	// writing: the write is under way.
+	// writing: the write is under way. rewriting: so it is, and an earlier one has
+	// failed with an effect that is not known.
 	writing
+	rewriting
 	// unsure: the write failed, and its effect is not known.
 	unsure
 	// held: a write's answer or a reading showed the claim.
