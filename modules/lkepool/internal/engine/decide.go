@@ -157,7 +157,11 @@ func (c *Core) supplyOf(d *demand, p *pool) {
 		c.at(since.Add(c.cfg.PendingTimeout + time.Second))
 	}
 	switch {
-	case p.writes.growing || p.writes.dropping:
+	case p.writes.dropping:
+		// What arrives in it meanwhile goes with it.
+		d.unclear = true
+		return
+	case p.writes.growing:
 		d.unclear = true
 	case !p.absence.since.IsZero() || !p.absence.proof.IsZero() || p.look.want:
 		d.unclear = true
