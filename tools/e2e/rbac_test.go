@@ -83,6 +83,15 @@ func spareRights() []rbacaudit.Right {
 	} {
 		ledger.used.Imply(by.by, rbacaudit.Use{Verb: "update", Group: "karpenter.sh", Resource: by.owner + "/finalizers"})
 	}
+	// An informer begins with a watch that sends what there is. It lists where the API
+	// server cannot do that, as those of the oldest Kubernetes that the charts are for.
+	for _, right := range ledger.granted {
+		if right.Verb == "list" {
+			watch := right.Use
+			watch.Verb = "watch"
+			ledger.used.Imply(watch, right.Use)
+		}
+	}
 	return rbacaudit.Spare(ledger.granted, ledger.used)
 }
 
