@@ -180,14 +180,15 @@ func (c *Core) restorable(n *node) bool {
 
 // witness asks the caller's own records about instances that look free, and once
 // about those whose claim was only read: one that has another claimant there is
-// held by that claimant, and its tag is wrong.
+// held by that claimant, and its tag is wrong. It need not be of a pool that lists
+// it: a claim that was read on such an instance is given back in time, too.
 func (c *Core) witness() {
 	if c.cfg.Holder == nil {
 		return
 	}
 	for _, n := range c.world.nodes.rows {
 		read := n.hold.state == held && !n.hold.own && !n.hold.witnessed
-		if n.hold.state != free && !read || !n.present() || !c.owned(n) {
+		if n.hold.state != free && !read || n.leaves() || !c.owned(n) {
 			continue
 		}
 		n.hold.witnessed = true

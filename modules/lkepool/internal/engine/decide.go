@@ -83,18 +83,29 @@ func (c *Core) informed(demands []*demand) bool {
 }
 
 // complete reports whether the first full reading of this leadership can be
-// relied on for who has a node. If pools have more places than instances were
-// shown, one may have been left out, and both lists are read again.
+// relied on for who has a node. If it shows itself that something was left out,
+// both lists are read again.
 func (c *Core) complete() bool {
 	if c.polls.again.IsZero() {
 		c.polls.again = c.startedAt
-		for _, p := range c.world.pools.rows {
-			if p.ours() && p.writes.grown.IsZero() && p.Count > len(c.world.members(p.ID)) {
-				c.polls.again = c.now
-			}
+		if c.leftOut() {
+			c.polls.again = c.now
 		}
 	}
-	return c.surveyed(c.polls.again, "the first lists lack instances")
+	return c.surveyed(c.polls.again, "the first lists are not complete")
+}
+
+// leftOut reports whether a list was empty, pools have more places than instances
+// were shown, or instances are of no pool that was shown: any of those left out
+// may have a claimant.
+func (c *Core) leftOut() bool {
+	pools, nodes := c.world.pools.rows, c.world.nodes.rows
+	return len(pools) == 0 || len(nodes) == 0 || slices.ContainsFunc(pools, func(p *pool) bool {
+		return p.ours() && p.writes.grown.IsZero() && p.Count > len(c.world.members(p.ID))
+	}) || slices.ContainsFunc(nodes, func(n *node) bool {
+		_, known := c.world.pools.get(n.home)
+		return !known && !n.last.IsZero() && !n.Foreign && !n.leaves()
+	})
 }
 
 // refuseUnread tells all claimants why the lists cannot be read, if waiting
@@ -157,7 +168,11 @@ func (c *Core) supplyOf(d *demand, p *pool) {
 		c.at(since.Add(c.cfg.PendingTimeout + time.Second))
 	}
 	switch {
-	case p.writes.growing || p.writes.dropping:
+	case p.writes.dropping:
+		// What arrives in it meanwhile goes with it.
+		d.unclear = true
+		return
+	case p.writes.growing:
 		d.unclear = true
 	case !p.absence.since.IsZero() || !p.absence.proof.IsZero() || p.look.want:
 		d.unclear = true

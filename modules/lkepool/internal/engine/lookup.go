@@ -39,7 +39,12 @@ func (t *table[R]) drop(id int) {
 
 // present reports whether the node holds one of its pool's places.
 func (n *node) present() bool {
-	return n.home != 0 && n.detached.IsZero() && n.State != Leaving && (n.removal.accepted.IsZero() || n.removal.listed)
+	return n.home != 0 && n.detached.IsZero() && !n.leaves()
+}
+
+// leaves reports whether the node is about to go, as far as is known.
+func (n *node) leaves() bool {
+	return n.State == Leaving || !n.removal.accepted.IsZero() && !n.removal.listed
 }
 
 // homeOrNone is the pool of a node that may be unknown.

@@ -13,8 +13,8 @@ type polls struct {
 	at, next time.Time
 	// pools are read one by one; none means that a list is read.
 	pools []*pool
-	// again is when the first full reading of this leadership was found to lack
-	// instances, so that another one is made.
+	// again is when the first full reading of this leadership was found not to be
+	// complete, so that another one is made.
 	again time.Time
 	pace  plan.Pace
 }

@@ -130,12 +130,12 @@ func (s *sim) faultyRead(a Action, f simFate, at time.Duration) Done {
 	switch {
 	case d.Err != nil:
 	case a.Op == OpListPools && f.kind == faultEmpty:
+		s.mislead(d.Pools...)
 		d.Pools = nil
-		s.mislead()
 	case a.Op == OpListPools && f.kind == faultLacksOne && len(d.Pools) > 0:
 		at := f.pick % len(d.Pools)
+		s.mislead(d.Pools[at])
 		d.Pools = slices.Delete(d.Pools, at, at+1)
-		s.mislead()
 	case a.Op == OpListInstances && f.kind == faultEmpty:
 		for _, i := range d.Instances {
 			s.omit(i.ID)

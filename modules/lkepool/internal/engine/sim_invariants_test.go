@@ -71,13 +71,17 @@ func (s *sim) checkMark(a Action, sent time.Duration) {
 // unseen: an earlier process claimed the instance, and nothing had shown that to
 // this one at the time: no reading did, and at its start lists lagged too far behind, or the
 // instance was left out of two of them, or in none, because a person took the
-// platform's tags away before its pool listed it. That costs a surplus node, which is collected; never a
-// second holder.
+// platform's tags away before its pool listed it. One that a person renamed is in no
+// list either: its pool alone names it, and a list of pools left that out before any
+// reading showed it. That costs a surplus node, which is collected; never a second holder.
 func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	if i.shown == s.process.life+1 && i.shownAt <= at || i.marked > s.process.began {
 		return false
 	}
 	if i.omittedFrom == s.process.life && i.omitted > 1 {
+		return true
+	}
+	if i.pool.omittedFrom == s.process.life+1 && !s.inList(i.Instance) && (i.named != s.process.life+1 || i.namedAt > at) {
 		return true
 	}
 	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.place.unlisted && !s.inList(i.Instance)
@@ -101,7 +105,8 @@ func (s *sim) omit(id int) {
 	i.omitted++
 }
 
-// show notes which claims a reading showed to the process.
+// show notes which claims a reading showed to the process, and which instances one
+// of their pool named.
 func (s *sim) show(d Done) {
 	if d.Err != nil || s.process.life == 0 {
 		return
@@ -110,6 +115,13 @@ func (s *sim) show(d Done) {
 		if i := s.instance(reading.ID); i != nil && s.tagged(reading.Tags) != nil && s.tagged(reading.Tags) == s.tagged(i.Tags) {
 			if i.shown != s.process.life+1 {
 				i.shown, i.shownAt = s.process.life+1, s.now
+			}
+		}
+	}
+	for _, reading := range append(d.Pools, d.Pool) {
+		for _, slot := range reading.Slots {
+			if i := s.instance(slot.InstanceID); i != nil && i.named != s.process.life+1 {
+				i.named, i.namedAt = s.process.life+1, s.now
 			}
 		}
 	}

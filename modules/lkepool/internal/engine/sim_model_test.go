@@ -59,6 +59,9 @@ type simPool struct {
 	// edited: it is not what the engine made any more.
 	edited bool
 	lied   bool
+	// omittedFrom is the process, counted from 1, to which a list last did not
+	// show it although it should have.
+	omittedFrom int
 }
 
 type simPlace struct {
@@ -81,9 +84,10 @@ type simInstance struct {
 	lied bool
 	// marked is when a claim was written to it last, shown the process, counted
 	// from 1, to which a reading showed that, for the first time at shownAt.
-	// The claim was sent at decided.
-	marked, shownAt, decided time.Duration
-	shown                    int
+	// The claim was sent at decided. named and namedAt are those of a reading of its
+	// pool that had its ID.
+	marked, shownAt, decided, namedAt time.Duration
+	shown, named                      int
 	// omitted is how many lists of the process that leads should have shown it
 	// and did not.
 	omitted, omittedFrom int

@@ -169,7 +169,10 @@ func (s *sim) hide(nodes int) { s.facts.hidden += min(nodes, len(s.plan.lives)) 
 
 // mislead follows a list of pools that lacks some. The first time that a process
 // gets one, all that earlier ones bought may be hidden from it.
-func (s *sim) mislead() {
+func (s *sim) mislead(lacks ...Pool) {
+	for _, of := range lacks {
+		s.pool(of.ID).omittedFrom = s.process.life + 1
+	}
 	s.facts.misled = true
 	if !s.process.misled {
 		s.process.misled = true

@@ -45,7 +45,7 @@ func (c *Core) existing(alive []Claimant) func(claimID) bool {
 // claimant, or its claimant does not exist or has another one, and has been so
 // for longer than OrphanTTL as this process saw it.
 func (c *Core) orphan(n *node, exists func(claimID) bool) bool {
-	if !c.owned(n) || !n.known() || n.State == Leaving || !n.removal.accepted.IsZero() && !n.removal.listed {
+	if !c.owned(n) || !n.known() || n.leaves() {
 		return false
 	}
 	old := func(since time.Time) bool { return c.now.Sub(since) > c.cfg.OrphanTTL }
