@@ -18,7 +18,7 @@ func (c *Core) decide() {
 		clear := c.identify()
 		for _, d := range demands {
 			c.supply(d)
-			if clear {
+			if clear && c.identified(d.waiting[0].hash) {
 				c.match(d)
 				c.buy(d)
 			}
@@ -137,6 +137,19 @@ func (c *Core) identify() bool {
 		}
 	}
 	return all
+}
+
+// identified reports whether no instance of the key may still turn out to be of one
+// of those that wait. One that is known by its ID alone, and cannot be read, may;
+// after unreadGrace it is passed over.
+func (c *Core) identified(hash string) bool {
+	return !slices.ContainsFunc(c.world.nodes.rows, func(n *node) bool {
+		if n.known() || !n.present() || n.look.retry.failed == 0 {
+			return false
+		}
+		p, ok := c.world.pools.get(n.home)
+		return ok && p.ours() && p.keyHash() == hash && !c.ready(n.look.retry.since.Add(unreadGrace))
+	})
 }
 
 // supply finds out what there is for a key.
