@@ -96,15 +96,15 @@ func (c *Core) complete() bool {
 }
 
 // leftOut reports whether a list was empty, pools have more places than instances
-// were shown, or instances are of no pool that was shown: any of those left out
-// may have a claimant.
+// were shown, or instances are of no pool that was shown, or in no list, although a
+// pool names them: any of those left out may have a claimant.
 func (c *Core) leftOut() bool {
 	pools, nodes := c.world.pools.rows, c.world.nodes.rows
 	return len(pools) == 0 || len(nodes) == 0 || slices.ContainsFunc(pools, func(p *pool) bool {
 		return p.ours() && p.writes.grown.IsZero() && p.Count > len(c.world.members(p.ID))
 	}) || slices.ContainsFunc(nodes, func(n *node) bool {
 		_, known := c.world.pools.get(n.home)
-		return !known && !n.last.IsZero() && !n.Foreign && !n.leaves()
+		return !known && !n.last.IsZero() && !n.Foreign && !n.leaves() || known && n.present() && !n.known()
 	})
 }
 
