@@ -18,7 +18,7 @@ func (c *Core) decide() {
 		clear := c.identify()
 		for _, d := range demands {
 			c.supply(d)
-			if clear {
+			if clear && c.identified(d.waiting[0].hash) {
 				c.match(d)
 				c.buy(d)
 			}
@@ -96,15 +96,15 @@ func (c *Core) complete() bool {
 }
 
 // leftOut reports whether a list was empty, pools have more places than instances
-// were shown, or instances are of no pool that was shown: any of those left out
-// may have a claimant.
+// were shown, or instances are of no pool that was shown, or in no list, although a
+// pool names them: any of those left out may have a claimant.
 func (c *Core) leftOut() bool {
 	pools, nodes := c.world.pools.rows, c.world.nodes.rows
 	return len(pools) == 0 || len(nodes) == 0 || slices.ContainsFunc(pools, func(p *pool) bool {
 		return p.ours() && p.writes.grown.IsZero() && p.Count > len(c.world.members(p.ID))
 	}) || slices.ContainsFunc(nodes, func(n *node) bool {
 		_, known := c.world.pools.get(n.home)
-		return !known && !n.last.IsZero() && !n.Foreign && !n.leaves()
+		return !known && !n.last.IsZero() && !n.Foreign && !n.leaves() || known && n.present() && !n.known()
 	})
 }
 
@@ -137,6 +137,19 @@ func (c *Core) identify() bool {
 		}
 	}
 	return all
+}
+
+// identified reports whether no instance of the key may still turn out to be of one
+// of those that wait. One that is known by its ID alone, and cannot be read, may;
+// after unreadGrace it is passed over.
+func (c *Core) identified(hash string) bool {
+	return !slices.ContainsFunc(c.world.nodes.rows, func(n *node) bool {
+		if n.known() || !n.present() || n.look.retry.failed == 0 {
+			return false
+		}
+		p, ok := c.world.pools.get(n.home)
+		return ok && p.ours() && p.keyHash() == hash && !c.ready(n.look.retry.since.Add(unreadGrace))
+	})
 }
 
 // supply finds out what there is for a key.

@@ -50,6 +50,9 @@ func (s *sim) end(e *simEffect) {
 	if (a.Op == OpMark || a.Op == OpGetInstance) && e.result.Err != nil && !e.canceled {
 		s.noteAside(a.InstanceID)
 	}
+	if a.Op == OpGetInstance && !e.canceled {
+		s.noteRead(a.InstanceID, e.result.Err)
+	}
 	s.show(e.result)
 	s.feed(e.result)
 }

@@ -84,6 +84,11 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	if i.pool.omittedFrom == s.process.life+1 && !s.inList(i.Instance) && (i.named != s.process.life+1 || i.namedAt > at) {
 		return true
 	}
+	// No reading showed whose it is, and direct reads of this very instance have
+	// failed, again and again, for so long that nobody waits for it any more.
+	if u := i.unread; u.process == s.process.life+1 && u.times >= markAttempts && at-u.since >= unreadGrace {
+		return true
+	}
 	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.place.unlisted && !s.inList(i.Instance)
 }
 
@@ -103,6 +108,20 @@ func (s *sim) omit(id int) {
 		i.omitted, i.omittedFrom = 0, s.process.life
 	}
 	i.omitted++
+}
+
+// noteRead counts the direct reads of an instance that failed in a row.
+func (s *sim) noteRead(id int, err error) {
+	i := s.instance(id)
+	switch {
+	case i == nil:
+	case err == nil || KindOf(err) == KindNotFound:
+		i.unread = simUnread{}
+	case i.unread.process != s.process.life+1:
+		i.unread = simUnread{process: s.process.life + 1, times: 1, since: s.now}
+	default:
+		i.unread.times++
+	}
 }
 
 // show notes which claims a reading showed to the process, and which instances one

@@ -93,6 +93,14 @@ type simInstance struct {
 	omitted, omittedFrom int
 	// failed counts failed writes of its tags.
 	failed int
+	unread simUnread
+}
+
+// simUnread is direct reads that failed in a row: for which process, counted from
+// 1, how many, and since when.
+type simUnread struct {
+	process, times int
+	since          time.Duration
 }
 
 const (

@@ -23,6 +23,11 @@ const (
 	// unsettledGrace is how long a pool with more members than its count, or a
 	// claimed instance that its pool no longer lists, is waited for.
 	unsettledGrace = 2 * time.Minute
+	// unreadGrace is how long reads of an instance that is known by its ID alone
+	// have to fail until claimants of its key get others: it may be the node of one
+	// of them. It is longer than the storms of failures that are to be outlasted by
+	// waiting, and far shorter than PendingTimeout, within which a node may take to come.
+	unreadGrace = 2 * time.Minute
 	// verifyAgain is the distance of direct reads of an instance that is waited for.
 	verifyAgain = 5 * time.Second
 	// firstLookAfter is how long after a purchase the first look for it is:

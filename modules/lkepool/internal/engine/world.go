@@ -194,13 +194,16 @@ func (a claimID) is(b claimID) bool {
 	return a.value == b.value && (a.uid == b.uid || a.uid == "" || b.uid == "")
 }
 
-// backoff is the pause after failures in a row.
+// backoff is the pause after failures in a row, since the first of them.
 type backoff struct {
-	failed int
-	until  time.Time
+	failed       int
+	since, until time.Time
 }
 
 func (b *backoff) fail(now time.Time, first, atLeast time.Duration) {
+	if b.failed == 0 {
+		b.since = now
+	}
 	pause := first << min(b.failed, 8)
 	b.failed++
 	b.until = now.Add(max(min(pause, longestRetry), atLeast))
