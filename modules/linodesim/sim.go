@@ -147,7 +147,7 @@ type Config struct {
 	RateLimits   map[string]RateLimit
 
 	// ValidateAnswers compares every answer with the API's description. One
-	// that differs becomes a 500 that says how, and is kept in Violations.
+	// that differs becomes a 500 that names the difference, and is kept in Violations.
 	ValidateAnswers bool
 
 	// AccountBackups is the account's setting that enrols new Linodes in the

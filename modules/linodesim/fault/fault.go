@@ -1,6 +1,6 @@
 // Package fault decides which requests go wrong, and how.
 //
-// A Rule says which requests it is about (method, route, any condition), which
+// A Rule has the requests that it is about (method, route, any condition), which
 // of those it hits (the nth, at most so many, with a probability) and what
 // happens then. The first rule that hits a request decides; rules are asked in
 // the order in which they were added. Chance is drawn from the seed given to
@@ -167,7 +167,7 @@ func (s *Set) Stale() time.Duration {
 	return longest
 }
 
-// Hits tells how many requests a rule has hit.
+// Hits returns how many requests a rule has hit.
 func (s *Set) Hits(id ID) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// EventKind says what happened to a worker node.
+// EventKind is what happened to a worker node.
 type EventKind string
 
 // What happens to worker nodes.
@@ -147,7 +147,7 @@ func (w *Moment) publish(kind EventKind, n *node) {
 	}
 }
 
-// publishGone tells of a worker's end; its pool may be gone already.
+// publishGone publishes a worker's end; its pool may be gone already.
 func (w *Moment) publishGone(i *Instance) {
 	if i.ClusterID == 0 {
 		return

@@ -146,9 +146,9 @@ func bounded(text string) string {
 	return strings.ToValidUTF8(text[:most-3], "") + "..."
 }
 
-// insufficient says that nothing can be bought for a NodeClaim. Core deletes it then and schedules its pods anew, on
+// insufficient means that nothing can be bought for a NodeClaim. Core deletes it then and schedules its pods anew, on
 // what is left. The NodeClaims of a static NodePool have no pods: core would make the next one at once, without asking
-// what can be bought, and delete it as fast, for as long as nothing can be. Such a NodeClaim is told to wait instead;
+// what can be bought, and delete it as fast, for as long as nothing can be. Such a NodeClaim gets an error to wait instead;
 // each further attempt takes whatever type can be bought then, and costs no request while there is none.
 func (c *CloudProvider) insufficient(nodePool *karpv1.NodePool, err error) error {
 	if nodePool != nil && nodePool.Spec.Replicas != nil {
