@@ -67,7 +67,10 @@ func startReference(ctx context.Context, cfg Config) (*localcluster.Cluster, pro
 	if err != nil {
 		return cluster, program{}, err
 	}
-	return cluster, program{watched: child, pool: referencePool, stop: func(ctx context.Context) { child.Stop(ctx, referenceGrace) }}, nil
+	return cluster, program{
+		watched: child, pool: referencePool, stop: func(ctx context.Context) { child.Stop(ctx, referenceGrace) },
+		profile: func(what string) string { return fmt.Sprintf("http://127.0.0.1:%d/debug/pprof/%s", ports[0], what) },
+	}, nil
 }
 
 // buildReference builds it with the dependencies of this module, which are the operator's.
