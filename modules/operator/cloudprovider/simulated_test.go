@@ -99,6 +99,49 @@ func launch(ctx context.Context, t *testing.T, p core.CloudProvider, claim *karp
 	}
 }
 
+// Karpenter allows NodeClaims that are made by hand and belong to no NodePool. A refusal of one would keep core from planning for all pods.
+func TestANodeClaimWithoutANodePoolIsLaunchedLikeAnyOther(t *testing.T) {
+	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
+		t.Run(tier, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sim, info := newSim(t, tier)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				p := simulated(t, sim, info)
+				alone, ordinary := numbered(0), numbered(1)
+				delete(alone.Labels, karpv1.NodePoolLabelKey)
+				took := map[*karpv1.NodeClaim]time.Duration{}
+				var mu sync.Mutex
+				var group sync.WaitGroup
+				for _, claim := range []*karpv1.NodeClaim{alone, ordinary} {
+					group.Go(func() {
+						began := time.Now()
+						created := launch(ctx, t, p, claim)
+						mu.Lock()
+						defer mu.Unlock()
+						if took[claim] = time.Since(began); created != nil {
+							claim.Status.ProviderID = created.Status.ProviderID
+						}
+					})
+				}
+				group.Wait()
+				if alone.Status.ProviderID == "" || alone.Status.ProviderID == ordinary.Status.ProviderID || took[alone] > took[ordinary]+5*time.Second {
+					t.Fatalf("%q after %s, and with a NodePool %q after %s", alone.Status.ProviderID, took[alone], ordinary.Status.ProviderID, took[ordinary])
+				}
+				if reason, err := p.IsDrifted(ctx, alone); reason != "" || err != nil {
+					t.Errorf("drifted: %q, %v", reason, err)
+				}
+				for !core.IsNodeClaimNotFoundError(p.Delete(ctx, alone)) && ctx.Err() == nil {
+					time.Sleep(5 * time.Second)
+				}
+				if list, err := p.List(ctx); err != nil || len(list) != 1 || list[0].Name != ordinary.Name {
+					t.Errorf("left: %v, %v", list, err)
+				}
+			})
+		})
+	}
+}
+
 func TestOneInstancePerNodeClaimOnBothTiers(t *testing.T) {
 	const burst = 20
 	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
