@@ -129,7 +129,7 @@ func TestPageInABrowser(t *testing.T) {
 			})
 			mux.Handle("/", sim)
 			mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
-				if shown.Add(1) == 2 { // what changes while somebody looks
+				if shown.Add(1) == 2 { // what changes while the page is open
 					if _, err := sim.AddInstance(linodesim.InstanceSpec{Label: "came-later", Type: "g6-nanode-1"}); err != nil {
 						t.Error(err)
 					}
