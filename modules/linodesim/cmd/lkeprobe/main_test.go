@@ -99,6 +99,7 @@ func (s served) pools(t *testing.T) {
 }
 
 func TestSignalsEndARunAndRemoveWhatItMade(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
