@@ -114,6 +114,10 @@ func busySim(t *testing.T) *linodesim.Sim {
 
 // TestPageInABrowser looks at the page as people do, on a phone and on a desk.
 func TestPageInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	t.Parallel()
 	browser := chromium(t)
 	for _, c := range []struct {
 		name          string

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
@@ -100,7 +101,7 @@ func New(kube client.Reader, pools Pools, catalog Catalog, cfg Config) *CloudPro
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
-	return &CloudProvider{kube: kube, pools: pools, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: &backoff{}, inventory: newInventory(pools),
+	return &CloudProvider{kube: kube, pools: pools, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: &backoff{failures: map[target]*pacing.Record{}}, inventory: newInventory(pools),
 		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring()}
 }
 

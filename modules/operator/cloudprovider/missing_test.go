@@ -48,9 +48,9 @@ func TestAMissingClassIsOneLineInTheLogUntilItChanges(t *testing.T) {
 	pool := nodePool(nil)
 	ask(pool, false)
 	expectLines(`"LinodeNodeClass"="default"`)
-	pool.Spec.Template.Spec.NodeClassRef.Name = "defualt"
+	pool.Spec.Template.Spec.NodeClassRef.Name = "deflt"
 	ask(pool, false)
-	expectLines(`"LinodeNodeClass"="defualt"`)
+	expectLines(`"LinodeNodeClass"="deflt"`)
 	if err := kube.Create(t.Context(), readyClass()); err != nil {
 		t.Fatal(err)
 	}
