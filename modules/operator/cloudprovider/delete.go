@@ -46,7 +46,7 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 // a claimant waits for a node of it. Core calls Delete every five seconds until the instance is proven to be gone;
 // an error would be a line in the log that calls a person for nothing.
 func (c *CloudProvider) release(ctx context.Context, id int, by lkepool.Claimant) error {
-	err := c.pools.Release(ctx, id, by)
+	err := c.backend.Release(ctx, id, by)
 	if err != nil && lkepool.KindOf(err) == lkepool.KindProvisioning {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (c *CloudProvider) release(ctx context.Context, id int, by lkepool.Claimant
 // deleteByName releases what carries the NodeClaim's tag. A NodeClaim whose status was lost has no provider
 // ID, and may have an instance all the same.
 func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
-	nodes, err := c.pools.List(ctx)
+	nodes, err := c.backend.List(ctx)
 	if err != nil {
 		return lookupError(err)
 	}
