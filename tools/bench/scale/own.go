@@ -14,6 +14,7 @@ const ourModules = "github.com/karpenter-linode/karpenter-linode/modules/"
 // Through these core writes to the cluster and to the log: what is below them is its own work.
 var decorators = []string{
 	ourModules + "operator/karpentercore.onDemand.",
+	ourModules + "operator/karpentercore.holding.",
 	ourModules + "operator/karpentercore.startsSink.",
 }
 
