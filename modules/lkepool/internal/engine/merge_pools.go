@@ -29,7 +29,8 @@ func (c *Core) mergePools(d Done) {
 		c.addSlots(p, reading.Slots, d.Began, false)
 	}
 	for _, p := range c.world.pools.rows {
-		if !seen[p.ID] && d.Began.After(p.last) && p.absence.since.IsZero() {
+		// A list may be older than the pool itself.
+		if !seen[p.ID] && d.Began.After(p.last) && listed(d.Began, p.made) && p.absence.since.IsZero() {
 			p.absence.since, p.look.want = d.Began, p.ours()
 		}
 	}

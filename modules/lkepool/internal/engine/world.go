@@ -127,6 +127,8 @@ type removal struct {
 type pool struct {
 	Pool
 	slots []slot
+	// made is when this process created it, the zero time for one that it found.
+	made time.Time
 	// last is when the newest reading began that showed it.
 	last    time.Time
 	absence absence
