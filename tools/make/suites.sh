@@ -38,7 +38,7 @@ fail() { touch "$work/failed"; }
 
 (e2e -run '^TestBurst$' -args -begin "$work/begin" || fail) >"$work/burst" &
 for module in "$@"; do
-	packages 0 2 "$module" -v -e "$waiting" -e "$virtual" || fail
+	packages 0 3 "$module" -v -e "$waiting" -e "$virtual" || fail
 done
 touch "$work/begin"
 wait
@@ -46,11 +46,11 @@ cat "$work/burst"
 
 for kind in waiting virtual; do
 	case $kind in
-	waiting) pattern=$waiting priority=5 ;;
-	virtual) pattern=$virtual priority=19 ;;
+	waiting) pattern=$waiting priority=5 at_once=2 ;;
+	virtual) pattern=$virtual priority=19 at_once=1 ;;
 	esac
 	for module in "$@"; do
-		packages $priority 1 "$module" -e "$pattern" || fail
+		packages $priority $at_once "$module" -e "$pattern" || fail
 	done >"$work/$kind" &
 done
 e2e -skip '^TestBurst$' || fail
