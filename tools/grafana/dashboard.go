@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	points         = 240             // that a panel's lines have at most
-	scrapeInterval = time.Second     // of tools/prometheus
-	shortestRate   = 4 * time.Second // Grafana's $__rate_interval is at least four scrapes
+	points         = 240         // that a panel's lines have at most
+	scrapeInterval = time.Second // of tools/prometheus
+	// Grafana's $__rate_interval is at least four scrapes, and one every 15 s is what its data source takes for granted.
+	shortestRate = time.Minute
 )
 
 // Dashboard is what is read of one.
@@ -53,6 +54,7 @@ type Target struct {
 
 // Prometheus evaluates expressions; *prometheus.Server does.
 type Prometheus interface {
+	Query(ctx context.Context, expression string) (promql.Vector, error)
 	Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (promql.Matrix, error)
 }
 
@@ -60,6 +62,7 @@ type Prometheus interface {
 type Answered struct {
 	From      int64                            `json:"from"` // milliseconds since 1970
 	To        int64                            `json:"to"`
+	Step      int64                            `json:"step"`
 	Dashboard json.RawMessage                  `json:"dashboard"`
 	Answers   map[int]map[string]promql.Matrix `json:"answers"` // by panel and query
 }
@@ -79,16 +82,17 @@ func Load(file string) (*Dashboard, error) {
 
 // Ask asks for what every panel shows of a time.
 func (d *Dashboard) Ask(ctx context.Context, p Prometheus, from, to time.Time) (*Answered, error) {
-	a := &Answered{From: from.UnixMilli(), To: to.UnixMilli(), Dashboard: d.raw, Answers: map[int]map[string]promql.Matrix{}}
 	step := max(scrapeInterval, (to.Sub(from) / points).Truncate(time.Second))
+	a := &Answered{From: from.UnixMilli(), To: to.UnixMilli(), Step: step.Milliseconds(), Dashboard: d.raw, Answers: map[int]map[string]promql.Matrix{}}
 	for _, panel := range d.Panels {
 		a.Answers[panel.ID] = map[string]promql.Matrix{}
 		for _, target := range panel.Targets {
-			start := from
+			expression := d.Replaced(target.Expr, step)
+			ask := func() (promql.Matrix, error) { return p.Range(ctx, expression, from, to, step) }
 			if target.Instant {
-				start = to
+				ask = func() (promql.Matrix, error) { return now(ctx, p, expression) }
 			}
-			found, err := p.Range(ctx, d.replaced(target.Expr, step), start, to, step)
+			found, err := ask()
 			if err != nil {
 				return nil, fmt.Errorf("panel %s, query %s: %w", panel.Title, target.RefID, err)
 			}
@@ -98,8 +102,18 @@ func (d *Dashboard) Ask(ctx context.Context, p Prometheus, from, to time.Time) (
 	return a, nil
 }
 
-// replaced is an expression with values in place of variables.
-func (d *Dashboard) replaced(expression string, step time.Duration) string {
+// now asks for one value of each series, in the order of the answer, which for topk is that of the values.
+func now(ctx context.Context, p Prometheus, expression string) (promql.Matrix, error) {
+	found, err := p.Query(ctx, expression)
+	series := make(promql.Matrix, len(found))
+	for i, sample := range found {
+		series[i] = promql.Series{Metric: sample.Metric, Floats: []promql.FPoint{{T: sample.T, F: sample.F}}}
+	}
+	return series, err
+}
+
+// Replaced is an expression with values in place of variables.
+func (d *Dashboard) Replaced(expression string, step time.Duration) string {
 	rate := max(step+scrapeInterval, shortestRate)
 	expression = strings.ReplaceAll(expression, "$__rate_interval", rate.String())
 	for _, variable := range d.Templating.List {

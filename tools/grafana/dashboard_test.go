@@ -32,6 +32,11 @@ func (a *asked) Range(_ context.Context, expression string, start, end time.Time
 	return promql.Matrix{{Metric: labels.FromStrings("of", "A"), Floats: []promql.FPoint{{T: end.UnixMilli(), F: 2}}}}, a.err
 }
 
+func (a *asked) Query(_ context.Context, expression string) (promql.Vector, error) {
+	a.questions = append(a.questions, expression+" now")
+	return promql.Vector{{Metric: labels.FromStrings("of", "B"), T: 1000, F: 2}, {Metric: labels.FromStrings("of", "A"), T: 1000, F: 1}}, a.err
+}
+
 func TestAPanelsQueriesAreAskedWithoutVariables(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "board.json")
 	if err := os.WriteFile(file, []byte(board), 0o600); err != nil {
@@ -43,8 +48,8 @@ func TestAPanelsQueriesAreAskedWithoutVariables(t *testing.T) {
 	}
 	to := time.Unix(1_000_000, 0)
 	for window, want := range map[time.Duration][]string{
-		time.Minute:      {`increase(made_total{nodepool=~".*"}[4s]) over 1m0s by 1s`, `price over 0s by 1s`},
-		40 * time.Minute: {`increase(made_total{nodepool=~".*"}[11s]) over 40m0s by 10s`, `price over 0s by 10s`},
+		time.Minute:   {`increase(made_total{nodepool=~".*"}[1m0s]) over 1m0s by 1s`, `price now`},
+		8 * time.Hour: {`increase(made_total{nodepool=~".*"}[2m1s]) over 8h0m0s by 2m0s`, `price now`},
 	} {
 		p := &asked{}
 		answered, err := d.Ask(t.Context(), p, to.Add(-window), to)
@@ -52,7 +57,7 @@ func TestAPanelsQueriesAreAskedWithoutVariables(t *testing.T) {
 			t.Errorf("asked %q, want %q, %v", p.questions, want, err)
 		}
 		text, err := json.Marshal(answered)
-		if err != nil || !strings.Contains(string(text), `"2":{"A":[{"metric":{"of":"A"},"values":[[1000000,"2"]]}]`) || !strings.Contains(string(text), `"title":"a board"`) {
+		if err != nil || !strings.Contains(string(text), `"2":{"A":[{"metric":{"of":"A"},"values":[[1000000,"2"]]}],"B":[{"metric":{"of":"B"},"values":[[1,"2"]]},{"metric":{"of":"A"},"values":[[1,"1"]]}]}`) || !strings.Contains(string(text), `"title":"a board"`) {
 			t.Errorf("%s, %v", text, err)
 		}
 	}

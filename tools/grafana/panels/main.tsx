@@ -19,6 +19,7 @@ interface Target {
 interface Answered {
 	from: number; // milliseconds
 	to: number;
+	step: number;
 	dashboard: { title: string; panels: Array<Panel | RowPanel> };
 	answers: Record<string, Record<string, Series[]>>; // by panel and query
 }
@@ -35,17 +36,25 @@ const range: TimeRange = { from: dateTime(answered.from), to: dateTime(answered.
 const legend = (format: string | undefined, metric: Record<string, string>): string =>
 	format ? format.replace(/\{\{\s*(\w+)\s*\}\}/g, (_, label: string) => metric[label] ?? '') : Object.values(metric).join(' ');
 
+// Where a series has no value its line is interrupted.
+function filled(values: Series['values']): Array<[at: number, value: number | null]> {
+	const known = new Map(values.map(([at, value]) => [Math.round(at * 1000), Number(value)]));
+	const steps = Array.from({ length: Math.floor((answered.to - answered.from) / answered.step) + 1 }, (_, i) => answered.from + i * answered.step);
+	return steps.map((at) => [at, Number.isFinite(known.get(at)) ? known.get(at)! : null]);
+}
+
 function lines(panel: Panel): DataFrame[] {
 	return (panel.targets as unknown as Target[]).flatMap((target) =>
-		(answered.answers[panel.id!]?.[target.refId] ?? []).map((series) =>
-			toDataFrame({
+		(answered.answers[panel.id!]?.[target.refId] ?? []).map(({ metric, values }) => {
+			const line = filled(values);
+			return toDataFrame({
 				refId: target.refId,
 				fields: [
-					{ name: 'Time', type: FieldType.time, values: series.values.map(([at]) => at * 1000) },
-					{ name: 'Value', type: FieldType.number, labels: series.metric, values: series.values.map(([, value]) => Number(value)), config: { displayNameFromDS: legend(target.legendFormat, series.metric) } },
+					{ name: 'Time', type: FieldType.time, values: line.map(([at]) => at) },
+					{ name: 'Value', type: FieldType.number, labels: metric, values: line.map(([, value]) => value), config: { displayNameFromDS: legend(target.legendFormat, metric) } },
 				],
-			}),
-		),
+			});
+		}),
 	);
 }
 
