@@ -90,7 +90,7 @@ bench: ## Measure API calls and waiting, check the targets, write docs/performan
 		$(if $(filter %.json,$(PROFILE)),-profile $(abspath $(PROFILE)),-write ../../docs/performance.md)
 
 .PHONY: pictures
-pictures: ## Make the pictures of the pages: plots, the demo in a terminal, the simulator (needs Chromium)
+pictures: ## Make the pictures of the pages: plots, demo, simulator, dashboard (needs Chromium and npm)
 	@tools/make/pictures.sh
 
 .PHONY: bench-scale
