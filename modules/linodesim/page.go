@@ -88,6 +88,7 @@ type pageNode struct {
 	Boot                            string // how long it took, or takes and should take
 	Tags                            []string
 	InstanceID                      int
+	Console                         string
 }
 
 type pageMeter struct {
@@ -108,8 +109,7 @@ func (s *Sim) pageData() pageData {
 	for _, i := range state.Instances {
 		instances[i.ID] = i
 		if i.ClusterID == 0 {
-			out.Others = append(out.Others, pageNode{Name: i.Label, InstanceID: i.ID, Status: i.Status, Class: i.Status, Tags: i.Tags,
-				Age: seconds(state.At.Sub(i.Created))})
+			out.Others = append(out.Others, linodeView(i, state.At))
 		}
 	}
 	out.Price = s.price(state.Instances)
@@ -188,6 +188,16 @@ func nodeView(n world.Node, i world.Instance, now time.Time, expected Span) page
 		out.Status = "ready, " + out.Status
 	}
 	out.Owner = claimant(i.Tags)
+	return out
+}
+
+// linodeView shows a Linode that is no worker.
+func linodeView(i world.Instance, now time.Time) pageNode {
+	out := pageNode{Name: i.Label, InstanceID: i.ID, Status: i.Status, Class: i.Status, Tags: i.Tags,
+		Age: seconds(now.Sub(i.Created)), Owner: claimant(i.Tags), Console: i.Console}
+	if i.BootFault != "" {
+		out.Status, out.Class = i.Status+", boot failed: "+i.BootFault, world.StatusOffline
+	}
 	return out
 }
 

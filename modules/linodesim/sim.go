@@ -74,6 +74,10 @@ const (
 	NodeJoins   = world.NodeJoins
 	NodeChanged = world.NodeChanged
 	NodeGone    = world.NodeGone
+
+	LinodeBoots = world.LinodeBoots
+	LinodeStops = world.LinodeStops
+	LinodeGone  = world.LinodeGone
 )
 
 // What deleting the last node of a pool does, and what LKE does about a Linode

@@ -15,8 +15,8 @@ import (
 
 // Tiers of LKE.
 const (
-	Standard   = "standard"
-	Enterprise = "enterprise"
+	Standard   = linodesim.Standard
+	Enterprise = linodesim.Enterprise
 )
 
 // Options of a local cluster. The zero value is a Standard cluster named "dev"

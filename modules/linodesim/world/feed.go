@@ -15,7 +15,15 @@ const (
 	NodeGone    EventKind = "gone"    // its Linode is gone: the Kubernetes Node should disappear
 )
 
-// Event carries all that is needed to build a Kubernetes Node.
+// What happens to Linodes that are no workers of LKE.
+const (
+	LinodeBoots EventKind = "boots" // its image starts, and can read the Metadata service
+	LinodeStops EventKind = "stops" // it is being shut down
+	LinodeGone  EventKind = "ends"  // it was deleted
+)
+
+// Event carries all that is needed to build a Kubernetes Node. Those of Linodes
+// that are no workers have no cluster, pool and node, and the label as Name.
 type Event struct {
 	Kind       EventKind
 	At         time.Time
@@ -52,6 +60,7 @@ type feed struct {
 }
 
 type subscriber struct {
+	plain   bool // wants the Linodes that are no workers, instead of the workers
 	pending []Event
 	signal  chan struct{} // capacity 1: something is pending, or the agenda changed
 }
@@ -70,7 +79,9 @@ func (f *feed) wake() {
 
 func (f *feed) send(e Event) {
 	for s := range f.subscribers {
-		s.pending = append(s.pending, e)
+		if s.plain == (e.Cluster.ID == 0) {
+			s.pending = append(s.pending, e)
+		}
 	}
 	f.wake()
 }
@@ -80,17 +91,36 @@ func (f *feed) send(e Event) {
 // every node that has joined already. One goroutine runs for each subscriber,
 // none without.
 func (w *World) Subscribe(ctx context.Context) <-chan Event {
-	s := &subscriber{signal: make(chan struct{}, 1)}
-	at, end := w.Begin(Caller{})
-	for _, c := range sorted(at.clusters) {
-		for _, p := range c.pools {
-			for _, n := range p.nodes {
-				if i := at.instances[n.InstanceID]; i != nil && !n.JoinedAt.IsZero() {
-					s.pending = append(s.pending, at.event(NodeJoins, p, i))
+	return w.subscribe(ctx, &subscriber{}, func(at *Moment, s *subscriber) {
+		for _, c := range sorted(at.clusters) {
+			for _, p := range c.pools {
+				for _, n := range p.nodes {
+					if i := at.instances[n.InstanceID]; i != nil && !n.JoinedAt.IsZero() {
+						s.pending = append(s.pending, at.event(NodeJoins, p, i))
+					}
 				}
 			}
 		}
-	}
+	})
+}
+
+// SubscribeLinodes is Subscribe for the Linodes that are no workers. It starts
+// with a boots event for each that runs.
+func (w *World) SubscribeLinodes(ctx context.Context) <-chan Event {
+	return w.subscribe(ctx, &subscriber{plain: true}, func(at *Moment, s *subscriber) {
+		for _, i := range sorted(at.instances) {
+			if i.ClusterID == 0 && i.Status == StatusRunning {
+				s.pending = append(s.pending, at.linodeEvent(LinodeBoots, i))
+			}
+		}
+	})
+}
+
+// subscribe adds a subscriber that begins with what there is.
+func (w *World) subscribe(ctx context.Context, s *subscriber, begin func(*Moment, *subscriber)) <-chan Event {
+	s.signal = make(chan struct{}, 1)
+	at, end := w.Begin(Caller{})
+	begin(at, s)
 	at.feed.subscribers[s] = struct{}{}
 	end()
 
@@ -147,9 +177,26 @@ func (w *Moment) publish(kind EventKind, n *node) {
 	}
 }
 
-// publishGone tells of a worker's end; its pool may be gone already.
+// nowhere stands for the pool of a Linode that is no worker.
+var nowhere = &pool{cluster: &cluster{}}
+
+// publishLinode reports what happened to a Linode that is no worker.
+func (w *Moment) publishLinode(kind EventKind, i *Instance) {
+	if w.instances[i.ID] == i && i.ClusterID == 0 {
+		w.feed.send(w.linodeEvent(kind, i))
+	}
+}
+
+func (w *Moment) linodeEvent(kind EventKind, i *Instance) Event {
+	e := w.event(kind, nowhere, i)
+	e.Name = i.Label
+	return e
+}
+
+// publishGone reports a Linode's end; a worker's pool may be gone already.
 func (w *Moment) publishGone(i *Instance) {
 	if i.ClusterID == 0 {
+		w.feed.send(w.linodeEvent(LinodeGone, i))
 		return
 	}
 	p := w.pools[i.PoolID]

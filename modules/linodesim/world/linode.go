@@ -150,6 +150,7 @@ func (w *Moment) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 		DiskEncryption: string(cmp.Or(deref(b.DiskEncryption), "enabled")), WatchdogEnabled: true, HasUserData: deref(b.Metadata).UserData != nil,
 		Group: deref(b.Group), Generation: string(deref(b.InterfaceGeneration)), FirewallID: max(deref(b.FirewallID), 0), Created: w.now, Updated: w.now,
 	}
+	i.userData, i.keys = deref(deref(b.Metadata).UserData), readKeys(b)
 	if deref(b.PrivateIP) {
 		i.PrivateIPv4 = private
 	}
@@ -168,7 +169,9 @@ func (w *Moment) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 		return i
 	}
 	w.after(boot/2, func() { w.setStatus(LKE, i, StatusBooting) })
-	w.after(boot*4/5, func() { w.setStatus(LKE, i, StatusRunning) })
+	if !w.conditions.neverBoots(0) {
+		w.after(boot*4/5, func() { w.run(i) })
+	}
 	return i
 }
 

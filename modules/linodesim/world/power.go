@@ -23,7 +23,7 @@ func (w *Moment) BootInstance(linodeID int, b *api.InstanceBoot) error {
 	w.setStatus(w.Actor, i, StatusBooting)
 	w.after(w.profile.Join.draw(w.side)/2, func() {
 		if i.Status == StatusBooting {
-			w.setStatus(LKE, i, StatusRunning)
+			w.run(i)
 		}
 	})
 	return nil
@@ -44,10 +44,17 @@ func (w *Moment) ShutdownInstance(linodeID int) error {
 		return busy()
 	}
 	w.setStatus(w.Actor, i, StatusShuttingDown)
+	w.publishLinode(LinodeStops, i)
 	w.after(w.profile.Gone.draw(w.side), func() {
 		if i.Status == StatusShuttingDown {
 			w.setStatus(LKE, i, StatusOffline)
 		}
 	})
 	return nil
+}
+
+// run makes a Linode run, from which on its image starts.
+func (w *Moment) run(i *Instance) {
+	w.setStatus(LKE, i, StatusRunning)
+	w.publishLinode(LinodeBoots, i)
 }

@@ -123,6 +123,12 @@ type Instance struct {
 	MaintenancePolicy string
 	Maintenance       *HostMaintenance // nil = none
 	Created, Updated  time.Time
+
+	Console   string // what was last seen on it, of a Linode that is no worker
+	BootFault string // why its last boot failed; "" = it did not
+
+	userData string              // base64, as it was sent; the API shows only that there is some
+	keys     map[string][]string // for SSH, by user
 }
 
 // IPv4 lists the addresses, the public one first.

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -32,7 +33,7 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 		return
 	}
 	c.failed.Set(nodeClaim.UID, true, time.Hour)
-	pause := c.backoff.failed(target{nodePool, plan}, joinPauses)
+	pause := c.backoff.failed(target{nodePool, plan}, pacing.Joins)
 	if c.cfg.OnNeverJoined != nil {
 		c.cfg.OnNeverJoined(plan)
 	}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.opentelemetry.io/otel/trace/noop"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	cri "k8s.io/cri-client/pkg"
+	fakecri "k8s.io/cri-client/pkg/fake"
+	kubeadmconstants "k8s.io/kubernetes/cmd/kubeadm/app/constants"
+	kubeletphase "k8s.io/kubernetes/cmd/kubeadm/app/phases/kubelet"
+	kubeletapp "k8s.io/kubernetes/cmd/kubelet/app"
+	"k8s.io/kubernetes/cmd/kubelet/app/options"
+	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
+	cadvisortest "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
+	"k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap"
+	"k8s.io/kubernetes/pkg/kubelet/eviction"
+	"k8s.io/kubernetes/pkg/kubelet/kubeletconfig/configfiles"
+	"k8s.io/kubernetes/pkg/kubemark"
+	utilfs "k8s.io/kubernetes/pkg/util/filesystem"
+)
+
+const runtimeTimeout = 15 * time.Second
+
+// kubelet is one run of the kubelet.
+type kubelet struct {
+	root     root
+	port     int32
+	capacity capacity
+}
+
+func kubeletCommand() *cobra.Command {
+	var k kubelet
+	cmd := &cobra.Command{
+		Use: "kubelet", Short: "Run the kubelet over a runtime that only pretends, with the files that join wrote", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return k.run(cmd.Context()) },
+	}
+	cmd.Flags().StringVar((*string)(&k.root), "root", "", "the directory that stands for the machine's root")
+	cmd.Flags().Int32Var(&k.port, "port", 0, "the port on loopback to serve on")
+	cmd.Flags().Var(&k.capacity, "capacity", "the machine's size")
+	return cmd
+}
+
+func (k *kubelet) run(ctx context.Context) error {
+	flags, cfg, err := k.settings(ctx)
+	if err != nil {
+		return err
+	}
+	client, heartbeat, err := k.clients(ctx, flags, cfg)
+	if err != nil {
+		return err
+	}
+	manager, err := newContainers(k.capacity, cfg)
+	if err != nil {
+		return err
+	}
+	endpoint, err := fakecri.GenerateEndpoint()
+	if err != nil {
+		return err
+	}
+	runtime := fakecri.NewFakeRemoteRuntime()
+	if err := runtime.Start(endpoint); err != nil {
+		return err
+	}
+	defer runtime.Stop()
+	service, err := cri.NewRemoteRuntimeService(ctx, endpoint, runtimeTimeout, noop.NewTracerProvider(), false)
+	if err != nil {
+		return err
+	}
+	machine := &machineInfo{cadvisortest.Fake{NodeName: flags.HostnameOverride}, k.capacity}
+	hollow := kubemark.NewHollowKubelet(flags, cfg, client, heartbeat, machine, runtime.ImageService, service, manager)
+	if hollow.KubeletDeps.TLSOptions, err = kubeletapp.InitializeTLS(ctx, flags, cfg); err != nil {
+		return err
+	}
+	auth, reload, err := kubeletapp.BuildAuth(types.NodeName(flags.HostnameOverride), client, *cfg)
+	if err != nil {
+		return err
+	}
+	hollow.KubeletDeps.Auth = auth
+	reload(ctx.Done())
+	server := &options.KubeletServer{KubeletFlags: *flags, KubeletConfiguration: *cfg}
+	if err := kubeletapp.RunKubelet(ctx, server, hollow.KubeletDeps); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// settings reads the file and the flags that kubeadm wrote; flags win, as in the kubelet. What belongs to the machine
+// that is not there is replaced afterwards.
+func (k *kubelet) settings(ctx context.Context) (*options.KubeletFlags, *kubeletconfig.KubeletConfiguration, error) {
+	dir := k.root.path(kubeadmconstants.KubeletRunDirectory)
+	loader, err := configfiles.NewFsLoader(&utilfs.DefaultFs{}, filepath.Join(dir, kubeadmconstants.KubeletConfigurationFileName))
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := loader.Load(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg.EvictionHard == nil {
+		cfg.EvictionHard = eviction.DefaultEvictionHard
+	}
+	args, err := kubeletphase.ReadKubeletDynamicEnvFile(filepath.Join(dir, kubeadmconstants.KubeletEnvFileName))
+	if err != nil {
+		return nil, nil, err
+	}
+	flags := options.NewKubeletFlags()
+	set := pflag.NewFlagSet("kubelet", pflag.ContinueOnError)
+	flags.AddFlags(set)
+	options.AddKubeletConfigFlags(set, cfg)
+	if err := set.Parse(args); err != nil {
+		return nil, nil, fmt.Errorf("the kubelet's flags: %w", err)
+	}
+	if err := options.ValidateKubeletFlags(flags); err != nil {
+		return nil, nil, err
+	}
+	return flags, cfg, k.adapt(flags, cfg)
+}
+
+// adapt puts every path below the root, and takes away what needs a machine.
+func (k *kubelet) adapt(flags *options.KubeletFlags, cfg *kubeletconfig.KubeletConfiguration) error {
+	dir := k.root.path(kubeadmconstants.KubeletRunDirectory)
+	flags.RootDirectory, flags.CertDirectory = dir, filepath.Join(dir, "pki")
+	cfg.PodLogsDir = k.root.path("/var/log/pods")
+	cfg.StaticPodPath = k.root.path("/etc/kubernetes/manifests")
+	cfg.Authentication.X509.ClientCAFile = k.root.path(cfg.Authentication.X509.ClientCAFile)
+	cfg.Address, cfg.Port, cfg.ReadOnlyPort, cfg.HealthzPort = "127.0.0.1", k.port, 0, 0
+	cfg.CgroupsPerQOS, cfg.CgroupRoot, cfg.KubeletCgroups, cfg.SystemCgroups = false, "", "", ""
+	cfg.MaxOpenFiles = 1024
+	return k.root.makeAll(kubeadmconstants.KubeletRunDirectory, "/var/log/pods", "/etc/kubernetes/manifests")
+}
+
+// clients gets the node's certificate with the bootstrap token, unless it is there already.
+func (k *kubelet) clients(ctx context.Context, flags *options.KubeletFlags, cfg *kubeletconfig.KubeletConfiguration) (client, heartbeat *kubernetes.Clientset, err error) {
+	err = bootstrap.LoadClientCert(ctx, k.root.kubeconfig(), k.root.bootstrapKubeconfig(), flags.CertDirectory, types.NodeName(flags.HostnameOverride))
+	if err != nil {
+		return nil, nil, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", k.root.kubeconfig())
+	if err != nil {
+		return nil, nil, err
+	}
+	config.UserAgent, config.QPS, config.Burst = "kubelet", float32(cfg.KubeAPIQPS), int(cfg.KubeAPIBurst)
+	if client, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, nil, err
+	}
+	beat := rest.CopyConfig(config)
+	beat.QPS = -1
+	beat.Timeout = min(cfg.NodeStatusUpdateFrequency.Duration, time.Duration(cfg.NodeLeaseDurationSeconds)*time.Second)
+	heartbeat, err = kubernetes.NewForConfig(beat)
+	return client, heartbeat, err
+}

@@ -1,0 +1,44 @@
+// Command machine is what an image of a self-managed cluster's node contains, without a machine: kubeadm's own code and the
+// kubelet's own code, the latter over a container runtime that only pretends to run containers.
+//
+//	machine init --kubeconfig=admin.conf --config=init.yaml    what `kubeadm init` leaves in a cluster for those that join
+//	machine join --root=DIR --config=join.yaml                 kubeadm join, up to and without the kubelet's start
+//	machine kubelet --root=DIR --port=10250 --capacity=cpu=2   the kubelet, with the files that join wrote
+//
+// It is built by package controlplane and run by the local cluster: init once, join and kubelet when a simulated Linode
+// boots. DIR takes the place of the machine's root directory: every path of kubeadm and of the kubelet lies below it.
+//
+// What is real: discovery with a bootstrap token (the signature of cluster-info, the hash of the certificate authority),
+// the cluster's configuration, patches, the kubelet's flags and configuration file, its TLS bootstrap, registration,
+// status, lease, admission of pods, their life up to the runtime. What is not: preflight checks, the container runtime,
+// cgroups, mounts, the machine's size (it is given), events of the kubelet, rotation of its client certificate.
+//
+// It listens on loopback only, and exits with 1 and one line on failure.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	klog.EnableContextualLogging(true)
+	root := &cobra.Command{
+		Use: "machine", Short: "kubeadm and kubelet of a machine that is not there",
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.AddCommand(initCommand(), joinCommand(), kubeletCommand())
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "error: "+err.Error())
+		stop()
+		os.Exit(1)
+	}
+}
