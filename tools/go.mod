@@ -147,6 +147,7 @@ require (
 	github.com/jmoiron/sqlx v1.4.0 // indirect
 	github.com/jpillora/backoff v1.0.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
+	github.com/karpenter-linode/karpenter-linode/modules/instances v0.1.0 // indirect
 	github.com/klauspost/compress v1.18.6 // indirect
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/lann/builder v0.0.0-20180802200727-47ae307949d0 // indirect
@@ -251,6 +252,7 @@ require (
 exclude github.com/spf13/afero v1.10.0
 
 replace (
+	github.com/karpenter-linode/karpenter-linode/modules/instances => ../modules/instances
 	github.com/karpenter-linode/karpenter-linode/modules/linode => ../modules/linode
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim => ../modules/linodesim
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool => ../modules/lkepool
