@@ -107,7 +107,11 @@ func (c *Cluster) start(ctx context.Context) error {
 // prepareFolders clears what a run that was killed has left.
 func (c *Cluster) prepareFolders(context.Context) error {
 	if missing := controlplane.Missing(c.bin(), c.needed()...); len(missing) > 0 {
-		return fmt.Errorf("%s lacks %v: run `make build MODE=%s` first", c.bin(), missing, c.opts.Mode)
+		build := "make build"
+		if c.instances() {
+			build += " MODE=" + Instance
+		}
+		return fmt.Errorf("%s lacks %v: run `%s` first", c.bin(), missing, build)
 	}
 	c.onStop(func(context.Context) { _ = os.RemoveAll(c.opts.stateDir()) })
 	for dir, mode := range map[string]os.FileMode{c.opts.stateDir(): 0o700, c.opts.logDir(): 0o755} {
