@@ -137,7 +137,7 @@ type core struct {
 	claims map[claimID]*claim
 	queue  queue
 	// busy has the instances to which a write is under way, or of which the parts
-	// are being read, whoever led when that began.
+	// are being read, in whichever term of leadership that began.
 	busy map[int]bool
 	// refused has refusals that answer others who ask for the same.
 	refused map[string]refusal

@@ -26,7 +26,7 @@ func (c *core) done(r result) {
 }
 
 // stale reports a reading that was begun before this process began to lead:
-// nothing is learned from it. Writes are facts whoever sent them.
+// nothing is learned from it. Writes are facts in whichever term they were sent.
 func (c *core) stale(r result) bool { return r.term != c.term }
 
 func (c *core) listed(r result) {
@@ -223,7 +223,7 @@ func (c *core) changed(r result) {
 	}
 }
 
-// forget drops a claim that nothing is known of and nobody waits for.
+// forget drops a claim that nothing is known of and no caller waits for.
 func (c *core) forget(cl *claim) {
 	if cl.callers == 0 && !cl.busy && !cl.queued && cl.unsure.IsZero() && cl.taken.IsZero() && cl.blocker == 0 {
 		delete(c.claims, cl.id)

@@ -26,7 +26,7 @@ func (c *simClaimant) claimant() Claimant { return Claimant{Name: c.name, UID: c
 
 func (c *simClaimant) begin() {
 	if c.before != nil && (c.before.alive || c.before.since.IsZero()) {
-		if c.now.Sub(c.sim.began) < simChaos+10*time.Minute {
+		if c.now.Sub(c.began) < simChaos+10*time.Minute {
 			c.after(5*time.Second, c.begin)
 		}
 		return

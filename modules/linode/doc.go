@@ -21,7 +21,7 @@
 // A DELETE that was tried again because an earlier attempt may have been carried out, and then finds nothing (404), has
 // succeeded. A 404 at the first attempt, or after attempts that certainly had no effect, is KindNotFound.
 //
-// A PUT that is tried again may overwrite what somebody else wrote between the attempts: the API has no precondition.
+// A PUT that is tried again may overwrite what another client wrote between the attempts: the API has no precondition.
 //
 // Not found. KindNotFound comes from the API's own 404 and from nothing else. IDs below 1 and names that are empty are
 // refused with KindInvalid before anything is sent.

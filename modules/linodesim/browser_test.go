@@ -114,6 +114,10 @@ func busySim(t *testing.T) *linodesim.Sim {
 
 // TestPageInABrowser looks at the page as people do, on a phone and on a desk.
 func TestPageInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	t.Parallel()
 	browser := chromium(t)
 	for _, c := range []struct {
 		name          string
@@ -129,7 +133,7 @@ func TestPageInABrowser(t *testing.T) {
 			})
 			mux.Handle("/", sim)
 			mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
-				if shown.Add(1) == 2 { // what changes while somebody looks
+				if shown.Add(1) == 2 { // what changes while the page is open
 					if _, err := sim.AddInstance(linodesim.InstanceSpec{Label: "came-later", Type: "g6-nanode-1"}); err != nil {
 						t.Error(err)
 					}

@@ -109,7 +109,8 @@ func (s *Sim) UpgradeCluster(clusterID int, version string) error {
 	})
 }
 
-// DeleteInstance deletes a Linode behind everybody's back.
+// DeleteInstance deletes a Linode without a request of a client, as a person
+// does in the Cloud Manager.
 func (s *Sim) DeleteInstance(id int) error {
 	return at(s, owner, func(w *world.Moment) error { return w.DeleteInstance(id) })
 }

@@ -113,11 +113,11 @@
 //
 // # Not known, chosen here
 //
-// Where nobody outside the platform knows an answer and both matter, Behaviour
+// Where an answer is not known outside the platform and both matter, Behaviour
 // chooses: deletion of a pool's last node and of a cluster's last pool, a
 // Linode deleted directly, count 0 on Enterprise, reserved taint keys, nodes
 // that are not listed yet, filters on pools, pages beyond the end, the form of workers' labels, and whether
-// removed labels and taints come back (read by whoever plays the cluster).
+// removed labels and taints come back (read by the program that plays the cluster).
 // Decided without a choice, because a client should not depend on it:
 //
 //   - a recycled or repaired node is a new node with a new ID;

@@ -42,7 +42,7 @@ func TestEvents(t *testing.T) {
 				first := info.Pools[0].ID
 				got := mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-4","count":1,"labels":{"a":"b"},"tags":["team-a"]}`)
 				pool := int(got.body["id"].(float64))
-				time.Sleep(200 * time.Second) // nobody asks; the events come by themselves
+				time.Sleep(200 * time.Second) // without a request; the events come by themselves
 				one := fmt.Sprintf("%s/pools/%d", path, pool)
 				mustDo(t, api, "PUT", one, `{"taints":[{"key":"k","value":"v","effect":"NoExecute"}]}`)
 				time.Sleep(10 * time.Second)

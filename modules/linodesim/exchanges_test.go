@@ -155,7 +155,7 @@ func (p replay) run() int {
 			headers = []string{"X-Filter", p.ours(filter)}
 		}
 		if n > 0 && p.list[n-1].Status == 503 && p.list[n-1].Path == e.Path {
-			time.Sleep(youth) // whoever was recorded here polled
+			time.Sleep(youth) // the recorded client polled
 		}
 		got := p.do(e.Method, p.path(e.Path), body, headers...)
 		p.compare(e, got)

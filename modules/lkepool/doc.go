@@ -46,7 +46,7 @@
 //   - After a Forbidden or Invalid answer to a claim's write no more is bought
 //     than a node to try with, one claim at a time, after growing pauses.
 //     Config.MaxNodes and MaxHourlyPrice bound all keys together. Failed and Joined report whether
-//     nodes of a key join; purchases for it wait longer after each failure.
+//     nodes of a key join; purchases for it wait longer with each that does not, by package pacing.
 //   - A call returns when its context ends, with the reason if requests fail or
 //     hang. No goroutine, timer or request is left after the last caller, but for
 //     writes under way.

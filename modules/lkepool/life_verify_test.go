@@ -27,8 +27,8 @@ func (s *life) verify() {
 	}
 }
 
-// everyone are the claimants that are and that were, by claim value.
-func (s *life) everyone() map[string]*claimant {
+// allClaimants are the claimants that are and that were, by claim value.
+func (s *life) allClaimants() map[string]*claimant {
 	all := map[string]*claimant{}
 	for _, c := range s.past {
 		all[lkepool.ClaimValue(c.who.Name)] = c
@@ -43,7 +43,7 @@ func (s *life) everyone() map[string]*claimant {
 // recorded no answer may get a second node while lists lag by minutes; it is
 // collected.
 func (s *life) checkHands() {
-	all := s.everyone()
+	all := s.allClaimants()
 	owner, holds := map[int]string{}, map[string]int{}
 	for _, e := range s.sim.Audit() {
 		ours := e.Actor.User == engine
@@ -77,7 +77,7 @@ func (s *life) checkHands() {
 // record and neither gives it back nor is gone.
 func (s *life) checkRemovals() {
 	holder := map[int]*claimant{}
-	for _, c := range s.everyone() {
+	for _, c := range s.allClaimants() {
 		if c.instance != 0 {
 			holder[c.instance] = c
 		}
@@ -102,7 +102,7 @@ func (s *life) checkRemovals() {
 // to it failed. In others a claimant may cause one surplus node, and each node
 // that the platform or a person took away one more.
 func (s *life) checkPurchases() {
-	bought, claimants, aside, lost := s.requested(), len(s.everyone()), 0, 0
+	bought, claimants, aside, lost := s.requested(), len(s.allClaimants()), 0, 0
 	for _, times := range s.events.failed {
 		if times >= 3 {
 			aside++

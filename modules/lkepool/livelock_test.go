@@ -15,7 +15,7 @@ import (
 const mostAtOnce = 200_000
 
 // boundedClock is the clock of the bubble it is used in. In a bubble time stands
-// still while anybody is busy, so an engine that turns in circles would hang the
+// still while any goroutine is busy, so an engine that turns in circles would hang the
 // test for ever; this clock panics instead, which ends the test with the seed.
 type boundedClock struct {
 	clock.RealClock

@@ -68,9 +68,9 @@ func (a *Allocator) checkTags(op, field string, tags []string) error {
 		case n < MinTagLength || n > MaxTagLength:
 			return engine.Invalid(op, field, "%q has %d characters; a tag has %d to %d", tag, n, MinTagLength, MaxTagLength)
 		case tag != ManagedTag && engine.OwnTag(tag):
-			return engine.Invalid(op, field, "%q is set by the allocator and by nobody else", tag)
+			return engine.Invalid(op, field, "%q may be set by the allocator alone", tag)
 		case a.backend.ReservedTag(tag):
-			return engine.Invalid(op, field, "%q is set by the platform and by nobody else", tag)
+			return engine.Invalid(op, field, "%q may be set by the platform alone", tag)
 		}
 	}
 	return nil

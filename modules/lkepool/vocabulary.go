@@ -129,6 +129,9 @@ func KindOf(err error) Kind { return engine.KindOf(err) }
 // two long values never become one tag.
 func Tag(key, value string) string { return engine.Tag(key, value) }
 
+// Shorten is what Tag does to a value, for tags that carry one elsewhere.
+func Shorten(value string, room int) string { return engine.Shorten(value, room) }
+
 // ClaimValue returns what Node.Claim contains for a claimant: its name, or a
 // prefix and a hash of it when it does not fit into a tag.
 func ClaimValue(claimant string) string { return engine.ClaimValue(claimant) }

@@ -1,6 +1,6 @@
 // Package bench measures what claims cost: requests, time and memory of the
 // engine of modules/lkepool on modules/linodesim, against targets. `make bench`
-// runs it and writes docs/performance.md. Nobody imports it.
+// runs it and writes docs/performance.md. No other package imports it.
 //
 // The package itself is pure arithmetic: results, targets, the report. What is
 // measured is in its test, TestBench, and not in a program, because everything

@@ -138,7 +138,7 @@ func (l *lab) present() int {
 	return n
 }
 
-// callLog notes what was sent when, for whoever looks for the reason of a
+// callLog notes what was sent when, for the search for the reason of a
 // figure, and lets a measurement look at the moment of each answer.
 type callLog struct {
 	next   http.RoundTripper

@@ -49,7 +49,7 @@ func run(m *testing.M) int {
 			}
 		}
 	}
-	// Some clusters have it: whoever sets an owner that blocks deletion needs rights on the owner's finalizers.
+	// Some clusters have it: a client that sets an owner that blocks deletion needs rights on the owner's finalizers.
 	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	config, err := environment.Start()
 	if err != nil {

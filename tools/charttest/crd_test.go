@@ -51,7 +51,7 @@ func TestPrinterColumnsExist(t *testing.T) {
 	}
 }
 
-// exists follows a JSON path through a schema. A list is left through its filter, metadata is known to everybody,
+// exists follows a JSON path through a schema. A list is left through its filter, metadata is in every object,
 // and keys of a map can be any.
 func exists(schema *apiextensionsv1.JSONSchemaProps, path string) bool {
 	path = strings.TrimPrefix(path, ".")

@@ -48,7 +48,7 @@ var others = map[string][]string{
 	"networkPolicy.extraEgress":                     {`networkPolicy: {enabled: true}`, `networkPolicy: {extraEgress: [{}]}`},
 	"admissionPolicy.enabled":                       {`admissionPolicy: {enabled: true}`},
 	"admissionPolicy.nodePoolLimits":                {`admissionPolicy: {enabled: true}`, `admissionPolicy: {nodePoolLimits: false}`},
-	"admissionPolicy.exemptUsers":                   {`admissionPolicy: {enabled: true}`, `admissionPolicy: {exemptUsers: [someone]}`},
+	"admissionPolicy.exemptUsers":                   {`admissionPolicy: {enabled: true}`, `admissionPolicy: {exemptUsers: [administrator]}`},
 	"replicas":                                      {`replicas: 1`},
 	"revisionHistoryLimit":                          {`revisionHistoryLimit: 1`},
 	"strategy":                                      {`strategy: {rollingUpdate: {maxSurge: 2}}`},

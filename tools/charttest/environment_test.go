@@ -42,7 +42,7 @@ func describe(v corev1.EnvVar) string {
 	return "unknown"
 }
 
-// The whole environment of the quickstart. Settings that nobody made are left to the controller's defaults.
+// The whole environment of the quickstart. Settings that the values leave out are left to the controller's defaults.
 func TestEnvironmentOfQuickstart(t *testing.T) {
 	want := map[string]string{
 		"LINODE_TOKEN": "secret:karpenter/LINODE_TOKEN", "CLUSTER_NAME": "my-cluster", "KARPENTER_MODE": "lke",

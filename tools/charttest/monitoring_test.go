@@ -99,9 +99,9 @@ type dashboard struct {
 	UID        string `json:"uid"`
 	Templating struct {
 		List []struct {
-			Name       string `json:"name"`
-			Type       string `json:"type"`
-			Definition string `json:"definition"`
+			Name  string          `json:"name"`
+			Type  string          `json:"type"`
+			Query json.RawMessage `json:"query"`
 		} `json:"list"`
 	} `json:"templating"`
 	Panels []struct {
@@ -136,9 +136,13 @@ func TestDashboard(t *testing.T) {
 		if variable.Type != "query" {
 			continue
 		}
-		found := labelValues.FindStringSubmatch(variable.Definition)
+		var query struct{ Query string }
+		if err := json.Unmarshal(variable.Query, &query); err != nil {
+			t.Fatalf("variable %s: %v", variable.Name, err)
+		}
+		found := labelValues.FindStringSubmatch(query.Query)
 		if found == nil {
-			t.Fatalf("variable %s: %q", variable.Name, variable.Definition)
+			t.Fatalf("variable %s: %q", variable.Name, query.Query)
 		}
 		if available, ok := metricLabels(found[1]); !ok || !available[found[2]] {
 			t.Errorf("variable %s: no metric %s with label %s", variable.Name, found[1], found[2])

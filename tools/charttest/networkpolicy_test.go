@@ -47,7 +47,7 @@ func TestNetworkPolicy(t *testing.T) {
 
 func TestNetworkPolicyValues(t *testing.T) {
 	if names := mustRender(t, "karpenter", quickstart).names(); slices.Contains(names, "NetworkPolicy/karpenter") {
-		t.Error("it is there although nobody asked for it")
+		t.Error("it is there although no value asks for it")
 	}
 	for _, test := range []struct{ values, want string }{
 		{`apiURL: "http://127.0.0.1:8123/"`, "[TCP 443 TCP 6443 TCP 8123]"},

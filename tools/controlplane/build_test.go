@@ -108,7 +108,7 @@ func (w *world) ours(t *testing.T) {
 }
 
 // failOnce makes one build fail after a change and takes the change back: the
-// old program is still there, but nobody knows in what state.
+// old program is still there, but its state is not known.
 func (w *world) failOnce(t *testing.T) {
 	t.Helper()
 	w.write(t, "failure", "go: broken")

@@ -47,7 +47,7 @@ func TestWhatUsersMeetIsExplained(t *testing.T) {
 		{"setting in an error at start", "modules/operator/discovery", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
 		{"setting in an error at start", "modules/operator/options/options.go", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
 		{"setting in an error at start", "modules/operator/cmd/controller", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
-		{"outcome of a claim that somebody has to act on", "modules/operator/cloudprovider/errors.go", `outcome: "(invalid|conflict|forbidden|not_found|plan_refused|error)"`, "docs/troubleshooting.md", "`", "`"},
+		{"outcome of a claim that an operator has to act on", "modules/operator/cloudprovider/errors.go", `outcome: "(invalid|conflict|forbidden|not_found|plan_refused|error)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event on a NodePool", "modules/operator/cloudprovider/events.go", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event of the provider", "modules/operator/controllers", `Reason: +"(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event of the provider", "modules/operator/controllers", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},

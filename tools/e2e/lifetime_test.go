@@ -67,7 +67,7 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: %[1]s}}}
 
 // repair: a node that calls itself not ready for longer than LKE takes to reboot a
 // Linode is replaced with its Linode, and so is one whose kubelet is gone, although
-// nobody ends its pods. Core looks at the time that the condition names.
+// no kubelet ends its pods. Core looks at the time that the condition names.
 func repair(t *testing.T, e *environment) {
 	const app, n = "patients", 3 // one of three may be broken without the NodePool counting as broken
 	e.nodePool(t, nodePoolSpec{})

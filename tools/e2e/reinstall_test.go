@@ -18,7 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
 )
 
-// TestReinstall uninstalls the charts while there are nodes, which nobody should do.
+// TestReinstall uninstalls the charts while there are nodes, which the documentation advises against.
 func TestReinstall(t *testing.T) {
 	t.Parallel()
 	e := start(t, "reinstall", "standard", nil)

@@ -79,8 +79,8 @@ func leaderKilled(t *testing.T, e *environment) {
 
 // leaderPaused freezes the leader (SIGSTOP) while half of the claims are written and
 // the others are being tried again, and lets it go on when another leads: it must not
-// write one of its claims any more, as the instances may be somebody else's by now.
-// It ends by itself, as whoever runs it would start it again.
+// write one of its claims any more, as the instances may be another claim's by now.
+// It ends by itself, as its Deployment would start it again.
 func leaderPaused(middle bool) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
 		leader, other := e.leaderAndOther(t)

@@ -18,7 +18,7 @@ import (
 )
 
 // An expected ERROR line: words of its message and error, with ... for what is between
-// them, and why nobody is called for nothing.
+// them, and why no operator is called for nothing.
 type expected struct{ words, why string }
 
 // Lines of any suite: the process was asked to end.
@@ -39,7 +39,7 @@ var deliberate = map[string][]expected{
 		{"failed launching nodeclaim: insufficient capacity", "the platform refuses a plan: the capacity is the news"},
 	},
 	"unclaimed": {
-		{"could not schedule pod", "a pod insists on one LKE pool, whose nodes nobody can add to for it: its owner has to act"},
+		{"could not schedule pod", "a pod insists on one LKE pool, whose nodes Karpenter cannot add to for it: its owner has to act"},
 	},
 	"features": {
 		{"could not schedule pod", "pods ask for spot, and for a choice that the NodePool does not leave: their owner has to act"},

@@ -67,7 +67,7 @@ func driftedLabels(t *testing.T, e *environment) {
 
 // lostInstance recycles a node as LKE does by itself: the Linode goes, another one
 // takes its place in the pool. The NodeClaim of the first ends, the pod gets a
-// node, and the newcomer is claimed or collected, never kept for nobody.
+// node, and the newcomer is claimed or collected, never kept without a use.
 func lostInstance(t *testing.T, e *environment) {
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", "", ""))
@@ -91,7 +91,7 @@ func lostInstance(t *testing.T, e *environment) {
 }
 
 // strandedInstance loses a NodeClaim without its instance being released, as when
-// somebody removes its finalizer and deletes it: the instance is collected. (Should
+// a person removes its finalizer and deletes it: the instance is collected. (Should
 // Karpenter put the finalizer back in between, the ordinary release does it.)
 func strandedInstance(t *testing.T, e *environment) {
 	e.apply(t, "linodenodeclass.yaml")

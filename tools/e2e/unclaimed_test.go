@@ -27,7 +27,7 @@ func unclaimed(t *testing.T, tier string) {
 	t.Parallel()
 	e := start(t, "unclaimed", tier, soonCollected())
 	e.run(t, "nodes come and go without an error in the log", quietScaleUp)
-	e.run(t, "a node that joins while nobody claims it", nobodyClaims)
+	e.run(t, "a node that joins while no NodeClaim takes it", joinsUnclaimed)
 	e.run(t, "pods that settled while there was no operator", settledPods)
 	e.run(t, "a node that lost its NodeClaim under running pods", lostNodeClaim)
 }
@@ -40,7 +40,7 @@ func TestSlowJoin(t *testing.T) {
 	e.run(t, "one NodeClaim for each node, with the setting off and on", slowJoin)
 }
 
-// TestReappliedTaints is LKE as it may be: it puts back what somebody removes.
+// TestReappliedTaints is LKE as it may be: it puts back what another client removes.
 func TestReappliedTaints(t *testing.T) {
 	t.Parallel()
 	e := start(t, "reapplied", "standard", map[string]any{"settings": map[string]any{"lkeUnregisteredTaint": true}},
@@ -61,9 +61,9 @@ func quietScaleUp(t *testing.T, e *environment) {
 	}
 }
 
-// nobodyClaims lets a pool grow by a node that nobody asked for, with a pod that
+// joinsUnclaimed lets a pool grow by a node that no NodeClaim asked for, with a pod that
 // would fit there and nowhere else: it never gets there, and the node goes.
-func nobodyClaims(t *testing.T, e *environment) {
+func joinsUnclaimed(t *testing.T, e *environment) {
 	first := oneNode(t, e, "first")
 	e.apply(t, settlers(first))
 	g, ctx := NewWithT(t), t.Context()

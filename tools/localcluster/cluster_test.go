@@ -217,7 +217,7 @@ func (w *world) runPodOn(node string) {
 	})
 }
 
-// followPool: a change of the pool reaches the node; what somebody changed on
+// followPool: a change of the pool reaches the node; what a user changed on
 // the node itself stays.
 func (w *world) followPool(pool, name string) {
 	w.Helper()
@@ -234,7 +234,7 @@ func (w *world) followPool(pool, name string) {
 	})
 }
 
-// deleteByHand: a Node that somebody deletes does not come back while its Linode
+// deleteByHand: a Node that a user deletes does not come back while its Linode
 // lives, as kubelets register once. A second node of the pool shows that the
 // pool's events went on meanwhile; its name is returned.
 func (w *world) deleteByHand(pool, name string) string {

@@ -15,8 +15,8 @@ import (
 
 // Tiers of LKE.
 const (
-	Standard   = "standard"
-	Enterprise = "enterprise"
+	Standard   = linodesim.Standard
+	Enterprise = linodesim.Enterprise
 )
 
 // Modes of the operator.

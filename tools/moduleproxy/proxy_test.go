@@ -14,7 +14,7 @@ import (
 )
 
 // outside is what importers of lkepool get beside our modules. A longer list
-// is a decision: everybody who imports the library gets it too.
+// is a decision: every program that imports the library gets it too.
 var outside = []string{
 	"github.com/apapsch/go-jsonmerge/v2",
 	"github.com/google/uuid",

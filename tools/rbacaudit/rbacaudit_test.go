@@ -61,7 +61,7 @@ func TestSpare(t *testing.T) {
 		spared    []string
 	}{
 		{name: "used", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"watch"}}},
-		{name: "one verb of two, used by somebody else", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "watch"}}, spared: []string{"R may list nodes"}},
+		{name: "one verb of two, used by another account", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "watch"}}, spared: []string{"R may list nodes"}},
 		{name: "one resource of two", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes", "services"}, Verbs: []string{"watch"}}, spared: []string{"R may watch services"}},
 		{name: "another group", rule: rbacv1.PolicyRule{APIGroups: []string{"", "x.io"}, Resources: []string{"nodes"}, Verbs: []string{"watch"}}, spared: []string{"R may watch x.io/nodes"}},
 		{name: "a subresource", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/eviction"}, Verbs: []string{"create"}}},

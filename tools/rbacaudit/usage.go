@@ -109,8 +109,8 @@ func (u *Usage) Merge(other Usage) {
 	}
 }
 
-// Imply says that whoever is allowed a request of the first kind was asked for the
-// second one too. Empty fields of by match everything.
+// Imply records that an account that is allowed a request of the first kind was asked
+// for the second one too. Empty fields of by match everything.
 func (u *Usage) Imply(by, implied Use) {
 	for use := range u.allowed {
 		if (Right{Use: by}).covers(use) {

@@ -202,7 +202,7 @@ cluster is not asked by `helm template`. What comes later in the list wins, as i
 {{- end }}
 {{- range .Values.controller.env }}
 {{- if and (eq .name "LINODE_TOKEN") (hasKey . "value") }}
-{{- fail "controller.env has LINODE_TOKEN as plain text, which everybody who may read Deployments can see: use apiToken, credentialsSecretRef or apiTokenFile" }}
+{{- fail "controller.env has LINODE_TOKEN as plain text, which every user with read access to Deployments can see: use apiToken, credentialsSecretRef or apiTokenFile" }}
 {{- end }}
 {{- end }}
 {{- if and .Values.credentialsSecretMount (not $ref) }}

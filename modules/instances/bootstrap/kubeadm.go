@@ -32,7 +32,7 @@ func Kubeadm(c Config, token string) ([]byte, error) {
 		return nil, wrong("token", "must be six and sixteen lower case letters and digits with a dot between them")
 	}
 	if len(c.Cluster.CACertHashes) == 0 {
-		return nil, wrong("Cluster.CACertHashes", "is empty: without one the node would join whoever answers at the endpoint")
+		return nil, wrong("Cluster.CACertHashes", "is empty: without one the node would join any server that answers at the endpoint")
 	}
 	out := &cloudConfig{Hostname: c.Node.Name}
 	if err := out.addYAML(home+"join.yaml", joinConfiguration(c, token)); err != nil {

@@ -972,7 +972,7 @@ type AccountAvailabilityPage struct {
 	Results ResultCount `json:"results"`
 }
 
-// AccountEvent Something that happened in the account.
+// AccountEvent A change that happened in the account.
 type AccountEvent struct {
 	// Action What happened, such as linode_create.
 	Action  string    `json:"action"`
@@ -1206,7 +1206,7 @@ type FirewallDevicesCreate struct {
 	Nodebalancers *[]int `json:"nodebalancers,omitempty"`
 }
 
-// FirewallEntity Something that a firewall protects.
+// FirewallEntity A Linode or other device that a firewall protects.
 type FirewallEntity struct {
 	// ID ID of the object.
 	ID int `json:"id"`
@@ -1417,7 +1417,7 @@ type Image struct {
 	// ImageSharing Sharing of an image; null for public ones.
 	ImageSharing *ImageSharing `json:"image_sharing"`
 
-	// IsPublic Whether everybody may use it.
+	// IsPublic Whether every account may use it.
 	IsPublic bool `json:"is_public"`
 
 	// IsShared Whether it is shared with this account.

@@ -12,8 +12,8 @@ import (
 
 // Tiers of LKE.
 const (
-	Standard   = "standard"
-	Enterprise = "enterprise"
+	Standard   = string(api.LKETierStandard)
+	Enterprise = string(api.LKETierEnterprise)
 )
 
 // Capability strings of regions that decide what this simulator allows.

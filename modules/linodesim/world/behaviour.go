@@ -16,7 +16,7 @@ const (
 	RefuseLastDelete                 // 400
 )
 
-// LostLinode is what LKE does about a worker whose Linode somebody deleted
+// LostLinode is what LKE does about a worker whose Linode a client deleted
 // directly; the real answer is not known.
 type LostLinode int
 
@@ -26,7 +26,7 @@ const (
 	LeaveHole                        // the place stays, with the ID of the Linode that is gone
 )
 
-// Behaviour chooses between answers where nobody outside the platform knows
+// Behaviour chooses between answers where it is not known outside the platform
 // which one is true, and where both matter to a client. The zero value is the
 // default. Run a client's tests with each.
 type Behaviour struct {
@@ -45,8 +45,8 @@ type Behaviour struct {
 	// RefuseReservedTaintKeys refuses taint keys that contain kubernetes.io or
 	// linode.com. Label keys that do are always refused.
 	RefuseReservedTaintKeys bool
-	// ReapplyRemoved: labels and taints of the pool that somebody removes from
-	// a Node by hand come back. Whoever plays the Kubernetes side reads it.
+	// ReapplyRemoved: labels and taints of the pool that a user removes from
+	// a Node come back. The program that plays the Kubernetes side reads it.
 	ReapplyRemoved bool
 	// IgnorePoolFilter makes the pool list ignore X-Filter.
 	IgnorePoolFilter bool

@@ -169,7 +169,7 @@ func (w *Moment) after(d time.Duration, run func()) {
 }
 
 // autoTag puts LKE's own tags on an Enterprise worker, and the pool's, which
-// cascade there; it keeps what somebody put on meanwhile.
+// cascade there; it keeps what a client put on meanwhile.
 func (w *Moment) autoTag(n *node, i *Instance) {
 	if w.instances[i.ID] != i {
 		return

@@ -13,8 +13,8 @@ import (
 
 // Tiers of LKE.
 const (
-	Standard   = "standard"
-	Enterprise = "enterprise"
+	Standard   = string(api.LKETierStandard)
+	Enterprise = string(api.LKETierEnterprise)
 )
 
 // Cluster names the cluster whose pools are used.

@@ -38,7 +38,7 @@ func Run(t *testing.T, run func(*testing.T, func(*testing.T)), begin func(*testi
 		{"a created pool is observed with its tags, count and template", (*suite).create},
 		{"members arrive, and each is in one pool", (*suite).arrive},
 		{"scaling sets the count", (*suite).scale},
-		{"marking replaces the tags, and everybody sees it", (*suite).mark},
+		{"marking replaces the tags, and every read returns them", (*suite).mark},
 		{"removing takes exactly the node that was named", (*suite).remove},
 		{"removing what is gone is no error", (*suite).removeGone},
 		{"removing a place that has no instance yet takes only that", (*suite).removePlace},
@@ -237,14 +237,14 @@ func (s *suite) mark() {
 }
 
 func (s *suite) missing() {
-	const nobody = 999_999_999
-	if _, err := s.Backend.Pool(s.Context(), nobody); lkepool.KindOf(err) != lkepool.KindNotFound {
+	const missingID = 999_999_999
+	if _, err := s.Backend.Pool(s.Context(), missingID); lkepool.KindOf(err) != lkepool.KindNotFound {
 		s.Errorf("pool: %v", err)
 	}
-	if _, err := s.Backend.Instance(s.Context(), nobody); lkepool.KindOf(err) != lkepool.KindNotFound {
+	if _, err := s.Backend.Instance(s.Context(), missingID); lkepool.KindOf(err) != lkepool.KindNotFound {
 		s.Errorf("instance: %v", err)
 	}
-	if _, err := s.Backend.Mark(s.Context(), nobody, []string{"team=a"}); lkepool.KindOf(err) != lkepool.KindNotFound {
+	if _, err := s.Backend.Mark(s.Context(), missingID, []string{"team=a"}); lkepool.KindOf(err) != lkepool.KindNotFound {
 		s.Errorf("mark: %v", err)
 	}
 }

@@ -50,8 +50,8 @@ func setReady(conditions status.ConditionSet, result Result) {
 	})
 }
 
-// dropConditionsOfOtherMode removes the conditions of instance mode from a class that the controller once saw
-// in that mode: nobody would keep them up to date.
+// dropConditionsOfOtherMode removes the conditions of instance mode from a class that was once reconciled
+// in that mode: no controller would keep them up to date.
 func dropConditionsOfOtherMode(class *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode) {
 	wanted := v1alpha1.ConditionTypes(mode)
 	class.Status.Conditions = slices.DeleteFunc(class.Status.Conditions, func(c status.Condition) bool {

@@ -14,8 +14,8 @@
 //     object to false or unknown: the last answer stands, and Result.Err asks for a repetition. Without an
 //     earlier answer the condition is unknown, not false.
 //   - Apply leaves the object unchanged, times included, when nothing is different from before.
-//   - Ready carries the reason and message of the first condition that is not true, so that whoever reads Ready
-//     alone, as Karpenter's core does for a NodePool, learns the reason.
+//   - Ready carries the reason and message of the first condition that is not true, so that a client that
+//     reads Ready alone, as Karpenter's core does for a NodePool, has the reason.
 //
 // # Where a rule is checked
 //

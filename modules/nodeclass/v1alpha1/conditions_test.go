@@ -45,7 +45,7 @@ func TestReadyFollowsTheConditionsOfTheMode(t *testing.T) {
 func TestConditionsOfANewClass(t *testing.T) {
 	class := &v1alpha1.LinodeNodeClass{}
 	if !class.StatusConditions().Get(status.ConditionReady).IsUnknown() {
-		t.Error("Ready of a class that nobody looked at is not Unknown")
+		t.Error("Ready of a class that was not reconciled is not Unknown")
 	}
 	if slices.ContainsFunc(class.Status.Conditions, func(c status.Condition) bool { return c.Type == v1alpha1.ConditionImageReady }) {
 		t.Error("a class has conditions of instance mode without being in that mode")

@@ -1,6 +1,6 @@
 // Package v1alpha1 is the API of LinodeNodeClass: group karpenter.k8s.linode, version v1alpha1, cluster scoped.
 //
-// A NodePool of Karpenter names a LinodeNodeClass in its nodeClassRef; the class says how a Linode of that
+// A NodePool of Karpenter names a LinodeNodeClass in its nodeClassRef; the class defines how a Linode of that
 // NodePool is made. The package holds the Go types, the names that users and nodes see (labels, annotations,
 // tags, the finalizer), the condition types and reasons, and the hash from which drift is told.
 //
@@ -20,9 +20,9 @@
 // Acceptance by the API server does not mean that nodes can be made: an lkeK8sVersion may be one that the cluster does
 // not run, a firewall one that the account does not have, and an object may be older than a rule, in which case the
 // API server lets its other fields be changed. Package status of this module evaluates all three, tags with a key that
-// the provider manages among them, and says so in the status.
+// the provider manages among them, and reports it in the status.
 //
-// Units: memory and swap in MiB and disks as Kubernetes quantities, as each field says. The package makes no
+// Units: memory and swap in MiB and disks as Kubernetes quantities, as documented at each field. The package makes no
 // calls and returns no errors. The types are plain data: safe for concurrent reads, not for concurrent writes.
 //
 // +kubebuilder:object:generate=true

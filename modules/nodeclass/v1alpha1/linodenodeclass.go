@@ -9,7 +9,7 @@ import (
 // DefaultImage is the image of a Linode in instance mode when the class names none.
 const DefaultImage = "linode/ubuntu22.04"
 
-// LinodeNodeClass says how the Linodes of a NodePool are made. A NodePool names it in
+// LinodeNodeClass defines how the Linodes of a NodePool are made. A NodePool names it in
 // spec.template.spec.nodeClassRef: group karpenter.k8s.linode, kind LinodeNodeClass. Its name has at most 63
 // characters, because nodes carry it as the value of a label.
 //
@@ -78,7 +78,7 @@ type Isolation struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.swapSize) || !has(self.swap_size)",message="swapSize and swap_size are two names of one field; set swapSize alone",fieldPath=".swap_size"
 type LinodeNodeClassSpec struct {
 	// Tags are put on each instance, beside the tags that the provider manages (both modes). A change is made on
-	// the running instances and replaces no node; tags that somebody else has put on an instance stay.
+	// the running instances and replaces no node; tags that another client has put on an instance stay.
 	// A tag has 3 to 50 characters, exactly as it is written here: nothing is added to it. Keys, which are what
 	// comes before the first "=", must not be those that Karpenter, this provider or LKE manages: any under
 	// karpenter.sh/ or karpenter.k8s.linode/, kubernetes.io/cluster/..., lke-cluster-name, nodepool, lke<number>.
@@ -296,7 +296,7 @@ type LinodeNodeClassStatus struct {
 	// Images are the images of nodes made from the class now (instance mode).
 	// +optional
 	Images []Image `json:"images,omitempty"`
-	// Conditions are Ready, and one for each thing it depends on: ValidationSucceeded, KubernetesVersionReady,
+	// Conditions are Ready, and one for each dependency: ValidationSucceeded, KubernetesVersionReady,
 	// FirewallReady, and in instance mode ImageReady and PlacementGroupReady.
 	// +optional
 	Conditions []status.Condition `json:"conditions,omitempty"`

@@ -42,7 +42,7 @@ var restrictedTags = map[string]bool{
 	"nodepool=":                                  true,
 	"KARPENTER.K8S.LINODE/lke-managed=true":      true,
 	"sub.domain.karpenter.k8s.linode/x":          true,
-	"\u212aarpenter.sh/nodepool=x":               true, // the Kelvin sign, which is a K to whoever folds case
+	"\u212aarpenter.sh/nodepool=x":               true, // the Kelvin sign, which is a K where case is folded
 	"example.com/karpenter.sh/nodepool=x":        false,
 	"lke12345-tools":                             false,
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // EventNotAdopted is the reason of the event on a NodeClaim whose node cannot be taken over.
@@ -28,8 +27,6 @@ const EventNotAdopted = "NotAdopted"
 
 // EventAdopted is the reason of the event on a NodeClaim whose node was taken over.
 const EventAdopted = "Adopted"
-
-const providerIDPrefix = "linode://"
 
 // API is what an Adopter calls; *linode.Client is one.
 type API interface {
@@ -129,10 +126,8 @@ func (a *Adopter) nodeClaims(ctx context.Context) (map[int]*karpv1.NodeClaim, er
 	}
 	byID := map[int]*karpv1.NodeClaim{}
 	for i := range list.Items {
-		claim := &list.Items[i]
-		text, ours := strings.CutPrefix(claim.Status.ProviderID, providerIDPrefix)
-		if id, err := strconv.Atoi(text); ours && err == nil {
-			byID[id] = claim
+		if id, err := nodeclaim.InstanceID(list.Items[i].Status.ProviderID); err == nil {
+			byID[id] = &list.Items[i]
 		}
 	}
 	return byID, nil

@@ -54,7 +54,7 @@ func newScene(t *testing.T, tier string) *scene {
 }
 
 // pool makes a pool as the alpha provider does, with tags joined by separator, and a NodeClaim for each name. A node for
-// which there is no name is nobody's.
+// which there is no name has no owner.
 func (s *scene) pool(separator string, nodes int, names ...string) world.Pool {
 	s.t.Helper()
 	tags := []string{

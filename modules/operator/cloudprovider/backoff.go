@@ -2,6 +2,7 @@ package cloudprovider
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 )
 
 // backoff holds which plans a NodePool does not ask for because its launches of them failed: a node that never joined was paid for, and a
@@ -18,23 +20,14 @@ import (
 // a row and ends with a node that joins. It is empty after a restart.
 type backoff struct {
 	mu       sync.Mutex
-	failures map[target]failure
+	failures map[target]*pacing.Record
 }
 
 // A target is what is not asked for; an empty plan stands for all of the NodePool.
 type target struct{ nodePool, plan string }
 
-type failure struct {
-	inARow int
-	last   time.Time
-	until  time.Time
-}
-
-// The pauses after the first, second and further failures in a row. The last one repeats.
-var (
-	joinPauses   = []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute}
-	launchPauses = []time.Duration{0, time.Minute}
-)
+// launchPauses are those after launches that were given up. They stay short: a user who corrects the cause waits for the next one.
+var launchPauses = []time.Duration{0, time.Minute}
 
 // failureMemory is for how long after its last pause a failure counts for the next.
 const failureMemory = time.Hour
@@ -43,19 +36,11 @@ const failureMemory = time.Hour
 func (b *backoff) failed(t target, pauses []time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
-	if b.failures == nil {
-		b.failures = map[target]failure{}
+	maps.DeleteFunc(b.failures, func(_ target, f *pacing.Record) bool { return time.Since(f.Until) > failureMemory })
+	if b.failures[t] == nil {
+		b.failures[t] = &pacing.Record{}
 	}
-	for other, f := range b.failures {
-		if now.Sub(f.until) > failureMemory {
-			delete(b.failures, other)
-		}
-	}
-	n := b.failures[t].inARow
-	pause := pauses[min(n, len(pauses)-1)]
-	b.failures[t] = failure{inARow: n + 1, last: now, until: now.Add(pause)}
-	return pause
+	return b.failures[t].Failed(time.Now(), pauses)
 }
 
 // joined forgets the failures of a plan when a node of it has joined since.
@@ -63,7 +48,7 @@ func (b *backoff) joined(nodePool, plan string, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, t := range []target{{nodePool, plan}, {nodePool, ""}} {
-		if f, known := b.failures[t]; known && at.After(f.last) {
+		if f, known := b.failures[t]; known && at.After(f.Last) {
 			delete(b.failures, t)
 		}
 	}
@@ -73,8 +58,10 @@ func (b *backoff) joined(nodePool, plan string, at time.Time) {
 func (b *backoff) pausing(nodePool, plan string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
-	return now.Before(b.failures[target{nodePool, plan}].until) || now.Before(b.failures[target{nodePool, ""}].until)
+	return slices.ContainsFunc([]target{{nodePool, plan}, {nodePool, ""}}, func(t target) bool {
+		f, known := b.failures[t]
+		return known && time.Now().Before(f.Until)
+	})
 }
 
 // without returns the instance types with the offerings of some of them unavailable. They stay in the list: core replaces the nodes of a
@@ -108,9 +95,8 @@ func neverJoined(nodeClaim *karpv1.NodeClaim) bool {
 
 // A Failure is a plan, or "" for all plans, of which launches failed in a row.
 type Failure struct {
-	Plan   string
-	InARow int
-	Until  time.Time // it is not asked for before
+	Plan string
+	pacing.Record
 }
 
 // Failures returns what of a NodePool fails, until a node joins.
@@ -118,8 +104,8 @@ func (c *CloudProvider) Failures(nodePool string) (failures []Failure) {
 	c.backoff.mu.Lock()
 	defer c.backoff.mu.Unlock()
 	for t, f := range c.backoff.failures {
-		if t.nodePool == nodePool && time.Since(f.until) <= failureMemory {
-			failures = append(failures, Failure{t.plan, f.inARow, f.until})
+		if t.nodePool == nodePool && time.Since(f.Until) <= failureMemory {
+			failures = append(failures, Failure{t.plan, *f})
 		}
 	}
 	slices.SortFunc(failures, func(a, b Failure) int { return strings.Compare(a.Plan, b.Plan) })

@@ -18,19 +18,12 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
-
-// Pools hands out nodes of LKE pools; *lkepool.Allocator is one.
-type Pools interface {
-	Claim(ctx context.Context, request lkepool.Request) (lkepool.Node, error)
-	Release(ctx context.Context, instanceID int, by lkepool.Claimant) error
-	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
-	List(ctx context.Context) ([]lkepool.Node, error)
-}
 
 // Catalog says what can be bought; *instancetype.Catalog is one.
 type Catalog interface {
@@ -76,7 +69,7 @@ type Events interface {
 // CloudProvider implements Karpenter's cloudprovider.CloudProvider.
 type CloudProvider struct {
 	kube      client.Reader
-	pools     Pools
+	backend   Backend
 	catalog   Catalog
 	cfg       Config
 	attempts  attempts
@@ -92,15 +85,15 @@ type CloudProvider struct {
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
 
-// New returns a CloudProvider. kube may read from a cache.
-func New(kube client.Reader, pools Pools, catalog Catalog, cfg Config) *CloudProvider {
+// Over returns a CloudProvider over a Backend. kube may read from a cache.
+func Over(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *CloudProvider {
 	if cfg.CreateDeadline <= 0 {
 		cfg.CreateDeadline = 10 * time.Second
 	}
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
-	return &CloudProvider{kube: kube, pools: pools, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: &backoff{}, inventory: newInventory(pools),
+	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: &backoff{failures: map[target]*pacing.Record{}}, inventory: newInventory(backend),
 		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring()}
 }
 
@@ -127,13 +120,9 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	}
 	number := c.attempts.put(nodeClaim.UID, instanceType.Name)
 
-	wanted := request(c.cfg.Cluster, nodeClaim, nodePool, nodeClass, instanceType.Name)
-	if c.cfg.UnregisteredTaint != nil && c.cfg.UnregisteredTaint() {
-		wanted.Key.Template.Taints = append(wanted.Key.Template.Taints, unregistered)
-	}
-	node, err := c.claim(ctx, wanted)
+	node, err := c.claim(ctx, Launch{nodeClaim, nodePool, nodeClass, instanceType})
 	if err == nil {
-		err = c.unshared(node, wanted.Claimant)
+		err = c.unshared(node, nodeclaim.Claimant(nodeClaim))
 	}
 	if err != nil {
 		final, coreErr := c.launchError(err, nodePool, instanceType.Name, number)
@@ -145,7 +134,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	c.attempts.drop(nodeClaim.UID)
 	c.inventory.grant(node)
 	// A NodeClaim that has a node already, from before a restart, gets that one, whatever would be chosen now.
-	return launched(node, nodeClass, find(all, node.InstanceType), c.cfg.Cluster.Region)
+	return launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Cluster.Region)
 }
 
 // overlaid applies the NodeOverlays that core schedules with: it has chosen the node's place by their prices, and counts
@@ -187,11 +176,11 @@ func (c *CloudProvider) unshared(node lkepool.Node, claimant lkepool.Claimant) e
 	return nil
 }
 
-func (c *CloudProvider) claim(ctx context.Context, r lkepool.Request) (lkepool.Node, error) {
+func (c *CloudProvider) claim(ctx context.Context, l Launch) (lkepool.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.CreateDeadline)
 	defer cancel()
 	start := time.Now()
-	node, err := c.pools.Claim(ctx, r)
+	node, err := c.backend.Claim(ctx, l)
 	c.cfg.OnClaim(outcome(err), time.Since(start))
 	return node, err
 }
@@ -202,7 +191,7 @@ func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.Nod
 	if err != nil {
 		return nil, cloudprovider.NewNodeClaimNotFoundError(err)
 	}
-	node, err := c.pools.Get(ctx, id)
+	node, err := c.backend.Get(ctx, id)
 	if err != nil {
 		return nil, lookupError(err)
 	}

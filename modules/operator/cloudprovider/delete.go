@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -32,7 +33,7 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 		return
 	}
 	c.failed.Set(nodeClaim.UID, true, time.Hour)
-	pause := c.backoff.failed(target{nodePool, plan}, joinPauses)
+	pause := c.backoff.failed(target{nodePool, plan}, pacing.Joins)
 	if c.cfg.OnNeverJoined != nil {
 		c.cfg.OnNeverJoined(plan)
 	}
@@ -45,7 +46,7 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 // a claimant waits for a node of it. Core calls Delete every five seconds until the instance is proven to be gone;
 // an error would be a line in the log that calls a person for nothing.
 func (c *CloudProvider) release(ctx context.Context, id int, by lkepool.Claimant) error {
-	err := c.pools.Release(ctx, id, by)
+	err := c.backend.Release(ctx, id, by)
 	if err != nil && lkepool.KindOf(err) == lkepool.KindProvisioning {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (c *CloudProvider) release(ctx context.Context, id int, by lkepool.Claimant
 // deleteByName releases what carries the NodeClaim's tag. A NodeClaim whose status was lost has no provider
 // ID, and may have an instance all the same.
 func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
-	nodes, err := c.pools.List(ctx)
+	nodes, err := c.backend.List(ctx)
 	if err != nil {
 		return lookupError(err)
 	}

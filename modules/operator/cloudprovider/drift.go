@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -65,42 +64,43 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	if err != nil {
 		return "", err
 	}
-	wanted := template(c.cfg.Cluster, nodeClaim, nodePool, nodeClass)
-	reason, err := c.confirm(ctx, nodeClaim, id, drift(node, wanted), wanted)
+	wanted := Launch{NodeClaim: nodeClaim, NodePool: nodePool, NodeClass: nodeClass}
+	reason, err := c.confirm(ctx, id, c.backend.Drift(node, wanted), wanted)
 	if err != nil || reason != "" {
 		return reason, err
 	}
-	return c.outdated(ctx, nodeClaim)
+	return c.outdated(ctx, wanted)
 }
 
 // confirm believes a difference when a second reading, of the node itself, shows it too: a list may lag or lack fields. One confirmed
 // difference costs one request.
-func (c *CloudProvider) confirm(ctx context.Context, nodeClaim *karpv1.NodeClaim, id int, suspected cloudprovider.DriftReason, wanted lkepool.Template) (cloudprovider.DriftReason, error) {
+func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprovider.DriftReason, wanted Launch) (cloudprovider.DriftReason, error) {
+	uid := wanted.NodeClaim.UID
 	if suspected == "" {
-		c.confirmed.Delete(nodeClaim.UID)
+		c.confirmed.Delete(uid)
 		return "", nil
 	}
-	if known, _ := c.confirmed.Get(nodeClaim.UID); known == suspected {
+	if known, _ := c.confirmed.Get(uid); known == suspected {
 		return suspected, nil
 	}
-	node, err := c.pools.Get(ctx, id)
+	node, err := c.backend.Get(ctx, id)
 	if err != nil {
 		return "", lookupError(err)
 	}
-	if drift(node, wanted) != suspected {
+	if c.backend.Drift(node, wanted) != suspected {
 		return "", nil
 	}
-	c.confirmed.Set(nodeClaim.UID, suspected, time.Hour)
+	c.confirmed.Set(uid, suspected, time.Hour)
 	return suspected, nil
 }
 
 // versionGrace keeps a new node from being replaced for its version: what LKE makes shortly after an upgrade may still be older.
 const versionGrace = time.Hour
 
-// outdated compares the minor version of a Standard node's kubelet with the control plane's. Pools of the Standard tier have no version of
-// their own: LKE makes new nodes with the cluster's.
-func (c *CloudProvider) outdated(ctx context.Context, nodeClaim *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
-	if c.cfg.Cluster.Tier != lke.Standard || c.cfg.ControlPlaneVersion == nil || nodeClaim.Status.NodeName == "" ||
+// outdated compares the version of a node's kubelet with the control plane's, where the backend makes nodes of another version by now.
+func (c *CloudProvider) outdated(ctx context.Context, wanted Launch) (cloudprovider.DriftReason, error) {
+	nodeClaim := wanted.NodeClaim
+	if c.cfg.ControlPlaneVersion == nil || nodeClaim.Status.NodeName == "" ||
 		time.Since(nodeClaim.CreationTimestamp.Time) < versionGrace {
 		return "", nil
 	}
@@ -108,14 +108,14 @@ func (c *CloudProvider) outdated(ctx context.Context, nodeClaim *karpv1.NodeClai
 	if err := c.kube.Get(ctx, types.NamespacedName{Name: nodeClaim.Status.NodeName}, node); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
-	if node.Spec.ProviderID == nodeClaim.Status.ProviderID && olderMinor(node.Status.NodeInfo.KubeletVersion, c.cfg.ControlPlaneVersion(ctx)) {
+	if node.Spec.ProviderID == nodeClaim.Status.ProviderID && c.backend.Outdated(node.Status.NodeInfo.KubeletVersion, c.cfg.ControlPlaneVersion(ctx), wanted) {
 		return DriftKubernetesVersion, nil
 	}
 	return "", nil
 }
 
-// olderMinor returns whether a kubelet is of an earlier minor version than the control plane; false when either is unknown.
-func olderMinor(kubelet, controlPlane string) bool {
+// OlderMinor returns whether a kubelet is of an earlier minor version than the control plane; false when either is unknown.
+func OlderMinor(kubelet, controlPlane string) bool {
 	node, err := version.ParseGeneric(kubelet)
 	if err != nil {
 		return false
@@ -140,7 +140,7 @@ func (c *CloudProvider) nodeOf(ctx context.Context, id int) (lkepool.Node, error
 	if node, found, err := c.inventory.find(ctx, id); err != nil || found {
 		return node, err
 	}
-	return c.pools.Get(ctx, id)
+	return c.backend.Get(ctx, id)
 }
 
 // drift compares a node, and the pool it is in, with the template it would be made from now: only what the template sets, and only what

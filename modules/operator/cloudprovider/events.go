@@ -29,20 +29,16 @@ const eventSilence = 30 * time.Minute
 // NodeClaims were refused.
 func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype.Refusal, err error) {
 	reason, message := EventInsufficientCapacity, fmt.Sprintf("Linode has no capacity for %s in %s", r.InstanceType, r.Region)
+	if nodePool != nil && (r.Cause == instancetype.AccountLimit || r.Cause == instancetype.Ceiling) {
+		c.limited.Set(nodePool.Name, true, limitMemory)
+	}
 	switch r.Cause {
 	case instancetype.PlanRefused:
 		reason, message = EventPlanRefused, fmt.Sprintf("LKE does not take the plan %s in %s", r.InstanceType, r.Region)
 	case instancetype.AccountLimit:
-		if nodePool != nil {
-			c.limited.Set(nodePool.Name, true, limitMemory)
-		}
 		reason, message = EventAccountLimit, fmt.Sprintf("Linode refuses one more %s because a limit of the account or of the cluster is reached, "+
 			"and %d instance types at least as large are not tried either: ask Linode's support for a higher limit, or remove Linodes", r.InstanceType, r.Others)
-	}
-	if r.Cause == instancetype.Ceiling {
-		if nodePool != nil {
-			c.limited.Set(nodePool.Name, true, limitMemory)
-		}
+	case instancetype.Ceiling:
 		reason, message = EventCeilingReached, fmt.Sprintf("The settings maxNodes and maxHourlyPrice allow no %s more, nor %d instance types at least as large: %s", r.InstanceType, r.Others, err)
 	}
 	c.publish(nodePool, events.Event{

@@ -169,7 +169,7 @@ func TestSpotAndReservedGetNothing(t *testing.T) {
 	}
 }
 
-// Core leaves out a NodePool that can get nothing and tells nobody. Its user sees why on the NodePool.
+// Core leaves out a NodePool that can get nothing, without a report. The event on the NodePool names the reason.
 func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 	least := 3
 	tests := []struct {

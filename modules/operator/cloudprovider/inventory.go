@@ -15,13 +15,18 @@ import (
 // five minutes, and at every step of a new one; one read per question would be the whole budget of requests of a
 // large cluster.
 type inventory struct {
-	pools   Pools
+	source  lister
 	reading singleflight.Group
 
 	mu      sync.Mutex
 	nodes   map[int]lkepool.Node // never changed once it is here
 	at      time.Time
 	granted map[int]grant // claimed since the list was asked for
+}
+
+// lister lists the claimed nodes of the cluster.
+type lister interface {
+	List(ctx context.Context) ([]lkepool.Node, error)
 }
 
 // A grant is a node as its claim showed it.
@@ -33,8 +38,8 @@ type grant struct {
 // How old a list may be to tell drift from it.
 const inventoryTTL = time.Minute
 
-func newInventory(pools Pools) *inventory {
-	return &inventory{pools: pools, granted: map[int]grant{}}
+func newInventory(source lister) *inventory {
+	return &inventory{source: source, granted: map[int]grant{}}
 }
 
 // grant adds a node that was claimed just now: a list that is older does not have it.
@@ -79,7 +84,7 @@ func (i *inventory) claimOf(claim string) (id int, found bool) {
 // refresh reads the list now.
 func (i *inventory) refresh(ctx context.Context) (map[int]lkepool.Node, error) {
 	asked := time.Now()
-	list, err := i.pools.List(ctx)
+	list, err := i.source.List(ctx)
 	if err != nil {
 		return nil, err
 	}

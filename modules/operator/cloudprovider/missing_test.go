@@ -48,9 +48,9 @@ func TestAMissingClassIsOneLineInTheLogUntilItChanges(t *testing.T) {
 	pool := nodePool(nil)
 	ask(pool, false)
 	expectLines(`"LinodeNodeClass"="default"`)
-	pool.Spec.Template.Spec.NodeClassRef.Name = "defualt"
+	pool.Spec.Template.Spec.NodeClassRef.Name = "deflt"
 	ask(pool, false)
-	expectLines(`"LinodeNodeClass"="defualt"`)
+	expectLines(`"LinodeNodeClass"="deflt"`)
 	if err := kube.Create(t.Context(), readyClass()); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAMissingClassIsOneLineInTheLogUntilItChanges(t *testing.T) {
 	expectLines("does not exist")
 }
 
-// Core's controllers for prices and overlays ask for every NodePool, whoever serves it.
+// Core's controllers for prices and overlays ask for every NodePool, of whichever provider.
 func TestANodePoolOfAnotherProviderHasNoInstanceTypesAndNoError(t *testing.T) {
 	pool := nodePool(nil)
 	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass", Name: "default"}

@@ -18,7 +18,7 @@ import (
 )
 
 // launched is the NodeClaim as Create returns it.
-func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
+func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
 	claim, err := observed(node, instanceType, region)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, instanceTy
 		return nil, fmt.Errorf("writing the tags of LinodeNodeClass %s: %w", nodeClass.Name, err)
 	}
 	claim.Annotations = map[string]string{
-		v1alpha1.AnnotationHash:                nodeClass.Hash(v1alpha1.ModeLKE),
+		v1alpha1.AnnotationHash:                nodeClass.Hash(mode),
 		v1alpha1.AnnotationHashVersion:         v1alpha1.HashVersion,
 		v1alpha1.AnnotationLastAppliedUserTags: string(tags),
 	}

@@ -99,80 +99,123 @@ func launch(ctx context.Context, t *testing.T, p core.CloudProvider, claim *karp
 	}
 }
 
-func TestOneInstancePerNodeClaimOnBothTiers(t *testing.T) {
-	const burst = 20
+// onBothTiers runs a test in a simulated cluster of each tier, in virtual time.
+func onBothTiers(t *testing.T, do func(ctx context.Context, t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo)) {
 	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
 		t.Run(tier, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sim, info := newSim(t, tier)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
-				p := simulated(t, sim, info)
-				own := len(sim.Snapshot().Instances)
-
-				var mu sync.Mutex
-				var group sync.WaitGroup
-				ids := map[string]*karpv1.NodeClaim{}
-				for n := range burst {
-					group.Go(func() {
-						claim := numbered(n)
-						if created := launch(ctx, t, p, claim); created != nil {
-							mu.Lock()
-							defer mu.Unlock()
-							claim.Status.ProviderID = created.Status.ProviderID
-							ids[created.Status.ProviderID] = claim
-						}
-					})
-				}
-				group.Wait()
-				if made := len(sim.Snapshot().Instances) - own; len(ids) != burst || made != burst {
-					t.Fatalf("%d NodeClaims have %d instances of their own, and %d were made", burst, len(ids), made)
-				}
-
-				p = simulated(t, sim, info) // started again
-				time.Sleep(time.Minute)
-				list, err := p.List(ctx)
-				if err != nil || len(list) != burst {
-					t.Fatalf("after a restart: %d listed, %v", len(list), err)
-				}
-				for _, listed := range list {
-					claim := ids[listed.Status.ProviderID]
-					if claim == nil || listed.Name != claim.Name {
-						t.Errorf("listed %s for %s", listed.Name, listed.Status.ProviderID)
-						continue
-					}
-					if reason, err := p.IsDrifted(ctx, claim); reason != "" || err != nil {
-						t.Errorf("%s drifted: %q, %v", claim.Name, reason, err)
-					}
-				}
-				for id, claim := range ids {
-					group.Go(func() {
-						if claim.Name == "default-000" {
-							claim.Status.ProviderID = "" // its status was lost
-						}
-						for !core.IsNodeClaimNotFoundError(p.Delete(ctx, claim)) {
-							time.Sleep(5 * time.Second)
-							if ctx.Err() != nil {
-								t.Errorf("%s is not reported as gone", id)
-								return
-							}
-						}
-						if _, err := p.Get(ctx, id); !core.IsNodeClaimNotFoundError(err) {
-							t.Errorf("%s: got %v", id, err)
-						}
-					})
-				}
-				group.Wait()
-				state := sim.Snapshot()
-				if left := len(state.Instances) - own; left != 0 {
-					t.Errorf("%d instances are left", left)
-				}
-				if pools := len(state.Clusters[0].Pools); pools != 1 {
-					t.Errorf("%d pools, want the owner's alone", pools)
-				}
+				do(ctx, t, sim, info)
 			})
 		})
 	}
+}
+
+// Karpenter allows NodeClaims that are made by hand and belong to no NodePool. A refusal of one would keep core from planning for all pods.
+func TestANodeClaimWithoutANodePoolIsLaunchedLikeAnyOther(t *testing.T) {
+	onBothTiers(t, func(ctx context.Context, t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo) {
+		p := simulated(t, sim, info)
+		alone, ordinary := numbered(0), numbered(1)
+		delete(alone.Labels, karpv1.NodePoolLabelKey)
+		took := map[*karpv1.NodeClaim]time.Duration{}
+		var mu sync.Mutex
+		var group sync.WaitGroup
+		for _, claim := range []*karpv1.NodeClaim{alone, ordinary} {
+			group.Go(func() {
+				began := time.Now()
+				created := launch(ctx, t, p, claim)
+				mu.Lock()
+				defer mu.Unlock()
+				if took[claim] = time.Since(began); created != nil {
+					claim.Status.ProviderID = created.Status.ProviderID
+				}
+			})
+		}
+		group.Wait()
+		if alone.Status.ProviderID == "" || alone.Status.ProviderID == ordinary.Status.ProviderID || took[alone] > took[ordinary]+5*time.Second {
+			t.Fatalf("%q after %s, and with a NodePool %q after %s", alone.Status.ProviderID, took[alone], ordinary.Status.ProviderID, took[ordinary])
+		}
+		if reason, err := p.IsDrifted(ctx, alone); reason != "" || err != nil {
+			t.Errorf("drifted: %q, %v", reason, err)
+		}
+		for !core.IsNodeClaimNotFoundError(p.Delete(ctx, alone)) && ctx.Err() == nil {
+			time.Sleep(5 * time.Second)
+		}
+		if list, err := p.List(ctx); err != nil || len(list) != 1 || list[0].Name != ordinary.Name {
+			t.Errorf("left: %v, %v", list, err)
+		}
+	})
+}
+
+func TestOneInstancePerNodeClaimOnBothTiers(t *testing.T) {
+	const burst = 20
+	onBothTiers(t, func(ctx context.Context, t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo) {
+		p := simulated(t, sim, info)
+		own := len(sim.Snapshot().Instances)
+
+		var mu sync.Mutex
+		var group sync.WaitGroup
+		ids := map[string]*karpv1.NodeClaim{}
+		for n := range burst {
+			group.Go(func() {
+				claim := numbered(n)
+				if created := launch(ctx, t, p, claim); created != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					claim.Status.ProviderID = created.Status.ProviderID
+					ids[created.Status.ProviderID] = claim
+				}
+			})
+		}
+		group.Wait()
+		if made := len(sim.Snapshot().Instances) - own; len(ids) != burst || made != burst {
+			t.Fatalf("%d NodeClaims have %d instances of their own, and %d were made", burst, len(ids), made)
+		}
+
+		p = simulated(t, sim, info) // started again
+		time.Sleep(time.Minute)
+		list, err := p.List(ctx)
+		if err != nil || len(list) != burst {
+			t.Fatalf("after a restart: %d listed, %v", len(list), err)
+		}
+		for _, listed := range list {
+			claim := ids[listed.Status.ProviderID]
+			if claim == nil || listed.Name != claim.Name {
+				t.Errorf("listed %s for %s", listed.Name, listed.Status.ProviderID)
+				continue
+			}
+			if reason, err := p.IsDrifted(ctx, claim); reason != "" || err != nil {
+				t.Errorf("%s drifted: %q, %v", claim.Name, reason, err)
+			}
+		}
+		for id, claim := range ids {
+			group.Go(func() {
+				if claim.Name == "default-000" {
+					claim.Status.ProviderID = "" // its status was lost
+				}
+				for !core.IsNodeClaimNotFoundError(p.Delete(ctx, claim)) {
+					time.Sleep(5 * time.Second)
+					if ctx.Err() != nil {
+						t.Errorf("%s is not reported as gone", id)
+						return
+					}
+				}
+				if _, err := p.Get(ctx, id); !core.IsNodeClaimNotFoundError(err) {
+					t.Errorf("%s: got %v", id, err)
+				}
+			})
+		}
+		group.Wait()
+		state := sim.Snapshot()
+		if left := len(state.Instances) - own; left != 0 {
+			t.Errorf("%d instances are left", left)
+		}
+		if pools := len(state.Clusters[0].Pools); pools != 1 {
+			t.Errorf("%d pools, want the owner's alone", pools)
+		}
+	})
 }
 
 // A plan without capacity is no longer offered, the others are; an account limit ends the offers of all plans.

@@ -1,9 +1,6 @@
 package cloudprovider
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -29,15 +26,5 @@ func identityTags(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodeCl
 // shortened: a tag has at most 50 characters, and 22 + 32 + 6 would be too many for the longest label.
 func clusterTag(cluster string) string {
 	room := lkepool.MaxTagLength - len(v1alpha1.TagClusterPrefix) - len("="+v1alpha1.TagClusterOwned)
-	return v1alpha1.TagClusterPrefix + shorten(cluster, room) + "=" + v1alpha1.TagClusterOwned
-}
-
-// shorten keeps a prefix and ends in a hash of the whole, so that two long names never become one.
-func shorten(text string, room int) string {
-	const digits = 8
-	if len(text) <= room {
-		return text
-	}
-	sum := sha256.Sum256([]byte(text))
-	return text[:room-digits-1] + "-" + hex.EncodeToString(sum[:])[:digits]
+	return v1alpha1.TagClusterPrefix + lkepool.Shorten(cluster, room) + "=" + v1alpha1.TagClusterOwned
 }

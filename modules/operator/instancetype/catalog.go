@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -118,16 +119,11 @@ func byID(a, b Plan) int { return strings.Compare(a.ID, b.ID) }
 
 // Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.
 func (c *Catalog) Start(ctx context.Context) error {
-	ticker := time.NewTicker(c.cfg.Interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	_ = wait.PollUntilContextCancel(ctx, c.cfg.Interval, false, func(ctx context.Context) (bool, error) {
 		_ = c.Refresh(ctx) // OnRefresh has heard of it
-	}
+		return false, nil
+	})
+	return nil
 }
 
 // NeedLeaderElection says that a replica that waits reads too, so that it knows all when it takes over.

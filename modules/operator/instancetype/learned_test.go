@@ -20,7 +20,7 @@ func TestNodesTeach(t *testing.T) {
 	}
 	estimate, other := memory("g6-standard-4"), memory("g6-dedicated-4")
 	if want := int64(8192 << 20 * 925 / 1000 / ki * ki); estimate != want {
-		t.Errorf("a size that nobody has recorded: got %d, want %d", estimate, want)
+		t.Errorf("a size without a recording: got %d, want %d", estimate, want)
 	}
 	steps := []struct {
 		name         string

@@ -59,9 +59,8 @@ const renewDeadline = 10 * time.Second
 var ErrNoNamespace = errors.New("the process runs in no pod, so the namespace of the Lease is unknown")
 
 // Logger returns core's logger, and makes it that of controller-runtime and client-go.
-func Logger(o *coreoptions.Options) (logr.Logger, error) {
-	ctx := coreoptions.ToContext(context.Background(), o)
-	zapLogger, err := logging.DefaultZapConfig(ctx, "controller").Build()
+func Logger(ctx context.Context, o *coreoptions.Options) (logr.Logger, error) {
+	zapLogger, err := logging.DefaultZapConfig(coreoptions.ToContext(ctx, o), "controller").Build()
 	if err != nil {
 		return logr.Logger{}, fmt.Errorf("opening the log: %w", err)
 	}

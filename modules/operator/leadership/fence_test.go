@@ -278,7 +278,7 @@ func TestTheProcessEndsWhenAnotherLeads(t *testing.T) {
 		ends   bool
 	}{
 		"still its own":             {"replica-1", false},
-		"given back by somebody":    {"", false},
+		"released by the holder":    {"", false},
 		"in the hands of a replica": {"replica-2", true},
 	} {
 		t.Run(name, func(t *testing.T) {

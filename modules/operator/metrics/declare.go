@@ -14,17 +14,17 @@ func declare() (*Metrics, *declarations) {
 		requests: d.counter("linode_api", "requests_total",
 			"Requests to the Linode API by method, route and status; status 0 is a request without an answer.", labelMethod, labelRoute, labelStatus),
 		duration: d.histogram("linode_api", "request_duration_seconds",
-			"Duration of a request to the Linode API, waits and retries included.", seconds, labelMethod, labelRoute),
+			"Duration of a request to the Linode API, waits and retries included.", labelMethod, labelRoute),
 		limiterWait: d.histogram("linode_api", "limiter_wait_seconds",
-			"How long a request waited so as not to exceed the API's limits; a request that did not wait is not counted.", seconds, labelMethod, labelRoute),
+			"How long a request waited so as not to exceed the API's limits; a request that did not wait is not counted.", labelMethod, labelRoute),
 		retries: d.counter("linode_api", "retries_total", "Repeated requests to the Linode API.", labelMethod, labelRoute),
 
 		claims:    d.counter("linode", "claims_total", "Attempts to claim a node for a NodeClaim by outcome.", labelOutcome),
-		claimWait: d.histogram("linode", "claim_duration_seconds", "Duration of an attempt to claim a node by outcome.", seconds, labelOutcome),
+		claimWait: d.histogram("linode", "claim_duration_seconds", "Duration of an attempt to claim a node by outcome.", labelOutcome),
 
 		actions: d.counter("linode_pool", "actions_total",
 			"What the claim engine did to LKE node pools and their nodes, a list counted as one, by result: ok, or the kind of the error.", labelAction, labelResult),
-		actionDuration: d.histogram("linode_pool", "action_duration_seconds", "Duration of what the claim engine did.", seconds, labelAction),
+		actionDuration: d.histogram("linode_pool", "action_duration_seconds", "Duration of what the claim engine did.", labelAction),
 		requested:      d.counter("linode_pool", "nodes_requested_total", "Nodes by which LKE node pools were scaled up.", labelInstanceType),
 		handedOut:      d.counter("linode_pool", "nodes_claimed_total", "Nodes that were claimed for NodeClaims.", labelInstanceType),
 

@@ -108,34 +108,33 @@ type declarations struct {
 	described  []Description
 }
 
-func (d *declarations) describe(kind, subsystem, name, help string, labels []string) {
-	d.described = append(d.described, Description{Name: prometheus.BuildFQName(namespace, subsystem, name), Type: kind, Help: help, Labels: labels})
+// describe returns the metric's name in full.
+func (d *declarations) describe(kind, subsystem, name, help string, labels []string) string {
+	name = prometheus.BuildFQName(namespace, subsystem, name)
+	d.described = append(d.described, Description{name, kind, help, labels})
+	return name
 }
 
-func (d *declarations) counter(subsystem, name, help string, labels ...string) *prometheus.CounterVec {
-	d.describe("counter", subsystem, name, help, labels)
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
+// collected adds a metric to what is registered.
+func collected[C prometheus.Collector](d *declarations, c C) C {
 	d.collectors = append(d.collectors, c)
 	return c
 }
 
-func (d *declarations) gauge(subsystem, name, help string, labels ...string) *prometheus.GaugeVec {
-	d.describe("gauge", subsystem, name, help, labels)
-	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
-	d.collectors = append(d.collectors, g)
-	return g
+func (d *declarations) counter(subsystem, name, help string, labels ...string) *prometheus.CounterVec {
+	return collected(d, prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.describe("counter", subsystem, name, help, labels), Help: help}, labels))
 }
 
-func (d *declarations) histogram(subsystem, name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	d.describe("histogram", subsystem, name, help, labels)
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets}, labels)
-	d.collectors = append(d.collectors, h)
-	return h
+func (d *declarations) gauge(subsystem, name, help string, labels ...string) *prometheus.GaugeVec {
+	return collected(d, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: d.describe("gauge", subsystem, name, help, labels), Help: help}, labels))
+}
+
+func (d *declarations) histogram(subsystem, name, help string, labels ...string) *prometheus.HistogramVec {
+	return collected(d, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: d.describe("histogram", subsystem, name, help, labels), Help: help, Buckets: seconds}, labels))
 }
 
 // desc describes a gauge that a collector of its own makes at every scrape.
 func (d *declarations) desc(name, help string, labels ...string) *prometheus.Desc {
 	const subsystem = "cloudprovider" // as core and other providers have it
-	d.describe("gauge", subsystem, name, help, labels)
-	return prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, name), help, labels, nil)
+	return prometheus.NewDesc(d.describe("gauge", subsystem, name, help, labels), help, labels, nil)
 }

@@ -5,8 +5,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// offerings makes the catalog's metrics at every scrape, so that plans that go and marks that end need nobody to
-// notice. It is a prometheus.Collector.
+// offerings makes the catalog's metrics at every scrape, so that plans that go and marks that end need no
+// event. It is a prometheus.Collector.
 type offerings struct {
 	metrics                       *Metrics
 	price, available, cpu, memory *prometheus.Desc

@@ -68,6 +68,8 @@ func spread(n, parts int) []int {
 }
 
 func (r *run) untilReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("waited %s", r.Patience))
+	defer cancel()
 	for {
 		pool := &karpv1.NodePool{}
 		err := r.kube.Get(ctx, client.ObjectKey{Name: "load"}, pool)
@@ -87,9 +89,10 @@ func (o observed) String() string {
 	return fmt.Sprintf("%d of %d pods running, %d NodeClaims, %d of their nodes initialized, %d machines", o.running, o.asked, o.claims, o.nodes, o.instances)
 }
 
-// done: every pod runs, on nodes that Karpenter is done with, and nothing is left over.
+// done: every pod runs, on nodes that Karpenter is done with, and nothing is left over. A node too many, which either program may make
+// while pods still come, is one that consolidation removes.
 func (o observed) done() bool {
-	return o.running == o.asked && o.nodes == o.claims && o.instances == o.claims
+	return o.running == o.asked && o.nodes == o.claims && o.instances == o.claims && o.claims*podsPerNode <= o.asked
 }
 
 func (r *run) observe(ctx context.Context) (observed, error) {

@@ -17,7 +17,8 @@ var decorators = []string{
 }
 
 // own is the processor time in a CPU profile that was spent in functions of this
-// repository or below them, whoever called them; garbage collection is nobody's.
+// repository or below them, from whichever caller; garbage collection is not
+// counted.
 func own(cpu io.Reader) (time.Duration, error) {
 	parsed, err := profile.Parse(cpu)
 	if err != nil {

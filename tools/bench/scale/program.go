@@ -10,8 +10,9 @@ import (
 // A program is what is measured.
 type program struct {
 	watched
-	pool    []byte                   // its NodeClass and NodePool
-	profile func(what string) string // the address of one of pprof's profiles; nil = the reference, which is not profiled
+	pool    []byte // its NodeClass and NodePool
+	ours    bool
+	profile func(what string) string // the address of one of pprof's profiles
 	stop    func(context.Context)    // nil = the cluster stops it
 }
 
@@ -40,5 +41,5 @@ func startOperator(ctx context.Context, cfg Config) (*localcluster.Cluster, prog
 	if err != nil {
 		return nil, program{}, err
 	}
-	return cluster, program{watched: cluster.Operator, pool: operatorPool, profile: cluster.Operator.ProfileURL}, nil
+	return cluster, program{watched: cluster.Operator, pool: operatorPool, ours: true, profile: cluster.Operator.ProfileURL}, nil
 }

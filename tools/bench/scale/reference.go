@@ -21,6 +21,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
@@ -67,7 +68,10 @@ func startReference(ctx context.Context, cfg Config) (*localcluster.Cluster, pro
 	if err != nil {
 		return cluster, program{}, err
 	}
-	return cluster, program{watched: child, pool: referencePool, stop: func(ctx context.Context) { child.Stop(ctx, referenceGrace) }}, nil
+	return cluster, program{
+		watched: child, pool: referencePool, stop: func(ctx context.Context) { child.Stop(ctx, referenceGrace) },
+		profile: func(what string) string { return fmt.Sprintf("http://127.0.0.1:%d/debug/pprof/%s", ports[0], what) },
+	}, nil
 }
 
 // buildReference builds it with the dependencies of this module, which are the operator's.
@@ -123,19 +127,29 @@ type offering struct {
 	Requirements []corev1.NodeSelectorRequirement
 }
 
-// writePlans gives the reference the plans that the operator chooses from, at the same prices.
+// writePlans gives the reference the plans that the operator chooses from, at the same prices. Its nodes report what LKE's nodes do: core's
+// metrics of nodes are updated every few seconds, in a time that grows with the square of how many resources a node has.
 func writePlans(ctx context.Context, cluster *localcluster.Cluster, file string) error {
 	api, err := linode.New(linode.Config{Token: linode.StaticToken(cluster.SimToken), BaseURL: cluster.SimURL})
 	if err != nil {
 		return err
 	}
-	catalog := instancetype.NewCatalog(instancetype.FromAPI(api), instancetype.Config{Region: "us-ord"})
+	source := instancetype.FromAPI(api)
+	catalog := instancetype.NewCatalog(source, instancetype.Config{Region: "us-ord"})
 	if err := catalog.Refresh(ctx); err != nil {
 		return err
 	}
+	sizes, err := source.Plans(ctx)
+	if err != nil {
+		return err
+	}
+	reported := map[string]corev1.ResourceList{}
+	for _, p := range sizes {
+		reported[p.ID], _ = lkeplayer.Capacity(lkeplayer.Machine{VCPUs: p.VCPUs, GPUs: p.GPUs, MemoryMB: p.MemoryMB, DiskMB: p.DiskMB})
+	}
 	var plans []plan
 	for _, it := range catalog.InstanceTypes(nil) {
-		p := plan{Name: it.Name, Architecture: karpv1.ArchitectureAmd64, OperatingSystems: []corev1.OSName{corev1.Linux}, Resources: it.Capacity}
+		p := plan{Name: it.Name, Architecture: karpv1.ArchitectureAmd64, OperatingSystems: []corev1.OSName{corev1.Linux}, Resources: reported[it.Name]}
 		for _, o := range it.Offerings.Available() {
 			p.Offerings = append(p.Offerings, offering{Price: o.Price, Available: true, Requirements: []corev1.NodeSelectorRequirement{
 				in(karpv1.CapacityTypeLabelKey, o.CapacityType()), in(corev1.LabelTopologyZone, o.Zone()),

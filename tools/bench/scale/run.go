@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,29 +28,43 @@ type Config struct {
 	// is left alone then, Rest how long the program is watched under each policy.
 	Patience, Settle, Rest time.Duration
 
-	// Profiles is a folder for pprof's profiles of the operator: its heap with all
-	// pods running and at the end, its use of the processor after the rest. Those
+	// Profiles is a folder for pprof's profiles of both programs: the heap with all
+	// pods running and at the end, the use of the processor after each window. Those
 	// of the heap cost memory of their own. "" = none are kept.
 	Profiles string
+
+	// Only is "operator" or "reference" to measure one program, for its profiles: without the other there are no ratios.
+	Only string
 
 	Env      []string  // more variables for both programs, NAME=value
 	StateDir string    // of the local clusters; "" = their default
 	Progress io.Writer // a line for each step
 }
 
-const stopPatience = time.Minute
+const (
+	operatorName, referenceName = "operator", "reference"
+
+	stopPatience = time.Minute
+)
 
 // Run measures the operator and core with its own provider, one after the other.
 func Run(ctx context.Context, cfg Config) (bench.Large, error) {
 	if cfg.Nodes <= 0 || cfg.Rest <= 0 {
 		return bench.Large{}, fmt.Errorf("bench-scale: %d nodes, %s of rest: both must be positive", cfg.Nodes, cfg.Rest)
 	}
+	if !slices.Contains([]string{"", operatorName, referenceName}, cfg.Only) {
+		return bench.Large{}, fmt.Errorf("bench-scale: no program %q: use %s or %s", cfg.Only, operatorName, referenceName)
+	}
 	result := bench.Large{Rest: cfg.Rest}
+	fmt.Fprintf(cfg.Progress, "for each program: until %d pods run, and then %s\n", cfg.Nodes*podsPerNode, cfg.watched())
 	for _, kind := range []struct {
 		name  string
 		start func(context.Context, Config) (*localcluster.Cluster, program, error)
 		used  *bench.Used
-	}{{"operator", startOperator, &result.Operator}, {"reference", startReference, &result.Reference}} {
+	}{{operatorName, startOperator, &result.Operator}, {referenceName, startReference, &result.Reference}} {
+		if cfg.Only != "" && cfg.Only != kind.name {
+			continue
+		}
 		cfg := cfg
 		cfg.Name += "-" + kind.name
 		if cfg.StateDir != "" {
@@ -61,6 +76,15 @@ func Run(ctx context.Context, cfg Config) (bench.Large, error) {
 		}
 	}
 	return result, nil
+}
+
+// watched is how long a program takes once all pods run.
+func (c Config) watched() time.Duration {
+	length := 2*(c.Settle+c.Rest) + min(c.Rest, profiled)
+	if c.Profiles != "" {
+		length += min(c.Rest, profiled)
+	}
+	return length.Round(time.Second)
 }
 
 // runOne measures one program on a cluster of its own.
@@ -117,7 +141,7 @@ func measure(ctx context.Context, cfg Config, cluster *localcluster.Cluster, p p
 		return err
 	}
 	used.ScaleUp = time.Since(r.began)
-	if p.profile != nil {
+	if p.ours {
 		result.ScaleUpCalls = r.calls().all
 	}
 	if err := r.saveProfile(ctx, "heap", "heap-busy"); err != nil {
@@ -130,10 +154,16 @@ func measure(ctx context.Context, cfg Config, cluster *localcluster.Cluster, p p
 	if used.Underutilized, err = r.rest(ctx, result, used); err != nil {
 		return err
 	}
-	if p.profile != nil {
+	if p.ours {
 		result.Calls = r.restCalls
-		if result.Own, err = r.own(ctx, "cpu-rest"); err != nil {
+	}
+	if p.ours || cfg.Profiles != "" {
+		own, err := r.own(ctx, "cpu-underutilized")
+		if err != nil {
 			return err
+		}
+		if p.ours {
+			result.Own = own
 		}
 	}
 	if err := r.planNothing(ctx); err != nil {
@@ -141,6 +171,11 @@ func measure(ctx context.Context, cfg Config, cluster *localcluster.Cluster, p p
 	}
 	if used.Empty, err = r.rest(ctx, result, used); err != nil {
 		return err
+	}
+	if cfg.Profiles != "" {
+		if _, err := r.own(ctx, "cpu-empty"); err != nil {
+			return err
+		}
 	}
 	result.Throttled += r.calls().throttled
 	return r.saveProfile(ctx, "heap", "heap-rest")
@@ -160,8 +195,26 @@ func (r *run) say(format string, args ...any) {
 	fmt.Fprintf(r.Progress, "%7s  %s\n", time.Since(r.began).Round(time.Second), fmt.Sprintf(format, args...))
 }
 
-// rest watches the program for the length of Rest.
+// errNoRest is the cause when the cluster changed while it was to be at rest.
+var errNoRest = errors.New("this was no rest")
+
+// rest watches the program for the length of Rest. A window in which a node or a pod came or went, as it does when the
+// machine is too busy for all kubelets' heartbeats, is thrown away and taken again.
 func (r *run) rest(ctx context.Context, result *bench.Large, used *bench.Used) (bench.Window, error) {
+	const attempts = 3
+	for attempt := 1; ; attempt++ {
+		window, err := r.window(ctx, result, used)
+		if !errors.Is(err, errNoRest) || attempt == attempts {
+			return window, err
+		}
+		r.say("%s; watching again", err)
+		if err := r.untilAllRun(ctx); err != nil {
+			return window, err
+		}
+	}
+}
+
+func (r *run) window(ctx context.Context, result *bench.Large, used *bench.Used) (bench.Window, error) {
 	before, err := usageOf("/proc", r.program.PID())
 	if err != nil {
 		return bench.Window{}, err
@@ -182,7 +235,7 @@ func (r *run) rest(ctx context.Context, result *bench.Large, used *bench.Used) (
 		return bench.Window{}, err
 	}
 	if left != seen {
-		return bench.Window{}, fmt.Errorf("this was no rest: at its start there was %s, at its end %s", seen, left)
+		return bench.Window{}, fmt.Errorf("%w: at its start there was %s, at its end %s", errNoRest, seen, left)
 	}
 	if result.Nodes != 0 && (result.Nodes != left.nodes || result.Pods != left.running) {
 		return bench.Window{}, fmt.Errorf("not the same load: %d nodes with %d pods, and %d with %d before", left.nodes, left.running, result.Nodes, result.Pods)
@@ -194,6 +247,10 @@ func (r *run) rest(ctx context.Context, result *bench.Large, used *bench.Used) (
 // watchRest waits, and reports every minute what the program has used meanwhile. memory is the mean of what it had.
 func (r *run) watchRest(ctx context.Context, before usage) (memory int, last usage, err error) {
 	sum, samples, minute := 0, 0, before
+	machine, err := idleOf("/proc")
+	if err != nil {
+		return 0, before, err
+	}
 	for waited, reported := time.Duration(0), time.Duration(0); waited < r.Rest; samples++ {
 		step := min(r.Rest-waited, poll)
 		if err := pause(ctx, step); err != nil {
@@ -205,8 +262,12 @@ func (r *run) watchRest(ctx context.Context, before usage) (memory int, last usa
 		waited += step
 		sum += last.rss
 		if waited-reported >= time.Minute || waited == r.Rest {
-			r.say("at rest: %.1f%% of a core, %d MB", 100*(last.cpu-minute.cpu).Seconds()/(waited-reported).Seconds(), last.rss>>20)
-			minute, reported = last, waited
+			now, err := idleOf("/proc")
+			if err != nil {
+				return 0, last, err
+			}
+			r.say("at rest: %.1f%% of a core, %d MB; the machine was idle for %.0f%%", 100*(last.cpu-minute.cpu).Seconds()/(waited-reported).Seconds(), last.rss>>20, 100*now.since(machine))
+			minute, reported, machine = last, waited, now
 		}
 	}
 	return sum / max(samples, 1), last, nil
@@ -257,7 +318,7 @@ func (r *run) calls() counts {
 }
 
 func (r *run) saveProfile(ctx context.Context, what, name string) error {
-	if r.Profiles == "" || r.program.profile == nil {
+	if r.Profiles == "" {
 		return nil
 	}
 	_, err := r.profile(ctx, what, name)
@@ -270,10 +331,11 @@ func (r *run) profile(ctx context.Context, what, name string) ([]byte, error) {
 	if err != nil || r.Profiles == "" {
 		return content, err
 	}
-	if err := os.MkdirAll(r.Profiles, 0o755); err != nil {
+	folder := filepath.Join(r.Profiles, filepath.Base(r.Name))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
-	return content, os.WriteFile(filepath.Join(r.Profiles, name+".pprof"), content, 0o644)
+	return content, os.WriteFile(filepath.Join(folder, name+".pprof"), content, 0o644)
 }
 
 // pause waits; the error is ctx's when it ended first.

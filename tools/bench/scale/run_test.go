@@ -62,12 +62,16 @@ func (w *words) Write(text []byte) (int, error) {
 }
 
 func TestRunRefusesWhatCannotBeMeasured(t *testing.T) {
-	for name, cfg := range map[string]scale.Config{
-		"no nodes": {Rest: time.Minute, Progress: io.Discard},
-		"no rest":  {Nodes: 3, Progress: io.Discard},
+	for name, test := range map[string]struct {
+		cfg  scale.Config
+		want string
+	}{
+		"no nodes":   {scale.Config{Rest: time.Minute, Progress: io.Discard}, "positive"},
+		"no rest":    {scale.Config{Nodes: 3, Progress: io.Discard}, "positive"},
+		"no program": {scale.Config{Nodes: 3, Rest: time.Minute, Only: "other", Progress: io.Discard}, "use operator or reference"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := scale.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "positive") {
+			if _, err := scale.Run(t.Context(), test.cfg); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v", err)
 			}
 		})

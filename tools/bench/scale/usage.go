@@ -77,3 +77,43 @@ func parseStatus(status, name string) (int, error) {
 	}
 	return 0, fmt.Errorf("status: there is no %s in %q", name, status)
 }
+
+// idle is how long the machine's processors have been idle, and how long they have been there, in ticks.
+type idle struct{ idle, all int }
+
+// since is the share of the time since an earlier reading.
+func (i idle) since(earlier idle) float64 {
+	return float64(i.idle-earlier.idle) / float64(max(i.all-earlier.all, 1))
+}
+
+// idleOf reads how busy the machine is, with other programs too: the ratios of a busy machine are those of chance.
+func idleOf(proc string) (idle, error) {
+	stat, err := os.ReadFile(filepath.Join(proc, "stat"))
+	if err != nil {
+		return idle{}, fmt.Errorf("the machine's use of its processors: %w", err)
+	}
+	return parseIdle(string(stat))
+}
+
+// parseIdle adds up the first line of proc_stat(5), whose fourth and fifth figures are idle and waiting for a disk. The eighth is the
+// last that counts: guests are part of the first two.
+func parseIdle(stat string) (idle, error) {
+	const first, waits, last = 3, 4, 8
+	line, _, _ := strings.Cut(stat, "\n")
+	fields := strings.Fields(line)
+	if len(fields) <= last || fields[0] != "cpu" {
+		return idle{}, fmt.Errorf("stat: want a line of all processors, found %q", line)
+	}
+	var i idle
+	for at, field := range fields[1 : last+1] {
+		ticks, err := strconv.Atoi(field)
+		if err != nil {
+			return idle{}, fmt.Errorf("stat: field %d: %w", at+2, err)
+		}
+		i.all += ticks
+		if at == first || at == waits {
+			i.idle += ticks
+		}
+	}
+	return i, nil
+}

@@ -64,6 +64,25 @@ func TestUsageOfThisProcess(t *testing.T) {
 	}
 }
 
+// What waits for a disk is idle, and guests count once.
+func TestIdleOfTheMachine(t *testing.T) {
+	const before = "cpu  100 10 50 800 40 0 0 0 7 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n"
+	const after = "cpu  200 10 50 1000 140 0 0 0 57 0\n"
+	first, err := parseIdle(before)
+	if err != nil || first != (idle{idle: 840, all: 1000}) {
+		t.Fatalf("got %+v, %v", first, err)
+	}
+	second, err := parseIdle(after)
+	if share := second.since(first); err != nil || share != 0.75 {
+		t.Errorf("idle for %v of the time, %v", share, err)
+	}
+	for _, bad := range []string{"", "cpu 1 2 3\n", "cpu  a 10 50 800 40 0 0 0 0 0\n", "intr 1 2 3 4 5 6 7 8 9\n"} {
+		if _, err := parseIdle(bad); err == nil {
+			t.Errorf("%q is read", bad)
+		}
+	}
+}
+
 func TestSpread(t *testing.T) {
 	for _, test := range []struct {
 		n, parts int

@@ -83,7 +83,7 @@ func Metrics(string) (string, error) {
 
 const metricsIntroduction = `# Metrics
 
-Each replica serves ` + "`/metrics`" + ` on ` + "`METRICS_PORT`" + ` (8080), in the clear and to everybody who reaches it: the pod network, no
+Each replica serves ` + "`/metrics`" + ` on ` + "`METRICS_PORT`" + ` (8080), in the clear and to every client that reaches it: the pod network, no
 farther, with the chart's Service, which is of type ClusterIP. ` + "`serviceMonitor.enabled=true`" + ` has the Prometheus operator
 scrape it. A name that ends in ` + "`_total`" + ` is a counter, one that ends in ` + "`duration_seconds` or `wait_seconds`" + ` a histogram
 or a summary, any other a gauge; ` + "`karpenter_nodepools_cost_total`" + ` is a gauge all the same.
@@ -110,7 +110,7 @@ const metricsQuestions = `## Questions and queries
 | Is the API's limit near? | ` + "`sum(rate(karpenter_linode_api_requests_total{status=\"429\"}[5m]))`" + ` above 0, and ` + "`sum(rate(karpenter_linode_api_limiter_wait_seconds_sum[5m]))`" + ` |
 | How many requests a minute? | ` + "`60 * sum(rate(karpenter_linode_api_requests_total[5m]))`" + ` |
 | How do claims end? | ` + "`sum by (outcome) (rate(karpenter_linode_claims_total[5m]))`" + ` |
-| Was something bought that nobody used? | ` + "`sum by (kind) (increase(karpenter_linode_collected_total[1h]))`" + ` |
+| Was an instance or pool bought that no NodeClaim used? | ` + "`sum by (kind) (increase(karpenter_linode_collected_total[1h]))`" + ` |
 | What does an hour cost? | ` + "`sum(karpenter_nodepools_cost_total)`" + ` |
 | Which plans are not listed as available? | ` + "`karpenter_cloudprovider_instance_type_offering_available == 0`" + ` |
 

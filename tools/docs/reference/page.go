@@ -63,7 +63,7 @@ without one goes into ` + "`controller.env`" + `. A wrong value ends the process
 Durations are written like ` + "`90s`" + `, ` + "`1m30s`" + ` or ` + "`2h`" + `.
 `
 
-const coreIntroduction = `The same rules apply. Defaults are core's; the chart sets some of them to something else.
+const coreIntroduction = `The same rules apply. Defaults are core's; the chart sets some of them to other values.
 `
 
 const classIntroduction = `Cluster scoped, ` + "`karpenter.k8s.linode/v1alpha1`" + `, short names ` + "`lnc` and `lncs`" + `. Every field of the spec is optional.

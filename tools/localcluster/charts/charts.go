@@ -7,8 +7,8 @@
 // Guarantees: a release that exists is upgraded, with exactly the values given
 // unless Keep says otherwise, otherwise it is installed; the chart's values schema and the API server's
 // validation apply; nothing of the user's Helm environment (repositories,
-// plugins, HELM_* variables) is used. It does not wait for pods: whoever plays
-// them may come later. Errors are one line.
+// plugins, HELM_* variables) is used. It does not wait for pods: the program
+// that plays them may come later. Errors are one line.
 package charts
 
 import (

@@ -16,9 +16,9 @@
 //     Linode is gone it deletes the Node, and never before.
 //   - LKE carries later changes of the pool's labels and taints to existing Nodes.
 //
-// Guarantees: what a pool change did not touch stays as somebody set it, so a
+// Guarantees: what a pool change did not touch stays as a client set it, so a
 // startup taint that was removed from a Node does not come back, unless
-// Config.ReapplyRemoved. A Node that somebody deletes does not come back while
+// Config.ReapplyRemoved. A Node that a user deletes does not come back while
 // its Linode lives: a kubelet registers once.
 //
 // Not known of the real platform, and decided here: pool taints are there from

@@ -108,8 +108,8 @@ func Follow(node *corev1.Node, before, now world.Event) {
 	node.Spec.Taints = append(kept, added...)
 }
 
-// Reapply puts back labels and taints of the pool that somebody removed; it
-// tells whether any was missing.
+// Reapply puts back labels and taints of the pool that were removed; it
+// reports whether any was missing.
 func Reapply(node *corev1.Node, e world.Event) bool {
 	missing := false
 	for key, value := range e.Labels {

@@ -191,7 +191,7 @@ func TestFollowAndReapply(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			// Somebody has edited the node: another label value, a label and a
+			// A user has edited the node: another label value, a label and a
 			// taint of their own, the pool's taint removed.
 			node := lkeplayer.Registered(joined(), nil)
 			node.Labels["team"], node.Labels["mine"] = "edited", "yes"

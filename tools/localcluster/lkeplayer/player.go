@@ -36,7 +36,7 @@ type Config struct {
 	Labels    map[string]string // on every Node, for who plays the kubelet
 	// KubeletPort of the server on this machine that serves the nodes' logs; 0 = none does.
 	KubeletPort int
-	// ReapplyRemoved: labels and taints of the pool that somebody removes from a
+	// ReapplyRemoved: labels and taints of the pool that a user removes from a
 	// Node come back, as LKE may or may not do.
 	ReapplyRemoved bool
 	Log            *slog.Logger
@@ -196,11 +196,11 @@ func (p *Player) register(ctx context.Context, name string, m machine) error {
 }
 
 // update initialises the Node or carries a change of its pool to it. The write
-// names the version that was read: nobody's change in between is lost.
+// names the version that was read: no client's change in between is lost.
 func (p *Player) update(ctx context.Context, name string, m machine) error {
 	node, err := p.nodes.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil // somebody deleted it; its kubelet does not register again
+		return nil // it was deleted; its kubelet does not register again
 	}
 	if err != nil {
 		return err

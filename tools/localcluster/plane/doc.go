@@ -2,8 +2,8 @@
 // etcd, kube-apiserver, kube-controller-manager and kube-scheduler, and kwok,
 // which plays the kubelets of nodes that carry NodeLabel.
 //
-// It is called by package localcluster. It knows nothing of Linode: whoever wants
-// a node creates it.
+// It is called by package localcluster. It depends on nothing of Linode: the
+// caller creates the nodes that it needs.
 //
 // Guarantees: everything listens on 127.0.0.1 only; etcd answers to the API
 // server alone (a certificate authority of its own); RBAC and the node authorizer

@@ -66,7 +66,7 @@ func (p *Plane) writeServerFiles() error {
 	if err != nil {
 		return err
 	}
-	// An authority of its own: whoever it signs for may act as anybody. Nobody is.
+	// An authority of its own: a client that it signs for may act as any user. It signs for none.
 	frontProxy, err := pki.NewAuthority("karpenter-linode-front-proxy")
 	if err != nil {
 		return err

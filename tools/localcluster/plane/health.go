@@ -76,8 +76,8 @@ func probe(ctx context.Context, client *http.Client, url string) error {
 }
 
 // healthClient trusts both authorities. Only etcd is shown a certificate, that of
-// the API server: the others let anybody ask, but refuse whoever shows a
-// certificate that they do not know. Each probe makes a connection of its own, as
+// the API server: the others let any client ask, but refuse one that shows
+// a certificate that they do not trust. Each probe makes a connection of its own, as
 // a component takes up a certificate authority that it learns of for new ones only.
 func (p *Plane) healthClient(etcd bool) (*http.Client, error) {
 	etcdCA, err := os.ReadFile(p.path("pki", "etcd-ca.crt"))

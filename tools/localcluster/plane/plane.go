@@ -27,7 +27,7 @@ const (
 	loopback = "127.0.0.1"
 	// stopGrace is short: nothing that a component could still write is wanted.
 	stopGrace = 3 * time.Second
-	// portAttempts bounds new starts when somebody else took a port between its
+	// portAttempts bounds new starts when another process took a port between its
 	// choice and its use.
 	portAttempts = 3
 )
@@ -142,7 +142,7 @@ func (p *Plane) launch(ctx context.Context, components ...component) error {
 	return nil
 }
 
-// track remembers a child for Stop and reports its end when nobody asked for it.
+// track remembers a child for Stop and reports its end when Stop did not ask for it.
 func (p *Plane) track(child *process.Process) {
 	p.mu.Lock()
 	p.running = append(p.running, child)

@@ -111,8 +111,8 @@ func TestPlaneRunsPodsAndLeavesNothing(t *testing.T) {
 	if err != nil || version.GitVersion != controlplane.KubernetesVersion {
 		t.Errorf("server version %v, %v", version, err)
 	}
-	nobody := rest.AnonymousClientConfig(admin)
-	if _, err := client(t, nobody, nil).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+	anonymous := rest.AnonymousClientConfig(admin)
+	if _, err := client(t, anonymous, nil).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 		t.Errorf("an anonymous list answers %v: want a refusal", err)
 	}
 	runPod(ctx, t, c)
@@ -191,7 +191,7 @@ func TestADeathIsReported(t *testing.T) {
 			t.Errorf("says %q", err)
 		}
 	case <-time.After(patience):
-		t.Fatal("nobody says that the scheduler died")
+		t.Fatal("no report that the scheduler died")
 	}
 }
 

@@ -39,7 +39,7 @@ func freePorts(apiserver int) (ports, error) {
 	return all, nil
 }
 
-// FreePorts returns n different ports that nobody listens on, at random, so that
+// FreePorts returns n different ports that no process listens on, at random, so that
 // clusters that start at the same time seldom choose the same. All are held until
 // the last one is chosen.
 func FreePorts(n int) ([]int, error) {

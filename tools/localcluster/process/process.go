@@ -102,7 +102,7 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Failure describes a child that ended although nobody stopped it, in one line
+// Failure describes a child that ended although it was not stopped, in one line
 // with the cause from its log and the log's place.
 func (p *Process) Failure() error {
 	how := "exit status 0"
@@ -159,5 +159,5 @@ func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
 // signal goes to the group. The child was not waited for yet, or has only just
 // been, so the number cannot belong to another group of ours.
 func (p *Process) signal(sig syscall.Signal) {
-	_ = syscall.Kill(-p.pid, sig) // an error means that nobody is left to hear it
+	_ = syscall.Kill(-p.pid, sig) // an error means that no process of the group is left
 }

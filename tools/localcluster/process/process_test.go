@@ -160,7 +160,7 @@ func firstNumber(t *testing.T, file string) int {
 	return 0
 }
 
-// waitGone waits until the process has ended. One that nobody has waited for yet
+// waitGone waits until the process has ended. One whose parent has not waited for it yet
 // counts as ended: it is a number and nothing else.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
@@ -192,7 +192,7 @@ func TestAFrozenProcessGoesOnOrIsKilled(t *testing.T) {
 func waitState(t *testing.T, p *process.Process, state string, want bool) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		return // nobody to ask
+		return // there is no /proc
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -7,7 +7,7 @@
 // is started again when it ends, as a kubelet would do it.
 //
 // One state folder has at most one supervisor: it holds the folder's lock for as
-// long as it lives, so that whoever can take the lock knows that nothing runs,
+// long as it lives, so that a process that can take the lock has proof that nothing runs,
 // and the process number in it is never an old one.
 //
 // Errors are one line with cause and log.

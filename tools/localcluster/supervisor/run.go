@@ -114,7 +114,7 @@ type steps struct{ out io.Writer }
 
 func (s steps) Write(line []byte) (int, error) {
 	if _, err := s.out.Write(append([]byte(sayStep), line...)); err != nil {
-		return len(line), nil //nolint:nilerr // nobody listens any more; the start goes on
+		return len(line), nil //nolint:nilerr // the reader is gone; the start goes on
 	}
 	return len(line), nil
 }

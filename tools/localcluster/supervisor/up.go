@@ -126,7 +126,7 @@ func Down(ctx context.Context, stateDir string) error {
 	return nil
 }
 
-// gone waits until nobody holds the folder's lock.
+// gone waits until no process holds the folder's lock.
 func gone(ctx context.Context, stateDir string) bool {
 	for localcluster.Holder(stateDir) != 0 {
 		if !pause(ctx, holderPoll) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http/httptest"
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	_ = flag.Set("test.parallel", "8") // these tests wait for lkeprobe's pauses, not for processors
 	os.Exit(m.Run())
 }
 
@@ -97,6 +99,7 @@ func (s served) pools(t *testing.T) {
 }
 
 func TestSignalsEndARunAndRemoveWhatItMade(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()

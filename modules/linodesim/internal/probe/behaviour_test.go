@@ -40,6 +40,7 @@ var behaviours = []struct {
 func TestReportFindsOutWhatIsChosen(t *testing.T) {
 	for _, c := range behaviours {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, c.tier, linodesim.Config{Profile: linodesim.Realistic(), Behaviour: c.behaviour, Seed: 3})
 				cfg := w.config()

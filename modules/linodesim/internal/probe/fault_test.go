@@ -72,7 +72,8 @@ func TestNothingIsLeftWhenARunEndsEarly(t *testing.T) {
 		{"panic after a write's effect", func(x *trap, _ context.CancelFunc) { x.after = func(error) { panic("a test's") } }},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			for nth := 1; ; nth++ {
+			t.Parallel()
+			for nth := 1; ; nth += every(5) {
 				more := false
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, tiers[nth%2], linodesim.Config{Profile: linodesim.Fast(), Seed: uint64(nth)})
@@ -105,8 +106,17 @@ func TestNothingIsLeftWhenARunEndsEarly(t *testing.T) {
 	}
 }
 
+// every is 1, and n in a short test: one of n runs.
+func every(n int) int {
+	if testing.Short() {
+		return n
+	}
+	return 1
+}
+
 // A process that is killed can do nothing; clean does it.
 func TestCleanRemovesWhatAKilledRunLeft(t *testing.T) {
+	t.Parallel()
 	removed := 0
 	for nth := 1; nth < 18; nth++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -185,7 +195,8 @@ func TestNothingIsLeftThroughFaults(t *testing.T) {
 		{"deletions that fail for two minutes", linodesim.Rule{Method: "DELETE", Status: 503, Times: 30}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for seed := range uint64(2) {
+			t.Parallel()
+			for seed := range uint64(2 / every(2)) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, tiers[seed%2], linodesim.Config{Profile: linodesim.Realistic(), Seed: seed})
 					cfg := w.config()

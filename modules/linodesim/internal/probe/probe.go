@@ -266,7 +266,7 @@ func (s *session) cleanUp(ctx context.Context) []string {
 	defer cancel()
 	fmt.Fprintln(s.cfg.Out, "cleaning up")
 	result := s.persist(ctx, s.unresolved())
-	fmt.Fprintf(s.cfg.Out, "%d pools removed, %d things left\n", result.Pools, len(result.Leftovers))
+	fmt.Fprintf(s.cfg.Out, "%d pools removed, %d objects left\n", result.Pools, len(result.Leftovers))
 	return result.Leftovers
 }
 

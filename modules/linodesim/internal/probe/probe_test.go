@@ -140,6 +140,7 @@ func TestReportReproducesTheProfile(t *testing.T) {
 	for _, tier := range tiers {
 		for _, p := range profiles() {
 			t.Run(tier+"/"+p.Name, func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, tier, linodesim.Config{Profile: p, Seed: 5})
 					r, err := w.run(t.Context(), w.config())
@@ -191,6 +192,10 @@ func TestReportReproducesLags(t *testing.T) {
 	for _, tier := range tiers {
 		for _, p := range []linodesim.Profile{linodesim.Stale(), linodesim.Hostile()} {
 			t.Run(tier+"/"+p.Name, func(t *testing.T) {
+				if testing.Short() && p.Name == "stale" {
+					t.Skip("the profile hostile lags, too")
+				}
+				t.Parallel()
 				var reads, lists time.Duration
 				for seed := range uint64(2) {
 					synctest.Test(t, func(t *testing.T) {

@@ -147,9 +147,9 @@ func (s *session) discover(ctx context.Context) error {
 
 func (s *session) tier() string {
 	if s.lab.Enterprise {
-		return "enterprise"
+		return string(api.LKETierEnterprise)
 	}
-	return "standard"
+	return string(api.LKETierStandard)
 }
 
 // explained adds what to do about an error of the API.

@@ -56,10 +56,10 @@ func (c *Core) allowed(d *demand, missing *int) bool {
 		}
 		*missing = 1
 	}
-	if next := d.state.next(); c.now.Before(next) {
+	if next := d.state.joins.Until; c.now.Before(next) {
 		c.refuse(unserved, &Error{
 			Kind: KindInsufficientCapacity, Op: "claim", RetryAfter: next.Sub(c.now),
-			Err: fmt.Errorf("the last %d nodes of this key did not join the cluster; the next one is bought in %s", d.state.failed, next.Sub(c.now).Round(time.Second)),
+			Err: fmt.Errorf("the last %d nodes of this key did not join the cluster; the next one is bought in %s", d.state.joins.InARow, next.Sub(c.now).Round(time.Second)),
 		})
 		return false
 	}
@@ -74,11 +74,6 @@ func (c *Core) allowed(d *demand, missing *int) bool {
 		return false
 	}
 	return true
-}
-
-// next is when nodes may be bought again after some did not join.
-func (k *keyState) next() time.Time {
-	return k.since.Add(failureBackoff[min(k.failed, len(failureBackoff)-1)])
 }
 
 // grow takes one step, or reads what has to be seen right before it. Setting a

@@ -3,6 +3,8 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 )
 
 // Core is the engine as a state machine: events go in, actions come out. It has
@@ -52,9 +54,8 @@ type keyState struct {
 	// lost: the last creation was not answered.
 	lost  bool
 	retry backoff
-	// failed counts nodes in a row that did not join, since the last of them.
-	failed int
-	since  time.Time
+	// joins are the nodes in a row that did not join.
+	joins pacing.Record
 }
 
 // marks are the writes of claims to all instances together.
@@ -98,13 +99,10 @@ func (c *Core) Inherit(from *Core) {
 }
 
 // Failed notes a node of the key that did not join its cluster.
-func (c *Core) Failed(key Key, now time.Time) {
-	k := c.key(key)
-	k.failed, k.since = k.failed+1, now
-}
+func (c *Core) Failed(key Key, now time.Time) { c.key(key).joins.Failed(now, pacing.Joins) }
 
 // Joined notes a node of the key that joined.
-func (c *Core) Joined(key Key) { c.key(key).failed = 0 }
+func (c *Core) Joined(key Key) { c.key(key).joins = pacing.Record{} }
 
 // Owns reports whether a pool was made by this engine, and whether that is known.
 func (c *Core) Owns(poolID int) (owned, known bool) {

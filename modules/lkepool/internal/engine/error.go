@@ -54,7 +54,7 @@ type Error struct {
 	PoolID int
 	// Field names what was invalid, for example "Key.InstanceType".
 	Field string
-	// RetryAfter is how long to wait at least, 0 if nobody said.
+	// RetryAfter is how long to wait at least, 0 if not known.
 	RetryAfter time.Duration
 	// Effect is what is known of the request's effect on the platform.
 	Effect Effect

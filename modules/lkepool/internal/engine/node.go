@@ -44,8 +44,8 @@ type Node struct {
 	// Created is what the API says, on its own clock.
 	Created time.Time
 	Tags    []string
-	// Template is what the pool says now, which may differ from the key the
-	// node was claimed with when somebody edited the pool.
+	// Template is what the pool has now, which may differ from the key the
+	// node was claimed with when another client edited the pool.
 	Template
 }
 

@@ -81,7 +81,7 @@ func (c *Core) overdue(op, what string, cause error) *Error {
 	return e
 }
 
-// deliver answers everyone who waits for the claim, and forgets it.
+// deliver answers all callers that wait for the claim, and forgets it.
 func (c *Core) deliver(claim *claim, node Node, err error) {
 	for _, token := range claim.tokens {
 		c.answer(token, Answer{Node: node, Err: err})

@@ -85,7 +85,7 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 		return true
 	}
 	// No reading showed whose it is, and direct reads of this very instance have
-	// failed, again and again, for so long that nobody waits for it any more.
+	// failed, again and again, for so long that no claimant waits for it any more.
 	if u := i.unread; u.process == s.process.life+1 && u.times >= markAttempts && at-u.since >= unreadGrace {
 		return true
 	}

@@ -101,7 +101,7 @@ func (s *sim) disorder() string {
 		}
 		for _, place := range of.places {
 			if place.instance == nil {
-				return fmt.Sprintf("I3: nobody waits for %s", place.nodeID)
+				return fmt.Sprintf("I3: no claimant waits for %s", place.nodeID)
 			}
 			if !s.wanted(place.instance) {
 				return fmt.Sprintf("I3: instance %d has no claimant", place.instance.ID)

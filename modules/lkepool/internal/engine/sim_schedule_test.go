@@ -57,7 +57,7 @@ type simStep struct {
 	kind simStepKind
 	edit simEdit
 	pick int
-	// gap is how long nobody leads, clock how far the next process's clock is off.
+	// gap is how long no process leads, clock how far the next process's clock is off.
 	gap, clock time.Duration
 }
 

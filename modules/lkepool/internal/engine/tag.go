@@ -35,16 +35,17 @@ const (
 // that of a short name. A key that leaves
 // no room for a hash is kept as it is, and validation refuses the tag.
 func Tag(key, value string) string {
-	return key + "=" + shorten(value, MaxTagLength-len(key)-1)
+	return key + "=" + Shorten(value, MaxTagLength-len(key)-1)
 }
 
 // ClaimValue returns what Node.Claim holds for a claimant: its name, or a
 // prefix and a hash of it when it does not fit into a tag.
 func ClaimValue(claimant string) string {
-	return shorten(claimant, MaxTagLength-len(claimPrefix))
+	return Shorten(claimant, MaxTagLength-len(claimPrefix))
 }
 
-func shorten(value string, room int) string {
+// Shorten keeps a prefix of a value that is longer than room, "_" and a hash of the whole.
+func Shorten(value string, room int) string {
 	if len(value) <= room || room <= hashLength+1 {
 		return value
 	}

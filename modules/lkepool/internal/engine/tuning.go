@@ -81,7 +81,3 @@ const (
 	ReadTimeout  = 30 * time.Second
 	WriteTimeout = time.Minute
 )
-
-// failureBackoff is the pause before the next purchase for a key by how many of
-// its nodes failed to join in a row.
-var failureBackoff = []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute}

@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	logger, err := karpentercore.Logger(o.Core)
+	logger, err := karpentercore.Logger(ctx, o.Core)
 	if err != nil {
 		return &setting.Error{Name: "LOG_OUTPUT_PATHS", Found: "cannot be written to", Err: err, Fix: "use stdout, stderr or paths that can be written, and check LOG_ERROR_OUTPUT_PATHS"}
 	}
@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string) error {
 		err = operate(ctx, o, p)
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil // the process was asked to end
+		return nil //nolint:nilerr // the process was asked to end
 	}
 	return err
 }

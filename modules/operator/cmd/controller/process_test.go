@@ -60,8 +60,8 @@ func cluster(label string) linodesim.ClusterSpec {
 	return linodesim.ClusterSpec{Label: label, Region: "us-ord", Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 1}}}
 }
 
-// nobody is an address where nobody listens.
-func nobody(t testing.TB) string {
+// unserved is an address on which no server listens.
+func unserved(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -104,8 +104,8 @@ func TestBadInputEndsTheProcessWithOneLine(t *testing.T) {
 		{"a CA file that is missing", nil, []string{token, demo, "LINODE_CA=/nonexistent/ca.pem", "LINODE_URL=" + good}, "LINODE_CA", "/nonexistent/ca.pem"},
 		{"a log that cannot be written", nil, []string{token, demo, "LINODE_URL=" + good, "LOG_OUTPUT_PATHS=/nonexistent/log"}, "LOG_OUTPUT_PATHS", "/nonexistent/log"},
 		{"no Kubernetes", nil, []string{token, demo, "LINODE_URL=" + good}, "KUBECONFIG", "KUBECONFIG"},
-		{"a Kubernetes that does not answer", nil, []string{token, demo, "LINODE_URL=" + good, "DISABLE_LEADER_ELECTION=true", "KUBECONFIG=" + kubeconfigFor(t, nobody(t))}, "KUBECONFIG", "connect"},
-		{"no namespace for the Lease", nil, []string{token, demo, "LINODE_URL=" + good, "KUBECONFIG=" + kubeconfigFor(t, nobody(t))}, "LEADER_ELECTION_NAMESPACE", "not set"},
+		{"a Kubernetes that does not answer", nil, []string{token, demo, "LINODE_URL=" + good, "DISABLE_LEADER_ELECTION=true", "KUBECONFIG=" + kubeconfigFor(t, unserved(t))}, "KUBECONFIG", "connect"},
+		{"no namespace for the Lease", nil, []string{token, demo, "LINODE_URL=" + good, "KUBECONFIG=" + kubeconfigFor(t, unserved(t))}, "LEADER_ELECTION_NAMESPACE", "not set"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

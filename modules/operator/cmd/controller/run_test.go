@@ -162,7 +162,7 @@ var _ = Describe("The controller", func() {
 	})
 
 	It("ends on SIGTERM while it waits for the API", func(ctx context.Context) {
-		p := start(ctx, nobody(GinkgoTB()))
+		p := start(ctx, unserved(GinkgoTB()))
 		DeferCleanup(p.stop)
 		Eventually(p.readiness).Should(And(HavePrefix("503"), ContainSubstring("connect")), p.output)
 		Expect(p.stop()).To(Succeed())

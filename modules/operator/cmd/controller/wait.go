@@ -60,8 +60,11 @@ func serveProbes(ctx context.Context, address string) (last *atomic.Pointer[erro
 		http.Error(w, reason, http.StatusServiceUnavailable)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(listener) // until it is closed
+	}()
 	return last, func() {
 		_ = server.Close()
 		<-ended // the manager is about to listen on the same port

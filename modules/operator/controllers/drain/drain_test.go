@@ -138,7 +138,7 @@ var _ = Describe("Draining", func() {
 		Expect(Kube.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		vacant(ctx, node)
 	})
-	It("gives way to whoever changes the Node in the same moment", func(ctx context.Context) {
+	It("gives way to a client that changes the Node in the same moment", func(ctx context.Context) {
 		node := NewNode(ctx, nil)
 		stale := node.DeepCopy()
 		node.Labels = map[string]string{"changed": "meanwhile"}

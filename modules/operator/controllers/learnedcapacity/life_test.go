@@ -156,7 +156,7 @@ var _ = Describe("Learned capacity", func() {
 		}),
 		Entry("a NodeClaim of another provider", func(c *karpv1.NodeClaim, _ *corev1.Node) { c.Spec.NodeClassRef.Group = "karpenter.example" }),
 		Entry("a node of the same name that is another instance", func(_ *karpv1.NodeClaim, n *corev1.Node) { n.Spec.ProviderID = "linode://4712" }),
-		Entry("a node that does not exist", func(c *karpv1.NodeClaim, _ *corev1.Node) { c.Status.NodeName = "nobody" }),
+		Entry("a node that does not exist", func(c *karpv1.NodeClaim, _ *corev1.Node) { c.Status.NodeName = "absent" }),
 		Entry("a node that claims more than its plan", func(_ *karpv1.NodeClaim, n *corev1.Node) {
 			n.Status.Capacity[corev1.ResourceMemory] = resource.MustParse("17Gi")
 		}),
@@ -164,7 +164,7 @@ var _ = Describe("Learned capacity", func() {
 			n.Status.Capacity[corev1.ResourceMemory] = resource.MustParse("1")
 		}),
 		Entry("a node that says nothing", func(_ *karpv1.NodeClaim, n *corev1.Node) { n.Status.Capacity = nil }),
-		Entry("a type that nobody sells", func(c *karpv1.NodeClaim, _ *corev1.Node) { c.Labels[corev1.LabelInstanceTypeStable] = "made-up" }),
+		Entry("a type that is not offered", func(c *karpv1.NodeClaim, _ *corev1.Node) { c.Labels[corev1.LabelInstanceTypeStable] = "made-up" }),
 	)
 
 	It("survives what people write, and is forgotten with its key", func(ctx context.Context) {
@@ -189,7 +189,7 @@ var _ = Describe("Learned capacity", func() {
 		Expect(catalog.Learned()).To(And(HaveLen(2), Not(HaveKey("g6-standard-4"))))
 	})
 
-	It("is not written over what somebody else has written", func(ctx context.Context) {
+	It("is not written over what another client has written", func(ctx context.Context) {
 		catalog := newCatalog(ctx)
 		meddler := &meddling{Client: Kube, before: func() {
 			other := &corev1.ConfigMap{}
@@ -207,7 +207,7 @@ var _ = Describe("Learned capacity", func() {
 	})
 
 	It("works without its ConfigMap, and without the right to it", func(ctx context.Context) {
-		user, err := Environment.AddUser(envtest.User{Name: "nobody-in-particular"}, nil)
+		user, err := Environment.AddUser(envtest.User{Name: "without-rights"}, nil)
 		Expect(err).NotTo(HaveOccurred())
 		stranger, err := client.New(user.Config(), client.Options{Scheme: scheme.Scheme})
 		Expect(err).NotTo(HaveOccurred())
@@ -256,7 +256,7 @@ var _ = Describe("Learned capacity", func() {
 	})
 })
 
-// meddling is a client that lets somebody else write right before its first update.
+// meddling is a client that lets another client write right before its first update.
 type meddling struct {
 	client.Client
 	before  func()

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -53,18 +54,12 @@ func (m *Memory) NeedLeaderElection() bool { return false }
 
 // Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.
 func (m *Memory) Start(ctx context.Context) error {
-	ticker := time.NewTicker(m.cfg.Interval)
-	defer ticker.Stop()
-	for {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := m.Load(ctx); err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", m.cfg.ConfigMap)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	}, m.cfg.Interval)
+	return nil
 }
 
 // Load hands what the ConfigMap holds to the catalog. What it no longer holds is forgotten.

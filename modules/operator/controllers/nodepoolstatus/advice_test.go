@@ -38,7 +38,7 @@ func advised(t *testing.T, change func(*karpv1.NodePool), others ...client.Objec
 func notReadySince(age time.Duration, reason, message string) func(*karpv1.NodePool) {
 	return func(p *karpv1.NodePool) {
 		since := metav1.NewTime(time.Now().Add(-age))
-		p.Spec.Template.Spec.NodeClassRef.Name = "defualt"
+		p.Spec.Template.Spec.NodeClassRef.Name = "deflt"
 		p.Status.Conditions = []status.Condition{
 			{Type: karpv1.ConditionTypeNodeClassReady, Status: metav1.ConditionFalse, Reason: reason, Message: message, LastTransitionTime: since},
 			{Type: status.ConditionReady, Status: metav1.ConditionFalse, Reason: "UnhealthyDependents", LastTransitionTime: since},
@@ -76,9 +76,9 @@ func TestWhatCoreLeavesOutInSilenceIsAnEventOnTheNodePool(t *testing.T) {
 			"LabelOfOtherProvider: the requirement karpenter.k8s.aws/instance-hypervisor = nitro selects no plan and excludes none, because the label is another provider's; no label of this provider means the same: remove the requirement"},
 		"a user's own label": {requiring("example.com/team", "payments"), nil, ""},
 		"not ready, its class misspelt": {notReadySince(time.Minute, "NodeClassNotFound", "NodeClass not found on cluster"), []client.Object{class},
-			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. There is no LinodeNodeClass defualt. Similar: default"},
+			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. There is no LinodeNodeClass deflt. Similar: default"},
 		"not ready, no class at all": {notReadySince(time.Minute, "NodeClassNotFound", "NodeClass not found on cluster"), nil,
-			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. There is no LinodeNodeClass defualt, nor any other"},
+			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. There is no LinodeNodeClass deflt, nor any other"},
 		"not ready for a moment": {notReadySince(2*time.Second, "NodeClassReadinessUnknown", "Node Class Readiness Unknown"), nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -121,7 +121,7 @@ func (c *Controller) show(nodePool *karpv1.NodePool, condition, reason, message 
 		_ = conditions.Clear(condition) // fails only for conditions that Ready depends on
 		return
 	}
-	changed := false
+	var changed bool
 	if condition == ConditionNodesJoining {
 		changed = conditions.SetFalse(condition, reason, message)
 	} else {
@@ -149,7 +149,7 @@ func failing(failures []cloudprovider.Failure) string {
 
 // stalled is a message about why drifted nodes cannot be replaced; empty if they can, or none has drifted.
 func (c *Controller) stalled(ctx context.Context, nodePool *karpv1.NodePool) (string, error) {
-	why := ""
+	var why string
 	switch {
 	case c.provider.Limited(nodePool.Name):
 		why = "a limit of the account, of the cluster or of the settings is reached: the events of the NodePool contain which; have it raised, or remove Linodes"

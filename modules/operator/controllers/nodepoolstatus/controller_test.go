@@ -15,6 +15,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
@@ -43,7 +44,7 @@ func drifted(pool string) *karpv1.NodeClaim {
 }
 
 func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
-	never := []cloudprovider.Failure{{Plan: "g6-standard-2", InARow: 3, Until: time.Unix(1700000000, 0)}}
+	never := []cloudprovider.Failure{{Plan: "g6-standard-2", Record: pacing.Record{InARow: 3, Until: time.Unix(1700000000, 0)}}}
 	static := func(p *karpv1.NodePool) {
 		p.Spec.Replicas, p.Spec.Limits = ptr.To[int64](2), karpv1.Limits{"nodes": resource.MustParse("2")}
 	}
@@ -56,7 +57,7 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 	}{
 		"nothing":                           {},
 		"nodes that never join":             {provider: provider{failures: never}, joining: "3 nodes of g6-standard-2"},
-		"launches that are given up":        {provider: provider{failures: []cloudprovider.Failure{{InARow: 2}}}, joining: "given up 2 times"},
+		"launches that are given up":        {provider: provider{failures: []cloudprovider.Failure{{Record: pacing.Record{InARow: 2}}}}, joining: "given up 2 times"},
 		"a limit, and nothing has drifted":  {provider: provider{limited: true}, drifted: "another"},
 		"a limit stalls drift":              {provider: provider{limited: true}, drifted: "default", stalled: "a limit of the account"},
 		"a static pool at its limit":        {change: static, drifted: "default", stalled: "spec.limits.nodes"},

@@ -74,7 +74,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	ctx = injection.WithControllerName(ctx, c.Name())
 	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
 	if err != nil || !nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) || !nodeClaim.DeletionTimestamp.IsZero() {
-		return reconcile.Result{}, nil
+		return reconcile.Result{}, nil //nolint:nilerr // without a provider ID it has no instance yet; one of another provider is not ours
 	}
 	nodeClass := &v1alpha1.LinodeNodeClass{}
 	if err := c.kube.Get(ctx, types.NamespacedName{Name: nodeClaim.Spec.NodeClassRef.Name}, nodeClass); err != nil {

@@ -59,7 +59,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// world is a claimed instance with its NodeClaim and its class, and a tag that somebody has set by hand.
+// world is a claimed instance with its NodeClaim and its class, and a tag that a user has set by hand.
 type world struct {
 	sim   *linodesim.Sim
 	lke   lke.Cluster
@@ -220,7 +220,7 @@ func TestInPlaceChange(t *testing.T) {
 			{"no annotation, as the alpha provider leaves it", "", []string{"team=b"}, nil, []string{"team=b"}, `["team=b"]`},
 			{"an annotation that cannot be read", `team=a`, []string{"team=b"}, nil, []string{"team=b"}, `["team=b"]`},
 			{"an annotation that names the claim", `["karpenter.sh/nodeclaim=NAME","nodepool=7","team=a"]`, []string{"cost=1"}, []string{"team=a"}, nil, `["cost=1"]`},
-			{"a tag that somebody took off", `["cost=1","gone=x","team=a"]`, []string{"cost=1", "team=a"}, nil, nil, `["cost=1","team=a"]`},
+			{"a tag that a user took off", `["cost=1","gone=x","team=a"]`, []string{"cost=1", "team=a"}, nil, nil, `["cost=1","team=a"]`},
 		} {
 			t.Run(fmt.Sprint(tier, " ", test.name), func(t *testing.T) {
 				w := newWorld(t, tier, "team=a", "cost=1")

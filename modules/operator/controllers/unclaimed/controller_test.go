@@ -22,7 +22,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// ledger says whose pools are: 1 is ours, 2 is somebody's, others are not known until the test says so.
+// ledger has the owners of pools: 1 is ours, 2 another owner's, the others' are not known until the test sets them.
 type ledger struct {
 	mu           sync.Mutex
 	known        map[int]bool
@@ -165,7 +165,7 @@ func addTaint(ctx context.Context, node *corev1.Node) {
 
 func isRegistered(n *corev1.Node) { n.Labels[karpv1.NodeRegisteredLabelKey] = "true" }
 
-var _ = Describe("Nodes that nobody claims", func() {
+var _ = Describe("Nodes without a NodeClaim", func() {
 	DescribeTable("get the taint when they join", func(ctx context.Context, change func(*corev1.Node), want ...string) {
 		node := NewNode(ctx, change)
 		if len(want) > 0 {
@@ -184,8 +184,8 @@ var _ = Describe("Nodes that nobody claims", func() {
 		Entry("beside a taint of its own", inPool("1", func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
 		}), "team:NoSchedule", unregistered),
-		Entry("not in somebody's pool", inPool("2")),
-		Entry("not in a pool that nobody knows yet", inPool("3")),
+		Entry("not in another owner's pool", inPool("2")),
+		Entry("not in a pool that is not known yet", inPool("3")),
 		Entry("not with a label that is no pool's", inPool("three")),
 		Entry("not outside of LKE", nil),
 		Entry("not when it was registered once", inPool("1", isRegistered)),
@@ -265,7 +265,7 @@ var _ = Describe("Nodes that nobody claims", func() {
 		Eventually(func() bool { return Exists(ctx, claim) }).Should(BeFalse())
 		Expect(guarded.returns()).To(BeNumerically(">", before))
 		Eventually(func() int { return Recorded.Count(node.Name, "UnregisteredTaintReturned") }).Should(Equal(1))
-		Expect(TaintsOf(ctx, node)).To(ConsistOf(unregistered), "nobody fights about it")
+		Expect(TaintsOf(ctx, node)).To(ConsistOf(unregistered), "the controller does not fight about it")
 	})
 	DescribeTable("that are made to look like a NodeClaim's change nothing", func(ctx context.Context, forge func(context.Context, *corev1.Node, *karpv1.NodeClaim)) {
 		victim := NewNode(ctx, inPool("1", isRegistered))
@@ -331,7 +331,7 @@ var _ = Describe("Nodes that nobody claims", func() {
 		Consistently(func() int { return Recorded.Count(node.Name, "NodeNotIdentified") }).Should(Equal(1))
 		Expect(guarded.count(&guarded.unidentified)).To(Equal(before + 1))
 	})
-	It("of somebody else may have the taint for reasons of their own", func(ctx context.Context) {
+	It("of another owner may have the taint for reasons of their own", func(ctx context.Context) {
 		node := NewNode(ctx, inPool("2", isRegistered, func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{karpv1.UnregisteredNoExecuteTaint}
 		}))

@@ -37,7 +37,7 @@ func run() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(root, "docs", name), []byte(text), 0o644); err != nil { //nolint:gosec // a page for everybody
+		if err := os.WriteFile(filepath.Join(root, "docs", name), []byte(text), 0o644); err != nil { //nolint:gosec // a published page
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/probe/lab"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/probe/notebook"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/probe/report"
@@ -94,10 +95,10 @@ func limits(ctx context.Context, l *lab.Lab) error {
 	if _, err := l.Client.GetCluster(ctx, l.ClusterID); err != nil {
 		return err
 	}
-	tier := "standard"
+	tier := api.LKETierStandard
 	if l.Enterprise {
-		tier = "enterprise"
+		tier = api.LKETierEnterprise
 	}
-	_, err := l.Raw(ctx, "/lke/tiers/"+tier+"/versions")
+	_, err := l.Raw(ctx, "/lke/tiers/"+string(tier)+"/versions")
 	return err
 }

@@ -1,0 +1,35 @@
+package cloudprovider
+
+import (
+	"context"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// Backend is where nodes come from: LKE node pools, or plain Linodes in instance mode. Nodes, claimants and errors have lkepool's
+// words for both, so that one table of verdicts serves them; what a plain Linode has no counterpart of is zero.
+type Backend interface {
+	// Mode is which fields of a LinodeNodeClass count.
+	Mode() v1alpha1.Mode
+	// Claim returns the NodeClaim's node, one that it has or a new one. It waits until ctx ends.
+	Claim(ctx context.Context, launch Launch) (lkepool.Node, error)
+	Release(ctx context.Context, instanceID int, by lkepool.Claimant) error
+	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
+	List(ctx context.Context) ([]lkepool.Node, error)
+	// Drift returns how a node differs from what Claim would make now, "" if it does not. It makes no request.
+	Drift(node lkepool.Node, launch Launch) cloudprovider.DriftReason
+	// Outdated returns whether a kubelet of this version is older than that of a node made now.
+	Outdated(kubelet, controlPlane string, launch Launch) bool
+}
+
+// A Launch is what a node is made for. NodePool is nil when the NodeClaim has none any more; InstanceType is nil when none is chosen.
+type Launch struct {
+	NodeClaim    *karpv1.NodeClaim
+	NodePool     *karpv1.NodePool
+	NodeClass    *v1alpha1.LinodeNodeClass
+	InstanceType *cloudprovider.InstanceType
+}

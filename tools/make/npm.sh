@@ -1,0 +1,31 @@
+#!/bin/sh
+# Installs what a folder's package-lock.json pins into .bin/npm/NAME, beside a copy of the folder, unless it was installed
+# from the same files already.
+#
+#   tools/make/npm.sh FOLDER          NAME is the folder's last part
+#
+# Where there is no npm it prints so and succeeds, and the tests that need the packages skip themselves. In CI (CI is set)
+# it fails instead.
+set -eu
+cd "$(dirname "$0")/../.."
+folder=$1
+target=.bin/npm/$(basename "$folder")
+
+if [ -e "$target/installed" ] && diff -r -x node_modules -x installed "$folder" "$target" >/dev/null 2>&1; then
+	exit 0
+fi
+if ! command -v npm >/dev/null 2>&1; then
+	echo "npm: no npm, which installs the packages of $folder" >&2
+	[ -z "${CI:-}" ]
+	exit
+fi
+rm -rf "$target"
+mkdir -p .bin/npm
+cp -R "$folder" "$target"
+echo "npm: installing the packages of $folder"
+if (cd "$target" && npm ci --ignore-scripts --no-audit --no-fund) >"$target.log" 2>&1; then
+	: >"$target/installed"
+	exit 0
+fi
+tail -3 "$target.log" >&2
+[ -z "${CI:-}" ]
