@@ -22,7 +22,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// bootstrapToken makes a token as the operator does, and gives it.
+// bootstrapToken makes a token as kubeadm does, and gives it.
 func (w *world) bootstrapToken(life time.Duration) string {
 	w.Helper()
 	id, secret := strings.ToLower(rand.Text()[:6]), strings.ToLower(rand.Text()[:16])
@@ -30,7 +30,7 @@ func (w *world) bootstrapToken(life time.Duration) string {
 		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-" + id}, Type: "bootstrap.kubernetes.io/token",
 		StringData: map[string]string{
 			"token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true", "usage-bootstrap-signing": "true",
-			"auth-extra-groups": "system:bootstrappers:karpenter", "expiration": time.Now().Add(life).UTC().Format(time.RFC3339),
+			"auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token", "expiration": time.Now().Add(life).UTC().Format(time.RFC3339),
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {

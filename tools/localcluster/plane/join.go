@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
@@ -36,39 +34,6 @@ func (p *Plane) letNodesJoin(ctx context.Context) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 		return fmt.Errorf("kubeadm's part of the control plane: %w: %s", err, lines[len(lines)-1])
-	}
-	return p.letKarpenterNodesJoin(ctx)
-}
-
-// KarpenterGroup is that of the operator's bootstrap tokens.
-const KarpenterGroup = "system:bootstrappers:karpenter"
-
-// letKarpenterNodesJoin gives the operator's tokens the rights that kubeadm gives to its own.
-func (p *Plane) letKarpenterNodesJoin(ctx context.Context) error {
-	client, err := p.client()
-	if err != nil {
-		return err
-	}
-	group := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: KarpenterGroup}}
-	for _, role := range []string{
-		"system:node-bootstrapper", "system:certificates.k8s.io:certificatesigningrequests:nodeclient", "kubeadm:get-nodes",
-	} {
-		_, err := client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "karpenter-bootstrap:" + role}, Subjects: group,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		}, metav1.CreateOptions{})
-		if err != nil {
-			return err
-		}
-	}
-	for _, role := range []string{"kubeadm:nodes-kubeadm-config", "kubeadm:kubelet-config"} {
-		_, err := client.RbacV1().RoleBindings("kube-system").Create(ctx, &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "karpenter-bootstrap:" + role}, Subjects: group,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
-		}, metav1.CreateOptions{})
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }
