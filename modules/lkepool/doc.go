@@ -33,9 +33,11 @@
 //     bought is what the claimants of a key lack: less what is free and on its
 //     way, plus one for each node that was taken away, or put aside because three
 //     writes to it failed. This is exact while lists lag less than the settle
-//     time. Beyond that, and where a list lacks entries, a new process, or a
-//     purchase after one whose answer was lost, may add one surplus node for each
-//     claimant, which Collect removes.
+//     time. Beyond that, and where a list lacks entries, a process that takes over, and
+//     in each process a purchase after one whose answer was lost, may add one surplus
+//     node for each claimant, which Collect removes: what an earlier process bought
+//     shows in readings alone. On Enterprise an instance names its pool, which is
+//     then read directly if no list shows it.
 //   - KindNotFound means: two reads of that object, SettleTime apart, answered
 //     404, or one after a removal that was accepted. List contains a claimed
 //     instance until then.

@@ -80,6 +80,7 @@ type CloudProvider struct {
 
 	shortfalls *cache.Expiring // by target: what a node had that was too small
 	limited    *cache.Expiring // NodePools that were refused because of a limit
+	held       *cache.Expiring // by static NodePool: why it makes no NodeClaims now
 	missing    missingClasses
 }
 
@@ -94,7 +95,7 @@ func Over(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clo
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
 	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: &backoff{failures: map[target]*pacing.Record{}}, inventory: newInventory(backend),
-		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring()}
+		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(), held: cache.NewExpiring()}
 }
 
 // Create claims a node of the cheapest plan that meets the NodeClaim.

@@ -145,6 +145,9 @@ func (c *Core) undone(a Action) bool {
 		if p, ok := c.world.pools.get(a.PoolID); ok {
 			p.look.busy = false
 		}
+		if p, ok := c.world.named.get(a.PoolID); ok {
+			p.look.busy = false
+		}
 	case OpGetInstance:
 		if n, ok := c.world.nodes.get(a.InstanceID); ok {
 			n.look.busy = false
