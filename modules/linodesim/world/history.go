@@ -98,7 +98,7 @@ func thin(all []past) []past {
 // whose reads lag behind.
 func (w *Moment) Freeze() *World {
 	return &World{state: &state{
-		setup: w.setup, now: w.now, frozen: true, objects: w.objects.clone(), assets: w.assets.clone(), feed: newFeed(),
+		setup: w.setup, now: w.now, frozen: true, objects: w.cloneObjects(), assets: w.assets.clone(), feed: newFeed(),
 		records: records{audit: w.records.audit[:len(w.records.audit):len(w.records.audit)]},
 	}}
 }

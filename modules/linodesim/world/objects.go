@@ -11,8 +11,8 @@ func newObjects() objects {
 	return objects{clusters: map[int]*cluster{}, pools: map[int]*pool{}, instances: map[int]*Instance{}}
 }
 
-// clone shares nothing that changes with the original.
-func (o objects) clone() objects {
+// cloneObjects shares nothing that changes with the original.
+func (o objects) cloneObjects() objects {
 	out := newObjects()
 	for id, c := range o.clusters {
 		copied := &cluster{Cluster: c.clone()}
