@@ -57,7 +57,7 @@ func TestATargetIsScrapedAndItsAlertsAreEvaluated(t *testing.T) {
 	}
 	for text, words := range map[string]string{
 		"groups: [{name: g, rules: [{alert: Many, expr: errors_total >}]}]\n":     "could not parse expression",
-		"groups: [{name: g, rules: [{alert: Many, expr: up, sumary: a}]}]\n":      "sumary",
+		"groups: [{name: g, rules: [{alert: Many, expr: up, texts: a}]}]\n":       "texts",
 		"groups: [{name: g, rules: [{alert: Many, expr: up / on(a) x, for: s}]}]": "s",
 	} {
 		write(text)
