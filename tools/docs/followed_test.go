@@ -13,22 +13,31 @@ import (
 )
 
 // clean leaves the cluster as the next page's reader finds it.
-const clean = `kubectl delete deployments,pods --all --grace-period=0 --wait=false; kubectl delete nodeclaims --all &&
-kubectl delete nodepools,linodenodeclasses --all`
+const clean = `
+kubectl delete deployments,pods --all --grace-period=0 --wait=false
+kubectl delete nodeclaims --all
+kubectl delete nodepools,linodenodeclasses --all
+`
 
 // toBreak brings another cluster to where the tour is when it begins to break things: one small node runs a pod, and two
 // nodes were made and deleted before it.
-const toBreak = `make up && eval "$(make -s status)" &&
-kubectl apply -f docs/examples/linodenodeclass.yaml -f docs/examples/nodepool.yaml -f docs/examples/inflate.yaml &&
-kubectl scale deployment inflate --replicas 1 && for again in 1 2; do
-	kubectl rollout status deployment inflate --timeout 2m && kubectl delete node --selector karpenter.sh/nodepool
-done && kubectl rollout status deployment inflate --timeout 2m`
+const toBreak = `
+make up
+eval "$(make -s status)"
+kubectl apply -f docs/examples/linodenodeclass.yaml -f docs/examples/nodepool.yaml -f docs/examples/inflate.yaml
+kubectl scale deployment inflate --replicas 1
+kubectl rollout status deployment inflate --timeout 2m
+kubectl delete node <name>
+kubectl rollout status deployment inflate --timeout 2m
+kubectl delete node <name>
+kubectl rollout status deployment inflate --timeout 2m
+`
 
 // chapter is a page, or a part of one.
 type chapter struct {
 	page     string
 	from, to string // lines that the part begins with and ends before; empty for the page's begin and end
-	before   string // what makes the state that the part's reader has
+	before   string // commands that make the state that the part's reader has
 }
 
 // followed are the clusters on which pages are followed, all at once, each with its chapters one after the other. The tour is
@@ -56,8 +65,8 @@ func TestPagesCanBeFollowed(t *testing.T) {
 				}
 			})
 			for _, c := range chapters {
-				if c.before != "" {
-					r.do(follow.Step{Command: c.before})
+				for _, step := range follow.Steps("sh", c.before) {
+					r.do(step)
 				}
 				r.follow(c)
 			}
