@@ -132,7 +132,7 @@ func part(t *testing.T, c chapter) (blocks []block) {
 	return blocks
 }
 
-// follow does what a chapter tells.
+// follow runs the commands of a chapter.
 func (r *reader) follow(c chapter) {
 	r.Helper()
 	name, followed, started := c.page, 0, time.Now()
