@@ -1,9 +1,11 @@
 package linodesim_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -159,5 +161,43 @@ func TestBadClusters(t *testing.T) {
 				t.Errorf("a refused cluster exists: %+v", s.Clusters)
 			}
 		})
+	}
+}
+
+// Programs read the state by the names of single fields, whichever Go types have them.
+func TestStateInJSONHasOneObjectForEachClusterPoolAndLinode(t *testing.T) {
+	sim, _ := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
+	addCluster(t, sim, linodesim.Enterprise)
+	_, text := page(t, sim.Admin(), "GET", "/state", "")
+	var state struct {
+		Clusters []struct {
+			ID, VPCID                   *int
+			Created, Reachable          *string
+			HighAvailability, AuditLogs *bool
+			Pools                       []struct {
+				ID, Count                  *int
+				K8sVersion, DiskEncryption *string
+				Labels                     *map[string]string
+			}
+		}
+		Instances []struct {
+			ID, ClusterID, PlacementGroup                     *int
+			HostUUID, PublicIPv4, BackupDay, Updated, Console *string
+			HasUserData                                       *bool
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &state); err != nil {
+		t.Fatal(err)
+	}
+	if len(state.Clusters) != 1 || len(state.Clusters[0].Pools) == 0 || len(state.Instances) == 0 {
+		t.Fatalf("no cluster with a pool and a Linode in %s", text)
+	}
+	for _, object := range []any{state.Clusters[0], state.Clusters[0].Pools[0], state.Instances[0]} {
+		fields := reflect.ValueOf(object)
+		for i := range fields.NumField() {
+			if fields.Field(i).IsNil() {
+				t.Errorf("%s is missing in %s", fields.Type().Field(i).Name, text)
+			}
+		}
 	}
 }

@@ -58,7 +58,7 @@ const firstEvent = 301189000
 // Linode has the user lke.
 func (w *Moment) ListAccountEvents() ([]api.AccountEvent, error) {
 	var out []api.AccountEvent
-	for _, e := range slices.Backward(w.audit) {
+	for _, e := range slices.Backward(w.records.audit) {
 		name := eventNames[e.Action]
 		if e.Action == InstanceStatus {
 			name = map[string]string{StatusBooting: "linode_boot", StatusShuttingDown: "linode_shutdown"}[e.After]

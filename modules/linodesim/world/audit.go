@@ -54,14 +54,14 @@ const (
 )
 
 func (w *Moment) record(by Actor, e Entry) {
-	e.Seq = len(w.audit) + 1
+	e.Seq = len(w.records.audit) + 1
 	e.At = w.now
 	e.Actor = by
-	w.audit = append(w.audit, e)
+	w.records.audit = append(w.records.audit, e)
 	w.history.changed = true
 }
 
 // Audit gives every change so far, oldest first.
 func (w *Moment) Audit() []Entry {
-	return slices.Clone(w.audit)
+	return slices.Clone(w.records.audit)
 }

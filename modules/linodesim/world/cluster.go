@@ -46,11 +46,13 @@ func (w *Moment) addCluster(spec ClusterSpec) (*cluster, error) {
 	}
 	c := &cluster{Cluster: Cluster{
 		ID: w.nextID(&w.seq.cluster), Label: spec.Label, Region: spec.Region, Tier: spec.Tier, K8sVersion: spec.K8sVersion,
-		// High availability was on in every recorded Enterprise cluster.
-		HighAvailability: spec.Tier == catalog.Enterprise || spec.HighAvailability,
-		AuditLogs:        spec.AuditLogs, AppPlatform: spec.AppPlatform, StackType: spec.StackType, VPCID: spec.VPCID, SubnetID: spec.SubnetID,
-		Reachable: w.now, ACL: withoutACL(),
-		Tags: nonNil(slices.Clone(spec.Tags)), Created: w.now, Updated: w.now,
+		ControlPlane: ControlPlane{
+			// High availability was on in every recorded Enterprise cluster.
+			HighAvailability: spec.Tier == catalog.Enterprise || spec.HighAvailability,
+			AuditLogs:        spec.AuditLogs, AppPlatform: spec.AppPlatform, Reachable: w.now, ACL: withoutACL(),
+		},
+		ClusterNetwork: ClusterNetwork{StackType: spec.StackType, VPCID: spec.VPCID, SubnetID: spec.SubnetID},
+		Tags:           nonNil(slices.Clone(spec.Tags)), Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
 	}}
 	for i, p := range spec.Pools {
 		if err := w.checkPoolCreate(c, p); err != nil {

@@ -158,7 +158,7 @@ func (w *Moment) setACL(c *cluster, acl api.LKEControlPlaneACL) {
 	for _, list := range []*[]string{acl.Addresses.IPv4, acl.Addresses.IPv6} {
 		*list = each(*list, func(text string) string { return network(text).String() })
 	}
-	revision := cmp.Or(deref(acl.RevisionID), fmt.Sprintf("%016x%016x", w.side.Uint64(), w.side.Uint64()))
+	revision := cmp.Or(deref(acl.RevisionID), fmt.Sprintf("%016x%016x", w.draws.side.Uint64(), w.draws.side.Uint64()))
 	acl.RevisionID = &revision
 	c.ACL = acl
 	w.record(w.Actor, Entry{Action: ClusterEdited, ClusterID: c.ID, After: "acl " + revision})

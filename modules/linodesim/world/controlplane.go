@@ -33,7 +33,7 @@ func (w *Moment) CreateLKECluster(b *api.LKEClusterCreate) (api.LKECluster, erro
 	if err != nil {
 		return api.LKECluster{}, err
 	}
-	c.Reachable = w.now.Add(w.profile.ControlPlane.draw(w.side))
+	c.Reachable = w.now.Add(w.profile.ControlPlane.draw(w.draws.side))
 	return w.cluster(c), nil
 }
 

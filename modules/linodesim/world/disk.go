@@ -66,7 +66,7 @@ func (w *Moment) CreateInstanceDisk(linodeID int, b *api.InstanceDiskCreate) (ap
 	}
 	made := disk{image: deref(b.Image)}
 	made.Label, made.Size, made.Filesystem = deref(b.Label), b.Size, api.InstanceDiskFilesystem(deref(b.Filesystem))
-	return w.addDisk(i, made, w.profile.InstanceID.draw(w.side)), nil
+	return w.addDisk(i, made, w.profile.InstanceID.draw(w.draws.side)), nil
 }
 
 // addDisk completes a disk that has a size, and makes it ready after a while.

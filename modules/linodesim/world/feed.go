@@ -25,27 +25,14 @@ const (
 // Event carries all that is needed to build a Kubernetes Node. Those of Linodes
 // that are no workers have no cluster, pool and node, and the label as Name.
 type Event struct {
-	Kind       EventKind
-	At         time.Time
-	Cluster    EventCluster
-	PoolID     int
-	PoolLabel  string
-	NodeID     string
-	Name       string // the Kubernetes Node's name
-	InstanceID int
-	HostUUID   string
-	Type       string
-	Region     string
-	K8sVersion string // of the kubelet: the pool's, or the cluster's on Standard
-	Labels     map[string]string
-	Taints     []Taint
-	PublicIPv4 string
-	// PrivateIPv4 and IPv6 as the Linode has them; IPv6 with its prefix length.
-	PrivateIPv4, IPv6      string
-	VCPUs, GPUs            int
-	MemoryMB, DiskMB       int
-	DiskEncryption         string
-	InstanceTags, PoolTags []string
+	Kind    EventKind
+	At      time.Time
+	Cluster EventCluster
+	NodeID  string
+	Name    string // the Kubernetes Node's name
+	EventPool
+	EventLinode
+	EventPlan
 }
 
 // EventCluster is the event's cluster in short.
@@ -53,6 +40,36 @@ type EventCluster struct {
 	ID    int
 	Label string
 	Tier  string
+}
+
+// EventPool is what a node has of its pool.
+type EventPool struct {
+	PoolID     int
+	PoolLabel  string
+	K8sVersion string // of the kubelet: the pool's, or the cluster's on Standard
+	Labels     map[string]string
+	Taints     []Taint
+	PoolTags   []string
+}
+
+// EventLinode is the Linode behind a node.
+type EventLinode struct {
+	InstanceID  int
+	HostUUID    string
+	Region      string
+	PublicIPv4  string
+	PrivateIPv4 string // as the Linode has it, and IPv6
+	IPv6        string // with its prefix length
+	// DiskEncryption is the Linode's own; the pool's may differ.
+	DiskEncryption string
+	InstanceTags   []string
+}
+
+// EventPlan is the size of the Linode.
+type EventPlan struct {
+	Type             string
+	VCPUs, GPUs      int
+	MemoryMB, DiskMB int
 }
 
 type feed struct {
@@ -220,10 +237,14 @@ func (w *Moment) event(kind EventKind, p *pool, i *Instance) Event {
 	return Event{
 		Kind: kind, At: w.now,
 		Cluster: EventCluster{ID: p.cluster.ID, Label: p.cluster.Label, Tier: p.cluster.Tier},
-		PoolID:  i.PoolID, PoolLabel: pool.Label, NodeID: i.NodeID, Name: nodeName(i.ClusterID, i.NodeID),
-		InstanceID: i.ID, HostUUID: i.HostUUID, Type: i.Type, Region: i.Region, K8sVersion: version,
-		Labels: pool.Labels, Taints: pool.Taints, PublicIPv4: i.PublicIPv4, PrivateIPv4: i.PrivateIPv4, IPv6: i.IPv6,
-		VCPUs: plan.VCPUs, GPUs: plan.GPUs, MemoryMB: plan.Memory, DiskMB: plan.Disk,
-		DiskEncryption: i.DiskEncryption, InstanceTags: instance.Tags, PoolTags: pool.Tags,
+		NodeID:  i.NodeID, Name: nodeName(i.ClusterID, i.NodeID),
+		EventPool: EventPool{
+			PoolID: i.PoolID, PoolLabel: pool.Label, K8sVersion: version, Labels: pool.Labels, Taints: pool.Taints, PoolTags: pool.Tags,
+		},
+		EventLinode: EventLinode{
+			InstanceID: i.ID, HostUUID: i.HostUUID, Region: i.Region, PublicIPv4: i.PublicIPv4, PrivateIPv4: i.PrivateIPv4, IPv6: i.IPv6,
+			DiskEncryption: i.DiskEncryption, InstanceTags: instance.Tags,
+		},
+		EventPlan: EventPlan{Type: i.Type, VCPUs: plan.VCPUs, GPUs: plan.GPUs, MemoryMB: plan.Memory, DiskMB: plan.Disk},
 	}
 }

@@ -22,7 +22,7 @@ type Floor struct {
 // Nodes that never get a Linode do not count.
 func (w *Moment) Floor(since time.Time) Floor {
 	var f Floor
-	for _, v := range w.visible {
+	for _, v := range w.records.visible {
 		if v.Requested.Before(since) {
 			continue
 		}

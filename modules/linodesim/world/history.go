@@ -1,9 +1,6 @@
 package world
 
-import (
-	"math/rand/v2"
-	"time"
-)
+import "time"
 
 // history is copies of the world, so that reads can show it as it was.
 type history struct {
@@ -100,35 +97,17 @@ func thin(all []past) []past {
 // Freeze gives a copy of the world that stays as it is: what a reader gets
 // whose reads lag behind.
 func (w *Moment) Freeze() *World {
-	f := &World{state: &state{
-		clock: w.clock, profile: w.profile, behaviour: w.behaviour, catalog: w.catalog, accountBackups: w.accountBackups,
-		now: w.now, since: w.since, frozen: true, clusters: map[int]*cluster{}, pools: map[int]*pool{}, instances: map[int]*Instance{},
-		assets: w.assets.clone(), feed: newFeed(), audit: w.audit[:len(w.audit):len(w.audit)],
+	return &World{state: &state{
+		setup: w.setup, now: w.now, frozen: true, objects: w.objects.clone(), assets: w.assets.clone(), feed: newFeed(),
+		records: records{audit: w.records.audit[:len(w.records.audit):len(w.records.audit)]},
 	}}
-	for id, c := range w.clusters {
-		copied := &cluster{Cluster: c.clone()}
-		for _, p := range c.pools {
-			q := &pool{Pool: p.clone(), cluster: copied}
-			for _, n := range p.nodes {
-				q.nodes = append(q.nodes, &node{Node: n.Node, pool: q})
-			}
-			copied.pools = append(copied.pools, q)
-			f.pools[p.ID] = q
-		}
-		f.clusters[id] = copied
-	}
-	for id, i := range w.instances {
-		f.instances[id] = new(i.clone())
-	}
-	return f
 }
 
 // Fork gives a copy of the world that writes can change without an effect on
 // this one. Nothing happens in it by itself.
 func (w *Moment) Fork() *World {
 	f := w.Freeze()
-	draw := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(len(w.audit)), stream)) }
-	f.rng, f.side, f.latency = draw(5), draw(6), draw(7)
+	f.draws = drawn(uint64(len(w.records.audit)), 5, 7, 6)
 	f.seq, f.conditions = w.seq, w.conditions.clone()
 	return f
 }

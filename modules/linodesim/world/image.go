@@ -62,7 +62,7 @@ func (w *Moment) CreateImage(b *api.ImageCreate) (api.Image, error) {
 	}
 	w.assets.images[id] = i
 	w.note(AssetCreated, "image "+id, w.linodeOf(from.ID))
-	w.after(w.profile.Join.draw(w.side), func() {
+	w.after(w.profile.Join.draw(w.draws.side), func() {
 		if made, ok := w.assets.images[id]; ok {
 			made.Status, made.Updated, made.Size = api.ImageStatusAvailable, w.stamp(), w.contents(from)
 			made.TotalSize, made.Regions = &made.Size, &[]api.ImageRegion{{Region: region, Status: "available"}}

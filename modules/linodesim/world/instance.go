@@ -153,7 +153,7 @@ func (w *Moment) DeleteInstance(linodeID int) error {
 	}
 	n.Status = NotReady
 	if w.behaviour.LostLinode == RecreateLinode {
-		w.after(w.profile.Repair.draw(w.rng), func() {
+		w.after(w.profile.Repair.draw(w.draws.rng), func() {
 			if !n.gone {
 				w.replaceNode(LKE, n)
 			}

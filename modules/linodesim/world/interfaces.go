@@ -17,7 +17,7 @@ const (
 	linodeInterfaces = "linode"
 )
 
-func (i *Instance) generation() string { return cmp.Or(i.Generation, legacyConfig) }
+func (n Network) generation() string { return cmp.Or(n.Generation, legacyConfig) }
 
 // nic is a network interface of either generation.
 type nic struct {

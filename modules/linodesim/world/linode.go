@@ -146,11 +146,12 @@ func (w *Moment) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	id := w.nextID(&w.seq.instance)
 	i := &Instance{
 		ID: id, Label: cmp.Or(deref(b.Label), fmt.Sprintf("linode%d", id)), Type: b.Type, Region: b.Region, Image: deref(b.Image),
-		Status: StatusProvisioning, Tags: union(deref(b.Tags)), HostUUID: w.hostUUID(), PublicIPv4: public, IPv6: v6,
-		DiskEncryption: string(cmp.Or(deref(b.DiskEncryption), "enabled")), WatchdogEnabled: true, HasUserData: deref(b.Metadata).UserData != nil,
-		Group: deref(b.Group), Generation: string(deref(b.InterfaceGeneration)), FirewallID: max(deref(b.FirewallID), 0), Created: w.now, Updated: w.now,
+		Status: StatusProvisioning, Tags: union(deref(b.Tags)), Group: deref(b.Group), Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
+		Placement: Placement{HostUUID: w.hostUUID()},
+		Network:   Network{PublicIPv4: public, IPv6: v6, Generation: string(deref(b.InterfaceGeneration)), FirewallID: max(deref(b.FirewallID), 0)},
+		Settings:  Settings{DiskEncryption: string(cmp.Or(deref(b.DiskEncryption), "enabled")), WatchdogEnabled: true},
+		Guest:     Guest{HasUserData: deref(b.Metadata).UserData != nil, userData: deref(deref(b.Metadata).UserData), keys: readKeys(b)},
 	}
-	i.userData, i.keys = deref(deref(b.Metadata).UserData), readKeys(b)
 	if deref(b.PrivateIP) {
 		i.PrivateIPv4 = private
 	}
@@ -162,7 +163,7 @@ func (w *Moment) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	if b.PlacementGroup != nil {
 		w.enter(b.PlacementGroup.ID, i)
 	}
-	boot := w.profile.Join.draw(w.rng)
+	boot := w.profile.Join.draw(w.draws.rng)
 	w.equip(i, b, nics, boot/2)
 	if i.Image == "" || b.Booted != nil && !*b.Booted {
 		w.after(boot/2, func() { w.setStatus(LKE, i, StatusOffline) })

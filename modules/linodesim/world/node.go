@@ -92,17 +92,17 @@ func (w *Moment) addNode(by Actor, p *pool) time.Duration {
 	p.nodes = append(p.nodes, n)
 	w.record(by, Entry{Action: NodeRequested, ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID})
 
-	created := w.profile.InstanceID.draw(w.rng)
-	join := w.profile.Join.draw(w.rng)
+	created := w.profile.InstanceID.draw(w.draws.rng)
+	join := w.profile.Join.draw(w.draws.rng)
 	var tagged time.Duration
 	if enterprise {
-		w.after(w.profile.NodeListed.draw(w.rng), func() { w.list(n) })
-		tagged = w.profile.Tagged.draw(w.rng)
+		w.after(w.profile.NodeListed.draw(w.draws.rng), func() { w.list(n) })
+		tagged = w.profile.Tagged.draw(w.draws.rng)
 	}
 	if w.conditions.stalls(p.ID) {
 		return created + join
 	}
-	w.visible = append(w.visible, Visibility{
+	w.records.visible = append(w.records.visible, Visibility{
 		ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID, Requested: w.now, Visible: w.now.Add(created + tagged),
 	})
 	boots := !w.conditions.neverBoots(p.ID)
@@ -129,10 +129,10 @@ func (w *Moment) launch(n *node, tagged, join time.Duration, boots bool) {
 	}
 	i := &Instance{
 		ID: w.nextID(&w.seq.instance), Label: w.linodeLabel(n), Type: n.pool.Type, Region: n.pool.cluster.Region, Status: StatusOffline,
-		Tags: []string{}, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, HostUUID: w.hostUUID(),
-		PublicIPv4: public, PrivateIPv4: private, IPv6: v6,
-		// Recorded as enabled even for workers of pools that say disabled.
-		DiskEncryption: "enabled", WatchdogEnabled: true, Created: w.now, Updated: w.now,
+		Tags: []string{}, Worker: Worker{ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID}, Placement: Placement{HostUUID: w.hostUUID()},
+		Network: Network{PublicIPv4: public, PrivateIPv4: private, IPv6: v6},
+		// Recorded as enabled even for workers of pools that have disabled.
+		Settings: Settings{DiskEncryption: "enabled", WatchdogEnabled: true}, Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
 	}
 	w.defaultSettings(i)
 	w.instances[i.ID] = i
@@ -225,5 +225,5 @@ func (w *Moment) removeNode(by Actor, n *node) {
 		return
 	}
 	w.setStatus(LKE, i, StatusDeleting)
-	w.after(w.profile.Gone.draw(w.rng), func() { w.vanish(LKE, i) })
+	w.after(w.profile.Gone.draw(w.draws.rng), func() { w.vanish(LKE, i) })
 }

@@ -137,8 +137,10 @@ func (w *Moment) addPool(c *cluster, spec PoolCreate) *pool {
 	p := &pool{cluster: c, Pool: Pool{
 		ID: w.nextID(&w.seq.pool), ClusterID: c.ID, Tier: c.Tier, Type: spec.Type, Label: spec.Label, Count: spec.Count,
 		Autoscaler: api.LKEAutoscaler{Min: spec.Count, Max: spec.Count},
-		Disks:      spec.Disks, Labels: nonNilMap(spec.Labels), Taints: spec.Taints, Tags: spec.Tags,
-		DiskEncryption: spec.DiskEncryption, FirewallID: spec.FirewallID, Isolation: spec.Isolation,
+		PoolTemplate: PoolTemplate{
+			Disks: spec.Disks, Labels: nonNilMap(spec.Labels), Taints: spec.Taints, Tags: spec.Tags,
+			DiskEncryption: spec.DiskEncryption, FirewallID: spec.FirewallID, Isolation: spec.Isolation,
+		},
 		CreatedBy: w.User, Created: w.now,
 	}.clone()}
 	set(&p.Autoscaler, spec.Autoscaler)
@@ -231,7 +233,7 @@ func (w *Moment) scale(p *pool, to int) {
 		w.addNode(w.Actor, p)
 	}
 	for len(p.nodes) > to {
-		w.removeNode(w.Actor, p.nodes[w.rng.IntN(len(p.nodes))])
+		w.removeNode(w.Actor, p.nodes[w.draws.rng.IntN(len(p.nodes))])
 	}
 }
 

@@ -21,7 +21,7 @@ func (w *Moment) BootInstance(linodeID int, b *api.InstanceBoot) error {
 		return Refuse("config_id", "The Linode has no configuration to boot.")
 	}
 	w.setStatus(w.Actor, i, StatusBooting)
-	w.after(w.profile.Join.draw(w.side)/2, func() {
+	w.after(w.profile.Join.draw(w.draws.side)/2, func() {
 		if i.Status == StatusBooting {
 			w.run(i)
 		}
@@ -45,7 +45,7 @@ func (w *Moment) ShutdownInstance(linodeID int) error {
 	}
 	w.setStatus(w.Actor, i, StatusShuttingDown)
 	w.publishLinode(LinodeStops, i)
-	w.after(w.profile.Gone.draw(w.side), func() {
+	w.after(w.profile.Gone.draw(w.draws.side), func() {
 		if i.Status == StatusShuttingDown {
 			w.setStatus(LKE, i, StatusOffline)
 		}

@@ -34,45 +34,66 @@ type State struct {
 
 // Cluster is an LKE cluster with its pools by ID.
 type Cluster struct {
-	ID               int
-	Label            string
-	Region           string
-	Tier             string // catalog.Standard or catalog.Enterprise
-	K8sVersion       string
+	ID         int
+	Label      string
+	Region     string
+	Tier       string // catalog.Standard or catalog.Enterprise
+	K8sVersion string
+	Tags       []string
+	Lifecycle
+	ControlPlane
+	ClusterNetwork
+	Pools []Pool
+}
+
+// Lifecycle is when an object was made, and last changed.
+type Lifecycle struct{ Created, Updated time.Time }
+
+// ControlPlane is a cluster's Kubernetes API, and the ways to it.
+type ControlPlane struct {
 	HighAvailability bool
 	AuditLogs        bool // Enterprise
 	AppPlatform      bool
-	StackType        string // Enterprise; "" = not asked for
-	VPCID, SubnetID  int    // Enterprise; 0 = not asked for
-	Tags             []string
-	Created, Updated time.Time
 	Reachable        time.Time // from when on its kubeconfig can be had
 	ACL              api.LKEControlPlaneACL
 	KubeconfigSerial int // counts the kubeconfigs that were made after the first
 	TokenSerial      int // and the service tokens
-	Pools            []Pool
+}
+
+// ClusterNetwork is where an Enterprise cluster's nodes are; its zero values
+// were not asked for.
+type ClusterNetwork struct {
+	StackType       string
+	VPCID, SubnetID int
 }
 
 // Pool is a node pool with its nodes in the order in which they were asked for.
 type Pool struct {
-	ID, ClusterID  int
-	Tier           string // of its cluster
-	Type, Label    string
-	Count          int
-	Autoscaler     api.LKEAutoscaler // stored and never run
+	ID, ClusterID int
+	Tier          string // of its cluster
+	Type, Label   string
+	Count         int
+	Autoscaler    api.LKEAutoscaler // stored and never run
+	PoolTemplate
+	PoolVersion
+	CreatedBy string // who asked for it: a token's user, or the program that prepared the state
+	Created   time.Time
+	Nodes     []Node
+}
+
+// PoolTemplate is what a pool's nodes are made with.
+type PoolTemplate struct {
 	Disks          []api.LKEPoolDisk
 	Labels         map[string]string
 	Taints         []Taint
 	Tags           []string
 	DiskEncryption string
 	FirewallID     *int              // Enterprise
-	K8sVersion     string            // Enterprise
-	UpdateStrategy string            // Enterprise
 	Isolation      *api.LKEIsolation // nil fields are as if left out, and nodes have both addresses then
-	CreatedBy      string            // who asked for it: a token's user, or the program that prepared the state
-	Created        time.Time
-	Nodes          []Node
 }
+
+// PoolVersion is the Kubernetes of an Enterprise pool's nodes.
+type PoolVersion struct{ K8sVersion, UpdateStrategy string }
 
 // Taint of a pool.
 type Taint = api.LKETaint
@@ -95,48 +116,71 @@ func (n Node) Name() string { return nodeName(n.ClusterID, n.ID) }
 
 // Instance is a Linode.
 type Instance struct {
-	ID              int
-	Label           string
-	Type, Region    string
-	Status          string
-	Image           string // "" = none
-	Tags            []string
-	ClusterID       int    // 0 = not a worker
-	PoolID          int    // workers only; the API does not show it
-	NodeID          string // workers only; the API does not show it
-	HostUUID        string
-	PublicIPv4      string
-	PrivateIPv4     string // "" = none
-	Group           string // deprecated by the API
-	Generation      string // of its interfaces: legacy_config or linode; "" = legacy_config
-	PlacementGroup  int    // 0 = none
-	FirewallID      int    // 0 = none
-	IPv6            string
+	ID           int
+	Label        string
+	Type, Region string
+	Status       string
+	Image        string // "" = none
+	Tags         []string
+	Group        string // deprecated by the API
+	Lifecycle
+	Worker
+	Placement
+	Network
+	Settings
+	Guest
+}
+
+// Worker is which node of LKE a Linode is.
+type Worker struct {
+	ClusterID int    // 0 = not a worker
+	PoolID    int    // the API does not show it
+	NodeID    string // the API does not show it
+}
+
+// Placement is the host that a Linode is on.
+type Placement struct {
+	HostUUID          string
+	PlacementGroup    int // 0 = none
+	MaintenancePolicy string
+	Maintenance       *HostMaintenance // nil = none
+}
+
+// Network is how a Linode is reached.
+type Network struct {
+	PublicIPv4  string
+	PrivateIPv4 string // "" = none
+	IPv6        string
+	Generation  string // of its interfaces: legacy_config or linode; "" = legacy_config
+	FirewallID  int    // 0 = none
+}
+
+// IPv4 lists the addresses, the public one first.
+func (n Network) IPv4() []string {
+	if n.PrivateIPv4 == "" {
+		return []string{n.PublicIPv4}
+	}
+	return []string{n.PublicIPv4, n.PrivateIPv4}
+}
+
+// Settings are what an account may switch on a Linode.
+type Settings struct {
 	DiskEncryption  string
-	HasUserData     bool
 	WatchdogEnabled bool
 	Alerts          api.InstanceAlerts
 	BackupsEnabled  bool
 	BackupDay       string // "" = null
 	BackupWindow    string // "" = null
+}
 
-	MaintenancePolicy string
-	Maintenance       *HostMaintenance // nil = none
-	Created, Updated  time.Time
-
-	Console   string // what was last seen on it, of a Linode that is no worker
-	BootFault string // why its last boot failed; "" = it did not
+// Guest is what runs on a Linode that is no worker, and what it was given.
+type Guest struct {
+	Console     string // what was last seen on it
+	BootFault   string // why its last boot failed; "" = it did not
+	HasUserData bool
 
 	userData string              // base64, as it was sent; the API shows only that there is some
 	keys     map[string][]string // for SSH, by user
-}
-
-// IPv4 lists the addresses, the public one first.
-func (i Instance) IPv4() []string {
-	if i.PrivateIPv4 == "" {
-		return []string{i.PublicIPv4}
-	}
-	return []string{i.PublicIPv4, i.PrivateIPv4}
 }
 
 func (c Cluster) clone() Cluster {

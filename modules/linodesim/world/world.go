@@ -2,7 +2,6 @@ package world
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -59,49 +58,37 @@ type Caller struct {
 }
 
 type state struct {
-	clock     Clock
-	profile   Profile
-	behaviour Behaviour
-	catalog   *catalog.Catalog
-
-	accountBackups bool
-
-	since time.Time
+	setup
 
 	mu         sync.Mutex
 	now        time.Time
 	agenda     agenda
-	rng        *rand.Rand
-	latency    *rand.Rand
-	side       *rand.Rand // for what is no part of LKE, so that it changes nothing there
+	draws      draws
 	seq        sequence
-	clusters   map[int]*cluster
-	pools      map[int]*pool
-	instances  map[int]*Instance
-	assets     assets
 	conditions conditions
-	audit      []Entry
-	visible    []Visibility
-	feed       feed
-	history    history
 	frozen     bool
+
+	objects
+	assets  assets
+	records records
+	feed    feed
+	history history
 }
 
-type cluster struct {
-	Cluster
-	pools []*pool
+// setup is what stays as it was when the world was made, but for the profile.
+type setup struct {
+	clock          Clock
+	profile        Profile
+	behaviour      Behaviour
+	catalog        *catalog.Catalog
+	accountBackups bool
+	since          time.Time
 }
 
-type pool struct {
-	Pool
-	cluster *cluster
-	nodes   []*node
-}
-
-type node struct {
-	Node
-	pool *pool
-	gone bool
+// records are what tests check: every change, and when nodes could be read.
+type records struct {
+	audit   []Entry
+	visible []Visibility
 }
 
 // New makes a world without clusters.
@@ -110,24 +97,20 @@ func New(cfg Config) *World {
 		cfg.Profile = Fast()
 	}
 	return &World{state: &state{
-		clock:     cfg.Clock,
-		profile:   cfg.Profile.Scaled(cfg.TimeScale),
-		behaviour: cfg.Behaviour,
-		catalog:   catalog.New(),
-
-		accountBackups: cfg.AccountBackups,
-
-		now:       cfg.Clock.Now(),
-		since:     cfg.Clock.Now(),
-		rng:       rand.New(rand.NewPCG(cfg.Seed, 1)),
-		latency:   rand.New(rand.NewPCG(cfg.Seed, 2)),
-		side:      rand.New(rand.NewPCG(cfg.Seed, 4)),
-		seq:       firstIDs,
-		clusters:  map[int]*cluster{},
-		pools:     map[int]*pool{},
-		instances: map[int]*Instance{},
-		assets:    newAssets(),
-		feed:      newFeed(),
+		setup: setup{
+			clock:          cfg.Clock,
+			profile:        cfg.Profile.Scaled(cfg.TimeScale),
+			behaviour:      cfg.Behaviour,
+			catalog:        catalog.New(),
+			accountBackups: cfg.AccountBackups,
+			since:          cfg.Clock.Now(),
+		},
+		now:     cfg.Clock.Now(),
+		draws:   drawn(cfg.Seed, 1, 2, 4),
+		seq:     firstIDs,
+		objects: newObjects(),
+		assets:  newAssets(),
+		feed:    newFeed(),
 	}}
 }
 
@@ -185,7 +168,7 @@ func (w *World) Profile() Profile { return w.profile }
 func (w *World) RequestDelay() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.profile.Request.draw(w.latency)
+	return w.profile.Request.draw(w.draws.latency)
 }
 
 // stamp is the present as the API writes it.
@@ -203,25 +186,25 @@ var firstIDs = sequence{
 }
 
 func (w *Moment) nextID(counter *int) int {
-	*counter += 1 + w.rng.IntN(3)
+	*counter += 1 + w.draws.rng.IntN(3)
 	return *counter
 }
 
 // sideID is nextID for what is no part of LKE.
 func (w *Moment) sideID(counter *int) int {
-	*counter += 1 + w.side.IntN(3)
+	*counter += 1 + w.draws.side.IntN(3)
 	return *counter
 }
 
 // Recorded node IDs are eight random hex digits and four zeros after the pool.
 func (w *Moment) newNodeID(poolID int) string {
-	return fmt.Sprintf("%d-%08x0000", poolID, w.rng.Uint32())
+	return fmt.Sprintf("%d-%08x0000", poolID, w.draws.rng.Uint32())
 }
 
 func nodeName(clusterID int, nodeID string) string { return fmt.Sprintf("lke%d-%s", clusterID, nodeID) }
 
 func (w *Moment) hostUUID() string {
-	return fmt.Sprintf("%016x%016x%08x", w.rng.Uint64(), w.rng.Uint64(), w.rng.Uint32())
+	return fmt.Sprintf("%016x%016x%08x", w.draws.rng.Uint64(), w.draws.rng.Uint64(), w.draws.rng.Uint32())
 }
 
 // addresses come from the ranges for documentation and for private use; the

@@ -79,10 +79,16 @@ func compare(t *testing.T, what string, got, want corev1.ResourceList) {
 func joined() world.Event {
 	return world.Event{
 		Kind: world.NodeJoins, Cluster: world.EventCluster{ID: 584692, Tier: "standard"},
-		PoolID: 855491, NodeID: "855491-1bc1c89c0000", Name: "lke584692-855491-1bc1c89c0000", InstanceID: 94907123,
-		HostUUID: "abc", Type: "g6-standard-2", Region: "us-ord", K8sVersion: "1.35", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920,
-		Labels: map[string]string{"team": "a"}, Taints: []world.Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}},
-		PublicIPv4: "198.51.100.7", PrivateIPv4: "192.168.128.7", IPv6: "2001:db8::7/128",
+		NodeID: "855491-1bc1c89c0000", Name: "lke584692-855491-1bc1c89c0000",
+		EventPool: world.EventPool{
+			PoolID: 855491, K8sVersion: "1.35",
+			Labels: map[string]string{"team": "a"}, Taints: []world.Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}},
+		},
+		EventLinode: world.EventLinode{
+			InstanceID: 94907123, HostUUID: "abc", Region: "us-ord",
+			PublicIPv4: "198.51.100.7", PrivateIPv4: "192.168.128.7", IPv6: "2001:db8::7/128",
+		},
+		EventPlan: world.EventPlan{Type: "g6-standard-2", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920},
 	}
 }
 

@@ -1,0 +1,50 @@
+package world
+
+// objects are LKE's and the Linodes, by ID.
+type objects struct {
+	clusters  map[int]*cluster
+	pools     map[int]*pool
+	instances map[int]*Instance
+}
+
+func newObjects() objects {
+	return objects{clusters: map[int]*cluster{}, pools: map[int]*pool{}, instances: map[int]*Instance{}}
+}
+
+// clone shares nothing that changes with the original.
+func (o objects) clone() objects {
+	out := newObjects()
+	for id, c := range o.clusters {
+		copied := &cluster{Cluster: c.clone()}
+		for _, p := range c.pools {
+			q := &pool{Pool: p.clone(), cluster: copied}
+			for _, n := range p.nodes {
+				q.nodes = append(q.nodes, &node{Node: n.Node, pool: q})
+			}
+			copied.pools = append(copied.pools, q)
+			out.pools[p.ID] = q
+		}
+		out.clusters[id] = copied
+	}
+	for id, i := range o.instances {
+		out.instances[id] = new(i.clone())
+	}
+	return out
+}
+
+type cluster struct {
+	Cluster
+	pools []*pool
+}
+
+type pool struct {
+	Pool
+	cluster *cluster
+	nodes   []*node
+}
+
+type node struct {
+	Node
+	pool *pool
+	gone bool
+}
