@@ -70,7 +70,7 @@ check: ## Run what needs no cluster: short tests of all modules, the linter over
 	@mkdir -p .bin && tools/make/check.sh $(MODULES)
 
 .PHONY: e2e
-e2e: build ## Run the end-to-end suites, or one: SUITE=trouble TIER=enterprise
+e2e: build ## Run the end-to-end suites, or one: SUITE=trouble TIER=enterprise, or a part: SUITE='trouble/labels change'
 	@tools/make/e2e.sh "$(SUITE)" "$(if $(filter command line environment,$(origin TIER)),$(TIER))"
 
 .PHONY: test
@@ -90,7 +90,7 @@ bench: ## Measure API calls and waiting, check the targets, write docs/performan
 		$(if $(filter %.json,$(PROFILE)),-profile $(abspath $(PROFILE)),-write ../../docs/performance.md)
 
 .PHONY: pictures
-pictures: ## Make the pictures of the pages: plots, the demo in a terminal, the simulator (needs Chromium)
+pictures: ## Make the pictures of the pages: plots, demo, simulator, dashboard (needs Chromium and npm)
 	@tools/make/pictures.sh
 
 .PHONY: bench-scale

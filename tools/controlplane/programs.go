@@ -9,7 +9,7 @@ import (
 // to be the one that kubernetes/go.mod requires; a test compares the two.
 const KubernetesVersion = "v1.36.3"
 
-// Program says what is built and from where.
+// Program is what is built and from where.
 type Program struct {
 	Name    string // file name in the output folder
 	Module  string // folder of its Go module, relative to the repository's root
@@ -17,7 +17,7 @@ type Program struct {
 	LDFlags string
 	// Pinned programs come from a released module and are skipped while they are
 	// up to date. The others are this repository's own: they are handed to
-	// `go build` each time, whose cache knows better what changed.
+	// `go build` each time, whose cache detects better what changed.
 	Pinned bool
 }
 
@@ -51,7 +51,7 @@ func Programs() []Program {
 	}
 }
 
-// present tells whether the program's sources are there. Programs of other
+// present reports whether the program's sources are there. Programs of other
 // modules always are; a clone that lacks one of ours builds the rest.
 func (p Program) present(root string) bool {
 	if p.Pinned {

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
 
-// Where the charts are installed, as the quickstart says.
+// Where the charts are installed, as in the quickstart.
 const (
 	Namespace      = "kube-system"
 	releaseName    = "karpenter"

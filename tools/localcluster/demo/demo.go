@@ -40,7 +40,7 @@ type Simulator interface {
 	Calls() []linodesim.CallCount
 }
 
-// Config says where the demo runs.
+// Config is where the demo runs.
 type Config struct {
 	Tier     string
 	Examples string // the folder docs/examples
@@ -51,7 +51,7 @@ type Config struct {
 }
 
 // Run runs the demo on a cluster that is up, with the operator running. It returns
-// an error when any of what the closing line says is not as it must be.
+// an error when any of what the closing line states is not as it must be.
 func Run(ctx context.Context, cfg Config) (Result, error) {
 	d := &demo{
 		Config:     cfg,
@@ -129,7 +129,7 @@ func (d *demo) nodePoolReady(ctx context.Context) error {
 	})
 }
 
-// watch shows rows until done says so.
+// watch shows rows until done returns true.
 func (d *demo) watch(ctx context.Context, timeout time.Duration, what string, done func(row) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("waited %s %s", timeout, what))
 	defer cancel()

@@ -18,7 +18,7 @@ type Result struct {
 	elapsed    time.Duration
 }
 
-// problems says what is not as it must be; nothing when the run was good.
+// problems returns what is not as it must be; nothing when the run was good.
 func (r Result) problems() []string {
 	var problems []string
 	wrong := func(bad bool, format string, args ...any) {

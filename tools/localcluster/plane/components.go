@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// component is a program, its arguments and where it says that it is healthy.
+// component is a program, its arguments and where it reports that it is healthy.
 type component struct {
 	name   string
 	args   []string

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
 )
 
-// Info tells others how to use a running cluster.
+// Info is what other programs need to use a running cluster.
 type Info struct {
 	Name       string `json:"name"`
 	Tier       string `json:"tier"`
