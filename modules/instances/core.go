@@ -21,6 +21,15 @@ const (
 	opBoot    op = "boot instance"
 )
 
+// Actions are the values of ActionEnd.Op.
+func Actions() []string {
+	var all []string
+	for _, o := range []op{opList, opFind, opRead, opDisks, opConfigs, opCreate, opDelete, opTag, opAddDisk, opAttach, opBoot} {
+		all = append(all, string(o))
+	}
+	return all
+}
+
 func (o op) write() bool {
 	switch o {
 	case opCreate, opDelete, opTag, opAddDisk, opAttach, opBoot:

@@ -56,8 +56,11 @@ func Evaluate(ctx context.Context, class *v1alpha1.LinodeNodeClass, cluster Clus
 	e.add(e.kubernetesVersion())
 	e.add(e.firewall(ctx))
 	if cluster.Mode == v1alpha1.ModeInstance {
+		e.add(e.bootstrap(ctx))
+		e.add(e.region(ctx))
 		e.add(e.image(ctx))
-		e.add(e.placementGroup(ctx))
+		e.add(e.network(ctx))
+		e.add(e.placementGroups(ctx))
 	}
 	return e.result
 }
@@ -116,6 +119,9 @@ func (e *evaluation) firewall(ctx context.Context) status.Condition {
 
 func (e *evaluation) image(ctx context.Context) status.Condition {
 	const conditionType = v1alpha1.ConditionImageReady
+	if e.class.Spec.ImageSelector != nil {
+		return e.selectedImage(ctx)
+	}
 	id := e.class.Spec.Image
 	if id == "" {
 		id = v1alpha1.DefaultImage
@@ -149,30 +155,6 @@ func (e *evaluation) image(ctx context.Context) status.Condition {
 	if found.Deprecated {
 		return isTrue(conditionType, v1alpha1.ReasonImageDeprecated,
 			fmt.Sprintf("image %q (%s) is deprecated and will be removed; choose a newer one in spec.image", id, label))
-	}
-	return isTrue(conditionType, conditionType, "")
-}
-
-func (e *evaluation) placementGroup(ctx context.Context) status.Condition {
-	const conditionType = v1alpha1.ConditionPlacementGroupReady
-	if e.class.Spec.PlacementGroup == nil {
-		return isTrue(conditionType, v1alpha1.ReasonNotRequested, "")
-	}
-	if e.lookup == nil {
-		return skipped(conditionType)
-	}
-	id := e.class.Spec.PlacementGroup.ID
-	found, err := e.lookup.PlacementGroup(ctx, id)
-	switch {
-	case err != nil:
-		return e.failed(conditionType, fmt.Sprintf("placement group %d", id), "linodes:read_only", err, false)
-	case found == nil:
-		return isFalse(conditionType, v1alpha1.ReasonPlacementGroupNotFound,
-			"the account has no placement group with ID %d; correct spec.placementGroup.id", id)
-	case found.Region != e.cluster.Region:
-		return isFalse(conditionType, v1alpha1.ReasonPlacementGroupWrongRegion,
-			"placement group %d (%s) is in region %s, but nodes are made in %s; choose one of that region",
-			id, found.Label, found.Region, e.cluster.Region)
 	}
 	return isTrue(conditionType, conditionType, "")
 }

@@ -28,6 +28,9 @@ const (
 	DriftPoolTaints        cloudprovider.DriftReason = "PoolTaintsDrifted"        // the pool's taints differ
 	DriftFirewall          cloudprovider.DriftReason = "FirewallDrifted"          // the pool's firewall differs
 	DriftKubernetesVersion cloudprovider.DriftReason = "KubernetesVersionDrifted" // the pool's version differs
+	DriftImage             cloudprovider.DriftReason = "ImageDrifted"             // new nodes get another image, and the class replaces for that
+	DriftPlacementGroup    cloudprovider.DriftReason = "PlacementGroupDrifted"    // the Linode is in none of the class's placement groups
+	DriftRegion            cloudprovider.DriftReason = "RegionDrifted"            // new nodes are made in another region
 	DriftHostMaintenance   cloudprovider.DriftReason = "HostMaintenancePending"   // Linode is going to interrupt the node
 )
 
