@@ -185,7 +185,7 @@ func (c *core) begin() {
 	}
 }
 
-// list sees to a list of the cluster's instances that began at or after since.
+// list schedules a list of the cluster's instances that began at or after since.
 // The step is none when there is one.
 func (c *core) list(since time.Time, seq int, reason string) step {
 	switch {

@@ -33,9 +33,11 @@
 //     bought is what the claimants of a key lack: less what is free and on its
 //     way, plus one for each node that was taken away, or put aside because three
 //     writes to it failed. This is exact while lists lag less than the settle
-//     time. Beyond that, and where a list lacks entries, a new process, or a
-//     purchase after one whose answer was lost, may add one surplus node for each
-//     claimant, which Collect removes.
+//     time. Beyond that, and where a list lacks entries, a process that takes over, and
+//     in each process a purchase after one whose answer was lost, may add one surplus
+//     node for each claimant, which Collect removes: what an earlier process bought
+//     shows in readings alone. On Enterprise an instance names its pool, which is
+//     then read directly if no list shows it.
 //   - KindNotFound means: two reads of that object, SettleTime apart, answered
 //     404, or one after a removal that was accepted. List contains a claimed
 //     instance until then.
@@ -62,12 +64,12 @@
 //   - Of two instances that carry one claim, because a list hid the first one from
 //     the process that took over, Config.Holder names the one to keep. Without it
 //     the later claim counts, by the clocks of the processes that wrote them.
-//   - An instance that a new process knows by its ID alone, because a person renamed
+//   - An instance of which a new process has the ID alone, because a person renamed
 //     it or lists lack it, and that cannot be read for 2 minutes, is passed over: its
 //     claimant gets another one, unless Config.Holder names it.
 //   - A count that another client raises between the read and the write of a
 //     purchase is set to what was wanted: LKE chooses which nodes go. These are
-//     two requests in a row, on readings as old as said above.
+//     two requests in a row, on readings as old as stated above.
 //   - An accepted removal without effect, and then a wrong 404, prove together
 //     that an instance is gone which is not.
 //   - Tags that another client writes between a read and the write that follows

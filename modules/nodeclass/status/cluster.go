@@ -37,10 +37,10 @@ type Finding struct {
 }
 
 // ErrForbidden is what a Lookup wraps when the token lacks the scope to read the object. A token that is not accepted
-// at all says nothing about the object, and is an error like any other.
+// at all proves nothing about the object, and is an error like any other.
 var ErrForbidden = errors.New("the token may not read it")
 
-// Lookup reads objects that a class names. A nil object without an error means that the Linode API said there is
+// Lookup reads objects that a class names. A nil object without an error means that the Linode API answered that there is
 // none; an error means that it is not known.
 type Lookup interface {
 	Firewall(ctx context.Context, id int) (*Firewall, error)
@@ -59,14 +59,14 @@ type Firewall struct {
 	Status string
 }
 
-// Image is an image that the account sees.
+// Image is an image that the account may use.
 type Image struct {
 	Label string
 	// Available: the image is ready to be deployed (status "available").
 	Available bool
 	// CloudInit: the image has the capability "cloud-init", by which a Linode joins the cluster.
 	CloudInit bool
-	// Deprecated tells that Linode is going to remove the image.
+	// Deprecated: Linode is going to remove the image.
 	Deprecated bool
 }
 

@@ -27,7 +27,7 @@ type Result struct {
 	Err error
 }
 
-// Ready tells whether all conditions are true.
+// Ready reports whether all conditions are true.
 func (r Result) Ready() bool {
 	return r.firstUnhealthy() == nil
 }
@@ -84,7 +84,7 @@ func (e *evaluation) firewall(ctx context.Context) status.Condition {
 	}
 	id := *e.class.Spec.FirewallID
 	// LKE's API has firewall_id on node pools of the Enterprise tier alone. Leaving it out silently would leave
-	// nodes open that the user believes protected.
+	// nodes open that the user takes for protected.
 	if e.cluster.Mode == v1alpha1.ModeLKE && e.cluster.Tier == TierStandard {
 		return isFalse(conditionType, v1alpha1.ReasonFirewallUnsupported,
 			"spec.firewallID is %d, but node pools of an LKE Standard cluster take no firewall; "+
@@ -189,7 +189,7 @@ func (e *evaluation) last(conditionType string) *status.Condition {
 	return nil
 }
 
-// answered tells whether the API said what the condition says. That it refused to say anything does not stand.
+// answered reports whether the condition is from an answer of the API. A refusal to answer does not stand.
 func answered(condition *status.Condition) bool {
 	return condition.IsTrue() || condition.IsFalse() && condition.Reason != v1alpha1.ReasonForbidden
 }

@@ -111,7 +111,7 @@ func (e *evaluation) kubernetesVersion() status.Condition {
 	return isTrue(conditionType, conditionType, "")
 }
 
-// pinnedTo tells whether the class asks for no version or for this one.
+// pinnedTo reports whether the class asks for no version or for this one.
 func (e *evaluation) pinnedTo(version string) bool {
 	pin := e.class.Spec.LKEK8sVersion
 	return version != "" && (pin == "" || strings.TrimPrefix(pin, "v") == strings.TrimPrefix(version, "v"))

@@ -43,7 +43,7 @@ const (
 	ReasonFirewallNotFound = "FirewallNotFound"
 	// ReasonFirewallUnsupported: node pools of the cluster's tier take no firewall.
 	ReasonFirewallUnsupported = "FirewallUnsupported"
-	// ReasonImageNotFound: the account sees no image with this ID.
+	// ReasonImageNotFound: the account has no image with this ID.
 	ReasonImageNotFound = "ImageNotFound"
 	// ReasonImageUnsuitable: the image exists and cannot be used: not available, or without cloud-init.
 	ReasonImageUnsuitable = "ImageUnsuitable"

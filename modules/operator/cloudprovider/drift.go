@@ -75,7 +75,7 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	return c.outdated(ctx, wanted)
 }
 
-// confirm believes a difference when a second reading, of the node itself, shows it too: a list may lag or lack fields. One confirmed
+// confirm accepts a difference when a second reading, of the node itself, shows it too: a list may lag or lack fields. One confirmed
 // difference costs one request.
 func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprovider.DriftReason, wanted Launch) (cloudprovider.DriftReason, error) {
 	uid := wanted.NodeClaim.UID

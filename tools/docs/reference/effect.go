@@ -83,7 +83,7 @@ func effectOf(name string) (effect, error) {
 	return e, nil
 }
 
-// modesOf says where a class with one field does what it says.
+// modesOf returns where a class with one field has its effect.
 func modesOf(class *v1alpha1.LinodeNodeClass) string {
 	standard := status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierStandard, Region: "us-ord", ControlPlaneVersion: "1.35"}
 	enterprise := status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierEnterprise, Region: "us-ord", ControlPlaneVersion: "v1.33.6+lke7"}
@@ -119,7 +119,7 @@ var kubeletExamples = map[string]string{
 	"evictionSoft":   `{"evictionSoft":{"memory.available":"1Gi"}}`,
 }
 
-// kubeletModes tells a setting that only the kubelet reads, which LKE configures itself, from one that changes what a
+// kubeletModes distinguishes a setting that only the kubelet reads, which LKE configures itself, from one that changes what a
 // node is expected to hold.
 func kubeletModes(name string) string {
 	plan := instancetype.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, MemoryMB: 4096, DiskMB: 81920}

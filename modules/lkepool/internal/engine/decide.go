@@ -108,7 +108,7 @@ func (c *Core) leftOut() bool {
 	})
 }
 
-// refuseUnread tells all claimants why the lists cannot be read, if waiting
+// refuseUnread answers all claimants with the reason why the lists cannot be read, if waiting
 // does not help.
 func (c *Core) refuseUnread(demands []*demand) {
 	err := c.pools.err
@@ -124,12 +124,18 @@ func (c *Core) refuseUnread(demands []*demand) {
 	}
 }
 
-// identify reads the instances that are known by their ID alone: any of them
-// may have a claimant. It reports whether none is left.
+// identify reads the instances and pools that are known by their ID alone: any
+// such instance may have a claimant, and such a pool may be of any key. It reports
+// whether none is left.
 func (c *Core) identify() bool {
 	all := true
 	for _, n := range c.world.nodes.rows {
-		if p, ok := c.world.pools.get(n.home); ok && p.ours() && n.present() && !n.known() {
+		p, ok := c.world.pools.get(n.home)
+		switch {
+		case !n.present() || n.Foreign:
+		case !ok:
+			all = c.located(n.home) && all
+		case p.ours() && !n.known():
 			all = all && n.look.failing()
 			if !c.limits.NodesLag || c.ready(n.first.Add(verifyAgain)) { // the next list shows it
 				c.lookAtNode(n, "only its ID is known")

@@ -29,7 +29,8 @@ func (c *Core) mergePools(d Done) {
 		c.addSlots(p, reading.Slots, d.Began, false)
 	}
 	for _, p := range c.world.pools.rows {
-		if !seen[p.ID] && d.Began.After(p.last) && p.absence.since.IsZero() {
+		// A list may be older than the pool itself.
+		if !seen[p.ID] && d.Began.After(p.last) && listed(d.Began, p.made) && p.absence.since.IsZero() {
 			p.absence.since, p.look.want = d.Began, p.ours()
 		}
 	}
@@ -72,6 +73,7 @@ func (c *Core) meetPool(reading Pool, began time.Time, witnessed bool) *pool {
 	c.addSlots(p, slots, began, false)
 	_, back := c.world.gonePools[reading.ID] // its deletion was without effect
 	delete(c.world.gonePools, reading.ID)
+	c.world.named.drop(reading.ID)
 	p.witnessed, p.look.want = witnessed, (back || !witnessed || p.look.want) && p.ours()
 	return p
 }
@@ -80,6 +82,7 @@ func (c *Core) meetPool(reading Pool, began time.Time, witnessed bool) *pool {
 func (c *Core) mergePool(d Done) {
 	p, known := c.world.pools.get(d.Action.PoolID)
 	if !known {
+		c.mergeNamed(d)
 		return
 	}
 	p.look.end(d, c.cfg.RetryDelay, c.now)
@@ -110,6 +113,21 @@ func (c *Core) mergePool(d Done) {
 	c.addSlots(p, slots, d.Began, true)
 	p.look.agrees = !changed && !lacking
 	p.witnessed = p.witnessed || c.settled(d.Began, c.startedAt)
+}
+
+// mergeNamed applies a direct read of a pool that was known by its ID alone.
+func (c *Core) mergeNamed(d Done) {
+	named, known := c.world.named.get(d.Action.PoolID)
+	if !known {
+		return
+	}
+	named.look.end(d, c.cfg.RetryDelay, c.now)
+	switch {
+	case KindOf(d.Err) == KindNotFound:
+		named.gone = c.provenGone(&named.absence, d.Began, false)
+	case d.Err == nil:
+		c.meetPool(d.Pool, d.Began, c.settled(d.Began, c.startedAt)).look = named.look
+	}
 }
 
 // undrop takes back an accepted deletion of a pool that is still there after
@@ -201,7 +219,7 @@ func (c *Core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
 		s := p.slot(reading.NodeID)
 		if s == nil && gone && !direct {
 			// Either the place is gone as well, and the list is older than that, or
-			// it is a new one. A direct read tells.
+			// it is a new one. A direct read decides.
 			p.look.want = p.look.want || !end.removed
 			continue
 		}

@@ -27,6 +27,7 @@ func (c *Core) mergeGrowth(d Done) {
 	if !known {
 		p = c.meetPool(Pool{ID: d.Pool.ID, Count: d.Pool.Count, InstanceType: d.Pool.InstanceType, Template: d.Pool.Template,
 			Tags: d.Pool.Tags, Autoscaled: d.Pool.Autoscaled}, c.now, true)
+		p.made = c.now
 	}
 	p.Count, p.writes.grown, p.writes.unsure, p.look.agrees = d.Pool.Count, c.now, time.Time{}, false
 	p.lowered.scaled, p.writes.retry = p.Count, backoff{}

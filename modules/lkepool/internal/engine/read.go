@@ -82,6 +82,24 @@ func (c *Core) lookAtPool(p *pool, reason string) {
 	c.do(Action{Op: OpGetPool, PoolID: p.ID, Reason: reason})
 }
 
+// located reads a pool that an instance names, and lists have not shown. It reports
+// whether that is over: the pool is gone, or reading it fails again and again.
+func (c *Core) located(id int) bool {
+	if _, gone := c.world.gonePools[id]; gone {
+		return true
+	}
+	p, known := c.world.named.get(id)
+	if !known {
+		p = &namedPool{}
+		c.world.named.put(id, p)
+	}
+	if !p.gone && !p.look.busy && c.ready(latest(p.look.retry.until, p.absence.proof.Add(c.cfg.SettleTime))) {
+		p.look.busy, p.look.tried = true, c.now
+		c.do(Action{Op: OpGetPool, PoolID: id, Reason: "an instance names it, and no list shows it"})
+	}
+	return p.gone || p.look.failing()
+}
+
 // seenLately reports whether the last direct read is still "right before".
 func (c *Core) seenLately(l look) bool {
 	return l.agrees && !l.ended.IsZero() && c.now.Sub(l.ended) <= lookValid
@@ -106,6 +124,9 @@ func (c *Core) silence() error {
 	for _, p := range c.world.pools.rows {
 		consider(p.look.busy, p.look.tried, OpGetPool)
 		consider(p.writes.growing, p.writes.began, OpScale)
+	}
+	for _, p := range c.world.named.rows {
+		consider(p.look.busy, p.look.tried, OpGetPool)
 	}
 	for _, n := range c.world.nodes.rows {
 		consider(n.look.busy, n.look.tried, OpGetInstance)

@@ -56,16 +56,20 @@ type simFacts struct {
 	// settled is when everything was at rest.
 	settled time.Duration
 	events  int
-	// aside is how many instances could not be tagged.
-	aside int
+	// simSight is what happened since nodes were last hidden, sights what did before.
+	simSight
+	sights []simSight
 	// misled: a list lacked pools.
 	misled bool
-	// lost is how many nodes purchases bought whose answer was lost.
-	lost int
 	// hidden is how many nodes earlier processes bought or claimed where lists
 	// could not show that yet to the one that took over, or left it out.
 	hidden int
 }
+
+// simSight is a time in which the process that led could see what there was. aside is
+// how many instances could not be tagged, and lost how many nodes purchases bought
+// whose answer was lost.
+type simSight struct{ aside, lost int }
 
 // simEffect is a request under way.
 type simEffect struct {

@@ -135,18 +135,22 @@ func (s *sim) tooEdited(c *simClaimant) bool {
 // was taken away or could not be tagged. Where lists lag longer than the settle
 // time, or lack pools that a new process has never seen, what was bought shows
 // too late after a take-over or a lost answer: each time that is at most one more
-// for each claimant.
+// for each claimant. A process from which nodes are hidden starts anew: what could
+// not be tagged and what was lost before is not known to it either.
 func (s *sim) checkBought() {
 	needs := s.needs()
-	least, most := 0, needs+s.taken+min(s.facts.aside, needs)+s.facts.hidden
+	least, most := 0, needs+s.taken+s.facts.hidden
 	if s.plan.calm {
 		least = needs
 	}
-	switch {
-	case s.facts.misled:
-		most += s.facts.lost
-	case s.plan.world.lag >= simSettle:
-		most += min(s.facts.lost, needs)
+	for _, sight := range append(s.facts.sights, s.facts.simSight) {
+		most += min(sight.aside, needs)
+		switch {
+		case s.facts.misled:
+			most += sight.lost
+		case s.plan.world.lag >= simSettle:
+			most += min(sight.lost, needs)
+		}
 	}
 	if s.bought < least || s.bought > most {
 		s.fail("I5: %d nodes were bought for %d claimants, %d were taken away", s.bought, needs, s.taken)
@@ -165,7 +169,13 @@ func (s *sim) needs() int {
 }
 
 // hide notes nodes that the process that leads cannot see.
-func (s *sim) hide(nodes int) { s.facts.hidden += min(nodes, len(s.plan.lives)) }
+func (s *sim) hide(nodes int) {
+	if nodes == 0 {
+		return
+	}
+	s.facts.hidden += min(nodes, len(s.plan.lives))
+	s.facts.sights, s.facts.simSight = append(s.facts.sights, s.facts.simSight), simSight{}
+}
 
 // mislead follows a list of pools that lacks some. The first time that a process
 // gets one, all that earlier ones bought may be hidden from it.

@@ -12,7 +12,8 @@ import (
 )
 
 // TestSituations runs the transcripts of testdata/situations, each on both
-// tiers: what they show must not depend on the tier. testdata/README.md
+// tiers: what they show must not depend on the tier. One whose name ends in a tier
+// is about something that the other one does not have. testdata/README.md
 // describes their words. -rewrite writes down what happens.
 func TestSituations(t *testing.T) {
 	files, err := filepath.Glob("testdata/situations/*.txt")
@@ -21,6 +22,9 @@ func TestSituations(t *testing.T) {
 	}
 	for _, file := range files {
 		for _, tier := range []string{"standard", "enterprise"} {
+			if other := map[string]string{"standard": "enterprise", "enterprise": "standard"}[tier]; strings.HasSuffix(file, "-"+other+".txt") {
+				continue
+			}
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+tier, func(t *testing.T) {
 				scene := newScene(tier == "enterprise")
 				datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string { return scene.command(t, d) })

@@ -5,8 +5,10 @@ import "time"
 // world is what is known of the cluster: nodes, pools and claims, and nothing
 // else. The merge files alone change what it contains about the platform.
 type world struct {
-	nodes  table[*node]
-	pools  table[*pool]
+	nodes table[*node]
+	pools table[*pool]
+	// named are the pools that instances name and no reading has shown.
+	named  table[*namedPool]
 	claims []*claim
 	// goneNodes and gonePools are what was proven gone, pools with when: late
 	// lists show it again.
@@ -46,7 +48,7 @@ type hold struct {
 	state holdState
 	// at is when the state began, since when this claimant was first seen here.
 	at, since time.Time
-	// claimedAt is what the instance's tag says.
+	// claimedAt is what the instance's tag contains.
 	claimedAt time.Time
 	// own: this process made the claim. wrote: it wrote the tags, which may have
 	// been claimed before. stripped: a reading lacks the claim's tag.
@@ -127,6 +129,8 @@ type removal struct {
 type pool struct {
 	Pool
 	slots []slot
+	// made is when this process created it, the zero time for one that it found.
+	made time.Time
 	// last is when the newest reading began that showed it.
 	last    time.Time
 	absence absence
@@ -139,6 +143,14 @@ type pool struct {
 	witnessed bool
 	// unsettled is since when it has had more members than its count.
 	unsettled time.Time
+}
+
+// namedPool is a pool that is known by its ID alone. gone: that it does not exist
+// is proven.
+type namedPool struct {
+	absence absence
+	look    look
+	gone    bool
 }
 
 // slot is a place in a pool, as last seen.
@@ -172,7 +184,7 @@ type lowering struct {
 	scaled int
 }
 
-// claim is one claimant that wants a node, or did lately.
+// claim is one claimant that waits for a node, or did lately.
 type claim struct {
 	id      claimID
 	request Request

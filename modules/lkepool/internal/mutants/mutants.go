@@ -57,5 +57,7 @@ var mutants = []mutant{
 	{"a removal is awaited no longer than the pool's count", "internal/engine/remove.go", "\tcase p.writes.removing > 0:\n\t\treturn false, nil\n", "", nil},
 	{"not found without a 404", "lke/failure.go", "e := &lkepool.Error{Kind: lkepool.KindUnavailable,", "e := &lkepool.Error{Kind: lkepool.KindNotFound,", nil},
 	{"a failure of the API counts as a refusal", "lke/failure.go", "\te.RetryAfter = cause.RetryAfter\n", "\te.RetryAfter, e.Effect = cause.RetryAfter, lkepool.EffectNone\n", nil},
+	{"pools that a list predates are read for it", "internal/engine/merge_pools.go", "d.Began.After(p.last) && listed(d.Began, p.made) &&", "d.Began.After(p.last) &&", nil},
+	{"pools that instances name are not read", "internal/engine/decide.go", "all = c.located(n.home) && all", "continue", nil},
 	{"nodes are removed without leave", "vacate.go", "if agreed[i], errs[i] = may(ctx, node); errs[i] != nil {", "if agreed[i] = true; errs[i] != nil {", nil},
 }

@@ -79,5 +79,5 @@ func (p *Pace) late(first, elapsed time.Duration) time.Duration {
 	if p.Dense {
 		return max(first/8, elapsed/24)
 	}
-	return max(first/2, elapsed/8)
+	return max(first/2, elapsed/10)
 }

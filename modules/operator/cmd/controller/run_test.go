@@ -150,7 +150,7 @@ var _ = Describe("The controller", func() {
 
 	It("waits for the API in an outage at its start, not ready with the reason, and serves when the API answers", func(ctx context.Context) {
 		sim, url := simulator(GinkgoTB(), map[string][]string{secret: {"*"}}, cluster("demo"))
-		outage := sim.Fail(linodesim.Rule{Status: http.StatusServiceUnavailable, Reason: "down for a while"})
+		outage := sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: http.StatusServiceUnavailable, Reason: "down for a while"}})
 		p := start(ctx, url)
 		DeferCleanup(p.stop)
 		Eventually(p.readiness).Should(And(ContainSubstring("503"), ContainSubstring("down for a while")), p.output)
@@ -188,7 +188,7 @@ var _ = Describe("The controller", func() {
 		p := start(ctx, url, "INSTANCE_TYPE_REFRESH_INTERVAL=200ms")
 		DeferCleanup(p.stop)
 		Eventually(p.ready).Should(Equal(http.StatusOK), p.output)
-		rule := sim.Fail(linodesim.Rule{Status: http.StatusUnauthorized, Reason: "Invalid Token"})
+		rule := sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: http.StatusUnauthorized, Reason: "Invalid Token"}})
 		Eventually(p.ready).Should(Equal(http.StatusInternalServerError), p.output)
 		sim.Heal(rule)
 		Eventually(p.ready).Should(Equal(http.StatusOK), p.output)

@@ -56,7 +56,7 @@ func NewLookup(client API, ttl time.Duration) *Lookup {
 	}
 }
 
-// Firewall returns nil without an error when the API has said that there is no such firewall.
+// Firewall returns nil without an error when the API has answered that there is no such firewall.
 func (l *Lookup) Firewall(ctx context.Context, id int) (*status.Firewall, error) {
 	return l.firewalls.get(id, func() (*status.Firewall, error) {
 		found, err := l.client.GetFirewall(ctx, id)
@@ -67,7 +67,7 @@ func (l *Lookup) Firewall(ctx context.Context, id int) (*status.Firewall, error)
 	})
 }
 
-// Image returns nil without an error when the API has said that the account sees no such image.
+// Image returns nil without an error when the API has answered that the account has no such image.
 func (l *Lookup) Image(ctx context.Context, id string) (*status.Image, error) {
 	return l.images.get(id, func() (*status.Image, error) {
 		found, err := l.client.GetImage(ctx, id)
@@ -78,7 +78,7 @@ func (l *Lookup) Image(ctx context.Context, id string) (*status.Image, error) {
 	})
 }
 
-// PlacementGroup returns nil without an error when the API has said that there is no such placement group.
+// PlacementGroup returns nil without an error when the API has answered that there is no such placement group.
 func (l *Lookup) PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error) {
 	return l.placements.get(id, func() (*status.PlacementGroup, error) {
 		found, err := l.client.GetPlacementGroup(ctx, id)
@@ -178,7 +178,7 @@ func glob(pattern string) func(string) bool {
 }
 
 // missing turns an error of the API into what package status makes of it: nil for a proven absence. A token that is not
-// accepted at all (401) says nothing about the object, unlike one that lacks the scope to see it (403).
+// accepted at all (401) proves nothing about the object, unlike one that lacks the scope to read it (403).
 func missing(err error) error {
 	switch linode.KindOf(err) {
 	case linode.KindNotFound:
