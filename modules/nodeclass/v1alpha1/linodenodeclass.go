@@ -220,7 +220,7 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	MaintenancePolicy string `json:"maintenancePolicy,omitempty"`
 
-	// (no effect in lke mode) IPv6Options sets the IPv6 addresses of the interface.
+	// (no effect in lke mode, and not yet in instance mode) IPv6Options sets the IPv6 addresses of the interface.
 	// +optional
 	IPv6Options *IPv6Options `json:"ipv6Options,omitempty"`
 
