@@ -3,7 +3,7 @@
 //
 // It is called by the end-to-end test that scrapes an operator, and by cmd/panels, whose answers the page in panels draws.
 // The folder schema has the types that the chart's dashboard is checked against. What a variable of the dashboard's own
-// stands for is always All: there is nobody who could choose.
+// stands for is always All: no user is there to choose.
 package grafana
 
 import (
