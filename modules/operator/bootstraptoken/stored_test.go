@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// stored moves stringData into data, as the API server does and the fake client does not.
+// stored moves stringData into data, and answers without it, as the API server does and the fake client does not.
 type stored struct{ client.Client }
 
 func (s stored) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
@@ -20,5 +20,6 @@ func (s stored) Create(ctx context.Context, object client.Object, options ...cli
 	for key, value := range secret.StringData {
 		written.Data[key] = []byte(value)
 	}
+	secret.StringData = nil
 	return s.Client.Create(ctx, written, options...)
 }

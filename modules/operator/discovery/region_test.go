@@ -15,7 +15,7 @@ func TestFindRegionNeedsARegionAndATokenForLinodes(t *testing.T) {
 		{"unknown region", "no-lke", "mars", "CLUSTER_REGION", `"mars"`},
 		{"token without the scope", "no-linodes", "us-ord", "LINODE_TOKEN", "scope linodes:read_write and"},
 		{"token that can only read", "reader", "us-ord", "LINODE_TOKEN", "linodes:read_write"},
-		{"token of nobody", "unknown", "us-ord", "LINODE_TOKEN", "refuses the token"},
+		{"unknown token", "unknown", "us-ord", "LINODE_TOKEN", "refuses the token"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, test.token)

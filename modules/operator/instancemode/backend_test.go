@@ -7,14 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
-
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancemode"
 )
 
@@ -113,54 +109,6 @@ func TestContractIsRenderedForEveryType(t *testing.T) {
 	}
 }
 
-// A class that cannot work is refused with the field and the cure, and neither text of a Secret nor a token in it.
-func TestCheckNamesFieldAndCure(t *testing.T) {
-	unknown := joined{Version: "v1.35.2"}
-	big := "#!/bin/sh\n# ${KARPENTER_KUBELET_ARGS}\n: '" + noise(60_000) + "'\n"
-	quantity := func(text string) *v1alpha1.Disk { return &v1alpha1.Disk{Size: resourceOf(text)} }
-	for _, test := range []struct {
-		name    string
-		cluster joined
-		spec    v1alpha1.LinodeNodeClassSpec
-		reason  string
-		status  metav1.ConditionStatus
-		words   []string
-	}{
-		{"no cluster-info", unknown, v1alpha1.LinodeNodeClassSpec{}, v1alpha1.ReasonEndpointUnknown, "False", []string{"spec.bootstrap.apiServerEndpoint", "settings.clusterEndpoint"}},
-		{"no CA", joined{Endpoint: "10.0.0.2:6443"}, v1alpha1.LinodeNodeClassSpec{}, v1alpha1.ReasonCAUnknown, "False", []string{"spec.bootstrap.caCertHashes", "settings.clusterCABundle"}},
-		{"Secret that is not there", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("missing")}},
-			v1alpha1.ReasonSecretNotFound, "False", []string{"spec.bootstrap.tokenSecretRef", "kube-system/missing"}},
-		{"Secret without the key", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s,
-			TokenSecretRef: &v1alpha1.SecretKeyReference{Namespace: "kube-system", Name: "short", Key: "other"}}}, v1alpha1.ReasonSecretNotFound, "False", []string{`"other"`}},
-		{"token that no agent takes", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("short")}},
-			v1alpha1.ReasonBootstrapInvalid, "False", []string{"token"}},
-		{"user data over the limit", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("big")}},
-			v1alpha1.ReasonBootstrapInvalid, "False", []string{"spec.bootstrap", "16384"}},
-		{"user data with an unknown variable", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("typo")}},
-			v1alpha1.ReasonBootstrapInvalid, "False", []string{"KARPENTER_NAME"}},
-		{"user data that leaves out the contract", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("bare")}},
-			v1alpha1.ReasonContractIncomplete, "True", []string{"KARPENTER_KUBELET_ARGS"}},
-		{"boot disk that is too small", known, v1alpha1.LinodeNodeClassSpec{OSDisk: quantity("1Gi")}, v1alpha1.ReasonBootstrapInvalid, "False", []string{"spec.osDisk"}},
-		{"data disk without a boot disk", known, v1alpha1.LinodeNodeClassSpec{DataDisks: &v1alpha1.DataDisks{SDB: quantity("1Gi")}}, v1alpha1.ReasonBootstrapInvalid, "False", []string{"spec.osDisk"}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, test.cluster, nil, secret("short", "s3cr3t"), secret("big", big), secret("typo", "#!/bin/sh\n${KARPENTER_NAME}\n"), secret("bare", "#!/bin/sh\ntrue\n"))
-			found := w.backend.Check(t.Context(), classWith(test.spec))
-			if found.Reason != test.reason || found.Status != test.status {
-				t.Errorf("found %+v, expected %s with %s", found, test.status, test.reason)
-			}
-			for _, word := range test.words {
-				if !strings.Contains(found.Message, word) {
-					t.Errorf("the message %q lacks %q", found.Message, word)
-				}
-			}
-			if strings.Contains(found.Message, "s3cr3t") {
-				t.Errorf("the message has a secret in it: %s", found.Message)
-			}
-		})
-	}
-}
-
 func TestFieldsOfTheClassReachTheRequest(t *testing.T) {
 	nat, yes, swap, firewall, vpc, subnet := false, true, 0, 7, 3, 30
 	spec := v1alpha1.LinodeNodeClassSpec{
@@ -238,75 +186,6 @@ func TestPlacementGroupsAreFilledOneAfterAnother(t *testing.T) {
 				t.Errorf("tried %v with %v, expected %v with %q", engine.tried, err, test.tried, test.kind)
 			}
 		})
-	}
-}
-
-func TestDriftIsFoundFromTheLinodeAsItWasRead(t *testing.T) {
-	is := instances.Instance{ID: 1, Region: "us-ord", Image: "private/1", PlacementGroup: 5}
-	for _, test := range []struct {
-		name   string
-		change func(*instances.Instance, *v1alpha1.LinodeNodeClass)
-		want   core.DriftReason
-	}{
-		{"as it would be made", func(*instances.Instance, *v1alpha1.LinodeNodeClass) {}, ""},
-		{"another image, ignored", func(_ *instances.Instance, c *v1alpha1.LinodeNodeClass) { c.Status.Images[0].ID = "private/2" }, ""},
-		{"another image, replaced", func(_ *instances.Instance, c *v1alpha1.LinodeNodeClass) {
-			c.Status.Images[0].ID, c.Spec.ImageDriftPolicy = "private/2", v1alpha1.ImageDriftReplace
-		}, cloudprovider.DriftImage},
-		{"another region", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Region = "de-fra-2" }, cloudprovider.DriftRegion},
-		{"in a group of the class", func(_ *instances.Instance, c *v1alpha1.LinodeNodeClass) {
-			c.Spec.PlacementGroups = []v1alpha1.PlacementGroup{{ID: 4}, {ID: 5}}
-		}, ""},
-		{"in another group", func(_ *instances.Instance, c *v1alpha1.LinodeNodeClass) {
-			c.Spec.PlacementGroup = &v1alpha1.PlacementGroup{ID: 6}
-		}, cloudprovider.DriftPlacementGroup},
-		{"stopped", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = instances.Stopped }, cloudprovider.DriftInstanceStopped},
-		{"going", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = instances.Deleting }, cloudprovider.DriftInstanceGone},
-		{"being finished", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = instances.Unfinished }, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			instance, class := is, classWith(v1alpha1.LinodeNodeClassSpec{ImageSelector: &v1alpha1.ImageSelector{Label: "k-*"}})
-			class.Status.Images = []v1alpha1.Image{{ID: "private/1"}}
-			test.change(&instance, class)
-			w := newWorld(t, known, func(c *instancemode.Config) { c.Engine = listing{instance: instance} })
-			listed, err := w.backend.List(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := w.backend.Drift(listed[0], launch(class)); got != test.want {
-				t.Errorf("the drift is %q, expected %q", got, test.want)
-			}
-		})
-	}
-}
-
-type listing struct {
-	instancemode.Engine
-	instance instances.Instance
-}
-
-func (l listing) List(context.Context) ([]instances.Instance, error) {
-	return []instances.Instance{l.instance}, nil
-}
-
-// Only where the operator installs Kubernetes a replacement has another version.
-func TestVersionIsDriftWhereTheOperatorInstallsIt(t *testing.T) {
-	for _, test := range []struct {
-		name      string
-		bootstrap *v1alpha1.Bootstrap
-		kubelet   string
-		want      bool
-	}{
-		{"kubeadm", nil, "v1.34.1", false},
-		{"k3s, older", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s}, "v1.34.1+k3s1", true},
-		{"k3s, the same minor", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s}, "v1.35.1+k3s1", false},
-		{"k3s, as the class asks", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, KubernetesVersion: "v1.34.2+k3s1"}, "v1.34.1+k3s1", false},
-		{"rke2 of the image", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapRKE2, InstallerURL: "none"}, "v1.34.1+rke2r1", false},
-	} {
-		w := newWorld(t, known, nil)
-		if got := w.backend.Outdated(test.kubelet, "v1.35.2", launch(classWith(v1alpha1.LinodeNodeClassSpec{Bootstrap: test.bootstrap}))); got != test.want {
-			t.Errorf("%s: outdated is %t, expected %t", test.name, got, test.want)
-		}
 	}
 }
 
