@@ -20,7 +20,7 @@ func TestUserDataIsReadStrictly(t *testing.T) {
 		"relative path":        {"#cloud-config\nwrite_files: [{path: a}]\n", "write_files[0].path"},
 		"another owner":        {"#cloud-config\nwrite_files: [{path: /a, owner: \"me:me\"}]\n", "write_files[0].owner"},
 		"mode that is no mode": {"#cloud-config\nwrite_files: [{path: /a, permissions: rw}]\n", "write_files[0].permissions"},
-		"another format":       {"{\"ignition\": {}}", "#cloud-config or a script"},
+		"another format":       {"{\"ignition\": {}}", "cloud-init takes #cloud-config"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse(c.text)
