@@ -8,7 +8,9 @@ SHELL   := /bin/sh
 
 # No C compiler is needed anywhere but for `make race`.
 export CGO_ENABLED = 0
+export MODE
 
+MODE     ?= lke
 TIER     ?= standard
 PROFILE  ?= fast
 SCHEDULES ?= 1000000
@@ -30,6 +32,7 @@ help: ## List the verbs
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  CLUSTER=dev names the local cluster of up, status, logs, break and down."
+	@echo "  MODE=lke|instance (instance: plain Linodes that join a self-managed cluster) applies to build, demo and up."
 	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile|<report>.json apply to demo and up, and so do"
 	@echo "  VALUES=file (of the chart karpenter) and GATES=CapacityBuffer=true,NodeRepair=true. A report applies to bench as well."
 
@@ -39,11 +42,11 @@ build: ## Build the control plane, the simulator and the operator into .bin/
 
 .PHONY: demo
 demo: build ## Watch pods get Linode nodes and the nodes go away again
-	@$(LOCALCLUSTER) demo --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
+	@$(LOCALCLUSTER) demo --mode=$(MODE) --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
 
 .PHONY: up
 up: build ## Start a local cluster with a simulated LKE and leave it running
-	@$(LOCALCLUSTER) up --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
+	@$(LOCALCLUSTER) up --mode=$(MODE) --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
 
 .PHONY: status
 status: ## Show what `make up` started and what to export: eval "$$(make -s status)"
@@ -70,7 +73,7 @@ check: ## Run what needs no cluster: short tests of all modules, the linter over
 	@mkdir -p .bin && tools/make/check.sh $(MODULES)
 
 .PHONY: e2e
-e2e: build ## Run the end-to-end suites, or one: SUITE=trouble TIER=enterprise
+e2e: build ## Run the end-to-end suites, or one: SUITE=trouble TIER=enterprise, or a part: SUITE='trouble/labels change'
 	@tools/make/e2e.sh "$(SUITE)" "$(if $(filter command line environment,$(origin TIER)),$(TIER))"
 
 .PHONY: test
@@ -90,7 +93,7 @@ bench: ## Measure API calls and waiting, check the targets, write docs/performan
 		$(if $(filter %.json,$(PROFILE)),-profile $(abspath $(PROFILE)),-write ../../docs/performance.md)
 
 .PHONY: pictures
-pictures: ## Make the pictures of the pages: plots, the demo in a terminal, the simulator (needs Chromium)
+pictures: ## Make the pictures of the pages: plots, demo, simulator, dashboard (needs Chromium and npm)
 	@tools/make/pictures.sh
 
 .PHONY: bench-scale

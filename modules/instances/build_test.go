@@ -95,7 +95,7 @@ func TestBuildingContinuesWhereAProcessWasKilled(t *testing.T) {
 func TestAnInstanceThatIsNotFinishedInTimeIsRemoved(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
-		l.sim.Fail(linodesim.Rule{Method: "POST", Route: "/linode/instances/{linodeId}/boot", Status: 500})
+		l.sim.Fail(linodesim.Rule{Method: "POST", Route: "/linode/instances/{linodeId}/boot", Answer: linodesim.Answer{Status: 500}})
 		p := l.start(instances.Config{FinishTimeout: 2 * time.Minute})
 		var last error
 		for began := time.Now(); time.Since(began) < 4*time.Minute && len(l.ours()) != 0 || l.created() == 0; {

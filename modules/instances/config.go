@@ -11,7 +11,7 @@ type Config struct {
 	// Cluster is the name of the cluster: the beginning of labels, and with
 	// ClusterUID what its instances are found by.
 	Cluster string
-	// ClusterUID tells clusters of one name apart that share an account, for
+	// ClusterUID distinguishes clusters of one name that share an account, for
 	// example the UID of the namespace kube-system. It may be empty.
 	ClusterUID string
 	// LabelPrefix is what labels begin with instead of Cluster.

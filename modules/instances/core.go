@@ -21,6 +21,15 @@ const (
 	opBoot    op = "boot instance"
 )
 
+// Actions are the values of ActionEnd.Op.
+func Actions() []string {
+	var all []string
+	for _, o := range []op{opList, opFind, opRead, opDisks, opConfigs, opCreate, opDelete, opTag, opAddDisk, opAttach, opBoot} {
+		all = append(all, string(o))
+	}
+	return all
+}
+
 func (o op) write() bool {
 	switch o {
 	case opCreate, opDelete, opTag, opAddDisk, opAttach, opBoot:
@@ -176,7 +185,7 @@ func (c *core) begin() {
 	}
 }
 
-// list sees to a list of the cluster's instances that began at or after since.
+// list schedules a list of the cluster's instances that began at or after since.
 // The step is none when there is one.
 func (c *core) list(since time.Time, seq int, reason string) step {
 	switch {

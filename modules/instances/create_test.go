@@ -46,7 +46,7 @@ func TestLostAnswerIsResolvedByItsLabel(t *testing.T) {
 	for name, rule := range map[string]linodesim.Rule{
 		"after the effect":  {Method: "POST", Route: instancesRoute, Times: 1, Drop: true, AfterEffect: true},
 		"before the effect": {Method: "POST", Route: instancesRoute, Times: 1, Drop: true},
-		"a 503 after it":    {Method: "POST", Route: instancesRoute, Times: 1, Status: 503, AfterEffect: true},
+		"a 503 after it":    {Method: "POST", Route: instancesRoute, Times: 1, Answer: linodesim.Answer{Status: 503}, AfterEffect: true},
 		"no answer":         {Method: "POST", Route: instancesRoute, Times: 1, Hang: true, AfterEffect: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestLaggingListsCostTimeAndNoSecondInstance(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Realistic()})
 		first := l.start(instances.Config{})
-		l.sim.Fail(linodesim.Rule{Kind: linodesim.Lists, Stale: 110 * time.Second})
+		l.sim.Fail(linodesim.Rule{Kind: linodesim.Lists, View: linodesim.View{Stale: 110 * time.Second}})
 		i := first.create(t, spec("a", "1"))
 		first.kill()
 		second := l.start(instances.Config{})

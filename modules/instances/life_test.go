@@ -18,16 +18,16 @@ func TestOneWrong404ProvesNothing(t *testing.T) {
 		p := l.start(instances.Config{})
 		i := p.create(t, spec("a", "1"))
 		time.Sleep(time.Minute)
-		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Status: 404, Reason: "Not found", Times: 1})
+		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Answer: linodesim.Answer{Status: 404, Reason: "Not found"}, Times: 1})
 		if got, err := p.Get(t.Context(), i.ID); err != nil || got.ID != i.ID {
 			t.Errorf("%+v, %v", got, err)
 		}
-		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Status: 404, Reason: "Not found", Times: 1})
+		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Answer: linodesim.Answer{Status: 404, Reason: "Not found"}, Times: 1})
 		if again := p.create(t, spec("a", "1")); again.ID != i.ID || l.created() != 1 {
 			t.Errorf("got %d, first %d", again.ID, i.ID)
 		}
-		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Status: 404, Reason: "Not found", Times: 1})
-		l.sim.Fail(linodesim.Rule{Method: "DELETE", Route: instanceRoute, Status: 404, Reason: "Not found", Times: 1})
+		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Answer: linodesim.Answer{Status: 404, Reason: "Not found"}, Times: 1})
+		l.sim.Fail(linodesim.Rule{Method: "DELETE", Route: instanceRoute, Answer: linodesim.Answer{Status: 404, Reason: "Not found"}, Times: 1})
 		if err := p.Delete(t.Context(), i.ID, spec("a", "1").Claimant); err != nil || len(l.ours()) != 0 {
 			t.Errorf("delete: %v, %d there", err, len(l.ours()))
 		}
@@ -245,7 +245,7 @@ func TestARemovalWithoutEffectIsSentAgain(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
 		p := l.start(instances.Config{})
 		i := p.create(t, spec("a", "1"))
-		l.sim.Fail(linodesim.Rule{Method: "DELETE", Route: instanceRoute, NoEffect: true, Times: 1})
+		l.sim.Fail(linodesim.Rule{Method: "DELETE", Route: instanceRoute, View: linodesim.View{NoEffect: true}, Times: 1})
 		by := spec("a", "1").Claimant
 		for began := time.Now(); len(l.ours()) > 0; time.Sleep(5 * time.Second) {
 			if err := p.Delete(t.Context(), i.ID, by); err != nil {
@@ -269,7 +269,7 @@ func TestAListThatLacksAnInstanceHidesNothing(t *testing.T) {
 			p.create(t, spec(fmt.Sprintf("a-%d", n), "1"))
 		}
 		time.Sleep(5 * time.Minute)
-		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instancesRoute, Missing: 3})
+		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instancesRoute, View: linodesim.View{Missing: 3}})
 		for range 3 {
 			if list, err := p.List(t.Context()); err != nil || len(list) != 5 {
 				t.Errorf("%d listed, %v", len(list), err)

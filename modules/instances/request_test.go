@@ -38,16 +38,16 @@ func TestRefusalsNameTheFieldAndWhatToDo(t *testing.T) {
 			l.sim.RefuseCapacity(linodesim.NoCapacity{Type: "g6-standard-2", Reason: "This plan is not available in the selected region"})
 		}},
 		{name: "placement group full", field: "Spec.PlacementGroup", kind: instances.KindQuotaExceeded, prepare: func(l *lab) {
-			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Status: 400, Field: "placement_group.id", Reason: "A placement group in region us-ord holds 5 Linodes; this one has 5"})
+			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Answer: linodesim.Answer{Status: 400, Field: "placement_group.id", Reason: "A placement group in region us-ord holds 5 Linodes; this one has 5"}})
 		}},
 		{name: "placement group not compliant", field: "Spec.PlacementGroup", kind: instances.KindInsufficientCapacity, prepare: func(l *lab) {
-			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Status: 400, Field: "placement_group", Reason: "Cannot place the Linode compliantly"})
+			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Answer: linodesim.Answer{Status: 400, Field: "placement_group", Reason: "Cannot place the Linode compliantly"}})
 		}},
 		{name: "words of capacity about another field", field: "Spec.Tags[0]", kind: instances.KindInvalid, prepare: func(l *lab) {
-			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Status: 400, Field: "tags[0]", Reason: "limited to 50 characters"})
+			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Answer: linodesim.Answer{Status: 400, Field: "tags[0]", Reason: "limited to 50 characters"}})
 		}},
 		{name: "scope", kind: instances.KindForbidden, prepare: func(l *lab) {
-			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Status: 403, Reason: "insufficient scope"})
+			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Answer: linodesim.Answer{Status: 403, Reason: "insufficient scope"}})
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -6,7 +6,7 @@ import "time"
 type Claimant struct {
 	// Name is unique in the cluster at any time.
 	Name string
-	// UID tells two claimants of one name apart that follow each other. It may
+	// UID distinguishes two claimants of one name that follow each other. It may
 	// be empty; then the name alone counts.
 	UID string
 }

@@ -153,3 +153,13 @@ func checkID(op string, instanceID int) error {
 	}
 	return nil
 }
+
+// Validate refuses what Create would refuse before it sends a request, user data beyond the limit included.
+func (s *Spec) Validate() error {
+	const op = "validate"
+	if err := s.check(op); err != nil {
+		return err
+	}
+	_, err := s.UserData.encode(op)
+	return err
+}

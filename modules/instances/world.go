@@ -173,7 +173,7 @@ func (c *core) shown(o *object) Instance {
 	return i
 }
 
-// look sees to a direct reading of an instance that began at or after since.
+// look schedules a direct reading of an instance that began at or after since.
 // The step is none when there is one; then gone is whether the instance is
 // proven not to exist.
 func (c *core) look(id int, since time.Time, seq int, reason string) (gone bool, s step) {

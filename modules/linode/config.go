@@ -44,11 +44,11 @@ type Config struct {
 	// Transport sends the requests; nil is one like http.DefaultTransport. Tests pass a handler in memory. A round
 	// tripper that traces can ask OperationFromContext for the route template.
 	Transport http.RoundTripper
-	// Observer is told of every call when it has ended, from the goroutine of the call; it must not block.
+	// Observer is called for every call when it has ended, from the goroutine of the call; it must not block.
 	Observer func(Call)
 }
 
-// Call is what an Observer is told: a fact for metrics, never the token, a body or an ID.
+// Call is what an Observer gets: a fact for metrics, never the token, a body or an ID.
 type Call struct {
 	Operation   string        // operationId of the description
 	Method      string        // HTTP method

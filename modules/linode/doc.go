@@ -27,7 +27,7 @@
 // refused with KindInvalid before anything is sent.
 //
 // Rate limits. Per Client and per class (collections 200 a minute, Linode creation 20 in 15 s, images 20 a minute, all
-// else 1600 a minute: the documented limits) no window, as the server sees it, holds more requests than the limit,
+// else 1600 a minute: the documented limits) no window, as the server counts it, holds more requests than the limit,
 // whatever the burst and the number of goroutines. Requests of one class pass in the order of their arrival; classes do
 // not hold each other up. X-RateLimit headers lower the limits, and never raise them above the documented ones; after
 // a 429 the class is silent for the time the server names and continues at half its limit until a window has passed
@@ -46,7 +46,7 @@
 // host: redirects are not followed.
 //
 // Metrics and traces. Config.Observer hears of every call: operation, route template, status, duration, waits, retries.
-// Config.Transport sees every attempt, with the context of the caller, from which OperationFromContext reads the
+// Config.Transport gets every attempt, with the context of the caller, from which OperationFromContext reads the
 // operation and the route template; OpenTelemetry's otelhttp transport fits there as it is.
 //
 // Answers are untrusted. Compressed ones are not asked for and not unpacked; a body has at most 4 MiB, a page 500
@@ -64,5 +64,5 @@
 //
 // # Imports
 //
-// This package knows nothing of Kubernetes and logs nothing: it returns errors and tells Config.Observer.
+// This package depends on nothing of Kubernetes and logs nothing: it returns errors and calls Config.Observer.
 package linode

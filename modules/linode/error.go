@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind says what an error means for the caller. The set is closed: every error of this package has one of these.
+// Kind is what an error means for the caller. The set is closed: every error of this package has one of these.
 type Kind string
 
 const (
@@ -18,7 +18,7 @@ const (
 	KindUnauthorized Kind = "Unauthorized"
 	// KindForbidden: the token lacks a scope, or its user a right.
 	KindForbidden Kind = "Forbidden"
-	// KindNotFound: the API itself said so, with 404 and its own error body. Nothing else has this kind: not a proxy's
+	// KindNotFound: the API itself answered so, with 404 and its own error body. Nothing else has this kind: not a proxy's
 	// 404, not an unreachable API.
 	KindNotFound Kind = "NotFound"
 	// KindRateLimited: 429, and waiting it out would have taken too many attempts or longer than the context lasts; or
@@ -49,7 +49,7 @@ type Error struct {
 	Route  string // path template without the version, such as /lke/clusters/{clusterId}
 	// Reasons are the API's own, in its words and order. Empty when the API gave none.
 	Reasons []Reason
-	// RetryAfter is how long to wait before the next try as the API wished it; 0 when it said nothing.
+	// RetryAfter is how long to wait before the next try, from the API's answer; 0 when it has none.
 	RetryAfter time.Duration
 	// Err is the cause when there is one besides the API's reasons.
 	Err error

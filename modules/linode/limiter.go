@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// limiter keeps the requests of one rate class within a limit: no window of the given length, as the server sees it,
+// limiter keeps the requests of one rate class within a limit: no window of the given length, as the server counts it,
 // holds more requests than the limit. A token bucket with a burst cannot promise that (a full burst and a refill fit
 // into one window); this one counts a request from the moment it may be sent until one window after its answer came, so
 // that neither bursts nor unequal delays on the way can put two windows' worth of requests into one.
@@ -28,16 +28,16 @@ type limiter struct {
 
 	announced    int       // smaller limit that the server announced; 0 for none
 	budget       int       // requests that the server has left until budgetEnd
-	budgetEnd    time.Time // zero when the server said nothing, or the time has passed
+	budgetEnd    time.Time // zero when the server gave none, or the time has passed
 	blockedUntil time.Time // after a 429
 	halvings     int       // how often the limit is halved, after 429s
 	recovery     time.Time // when the halvings end: after the first window without a 429
 }
 
-// feedback is what an answer says about the limit.
+// feedback is what an answer contains about the limit.
 type feedback struct {
 	limited   bool          // 429
-	wait      time.Duration // how long the server wants silence after a 429
+	wait      time.Duration // how long the server asks to wait after a 429
 	limit     int           // X-RateLimit-Limit, 0 when missing
 	remaining int           // X-RateLimit-Remaining, -1 when missing
 	reset     time.Duration // time until X-RateLimit-Reset, 0 when missing

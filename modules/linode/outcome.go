@@ -47,7 +47,7 @@ type attempt struct {
 	body    []byte
 	reasons []Reason
 	err     error         // cause without an answer, or the excerpt of a body that is not the API's
-	wait    time.Duration // how long the server asked to wait; 0 when it said nothing
+	wait    time.Duration // how long the server asked to wait; 0 when it gave none
 	limiter time.Duration // time spent waiting for the rate limit
 
 	clean func([]byte) []byte // takes the token out of a text
@@ -178,7 +178,7 @@ func untilReset(header http.Header, now time.Time) time.Duration {
 	return wait
 }
 
-// limitFeedback reads what an answer says about the rate limit.
+// limitFeedback reads what an answer contains about the rate limit.
 func limitFeedback(a attempt, now time.Time) feedback {
 	f := feedback{remaining: -1}
 	if limit, err := strconv.Atoi(a.header.Get("X-RateLimit-Limit")); err == nil {

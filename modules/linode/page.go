@@ -72,7 +72,7 @@ func iterate[T any, K comparable](ctx context.Context, c *Client, id api.Operati
 }
 
 // readPages hands all entries to use, and returns false when the collection shrank meanwhile. It is complete as well
-// when use wants no more.
+// when use returns false.
 func readPages[T any](c *Client, operation api.Operation, first *http.Request, use func(T) bool) (complete bool, err error) {
 	results := 0
 	for number := 1; number <= maxPages; number++ {
@@ -82,7 +82,7 @@ func readPages[T any](c *Client, operation api.Operation, first *http.Request, u
 		if err != nil {
 			return false, err
 		}
-		// Beyond the end the API is said to serve its last page again.
+		// Beyond the end the API may serve its last page again.
 		if number > 1 && (answer.Page != number || answer.Results < results) {
 			return false, nil
 		}

@@ -86,7 +86,7 @@ func (k *call) again(ctx context.Context, response *http.Response, _ error) (boo
 	return true, nil
 }
 
-// answered is an answer as the library sees it: one that has a wait of its own is a 429 with Retry-After, which its
+// answered is an answer as the library gets it: one that has a wait of its own is a 429 with Retry-After, which its
 // back-off keeps to.
 func (a attempt) answered(request *http.Request, made int) *http.Response {
 	status, wait, header := a.status, a.wait, http.Header{}
@@ -103,7 +103,7 @@ func (a attempt) answered(request *http.Request, made int) *http.Response {
 	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, Body: http.NoBody, Request: request}
 }
 
-// mayHaveEffect tells whether after this attempt the request may have been carried out.
+// mayHaveEffect reports whether after this attempt the request may have been carried out.
 func (a attempt) mayHaveEffect() bool {
 	switch a.outcome {
 	case outcomeTimeout, outcomeServerError, outcomeProxy, outcomeGarbled, outcomeLost, outcomeAbandoned:

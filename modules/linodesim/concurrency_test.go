@@ -18,7 +18,7 @@ func TestConcurrentCallers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sim, api := newSim(t, linodesim.Config{Profile: linodesim.Realistic(), Seed: 5, NoRateLimits: true})
 				info, path := addCluster(t, sim, tier)
-				sim.Fail(linodesim.Rule{Method: "GET", Probability: 0.2, Stale: 5 * time.Second})
+				sim.Fail(linodesim.Rule{Method: "GET", Probability: 0.2, View: linodesim.View{Stale: 5 * time.Second}})
 				follow(t.Context(), sim)
 				var callers sync.WaitGroup
 				for range 40 {

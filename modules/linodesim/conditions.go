@@ -60,7 +60,7 @@ func (s *Sim) HealAll() {
 	})
 }
 
-// Hits tells how many requests a rule in force has hit.
+// Hits returns how many requests a rule in force has hit.
 func (s *Sim) Hits(id RuleID) int { return s.faults.Hits(id) }
 
 // SetMaintenance makes every request answer 503 with X-Maintenance-Mode.

@@ -55,7 +55,7 @@
 // # A cluster's life
 //
 //	stateDiagram-v2
-//	    [*] --> young: POST clusters. status says ready, and tells nothing
+//	    [*] --> young: POST clusters. status is ready, and proves nothing
 //	    young --> reachable: ControlPlane. Until then kubeconfig and api-endpoints are 503
 //	    [*] --> reachable: AddCluster
 //	    reachable --> [*]: DELETE cluster. All pools are deleted
@@ -75,7 +75,7 @@
 //
 // POST boot and shutdown in a state without that arrow are 400, "Linode busy."
 // while a job runs. A worker of LKE can be shut down and booted as well; LKE
-// does nothing about it, and no event tells of it.
+// does nothing about it, and there is no event of it.
 //
 // # A disk's and an image's life
 //
@@ -108,7 +108,7 @@
 //
 // Calls counts answers by route template, status and rate class; Audit has
 // every change of state with who, when and the request's ID; Snapshot copies
-// everything; Floor tells how long the platform itself took. A token is never
+// everything; Floor returns how long the platform itself took. A token is never
 // in any of them: its user's name stands for it.
 //
 // # Not known, chosen here

@@ -24,37 +24,37 @@ func TestFaultRules(t *testing.T) {
 		check    func(t *testing.T, first reply)
 	}{
 		{name: "none", rule: linodesim.Rule{}, statuses: []int{200, 200}, pools: 2},
-		{name: "status", rule: linodesim.Rule{Status: 503}, statuses: []int{503, 503}, pools: 0,
+		{name: "status", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 503}}, statuses: []int{503, 503}, pools: 0,
 			check: func(t *testing.T, r reply) {
 				if _, reason := r.reason(); reason != "Service Unavailable" || r.header.Get("Retry-After") != "" {
 					t.Errorf("reason %q, Retry-After %q", reason, r.header.Get("Retry-After"))
 				}
 			}},
-		{name: "status with Retry-After", rule: linodesim.Rule{Status: 429, RetryAfter: 7 * time.Second, Times: 1}, statuses: []int{429, 200}, pools: 1,
+		{name: "status with Retry-After", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 429, RetryAfter: 7 * time.Second}, Times: 1}, statuses: []int{429, 200}, pools: 1,
 			check: func(t *testing.T, r reply) {
 				if r.header.Get("Retry-After") != "7" {
 					t.Errorf("Retry-After %q, want 7", r.header.Get("Retry-After"))
 				}
 			}},
-		{name: "reason, field and header", rule: linodesim.Rule{Status: 400, Reason: "Linode busy.", Field: "type", Header: http.Header{"X-Extra": {"1"}}}, statuses: []int{400},
+		{name: "reason, field and header", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 400, Reason: "Linode busy.", Field: "type", Header: http.Header{"X-Extra": {"1"}}}}, statuses: []int{400},
 			check: func(t *testing.T, r reply) {
 				if field, reason := r.reason(); field != "type" || reason != "Linode busy." || r.header.Get("X-Extra") != "1" {
 					t.Errorf("[%s] %q, header %v", field, reason, r.header)
 				}
 			}},
-		{name: "a proxy's page", rule: linodesim.Rule{Status: 502, HTML: true}, statuses: []int{502},
+		{name: "a proxy's page", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 502, HTML: true}}, statuses: []int{502},
 			check: func(t *testing.T, r reply) {
 				if r.header.Get("Content-Type") != "text/html" || !strings.HasPrefix(r.raw, "<html>") {
 					t.Errorf("%s: %s", r.header.Get("Content-Type"), r.raw)
 				}
 			}},
-		{name: "the second only", rule: linodesim.Rule{Status: 500, Nth: 2}, statuses: []int{200, 500, 200}, pools: 2},
-		{name: "another method", rule: linodesim.Rule{Status: 500, Method: "GET"}, statuses: []int{200}, pools: 1},
-		{name: "another route", rule: linodesim.Rule{Status: 500, Route: pools + "/{poolId}"}, statuses: []int{200}, pools: 1},
-		{name: "this route", rule: linodesim.Rule{Status: 500, Route: pools, Method: "POST"}, statuses: []int{500}},
-		{name: "a condition", rule: linodesim.Rule{Status: 500, Match: func(r *http.Request) bool { return r.URL.Path == "/x" }}, statuses: []int{200}, pools: 1},
-		{name: "never by chance", rule: linodesim.Rule{Status: 500, Probability: 1e-12}, statuses: []int{200, 200}, pools: 2},
-		{name: "status after the effect", rule: linodesim.Rule{Status: 500, AfterEffect: true}, statuses: []int{500}, pools: 1},
+		{name: "the second only", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Nth: 2}, statuses: []int{200, 500, 200}, pools: 2},
+		{name: "another method", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Method: "GET"}, statuses: []int{200}, pools: 1},
+		{name: "another route", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Route: pools + "/{poolId}"}, statuses: []int{200}, pools: 1},
+		{name: "this route", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Route: pools, Method: "POST"}, statuses: []int{500}},
+		{name: "a condition", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Match: func(r *http.Request) bool { return r.URL.Path == "/x" }}, statuses: []int{200}, pools: 1},
+		{name: "never by chance", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Probability: 1e-12}, statuses: []int{200, 200}, pools: 2},
+		{name: "status after the effect", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, AfterEffect: true}, statuses: []int{500}, pools: 1},
 		{name: "connection dropped before the effect", rule: linodesim.Rule{Drop: true, Times: 1}, statuses: []int{0, 200}, pools: 1},
 		{name: "connection dropped after the effect", rule: linodesim.Rule{Drop: true, AfterEffect: true, Times: 1}, statuses: []int{0, 200}, pools: 2},
 	} {

@@ -152,7 +152,7 @@ func TestViolations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sim.Fail(linodesim.Rule{Status: 200, Reason: "an error that calls itself success"})
+		sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: 200, Reason: "an error that calls itself success"}})
 		got := client{t, sim, linodesim.DefaultToken}.do("GET", "/v4/profile", "")
 		if _, reason := got.reason(); got.status != 500 || !strings.Contains(reason, "differs from the API's description") {
 			t.Errorf("answer %d: %s", got.status, got.raw)

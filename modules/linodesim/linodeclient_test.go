@@ -165,7 +165,7 @@ func TestTokenIsNowhereInADebuggingRun(t *testing.T) {
 		}
 		pool := info.Pools[0]
 		for _, rule := range []linodesim.Rule{
-			{}, {Status: 503}, {Status: 429, RetryAfter: time.Second}, {Drop: true}, {Drop: true, AfterEffect: true}, {Status: 502, HTML: true}, {Delay: time.Minute},
+			{}, {Answer: linodesim.Answer{Status: 503}}, {Answer: linodesim.Answer{Status: 429, RetryAfter: time.Second}}, {Drop: true}, {Drop: true, AfterEffect: true}, {Answer: linodesim.Answer{Status: 502, HTML: true}}, {Delay: time.Minute},
 		} {
 			sim.Fail(rule)
 			_, create := client.CreatePool(t.Context(), info.ID, api.LKENodePoolCreate{Type: "g6-nanode-1", Count: 1})

@@ -47,7 +47,7 @@ type (
 	InstanceSpec = world.InstanceSpec
 	// FirewallSpec is a Cloud Firewall to be.
 	FirewallSpec = world.FirewallSpec
-	// NoCapacity is refuses new nodes of a plan in a region.
+	// NoCapacity refuses new nodes of a plan in a region.
 	NoCapacity = world.NoCapacity
 	// Event is what happened to a worker node.
 	Event = world.Event
@@ -58,9 +58,13 @@ type (
 
 	// Rule is one way in which requests go wrong.
 	Rule = fault.Rule
-	// RuleID is names a rule in force.
+	// Answer is what a rule answers instead of the API.
+	Answer = fault.Answer
+	// View is what a rule shows instead of the world as it is.
+	View = fault.View
+	// RuleID names a rule in force.
 	RuleID = fault.ID
-	// Kind is narrows a rule to lists, other reads or writes.
+	// Kind narrows a rule to lists, other reads or writes.
 	Kind = fault.Kind
 
 	// RateLimit is so many requests per window.
@@ -151,7 +155,7 @@ type Config struct {
 	RateLimits   map[string]RateLimit
 
 	// ValidateAnswers compares every answer with the API's description. One
-	// that differs becomes a 500 that says how, and is kept in Violations.
+	// that differs becomes a 500 that names the difference, and is kept in Violations.
 	ValidateAnswers bool
 
 	// AccountBackups is the account's setting that enrols new Linodes in the

@@ -15,7 +15,7 @@ func TestStaleReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
 		_, path := addCluster(t, sim, linodesim.Standard)
-		id := sim.Fail(linodesim.Rule{Method: "GET", Stale: 10 * time.Second})
+		id := sim.Fail(linodesim.Rule{Method: "GET", View: linodesim.View{Stale: 10 * time.Second}})
 		made := mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-2","count":1}`)
 		one := fmt.Sprintf("%s/pools/%v", path, made.body["id"])
 		seen := func(want int, status int) {
@@ -52,7 +52,7 @@ func TestStaleReadsFollowTheWorldAtTheirDistance(t *testing.T) {
 		profile := linodesim.Profile{Name: "test", InstanceID: linodesim.Span{Min: 5 * time.Second, Max: 5 * time.Second}}
 		sim, api := newSim(t, linodesim.Config{Profile: profile})
 		_, path := addCluster(t, sim, linodesim.Standard)
-		sim.Fail(linodesim.Rule{Route: "/linode/instances", Stale: time.Minute})
+		sim.Fail(linodesim.Rule{Route: "/linode/instances", View: linodesim.View{Stale: time.Minute}})
 		mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-2","count":1}`)
 		time.Sleep(30 * time.Second)
 		mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-2","count":2}`)
@@ -79,7 +79,7 @@ func TestStalePageIsOfOneMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant(), NoRateLimits: true})
 		info, path := addCluster(t, sim, linodesim.Standard)
-		sim.Fail(linodesim.Rule{Kind: linodesim.Lists, Stale: 2 * time.Minute, UpTo: true})
+		sim.Fail(linodesim.Rule{Kind: linodesim.Lists, View: linodesim.View{Stale: 2 * time.Minute}, UpTo: true})
 		pool := fmt.Sprintf("%s/pools/%d", path, info.Pools[0].ID)
 		ages := map[float64]bool{}
 		for n := 2; n < 90; n++ {
@@ -136,7 +136,7 @@ func TestStaleReadsOfABusyWorld(t *testing.T) {
 		info, _ := addCluster(t, sim, linodesim.Standard)
 		linode := info.Pools[0].Nodes[0].InstanceID
 		const stale, changes = time.Minute, 3000
-		sim.Fail(linodesim.Rule{Kind: linodesim.Lists, Stale: stale})
+		sim.Fail(linodesim.Rule{Kind: linodesim.Lists, View: linodesim.View{Stale: stale}})
 		for n := range changes {
 			if err := sim.EditInstanceTags(linode, []string{fmt.Sprintf("n=%d", n)}); err != nil {
 				t.Fatal(err)

@@ -21,7 +21,7 @@ func TestListsLackAnEntry(t *testing.T) {
 		for range 4 {
 			mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-2","count":1}`)
 		}
-		sim.Fail(linodesim.Rule{Kind: linodesim.Lists, Missing: 1, Times: 40})
+		sim.Fail(linodesim.Rule{Kind: linodesim.Lists, View: linodesim.View{Missing: 1}, Times: 40})
 		lacked := map[any]int{}
 		for range 40 {
 			got := api.do("GET", path+"/pools", "")
@@ -50,7 +50,7 @@ func TestListsLackAnEntry(t *testing.T) {
 func TestListWithoutEntriesLacksNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
-		sim.Fail(linodesim.Rule{Missing: 3})
+		sim.Fail(linodesim.Rule{View: linodesim.View{Missing: 3}})
 		if got := api.do("GET", "/v4/vpcs", ""); got.status != 200 || len(got.data(t)) != 0 {
 			t.Errorf("%d: %s", got.status, got.raw)
 		}
@@ -69,7 +69,7 @@ func TestPagesShift(t *testing.T) {
 				if _, err := sim.AddCluster(linodesim.ClusterSpec{Label: "many", Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 60}}}); err != nil {
 					t.Fatal(err)
 				}
-				sim.Fail(linodesim.Rule{Kind: linodesim.Lists, Shift: c.shift})
+				sim.Fail(linodesim.Rule{Kind: linodesim.Lists, View: linodesim.View{Shift: c.shift}})
 				seen, again := map[any]bool{}, 0
 				for page := 1; page <= 3; page++ {
 					for _, i := range api.do("GET", fmt.Sprintf("/v4/linode/instances?page_size=25&page=%d", page), "").data(t) {
@@ -95,7 +95,7 @@ func TestWritesWithoutEffect(t *testing.T) {
 		pool, node := fmt.Sprintf("%s/pools/%d", path, info.Pools[0].ID), info.Pools[0].Nodes[0]
 		linode := fmt.Sprintf("/v4/linode/instances/%d", node.InstanceID)
 		before, changes := fmt.Sprint(sim.Snapshot()), len(sim.Audit())
-		id := sim.Fail(linodesim.Rule{Kind: linodesim.Writes, NoEffect: true})
+		id := sim.Fail(linodesim.Rule{Kind: linodesim.Writes, View: linodesim.View{NoEffect: true}})
 		for _, c := range []struct{ method, path, body, field, want string }{
 			{"PUT", pool, `{"count":3}`, "count", "3"},
 			{"PUT", linode, `{"tags":["abc"]}`, "tags", "[abc]"},
@@ -195,7 +195,7 @@ func TestRulesComeBeforeTheProfile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Hostile()})
 		_, path := addCluster(t, sim, linodesim.Standard)
-		sim.Fail(linodesim.Rule{Status: 503})
+		sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: 503}})
 		for range 50 {
 			if got := api.do("GET", path, ""); got.status != 503 {
 				t.Fatalf("status %d, want 503", got.status)

@@ -35,7 +35,7 @@ func New(backend Backend, cfg Config) (*Allocator, error) {
 	return a, nil
 }
 
-// Begin tells the Allocator that this process begins to lead now: what it has
+// Begin informs the Allocator that this process begins to lead now: what it has
 // seen before is forgotten, because another process may have changed it, and
 // nothing is bought, overwritten or removed until a full reading that begins
 // Config.SettleTime from now. Programs with leader election call it when they
@@ -122,7 +122,7 @@ func (a *Allocator) SetTags(ctx context.Context, instanceID int, by Claimant, re
 }
 
 // Owns reports whether a pool of the cluster was made by this engine, from what
-// is known: it makes no request. While known is false, that cannot be said yet:
+// is known: it makes no request. While known is false, that is not certain yet:
 // nothing was read so far, or the pool is newer than the last reading.
 func (a *Allocator) Owns(poolID int) (owned, known bool) {
 	a.shell.tell(func(c *engine.Core) { owned, known = c.Owns(poolID) })

@@ -72,7 +72,7 @@ func TestCollectorAndClaimantsAwakeTogether(t *testing.T) {
 		var group sync.WaitGroup
 		group.Go(func() { claimAll(t, p.Allocator, key, n, 20*time.Minute) })
 		time.Sleep(5 * time.Second)
-		rule := l.sim.Fail(linodesim.Rule{Status: 429, RetryAfter: 30 * time.Second})
+		rule := l.sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: 429, RetryAfter: 30 * time.Second}})
 		time.Sleep(7 * time.Minute)
 		l.sim.Heal(rule)
 		for range 20 {

@@ -25,7 +25,7 @@ type Config struct {
 	// running until it counts as dead. 0 means 10m.
 	BootTimeout time.Duration
 	// PendingTimeout is how long a node may be on its way until claimants are
-	// told KindInsufficientCapacity. 0 means 15m.
+	// refused with KindInsufficientCapacity. 0 means 15m.
 	PendingTimeout time.Duration
 	// MaxNodes bounds the nodes of all keys together; 0 means no bound.
 	MaxNodes int
@@ -42,7 +42,7 @@ type Config struct {
 	Holder func(instanceID int) (Claimant, bool)
 	// Clock is the source of time; nil means the real one.
 	Clock clock.Clock
-	// Observer is told what happened.
+	// Observer gets what happened.
 	Observer Observer
 }
 
@@ -72,7 +72,7 @@ type ClaimEnd struct {
 	NodePool, InstanceType string
 	Claimant               Claimant
 	Wait                   time.Duration
-	// Err is nil for a claim that got its node; KindOf tells the outcome.
+	// Err is nil for a claim that got its node; KindOf returns the outcome.
 	Err error
 }
 

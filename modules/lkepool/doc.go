@@ -64,12 +64,12 @@
 //   - Of two instances that carry one claim, because a list hid the first one from
 //     the process that took over, Config.Holder names the one to keep. Without it
 //     the later claim counts, by the clocks of the processes that wrote them.
-//   - An instance that a new process knows by its ID alone, because a person renamed
+//   - An instance of which a new process has the ID alone, because a person renamed
 //     it or lists lack it, and that cannot be read for 2 minutes, is passed over: its
 //     claimant gets another one, unless Config.Holder names it.
 //   - A count that another client raises between the read and the write of a
 //     purchase is set to what was wanted: LKE chooses which nodes go. These are
-//     two requests in a row, on readings as old as said above.
+//     two requests in a row, on readings as old as stated above.
 //   - An accepted removal without effect, and then a wrong 404, prove together
 //     that an instance is gone which is not.
 //   - Tags that another client writes between a read and the write that follows

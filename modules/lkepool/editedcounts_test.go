@@ -96,7 +96,7 @@ func TestRefusalIsNoLowering(t *testing.T) {
 		for l.count() < n+1 {
 			time.Sleep(100 * time.Millisecond)
 		}
-		refusal := l.sim.Fail(linodesim.Rule{Method: "PUT", Route: poolRoute, Status: 500})
+		refusal := l.sim.Fail(linodesim.Rule{Method: "PUT", Route: poolRoute, Answer: linodesim.Answer{Status: 500}})
 		one := 1
 		if err := l.sim.EditPool(l.cluster.ID, first.PoolID, linodesim.PoolEdit{Count: &one}); err != nil {
 			t.Error(err)

@@ -15,7 +15,7 @@ import (
 func TestForbiddenTagsBuyNothing(t *testing.T) {
 	onBothTiers(t, realistic, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})
-		l.sim.Fail(linodesim.Rule{Method: http.MethodPut, Route: instanceRoute, Status: http.StatusForbidden})
+		l.sim.Fail(linodesim.Rule{Method: http.MethodPut, Route: instanceRoute, Answer: linodesim.Answer{Status: http.StatusForbidden}})
 		forbidden := 0
 		for began := time.Now(); time.Since(began) < 6*time.Hour; time.Sleep(time.Minute) {
 			_, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "a"}, Key: key})
@@ -64,9 +64,9 @@ func TestWrongClock(t *testing.T) {
 func TestReasonOfAnOutageWithinTheDeadline(t *testing.T) {
 	for name, rule := range map[string]linodesim.Rule{
 		"hanging":    {Hang: true},
-		"throttled":  {Status: 429, RetryAfter: time.Minute},
-		"503":        {Status: 503},
-		"a gateway":  {Status: 502, HTML: true},
+		"throttled":  {Answer: linodesim.Answer{Status: 429, RetryAfter: time.Minute}},
+		"503":        {Answer: linodesim.Answer{Status: 503}},
+		"a gateway":  {Answer: linodesim.Answer{Status: 502, HTML: true}},
 		"hung up on": {Drop: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestNewPoolMissingInTheList(t *testing.T) {
 	onBothTiers(t, realistic, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})
 		time.Sleep(time.Minute)
-		id := l.sim.Fail(linodesim.Rule{Method: http.MethodGet, Route: poolsRoute, Stale: time.Hour})
+		id := l.sim.Fail(linodesim.Rule{Method: http.MethodGet, Route: poolsRoute, View: linodesim.View{Stale: time.Hour}})
 		time.AfterFunc(20*time.Second, func() { l.sim.Heal(id) })
 		claimAll(t, p.Allocator, key, 10, 10*time.Minute)
 		if l.requested() != 10 || len(l.ours()) != 1 {

@@ -19,7 +19,7 @@ import (
 // loseCluster answers as the API does about a cluster that does not exist.
 func (l *lab) loseCluster() {
 	for _, route := range []string{poolsRoute, poolRoute, nodeRoute, "/lke/clusters/{clusterId}"} {
-		l.sim.Fail(linodesim.Rule{Route: route, Status: 404})
+		l.sim.Fail(linodesim.Rule{Route: route, Answer: linodesim.Answer{Status: 404}})
 	}
 }
 

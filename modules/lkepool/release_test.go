@@ -77,7 +77,7 @@ func TestOnlyA404IsNotFound(t *testing.T) {
 				p := l.start(lkepool.Config{})
 				node := claimAll(t, p.Allocator, key, 1, time.Minute)[0]
 				time.Sleep(time.Minute)
-				l.sim.Fail(linodesim.Rule{Status: status})
+				l.sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: status}})
 				if _, err := p.Get(t.Context(), node.InstanceID); err == nil || lkepool.KindOf(err) == lkepool.KindNotFound {
 					t.Errorf("get: %v", err)
 				}

@@ -128,7 +128,7 @@ func (s *shell) loop() {
 }
 
 // step handles what is in the inbox: callers are answered, effects started. It
-// returns when the core wants a tick, and false when the loop may end.
+// returns when the core needs a tick, and false when the loop may end.
 func (s *shell) step() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

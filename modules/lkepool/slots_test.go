@@ -118,7 +118,7 @@ func TestReplacedInstanceHoldsNoSlot(t *testing.T) {
 		p := l.start(lkepool.Config{})
 		time.Sleep(time.Minute)
 		claimAll(t, p.Allocator, key, 3, time.Minute)
-		id := l.sim.Fail(linodesim.Rule{Method: "GET", Route: instancesRoute, Stale: time.Hour})
+		id := l.sim.Fail(linodesim.Rule{Method: "GET", Route: instancesRoute, View: linodesim.View{Stale: time.Hour}})
 		if err := l.sim.RecycleNode(l.cluster.ID, l.ours()[0].Nodes[0].ID); err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func TestSlotsOfUnlistedLinodesStay(t *testing.T) {
 		p := l.start(lkepool.Config{})
 		claimAll(t, p.Allocator, key, 2, 10*time.Minute)
 		time.Sleep(time.Minute)
-		l.sim.Fail(linodesim.Rule{Method: "GET", Route: "/linode/instances", Stale: time.Hour})
+		l.sim.Fail(linodesim.Rule{Method: "GET", Route: "/linode/instances", View: linodesim.View{Stale: time.Hour}})
 		p.Claim(within(t, 2*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "unlisted"}, Key: key}) //nolint:errcheck // it may be found, or not
 		for range 20 {
 			collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: aliveOf("claim-000", "claim-001", "unlisted")})

@@ -12,7 +12,7 @@ import (
 // staleLists makes both lists show the state of this moment for a while.
 func (l *lab) staleLists(d time.Duration) {
 	for _, route := range []string{poolsRoute, instancesRoute} {
-		id := l.sim.Fail(linodesim.Rule{Method: "GET", Route: route, Stale: time.Hour})
+		id := l.sim.Fail(linodesim.Rule{Method: "GET", Route: route, View: linodesim.View{Stale: time.Hour}})
 		time.AfterFunc(d, func() { l.sim.Heal(id) })
 	}
 }

@@ -58,7 +58,7 @@ func TestStaleReadsTakeNothingAway(t *testing.T) {
 		time.Sleep(time.Minute)
 		first := claimMore(t, p, "first", 1)[0]
 		time.Sleep(time.Minute)
-		l.sim.Fail(linodesim.Rule{Kind: fault.Reads, Stale: 3900 * time.Millisecond})
+		l.sim.Fail(linodesim.Rule{Kind: fault.Reads, View: linodesim.View{Stale: 3900 * time.Millisecond}})
 		more := claimMore(t, p, "more", 4)
 		var group sync.WaitGroup
 		group.Go(func() { releaseOne(t, p.Allocator, first.InstanceID) })
@@ -112,12 +112,12 @@ func TestTakeOverByAStandbyProcess(t *testing.T) {
 // answered 404 once, hide no claimed node and free none.
 func TestMissingEntriesAndSpurious404s(t *testing.T) {
 	for name, rule := range map[string]linodesim.Rule{
-		"lists lack an entry":          {Kind: fault.Lists, Missing: 1},
-		"lists are empty":              {Kind: fault.Lists, Missing: 1000},
-		"the list of pools is empty":   {Method: http.MethodGet, Route: poolsRoute, Missing: 1000, Times: 1},
-		"a pool is answered 404 once":  {Method: http.MethodGet, Route: poolRoute, Status: 404, Times: 1},
-		"an instance is 404 once":      {Method: http.MethodGet, Route: instanceRoute, Status: 404, Times: 1},
-		"lists are two minutes behind": {Kind: fault.Lists, Stale: 2 * time.Minute, UpTo: true},
+		"lists lack an entry":          {Kind: fault.Lists, View: linodesim.View{Missing: 1}},
+		"lists are empty":              {Kind: fault.Lists, View: linodesim.View{Missing: 1000}},
+		"the list of pools is empty":   {Method: http.MethodGet, Route: poolsRoute, View: linodesim.View{Missing: 1000}, Times: 1},
+		"a pool is answered 404 once":  {Method: http.MethodGet, Route: poolRoute, Answer: linodesim.Answer{Status: 404}, Times: 1},
+		"an instance is 404 once":      {Method: http.MethodGet, Route: instanceRoute, Answer: linodesim.Answer{Status: 404}, Times: 1},
+		"lists are two minutes behind": {Kind: fault.Lists, View: linodesim.View{Stale: 2 * time.Minute}, UpTo: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onBothTiers(t, realistic, func(t *testing.T, l *lab) {
@@ -183,7 +183,7 @@ func TestRemovalWithoutEffectIsSentAgain(t *testing.T) {
 				p := l.start(lkepool.Config{})
 				nodes := claimAll(t, p.Allocator, key, n, 10*time.Minute)
 				time.Sleep(3 * time.Minute)
-				rule := l.sim.Fail(linodesim.Rule{Method: http.MethodDelete, NoEffect: true, Times: 1})
+				rule := l.sim.Fail(linodesim.Rule{Method: http.MethodDelete, View: linodesim.View{NoEffect: true}, Times: 1})
 				releaseOne(t, p.Allocator, nodes[0].InstanceID)
 				if l.sim.Hits(rule) != 1 || l.count() != n-1 || len(l.instances()) != n-1 {
 					t.Errorf("the pools hold %d, with %d instances", l.count(), len(l.instances()))
@@ -197,9 +197,9 @@ func TestRemovalWithoutEffectIsSentAgain(t *testing.T) {
 // another one, at the cost of one node.
 func TestInstanceThatCannotBeTaggedIsPutAside(t *testing.T) {
 	for name, rule := range map[string]linodesim.Rule{
-		"500":         {Status: 500},
-		"busy":        {Status: 400, Reason: "Linode busy."},
-		"not found":   {Status: 404, Reason: "Not found"},
+		"500":         {Answer: linodesim.Answer{Status: 500}},
+		"busy":        {Answer: linodesim.Answer{Status: 400, Reason: "Linode busy."}},
+		"not found":   {Answer: linodesim.Answer{Status: 404, Reason: "Not found"}},
 		"lost answer": {Drop: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ type (
 
 	// Error is the only error type of this module.
 	Error = engine.Error
-	// Kind says what a caller can do about an error. The set is closed.
+	// Kind is what a caller can do about an error. The set is closed.
 	Kind = engine.Kind
 	// Effect is what is known of the effect of a request that failed.
 	Effect = engine.Effect

@@ -59,6 +59,7 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
+	github.com/karpenter-linode/karpenter-linode/modules/instances v0.1.0
 	github.com/mitchellh/hashstructure/v2 v2.0.2 // indirect
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
@@ -125,3 +126,5 @@ replace (
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool => ../lkepool
 	github.com/karpenter-linode/karpenter-linode/modules/nodeclass => ../nodeclass
 )
+
+replace github.com/karpenter-linode/karpenter-linode/modules/instances => ../instances

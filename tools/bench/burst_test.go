@@ -50,7 +50,7 @@ func runBurst(t *testing.T, s scene) bench.Burst {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, s.tier, s.profile, s.seed)
 		if s.lag > 0 {
-			l.sim.Fail(linodesim.Rule{Kind: linodesim.Lists, Stale: s.lag})
+			l.sim.Fail(linodesim.Rule{Kind: linodesim.Lists, View: linodesim.View{Stale: s.lag}})
 		}
 		o := s.start(t, l)
 		if t.Failed() {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Report is everything that a document says.
+// Report is everything that a document contains.
 type Report struct {
 	Machine Machine
 	// Deadline is how long claimants waited at a time, Seeds how many runs

@@ -29,7 +29,7 @@ type Result struct {
 	Figures, Details []Figure
 }
 
-// Label says what was run.
+// Label names what was run.
 type Label struct{ Name, Value string }
 
 // Figure is a measured number and how many decimals it is printed with.

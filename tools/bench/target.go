@@ -38,7 +38,7 @@ var Targets = []Target{
 	{Heap, 0, "goroutines_left", 0},
 }
 
-// Missed says, a line for each, which targets were missed. A target that no
+// Missed returns a line for each target that was missed. A target that no
 // result has the figure for is missed as well: nothing showed that it is met.
 func Missed(targets []Target, results []Result) []string {
 	var missed []string

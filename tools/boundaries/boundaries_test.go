@@ -34,7 +34,7 @@ var rules = map[string]rule{
 	"modules/instances": {imports: []string{"modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean},
 	"modules/nodeclass": {},
 	"modules/operator": {
-		imports:     []string{"modules/linode", "modules/lkepool", "modules/nodeclass"},
+		imports:     []string{"modules/linode", "modules/instances", "modules/lkepool", "modules/nodeclass"},
 		testImports: []string{"modules/linodesim"},
 		testing:     []string{"modules/operator/controllers/controllertest"},
 	},

@@ -77,6 +77,7 @@ func TestEnvironment(t *testing.T) {
 		{`settings: {clusterEndpoint: "https://1.2.3.4:6443"}`, "CLUSTER_ENDPOINT", "https://1.2.3.4:6443"},
 		{`settings: {clusterCABundle: QUJD}`, "CLUSTER_CA_BUNDLE", "QUJD"},
 		{`{region: us-ord, settings: {mode: instance}}`, "KARPENTER_MODE", "instance"},
+		{`{region: us-ord, settings: {mode: instance, plans: {deny: ["class=gpu"]}}}`, "PLANS_DENY", "class=gpu"},
 		{`settings: {lkeCreateDeadline: 1m30s}`, "LKE_CREATE_DEADLINE", "1m30s"},
 		{`settings: {lkeTagVerificationTimeout: 8s}`, "LKE_TAG_VERIFICATION_TIMEOUT", "8s"},
 		{`settings: {lkeRetryDelay: 500ms}`, "LKE_RETRY_DELAY", "500ms"},

@@ -131,6 +131,8 @@ func TestRefusals(t *testing.T) {
 		{"token in the environment as text", `{apiToken: "", controller: {env: [{name: LINODE_TOKEN, value: not-a-token}]}}`, []string{"controller.env", "LINODE_TOKEN", "plain text", "apiToken"}},
 		{"a mount of no Secret", `credentialsSecretMount: true`, []string{"credentialsSecretMount", "credentialsSecretRef names no Secret"}},
 		{"no cluster name", `settings: {clusterName: ""}`, []string{"settings.clusterName is not set"}},
+		{"instance mode without a name", `{region: us-ord, settings: {mode: instance, clusterName: ""}}`, []string{"settings.clusterName is not set", "labels of Linodes"}},
+		{"a Secret without namespace", `settings: {instance: {secrets: [{name: a}]}}`, []string{"/settings/instance/secrets/0", "namespace"}},
 		{"instance mode without region", `settings: {mode: instance}`, []string{"region is not set"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 )
 
 // buildFlags are common to all programs. Pinned ones are built with -trimpath
-// besides; ours are not, so that they share the build cache with `go test`.
+// besides, and so is the optional one, which shares most of its packages with
+// them; ours are not, so that they share the build cache with `go test`.
 var buildFlags = []string{"-buildvcs=false", "-mod=readonly"}
 
 // Options of a build.
@@ -22,7 +23,8 @@ type Options struct {
 	Root string    // the repository's root
 	Out  io.Writer // progress is written here
 	Live bool      // Out is a terminal: one line that is rewritten; else plain lines
-	Only []string  // names to build; empty = all
+	Only []string  // names to build; empty = all that are not optional
+	With []string  // names of optional ones to build besides
 
 	// Programs replaces the list of Programs(); nil = that list.
 	Programs []Program
@@ -72,14 +74,15 @@ func selected(opts Options) ([]Program, error) {
 	if all == nil {
 		all = Programs()
 	}
-	for _, name := range opts.Only {
+	for _, name := range slices.Concat(opts.Only, opts.With) {
 		if !slices.ContainsFunc(all, func(p Program) bool { return p.Name == name }) {
 			return nil, fmt.Errorf("build: there is no program %q", name)
 		}
 	}
 	var programs []Program
 	for _, p := range all {
-		if (len(opts.Only) == 0 || slices.Contains(opts.Only, p.Name)) && p.present(opts.Root) {
+		wanted := len(opts.Only) == 0 && !p.Optional || slices.Contains(opts.Only, p.Name) || slices.Contains(opts.With, p.Name)
+		if wanted && p.present(opts.Root) {
 			programs = append(programs, p)
 		}
 	}
@@ -150,7 +153,7 @@ func (b *builder) compile(ctx context.Context, p Program) error {
 	defer log.Close()
 	counter := &counter{progress: b.progress}
 	args := append([]string{"build", "-v"}, buildFlags...)
-	if p.Pinned {
+	if p.Pinned || p.Optional {
 		args = append(args, "-trimpath")
 	}
 	args = append(args, "-ldflags", p.LDFlags, "-o", filepath.Join(BinDir(b.opts.Root), p.Name), p.Package)

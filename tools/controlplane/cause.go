@@ -17,7 +17,7 @@ var causes = []struct{ pattern, says string }{
 	{"permission denied", "permission denied"},
 }
 
-// cause says in one line why a build failed: from its log where that tells
+// cause returns in one line why a build failed: from its log where that has
 // something, else from how the command ended.
 func cause(logFile string, err error) string {
 	content, readErr := os.ReadFile(logFile)

@@ -1,7 +1,9 @@
 // Package controlplane builds the programs of the local cluster from their Go
 // modules into one folder: etcd, kube-apiserver, kube-controller-manager,
 // kube-scheduler and kwok at pinned versions, and, from this repository, the
-// operator, the Linode API simulator and the local cluster's own command.
+// operator, the Linode API simulator and the local cluster's own command. When it
+// is asked for, it builds machine as well: kubeadm and kubelet of the nodes that
+// join a self-managed cluster, from Kubernetes' own code.
 //
 // It is called by `make build` (cmd/build) and by the verb `localcluster build`.
 // It uses the standard library only, so that the first command a stranger types

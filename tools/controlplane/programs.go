@@ -9,7 +9,7 @@ import (
 // to be the one that kubernetes/go.mod requires; a test compares the two.
 const KubernetesVersion = "v1.36.3"
 
-// Program says what is built and from where.
+// Program is what is built and from where.
 type Program struct {
 	Name    string // file name in the output folder
 	Module  string // folder of its Go module, relative to the repository's root
@@ -17,9 +17,14 @@ type Program struct {
 	LDFlags string
 	// Pinned programs come from a released module and are skipped while they are
 	// up to date. The others are this repository's own: they are handed to
-	// `go build` each time, whose cache knows better what changed.
+	// `go build` each time, whose cache detects better what changed.
 	Pinned bool
+	// Optional programs are built only when they are asked for by name: they take long, and most work needs none of them.
+	Optional bool
 }
+
+// Machine is the optional program that a self-managed cluster's nodes run.
+const Machine = "machine"
 
 // Without these the API server reports a version that no client can parse.
 const kubernetesFlags = "-s -w" +
@@ -32,6 +37,7 @@ const (
 	stripped   = "-s -w"
 	etcdModule = "tools/controlplane/etcd"
 	kubeModule = "tools/controlplane/kubernetes"
+	nodeModule = "tools/controlplane/machine"
 	kwokModule = "tools/controlplane/kwok"
 	ctlModule  = "tools/controlplane/kubectl"
 )
@@ -45,13 +51,14 @@ func Programs() []Program {
 		{Name: "kube-scheduler", Module: kubeModule, Package: "k8s.io/kubernetes/cmd/kube-scheduler", LDFlags: kubernetesFlags, Pinned: true},
 		{Name: "kwok", Module: kwokModule, Package: "sigs.k8s.io/kwok/cmd/kwok", LDFlags: stripped, Pinned: true},
 		{Name: "kubectl", Module: ctlModule, Package: "k8s.io/kubernetes/cmd/kubectl", LDFlags: kubernetesFlags, Pinned: true},
+		{Name: Machine, Module: nodeModule, Package: ".", LDFlags: kubernetesFlags, Optional: true},
 		{Name: "linodesim", Module: "modules/linodesim", Package: "./cmd/linodesim"},
 		{Name: "controller", Module: "modules/operator", Package: "./cmd/controller"},
 		{Name: "localcluster", Module: "tools", Package: "./localcluster/cmd/localcluster"},
 	}
 }
 
-// present tells whether the program's sources are there. Programs of other
+// present reports whether the program's sources are there. Programs of other
 // modules always are; a clone that lacks one of ours builds the rest.
 func (p Program) present(root string) bool {
 	if p.Pinned {

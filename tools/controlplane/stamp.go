@@ -28,7 +28,7 @@ func stampFile(bin string, p Program) string {
 	return filepath.Join(bin, ".stamps", p.Name)
 }
 
-// upToDate tells whether the program in bin was built from exactly this stamp.
+// upToDate reports whether the program in bin was built from exactly this stamp.
 func upToDate(bin string, p Program, stamp string) bool {
 	if len(Missing(bin, p.Name)) > 0 {
 		return false

@@ -67,7 +67,7 @@ func TestWhatUsersMeetIsExplained(t *testing.T) {
 
 var (
 	requestRow = regexp.MustCompile("(?m)^\\| `([A-Z]+) (/[^`]*)` \\| (.*?) \\|")
-	callOf     = regexp.MustCompile(`\.((?:List|Get|Create|Update|Delete|Region)\w+)\(`)
+	callOf     = regexp.MustCompile(`\.((?:List|Get|Create|Update|Delete|Region|Boot)\w+)\(`)
 	// The first operation that a method of the client names.
 	clientMethod = regexp.MustCompile(`func \(c \*Client\) (\w+)\([^\n]*\n(?:[^}\n][^\n]*\n|\n)*?[^\n]*api\.Op(\w+)`)
 )
@@ -114,18 +114,16 @@ func TestTokenScopes(t *testing.T) {
 }
 
 // operatorCalls are the operations behind the methods of the API client that the operator and the engine's backend
-// call in lke mode.
+// call.
 func operatorCalls(t *testing.T) []string {
 	t.Helper()
 	client := map[string]string{} // method of the client: operation
 	for _, m := range clientMethod.FindAllStringSubmatch(read(t, "modules/linode/operations.gen.go"), -1) {
 		client[m[1]] = strings.ToLower(m[2][:1]) + m[2][1:]
 	}
-	for _, elsewhere := range []string{"GetImage", "GetPlacementGroup", "GetConfig"} { // instance mode's; controller-runtime's
-		delete(client, elsewhere)
-	}
+	delete(client, "GetConfig") // controller-runtime's
 	var operations []string
-	for _, folder := range []string{"modules/operator", "modules/lkepool/lke"} {
+	for _, folder := range []string{"modules/operator", "modules/lkepool/lke", "modules/instances/linodes"} {
 		for _, method := range named(t, folder, callOf.String()) {
 			if operation := client[method]; operation != "" {
 				operations = append(operations, operation)

@@ -5,7 +5,7 @@
 // reason of a condition, a drift reason, an error at start, an alert) has a place in the pages. Package reference
 // writes the pages that are generated.
 //
-// What a block of YAML is, a comment before it says: `<!-- fragment ... -->` for a part of an object, which has to be
+// What a block of YAML is, a comment before it declares: `<!-- fragment ... -->` for a part of an object, which has to be
 // YAML and no more, `<!-- values of the chart karpenter ... -->` for values. Any other block is one or more objects.
 //
 // README.md and the pages for a newcomer are followed command by command on a local cluster, by package follow; a block that

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"sync"
@@ -12,6 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// begin names a file that is made when nothing else computes on the machine any more:
+// `make test` runs other tests while the clusters of TestBurst come to rest.
+var begin = flag.String("begin", "", "a `file`: TestBurst begins when it exists")
+
 // TestBurst has the machine to itself, and one tier after the other: what a hundred
 // claims cost at most is a promise about the platform's time, and processors that
 // are late with everything are no part of it. The tiers wait for their turn together.
@@ -22,6 +27,7 @@ func TestBurst(t *testing.T) {
 			t.Parallel()
 			e := start(t, "burst", tier, nil)
 			e.led(t, 2*time.Minute+10*time.Second)
+			alone(t)
 			turn.Lock()
 			defer turn.Unlock()
 			e.scenario(t, "a hundred pods on a hundred hosts", hundredHosts)
@@ -38,6 +44,15 @@ func (e *environment) led(t *testing.T, length time.Duration) {
 		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Namespace: "kube-system", Name: "karpenter-leader-election"}, lease)).To(Succeed())
 		g.Expect(time.Since(lease.Spec.AcquireTime.Time)).To(BeNumerically(">", length))
 	}).WithTimeout(length + patience).WithPolling(interval).Should(Succeed())
+}
+
+// alone waits for the file that begin names.
+func alone(t *testing.T) {
+	t.Helper()
+	if *begin == "" {
+		return
+	}
+	NewWithT(t).Eventually(t.Context(), func() string { return *begin }).WithTimeout(time.Hour).WithPolling(interval).Should(BeAnExistingFile())
 }
 
 // hundredHosts: a spread over hosts with a skew of one, counted against the user's

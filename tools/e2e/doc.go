@@ -2,7 +2,7 @@
 // charts, on the local cluster's real API server, scheduler and controller manager,
 // against the simulated LKE over HTTP, once on each tier.
 //
-// A test sees what a user sees (pods, nodes, NodeClaims, events) and checks it
+// A test reads what a user reads (pods, nodes, NodeClaims, events) and checks it
 // against what the simulator recorded: which instances were made, who owns them and
 // what is left. It waits for conditions, never for a time. `make build` must have
 // run; `make test` does that.

@@ -10,6 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 func TestFeaturesStandard(t *testing.T)   { features(t, "standard") }
@@ -23,6 +25,7 @@ func features(t *testing.T, tier string) {
 	}})
 	e.run(t, "a NodeOverlay decides what is bought, and the node teaches its capacity", overlaidPrice)
 	e.run(t, "a static NodePool has as many nodes as it says", staticCapacity)
+	e.run(t, "a static NodePool without capacity keeps no pod waiting", staticWithoutCapacity)
 	e.run(t, "minValues and capacity types that Linode has not", choosyNodePools)
 }
 
@@ -122,6 +125,36 @@ spec:
 		t.Errorf("%d instances were made for 2 replicas and one that was deleted", n)
 	}
 	pool := &karpv1.NodePool{}
+	g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: "static"}, pool)).To(Succeed())
+	g.Expect(e.kube.Delete(ctx, pool)).To(Succeed())
+}
+
+// staticWithoutCapacity: a static NodePool for whose nodes there is no capacity keeps no pod of another NodePool from its node. Karpenter
+// plans nothing while a NodeClaim waits for its instance.
+func staticWithoutCapacity(t *testing.T, e *environment) {
+	const refused = "g6-dedicated-4"
+	e.Sim.RefuseCapacity(linodesim.NoCapacity{Type: refused})
+	t.Cleanup(e.Sim.RestoreCapacity)
+	e.nodePool(t, nodePoolSpec{})
+	e.apply(t, `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: static}
+spec:
+  replicas: 2
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [g6-dedicated-4]}
+`)
+	e.event(t, "NodePool", "static", "InsufficientCapacity", refused)
+	e.apply(t, deployment("ordinary", 1, ""))
+	e.settled(t, "ordinary", 1)
+	g, ctx, pool := NewWithT(t), t.Context(), &karpv1.NodePool{}
+	for _, instance := range e.ourInstances() {
+		g.Expect(instance.Type).NotTo(Equal(refused))
+	}
 	g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: "static"}, pool)).To(Succeed())
 	g.Expect(e.kube.Delete(ctx, pool)).To(Succeed())
 }

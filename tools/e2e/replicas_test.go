@@ -85,7 +85,7 @@ func leaderPaused(middle bool) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
 		leader, other := e.leaderAndOther(t)
 		since := e.now()
-		heal := e.afterClaims(inTheMiddle, linodesim.Rule{Status: http.StatusInternalServerError}) // the client tries again
+		heal := e.afterClaims(inTheMiddle, linodesim.Rule{Answer: linodesim.Answer{Status: http.StatusInternalServerError}}) // the client tries again
 		e.crowd(t, "twenty", crowd)
 		since.awaitClaimed(t, inTheMiddle)
 		leader.Pause()

@@ -1,19 +1,27 @@
 package e2e_test
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/prometheus/promql/parser"
 
+	"github.com/karpenter-linode/karpenter-linode/tools/grafana"
 	"github.com/karpenter-linode/karpenter-linode/tools/prometheus"
 )
 
-// scraped lets Prometheus scrape the operator while a node comes: the metrics that the pages name are there, and each of the
-// chart's alerts is one that Prometheus loads and evaluates. None is active on a cluster where all is well, apart from one
-// about what has just begun; all the operators' metrics missing is what the first one is for.
+// scraped lets Prometheus scrape the operator while a node comes: the metrics that the pages name are there, each query of
+// the chart's dashboard can be evaluated, and each of its alerts is one that Prometheus loads and evaluates. None is active
+// on a cluster where all is well.
 func scraped(t *testing.T, e *environment) {
 	ctx, g := t.Context(), NewWithT(t)
+	began := time.Now()
 	server, err := prometheus.Start(e.Operator.MetricsURL(), t.TempDir())
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() {
@@ -38,10 +46,104 @@ func scraped(t *testing.T, e *environment) {
 			g.Expect(found[0].F).To(BeNumerically(">=", least), expression)
 		}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	}
-	alerts, err := server.Evaluate(ctx, filepath.Join(repositoryRoot(t), "charts", "karpenter", "files", "alerts.yaml"))
+	charts := filepath.Join(repositoryRoot(t), "charts", "karpenter", "files")
+	drawable(t, server, filepath.Join(charts, "dashboard.json"), began)
+	documented(t, server)
+	alerts, err := server.Evaluate(ctx, filepath.Join(charts, "alerts.yaml"))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(len(alerts)).To(BeNumerically(">=", 10))
 	for _, alert := range alerts {
 		g.Expect(alert.Active).To(BeEmpty(), "alert %s on a cluster where all is well", alert.Name)
 	}
+}
+
+// unhappened are metrics of the dashboard that have no series before what they count has happened: an error, a repetition,
+// the end of a node, a wait. tools/charttest finds them among what the operator declares.
+var unhappened = []string{
+	"controller_runtime_reconcile_errors_total",
+	"karpenter_cloudprovider_errors_total",
+	"karpenter_linode_api_limiter_wait_seconds_bucket",
+	"karpenter_linode_api_retries_total",
+	"karpenter_linode_collected_total",
+	"karpenter_linode_offering_refusals_total",
+	"karpenter_nodeclaims_terminated_total",
+	"karpenter_nodepools_limit", // of NodePools with limits
+	"karpenter_pods_eviction_requests_total",
+	"karpenter_voluntary_disruption_decisions_total",
+}
+
+// drawable asks what the dashboard's panels ask. Each metric of theirs was scraped, and each panel has something to draw
+// unless it is about what has not happened.
+func drawable(t *testing.T, server *prometheus.Server, file string, began time.Time) {
+	t.Helper()
+	g := NewWithT(t)
+	dashboard, err := grafana.Load(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	answered, err := dashboard.Ask(t.Context(), server, began, time.Now())
+	g.Expect(err).NotTo(HaveOccurred())
+	scraped, queries := series(t, server), 0
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			queries++
+			expression, err := parser.ParseExpr(dashboard.Replaced(target.Expr, time.Second))
+			g.Expect(err).NotTo(HaveOccurred(), target.Expr)
+			happened := true
+			for _, name := range selected(expression) {
+				happened = happened && !slices.Contains(unhappened, name)
+				if !scraped[name] && !slices.Contains(unhappened, name) {
+					t.Errorf("panel %s: the operator exports no %s", panel.Title, name)
+				}
+			}
+			if happened && len(answered.Answers[panel.ID][target.RefID]) == 0 {
+				t.Errorf("panel %s has nothing to draw for %s", panel.Title, target.Expr)
+			}
+		}
+	}
+	g.Expect(queries).To(BeNumerically(">=", 20))
+}
+
+// selected are the metrics of an expression.
+func selected(expression parser.Expr) []string {
+	var names []string
+	parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
+		if selector, is := node.(*parser.VectorSelector); is {
+			names = append(names, selector.Name)
+		}
+		return nil
+	})
+	return names
+}
+
+// series are the names of all that was scraped.
+func series(t *testing.T, server *prometheus.Server) map[string]bool {
+	t.Helper()
+	g := NewWithT(t)
+	found, err := server.Query(t.Context(), `count by (__name__) ({__name__=~".+"})`)
+	g.Expect(err).NotTo(HaveOccurred())
+	names := map[string]bool{}
+	for _, sample := range found {
+		names[sample.Metric.Get("__name__")] = true
+	}
+	return names
+}
+
+var ofHistogram = regexp.MustCompile(`_(bucket|sum|count)$`)
+
+// documented finds each of Karpenter's metrics that was scraped in the page about them.
+func documented(t *testing.T, server *prometheus.Server) {
+	t.Helper()
+	g := NewWithT(t)
+	page, err := os.ReadFile(filepath.Join(repositoryRoot(t), "docs", "metrics.md"))
+	g.Expect(err).NotTo(HaveOccurred())
+	found := 0
+	for name := range series(t, server) {
+		if !strings.HasPrefix(name, "karpenter_") {
+			continue
+		}
+		found++
+		if !strings.Contains(string(page), "`"+name+"`") && !strings.Contains(string(page), "`"+ofHistogram.ReplaceAllString(name, "")+"`") {
+			t.Errorf("docs/metrics.md does not have %s", name)
+		}
+	}
+	g.Expect(found).To(BeNumerically(">=", 40))
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/addons"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/blockstorage"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/bootplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
@@ -32,9 +34,11 @@ type Cluster struct {
 	SimURL     string         // where it is served: base URL of the Linode API
 	SimToken   string         // a token with all scopes
 	AdminURL   string         // where the simulator's admin interface is served
-	ClusterID  int            // of the LKE cluster
-	Operator   *Operator      // the first of Operators; nil with Options.WithoutCharts
-	Operators  []*Operator    // one for each replica
+	// MetadataURL is where the Metadata service is served, in instance mode.
+	MetadataURL string
+	ClusterID   int         // of the LKE cluster; 0 in instance mode
+	Operator    *Operator   // the first of Operators; nil with Options.WithoutCharts
+	Operators   []*Operator // one for each replica
 
 	opts   Options
 	plane  *plane.Plane
@@ -77,11 +81,12 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"Linode API simulator", c.startSimulator, false},
 		{"Kubernetes control plane", c.startPlane, false},
 		{"", c.startKubelet, false},
-		{"LKE's nodes", c.startPlayer, false},
+		{"LKE's nodes", c.startPlayer, c.instances()},
+		{"own nodes", c.startBootPlayer, !c.instances()},
 		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
 		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
 		// which kinds there are, and it would refuse NodeClaims meanwhile.
-		{"LKE's addons", c.startAddons, c.opts.WithoutAddons},
+		{"LKE's addons", c.startAddons, c.opts.WithoutAddons || c.instances()},
 		{"operator", c.startOperators, c.opts.WithoutCharts || c.opts.NoOperator},
 	}
 	for _, step := range steps {
@@ -102,7 +107,11 @@ func (c *Cluster) start(ctx context.Context) error {
 // prepareFolders clears what a run that was killed has left.
 func (c *Cluster) prepareFolders(context.Context) error {
 	if missing := controlplane.Missing(c.bin(), c.needed()...); len(missing) > 0 {
-		return fmt.Errorf("%s lacks %v: run `make build` first", c.bin(), missing)
+		build := "make build"
+		if c.instances() {
+			build += " MODE=" + Instance
+		}
+		return fmt.Errorf("%s lacks %v: run `%s` first", c.bin(), missing, build)
 	}
 	c.onStop(func(context.Context) { _ = os.RemoveAll(c.opts.stateDir()) })
 	for dir, mode := range map[string]os.FileMode{c.opts.stateDir(): 0o700, c.opts.logDir(): 0o755} {
@@ -117,10 +126,14 @@ func (c *Cluster) prepareFolders(context.Context) error {
 }
 
 func (c *Cluster) needed() []string {
-	if c.opts.WithoutCharts || c.opts.NoOperator {
-		return plane.Programs
+	needed := slices.Clone(plane.Programs)
+	if !c.opts.WithoutCharts && !c.opts.NoOperator {
+		needed = append(needed, operatorProgram)
 	}
-	return append([]string{operatorProgram}, plane.Programs...)
+	if c.instances() {
+		needed = append(needed, controlplane.Machine)
+	}
+	return needed
 }
 
 func (c *Cluster) bin() string { return controlplane.BinDir(c.opts.Root) }
@@ -139,6 +152,7 @@ func (c *Cluster) openLog() error {
 func (c *Cluster) startPlane(ctx context.Context) error {
 	p, err := plane.Start(ctx, plane.Config{
 		Name: c.Name, Bin: c.bin(), Dir: c.opts.stateDir(), LogDir: c.opts.logDir(), Port: c.opts.Port, Audit: c.opts.Audit,
+		SelfManaged: c.instances(),
 	})
 	if err != nil {
 		return err
@@ -184,6 +198,32 @@ func (c *Cluster) startPlayer(ctx context.Context) error {
 	var done sync.WaitGroup
 	done.Go(func() { player.Run(running, c.Sim.Subscribe(running)) })
 	c.onStop(func(context.Context) { stop(); done.Wait() })
+	return c.waitForUserNodes(ctx)
+}
+
+// startBootPlayer lets plain Linodes boot and join, and waits for the user's own.
+func (c *Cluster) startBootPlayer(ctx context.Context) error {
+	config, err := c.plane.RESTConfig("cloud-controller-manager")
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	machines, err := os.MkdirTemp("", "linodes-") // a short path: kubelets make sockets below it
+	if err != nil {
+		return err
+	}
+	player := bootplayer.New(client.CoreV1().Nodes(), bootplayer.Config{
+		Program: filepath.Join(c.bin(), controlplane.Machine), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
+		Kubelets: c.opts.Kubelets, Own: c.ownNodes(), KwokLabels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
+		KubeletPort: c.logs.Port, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
+	})
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var done sync.WaitGroup
+	done.Go(func() { player.Run(running, c.Sim.SubscribeLinodes(running)) })
+	c.onStop(func(context.Context) { stop(); done.Wait(); _ = os.RemoveAll(machines) })
 	return c.waitForUserNodes(ctx)
 }
 

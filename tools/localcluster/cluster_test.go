@@ -1,11 +1,11 @@
 package localcluster_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -61,15 +61,24 @@ func start(t *testing.T, opts localcluster.Options) *world {
 	return &world{T: t, Cluster: cluster, ctx: ctx, kube: kube, dir: opts.StateDir}
 }
 
-// call calls the Linode API of the simulator over HTTP.
+// call calls the API of the LKE cluster.
 func (w *world) call(method, path string, body any) map[string]any {
 	w.Helper()
 	content, err := json.Marshal(body)
 	if err != nil {
 		w.Fatal(err)
 	}
-	url := fmt.Sprintf("%s/v4beta/lke/clusters/%d%s", w.SimURL, w.ClusterID, path)
-	request, err := http.NewRequestWithContext(w.ctx, method, url, bytes.NewReader(content))
+	var out map[string]any
+	if err := json.Unmarshal(w.api(method, fmt.Sprintf("/v4beta/lke/clusters/%d%s", w.ClusterID, path), string(content)), &out); err != nil {
+		w.Fatal(err)
+	}
+	return out
+}
+
+// api sends a request to the simulator over HTTP.
+func (w *world) api(method, path, body string) []byte {
+	w.Helper()
+	request, err := http.NewRequestWithContext(w.ctx, method, w.SimURL+path, strings.NewReader(body))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -80,17 +89,22 @@ func (w *world) call(method, path string, body any) map[string]any {
 		w.Fatal(err)
 	}
 	defer answer.Body.Close()
-	var out map[string]any
-	if err := json.NewDecoder(answer.Body).Decode(&out); err != nil || answer.StatusCode != http.StatusOK {
-		w.Fatalf("%s %s: %s %v %v", method, path, answer.Status, out, err)
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		w.Fatalf("%s %s: %s %s %v", method, path, answer.Status, text, err)
 	}
-	return out
+	return text
 }
 
 func (w *world) eventually(what string, check func() bool) {
 	w.Helper()
 	err := wait.PollUntilContextCancel(w.ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) { return check(), nil })
 	if err != nil {
+		for _, i := range w.Sim.Snapshot().Instances {
+			if i.Console != "" {
+				w.Logf("console of %s: %s\n%s", i.Label, i.BootFault, i.Console)
+			}
+		}
 		w.Fatalf("%s: %v; logs: %s", what, err, w.LogDir())
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
 
-// Where the charts are installed, as the quickstart says.
+// Where the charts are installed, as in the quickstart.
 const (
 	Namespace      = "kube-system"
 	releaseName    = "karpenter"
@@ -62,11 +62,16 @@ func (c *Cluster) Upgrade(ctx context.Context, values map[string]any) error {
 
 // values of the quickstart, and the first replica's ports, which are free here.
 func (c *Cluster) values() map[string]any {
+	settings, region := map[string]any{"clusterName": c.Name}, ""
+	if c.instances() { // there is no LKE cluster to discover the region from
+		settings["mode"], region = Instance, c.opts.Region
+	}
 	return map[string]any{
 		"apiToken": c.SimToken,
 		"apiURL":   c.SimURL,
 		"replicas": c.opts.Replicas,
-		"settings": map[string]any{"clusterName": c.Name},
+		"region":   region,
+		"settings": settings,
 		"controller": map[string]any{
 			"metrics":     map[string]any{"port": c.Operator.metricsPort},
 			"healthProbe": map[string]any{"port": c.Operator.healthPort},

@@ -72,7 +72,7 @@ func (o *Operator) launch(run deployment) (*process.Process, error) {
 }
 
 // waitReady polls as a kubelet's readiness probe does. A process that is not
-// ready is left running: its log tells why, and it may become ready yet.
+// ready is left running: its log has the reason, and it may become ready yet.
 func (o *Operator) waitReady(ctx context.Context, child *process.Process, path string) error {
 	url := o.HealthURL() + path
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{}}
@@ -135,7 +135,7 @@ func (o *Operator) Resume() {
 	}
 }
 
-// Running tells whether the process is there.
+// Running reports whether the process is there.
 func (o *Operator) Running() bool {
 	child := o.current()
 	return child != nil && child.Running()

@@ -19,6 +19,12 @@ const (
 	Enterprise = linodesim.Enterprise
 )
 
+// Modes of the operator.
+const (
+	LKE      = "lke"
+	Instance = "instance"
+)
+
 // Options of a local cluster. The zero value is a Standard cluster named "dev"
 // with the operator running against a quick simulator.
 type Options struct {
@@ -26,6 +32,7 @@ type Options struct {
 	Name     string // "" = dev; lower case letters, digits and dashes
 	StateDir string // "" = <root>/.local/<name>; state and logs are below
 
+	Mode       string  // "" = lke; instance is a self-managed cluster that plain Linodes join
 	Tier       string  // "" = standard
 	Region     string  // "" = us-ord
 	K8sVersion string  // as LKE names it; "" = the tier's newest
@@ -36,6 +43,9 @@ type Options struct {
 	// UserPoolType is the plan of the user's own node. "" = g6-standard-1: room
 	// for the operator's pod and for no pod that asks for a whole CPU beside it.
 	UserPoolType string
+
+	// Kubelets is how many real ones run at a time in instance mode; kwok plays the others. 0 = 20.
+	Kubelets int
 
 	// Replicas of the operator, each with its Pod and its process. 0 = 1. The
 	// user's pool has a node for each, because the chart spreads its Pods over hosts.
@@ -74,6 +84,7 @@ var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$`)
 // complete fills in what was left out and refuses what cannot be.
 func (o *Options) complete() error {
 	o.Name = cmp.Or(o.Name, "dev")
+	o.Mode = cmp.Or(o.Mode, LKE)
 	o.Tier = cmp.Or(o.Tier, Standard)
 	o.Profile = cmp.Or(o.Profile, "fast")
 	o.Region = cmp.Or(o.Region, "us-ord")
@@ -87,6 +98,9 @@ func (o *Options) complete() error {
 	}
 	if o.Name == "logs" { // .local/logs holds the logs of builds
 		return errors.New("name \"logs\": choose another")
+	}
+	if o.Mode != LKE && o.Mode != Instance {
+		return fmt.Errorf("mode %q: lke or instance", o.Mode)
 	}
 	if o.Tier != Standard && o.Tier != Enterprise {
 		return fmt.Errorf("tier %q: standard or enterprise", o.Tier)

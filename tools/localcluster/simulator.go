@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,24 +37,49 @@ func (c *Cluster) startSimulator(context.Context) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := sim.AddCluster(linodesim.ClusterSpec{
-		Label: c.Name, Region: c.opts.Region, Tier: c.opts.Tier, K8sVersion: c.opts.K8sVersion,
-		Settled: true,
-		Pools:   []linodesim.PoolSpec{{Type: c.opts.UserPoolType, Count: c.opts.Replicas}},
-	})
-	if err != nil {
+	c.Sim = sim
+	if err := c.addOwnNodes(); err != nil {
 		return fmt.Errorf("simulator: %w", err)
 	}
-	c.Sim, c.ClusterID = sim, cluster.ID
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", sim.Page())
 	mux.Handle("/", sim)
 	if c.SimURL, err = c.serve(mux); err != nil {
 		return err
 	}
-	c.AdminURL, err = c.serve(sim.Admin())
+	if c.AdminURL, err = c.serve(sim.Admin()); err != nil || !c.instances() {
+		return err
+	}
+	c.MetadataURL, err = c.serve(sim.Metadata())
 	return err
 }
+
+// addOwnNodes makes the user's own nodes: an LKE cluster's, or Linodes that were set up by hand.
+func (c *Cluster) addOwnNodes() error {
+	if !c.instances() {
+		cluster, err := c.Sim.AddCluster(linodesim.ClusterSpec{
+			Label: c.Name, Region: c.opts.Region, Tier: c.opts.Tier, K8sVersion: c.opts.K8sVersion,
+			Settled: true,
+			Pools:   []linodesim.PoolSpec{{Type: c.opts.UserPoolType, Count: c.opts.Replicas}},
+		})
+		c.ClusterID = cluster.ID
+		return err
+	}
+	for i := range c.opts.Replicas {
+		_, err := c.Sim.AddInstance(linodesim.InstanceSpec{
+			Label: c.ownNodes() + strconv.Itoa(i), Type: c.opts.UserPoolType, Region: c.opts.Region, Image: "linode/debian12",
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) instances() bool { return c.opts.Mode == Instance }
+
+// ownNodes is how the labels of Linodes begin that were set up by hand.
+func (c *Cluster) ownNodes() string { return c.Name + "-by-hand-" }
 
 // serve serves on a free port of loopback until Stop, and returns the base URL.
 func (c *Cluster) serve(handler http.Handler) (string, error) {

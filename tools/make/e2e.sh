@@ -4,7 +4,8 @@
 #   tools/make/e2e.sh [SUITE [TIER]]
 #
 # SUITE is a name without its tier, as in TestTroubleEnterprise: trouble. Suites that exist for
-# one tier only are named without it.
+# one tier only are named without it. "trouble/labels change" runs only those of its scenarios
+# whose names contain the words.
 set -eu
 cd "$(dirname "$0")/.."
 export GOWORK=off
@@ -13,6 +14,10 @@ suite=${1:-} tier=${2:-}
 if [ -z "$suite" ]; then
 	exec go test -count=1 -timeout 80m ./e2e
 fi
+scenario=
+case $suite in
+*/*) scenario=/${suite#*/} suite=${suite%%/*} ;;
+esac
 pattern="^Test(?i:$suite)(?i:${tier:-standard|enterprise})?\$"
 found=$(go test -list "$pattern" ./e2e | grep '^Test' || true)
 if [ -z "$found" ]; then
@@ -20,4 +25,4 @@ if [ -z "$found" ]; then
 	go test -list '^Test' ./e2e | sed -n 's/^Test/  /p' >&2
 	exit 2
 fi
-exec go test -count=1 -timeout 30m -v -run "$pattern" ./e2e
+exec go test -count=1 -timeout 30m -v -run "$pattern$scenario" ./e2e

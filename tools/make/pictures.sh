@@ -1,8 +1,9 @@
 #!/bin/sh
 # Makes the pictures of the pages, into docs/images: the plots of docs/performance.md from its table, and photographs of
-# what runs, which need Chromium: the demo in a terminal and the simulator's page.
+# what runs, which need Chromium: the demo in a terminal, the simulator's page, and the chart's dashboard, which needs npm
+# as well.
 #
-#   tools/make/pictures.sh [plots | demo | page]...     all of them without an argument
+#   tools/make/pictures.sh [plots | demo | page | dashboard]...     all of them without an argument
 set -eu
 cd "$(dirname "$0")/../.."
 root=$(pwd)
@@ -25,7 +26,7 @@ photograph() {
 		echo "pictures: no Chromium; tools/make/browser.sh installs one where it can" >&2
 		exit 1
 	fi
-	"$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run --disable-background-networking \
+	"$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run --disable-background-networking --allow-file-access-from-files \
 		--user-data-dir="$work/profile" --virtual-time-budget=3000 --window-size="$3,$4" --screenshot="$2" "$1" >/dev/null 2>&1
 	[ "$(wc -c <"$2")" -le 153600 ] || { echo "pictures: $2 is larger than 150 KB" >&2; exit 1; }
 	echo "pictures: $2"
@@ -64,6 +65,45 @@ page() {
 	photograph "$LINODE_URL/" "$images/simulator.png" 1200 1080
 }
 
-for picture in ${*:-plots demo page}; do
+# dashboard draws the chart's dashboard with Grafana's own components, from what Prometheus scrapes of an operator while
+# nodes come, are consolidated, are refused, and go.
+dashboard() {
+	CI=true tools/make/npm.sh tools/grafana/panels
+	(cd .bin/npm/panels && node node_modules/esbuild/install.js && node_modules/.bin/esbuild main.tsx --bundle --minify --format=iife \
+		--jsx=automatic --define:process.env.NODE_ENV=\"production\" --alias:@grafana/ui=./node_modules/@grafana/ui/dist/cjs/index.cjs \
+		--loader:.svg=dataurl --loader:.ttf=dataurl --log-level=error --outfile="$work/panels.js")
+	GOWORK=off go -C tools build -o "$work/panels" ./grafana/cmd/panels
+
+	export CLUSTER=pictures PROFILE=fast
+	trap 'make -s down; rm -rf "$work"' EXIT
+	make -s up >/dev/null 2>&1
+	eval "$(make -s status 2>/dev/null)"
+	"$work/panels" -metrics "$KARPENTER_METRICS" >"$work/answered.json" &
+	scraper=$!
+	kubectl apply -f docs/examples/linodenodeclass.yaml -f docs/examples/nodepool.yaml -f docs/examples/inflate.yaml
+	kubectl wait --for=condition=Ready nodepool/default
+	deploy 5
+	make -s break NAME=no-capacity PLAN=g6-standard-4
+	deploy 8
+	make -s break NAME=none
+	deploy 2
+	kubectl wait nodeclaims --all --for=delete --timeout=1m || true # consolidation: not all of them go
+	deploy 6
+	kill -INT "$scraper"
+	wait "$scraper"
+	{
+		echo '<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="panels.css"><body style="margin:0"><div id="board"></div><script type="application/json" id="answered">'
+		sed -e 's/</\\u003c/g' "$work/answered.json"
+		echo '</script><script src="panels.js"></script>'
+	} >"$work/dashboard.html"
+	photograph "file://$work/dashboard.html" "$images/dashboard.png" 1212 1345
+}
+
+deploy() {
+	kubectl scale deployment inflate --replicas "$1"
+	kubectl rollout status deployment inflate --timeout=3m
+}
+
+for picture in ${*:-plots demo page dashboard}; do
 	"$picture"
 done

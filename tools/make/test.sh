@@ -1,7 +1,6 @@
 #!/bin/sh
-# Runs the tests of each module given, alone (GOWORK=off), as an importer would
-# build it, and ends in one line that counts all of them together.
-# gotestsum reads go test's own stream, so that one summary covers every module.
+# Runs all tests of the modules given (tools/make/suites.sh) and ends in one line that counts them together:
+# gotestsum reads go test's own stream. It keeps the stream in .bin/test.json, for tools/make/durations.sh.
 set -eu
 cd "$(dirname "$0")/../.."
 root=$(pwd)
@@ -11,15 +10,4 @@ echo "test: building the test runner"
 
 tools/make/browser.sh
 
-# The end-to-end suites come last and alone: they mostly wait, eight clusters at once, and what
-# they wait for is late when a compiler or a benchmark has the processors.
-run_all='
-failed=0
-export GOWORK=off
-for module in "$@"; do
-	(cd "$module" && go test -json -p 2 -timeout 40m $(go list ./... | grep -v /tools/e2e$)) || failed=1
-done
-(cd tools && go test -json -timeout 60m ./e2e) || failed=1
-exit $failed
-'
-exec .bin/gotestsum --format pkgname --hide-summary=skipped --raw-command -- sh -c "$run_all" test "$@"
+exec .bin/gotestsum --format pkgname --hide-summary=skipped --jsonfile .bin/test.json --raw-command -- tools/make/suites.sh "$@"

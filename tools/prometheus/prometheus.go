@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,6 +87,26 @@ func (s *Server) Close() error {
 // Query evaluates an expression now. A scalar is a vector of one.
 func (s *Server) Query(ctx context.Context, expression string) (promql.Vector, error) {
 	return rules.EngineQueryFunc(s.engine, s.db)(ctx, expression, time.Now())
+}
+
+// Range evaluates an expression at each step from start to end.
+func (s *Server) Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (promql.Matrix, error) {
+	query, err := s.engine.NewRangeQuery(ctx, s.db, nil, expression, start, end, step)
+	if err != nil {
+		return nil, err
+	}
+	defer query.Close()
+	answer := query.Exec(ctx)
+	found, err := answer.Matrix()
+	if err != nil {
+		return nil, err
+	}
+	// The query's memory is used again once it is closed.
+	kept := make(promql.Matrix, len(found))
+	for i, series := range found {
+		kept[i] = promql.Series{Metric: series.Metric, Floats: slices.Clone(series.Floats)}
+	}
+	return kept, nil
 }
 
 // Alert is what one evaluation of an alert's rule found.

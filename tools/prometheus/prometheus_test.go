@@ -35,6 +35,14 @@ func TestATargetIsScrapedAndItsAlertsAreEvaluated(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+	now := time.Now()
+	over, err := server.Range(t.Context(), `errors_total + 1`, now.Add(-2*time.Second), now, time.Second)
+	if err != nil || len(over) != 1 || len(over[0].Floats) == 0 || over[0].Floats[0].F != 4 || over[0].Metric.Get("kind") != "a" {
+		t.Errorf("%v, %v", over, err)
+	}
+	if _, err := server.Range(t.Context(), `errors_total +`, now, now, time.Second); err == nil {
+		t.Error("an expression that is none was evaluated")
+	}
 	file := filepath.Join(t.TempDir(), "alerts.yaml")
 	write := func(text string) {
 		t.Helper()
@@ -49,7 +57,7 @@ func TestATargetIsScrapedAndItsAlertsAreEvaluated(t *testing.T) {
 	}
 	for text, words := range map[string]string{
 		"groups: [{name: g, rules: [{alert: Many, expr: errors_total >}]}]\n":     "could not parse expression",
-		"groups: [{name: g, rules: [{alert: Many, expr: up, sumary: a}]}]\n":      "sumary",
+		"groups: [{name: g, rules: [{alert: Many, expr: up, texts: a}]}]\n":       "texts",
 		"groups: [{name: g, rules: [{alert: Many, expr: up / on(a) x, for: s}]}]": "s",
 	} {
 		write(text)

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// A Use is a request for a resource, as the authorizer sees it.
+// A Use is a request for a resource, as the authorizer gets it.
 type Use struct {
 	Verb, Group, Resource string
 	Namespace, Name       string // empty where a request names none

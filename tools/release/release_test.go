@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,21 @@ func TestNotesEndAtTheNextVersion(t *testing.T) {
 	}
 	if _, err := Notes(root, "0.1"); err == nil {
 		t.Error("notes of 0.1, which is not a version")
+	}
+}
+
+// The last line of release-check counts the modules, so none may be missing.
+func TestEveryModuleIsReleased(t *testing.T) {
+	found, err := filepath.Glob(filepath.Join(repository, "modules", "*", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, file := range found {
+		want = append(want, "modules/"+filepath.Base(filepath.Dir(file)))
+	}
+	if got := slices.Sorted(slices.Values(modules)); !slices.Equal(got, want) {
+		t.Errorf("%v are released, there are %v", got, want)
 	}
 }
 

@@ -84,8 +84,11 @@ controller's own defaults. Variables of controller.env take the place of the cha
 {{- with $settings.plans }}
 - name: PLANS_ALLOW
   value: {{ join "," .allow | quote }}
+{{- $deny := join "," .deny | default "none" }}
+{{- if not (and (eq $settings.mode "instance") (eq $deny (include "karpenter.deniedByLKE" $))) }}
 - name: PLANS_DENY
-  value: {{ join "," .deny | default "none" | quote }}
+  value: {{ $deny | quote }}
+{{- end }}
 {{- end }}
 - name: VM_MEMORY_OVERHEAD_PERCENT
   value: {{ $settings.vmMemoryOverheadPercent | quote }}
@@ -137,6 +140,11 @@ controller's own defaults. Variables of controller.env take the place of the cha
       containerName: controller
       resource: limits.memory
       divisor: "1"
+{{- end }}
+
+{{- /* The default of settings.plans.deny, which is about LKE: in instance mode the operator has another. */}}
+{{- define "karpenter.deniedByLKE" -}}
+class=nanode,g1-gpu-rtx6000-*,class=accelerated
 {{- end }}
 
 {{- /* The gates as core has them: NodeRepair=false,NodeOverlay=true,... Values that an older release left (--reuse-values)

@@ -211,6 +211,9 @@ cluster is not asked by `helm template`. What comes later in the list wins, as i
 {{- if and (eq .Values.settings.mode "lke") (not .Values.settings.clusterName) (not (hasKey $named "CLUSTER_NAME")) (not .Values.controller.envFrom) }}
 {{- fail "settings.clusterName is not set: in lke mode it must be the label of the LKE cluster" }}
 {{- end }}
+{{- if and (eq .Values.settings.mode "instance") (not .Values.settings.clusterName) (not (hasKey $named "CLUSTER_NAME")) (not .Values.controller.envFrom) }}
+{{- fail "settings.clusterName is not set: in instance mode the labels of Linodes begin with it" }}
+{{- end }}
 {{- if and (eq .Values.settings.mode "instance") (not (or .Values.region $ref (hasKey $named "CLUSTER_REGION") (hasKey $named "LINODE_REGION") .Values.controller.envFrom)) }}
 {{- fail "region is not set: in instance mode it must be the region of the cluster" }}
 {{- end }}

@@ -17,7 +17,7 @@ type RateLimit struct {
 	Per      time.Duration
 }
 
-// Operation is what the description says of an operation besides its types.
+// Operation is what the description has of an operation besides its types.
 type Operation struct {
 	ID     OperationID
 	Method string

@@ -2379,7 +2379,7 @@ type LKECluster struct {
 	// StackType IP families of the cluster.
 	StackType *LKEClusterStackType `json:"stack_type,omitempty"`
 
-	// Status Always `ready`, even right after creation; it tells nothing, so never wait on it.
+	// Status Always `ready`, even right after creation; it is no sign of readiness, so never wait on it.
 	Status string `json:"status"`
 
 	// SubnetID Subnet of the cluster's nodes; null right after creation.
@@ -2838,7 +2838,7 @@ type LKEVersionPage struct {
 	Results ResultCount `json:"results"`
 }
 
-// LinodeType A plan. Nothing tells the CPU architecture; assume amd64.
+// LinodeType A plan. No field has the CPU architecture; assume amd64.
 type LinodeType struct {
 	// AcceleratedDevices Video processing units. Answers of 2024 lack it.
 	AcceleratedDevices *int `json:"accelerated_devices,omitempty"`

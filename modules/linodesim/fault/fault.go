@@ -1,6 +1,6 @@
 // Package fault decides which requests go wrong, and how.
 //
-// A Rule says which requests it is about (method, route, any condition), which
+// A Rule has the requests that it is about (method, route, any condition), which
 // of those it hits (the nth, at most so many, with a probability) and what
 // happens then. The first rule that hits a request decides; rules are asked in
 // the order in which they were added. Chance is drawn from the seed given to
@@ -34,8 +34,9 @@ const (
 )
 
 // Rule is one way in which requests go wrong. A rule without effect counts
-// requests and does nothing. The names in JSON are those of the simulator's
-// control over HTTP, which writes durations as text.
+// requests and does nothing. The names in JSON, where Answer and View are no
+// objects of their own, are those of the simulator's control over HTTP, which
+// writes durations as text.
 type Rule struct {
 	// Which requests: all that fit every given condition.
 	Kind   Kind                     `json:"kind"`
@@ -48,29 +49,35 @@ type Rule struct {
 	Times       int     `json:"times"`       // at most this many; 0 = no bound
 	Probability float64 `json:"probability"` // of each; 0 = always
 
-	// What happens. Status, Drop and Hang come instead of the effect; with
+	// What happens. An Answer, Drop and Hang come instead of the effect; with
 	// AfterEffect the request does its work first and only its answer is lost.
-	Delay       time.Duration `json:"delay"`  // wait first, beside the profile's delay
-	Status      int           `json:"status"` // answer with this
-	Reason      string        `json:"reason"` // and this reason; "" = the status text
-	Field       string        `json:"field"`
-	RetryAfter  time.Duration `json:"retry_after"` // with this Retry-After header, in whole seconds; 0 = none
-	Header      http.Header   `json:"-"`           // and these
-	HTML        bool          `json:"html"`        // as a proxy would: text/html instead of the API's JSON
-	Drop        bool          `json:"drop"`        // close the connection instead
-	Hang        bool          `json:"hang"`        // do not answer until the caller goes away
-	AfterEffect bool          `json:"after_effect"`
+	Delay time.Duration `json:"delay"` // wait first, beside the profile's delay
+	Answer
+	Drop        bool `json:"drop"` // close the connection instead
+	Hang        bool `json:"hang"` // do not answer until the caller goes away
+	AfterEffect bool `json:"after_effect"`
+	View
 
-	// What a read shows. Stale: the world as it was so long ago, but not before
-	// the rule was added. Missing: a list lacks so many of its entries. Shift:
-	// pages after the first begin so many entries later, as if those had been
-	// removed between two pages; below 0, earlier.
-	Stale   time.Duration `json:"stale"`
-	Missing int           `json:"missing"`
-	Shift   int           `json:"shift"`
+	UpTo bool `json:"up_to"` // Delay and Stale are drawn for each request, from 0 to the given
+}
 
-	NoEffect bool `json:"no_effect"` // a write is answered as if carried out, and changes nothing
-	UpTo     bool `json:"up_to"`     // Delay and Stale are drawn for each request, from 0 to the given
+// Answer is what a request is answered with instead of the API's answer; none
+// with Status 0.
+type Answer struct {
+	Status     int           `json:"status"`
+	Reason     string        `json:"reason"` // "" = the status text
+	Field      string        `json:"field"`
+	RetryAfter time.Duration `json:"retry_after"` // with this Retry-After header, in whole seconds; 0 = none
+	Header     http.Header   `json:"-"`           // and these
+	HTML       bool          `json:"html"`        // as a proxy would: text/html instead of the API's JSON
+}
+
+// View is what a request gets of the world when that is not the world as it is.
+type View struct {
+	Stale    time.Duration `json:"stale"`     // a read shows the world of so long ago, but not of before the rule was added
+	Missing  int           `json:"missing"`   // a list lacks so many of its entries
+	Shift    int           `json:"shift"`     // pages after the first begin so many entries later, as if those had been removed meanwhile; below 0, earlier
+	NoEffect bool          `json:"no_effect"` // a write is answered as if carried out, and changes nothing
 }
 
 // Decision is what happens to one request.
@@ -167,7 +174,7 @@ func (s *Set) Stale() time.Duration {
 	return longest
 }
 
-// Hits tells how many requests a rule has hit.
+// Hits returns how many requests a rule has hit.
 func (s *Set) Hits(id ID) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,8 +54,8 @@ func TestWhichRequestsAreHit(t *testing.T) {
 
 func TestTheFirstRuleThatHitsDecides(t *testing.T) {
 	s := NewSet(1)
-	first := s.Add(Rule{Nth: 2, Status: 1})
-	second := s.Add(Rule{Status: 2})
+	first := s.Add(Rule{Nth: 2, Answer: Answer{Status: 1}})
+	second := s.Add(Rule{Answer: Answer{Status: 2}})
 	r, _ := http.NewRequestWithContext(t.Context(), "GET", "http://x/", nil)
 	var got []ID
 	for range 3 {
@@ -76,8 +76,8 @@ func TestTheFirstRuleThatHitsDecides(t *testing.T) {
 
 // What a profile does to every request must not hide what a test asks for.
 func TestAddedRulesAreAskedBeforeTheFirstOnes(t *testing.T) {
-	s := NewSet(1, Rule{Status: 1})
-	added := s.Add(Rule{Status: 2, Times: 1})
+	s := NewSet(1, Rule{Answer: Answer{Status: 1}})
+	added := s.Add(Rule{Answer: Answer{Status: 2}, Times: 1})
 	r, _ := http.NewRequestWithContext(t.Context(), "GET", "http://x/", nil)
 	for n, want := range []int{2, 1} {
 		if d := s.Decide(Request{Request: r, Route: "/"}); d.Rule.Status != want {
@@ -97,7 +97,7 @@ func TestDrawnDurationsRepeatWithTheSeed(t *testing.T) {
 	const limit = 4 * time.Second
 	draw := func() (out []time.Duration) {
 		s := NewSet(7)
-		s.Add(Rule{Stale: limit, UpTo: true})
+		s.Add(Rule{View: View{Stale: limit}, UpTo: true})
 		r, _ := http.NewRequestWithContext(t.Context(), "GET", "http://x/", nil)
 		for range 100 {
 			out = append(out, s.Decide(Request{Request: r}).Rule.Stale)
@@ -115,12 +115,12 @@ func TestDrawnDurationsRepeatWithTheSeed(t *testing.T) {
 
 func TestCheckNamesWhatIsWrong(t *testing.T) {
 	for want, rule := range map[string]Rule{
-		"":            {Kind: Lists, Status: 404, Probability: 0.5, Stale: time.Minute, Missing: 1, Shift: -1},
+		"":            {Kind: Lists, Answer: Answer{Status: 404}, Probability: 0.5, View: View{Stale: time.Minute, Missing: 1, Shift: -1}},
 		"kind":        {Kind: "list"},
-		"status":      {Status: 42},
+		"status":      {Answer: Answer{Status: 42}},
 		"probability": {Probability: 2},
-		"missing":     {Missing: -1},
-		"stale":       {Stale: -time.Second},
+		"missing":     {View: View{Missing: -1}},
+		"stale":       {View: View{Stale: -time.Second}},
 	} {
 		err := rule.Check()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -34,7 +34,7 @@ type Behaviour struct {
 	LostLinode LostLinode
 
 	// AllowLastPool lets the last pool of a Standard cluster be deleted. The
-	// documentation says that a cluster needs one, hence the default.
+	// documentation requires one of a cluster, hence the default.
 	AllowLastPool bool
 	// AllowZeroCount lets an Enterprise pool have count 0, which is in limited
 	// availability.

@@ -1,6 +1,6 @@
 // Package world is the model behind the simulator: clusters, pools, nodes and
 // Linodes, the rules for changing them, and what the platform does with them as
-// time passes. It knows nothing of HTTP; package linodesim puts the API in
+// time passes. It depends on nothing of HTTP; package linodesim puts the API in
 // front of it and describes the model.
 //
 // The operations of the API are the methods of Moment that have their names:

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// EventKind says what happened to a worker node.
+// EventKind is what happened to a worker node.
 type EventKind string
 
 // What happens to worker nodes.

@@ -2,7 +2,7 @@ package world
 
 import "time"
 
-// Visibility says when a node's Linode can first be found through the API in
+// Visibility is when a node's Linode can first be found through the API in
 // the way its tier offers: on Standard once it has an ID, on Enterprise once
 // it carries LKE's tags.
 type Visibility struct {

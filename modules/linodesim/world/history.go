@@ -97,7 +97,7 @@ func thin(all []past) []past {
 	return append(kept, all[last])
 }
 
-// Freeze gives a copy of the world that stays as it is: what a reader sees
+// Freeze gives a copy of the world that stays as it is: what a reader gets
 // whose reads lag behind.
 func (w *Moment) Freeze() *World {
 	f := &World{state: &state{

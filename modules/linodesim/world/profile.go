@@ -24,7 +24,7 @@ func (s Span) scaled(by float64) Span {
 	return Span{Min: time.Duration(float64(s.Min) / by), Max: time.Duration(float64(s.Max) / by)}
 }
 
-// Profile says how long the platform takes for each step.
+// Profile is how long the platform takes for each step.
 type Profile struct {
 	Name       string
 	Request    Span // answering one HTTP request

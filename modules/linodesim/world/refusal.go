@@ -44,7 +44,7 @@ func answered(status int, reason string) *Refusal {
 	return &Refusal{Status: status, Reasons: []Reason{{"", reason}}}
 }
 
-// busy is what the API says while another job runs on a Linode.
+// busy is what the API answers while another job runs on a Linode.
 func busy() *Refusal { return Refuse("", "Linode busy.") }
 
 // prefixed puts a refusal's fields below a list element.

@@ -56,7 +56,7 @@ func (b *base) clusterTag() string { return "lke" + strconv.Itoa(b.cluster.ID) }
 
 const poolTagPrefix = "nodepool="
 
-// ReservedTag says whether LKE sets the tag itself.
+// ReservedTag reports whether LKE sets the tag itself.
 func (b *base) ReservedTag(tag string) bool {
 	return tag == b.clusterTag() || strings.HasPrefix(tag, poolTagPrefix)
 }

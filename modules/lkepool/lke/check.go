@@ -30,7 +30,7 @@ var (
 // reserved words that LKE refuses in label keys and as taint values.
 var reserved = []string{"kubernetes.io", "linode.com"}
 
-// CheckLabel says why LKE would refuse the label on a pool, nil if it would not.
+// CheckLabel returns why LKE would refuse the label on a pool, nil if it would not.
 func CheckLabel(key, labelValue string) error {
 	name, prefixed := key, false
 	if prefix, after, ok := strings.Cut(key, "/"); ok {
@@ -55,7 +55,7 @@ func CheckLabel(key, labelValue string) error {
 	return checkValue("label "+key, labelValue)
 }
 
-// CheckTaint says why LKE would refuse the taint on a pool, nil if it would not.
+// CheckTaint returns why LKE would refuse the taint on a pool, nil if it would not.
 func CheckTaint(taint lkepool.Taint) error {
 	name := taint.Key
 	if prefix, after, ok := strings.Cut(taint.Key, "/"); ok {

@@ -61,7 +61,7 @@ func poolIn(tag string) int {
 }
 
 // stateOf: a new worker is offline before its first boot (recorded), so offline
-// says nothing about a young instance. What is busy with something is up.
+// proves nothing about a young instance. An instance that is busy with a job is up.
 func stateOf(status api.InstanceStatus) lkepool.State {
 	switch status {
 	case "deleting":

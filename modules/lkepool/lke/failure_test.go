@@ -75,12 +75,12 @@ func TestAnswersBecomeKindsAndEffects(t *testing.T) {
 		{"words of capacity with a 403", purchases, refuse(403, "", "insufficient scope, account limit"), lkepool.KindForbidden, lkepool.EffectNone},
 		{"words of capacity with a 401", purchases, refuse(401, "", "insufficient scope"), lkepool.KindForbidden, lkepool.EffectNone},
 		{"words of capacity with a 503", purchases, refuse(503, "", "at capacity"), lkepool.KindUnavailable, lkepool.EffectUnknown},
-		{"at capacity after the effect", purchases, linodesim.Rule{Status: 503, Reason: "at capacity", AfterEffect: true}, lkepool.KindUnavailable, lkepool.EffectUnknown},
+		{"at capacity after the effect", purchases, linodesim.Rule{Answer: linodesim.Answer{Status: 503, Reason: "at capacity"}, AfterEffect: true}, lkepool.KindUnavailable, lkepool.EffectUnknown},
 		{"words of a limit with a 500", purchases, refuse(500, "count", "quota"), lkepool.KindUnavailable, lkepool.EffectUnknown},
-		{"gateway", []call{create, scale, mark, remove, drop}, linodesim.Rule{Status: 502, HTML: true}, lkepool.KindUnavailable, lkepool.EffectUnknown},
+		{"gateway", []call{create, scale, mark, remove, drop}, linodesim.Rule{Answer: linodesim.Answer{Status: 502, HTML: true}}, lkepool.KindUnavailable, lkepool.EffectUnknown},
 		{"connection closed", []call{create, scale, mark}, linodesim.Rule{Drop: true, AfterEffect: true}, lkepool.KindUnavailable, lkepool.EffectUnknown},
 		{"connection closed after a removal", []call{remove}, linodesim.Rule{Drop: true, AfterEffect: true}, "", lkepool.EffectUnknown},
-		{"too many requests", []call{create, scale, mark, remove, drop}, linodesim.Rule{Status: 429, RetryAfter: time.Second}, lkepool.KindRateLimited, lkepool.EffectNone},
+		{"too many requests", []call{create, scale, mark, remove, drop}, linodesim.Rule{Answer: linodesim.Answer{Status: 429, RetryAfter: time.Second}}, lkepool.KindRateLimited, lkepool.EffectNone},
 		{"cluster is gone", []call{create, listPools}, refuse(404, "", "Not found"), lkepool.KindConflict, lkepool.EffectNone},
 		{"pool is gone", []call{scale, readPool}, refuse(404, "", "Not found"), lkepool.KindNotFound, lkepool.EffectNone},
 		{"instance is gone", []call{mark, instance}, refuse(404, "", "Not found"), lkepool.KindNotFound, lkepool.EffectNone},
@@ -101,7 +101,7 @@ func TestAnswersBecomeKindsAndEffects(t *testing.T) {
 }
 
 func refuse(status int, field, reason string) linodesim.Rule {
-	return linodesim.Rule{Status: status, Field: field, Reason: reason}
+	return linodesim.Rule{Answer: linodesim.Answer{Status: status, Field: field, Reason: reason}}
 }
 
 // answer makes one request that the rule answers.

@@ -4,7 +4,7 @@
 // It keeps the rules that the engine relies on: a pool's count is what the
 // platform strives for, instances follow after a delay, lowering a count removes
 // nodes of the platform's choice, removing a node lowers the count. Time comes
-// from a clock, so it works under testing/synctest. It knows no HTTP, no limits
+// from a clock, so it works under testing/synctest. It has no HTTP, no limits
 // of rate, and no capacity but the limits in Config; package linodesim is the
 // model of the real platform. All methods are safe for concurrent use.
 package memory

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Start starts an API server that knows these definitions. Its address is in the environment's Config; Stop ends it.
+// Start starts an API server with these definitions. Its address is in the environment's Config; Stop ends it.
 func Start(definitions []*apiextensionsv1.CustomResourceDefinition) (*envtest.Environment, error) {
 	dir, err := binaries()
 	if err != nil {

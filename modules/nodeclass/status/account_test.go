@@ -21,6 +21,8 @@ type account struct {
 	firewalls map[int]status.Firewall
 	images    map[string]status.Image
 	groups    map[int]status.PlacementGroup
+	regions   map[string]status.Region
+	vpcs      map[int]status.VPC
 	err       error
 	asked     []string
 }
@@ -48,6 +50,22 @@ func (a *account) PlacementGroup(_ context.Context, id int) (*status.PlacementGr
 	return answer(a, "placement group", a.groups, id)
 }
 
+func (a *account) Region(_ context.Context, id string) (*status.Region, error) {
+	return answer(a, "region", a.regions, id)
+}
+
+func (a *account) VPC(_ context.Context, id int) (*status.VPC, error) {
+	return answer(a, "VPC", a.vpcs, id)
+}
+
+func (a *account) NewestImage(_ context.Context, pattern string) (id, label string, err error) {
+	a.asked = append(a.asked, "images "+pattern)
+	if a.err != nil || pattern != "kubernetes-*" {
+		return "", "", a.err
+	}
+	return "private/7", "kubernetes-2", nil
+}
+
 func anAccount() *account {
 	return &account{
 		firewalls: map[int]status.Firewall{
@@ -58,7 +76,13 @@ func anAccount() *account {
 			"private/1":           {Label: "uploading", CloudInit: true}, "private/2": {Label: "plain", Available: true},
 			"linode/old": {Label: "Old", Available: true, CloudInit: true, Deprecated: true},
 		},
-		groups: map[int]status.PlacementGroup{1: {Label: "here", Region: "us-ord"}, 2: {Label: "there", Region: "de-fra-2"}},
+		groups: map[int]status.PlacementGroup{1: {Label: "here", Region: "us-ord"}, 2: {Label: "there", Region: "de-fra-2"},
+			3: {Label: "full", Region: "us-ord", Members: 5, Limit: 5}},
+		regions: map[string]status.Region{
+			"us-ord": {Capabilities: []string{"Linodes", "Metadata", "VPCs", "Placement Group", "LA Disk Encryption"}}, "old": {Capabilities: []string{"Linodes"}},
+			"bare": {Capabilities: []string{"Linodes", "Metadata"}},
+		},
+		vpcs: map[int]status.VPC{3: {Label: "net", Region: "us-ord", Subnets: []int{30, 31}}, 4: {Label: "far", Region: "de-fra-2", Subnets: []int{40}}},
 	}
 }
 

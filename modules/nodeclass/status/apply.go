@@ -59,7 +59,7 @@ func dropConditionsOfOtherMode(class *v1alpha1.LinodeNodeClass, mode v1alpha1.Mo
 	})
 }
 
-// equal compares two statuses without regard to the order of conditions, which says nothing.
+// equal compares two statuses without regard to the order of conditions, which has no meaning.
 func equal(a, b *v1alpha1.LinodeNodeClassStatus) bool {
 	if a.KubernetesVersion != b.KubernetesVersion || !slices.Equal(a.Images, b.Images) ||
 		(a.Firewall == nil) != (b.Firewall == nil) || (a.Firewall != nil && *a.Firewall != *b.Firewall) ||

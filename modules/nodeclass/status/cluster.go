@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -24,18 +26,30 @@ type Cluster struct {
 	// as the Linode API gives it ("1.35" on the Standard tier, "v1.33.6+lke7" on the Enterprise tier), in
 	// instance mode the API server's. Empty when it could not be read.
 	ControlPlaneVersion string
+	// Bootstrap checks what nodes of a class would join with, in instance mode; nil = it is not checked.
+	Bootstrap func(ctx context.Context, class *v1alpha1.LinodeNodeClass) Finding
+}
+
+// Finding is what a check found: the zero value that all is well.
+type Finding struct {
+	Status          metav1.ConditionStatus
+	Reason, Message string
 }
 
 // ErrForbidden is what a Lookup wraps when the token lacks the scope to read the object. A token that is not accepted
-// at all says nothing about the object, and is an error like any other.
+// at all proves nothing about the object, and is an error like any other.
 var ErrForbidden = errors.New("the token may not read it")
 
-// Lookup reads objects that a class names. A nil object without an error means that the Linode API said there is
+// Lookup reads objects that a class names. A nil object without an error means that the Linode API answered that there is
 // none; an error means that it is not known.
 type Lookup interface {
 	Firewall(ctx context.Context, id int) (*Firewall, error)
 	Image(ctx context.Context, id string) (*Image, error)
 	PlacementGroup(ctx context.Context, id int) (*PlacementGroup, error)
+	Region(ctx context.Context, id string) (*Region, error)
+	VPC(ctx context.Context, id int) (*VPC, error)
+	// NewestImage returns the newest available image with cloud-init whose label the pattern matches, "" for none.
+	NewestImage(ctx context.Context, pattern string) (id, label string, err error)
 }
 
 // Firewall is a Cloud Firewall of the account.
@@ -45,14 +59,14 @@ type Firewall struct {
 	Status string
 }
 
-// Image is an image that the account sees.
+// Image is an image that the account may use.
 type Image struct {
 	Label string
 	// Available: the image is ready to be deployed (status "available").
 	Available bool
 	// CloudInit: the image has the capability "cloud-init", by which a Linode joins the cluster.
 	CloudInit bool
-	// Deprecated tells that Linode is going to remove the image.
+	// Deprecated: Linode is going to remove the image.
 	Deprecated bool
 }
 
@@ -60,4 +74,16 @@ type Image struct {
 type PlacementGroup struct {
 	Label  string
 	Region string
+	// Members is how many Linodes it has, Limit how many its region allows; 0 = no limit is known.
+	Members, Limit int
+}
+
+// Region is a region of Linode.
+type Region struct{ Capabilities []string }
+
+// VPC is a VPC of the account, with the IDs of its subnets.
+type VPC struct {
+	Label   string
+	Region  string
+	Subnets []int
 }

@@ -3,7 +3,7 @@
 //
 // The controller that reconciles LinodeNodeClasses calls [Evaluate] with the class, the facts of the cluster,
 // and a [Lookup] that reads the Linode API, writes the [Result] into the object with [Apply], and stores it.
-// The package knows nothing of Linode's client, of caching, or of scheduling of the next check: those are the
+// The package depends on nothing of Linode's client, of caching, or of scheduling of the next check: those are the
 // controller's.
 //
 // # Guarantees

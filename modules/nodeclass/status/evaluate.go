@@ -27,7 +27,7 @@ type Result struct {
 	Err error
 }
 
-// Ready tells whether all conditions are true.
+// Ready reports whether all conditions are true.
 func (r Result) Ready() bool {
 	return r.firstUnhealthy() == nil
 }
@@ -56,8 +56,11 @@ func Evaluate(ctx context.Context, class *v1alpha1.LinodeNodeClass, cluster Clus
 	e.add(e.kubernetesVersion())
 	e.add(e.firewall(ctx))
 	if cluster.Mode == v1alpha1.ModeInstance {
+		e.add(e.bootstrap(ctx))
+		e.add(e.region(ctx))
 		e.add(e.image(ctx))
-		e.add(e.placementGroup(ctx))
+		e.add(e.network(ctx))
+		e.add(e.placementGroups(ctx))
 	}
 	return e.result
 }
@@ -81,7 +84,7 @@ func (e *evaluation) firewall(ctx context.Context) status.Condition {
 	}
 	id := *e.class.Spec.FirewallID
 	// LKE's API has firewall_id on node pools of the Enterprise tier alone. Leaving it out silently would leave
-	// nodes open that the user believes protected.
+	// nodes open that the user takes for protected.
 	if e.cluster.Mode == v1alpha1.ModeLKE && e.cluster.Tier == TierStandard {
 		return isFalse(conditionType, v1alpha1.ReasonFirewallUnsupported,
 			"spec.firewallID is %d, but node pools of an LKE Standard cluster take no firewall; "+
@@ -116,6 +119,9 @@ func (e *evaluation) firewall(ctx context.Context) status.Condition {
 
 func (e *evaluation) image(ctx context.Context) status.Condition {
 	const conditionType = v1alpha1.ConditionImageReady
+	if e.class.Spec.ImageSelector != nil {
+		return e.selectedImage(ctx)
+	}
 	id := e.class.Spec.Image
 	if id == "" {
 		id = v1alpha1.DefaultImage
@@ -153,30 +159,6 @@ func (e *evaluation) image(ctx context.Context) status.Condition {
 	return isTrue(conditionType, conditionType, "")
 }
 
-func (e *evaluation) placementGroup(ctx context.Context) status.Condition {
-	const conditionType = v1alpha1.ConditionPlacementGroupReady
-	if e.class.Spec.PlacementGroup == nil {
-		return isTrue(conditionType, v1alpha1.ReasonNotRequested, "")
-	}
-	if e.lookup == nil {
-		return skipped(conditionType)
-	}
-	id := e.class.Spec.PlacementGroup.ID
-	found, err := e.lookup.PlacementGroup(ctx, id)
-	switch {
-	case err != nil:
-		return e.failed(conditionType, fmt.Sprintf("placement group %d", id), "linodes:read_only", err, false)
-	case found == nil:
-		return isFalse(conditionType, v1alpha1.ReasonPlacementGroupNotFound,
-			"the account has no placement group with ID %d; correct spec.placementGroup.id", id)
-	case found.Region != e.cluster.Region:
-		return isFalse(conditionType, v1alpha1.ReasonPlacementGroupWrongRegion,
-			"placement group %d (%s) is in region %s, but nodes are made in %s; choose one of that region",
-			id, found.Label, found.Region, e.cluster.Region)
-	}
-	return isTrue(conditionType, conditionType, "")
-}
-
 // failed is the condition when the Linode API was asked for an object and did not say whether it is there. The last
 // answer stands, whatever it was, if it was about the same object: same says that the class's status shows so, and
 // otherwise it was when the spec has not changed since. A refusal of the token's scopes is an answer itself.
@@ -207,7 +189,7 @@ func (e *evaluation) last(conditionType string) *status.Condition {
 	return nil
 }
 
-// answered tells whether the API said what the condition says. That it refused to say anything does not stand.
+// answered reports whether the condition is from an answer of the API. A refusal to answer does not stand.
 func answered(condition *status.Condition) bool {
 	return condition.IsTrue() || condition.IsFalse() && condition.Reason != v1alpha1.ReasonForbidden
 }

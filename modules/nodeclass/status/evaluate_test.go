@@ -150,7 +150,7 @@ func TestAsked(t *testing.T) {
 	}{
 		{"lke, nothing named", standard, v1alpha1.LinodeNodeClassSpec{}, ""},
 		{"lke, everything named", enterprise, spec, "firewall 1"},
-		{"instance, everything named", instance, spec, "firewall 1, image linode/ubuntu22.04, placement group 1"},
+		{"instance, everything named", instance, spec, "firewall 1, region us-ord, image linode/ubuntu22.04, placement group 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := anAccount()

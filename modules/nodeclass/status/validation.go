@@ -89,6 +89,13 @@ func (e *evaluation) kubernetesVersion() status.Condition {
 	if p := e.versionProblem(); p != nil {
 		return isFalse(conditionType, p.reason, "%s", p.message)
 	}
+	wanted := e.cluster.ControlPlaneVersion
+	if e.cluster.Mode == v1alpha1.ModeInstance {
+		var p *problem
+		if wanted, p = e.instanceVersion(); p != nil {
+			return isFalse(conditionType, p.reason, "%s", p.message)
+		}
+	}
 	if e.cluster.ControlPlaneVersion == "" {
 		// Nodes are made with the version in the status, and compared with it: without one they would be another pool's.
 		if last := e.last(conditionType); last != nil && last.IsTrue() && e.pinnedTo(e.class.Status.KubernetesVersion) {
@@ -100,11 +107,11 @@ func (e *evaluation) kubernetesVersion() status.Condition {
 			Message: "the version of the control plane could not be read; the check is repeated",
 		}
 	}
-	e.result.KubernetesVersion = e.cluster.ControlPlaneVersion
+	e.result.KubernetesVersion = wanted
 	return isTrue(conditionType, conditionType, "")
 }
 
-// pinnedTo tells whether the class asks for no version or for this one.
+// pinnedTo reports whether the class asks for no version or for this one.
 func (e *evaluation) pinnedTo(version string) bool {
 	pin := e.class.Spec.LKEK8sVersion
 	return version != "" && (pin == "" || strings.TrimPrefix(pin, "v") == strings.TrimPrefix(version, "v"))
@@ -130,12 +137,19 @@ func fieldsWithoutEffect(spec v1alpha1.LinodeNodeClassSpec, mode v1alpha1.Mode) 
 		set  bool
 	}{
 		{"image", spec.Image != "" && spec.Image != v1alpha1.DefaultImage},
+		{"imageSelector", spec.ImageSelector != nil},
+		{"imageDriftPolicy", spec.ImageDriftPolicy != ""},
+		{"bootstrap", spec.Bootstrap != nil},
 		{"authorizedKeys", len(spec.AuthorizedKeys) > 0},
 		{"authorizedUsers", len(spec.AuthorizedUsers) > 0},
 		{"backupsEnabled", spec.BackupsEnabled != nil},
 		{"swapSize", spec.Swap() != nil},
 		{"placementGroup", spec.PlacementGroup != nil},
+		{"placementGroups", len(spec.PlacementGroups) > 0},
 		{"vpcID", spec.VPCID != nil},
+		{"subnetID", spec.SubnetID != nil},
+		{"interfaces", len(spec.Interfaces) > 0},
+		{"maintenancePolicy", spec.MaintenancePolicy != ""},
 		{"ipv6Options", spec.IPv6Options != nil},
 		{"osDisk", spec.OSDisk != nil},
 		{"dataDisks", spec.DataDisks != nil},

@@ -17,6 +17,12 @@ const (
 	ConditionFirewallReady = "FirewallReady"
 	// ConditionImageReady: the image can be used. In instance mode only.
 	ConditionImageReady = "ImageReady"
+	// ConditionBootstrapReady: what nodes join with resolves: endpoint, CA, token source, user data. In instance mode only.
+	ConditionBootstrapReady = "BootstrapReady"
+	// ConditionRegionReady: the region has what the class needs. In instance mode only.
+	ConditionRegionReady = "RegionReady"
+	// ConditionNetworkReady: VPC and subnet exist, in the region. In instance mode only.
+	ConditionNetworkReady = "NetworkReady"
 	// ConditionPlacementGroupReady: the placement group of the spec exists in the region, or none is asked for.
 	// In instance mode only.
 	ConditionPlacementGroupReady = "PlacementGroupReady"
@@ -37,7 +43,7 @@ const (
 	ReasonFirewallNotFound = "FirewallNotFound"
 	// ReasonFirewallUnsupported: node pools of the cluster's tier take no firewall.
 	ReasonFirewallUnsupported = "FirewallUnsupported"
-	// ReasonImageNotFound: the account sees no image with this ID.
+	// ReasonImageNotFound: the account has no image with this ID.
 	ReasonImageNotFound = "ImageNotFound"
 	// ReasonImageUnsuitable: the image exists and cannot be used: not available, or without cloud-init.
 	ReasonImageUnsuitable = "ImageUnsuitable"
@@ -45,6 +51,24 @@ const (
 	ReasonPlacementGroupNotFound = "PlacementGroupNotFound"
 	// ReasonPlacementGroupWrongRegion: the placement group is in another region than the cluster.
 	ReasonPlacementGroupWrongRegion = "PlacementGroupWrongRegion"
+	// ReasonPlacementGroupFull: all placement groups of the class have as many members as their region allows.
+	ReasonPlacementGroupFull = "PlacementGroupFull"
+	// ReasonKubernetesVersionTooNew: bootstrap.kubernetesVersion is newer than the API server.
+	ReasonKubernetesVersionTooNew = "KubernetesVersionTooNew"
+	// ReasonEndpointUnknown: the address that nodes join is not known.
+	ReasonEndpointUnknown = "EndpointUnknown"
+	// ReasonCAUnknown: the cluster's CA is not known, so nodes could not verify the API server.
+	ReasonCAUnknown = "CAUnknown"
+	// ReasonSecretNotFound: a Secret that the class names does not exist or lacks the key.
+	ReasonSecretNotFound = "SecretNotFound"
+	// ReasonBootstrapInvalid: no user data can be rendered.
+	ReasonBootstrapInvalid = "BootstrapInvalid"
+	// ReasonRegionUnsuitable: the region lacks a capability that the class needs.
+	ReasonRegionUnsuitable = "RegionUnsuitable"
+	// ReasonVPCNotFound: the account has no such VPC, or the VPC no such subnet.
+	ReasonVPCNotFound = "VPCNotFound"
+	// ReasonVPCWrongRegion: the VPC is in another region than the nodes.
+	ReasonVPCWrongRegion = "VPCWrongRegion"
 	// ReasonForbidden: the token may not read what has to be checked.
 	ReasonForbidden = "Forbidden"
 	// ReasonCheckFailed: the Linode API did not answer; the check is repeated.
@@ -61,6 +85,10 @@ const (
 	ReasonFieldsWithoutEffect = "FieldsWithoutEffect"
 	// ReasonFirewallDisabled: the Cloud Firewall exists and is switched off.
 	ReasonFirewallDisabled = "FirewallDisabled"
+	// ReasonMetadataUnreachable: the instances may not reach the Metadata service, because they have no public address.
+	ReasonMetadataUnreachable = "MetadataUnreachable"
+	// ReasonContractIncomplete: the user data does not use all variables by which a node gets its labels, taints and kubelet settings.
+	ReasonContractIncomplete = "ContractIncomplete"
 	// ReasonImageDeprecated: the image can be used, and Linode will remove it.
 	ReasonImageDeprecated = "ImageDeprecated"
 )
@@ -69,7 +97,7 @@ const (
 func ConditionTypes(mode Mode) []string {
 	types := []string{ConditionValidationSucceeded, ConditionKubernetesVersionReady, ConditionFirewallReady}
 	if mode == ModeInstance {
-		types = append(types, ConditionImageReady, ConditionPlacementGroupReady)
+		types = append(types, ConditionBootstrapReady, ConditionRegionReady, ConditionImageReady, ConditionNetworkReady, ConditionPlacementGroupReady)
 	}
 	return types
 }
@@ -79,7 +107,7 @@ func ConditionTypes(mode Mode) []string {
 func (in *LinodeNodeClass) StatusConditions(opts ...status.ForOption) status.ConditionSet {
 	mode := ModeLKE
 	if slices.ContainsFunc(in.Status.Conditions, func(c status.Condition) bool {
-		return c.Type == ConditionImageReady || c.Type == ConditionPlacementGroupReady
+		return slices.Contains(ConditionTypes(ModeInstance), c.Type) && !slices.Contains(ConditionTypes(ModeLKE), c.Type)
 	}) {
 		mode = ModeInstance
 	}

@@ -2,7 +2,7 @@
 //
 // A NodePool of Karpenter names a LinodeNodeClass in its nodeClassRef; the class defines how a Linode of that
 // NodePool is made. The package holds the Go types, the names that users and nodes see (labels, annotations,
-// tags, the finalizer), the condition types and reasons, and the hash from which drift is told.
+// tags, the finalizer), the condition types and reasons, and the hash from which drift is detected.
 //
 // # Guarantees
 //

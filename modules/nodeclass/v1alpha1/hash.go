@@ -41,8 +41,14 @@ func (in *LinodeNodeClass) Hash(mode Mode) string {
 	spec := in.Spec.DeepCopy()
 	spec.Tags, spec.LKEK8sVersion, spec.Isolation = nil, "", nil // changed in place, and of lke mode
 	spec.SwapSize, spec.SwapSizeAlpha = spec.Swap(), nil
-	if spec.Image == "" {
+	spec.ImageDriftPolicy = "" // what it asks for is compared with the instance
+	if spec.ImageSelector != nil {
+		spec.ImageSelector = nil
+	} else if spec.Image == "" {
 		spec.Image = DefaultImage
+	}
+	if len(spec.PlacementGroups) == 1 {
+		spec.PlacementGroup, spec.PlacementGroups = &spec.PlacementGroups[0], nil
 	}
 	for _, set := range []*[]string{&spec.AuthorizedKeys, &spec.AuthorizedUsers} {
 		slices.Sort(*set)

@@ -25,6 +25,9 @@ func full() *v1alpha1.LinodeNodeClass {
 		AuthorizedUsers: []string{"alice", "bob"},
 		BackupsEnabled:  ptr(true),
 		SwapSize:        ptr(512),
+		Bootstrap:       &v1alpha1.Bootstrap{PreJoinCommands: []string{"true"}},
+		SubnetID:        ptr(4),
+		Interfaces:      []v1alpha1.Interface{{Type: v1alpha1.InterfaceVPC}},
 		PlacementGroup:  &v1alpha1.PlacementGroup{ID: 7, CompliantOnly: ptr(true)},
 		VPCID:           ptr(9),
 		IPv6Options:     &v1alpha1.IPv6Options{EnableSLAAC: ptr(true), EnableRanges: []string{"/64"}},
@@ -54,12 +57,21 @@ func TestHashChanges(t *testing.T) {
 		"SwapSize":        {func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize = ptr(1024) }, instance},
 		"SwapSizeAlpha":   {func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize, s.SwapSizeAlpha = nil, ptr(1024) }, instance},
 		"PlacementGroup":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.PlacementGroup.ID = 8 }, instance},
-		"VPCID":           {func(s *v1alpha1.LinodeNodeClassSpec) { s.VPCID = nil }, instance},
-		"IPv6Options":     {func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = nil }, instance},
-		"OSDisk":          {func(s *v1alpha1.LinodeNodeClassSpec) { s.OSDisk.Size = resource.MustParse("21Gi") }, instance},
-		"DataDisks":       {func(s *v1alpha1.LinodeNodeClassSpec) { s.DataDisks.SDC = s.DataDisks.SDB }, instance},
-		"Configuration":   {func(s *v1alpha1.LinodeNodeClassSpec) { s.Configuration.Kernel = "linode/latest-64bit" }, instance},
-		"Kubelet":         {func(s *v1alpha1.LinodeNodeClassSpec) { s.Kubelet.SystemReserved["cpu"] = "200m" }, instance},
+		"ImageSelector": {func(s *v1alpha1.LinodeNodeClassSpec) {
+			s.Image, s.ImageSelector = "", &v1alpha1.ImageSelector{Label: "kubernetes-*"}
+		}, instance},
+		"ImageDriftPolicy":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.ImageDriftPolicy = v1alpha1.ImageDriftReplace }, never},
+		"Bootstrap":         {func(s *v1alpha1.LinodeNodeClassSpec) { s.Bootstrap.PreJoinCommands = []string{"false"} }, instance},
+		"PlacementGroups":   {func(s *v1alpha1.LinodeNodeClassSpec) { s.PlacementGroups = []v1alpha1.PlacementGroup{{ID: 1}, {ID: 2}} }, instance},
+		"SubnetID":          {func(s *v1alpha1.LinodeNodeClassSpec) { s.SubnetID = ptr(5) }, instance},
+		"Interfaces":        {func(s *v1alpha1.LinodeNodeClassSpec) { s.Interfaces[0].NAT = ptr(false) }, instance},
+		"MaintenancePolicy": {func(s *v1alpha1.LinodeNodeClassSpec) { s.MaintenancePolicy = "linode/migrate" }, instance},
+		"VPCID":             {func(s *v1alpha1.LinodeNodeClassSpec) { s.VPCID = nil }, instance},
+		"IPv6Options":       {func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = nil }, instance},
+		"OSDisk":            {func(s *v1alpha1.LinodeNodeClassSpec) { s.OSDisk.Size = resource.MustParse("21Gi") }, instance},
+		"DataDisks":         {func(s *v1alpha1.LinodeNodeClassSpec) { s.DataDisks.SDC = s.DataDisks.SDB }, instance},
+		"Configuration":     {func(s *v1alpha1.LinodeNodeClassSpec) { s.Configuration.Kernel = "linode/latest-64bit" }, instance},
+		"Kubelet":           {func(s *v1alpha1.LinodeNodeClassSpec) { s.Kubelet.SystemReserved["cpu"] = "200m" }, instance},
 	}
 	fields := reflect.TypeFor[v1alpha1.LinodeNodeClassSpec]()
 	for i := range fields.NumField() {
@@ -84,7 +96,7 @@ func TestHashChanges(t *testing.T) {
 // when it is one of those that LKE's pools have. A field that is added to the type is found here.
 func TestHashCoversEveryField(t *testing.T) {
 	lke := []string{"FirewallID", "DiskEncryption", "Isolation"}
-	notInstance := []string{"Tags", "LKEK8sVersion", "Isolation"}
+	notInstance := []string{"Tags", "LKEK8sVersion", "Isolation", "ImageDriftPolicy"}
 	empty := &v1alpha1.LinodeNodeClass{}
 	for _, path := range leaves(reflect.TypeFor[v1alpha1.LinodeNodeClassSpec](), nil) {
 		t.Run(strings.Join(path, "."), func(t *testing.T) {
@@ -138,7 +150,11 @@ func set(t *testing.T, value reflect.Value, path []string) {
 		value.SetBool(true)
 	case kind == reflect.Slice:
 		value.Set(reflect.MakeSlice(value.Type(), 1, 1))
-		value.Index(0).SetString("seven")
+		if of := value.Index(0); of.Kind() == reflect.Struct {
+			set(t, of, []string{of.Type().Field(0).Name})
+		} else {
+			of.SetString("seven")
+		}
 	case kind == reflect.Map:
 		value.Set(reflect.MakeMap(value.Type()))
 		value.SetMapIndex(reflect.ValueOf("seven"), reflect.ValueOf("7").Convert(value.Type().Elem()))
@@ -193,7 +209,8 @@ func TestHashIsStable(t *testing.T) {
 	// Fixed values: a change of them replaces every node of every user, unless HashVersion is raised with it.
 	for mode, want := range map[v1alpha1.Mode]string{v1alpha1.ModeLKE: lkeHash, v1alpha1.ModeInstance: instanceHash} {
 		class := full()
-		class.Spec.Isolation = nil // a field of later; classes without it keep their hash
+		// Fields of later; classes without them keep their hash.
+		class.Spec.Isolation, class.Spec.Bootstrap, class.Spec.SubnetID, class.Spec.Interfaces = nil, nil, nil, nil
 		if got := class.Hash(mode); got != want {
 			t.Errorf("the hash in %s mode is %s, and was %s with HashVersion %s", mode, got, want, v1alpha1.HashVersion)
 		}

@@ -23,8 +23,8 @@ type EvictionGracePeriod string
 type ReservedQuantity string
 
 // KubeletConfiguration is the part of the kubelet's configuration that a class sets (instance mode). Names and
-// meanings are the kubelet's own, and so are the defaults of what is not set. What counts in both modes, for the
-// estimate of a node's capacity, says so.
+// meanings are the kubelet's own, and so are the defaults of what is not set. Fields that count in both modes, for the
+// estimate of a node's capacity, are marked.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.podsPerCore) || !has(self.maxPods) || self.podsPerCore <= self.maxPods",message="podsPerCore must not be above maxPods",fieldPath=".podsPerCore"
 // +kubebuilder:validation:XValidation:rule="!has(self.imageGCHighThresholdPercent) || !has(self.imageGCLowThresholdPercent) || self.imageGCHighThresholdPercent > self.imageGCLowThresholdPercent",message="imageGCHighThresholdPercent must be above imageGCLowThresholdPercent",fieldPath=".imageGCHighThresholdPercent"

@@ -75,6 +75,10 @@ type Isolation struct {
 // own. In lke mode they are accepted, named in the condition ValidationSucceeded, and replace no node when they
 // change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is what counts everywhere.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.image) || !has(self.imageSelector)",message="image and imageSelector exclude each other; set one of them",fieldPath=".imageSelector"
+// +kubebuilder:validation:XValidation:rule="!has(self.placementGroup) || !has(self.placementGroups)",message="placementGroup and placementGroups exclude each other; set one of them",fieldPath=".placementGroups"
+// +kubebuilder:validation:XValidation:rule="!has(self.subnetID) || has(self.vpcID)",message="subnetID needs the vpcID of its VPC",fieldPath=".subnetID"
+// +kubebuilder:validation:XValidation:rule="!has(self.interfaces) || has(self.vpcID) || !self.interfaces.exists(i, i.type == 'vpc')",message="interfaces of the type vpc need vpcID and subnetID",fieldPath=".interfaces"
 // +kubebuilder:validation:XValidation:rule="!has(self.swapSize) || !has(self.swap_size)",message="swapSize and swap_size are two names of one field; set swapSize alone",fieldPath=".swap_size"
 type LinodeNodeClassSpec struct {
 	// Tags are put on each instance, beside the tags that the provider manages (both modes). A change is made on
@@ -127,6 +131,20 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	Image string `json:"image,omitempty"`
 
+	// (no effect in lke mode) ImageSelector chooses the newest image with a label of a pattern, instead of image. The one that was
+	// found is in status.images.
+	// +optional
+	ImageSelector *ImageSelector `json:"imageSelector,omitempty"`
+
+	// (no effect in lke mode) ImageDriftPolicy is whether nodes are replaced when new nodes get another image by imageSelector:
+	// Ignore or Replace. Default: Ignore.
+	// +optional
+	ImageDriftPolicy ImageDriftPolicy `json:"imageDriftPolicy,omitempty"`
+
+	// (no effect in lke mode) Bootstrap is how the Linodes join the cluster. Without it, with kubeadm.
+	// +optional
+	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
+
 	// (no effect in lke mode) AuthorizedKeys are SSH public keys that may log in as root, each one line as in
 	// authorized_keys. Example: ["ssh-ed25519 AAAAC3Nz... me@example.com"].
 	// +kubebuilder:validation:MaxItems=50
@@ -168,10 +186,39 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	PlacementGroup *PlacementGroup `json:"placementGroup,omitempty"`
 
-	// (no effect in lke mode) VPCID is the ID of the VPC that the instances join. Example: 4711.
+	// (no effect in lke mode) PlacementGroups are several placement groups, filled one after another: a group with as many
+	// members as its region allows is left out. Instead of placementGroup.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=10
+	// +listType=map
+	// +listMapKey=id
+	// +optional
+	PlacementGroups []PlacementGroup `json:"placementGroups,omitempty"`
+
+	// (no effect in lke mode) VPCID is the ID of the VPC that the instances join; it needs subnetID. Example: 4711.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	VPCID *int `json:"vpcID,omitempty"`
+
+	// (no effect in lke mode) SubnetID is the ID of the subnet of the VPC. Example: 815.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	SubnetID *int `json:"subnetID,omitempty"`
+
+	// (no effect in lke mode) Interfaces are the network interfaces, at most three. Default: one in the VPC with NAT 1:1 where
+	// vpcID is set, else one public interface. Example: [{type: public}, {type: vpc, primary: true}].
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:XValidation:rule="self.filter(i, i.type == 'public').size() <= 1",message="an instance has at most one public interface"
+	// +kubebuilder:validation:XValidation:rule="self.filter(i, has(i.primary) && i.primary).size() <= 1",message="at most one interface is the primary one"
+	// +optional
+	Interfaces []Interface `json:"interfaces,omitempty"`
+
+	// (no effect in lke mode) MaintenancePolicy is what Linode does with an instance when its host is worked on: linode/migrate or
+	// linode/power_off_on. Without it, the account's setting decides.
+	// +kubebuilder:validation:Enum={"linode/migrate","linode/power_off_on"}
+	// +optional
+	MaintenancePolicy string `json:"maintenancePolicy,omitempty"`
 
 	// (no effect in lke mode) IPv6Options sets the IPv6 addresses of the interface.
 	// +optional
@@ -297,7 +344,7 @@ type LinodeNodeClassStatus struct {
 	// +optional
 	Images []Image `json:"images,omitempty"`
 	// Conditions are Ready, and one for each dependency: ValidationSucceeded, KubernetesVersionReady,
-	// FirewallReady, and in instance mode ImageReady and PlacementGroupReady.
+	// FirewallReady, and in instance mode BootstrapReady, RegionReady, ImageReady, NetworkReady and PlacementGroupReady.
 	// +optional
 	Conditions []status.Condition `json:"conditions,omitempty"`
 }

@@ -38,7 +38,7 @@ const (
 // instances are found.
 var enterpriseClusterTag = regexp.MustCompile(`^lke[0-9]+$`)
 
-// IsRestrictedTag tells whether a tag has a key that the provider, Karpenter or LKE manages. A user who set it
+// IsRestrictedTag reports whether a tag has a key that the provider, Karpenter or LKE manages. A user who set it
 // could make the provider take an instance for claimed, or for another cluster's.
 //
 // The key is what comes before the first "=". Upper case does not get around it: whether Linode tags are

@@ -206,7 +206,7 @@ func TestWhatCannotBeAdoptedIsNamedAndLeftAlone(t *testing.T) {
 func TestAPoolIsAdoptedAfterItsLinodesOnly(t *testing.T) {
 	s := newScene(t, linodesim.Standard)
 	pool := s.pool(":", 2, "one", "two")
-	s.sim.Fail(linodesim.Rule{Method: "PUT", Route: "/linode/instances/{linodeId}", Status: 400})
+	s.sim.Fail(linodesim.Rule{Method: "PUT", Route: "/linode/instances/{linodeId}", Answer: linodesim.Answer{Status: 400}})
 	if left, err := s.adopt(); left != 1 || err == nil {
 		t.Errorf("%d pools are left, %v", left, err)
 	}

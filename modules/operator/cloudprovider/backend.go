@@ -15,6 +15,8 @@ import (
 type Backend interface {
 	// Mode is which fields of a LinodeNodeClass count.
 	Mode() v1alpha1.Mode
+	// ClaimValue is what Node.Claim is for a NodeClaim of this name.
+	ClaimValue(nodeClaim string) string
 	// Claim returns the NodeClaim's node, one that it has or a new one. It waits until ctx ends.
 	Claim(ctx context.Context, launch Launch) (lkepool.Node, error)
 	Release(ctx context.Context, instanceID int, by lkepool.Claimant) error

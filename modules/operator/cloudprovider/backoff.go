@@ -124,7 +124,7 @@ func (c *CloudProvider) Limited(nodePool string) bool {
 // ReleaseClaimOf releases the instance of a NodeClaim that is gone and never had a provider ID, if it got one in this process. It asks
 // the memory alone; what is unknown is left to garbage collection.
 func (c *CloudProvider) ReleaseClaimOf(ctx context.Context, nodeClaim string) error {
-	id, found := c.inventory.claimOf(lkepool.ClaimValue(nodeClaim))
+	id, found := c.inventory.claimOf(c.backend.ClaimValue(nodeClaim))
 	if !found {
 		return nil
 	}

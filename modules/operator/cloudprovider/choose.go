@@ -22,7 +22,7 @@ import (
 // hold its resources and can be bought; of two with the same price the first by name, so that the choice is
 // the same every time. Prices are those of the instance types given, overlays applied.
 //
-// A requirement's minValues asks for a choice of so many values when the node is bought; strict says that without
+// A requirement's minValues asks for a choice of so many values when the node is bought; strict means that without
 // that choice nothing is bought, as core has it.
 func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, strict bool) (*cloudprovider.InstanceType, error) {
 	wanted := scheduling.NewNodeSelectorRequirementsWithMinValues(nodeClaim.Spec.Requirements...)

@@ -25,7 +25,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Catalog says what can be bought; *instancetype.Catalog is one.
+// Catalog is what can be bought; *instancetype.Catalog is one.
 type Catalog interface {
 	InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType
 	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
@@ -43,7 +43,7 @@ type Config struct {
 	// HostMaintenance returns from memory whether the host of an instance has maintenance pending; nil = that is not watched.
 	HostMaintenance func(instanceID int) bool
 
-	// UnregisteredTaint says whether new pools get Karpenter's taint karpenter.sh/unregistered, so that LKE's nodes join
+	// UnregisteredTaint: new pools get Karpenter's taint karpenter.sh/unregistered, so that LKE's nodes join
 	// with it. It is asked at every launch; nil = never.
 	UnregisteredTaint func() bool
 	// Holder returns which NodeClaim has an instance by its status; nil = there are no such records.
@@ -52,7 +52,7 @@ type Config struct {
 	Overlays Overlays
 	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues asks for.
 	RelaxMinValues bool
-	// Events tells people; may be nil.
+	// Events publishes events; may be nil.
 	Events Events
 }
 
@@ -80,6 +80,7 @@ type CloudProvider struct {
 
 	shortfalls *cache.Expiring // by target: what a node had that was too small
 	limited    *cache.Expiring // NodePools that were refused because of a limit
+	held       *cache.Expiring // by static NodePool: why it makes no NodeClaims now
 	missing    missingClasses
 }
 
@@ -94,7 +95,7 @@ func Over(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clo
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
 	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: &backoff{failures: map[target]*pacing.Record{}}, inventory: newInventory(backend),
-		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring()}
+		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(), held: cache.NewExpiring()}
 }
 
 // Create claims a node of the cheapest plan that meets the NodeClaim.
@@ -185,7 +186,7 @@ func (c *CloudProvider) claim(ctx context.Context, l Launch) (lkepool.Node, erro
 	return node, err
 }
 
-// Get returns the NodeClaim of an instance as the Linode API tells it.
+// Get returns the NodeClaim of an instance as the Linode API has it.
 func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
 	id, err := nodeclaim.InstanceID(providerID)
 	if err != nil {
@@ -247,7 +248,7 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 	return c.buyable(nodePool, all), nil
 }
 
-// RepairPolicies says when a node counts as broken: its kubelet has been silent, or has called itself not
+// RepairPolicies returns when a node counts as broken: its kubelet has been silent, or has called itself not
 // ready, for ten minutes, which is longer than LKE takes to reboot a Linode.
 func (c *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {
 	return []cloudprovider.RepairPolicy{

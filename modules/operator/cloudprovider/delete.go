@@ -62,7 +62,7 @@ func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.Node
 	}
 	found := false
 	for _, node := range nodes {
-		if node.Claim != lkepool.ClaimValue(nodeClaim.Name) {
+		if node.Claim != c.backend.ClaimValue(nodeClaim.Name) {
 			continue
 		}
 		if err := c.release(ctx, node.InstanceID, nodeclaim.Claimant(nodeClaim)); err == nil {

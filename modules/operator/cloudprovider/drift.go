@@ -28,6 +28,9 @@ const (
 	DriftPoolTaints        cloudprovider.DriftReason = "PoolTaintsDrifted"        // the pool's taints differ
 	DriftFirewall          cloudprovider.DriftReason = "FirewallDrifted"          // the pool's firewall differs
 	DriftKubernetesVersion cloudprovider.DriftReason = "KubernetesVersionDrifted" // the pool's version differs
+	DriftImage             cloudprovider.DriftReason = "ImageDrifted"             // new nodes get another image, and the class replaces for that
+	DriftPlacementGroup    cloudprovider.DriftReason = "PlacementGroupDrifted"    // the Linode is in none of the class's placement groups
+	DriftRegion            cloudprovider.DriftReason = "RegionDrifted"            // new nodes are made in another region
 	DriftHostMaintenance   cloudprovider.DriftReason = "HostMaintenancePending"   // Linode is going to interrupt the node
 )
 
@@ -72,7 +75,7 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	return c.outdated(ctx, wanted)
 }
 
-// confirm believes a difference when a second reading, of the node itself, shows it too: a list may lag or lack fields. One confirmed
+// confirm accepts a difference when a second reading, of the node itself, shows it too: a list may lag or lack fields. One confirmed
 // difference costs one request.
 func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprovider.DriftReason, wanted Launch) (cloudprovider.DriftReason, error) {
 	uid := wanted.NodeClaim.UID

@@ -106,7 +106,7 @@ func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instan
 	err = fmt.Errorf("claiming a %s: %w", instanceType, err)
 	if v.cause != "" {
 		c.publishRefusal(nodePool, c.catalog.MarkUnavailable(instanceType, v.cause), err)
-		return true, c.insufficient(nodePool, err)
+		return true, cloudprovider.NewInsufficientCapacityError(err) // the next NodeClaim gets another type, if there is one
 	}
 	message := v.message
 	if v.outcome == outcomeProvisioning {
@@ -115,9 +115,9 @@ func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instan
 	if v.detail {
 		message = bounded(fmt.Sprintf("%s: %s", v.message, err))
 	}
-	if v.detail && number >= givenUpAfter && (nodePool == nil || nodePool.Spec.Replicas == nil) {
+	if v.detail && number >= givenUpAfter {
 		c.giveUp(nodePool, v.reason, message)
-		return true, cloudprovider.NewInsufficientCapacityError(err)
+		return true, c.insufficient(nodePool, err)
 	}
 	return false, cloudprovider.NewCreateError(err, v.reason, message)
 }
@@ -146,15 +146,25 @@ func bounded(text string) string {
 	return strings.ToValidUTF8(text[:most-3], "") + "..."
 }
 
-// insufficient says that nothing can be bought for a NodeClaim. Core deletes it then and schedules its pods anew, on
-// what is left. The NodeClaims of a static NodePool have no pods: core would make the next one at once, without asking
-// what can be bought, and delete it as fast, for as long as nothing can be. Such a NodeClaim is told to wait instead;
-// each further attempt takes whatever type can be bought then, and costs no request while there is none.
+// heldFor is for how long a static NodePool makes no NodeClaim after one that got no node.
+const heldFor = time.Minute
+
+// insufficient gives a NodeClaim up that no other type would help. Core deletes it then and schedules its pods anew, on what is left. For a
+// static NodePool it would make the next one at once: that one is held.
 func (c *CloudProvider) insufficient(nodePool *karpv1.NodePool, err error) error {
 	if nodePool != nil && nodePool.Spec.Replicas != nil {
-		return cloudprovider.NewCreateError(err, "InsufficientCapacity", bounded(err.Error()))
+		c.held.Set(nodePool.Name, bounded(err.Error()), heldFor)
 	}
 	return cloudprovider.NewInsufficientCapacityError(err)
+}
+
+// Held returns why no NodeClaim of a static NodePool may be made now, nil if it may.
+func (c *CloudProvider) Held(nodeClaim *karpv1.NodeClaim) error {
+	name := nodeClaim.Labels[karpv1.NodePoolLabelKey]
+	if why, held := c.held.Get(name); held {
+		return fmt.Errorf("the static NodePool %s waits for up to %s, because the last NodeClaim of it got no node: %s", name, heldFor, why)
+	}
+	return nil
 }
 
 // lookupError turns the error of reading or releasing one instance into core's: lkepool reports not found

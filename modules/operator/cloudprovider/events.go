@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
-// Reasons of events on a NodePool. Core says the same on the NodeClaim, which is gone soon afterwards.
+// Reasons of events on a NodePool. Core reports the same on the NodeClaim, which is gone soon afterwards.
 const (
 	EventInsufficientCapacity      = "InsufficientCapacity"      // the region has no more of a plan
 	EventPlanRefused               = "PlanRefused"               // LKE does not take a plan
@@ -22,10 +22,10 @@ const (
 	EventNodesNeverJoin            = "NodesNeverJoin"            // nodes of a plan were launched and never joined
 )
 
-// How long an event that says the same of the same NodePool is left out, where nothing else says how long.
+// How long an event of the same text on the same NodePool is left out, where nothing else sets the time.
 const eventSilence = 30 * time.Minute
 
-// publishRefusal says on the NodePool what could not be bought: once for as long as that is believed, however many
+// publishRefusal reports on the NodePool what could not be bought: once for as long as the mark lasts, however many
 // NodeClaims were refused.
 func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype.Refusal, err error) {
 	reason, message := EventInsufficientCapacity, fmt.Sprintf("Linode has no capacity for %s in %s", r.InstanceType, r.Region)
@@ -47,7 +47,7 @@ func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype
 	})
 }
 
-// publishNothing says on the NodePool why there is nothing to ask for.
+// publishNothing reports on the NodePool why there is nothing to ask for.
 func (c *CloudProvider) publishNothing(nodePool *karpv1.NodePool, err error) {
 	c.publish(nodePool, events.Event{Reason: EventNoCompatibleInstanceTypes, Message: err.Error(), DedupeTimeout: eventSilence})
 }

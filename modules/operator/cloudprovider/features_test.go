@@ -3,12 +3,16 @@ package cloudprovider_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/record"
 	clock "k8s.io/utils/clock/testing"
@@ -21,6 +25,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
@@ -207,49 +212,63 @@ func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 	}
 }
 
-// Core replaces a static NodePool's NodeClaim the moment it is deleted, whether anything can be bought or not. It is
-// told to wait, so that it is not, and takes the next type at its next attempt.
-func TestStaticNodeClaimsWait(t *testing.T) {
+// Core replaces a static NodePool's NodeClaim the moment it is given up, whether anything can be bought or not, and plans nothing for
+// any pod while it has no instance.
+func TestAStaticNodePoolThatGetsNoNodesMakesNoNodeClaimsForAWhile(t *testing.T) {
 	static := nodePool(nil)
 	replicas := int64(2)
 	static.Spec.Replicas = &replicas
-	refused := true
-	pools := &scripted{t: t, claim: func(ctx context.Context, r request) (node, error) {
-		if refused {
-			return node{}, failing("QuotaExceeded", "")
-		}
-		return grant(ctx, r)
-	}}
-	p := provider(t, "standard", pools, readyClass(), static)
-	waits := func() {
-		t.Helper()
-		var createErr *core.CreateError
-		_, err := p.Create(t.Context(), nodeClaim())
-		if core.IsInsufficientCapacityError(err) || !errors.As(err, &createErr) || createErr.ConditionReason != "InsufficientCapacity" || createErr.ConditionMessage == "" {
-			t.Errorf("got %v", err)
-		}
+	other := nodeClaim(func(c *karpv1.NodeClaim) { c.Labels[karpv1.NodePoolLabelKey] = "other" })
+	for kind, attempts := range map[string]int{"QuotaExceeded": 1, "InsufficientCapacity": 1, "Forbidden": 4} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pools := &scripted{t: t, claim: func(context.Context, request) (node, error) { return node{}, failing(lkepool.Kind(kind), "") }}
+				p := provider(t, "standard", pools, readyClass(), static)
+				made := 0
+				for p.Held(nodeClaim()) == nil && made <= len(somePlans) {
+					made++
+					claim := nodeClaim(func(c *karpv1.NodeClaim) { c.UID = types.UID(fmt.Sprint(made)) })
+					for attempt := 1; attempt <= attempts; attempt++ {
+						if _, err := p.Create(t.Context(), claim); core.IsInsufficientCapacityError(err) != (attempt == attempts) {
+							t.Fatalf("NodeClaim %d, attempt %d: %v", made, attempt, err)
+						}
+					}
+				}
+				if err := p.Held(nodeClaim()); err == nil || !strings.Contains(err.Error(), "static NodePool default waits") || len(pools.requests) > len(somePlans) {
+					t.Errorf("after %d NodeClaims and %d requests: %v", made, len(pools.requests), err)
+				}
+				if err := p.Held(other); err != nil {
+					t.Errorf("another NodePool: %v", err)
+				}
+				time.Sleep(time.Minute)
+				if err := p.Held(nodeClaim()); err != nil {
+					t.Errorf("after a minute: %v", err)
+				}
+			})
+		})
 	}
-	waits()
-	for range 10 {
-		waits()
-	}
-	if len(pools.requests) != 1 {
-		t.Errorf("%d requests while nothing can be bought, want the one that was refused", len(pools.requests))
-	}
-	refused = false
-	p = provider(t, "standard", &scripted{t: t, claim: func(ctx context.Context, r request) (node, error) {
+}
+
+func TestAStaticNodePoolTakesTheNextTypeAtOnce(t *testing.T) {
+	static := nodePool(nil)
+	replicas := int64(2)
+	static.Spec.Replicas = &replicas
+	p := provider(t, "standard", &scripted{t: t, claim: func(ctx context.Context, r request) (node, error) {
 		if r.Key.InstanceType == "g6-dedicated-2" {
 			return node{}, failing("InsufficientCapacity", "")
 		}
 		return grant(ctx, r)
 	}}, readyClass(), static)
 	claim := nodeClaim(requests(corev1.ResourceCPU, "1500m"))
-	if _, err := p.Create(t.Context(), claim); core.IsInsufficientCapacityError(err) || err == nil {
+	if _, err := p.Create(t.Context(), claim); !core.IsInsufficientCapacityError(err) {
 		t.Errorf("got %v", err)
 	}
-	created, err := p.Create(t.Context(), claim)
+	if err := p.Held(claim); err != nil {
+		t.Errorf("held although another type can be bought: %v", err)
+	}
+	created, err := p.Create(t.Context(), nodeClaim(requests(corev1.ResourceCPU, "1500m"), func(c *karpv1.NodeClaim) { c.UID = "next" }))
 	if err != nil || created.Labels[corev1.LabelInstanceTypeStable] != "g6-standard-2" {
-		t.Errorf("the next attempt: %v, %v", created, err)
+		t.Errorf("the next NodeClaim: %v, %v", created, err)
 	}
 }
 

@@ -121,7 +121,7 @@ func (i *inventory) recent(ctx context.Context) (map[int]lkepool.Node, error) {
 			return nil, ctx.Err()
 		case shared := <-read:
 			if errors.Is(shared.Err, context.Canceled) && ctx.Err() == nil {
-				continue // who read has left; that says nothing about the list
+				continue // the caller that read has left; that proves nothing about the list
 			}
 			nodes, _ := shared.Val.(map[int]lkepool.Node)
 			return nodes, shared.Err

@@ -71,9 +71,9 @@ func observed(node lkepool.Node, instanceType *cloudprovider.InstanceType, regio
 func labels(node lkepool.Node, instanceType *cloudprovider.InstanceType, region string) map[string]string {
 	result := map[string]string{}
 	if instanceType != nil {
-		addSingleValued(result, instanceType.Requirements)
+		AddSingleValued(result, instanceType.Requirements)
 		for _, offering := range instanceType.Offerings {
-			addSingleValued(result, offering.Requirements)
+			AddSingleValued(result, offering.Requirements)
 		}
 	}
 	result[corev1.LabelInstanceTypeStable] = node.InstanceType
@@ -88,7 +88,8 @@ func labels(node lkepool.Node, instanceType *cloudprovider.InstanceType, region 
 	return result
 }
 
-func addSingleValued(result map[string]string, requirements scheduling.Requirements) {
+// AddSingleValued adds the labels of which requirements leave one value.
+func AddSingleValued(result map[string]string, requirements scheduling.Requirements) {
 	for key, requirement := range requirements {
 		if requirement.Operator() == corev1.NodeSelectorOpIn && requirement.Len() == 1 {
 			result[key] = requirement.Any()

@@ -34,6 +34,8 @@ type lkePools struct {
 
 func (p lkePools) Mode() v1alpha1.Mode { return v1alpha1.ModeLKE }
 
+func (p lkePools) ClaimValue(nodeClaim string) string { return lkepool.ClaimValue(nodeClaim) }
+
 func (p lkePools) Claim(ctx context.Context, l Launch) (lkepool.Node, error) {
 	wanted := request(p.cluster, l.NodeClaim, l.NodePool, l.NodeClass, l.InstanceType.Name)
 	if p.tainted != nil && p.tainted() {

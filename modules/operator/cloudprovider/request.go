@@ -17,7 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// request says what to claim for a NodeClaim.
+// request returns what to claim for a NodeClaim.
 func request(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass, instanceType string) lkepool.Request {
 	return lkepool.Request{
 		Claimant: nodeclaim.Claimant(nodeClaim),
@@ -32,7 +32,7 @@ func request(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *k
 }
 
 // template is what an LKE pool fixes for all its nodes. Startup taints are not in it: LKE would put them back
-// after they were removed. Whatever else the NodeClaim wants on its node, Karpenter puts on the Node
+// after they were removed. Whatever else the NodeClaim has for its node, Karpenter puts on the Node
 // when it registers.
 func template(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) lkepool.Template {
 	t := lkepool.Template{

@@ -261,7 +261,7 @@ func TestAServerErrorMarksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, info := newSim(t, linodesim.Standard)
 		p := simulated(t, sim, info)
-		rule := sim.Fail(linodesim.Rule{Status: 503, Method: "POST"})
+		rule := sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: 503}, Method: "POST"})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		var createErr *core.CreateError

@@ -10,12 +10,13 @@ import (
 
 // identityTags say whose a pool or an instance is. lkepool adds the NodeClaim's own tag to instances.
 func identityTags(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
-	tags := []string{
-		clusterTag(cluster.Name),
-		lkepool.Tag(v1alpha1.TagNodeClass, nodeClass.Name),
-		lkepool.Tag(v1alpha1.TagLKEManaged, "true"),
-		lkepool.Tag(v1alpha1.TagLKEClusterName, cluster.Name),
-	}
+	return append(OwnerTags(cluster.Name, nodeClaim, nodeClass),
+		lkepool.Tag(v1alpha1.TagLKEManaged, "true"), lkepool.Tag(v1alpha1.TagLKEClusterName, cluster.Name))
+}
+
+// OwnerTags say which cluster, class and NodePool an instance is for, in both modes.
+func OwnerTags(cluster string, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
+	tags := []string{clusterTag(cluster), lkepool.Tag(v1alpha1.TagNodeClass, nodeClass.Name)}
 	if nodePool := nodeClaim.Labels[karpv1.NodePoolLabelKey]; nodePool != "" {
 		tags = append(tags, lkepool.Tag(v1alpha1.TagNodePool, nodePool))
 	}

@@ -36,7 +36,7 @@ type API interface {
 	ListInstances(ctx context.Context, filter linode.Filter) iter.Seq2[api.Instance, error]
 }
 
-// Wanted says which cluster to look for, and what for messages about it.
+// Wanted is the cluster to look for, and what for messages about it.
 type Wanted struct {
 	Name   string
 	Region string        // if not empty, the region that the cluster must be in
@@ -127,7 +127,7 @@ func explain(err error, url, scope, doing string) error {
 
 const newToken = "make a personal access token with the scopes lke:read_write and linodes:read_write and set LINODE_TOKEN to it"
 
-// refused tells a token that the API does not accept from one that could not be sent.
+// refused distinguishes a token that the API does not accept from one that could not be sent.
 func refused(err error, url string) error {
 	var apiErr *linode.Error
 	if errors.As(err, &apiErr) && apiErr.Status == 0 {

@@ -107,9 +107,9 @@ func TestProblemsAreOneLine(t *testing.T) {
 		{"token without any lke scope", "no-lke", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN", []string{"403", "lke:read_write"}},
 		{"token without any linodes scope", "no-linodes", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN", []string{"403", "linodes:read_write"}},
 		{"token that may only read", "reader", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN", []string{"lacks the scopes lke:read_write and linodes:read_write"}},
-		{"API in trouble", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Status: 503}, "", "LINODE_URL", []string{"503", url}},
+		{"API in trouble", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Answer: linodesim.Answer{Status: 503}}, "", "LINODE_URL", []string{"503", url}},
 		{"connection lost", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Drop: true}, "", "LINODE_URL", []string{url}},
-		{"a proxy's page", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Status: 502, HTML: true}, "", "LINODE_URL", []string{"502"}},
+		{"a proxy's page", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Answer: linodesim.Answer{Status: 502, HTML: true}}, "", "LINODE_URL", []string{"502"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestTrackerFollowsTheVersionAndReadsSeldom(t *testing.T) {
 			}
 		}
 		time.Sleep(4 * time.Minute)
-		rule := w.sim.Fail(linodesim.Rule{Status: 500, Route: "/lke/clusters/{clusterId}"})
+		rule := w.sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Route: "/lke/clusters/{clusterId}"})
 		if got := tracker.Cluster(t.Context()).Version; got != "1.33" {
 			t.Errorf("got %q while the API fails, want what was known", got)
 		}

@@ -35,13 +35,17 @@ func (s *Scopes) Last() string {
 	return ""
 }
 
-// checkScopes refuses a token that lacks a scope. A header that is missing proves nothing: then the first request that takes it will tell.
+// checkScopes refuses a token that lacks a scope of lke mode.
 func checkScopes(header string, more ...string) error {
+	return lacking(header, append([]string{"lke:read_write", "linodes:read_write"}, more...))
+}
+
+// lacking refuses a token that lacks a scope. A header that is missing proves nothing: then the first request that takes it will tell.
+func lacking(header string, needed []string) error {
 	scopes := strings.FieldsFunc(header, func(r rune) bool { return r == ' ' || r == ',' })
 	if len(scopes) == 0 || slices.Contains(scopes, "*") {
 		return nil
 	}
-	needed := append([]string{"lke:read_write", "linodes:read_write"}, more...)
 	missing := slices.DeleteFunc(slices.Clone(needed), func(scope string) bool {
 		section, _, _ := strings.Cut(scope, ":")
 		return slices.Contains(scopes, scope) || slices.Contains(scopes, section+":*") || slices.Contains(scopes, section+":read_write")

@@ -1,4 +1,4 @@
-// Package hostmaintenance knows for which nodes Linode has announced maintenance of the host, so that they can be replaced before it.
+// Package hostmaintenance finds the nodes for which Linode has announced maintenance of the host, so that they can be replaced before it.
 //
 // It is opt-in, because the list takes the token's scope account:read_only. A Watcher reads the account's list on an interval, one request
 // for all Linodes. Maintenance counts as pending when two readings in a row show it, and no longer when one does not; a reading that

@@ -93,7 +93,7 @@ func TestMaintenanceIsPendingWhenTwoReadingsShowIt(t *testing.T) {
 		}
 	}
 	// The API fails, which proves nothing; then the maintenance is cancelled.
-	rule := h.sim.Fail(linodesim.Rule{Status: 403, Route: "/account/maintenance"})
+	rule := h.sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: 403}, Route: "/account/maintenance"})
 	if err := h.watcher.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "account:read_only") {
 		t.Errorf("got %v", err)
 	}

@@ -33,7 +33,7 @@ const (
 )
 
 // recordedMemory is what nodes of LKE have shown, in bytes, by the plan's MiB: a g6-standard-1 and a g6-standard-2.
-// What a guest sees depends on the size of its memory and not on the plan's class, so a size that is recorded counts
+// What a guest has depends on the size of its memory and not on the plan's class, so a size that is recorded counts
 // as learned for every plan that has it.
 //
 // Other sizes are estimated by Settings.MemoryOverhead. The two figures, 3.3% and 4.1% less than the plan, do not show

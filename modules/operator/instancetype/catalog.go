@@ -126,7 +126,7 @@ func (c *Catalog) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection says that a replica that waits reads too, so that it knows all when it takes over.
+// NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
 func (c *Catalog) NeedLeaderElection() bool { return false }
 
 // InstanceTypes returns all instance types, those that cannot be bought now with an unavailable
@@ -169,7 +169,7 @@ func (s snapshot) buyable(plan string) bool {
 	return available || !listed
 }
 
-// Offered tells what can be bought now, and what not.
+// Offered returns what can be bought now, and what not.
 func (c *Catalog) Offered() []Offered {
 	all := c.InstanceTypes(nil)
 	result := make([]Offered, 0, len(all))
@@ -192,7 +192,7 @@ func (c *Catalog) HourlyUSD(plan string) (float64, bool) {
 	return price, price > 0
 }
 
-// kubeletKey tells kubelet settings apart by everything in them, so that a setting that is added to the
+// kubeletKey distinguishes kubelet settings by everything in them, so that a setting that is added to the
 // type later cannot be forgotten here. Maps are written in the order of their keys.
 func kubeletKey(kubelet *v1alpha1.KubeletConfiguration) string {
 	key, err := json.Marshal(kubelet)

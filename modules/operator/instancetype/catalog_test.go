@@ -110,7 +110,7 @@ func TestRefresh(t *testing.T) {
 		go func() { done <- c.Start(ctx) }()
 		before := typeReads(sim)
 
-		rule := sim.Fail(linodesim.Rule{Route: "/linode/types", Status: 400, Reason: "no"})
+		rule := sim.Fail(linodesim.Rule{Route: "/linode/types", Answer: linodesim.Answer{Status: 400, Reason: "no"}})
 		time.Sleep(5*time.Minute + time.Second)
 		synctest.Wait()
 		if len(failures) != 1 || len(c.InstanceTypes(nil)) == 0 {

@@ -19,7 +19,7 @@ type Settings struct {
 	Kubelet        *v1alpha1.KubeletConfiguration
 }
 
-// Convert turns a plan into an instance type. available says whether it can be bought now.
+// Convert turns a plan into an instance type. available: it can be bought now.
 func Convert(p Plan, available bool, s Settings) *cloudprovider.InstanceType {
 	total := capacity(p, s)
 	return &cloudprovider.InstanceType{

@@ -1,4 +1,4 @@
-// Package instancetype says what can be bought: it turns Linode plans into Karpenter's instance types.
+// Package instancetype has what can be bought: it turns Linode plans into Karpenter's instance types.
 //
 // A Catalog reads plans and their availability in the cluster's region from the Linode API, on an
 // interval, and serves instance types from memory: InstanceTypes never waits for the network. The
@@ -22,7 +22,7 @@
 // Not guaranteed: that a plan reported as available can be created at this moment (the list is a flag,
 // no stock); callers report a refusal with MarkUnavailable.
 //
-// Units: memory and disk of a Plan are MiB (the API says MB and means MiB: a plan of 4096 MB boots with
+// Units: memory and disk of a Plan are MiB (the API writes MB and means MiB: a plan of 4096 MB boots with
 // 4022024 KiB), network MBit/s, transfer GB, prices USD per hour. All methods of Catalog are safe for
 // concurrent use. Callers must not change the instance types they get.
 package instancetype

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// A Plan is what the Linode API says about one type.
+// A Plan is what the Linode API returns of one type.
 type Plan struct {
 	ID                 string
 	Class              string // nanode, standard, dedicated, highmem, premium, gpu, accelerated

@@ -35,7 +35,7 @@ type Refusal struct {
 	Others       int           // how many larger instance types it takes out as well
 }
 
-// MarkUnavailable remembers that a plan was refused in the catalog's region, and says what that means.
+// MarkUnavailable remembers that a plan was refused in the catalog's region, and returns what that means.
 //
 // An account's limit concerns more than the plan that was refused: an account that may not have one more Linode of 4
 // GiB may not have one of 8 GiB either, whether its limit is on the number of Linodes or on their size. Every plan

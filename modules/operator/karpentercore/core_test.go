@@ -132,3 +132,27 @@ func TestCoreStillNarrowsToSpot(t *testing.T) {
 		t.Error("core no longer narrows a replacement to spot capacity: OnDemand can go")
 	}
 }
+
+// What package cloudprovider answers for core's sake is needed for as long as core has these lines.
+func TestCoreStillNeedsTheProvidersAnswers(t *testing.T) {
+	for name, test := range map[string]struct {
+		file, line string
+		absent     bool
+	}{
+		"attempts are counted in the message":   {file: "nodeclaim/lifecycle/controller.go", line: "if errs != nil {\n\t\treturn reconcile.Result{}, errs\n"},
+		"static NodeClaims are held":            {file: "static/provisioning/controller.go", line: "GetInstanceTypes", absent: true},
+		"a NodeClaim keeps all from planning":   {file: "state/cluster.go", line: "if providerID == \"\" {\n\t\t\t\treturn false\n"},
+		"plans stay in the list":                {file: "nodeclaim/disruption/drift.go", line: "return InstanceTypeNotFound\n"},
+		"a NodePool without class gets no plan": {file: "provisioning/provisioner.go", line: `Error(err, "skipping, unable to resolve instance types")`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, err := os.ReadFile(coreFile(t, "pkg/controllers/"+test.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(source), test.line) == test.absent {
+				t.Errorf("%s of core has changed: see the package's doc whether the provider still has to answer as it does", test.file)
+			}
+		})
+	}
+}

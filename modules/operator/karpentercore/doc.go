@@ -15,6 +15,20 @@
 //
 //   - OnDemand: core narrows replacements to spot capacity, which does not exist at Linode
 //     (pkg/controllers/disruption/consolidation.go:241, "We are consolidating a node from OD -> [OD,Spot]"). TestCoreStillNarrowsToSpot.
+//   - Held: core makes NodeClaims of static NodePools without asking what can be bought (pkg/controllers/static/provisioning/controller.go:115,
+//     no GetInstanceTypes), and plans nothing while one of them has no provider ID (pkg/controllers/state/cluster.go:174).
+//     TestCoreStillNeedsTheProvidersAnswers.
+//   - withoutStarts: controller-runtime v0.23.1 logs three lines for each controller at level info (pkg/internal/controller/controller.go:248,
+//     303, 306). TestControllerRuntimeStillWritesTheseLines.
+//
+// Answers of package cloudprovider that are as they are because of core; TestCoreStillNeedsTheProvidersAnswers has each of these lines:
+//
+//   - The message of a launch under way counts the attempts: core repeats a launch soon when the NodeClaim's status has changed, and
+//     otherwise after growing pauses (pkg/controllers/nodeclaim/lifecycle/controller.go:191).
+//   - A plan that cannot be bought stays in the list, unavailable: core replaces the nodes of a type that is not in it
+//     (pkg/controllers/nodeclaim/disruption/drift.go:132).
+//   - A NodePool without its LinodeNodeClass gets all plans, unavailable: for an error core logs a line in each of its rounds
+//     (pkg/controllers/provisioning/provisioner.go:306).
 //
 // Looked at and not usable: controllers.WithRegistrationHook (pkg/controllers/controllers.go:77). The hook is called after core has
 // written the error and the event about a missing taint karpenter.sh/unregistered (pkg/controllers/nodeclaim/lifecycle/registration.go:84),

@@ -126,6 +126,7 @@ func managerOptions(ctx context.Context, cfg Config) (manager.Options, error) {
 		return options, fmt.Errorf("making the lock for leader election: %w", err)
 	}
 	options.LeaderElectionResourceLockInterface = cfg.Lock(lock)
+	options.LeaderElectionID = o.LeaderElectionName // beside a lock it is only the name in leader_election_master_status
 	return options, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
@@ -62,7 +63,7 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 		labelOutcome: cloudprovider.Outcomes(),
 		labelKind:    {collectedSurplus, collectedOrphan, collectedPlace, collectedPool},
 		labelResult:  {resultOK, resultError, other},
-		labelAction:  append(lkepool.Actions(), other),
+		labelAction:  slices.Concat(lkepool.Actions(), instances.Actions(), []string{other}),
 		labelCause:   {other},
 		labelStatus:  {"0", other}, // 0: no answer
 	}

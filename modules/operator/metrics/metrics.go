@@ -162,5 +162,5 @@ func (m *Metrics) offeredName(name string) string {
 	return other
 }
 
-// knownStatus tells the statuses that HTTP defines; the API could send any number of three digits.
+// knownStatus limits a label to the statuses that HTTP defines; the API could send any number of three digits.
 func knownStatus(status int) bool { return http.StatusText(status) != "" }

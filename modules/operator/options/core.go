@@ -36,7 +36,7 @@ func addFlags(fs *flag.FlagSet) map[string]*flagValue {
 	return values
 }
 
-// flagSet holds the flags of this package. It prints nothing: errors are one line, said by the caller.
+// flagSet holds the flags of this package. It prints nothing: errors are one line, printed by the caller.
 func flagSet() (*coreoptions.FlagSet, map[string]*flagValue) {
 	fs := &coreoptions.FlagSet{FlagSet: flag.NewFlagSet("karpenter-linode", flag.ContinueOnError)}
 	fs.SetOutput(io.Discard)
@@ -52,7 +52,7 @@ func coreFlags() *flag.FlagSet {
 }
 
 // checkCoreEnvironment adds core's flags to fs and checks core's environment variables. Core falls back
-// to a default, silently, when a variable is not a number or a duration; a typing error is to be said.
+// to a default, silently, when a variable is not a number or a duration; a typing error has to be reported.
 func checkCoreEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)) (*coreoptions.Options, error) {
 	var first error
 	coreFlags().VisitAll(func(f *flag.Flag) {

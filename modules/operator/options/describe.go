@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Description is what a reference says about one setting.
+// A Description is what a reference page has of one setting.
 type Description struct {
 	Variables []string // in order of precedence
 	Flag      string   // without dashes; empty: environment only

@@ -15,6 +15,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ import (
 // Mode is where nodes come from.
 type Mode string
 
-// The two modes. Instance mode is known, so that it can be refused by name.
+// The two modes.
 const (
 	ModeLKE      Mode = "lke"
 	ModeInstance Mode = "instance"
@@ -61,6 +62,7 @@ type Options struct {
 	ClusterName     string
 	ClusterRegion   string // empty: discovered
 	ClusterEndpoint string // empty: discovered; used in instance mode only
+	ClusterCABundle string // base64 of PEM; empty: discovered; used in instance mode only
 
 	AllowedPlans, DeniedPlans string // which plans may be bought at all; instancetype.ParseSelection reads them
 
@@ -151,6 +153,23 @@ func defaultText(def string) string {
 	return " (default " + def + ")"
 }
 
+// validateInstance refuses what instance mode lacks, and settings that would have no effect in it although they promise a bound.
+func (o *Options) validateInstance() error {
+	switch {
+	case o.ClusterName == "":
+		return &setting.Error{Name: "CLUSTER_NAME", Found: "not set, and KARPENTER_MODE is instance", Fix: "set it to a name for the cluster: labels of its Linodes begin with it (or use --cluster-name)"}
+	case !clusterName.MatchString(o.ClusterName):
+		return &setting.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("%q cannot be the beginning of a Linode's label", o.ClusterName), Fix: "use letters, digits, '-' and '.', with a letter or digit at both ends"}
+	case o.MaxHourlyPrice > 0:
+		return &setting.Error{Name: "MAX_HOURLY_PRICE", Found: "set, and KARPENTER_MODE is instance, which does not have it", Fix: "use MAX_NODES, or the limits of the NodePools"}
+	case o.AdoptAlpha:
+		return &setting.Error{Name: "ADOPT_ALPHA", Found: "set, and KARPENTER_MODE is instance", Fix: "leave it out: the alpha provider's Linodes never became nodes"}
+	}
+	return nil
+}
+
+var clusterName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+
 func (o *Options) validate() error {
 	switch {
 	case o.Token == "" && o.TokenFile == "":
@@ -171,7 +190,7 @@ func (o *Options) validate() error {
 		if o.ClusterRegion == "" {
 			return &setting.Error{Name: "CLUSTER_REGION", Found: "not set, and KARPENTER_MODE is instance", Fix: "set it to the region of the nodes (or use --cluster-region)"}
 		}
-		return &setting.Error{Name: "KARPENTER_MODE", Found: "instance mode is not in this release", Fix: "use lke"}
+		return o.validateInstance()
 	default:
 		return &setting.Error{Name: "KARPENTER_MODE", Found: fmt.Sprintf("unknown mode %q", o.Mode), Fix: "use lke or instance"}
 	}

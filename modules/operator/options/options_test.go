@@ -103,7 +103,10 @@ func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
 		{"no cluster name", nil, []string{"LINODE_TOKEN", secret}, "CLUSTER_NAME", "not set"},
 		{"unknown mode", nil, append([]string{"KARPENTER_MODE", "lxc"}, full...), "KARPENTER_MODE", `"lxc"`},
 		{"instance mode without region", nil, append([]string{"KARPENTER_MODE", "instance"}, full...), "CLUSTER_REGION", "instance"},
-		{"instance mode with region", nil, append([]string{"KARPENTER_MODE", "instance", "CLUSTER_REGION", "us-ord"}, full...), "KARPENTER_MODE", "not in this release"},
+		{"instance mode without a name", nil, []string{"LINODE_TOKEN", secret, "KARPENTER_MODE", "instance", "CLUSTER_REGION", "us-ord"}, "CLUSTER_NAME", "labels of its Linodes begin with it"},
+		{"instance mode with a name that no label can have", nil, []string{"LINODE_TOKEN", secret, "KARPENTER_MODE", "instance", "CLUSTER_REGION", "us-ord", "CLUSTER_NAME", "a b"}, "CLUSTER_NAME", `"a b"`},
+		{"instance mode with a bound on prices", nil, append([]string{"KARPENTER_MODE", "instance", "CLUSTER_REGION", "us-ord", "MAX_HOURLY_PRICE", "2"}, full...), "MAX_HOURLY_PRICE", "MAX_NODES"},
+		{"instance mode with adoption", nil, append([]string{"KARPENTER_MODE", "instance", "CLUSTER_REGION", "us-ord", "ADOPT_ALPHA", "true"}, full...), "ADOPT_ALPHA", "instance"},
 		{"bad duration", nil, append([]string{"LKE_CREATE_DEADLINE", "ten"}, full...), "LKE_CREATE_DEADLINE", `"ten"`},
 		{"duration without unit", nil, append([]string{"LKE_RETRY_DELAY", "10"}, full...), "LKE_RETRY_DELAY", `"10"`},
 		{"negative duration", nil, append([]string{"LKE_TAG_VERIFICATION_TIMEOUT", "-4s"}, full...), "LKE_TAG_VERIFICATION_TIMEOUT", "-4s"},
@@ -150,6 +153,19 @@ func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
 				t.Errorf("the token is in %q", text)
 			}
 		})
+	}
+}
+
+func TestInstanceModeDeniesNoPlansUnlessAsked(t *testing.T) {
+	mode := []string{"LINODE_TOKEN", secret, "CLUSTER_NAME", "demo", "CLUSTER_REGION", "us-ord", "KARPENTER_MODE", "instance"}
+	for denied, want := range map[string]string{"": "none", "class=nanode": "class=nanode"} {
+		o, err := options.Parse(nil, environment(append([]string{"PLANS_DENY", denied}, mode...)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.DeniedPlans != want || o.Mode != options.ModeInstance {
+			t.Errorf("with PLANS_DENY=%q: %q is denied in mode %s, expected %q", denied, o.DeniedPlans, o.Mode, want)
+		}
 	}
 }
 

@@ -24,7 +24,9 @@ type definition struct {
 	usage string
 	fix   string // what to do when the text is not a value
 	bool  bool   // the flag may be given without a value
-	set   func(*Options, string) error
+	// instance is the default in instance mode where that is another one; KARPENTER_MODE is read before.
+	instance string
+	set      func(*Options, string) error
 }
 
 var settings = []definition{
@@ -42,16 +44,18 @@ var settings = []definition{
 		set: text(func(o *Options) *string { return &o.CAFile })},
 	{env: []string{"KARPENTER_MODE"}, flag: "mode", def: "lke", usage: "where nodes come from: lke (LKE node pools) or instance",
 		set: func(o *Options, v string) error { o.Mode = Mode(v); return nil }},
-	{env: []string{"CLUSTER_NAME"}, flag: "cluster-name", usage: "label of the LKE cluster; its ID, tier, region and version are discovered from it",
+	{env: []string{"CLUSTER_NAME"}, flag: "cluster-name", usage: "label of the LKE cluster; its ID, tier, region and version are discovered from it. In instance mode a name of your choice, with which labels of Linodes begin",
 		set: text(func(o *Options) *string { return &o.ClusterName })},
 	{env: []string{"CLUSTER_REGION", "LINODE_REGION"}, flag: "cluster-region", usage: "region of the cluster; discovered in lke mode",
 		set: text(func(o *Options) *string { return &o.ClusterRegion })},
-	{env: []string{"CLUSTER_ENDPOINT"}, flag: "cluster-endpoint", usage: "API server address that new nodes join; discovered in lke mode",
+	{env: []string{"CLUSTER_ENDPOINT"}, flag: "cluster-endpoint", usage: "API server address that new nodes join; discovered without it",
 		set: text(func(o *Options) *string { return &o.ClusterEndpoint })},
+	{env: []string{"CLUSTER_CA_BUNDLE"}, flag: "cluster-ca-bundle", usage: "CA of the cluster that new nodes verify, base64 of PEM; instance mode only, discovered without it",
+		set: text(func(o *Options) *string { return &o.ClusterCABundle })},
 	{env: []string{"PLANS_ALLOW"}, flag: "plans-allow", def: instancetype.DefaultAllow, usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them",
 		fix: plansFix, set: plans(func(o *Options) *string { return &o.AllowedPlans })},
-	{env: []string{"PLANS_DENY"}, flag: "plans-deny", def: instancetype.DefaultDeny, usage: "plans that are not bought, of those that may be; none: all may",
-		fix: plansFix, set: plans(func(o *Options) *string { return &o.DeniedPlans })},
+	{env: []string{"PLANS_DENY"}, flag: "plans-deny", def: instancetype.DefaultDeny, usage: "plans that are not bought, of those that may be; none, the default in instance mode: all may",
+		instance: "none", fix: plansFix, set: plans(func(o *Options) *string { return &o.DeniedPlans })},
 	{env: []string{"VM_MEMORY_OVERHEAD_PERCENT"}, flag: "vm-memory-overhead-percent", def: "0.075", usage: "share of a plan's memory that its VM does not show, for sizes that no node has shown yet",
 		fix: "use a share between 0 and 1, such as 0.075", set: setMemoryOverhead},
 	{env: []string{"LEARNED_CAPACITY_CONFIGMAP"}, flag: "learned-capacity-configmap", usage: "namespace/name of the ConfigMap that remembers what nodes have shown; not set: only the process remembers",
@@ -101,6 +105,9 @@ const (
 // read takes the setting from its flag, its variables or its default, in this order.
 func (d definition) read(o *Options, fromFlag *flagValue, lookup func(string) (string, bool)) error {
 	name, value := d.env[0], d.def
+	if o.Mode == ModeInstance && d.instance != "" {
+		value = d.instance
+	}
 	for i := len(d.env) - 1; i >= 0; i-- {
 		if v, ok := lookup(d.env[i]); ok && strings.TrimSpace(v) != "" {
 			name, value = d.env[i], strings.TrimSpace(v)

@@ -11,7 +11,7 @@ import (
 )
 
 // Equivalent returns, for a label of another cloud's Karpenter provider, the label of this provider that means the same; ours is
-// empty where there is none. Such a label in a NodePool selects no plans: core takes it for a label that the user wants on nodes.
+// empty where there is none. Such a label in a NodePool selects no plans: core takes it for a label that the user puts on nodes.
 func Equivalent(key string) (ours string, elsewhere bool) {
 	domain, name, _ := strings.Cut(key, "/")
 	if !otherProvider(domain) {

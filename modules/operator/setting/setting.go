@@ -8,9 +8,9 @@ package setting
 
 import "strings"
 
-// Error says why the program cannot start.
+// Error is the reason why the program cannot start.
 type Error struct {
-	Name  string // the setting as the user knows it, an environment variable mostly
+	Name  string // the setting as the user writes it, an environment variable mostly
 	Found string // what was found, without secrets
 	Fix   string // what the user can do about it
 	Err   error  // the cause, if there is one; it is part of the message

@@ -11,9 +11,11 @@ import (
 
 const ourModules = "github.com/karpenter-linode/karpenter-linode/modules/"
 
-// Through these core reads and writes the cluster: what is below them is its own work.
+// Through these core writes to the cluster and to the log: what is below them is its own work.
 var decorators = []string{
 	ourModules + "operator/karpentercore.onDemand.",
+	ourModules + "operator/karpentercore.holding.",
+	ourModules + "operator/karpentercore.startsSink.",
 }
 
 // own is the processor time in a CPU profile that was spent in functions of this

@@ -18,7 +18,7 @@ type usage struct {
 	rss, peakRSS int // bytes
 }
 
-// usageOf reads what the kernel says about a process; proc is where its files are,
+// usageOf reads what the kernel reports about a process; proc is where its files are,
 // /proc in earnest.
 func usageOf(proc string, pid int) (usage, error) {
 	dir := filepath.Join(proc, strconv.Itoa(pid))

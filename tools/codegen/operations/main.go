@@ -75,7 +75,7 @@ type class struct {
 	counts            string
 }
 
-// operation is what the table says of one operation.
+// operation is what the table has of one operation.
 type operation struct {
 	id, method, route, class string
 	paginated, beta, public  bool

@@ -15,24 +15,31 @@ import (
 
 // examples has a value for each field of the spec, as JSON.
 var examples = map[string]string{
-	"authorizedKeys":  `["ssh-ed25519 AAAA"]`,
-	"authorizedUsers": `["alice"]`,
-	"backupsEnabled":  `true`,
-	"configuration":   `{"kernel":"linode/grub2"}`,
-	"dataDisks":       `{"sdb":{"size":"1Gi"}}`,
-	"diskEncryption":  `"enabled"`,
-	"firewallID":      `1`,
-	"image":           `"linode/debian12"`,
-	"isolation":       `{"publicIPv4":false}`,
-	"ipv6Options":     `{"enableSLAAC":true}`,
-	"kubelet":         `{"maxPods":50}`,
-	"lkeK8sVersion":   `"v1.33.6+lke7"`,
-	"osDisk":          `{"size":"20Gi"}`,
-	"placementGroup":  `{"id":1}`,
-	"swapSize":        `512`,
-	"swap_size":       `512`,
-	"tags":            `["team=a"]`,
-	"vpcID":           `1`,
+	"authorizedKeys":    `["ssh-ed25519 AAAA"]`,
+	"authorizedUsers":   `["alice"]`,
+	"backupsEnabled":    `true`,
+	"bootstrap":         `{"type":"kubeadm"}`,
+	"configuration":     `{"kernel":"linode/grub2"}`,
+	"dataDisks":         `{"sdb":{"size":"1Gi"}}`,
+	"diskEncryption":    `"enabled"`,
+	"firewallID":        `1`,
+	"image":             `"linode/debian12"`,
+	"imageDriftPolicy":  `"Replace"`,
+	"imageSelector":     `{"label":"kubernetes-*"}`,
+	"interfaces":        `[{"type":"public"}]`,
+	"maintenancePolicy": `"linode/migrate"`,
+	"placementGroups":   `[{"id":1},{"id":2}]`,
+	"subnetID":          `1`,
+	"isolation":         `{"publicIPv4":false}`,
+	"ipv6Options":       `{"enableSLAAC":true}`,
+	"kubelet":           `{"maxPods":50}`,
+	"lkeK8sVersion":     `"v1.33.6+lke7"`,
+	"osDisk":            `{"size":"20Gi"}`,
+	"placementGroup":    `{"id":1}`,
+	"swapSize":          `512`,
+	"swap_size":         `512`,
+	"tags":              `["team=a"]`,
+	"vpcID":             `1`,
 }
 
 // modeInstance is where a field counts that does nothing on LKE.
@@ -52,13 +59,23 @@ func effectOf(name string) (effect, error) {
 		return effect{}, fmt.Errorf("the example of the field %s: %w", name, err)
 	}
 	empty := &v1alpha1.LinodeNodeClass{}
+	if name == "vpcID" || name == "interfaces" {
+		class.Spec.VPCID, class.Spec.SubnetID = new(1), new(1) // the fields that it needs
+		empty.Spec.VPCID, empty.Spec.SubnetID = class.Spec.VPCID, class.Spec.SubnetID
+	}
 	e := effect{modes: modesOf(class)}
 	switch {
 	case name == "kubelet":
-		e.modes, e.change = "instance; in lke the estimate of capacity", "keeps nodes"
+		e.modes, e.change = "instance; in lke the estimate of capacity", "replaces nodes in instance mode"
+	case name == "imageSelector":
+		e.modes, e.change = modeInstance, "follows imageDriftPolicy" // without the account nothing is selected
+	case name == "vpcID":
+		e.change = "replaces nodes"
 	case name == "tags":
 		e.change = "is made on running Linodes"
 	case class.Hash(v1alpha1.ModeLKE) != empty.Hash(v1alpha1.ModeLKE):
+		e.change = "replaces nodes"
+	case e.modes == modeInstance && class.Hash(v1alpha1.ModeInstance) != empty.Hash(v1alpha1.ModeInstance):
 		e.change = "replaces nodes"
 	default:
 		e.change = "keeps nodes"
@@ -66,7 +83,7 @@ func effectOf(name string) (effect, error) {
 	return e, nil
 }
 
-// modesOf says where a class with one field does what it says.
+// modesOf returns where a class with one field has its effect.
 func modesOf(class *v1alpha1.LinodeNodeClass) string {
 	standard := status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierStandard, Region: "us-ord", ControlPlaneVersion: "1.35"}
 	enterprise := status.Cluster{Mode: v1alpha1.ModeLKE, Tier: status.TierEnterprise, Region: "us-ord", ControlPlaneVersion: "v1.33.6+lke7"}
@@ -102,7 +119,7 @@ var kubeletExamples = map[string]string{
 	"evictionSoft":   `{"evictionSoft":{"memory.available":"1Gi"}}`,
 }
 
-// kubeletModes tells a setting that only the kubelet reads, which LKE configures itself, from one that changes what a
+// kubeletModes distinguishes a setting that only the kubelet reads, which LKE configures itself, from one that changes what a
 // node is expected to hold.
 func kubeletModes(name string) string {
 	plan := instancetype.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, MemoryMB: 4096, DiskMB: 81920}

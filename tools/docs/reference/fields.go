@@ -43,7 +43,7 @@ func specTable(root *apiextensionsv1.JSONSchemaProps) (string, error) {
 			rows = append(rows, []string{code(path), typeOf(p), defaultOf(p), modes, effect.change, meaningOf(path, p)})
 		})
 	}
-	return table([]string{"Field", "Type", "Default", "Mode", "A change in lke mode", "Meaning"}, rows), nil
+	return table([]string{"Field", "Type", "Default", "Mode", "A change", "Meaning"}, rows), nil
 }
 
 // byMode returns the fields in the order in which they matter to most users: those with an effect in lke mode first.

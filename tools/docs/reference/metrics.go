@@ -7,11 +7,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	_ "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics" // this and the following declare core's metrics
 	_ "sigs.k8s.io/karpenter/pkg/controllers"
+	"sigs.k8s.io/karpenter/pkg/controllers/metrics/node"
 	_ "sigs.k8s.io/karpenter/pkg/operator"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
@@ -34,9 +36,13 @@ func OwnMetrics() []Metric {
 	return list
 }
 
+// nodes declares core's metrics of nodes, as the constructor of their controller does.
+var nodes = sync.OnceFunc(func() { node.NewController(nil) })
+
 // CoreMetrics lists those of Karpenter core and of the libraries below it. Some are declared only while the
 // controllers run: those of conditions (operator_...) and of caches.
 func CoreMetrics() ([]Metric, error) {
+	nodes()
 	collector, ok := crmetrics.Registry.(prometheus.Collector)
 	if !ok {
 		return nil, errors.New("the registry of controller-runtime does not describe its metrics")

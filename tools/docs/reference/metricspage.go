@@ -77,7 +77,7 @@ func Metrics(string) (string, error) {
 		valuesOfLabels, table([]string{"Label", "Values"}, valueRows),
 		"## Of Karpenter core\n", coreMetricsIntroduction, table([]string{"Metric", "Labels", "Meaning"}, coreRows),
 		"Further ones: " + strings.Join(others, ", ") + ".\n",
-		metricsQuestions,
+		metricsQuestions, metricsDashboard,
 	}, "\n"), nil
 }
 
@@ -115,4 +115,15 @@ const metricsQuestions = `## Questions and queries
 | Which plans are not listed as available? | ` + "`karpenter_cloudprovider_instance_type_offering_available == 0`" + ` |
 
 What to do about what they show: [troubleshooting](troubleshooting.md).
+`
+
+const metricsDashboard = `## Dashboard
+
+` + "`grafanaDashboard.enabled=true`" + ` creates a ConfigMap with a dashboard for Grafana's sidecar; without a sidecar, import
+` + "`charts/karpenter/files/dashboard.json`" + `. Tests check it against Grafana's schema, and its queries against what a running operator exports.
+
+![Panels of the dashboard: nodes, cost and claims while nodes come, are consolidated and are refused](images/dashboard.png)
+
+No Grafana server has drawn this picture: ` + "`tools/make/pictures.sh dashboard`" + ` gives Grafana's own panel components (` + "`@grafana/ui`" + `) what a
+Prometheus has scraped of an operator on the [local cluster](local-cluster.md) in two minutes. Below these panels are those of the Linode API and of the operator itself.
 `

@@ -69,8 +69,8 @@ const coreIntroduction = `The same rules apply. Defaults are core's; the chart s
 const classIntroduction = `Cluster scoped, ` + "`karpenter.k8s.linode/v1alpha1`" + `, short names ` + "`lnc` and `lncs`" + `. Every field of the spec is optional.
 
 "Mode" is where a field has an effect: ` + "`lke`" + ` (LKE node pools), there perhaps on the Enterprise tier only, and ` + "`instance`" + ` (plain
-Linodes), which this release does not have. In another place it is either refused (the class is not Ready, and says
-why) or ignored (the class says which fields have no effect). "A change in lke mode" says what happens to nodes that exist;
+Linodes, see [instance mode](instance-mode.md)). In another place it is either refused (the class is not Ready, with the
+reason) or ignored (a condition of the class names the fields without effect). "A change" is what happens to nodes that exist, where the field has its effect;
 see [drift](drift-and-upgrades.md). What the API server checks stands at the end of each meaning.
 `
 

@@ -31,10 +31,10 @@ func TestConfiguration(t *testing.T) {
 		"| `spec.firewallID` | integer |  | lke (Enterprise), instance | replaces nodes |",
 		"| `spec.lkeK8sVersion` | string |  | lke (Enterprise) | keeps nodes |",
 		"| `spec.tags` | set of string |  | both | is made on running Linodes |",
-		"| `spec.image` | string |  | instance | keeps nodes | (no effect in lke mode) ",
-		"| `spec.dataDisks.sdb ... sdh.size` | quantity |  | instance | keeps nodes |",
-		"| `spec.kubelet.maxPods` | integer |  | instance; in lke the estimate of capacity | keeps nodes |",
-		"| `spec.kubelet.clusterDNS` | list of string |  | instance | keeps nodes |",
+		"| `spec.image` | string |  | instance | replaces nodes | (no effect in lke mode) ",
+		"| `spec.dataDisks.sdb ... sdh.size` | quantity |  | instance | replaces nodes |",
+		"| `spec.kubelet.maxPods` | integer |  | instance; in lke the estimate of capacity | replaces nodes in instance mode |",
+		"| `spec.kubelet.clusterDNS` | list of string |  | instance | replaces nodes in instance mode |",
 		"| `settings.featureGates.nodeRepair` | bool | `false` | `FEATURE_GATES` |",
 	} {
 		if !strings.Contains(text, "\n"+row) {

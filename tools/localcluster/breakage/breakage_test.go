@@ -110,7 +110,7 @@ func TestAFaultLastsUntilItIsMended(t *testing.T) {
 // A second fault ends the first one, and mending leaves alone what others did to the simulator.
 func TestOnlyOneFaultLasts(t *testing.T) {
 	a := newAccount(t)
-	theirs := a.sim.Fail(linodesim.Rule{Method: http.MethodPut, Status: http.StatusTeapot})
+	theirs := a.sim.Fail(linodesim.Rule{Method: http.MethodPut, Answer: linodesim.Answer{Status: http.StatusTeapot}})
 	a.broke("api-down", breakage.Settings{})
 	a.broke("no-capacity", breakage.Settings{})
 	if err := a.buy("g6-standard-2"); err != nil {

@@ -83,7 +83,7 @@ func recycledNode(ctx context.Context, s *session) error {
 	}
 	node, found := newestClaimed(state, s.ClusterID)
 	if !found {
-		return errors.New("Karpenter has no node: scale a Deployment up first")
+		return errors.New("there is no node of Karpenter: scale a Deployment up first")
 	}
 	s.detail = "node: " + node.Name()
 	client, err := linode.New(linode.Config{Token: linode.StaticToken(s.Token), BaseURL: s.API, Timeout: requestTimeout})

@@ -2,10 +2,10 @@
 // as `helm upgrade --install` does from a folder, an archive or an OCI registry.
 //
 // It is called by package localcluster and by tests that change values or
-// versions. It knows a cluster's kubeconfig and where a chart is.
+// versions. It gets a cluster's kubeconfig and where a chart is.
 //
 // Guarantees: a release that exists is upgraded, with exactly the values given
-// unless Keep says otherwise, otherwise it is installed; the chart's values schema and the API server's
+// unless Keep requires otherwise, otherwise it is installed; the chart's values schema and the API server's
 // validation apply; nothing of the user's Helm environment (repositories,
 // plugins, HELM_* variables) is used. It does not wait for pods: the program
 // that plays them may come later. Errors are one line.
@@ -38,7 +38,7 @@ type Release struct {
 	Keep      Keep // in an upgrade
 }
 
-// Keep says what an upgrade does with the values that a release was given before.
+// Keep is what an upgrade does with the values that a release was given before.
 type Keep int
 
 // As Helm's flags: of the old values nothing, everything with the old chart's

@@ -40,9 +40,10 @@ type Simulator interface {
 	Calls() []linodesim.CallCount
 }
 
-// Config says where the demo runs.
+// Config is where the demo runs.
 type Config struct {
-	Tier     string
+	Of       string // what the closing line names: tier=standard, tier=enterprise or mode=instance
+	Class    string // the file of the LinodeNodeClass, in Examples
 	Examples string // the folder docs/examples
 	Client   client.Client
 	Sim      Simulator
@@ -51,16 +52,17 @@ type Config struct {
 }
 
 // Run runs the demo on a cluster that is up, with the operator running. It returns
-// an error when any of what the closing line says is not as it must be.
+// an error when any of what the closing line states is not as it must be.
 func Run(ctx context.Context, cfg Config) (Result, error) {
 	d := &demo{
 		Config:     cfg,
 		table:      &table{out: cfg.Out, start: cfg.Start},
 		theirs:     pools(cfg.Sim.Snapshot()),
+		before:     linodes(cfg.Sim.Snapshot()),
 		nodeClaims: map[types.UID]bool{},
 	}
 	err := d.run(ctx)
-	r := d.result(cfg.Tier)
+	r := d.result()
 	problems := r.problems()
 	if err != nil {
 		problems = append([]string{err.Error()}, problems...)
@@ -77,13 +79,14 @@ type demo struct {
 	Config
 	table      *table
 	theirs     map[int]bool // pools that existed before: the user's
+	before     map[int]bool // and Linodes
 	nodeClaims map[types.UID]bool
 	peak       row
 }
 
 func (d *demo) run(ctx context.Context) error {
 	d.table.say("applying the LinodeNodeClass and NodePool \"default\" and the Deployment \"inflate\"")
-	for _, file := range []string{"linodenodeclass.yaml", "nodepool.yaml", "inflate.yaml"} {
+	for _, file := range []string{d.Class, "nodepool.yaml", "inflate.yaml"} {
 		if _, err := manifest.ApplyFile(ctx, d.Client, filepath.Join(d.Examples, file)); err != nil {
 			return err
 		}
@@ -129,7 +132,7 @@ func (d *demo) nodePoolReady(ctx context.Context) error {
 	})
 }
 
-// watch shows rows until done says so.
+// watch shows rows until done returns true.
 func (d *demo) watch(ctx context.Context, timeout time.Duration, what string, done func(row) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("waited %s %s", timeout, what))
 	defer cancel()
@@ -205,7 +208,7 @@ func (d *demo) observeLKE(r *row) {
 		}
 	}
 	for _, instance := range state.Instances {
-		if !d.theirs[instance.PoolID] {
+		if !d.theirs[instance.PoolID] && !d.before[instance.ID] {
 			r.instances++
 		}
 	}
@@ -218,17 +221,17 @@ func (d *demo) observeLKE(r *row) {
 	}
 }
 
-func (d *demo) result(tier string) Result {
+func (d *demo) result() Result {
 	var left row
 	d.observeLKE(&left)
 	made := 0
 	for _, entry := range d.Sim.Audit() {
-		if entry.Action == world.InstanceCreated && !d.theirs[entry.PoolID] {
+		if entry.Action == world.InstanceCreated && !d.theirs[entry.PoolID] && !d.before[entry.InstanceID] {
 			made++
 		}
 	}
 	return Result{
-		tier: tier, Pods: d.peak.podsReady, Wanted: wanted, nodes: d.peak.nodesReady,
+		of: d.Of, Pods: d.peak.podsReady, Wanted: wanted, nodes: d.peak.nodesReady,
 		nodeClaims: len(d.nodeClaims), surplus: made - len(d.nodeClaims), Leaked: left.pools + left.instances,
 		apiCalls: left.collections + left.others, elapsed: time.Since(d.Start),
 	}
@@ -240,6 +243,14 @@ func pools(state world.State) map[int]bool {
 		for _, pool := range cluster.Pools {
 			ids[pool.ID] = true
 		}
+	}
+	return ids
+}
+
+func linodes(state world.State) map[int]bool {
+	ids := map[int]bool{}
+	for _, i := range state.Instances {
+		ids[i.ID] = true
 	}
 	return ids
 }

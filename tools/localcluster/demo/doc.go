@@ -4,7 +4,7 @@
 //
 // It applies the manifests of docs/examples, scales the inflate Deployment from 0
 // to 5 and back to 0, prints a table row whenever something changes, and closes with
-// one line that says what was counted. The counts come from the API server and
+// one line with what was counted. The counts come from the API server and
 // from the simulator's own records, never from the operator's word: surplus is the
 // number of instances the simulator made for pools that the user does not own, less
 // the number of NodeClaims that existed; leaked is what is left of such pools and

@@ -7,8 +7,8 @@ import (
 
 // Result is what the closing line reports.
 type Result struct {
-	tier       string
-	Pods       int // most pods of the Deployment that were ready at once
+	of         string // tier=... or mode=instance
+	Pods       int    // most pods of the Deployment that were ready at once
 	Wanted     int
 	nodes      int // most nodes of Karpenter's that were ready at once
 	nodeClaims int // NodeClaims that existed during the run
@@ -18,7 +18,7 @@ type Result struct {
 	elapsed    time.Duration
 }
 
-// problems says what is not as it must be; nothing when the run was good.
+// problems returns what is not as it must be; nothing when the run was good.
 func (r Result) problems() []string {
 	var problems []string
 	wrong := func(bad bool, format string, args ...any) {
@@ -39,6 +39,6 @@ func (r Result) String() string {
 	if len(r.problems()) > 0 {
 		verdict = "failed"
 	}
-	return fmt.Sprintf("demo: %s tier=%s pods=%d/%d nodes=%d nodeclaims=%d surplus=%d leaked=%d api_calls=%d elapsed=%s",
-		verdict, r.tier, r.Pods, r.Wanted, r.nodes, r.nodeClaims, r.surplus, r.Leaked, r.apiCalls, r.elapsed.Round(time.Second))
+	return fmt.Sprintf("demo: %s %s pods=%d/%d nodes=%d nodeclaims=%d surplus=%d leaked=%d api_calls=%d elapsed=%s",
+		verdict, r.of, r.Pods, r.Wanted, r.nodes, r.nodeClaims, r.surplus, r.Leaked, r.apiCalls, r.elapsed.Round(time.Second))
 }

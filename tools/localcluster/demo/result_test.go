@@ -7,7 +7,7 @@ import (
 )
 
 func TestResultIsOKOnlyWhenAllOfItIs(t *testing.T) {
-	good := Result{tier: "standard", Pods: 5, Wanted: 5, nodes: 2, nodeClaims: 2, apiCalls: 31, elapsed: 48 * time.Second}
+	good := Result{of: "tier=standard", Pods: 5, Wanted: 5, nodes: 2, nodeClaims: 2, apiCalls: 31, elapsed: 48 * time.Second}
 	tests := []struct {
 		name   string
 		change func(*Result)

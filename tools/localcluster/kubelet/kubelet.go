@@ -3,7 +3,7 @@
 //
 // It is called by package localcluster, which starts one for all nodes: each Node names this server's port, and the API
 // server finds it by the Node's InternalDNS address. A container that is a process of this machine has its log file
-// served, with --tail, --limit-bytes and --follow; any other container's log is one line that says that it is played.
+// served, with --tail, --limit-bytes and --follow; any other container's log is one line: it is simulated.
 // What it cannot do is refused by name: --since, --timestamps, --previous, exec, attach, port-forward.
 //
 // It listens on loopback and answers only clients with a certificate of the cluster's authority.

@@ -30,7 +30,7 @@ const (
 	podsPerNode       = 110
 )
 
-// Capacity tells what the kubelet of such a machine reports as capacity and
+// Capacity returns what the kubelet of such a machine reports as capacity and
 // allocatable.
 //
 // Memory and disk lie on the line through the two recorded plans and are exact

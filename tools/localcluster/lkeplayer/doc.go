@@ -2,7 +2,7 @@
 // it follows the events of a simulated Linode account and lets Nodes come,
 // change and go as a real cluster's would.
 //
-// It is called by package localcluster. It knows the simulator's events and the
+// It is called by package localcluster. It depends on the simulator's events and the
 // Kubernetes API; it does not know who asked for a node.
 //
 // Three parties are played:

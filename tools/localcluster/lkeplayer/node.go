@@ -40,7 +40,7 @@ func Registered(e world.Event, extra map[string]string) *corev1.Node {
 		ObjectMeta: metav1.ObjectMeta{Name: e.Name, Labels: labels, Annotations: map[string]string{attachNote: "true"}},
 		Spec:       corev1.NodeSpec{Taints: append([]corev1.Taint{uninitialized}, poolTaints(e)...)},
 		Status: corev1.NodeStatus{
-			Capacity: capacity, Allocatable: allocatable, Addresses: addresses(e),
+			Capacity: capacity, Allocatable: allocatable, Addresses: Addresses(e),
 			NodeInfo: corev1.NodeSystemInfo{
 				Architecture: "amd64", OperatingSystem: "linux", OSImage: "Debian GNU/Linux 12 (bookworm)",
 				ContainerRuntimeVersion: "containerd://2.0", KernelVersion: "6.1.0",
@@ -146,7 +146,8 @@ next:
 	return kept
 }
 
-func addresses(e world.Event) []corev1.NodeAddress {
+// Addresses of the Node, as the cloud controller manager reports them.
+func Addresses(e world.Event) []corev1.NodeAddress {
 	all := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: e.Name}}
 	add := func(kind corev1.NodeAddressType, address string) {
 		if address != "" {

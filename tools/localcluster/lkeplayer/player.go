@@ -106,7 +106,7 @@ func (p *Player) listen(ctx context.Context, events <-chan world.Event) {
 	}
 }
 
-// note remembers what an event says; a worker acts on it. Names are unique for
+// note records an event; a worker acts on it. Names are unique for
 // ever: LKE gives a replaced node a new one.
 func (p *Player) note(e world.Event) {
 	p.mu.Lock()

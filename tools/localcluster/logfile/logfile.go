@@ -30,7 +30,7 @@ type Selection struct {
 func Copy(ctx context.Context, w io.Writer, path string, s Selection) error {
 	f := &follower{path: path, out: w, left: s.Bytes, bounded: s.Bytes > 0}
 	defer f.close()
-	if err := f.open(s.Lines); err != nil && !(s.Follow && errors.Is(err, fs.ErrNotExist)) {
+	if err := f.open(s.Lines); err != nil && (!s.Follow || !errors.Is(err, fs.ErrNotExist)) {
 		return err
 	}
 	for {

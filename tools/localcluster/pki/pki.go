@@ -163,7 +163,7 @@ func (p Pair) Write(dir, name string) error {
 }
 
 // WriteFile stores a secret file, readable by its owner alone. The file appears
-// whole or not at all: a reader never sees half a token.
+// whole or not at all: a reader never gets half a token.
 func WriteFile(file string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// component is a program, its arguments and where it says that it is healthy.
+// component is a program, its arguments and where it reports that it is healthy.
 type component struct {
 	name   string
 	args   []string
@@ -55,6 +55,9 @@ func (p *Plane) apiserver() component {
 		// An endpoint must not be a loopback address, and no pod is there to use it.
 		"--endpoint-reconciler-type=none",
 	}
+	if p.cfg.SelfManaged {
+		args = append(args, "--enable-bootstrap-token-auth", "--enable-admission-plugins=NodeRestriction")
+	}
 	if p.cfg.Audit {
 		args = append(args, "--audit-policy-file="+p.path("audit-policy.yaml"),
 			"--audit-log-path="+filepath.Join(p.cfg.LogDir, "audit.log"))
@@ -74,10 +77,14 @@ func (p *Plane) withCluster(name string, port int, args ...string) component {
 }
 
 func (p *Plane) controllerManager() component {
+	// The cloud's part is played by the creator of the nodes, as in LKE a
+	// cloud controller manager of its own does it.
+	controllers := "--controllers=*,-cloud-node-lifecycle-controller,-node-route-controller,-service-lb-controller"
+	if p.cfg.SelfManaged {
+		controllers += ",bootstrapsigner,tokencleaner"
+	}
 	return p.withCluster("kube-controller-manager", p.ports.controllerManager,
-		// The cloud's part is played by the creator of the nodes, as in LKE a
-		// cloud controller manager of its own does it.
-		"--controllers=*,-cloud-node-lifecycle-controller,-node-route-controller,-service-lb-controller",
+		controllers,
 		"--allocate-node-cidrs=false", "--use-service-account-credentials",
 		"--root-ca-file="+p.path("pki", "ca.crt"),
 		"--service-account-private-key-file="+p.path("pki", "serviceaccount.key"),

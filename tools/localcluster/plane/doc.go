@@ -13,6 +13,11 @@
 // ServiceAccounts of the namespace kube-system exist, so that pods can be
 // created. Any number of planes runs side by side. After Stop no process is left.
 //
+// With Config.SelfManaged nodes can join as in a cluster that kubeadm made:
+// bootstrap tokens authenticate, cluster-info is signed with them, CSRs of nodes
+// are approved and signed, NodeRestriction is on, and kubeadm's own code has left
+// its ConfigMaps and rights. Package bootplayer plays the machines.
+//
 // Not guaranteed: the state survives (etcd does not sync to disk). There is no
 // pod network, no DNS and no container: pods are only played.
 //

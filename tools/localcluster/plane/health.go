@@ -12,7 +12,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 )
@@ -105,11 +104,7 @@ func (p *Plane) healthClient(etcd bool) (*http.Client, error) {
 // waitForServiceAccounts: the API server refuses pods until the controller
 // manager has made the namespace's ServiceAccount.
 func (p *Plane) waitForServiceAccounts(ctx context.Context) error {
-	config, err := p.RESTConfig("localcluster")
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := p.client()
 	if err != nil {
 		return err
 	}

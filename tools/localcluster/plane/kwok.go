@@ -6,9 +6,9 @@ const (
 	NodeLabelValue = "kwok"
 )
 
-// kwokConfiguration tells kwok what a kubelet does, in stages: an object that
-// matches a stage's selector becomes what its template says. A node comes with
-// everything a kubelet knows about its machine already in its status, so only its
+// kwokConfiguration configures in kwok what a kubelet does, in stages: an object that
+// matches a stage's selector becomes what its template has. A node comes with
+// everything a kubelet reports about its machine already in its status, so only its
 // conditions are kwok's. A condition that a client sets to False stays, so that a
 // test can break a node; Unknown (no heartbeat was seen, as after a laptop's
 // sleep) heals. A pod that is deleted uses all of its grace period, the end of

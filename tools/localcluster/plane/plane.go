@@ -40,6 +40,10 @@ type Config struct {
 	LogDir string // one file per component
 	Port   int    // of the API server; 0 = a free one
 	Audit  bool   // log every request to LogDir/audit.log
+
+	// SelfManaged: nodes join by themselves, as in a cluster that kubeadm made. It
+	// needs the program controlplane.Machine.
+	SelfManaged bool
 }
 
 // Plane is a running control plane.
@@ -108,7 +112,10 @@ func (p *Plane) start(ctx context.Context) error {
 	if err := p.launch(ctx, p.controllerManager(), p.scheduler(), p.kwok()); err != nil {
 		return err
 	}
-	return p.waitForServiceAccounts(ctx)
+	if err := p.waitForServiceAccounts(ctx); err != nil {
+		return err
+	}
+	return p.letNodesJoin(ctx)
 }
 
 // launch starts components together and waits until all are healthy.

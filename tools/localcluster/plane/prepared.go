@@ -36,7 +36,7 @@ func Prepare(ctx context.Context, bin string) error {
 	if err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	p, err := Start(ctx, Config{Name: "prepared", Bin: bin, Dir: filepath.Join(dir, "state"), LogDir: filepath.Join(dir, "logs")})
 	if err != nil {
 		return fmt.Errorf("prepare: %w", err)
@@ -66,7 +66,7 @@ func preparedState(bin string) (string, error) {
 func (p *Plane) restore() error {
 	from, err := preparedState(p.cfg.Bin)
 	if err != nil {
-		return nil // programs from elsewhere: begin with nothing
+		return nil //nolint:nilerr // programs from elsewhere: begin with nothing
 	}
 	to := p.path("etcd")
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {

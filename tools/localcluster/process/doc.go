@@ -1,7 +1,7 @@
 // Package process runs a child process that must not outlive its parent.
 //
 // It is called by the parts of the local cluster that start programs: the
-// control plane and the operator. It knows nothing of either.
+// control plane and the operator. It depends on nothing of either.
 //
 // Guarantees: a child is the leader of a process group of its own, so that a
 // Ctrl-C in the terminal reaches the parent alone, which then stops its children

@@ -11,7 +11,7 @@ const (
 	tailLength = 300 // characters of the quoted line
 )
 
-// lastWords returns the line of the log's end that says most about why the
+// lastWords returns the line of the log's end that has most about why the
 // program ended: the last one that speaks of an error, else the last one.
 func lastWords(logFile string) string {
 	lines := strings.Split(strings.TrimSpace(tail(logFile)), "\n")
@@ -39,7 +39,7 @@ func tellsError(line string) bool {
 	return false
 }
 
-// PortTaken tells whether the program ended because a port was in use.
+// PortTaken reports whether the program ended because a port was in use.
 func (p *Process) PortTaken() bool {
 	return !p.Running() && strings.Contains(tail(p.spec.LogFile), "address already in use")
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Spec says what to run.
+// Spec is what to run.
 type Spec struct {
 	Name    string   // for messages
 	Path    string   // the program's file
@@ -92,7 +92,7 @@ func (p *Process) LogFile() string { return p.spec.LogFile }
 // Exited is closed when the child has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Running tells whether the child has not ended yet.
+// Running reports whether the child has not ended yet.
 func (p *Process) Running() bool {
 	select {
 	case <-p.exited:
@@ -109,7 +109,7 @@ func (p *Process) Failure() error {
 	if p.err != nil {
 		how = p.err.Error()
 	}
-	// Who was ended by a signal has not said why.
+	// A program that was ended by a signal has not logged the reason.
 	if said := lastWords(p.spec.LogFile); said != "" && !p.signaled() {
 		how += ": " + said
 	}

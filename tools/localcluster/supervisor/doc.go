@@ -3,7 +3,7 @@
 //
 // It is called by cmd/localcluster. Up starts a process of the same program in a
 // session of its own, which calls Run; Run starts the cluster and serves until it
-// is told to stop (SIGTERM) or until a part of the control plane dies. The operator
+// has to stop (SIGTERM) or until a part of the control plane dies. The operator
 // is started again when it ends, as a kubelet would do it.
 //
 // One state folder has at most one supervisor: it holds the folder's lock for as

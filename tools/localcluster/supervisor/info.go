@@ -13,9 +13,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
 )
 
-// Info tells others how to use a running cluster.
+// Info is what other programs need to use a running cluster.
 type Info struct {
 	Name       string `json:"name"`
+	Mode       string `json:"mode"`
 	Tier       string `json:"tier"`
 	Profile    string `json:"profile"`
 	PID        int    `json:"pid"`
@@ -67,7 +68,7 @@ func LogFile(stateDir string) string { return filepath.Join(stateDir, "superviso
 
 func describe(cluster *localcluster.Cluster, opts localcluster.Options) Info {
 	info := Info{
-		Name: cluster.Name, Tier: opts.Tier, Profile: opts.Profile, PID: os.Getpid(), Kubeconfig: cluster.Kubeconfig,
+		Name: cluster.Name, Mode: opts.Mode, Tier: opts.Tier, Profile: opts.Profile, PID: os.Getpid(), Kubeconfig: cluster.Kubeconfig,
 		SimURL: cluster.SimURL, AdminURL: cluster.AdminURL, Token: cluster.SimToken, ClusterID: cluster.ClusterID, Logs: cluster.LogDir(),
 	}
 	if cluster.Operator != nil {
@@ -82,7 +83,11 @@ func BrokenFile(stateDir string) string { return filepath.Join(stateDir, "state"
 
 // String is what `up` and `status` print about a cluster beside the exports.
 func (i Info) String() string {
-	text := fmt.Sprintf("%s: tier %s, LKE cluster %d, process %d\nsimulator: %s/", i.Name, i.Tier, i.ClusterID, i.PID, i.SimURL)
+	what := fmt.Sprintf("tier %s, LKE cluster %d", i.Tier, i.ClusterID)
+	if i.Mode == localcluster.Instance {
+		what = "self-managed, instance mode"
+	}
+	text := fmt.Sprintf("%s: %s, process %d\nsimulator: %s/", i.Name, what, i.PID, i.SimURL)
 	if i.OperatorLog != "" {
 		text += "\noperator's log: " + i.OperatorLog
 	}

@@ -24,7 +24,7 @@ const (
 	sayReady = "ready"
 )
 
-// Run starts the cluster, tells the starter through report how that went, and
+// Run starts the cluster, reports the result to the starter through report, and
 // keeps it running until ctx ends or it breaks. What it has to say later goes to
 // log.
 func Run(ctx context.Context, opts localcluster.Options, report io.WriteCloser, log io.Writer) error {

@@ -27,7 +27,7 @@ type Fault struct {
 // CheckBody finds what is wrong with the body's form: not JSON, not an object,
 // missing or unknown fields, wrong types, values outside an enumeration, beta
 // fields on v4. Lengths, ranges and patterns are left to the model, which
-// knows the tier and answers in more useful words.
+// has the tier and answers in more useful words.
 func (o *Operation) CheckBody(body []byte, beta bool) []Fault {
 	if o.described.RequestBody == nil {
 		return nil

@@ -182,17 +182,17 @@ func TestNothingIsLeftThroughFaults(t *testing.T) {
 		name string
 		rule linodesim.Rule
 	}{
-		{"500", linodesim.Rule{Status: 500, Probability: 0.2}},
-		{"500 after the effect", linodesim.Rule{Status: 500, Probability: 0.2, AfterEffect: true}},
-		{"429", linodesim.Rule{Status: 429, RetryAfter: 2 * time.Second, Probability: 0.05}},
-		{"429 without Retry-After", linodesim.Rule{Status: 429, Probability: 0.05}},
-		{"502 of a proxy", linodesim.Rule{Status: 502, HTML: true, Probability: 0.2}},
+		{"500", linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Probability: 0.2}},
+		{"500 after the effect", linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Probability: 0.2, AfterEffect: true}},
+		{"429", linodesim.Rule{Answer: linodesim.Answer{Status: 429, RetryAfter: 2 * time.Second}, Probability: 0.05}},
+		{"429 without Retry-After", linodesim.Rule{Answer: linodesim.Answer{Status: 429}, Probability: 0.05}},
+		{"502 of a proxy", linodesim.Rule{Answer: linodesim.Answer{Status: 502, HTML: true}, Probability: 0.2}},
 		{"connections that break after the effect", linodesim.Rule{Drop: true, AfterEffect: true, Probability: 0.2}},
 		{"creations without answers", linodesim.Rule{Method: "POST", Drop: true, AfterEffect: true}},
-		{"404s by mistake", linodesim.Rule{Method: "GET", Status: 404, Reason: "Not found", Probability: 0.05}},
-		{"lists that are two minutes old", linodesim.Rule{Method: "GET", Route: "/lke/clusters/{clusterId}/pools", Stale: 2 * time.Minute}},
+		{"404s by mistake", linodesim.Rule{Method: "GET", Answer: linodesim.Answer{Status: 404, Reason: "Not found"}, Probability: 0.05}},
+		{"lists that are two minutes old", linodesim.Rule{Method: "GET", Route: "/lke/clusters/{clusterId}/pools", View: linodesim.View{Stale: 2 * time.Minute}}},
 		{"slow answers", linodesim.Rule{Delay: 20 * time.Second, Probability: 0.05}},
-		{"deletions that fail for two minutes", linodesim.Rule{Method: "DELETE", Status: 503, Times: 30}},
+		{"deletions that fail for two minutes", linodesim.Rule{Method: "DELETE", Answer: linodesim.Answer{Status: 503}, Times: 30}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -251,7 +251,7 @@ func TestRestrictedUser(t *testing.T) {
 		for _, method := range []string{"POST", "PUT", "DELETE"} {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, linodesim.Standard, linodesim.Config{Profile: linodesim.Fast()})
-				w.sim.Fail(linodesim.Rule{Method: method, Route: route, Status: 403, Reason: "Unauthorized"})
+				w.sim.Fail(linodesim.Rule{Method: method, Route: route, Answer: linodesim.Answer{Status: 403, Reason: "Unauthorized"}})
 				r, err := w.run(t.Context(), w.config())
 				if r == nil {
 					t.Fatalf("%s %s: no report: %v", method, route, err)
@@ -272,7 +272,7 @@ func TestLeftoversAreNamed(t *testing.T) {
 		w := newWorld(t, linodesim.Standard, linodesim.Config{Profile: linodesim.Fast()})
 		cfg := w.config()
 		cfg.Only = []string{"rename"}
-		w.sim.Fail(linodesim.Rule{Method: "DELETE", Status: 400, Reason: "This pool is locked."})
+		w.sim.Fail(linodesim.Rule{Method: "DELETE", Answer: linodesim.Answer{Status: 400, Reason: "This pool is locked."}})
 		r, err := probe.Run(t.Context(), cfg)
 		if err == nil || !strings.Contains(err.Error(), "left behind: pool") || !strings.Contains(err.Error(), "This pool is locked.") {
 			t.Errorf("error %v", err)

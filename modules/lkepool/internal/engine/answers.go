@@ -30,7 +30,7 @@ func (c *Core) find(r *request) (n *node, done bool, err error) {
 		return n, true, nil
 	}
 	// A read that was under way when the request came, and was answered after
-	// that, says nothing about the request's own.
+	// that, proves nothing about the request's own.
 	if failed, err := c.pastTrouble(n.look, r.since); failed && !answered {
 		return n, true, err
 	}

@@ -34,7 +34,7 @@ type Core struct {
 type turn struct {
 	now     time.Time
 	actions []Action
-	// wake is when the core wants to be called again at the latest.
+	// wake is when the core has to be called again at the latest.
 	wakeAt time.Time
 	// looks is how many single instances are being read.
 	looks int
@@ -164,7 +164,7 @@ func (c *Core) undone(a Action) bool {
 	return true
 }
 
-// Wake returns when Handle wants a tick at the latest, the zero time for never.
+// Wake returns when Handle needs a tick at the latest, the zero time for never.
 func (c *Core) Wake() time.Time { return c.wakeAt }
 
 // Idle reports whether no caller waits.

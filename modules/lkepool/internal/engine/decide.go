@@ -108,7 +108,7 @@ func (c *Core) leftOut() bool {
 	})
 }
 
-// refuseUnread tells all claimants why the lists cannot be read, if waiting
+// refuseUnread answers all claimants with the reason why the lists cannot be read, if waiting
 // does not help.
 func (c *Core) refuseUnread(demands []*demand) {
 	err := c.pools.err

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind says what a caller can do about an error. The set is closed.
+// Kind is what a caller can do about an error. The set is closed.
 type Kind string
 
 const (
@@ -140,7 +140,7 @@ func effectOf(err error) Effect {
 }
 
 // lasting reports whether the reason of an error does not end by waiting, so
-// that a claimant is told at once.
+// that is returned to a claimant at once.
 func lasting(err error) bool {
 	switch KindOf(err) {
 	case KindInvalid, KindForbidden, KindConflict, KindInsufficientCapacity, KindQuotaExceeded:

@@ -42,7 +42,7 @@ func (Left) isEvent()  {}
 func (Done) isEvent()  {}
 func (Tick) isEvent()  {}
 
-// An Ask is what a caller wants.
+// An Ask is what a caller asks for.
 type Ask struct {
 	Kind    AskKind
 	Request Request // of AskClaim

@@ -219,7 +219,7 @@ func (c *Core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
 		s := p.slot(reading.NodeID)
 		if s == nil && gone && !direct {
 			// Either the place is gone as well, and the list is older than that, or
-			// it is a new one. A direct read tells.
+			// it is a new one. A direct read decides.
 			p.look.want = p.look.want || !end.removed
 			continue
 		}

@@ -6,7 +6,7 @@ import "time"
 type Claimant struct {
 	// Name is unique in the cluster at any time.
 	Name string
-	// UID tells two claimants of one name apart that follow each other. It may
+	// UID distinguishes two claimants of one name that follow each other. It may
 	// be empty; then the name alone counts.
 	UID string
 }
@@ -37,11 +37,11 @@ type Node struct {
 	Region       string
 	// Status is the instance's, for example "running".
 	Status string
-	// Health says whether the instance still serves its claimant.
+	// Health reports whether the instance still serves its claimant.
 	Health Health
 	// Claim is ClaimValue of the claimant, "" for a free node.
 	Claim string
-	// Created is what the API says, on its own clock.
+	// Created is from the API, on its own clock.
 	Created time.Time
 	Tags    []string
 	// Template is what the pool has now, which may differ from the key the
@@ -60,7 +60,7 @@ const (
 	// Detached: the instance exists, but its pool no longer lists it, because
 	// the node was removed or recycled. It is about to vanish.
 	Detached Health = "Detached"
-	// Deleting: the platform says so.
+	// Deleting: the platform reports the deletion.
 	Deleting Health = "Deleting"
 )
 

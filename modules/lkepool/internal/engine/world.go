@@ -48,7 +48,7 @@ type hold struct {
 	state holdState
 	// at is when the state began, since when this claimant was first seen here.
 	at, since time.Time
-	// claimedAt is what the instance's tag says.
+	// claimedAt is what the instance's tag contains.
 	claimedAt time.Time
 	// own: this process made the claim. wrote: it wrote the tags, which may have
 	// been claimed before. stripped: a reading lacks the claim's tag.
@@ -184,7 +184,7 @@ type lowering struct {
 	scaled int
 }
 
-// claim is one claimant that wants a node, or did lately.
+// claim is one claimant that waits for a node, or did lately.
 type claim struct {
 	id      claimID
 	request Request

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/leadership"
@@ -24,26 +21,27 @@ import (
 // startTimeout bounds one attempt to read from the Linode API what the controllers need to start.
 const startTimeout = 30 * time.Second
 
-// platform is the Linode side: the API, the cluster in it, its pools and what can be bought.
+// platform is the Linode side: the API, where nodes come from and what can be bought.
 type platform struct {
 	metrics *metrics.Metrics
 	health  *apiHealth
 	client  *linode.Client
 	scopes  *discovery.Scopes
-	cluster discovery.Cluster
-	pools   *lkepool.Allocator
+	nodes   nodes
 	catalog *instancetype.Catalog
 	fence   *leadership.Fence
 
 	holders nodeclaim.Holders
-
-	taintReturned atomic.Bool // LKE puts back the pool's taint for unregistered nodes
 }
 
 // newPlatform sets up the client; nothing is read yet.
 func newPlatform(o options.Options) (*platform, error) {
 	p := &platform{metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}}
-	p.fence = leadership.NewFence(func() { p.pools.Begin() })
+	p.nodes = &lkeNodes{platform: p}
+	if o.Mode == options.ModeInstance {
+		p.nodes = &instanceNodes{platform: p}
+	}
+	p.fence = leadership.NewFence(func() { p.nodes.begin() })
 	if o.Core.DisableLeaderElection {
 		p.fence = leadership.Open()
 	}
@@ -75,10 +73,8 @@ func newPlatform(o options.Options) (*platform, error) {
 func (p *platform) connect(ctx context.Context, o options.Options) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	var err error
-	if p.cluster, err = discovery.Find(ctx, p.client, discovery.Wanted{
-		Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: p.scopes.Last, Needs: optionalScopes(o),
-	}); err != nil {
+	region, err := p.nodes.find(ctx, o)
+	if err != nil {
 		return err
 	}
 	plans, err := instancetype.ParseSelection(o.AllowedPlans, o.DeniedPlans)
@@ -86,7 +82,7 @@ func (p *platform) connect(ctx context.Context, o options.Options) error {
 		return fmt.Errorf("setting up the choice of plans: %w", err)
 	}
 	p.catalog = instancetype.NewCatalog(instancetype.FromAPI(p.client), instancetype.Config{
-		Region: p.cluster.Region, Plans: plans, MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
+		Region: region, Plans: plans, MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
 		OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())
@@ -97,29 +93,12 @@ func (p *platform) connect(ctx context.Context, o options.Options) error {
 		return &setting.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err, Fix: "try again, or check the address"}
 	}
 	p.metrics.Offerings(p.catalog.Offered)
-	return p.open(o)
+	return p.nodes.open(o)
 }
 
 func optionalScopes(o options.Options) []string {
 	if o.HostMaintenance {
 		return []string{"account:read_only"}
-	}
-	return nil
-}
-
-// open sets up the pools of the cluster.
-func (p *platform) open(o options.Options) error {
-	backend, err := lke.New(p.client, p.cluster.Cluster)
-	if err != nil {
-		return fmt.Errorf("setting up LKE cluster %s: %w", p.cluster.Name, err)
-	}
-	p.pools, err = lkepool.New(backend, lkepool.Config{
-		RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL, SettleTime: o.TagVerificationTimeout,
-		MaxNodes: o.MaxNodes, MaxHourlyPrice: o.MaxHourlyPrice, HourlyPrice: p.catalog.HourlyUSD,
-		Observer: lkepool.Observer{Action: p.metrics.Action}, Holder: p.holders.Holder,
-	})
-	if err != nil {
-		return fmt.Errorf("setting up the pools of LKE cluster %s: %w", p.cluster.Name, err)
 	}
 	return nil
 }

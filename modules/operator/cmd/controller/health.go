@@ -12,7 +12,7 @@ import (
 // apiHealth makes the process not ready while the Linode API refuses its token.
 type apiHealth struct{ refused atomic.Bool }
 
-// observe is told of every call. A 403 says that one scope is missing, and other calls still work. A success proves
+// observe is called for every call. A 403 means that one scope is missing, and other calls still work. A success proves
 // the token only where one is needed: plans and regions are public.
 func (h *apiHealth) observe(call linode.Call) {
 	public := strings.HasPrefix(call.Route, "/linode/types") || strings.HasPrefix(call.Route, "/regions")

@@ -21,9 +21,7 @@ import (
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/adoption"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
@@ -33,10 +31,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unlaunched"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unplanned"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/hostmaintenance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
@@ -52,19 +48,20 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 	if err != nil {
 		return err
 	}
-	tracker := discovery.NewTracker(p.client, p.cluster, answerTTL)
+	var lookup *nodeclass.Lookup
+	if !o.DisableDryRun {
+		lookup = nodeclass.NewLookup(p.client, answerTTL)
+	}
+	if err := p.nodes.join(ctx, o, op, lookup); err != nil {
+		return err
+	}
 	config := cloudprovider.Config{
-		Cluster:        p.cluster,
 		Holder:         p.holders.Holder,
 		CreateDeadline: o.CreateDeadline,
 		OnClaim:        p.metrics.Claim,
 		OnNeverJoined:  p.metrics.NeverJoined,
-		// Once LKE was seen to put the taint back, it does more harm than good.
-		UnregisteredTaint: func() bool { return o.UnregisteredTaint && !p.taintReturned.Load() },
-		RelaxMinValues:    o.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
-		Events:            op.EventRecorder,
-
-		ControlPlaneVersion: func(ctx context.Context) string { return tracker.Cluster(ctx).Version },
+		RelaxMinValues: o.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
+		Events:         op.EventRecorder,
 	}
 	if o.Core.FeatureGates.NodeOverlay {
 		config.Overlays = op.InstanceTypeStore
@@ -79,17 +76,11 @@ func operate(ctx context.Context, o options.Options, p *platform) error {
 		}
 	}
 	p.holders.Use(op.GetClient())
-	linodes := cloudprovider.New(op.GetClient(), p.pools, p.catalog, config)
-	provider := coremetrics.Decorate(linodes)
-	if o.AdoptAlpha {
-		if err := op.Add(adoption.New(adoption.Config{
-			API: p.client, Kube: op.GetClient(), ClusterID: p.cluster.ID, Wanted: linodes.Wanted, Events: op.EventRecorder,
-		})); err != nil {
-			return fmt.Errorf("adding the adoption of nodes: %w", err)
-		}
-	}
+	provider := p.nodes.provider(o, op.GetClient(), config)
 	memory := remember(ctx, o, p, op)
-	register(ctx, o, p, op, parts{provider, linodes, memory, tracker})
+	if err := register(ctx, o, p, op, parts{coremetrics.Decorate(provider), provider, memory, lookup}); err != nil {
+		return err
+	}
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
@@ -114,44 +105,43 @@ type parts struct {
 	provider corecloudprovider.CloudProvider // with core's metrics
 	linode   *cloudprovider.CloudProvider    // the same without
 	memory   *learnedcapacity.Memory         // nil = nothing is remembered
-	tracker  *discovery.Tracker
+	lookup   *nodeclass.Lookup               // nil = nothing that a class names is looked up
 }
 
 // register adds core's controllers and the provider's own to the manager.
-func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, with parts) {
+func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, with parts) error {
 	overlaid := overlay.Decorate(with.provider, op.GetClient(), op.InstanceTypeStore)
-	kube := karpentercore.OnDemand(op.GetClient())
+	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), with.linode.Held)
 	clusterState := state.NewCluster(op.Clock, kube, overlaid)
 	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
 		overlaid, with.provider, clusterState, op.InstanceTypeStore)...)
 
-	classes := nodeclass.Config{Reader: op.GetAPIReader(), Cluster: func(ctx context.Context) status.Cluster {
-		cluster := with.tracker.Cluster(ctx)
-		return status.Cluster{Mode: v1alpha1.ModeLKE, Tier: cluster.Tier, Region: cluster.Region, ControlPlaneVersion: cluster.Version}
-	}}
-	if !o.DisableDryRun {
-		classes.Lookup = nodeclass.NewLookup(p.client, answerTTL)
+	classes := nodeclass.Config{Reader: op.GetAPIReader(), Cluster: p.nodes.cluster}
+	if with.lookup != nil {
+		classes.Lookup = with.lookup
 	}
 	if o.NodePriceLabel {
 		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))
 	}
 	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder, drain.Config{Clock: op.Clock})
+	ofMode, err := p.nodes.controllers(op, drainer, with.linode, o)
+	if err != nil {
+		return err
+	}
+	op.WithControllers(ctx, ofMode...)
 	op.WithControllers(ctx,
 		nodeclass.NewController(op.GetClient(), op.EventRecorder, classes),
-		garbagecollection.NewController(op.GetAPIReader(), op.GetClient(), p.pools, drainer, garbagecollection.Config{
+		garbagecollection.NewController(op.GetAPIReader(), op.GetClient(), p.nodes.engine(), drainer, garbagecollection.Config{
 			Interval: o.GarbageCollectionInterval, DrainTimeout: o.OrphanDrainTimeout, OnCollected: p.metrics.Collected,
 		}),
-		unclaimed.NewController(op.GetClient(), p.pools, drainer, op.EventRecorder, unclaimed.Config{
-			Cluster: p.cluster.ID, OnUnidentified: p.metrics.Unidentified,
-			OnReturned: func() { p.taintReturned.Store(true) },
-		}),
-		tagging.NewController(op.GetClient(), p.pools),
+		tagging.NewController(op.GetClient(), p.nodes.engine()),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, with.memory, with.linode.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), with.linode, op.EventRecorder),
 		unlaunched.NewController(op.GetClient(), with.linode),
 		joining.NewController(op.EventRecorder, op.Clock),
 		unplanned.NewController(op.GetClient(), op.EventRecorder),
 	)
+	return nil
 }
 
 // remember takes up what processes before this one have learned of instance types; nil if that is not wanted. It is read

@@ -99,7 +99,7 @@ func TestBadInputEndsTheProcessWithOneLine(t *testing.T) {
 		{"a flag names the cluster", []string{"--cluster-name", "other"}, []string{token, demo, "LINODE_URL=" + good}, "CLUSTER_NAME", `"other"`},
 		{"an unknown mode", nil, []string{token, demo, "KARPENTER_MODE=vm"}, "KARPENTER_MODE", `"vm"`},
 		{"instance mode without region", nil, []string{token, demo, "KARPENTER_MODE=instance"}, "CLUSTER_REGION", "instance"},
-		{"instance mode with region", nil, []string{token, demo, "KARPENTER_MODE=instance", "CLUSTER_REGION=us-ord"}, "KARPENTER_MODE", "not in this release"},
+		{"instance mode in a region that there is not", nil, []string{token, demo, "KARPENTER_MODE=instance", "CLUSTER_REGION=mars", "LINODE_URL=" + good}, "CLUSTER_REGION", `"mars"`},
 		{"a bad duration", nil, []string{token, demo, "LKE_CREATE_DEADLINE=soon"}, "LKE_CREATE_DEADLINE", `"soon"`},
 		{"a CA file that is missing", nil, []string{token, demo, "LINODE_CA=/nonexistent/ca.pem", "LINODE_URL=" + good}, "LINODE_CA", "/nonexistent/ca.pem"},
 		{"a log that cannot be written", nil, []string{token, demo, "LINODE_URL=" + good, "LOG_OUTPUT_PATHS=/nonexistent/log"}, "LOG_OUTPUT_PATHS", "/nonexistent/log"},

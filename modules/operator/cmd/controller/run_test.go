@@ -71,7 +71,7 @@ var _ = Describe("The controller", func() {
 			sim, url := simulator(GinkgoTB(), map[string][]string{secret: {"lke:read_write", "linodes:read_write"}},
 				linodesim.ClusterSpec{Label: "demo", Region: "us-ord", Tier: tier, Settled: true,
 					Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 1}}})
-			before := instances(sim)
+			before := linodesOf(sim)
 			p := start(ctx, url)
 			DeferCleanup(p.stop)
 
@@ -91,7 +91,7 @@ var _ = Describe("The controller", func() {
 				*claim = list.Items[0]
 				g.Expect(claim.Status.ProviderID).To(HavePrefix("linode://"))
 			}).Should(Succeed(), p.output)
-			added := instances(sim)[len(before):]
+			added := linodesOf(sim)[len(before):]
 			Expect(added).To(HaveLen(1))
 			Expect(claim.Status.ProviderID).To(Equal(fmt.Sprintf("linode://%d", added[0].id)))
 			Expect(added[0].tags).To(ContainElements("karpenter.sh/nodeclaim="+claim.Name, "karpenter.sh/nodepool="+pool.Name,
@@ -110,8 +110,8 @@ var _ = Describe("The controller", func() {
 
 			Expect(kube.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 			Expect(kube.Delete(ctx, claim)).To(Succeed())
-			Eventually(func() []instance { return instances(sim) }).Should(HaveLen(len(before)), p.output)
-			Expect(instances(sim)).To(Equal(before))
+			Eventually(func() []instance { return linodesOf(sim) }).Should(HaveLen(len(before)), p.output)
+			Expect(linodesOf(sim)).To(Equal(before))
 			Eventually(func(g Gomega) {
 				list := &karpv1.NodeClaimList{}
 				g.Expect(kube.List(ctx, list)).To(Succeed())
@@ -150,7 +150,7 @@ var _ = Describe("The controller", func() {
 
 	It("waits for the API in an outage at its start, not ready with the reason, and serves when the API answers", func(ctx context.Context) {
 		sim, url := simulator(GinkgoTB(), map[string][]string{secret: {"*"}}, cluster("demo"))
-		outage := sim.Fail(linodesim.Rule{Status: http.StatusServiceUnavailable, Reason: "down for a while"})
+		outage := sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: http.StatusServiceUnavailable, Reason: "down for a while"}})
 		p := start(ctx, url)
 		DeferCleanup(p.stop)
 		Eventually(p.readiness).Should(And(ContainSubstring("503"), ContainSubstring("down for a while")), p.output)
@@ -188,7 +188,7 @@ var _ = Describe("The controller", func() {
 		p := start(ctx, url, "INSTANCE_TYPE_REFRESH_INTERVAL=200ms")
 		DeferCleanup(p.stop)
 		Eventually(p.ready).Should(Equal(http.StatusOK), p.output)
-		rule := sim.Fail(linodesim.Rule{Status: http.StatusUnauthorized, Reason: "Invalid Token"})
+		rule := sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: http.StatusUnauthorized, Reason: "Invalid Token"}})
 		Eventually(p.ready).Should(Equal(http.StatusInternalServerError), p.output)
 		sim.Heal(rule)
 		Eventually(p.ready).Should(Equal(http.StatusOK), p.output)
@@ -337,8 +337,8 @@ type instance struct {
 	tags []string
 }
 
-// instances lists the Linodes of all clusters by ID.
-func instances(sim *linodesim.Sim) []instance {
+// linodesOf lists the Linodes of all clusters by ID.
+func linodesOf(sim *linodesim.Sim) []instance {
 	var list []instance
 	for _, linode := range sim.Snapshot().Instances {
 		list = append(list, instance{linode.ID, linode.Tags})

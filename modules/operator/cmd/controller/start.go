@@ -12,10 +12,9 @@ import (
 // logStart writes what a user compares after an installation, one line for each: docs/install.md looks for them.
 func logStart(ctx context.Context, p *platform, kube client.Reader) {
 	logger := log.FromContext(ctx)
-	logger.Info("discovered the LKE cluster", "cluster", p.cluster.Name, "id", p.cluster.ID)
-	logger.Info("the LKE cluster's tier", "tier", p.cluster.Tier)
-	logger.Info("the LKE cluster's region", "region", p.cluster.Region)
-	logger.Info("the LKE cluster's version", "version", p.cluster.Version)
+	for _, f := range p.nodes.facts() {
+		logger.Info(f.message, f.values...)
+	}
 	scopes := p.scopes.Last()
 	if scopes == "" {
 		scopes = "not reported by the API"

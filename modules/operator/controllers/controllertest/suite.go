@@ -34,7 +34,7 @@ import (
 var (
 	Environment *envtest.Environment // the API server
 	Manager     manager.Manager
-	Kube        client.WithWatch // reads from the API server, so that a test sees its own writes
+	Kube        client.WithWatch // reads from the API server, so that a test reads its own writes
 	Sim         *linodesim.Sim
 	Recorded    = &Recorder{}
 )

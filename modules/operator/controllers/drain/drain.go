@@ -153,7 +153,7 @@ func closedSince(node *corev1.Node) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// empty asks the API server whether the Node is as empty as the cache says.
+// empty asks the API server whether the Node is as empty as in the cache.
 func (d *Drainer) empty(ctx context.Context, node *corev1.Node) (bool, error) {
 	list := &corev1.PodList{}
 	if err := d.live.List(ctx, list, client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("spec.nodeName", node.Name)}); err != nil {
@@ -166,7 +166,7 @@ func (d *Drainer) empty(ctx context.Context, node *corev1.Node) (bool, error) {
 	return len(d.leaving(pods)) == 0, nil
 }
 
-// evict asks the first group of pods to leave, and says what keeps any of them.
+// evict evicts the first group of pods, and returns what keeps any of them.
 func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pods []*corev1.Pod) error {
 	first := slices.MinFunc(pods, func(a, b *corev1.Pod) int { return turn(a) - turn(b) })
 	var held []string

@@ -37,7 +37,7 @@ func (c *Controller) pause(wait time.Duration) time.Duration {
 	return wait
 }
 
-// emptied drains further what the last sweep could not release, and says whether any of it may go now. It is looked at
+// emptied drains further what the last sweep could not release, and reports whether any of it may go now. It is looked at
 // again by the sweep that follows; what has got a NodeClaim meanwhile is neither drained nor empty.
 func (c *Controller) emptied(ctx context.Context) bool {
 	empty := false

@@ -10,7 +10,7 @@
 // The ConfigMap belongs to the chart, which makes it empty and leaves its data alone. It is read by every replica, and
 // written by the leader only, only when there is something new, and never over what another client has written in
 // between. To have a type learned anew, delete its key; every replica notices within Config.Interval. Without the
-// ConfigMap, or without the right to it, everything works but the remembering, and one line in the log says so.
+// ConfigMap, or without the right to it, everything works but the remembering, which one line in the log reports.
 //
 // Keys are instance types. Values are resource lists in JSON, {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}, with what is
 // reserved under reserved-cpu, reserved-memory and reserved-ephemeral-storage. An annotation contains the nodes that have shown it.
@@ -96,7 +96,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	return reconcile.Result{}, nil
 }
 
-// teaches tells whether the NodeClaim is ours and its node has joined and is complete.
+// teaches reports whether the NodeClaim is ours and its node has joined and is complete.
 func teaches(nodeClaim *karpv1.NodeClaim) bool {
 	return nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) &&
 		nodeClaim.DeletionTimestamp.IsZero() && nodeClaim.Status.NodeName != "" && nodeClaim.Status.ProviderID != "" &&

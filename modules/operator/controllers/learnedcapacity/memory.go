@@ -49,7 +49,7 @@ func NewMemory(reader client.Reader, writer client.Writer, catalog Catalog, cfg 
 	return &Memory{reader: reader, writer: writer, catalog: catalog, cfg: cfg, stored: map[string]instancetype.Figures{}, from: map[string][]string{}}
 }
 
-// NeedLeaderElection says that a replica that waits reads too, so that it knows all when it takes over.
+// NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
 func (m *Memory) NeedLeaderElection() bool { return false }
 
 // Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.
@@ -113,7 +113,7 @@ func (m *Memory) note(instanceType string, nodes []string) {
 	m.from[instanceType] = nodes
 }
 
-// news is what the catalog knows and the ConfigMap does not. Figures that the catalog did not take, because they cannot
+// news is what the catalog has and the ConfigMap has not. Figures that the catalog did not take, because they cannot
 // be, are news too once a node has shown better ones.
 func (m *Memory) news() map[string]instancetype.Figures {
 	news := m.catalog.Learned()

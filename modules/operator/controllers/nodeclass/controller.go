@@ -2,12 +2,12 @@
 //
 // It guarantees that
 //
-//   - a class in use stays until its last NodeClaim is gone, and says for which it waits;
+//   - a class in use stays until its last NodeClaim is gone, and its event names those for which it waits;
 //   - the status follows the spec and, on an interval, the Linode API; a class that is not ready is looked at again
 //     sooner at first, and then as seldom as the others;
 //   - a hash of an older version is replaced on the class and on its NodeClaims without a node being replaced,
 //     wherever the process is killed;
-//   - there is one event per change of what the class says, none per reconcile and none after a restart: what was said
+//   - there is one event per change of the class's status, none per reconcile and none after a restart: what was reported
 //     is in the status. An event is lost when the process is killed between the two writes.
 //
 // What makes a class ready is decided by package status of module nodeclass; Karpenter core keeps NodePools whose
@@ -170,7 +170,7 @@ func (c *Controller) migrateNodeClaims(ctx context.Context, nodeClass *v1alpha1.
 	return nil
 }
 
-// upToDate tells whether a NodeClaim's hash is of the present version, or is still to come with its launch.
+// upToDate reports whether a NodeClaim's hash is of the present version, or is still to come with its launch.
 func upToDate(nodeClaim *karpv1.NodeClaim) bool {
 	version, hashed := nodeClaim.Annotations[v1alpha1.AnnotationHashVersion]
 	_, ok := nodeClaim.Annotations[v1alpha1.AnnotationHash]
@@ -208,7 +208,7 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	return conflict.Requeue(err)
 }
 
-// users returns the names of the NodeClaims that use the class. Only when the cache knows none the API server is asked,
+// users returns the names of the NodeClaims that use the class. Only when the cache has none the API server is asked,
 // which has no index on the class.
 func (c *Controller) users(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]string, error) {
 	nodeClaims, err := nodeclaim.OfClass(ctx, c.kube, nodeClass.Name)

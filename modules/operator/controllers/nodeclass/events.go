@@ -19,7 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// publishReadiness says that the class has become ready, or is not and why. It says nothing while that stays the same.
+// publishReadiness reports that the class has become ready, or is not and why: once until that changes.
 func (c *Controller) publishReadiness(before, after *v1alpha1.LinodeNodeClass) {
 	was, is := readyOf(before), readyOf(after)
 	if is == nil || (was != nil && was.Status == is.Status && was.Reason == is.Reason && was.Message == is.Message) {
@@ -41,7 +41,7 @@ func readyOf(nodeClass *v1alpha1.LinodeNodeClass) *status.Condition {
 	return nil
 }
 
-// publishNotices says what is true and worth knowing all the same, such as a firewall that is switched off, when the
+// publishNotices reports what is true and worth knowing all the same, such as a firewall that is switched off, when the
 // status begins to say so.
 func (c *Controller) publishNotices(before, after *v1alpha1.LinodeNodeClass) {
 	for _, condition := range after.Status.Conditions {

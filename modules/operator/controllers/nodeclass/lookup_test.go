@@ -154,7 +154,7 @@ func TestLookupRemembers(t *testing.T) {
 			t.Errorf("the firewall that was made since: %+v, %v", late, err)
 		}
 		// Nor does an outage turn every event into requests.
-		sim.Fail(linodesim.Rule{Status: 503})
+		sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: 503}})
 		time.Sleep(4 * time.Minute)
 		once := ask(found, 1)
 		if n := ask(found, 100); once == 0 || n != 0 {
@@ -196,7 +196,7 @@ func TestLookupErrors(t *testing.T) {
 	}{
 		{"a token without the scope", "narrow", nil, true},
 		{"a token that is not known", "wrong", nil, false},
-		{"an API in trouble", "full", &linodesim.Rule{Status: 503}, false},
+		{"an API in trouble", "full", &linodesim.Rule{Answer: linodesim.Answer{Status: 503}}, false},
 		{"a connection that breaks", "full", &linodesim.Rule{Drop: true}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestInstanceMode(t *testing.T) {
 
 	ready := &v1alpha1.LinodeNodeClass{}
 	ready.Name = "instance-ready"
-	rule := sim.Fail(linodesim.Rule{Status: 401}) // answered at once, unlike 503
+	rule := sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: 401}}) // answered at once, unlike 503
 	p := start(cached, mode())
 	for range 3 {
 		if _, err := p.reconcile(t.Context(), ready.Name); err != nil {

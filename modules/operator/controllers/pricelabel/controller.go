@@ -20,7 +20,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/prices"
 )
 
@@ -29,7 +28,7 @@ const Label = "eks-node-viewer/instance-price"
 
 // Catalog has the prices; *instancetype.Catalog is one.
 type Catalog interface {
-	Offered() []instancetype.Offered
+	HourlyUSD(plan string) (usd float64, known bool)
 }
 
 // Controller labels nodes.
@@ -51,22 +50,13 @@ func (c *Controller) Name() string { return "node.pricelabel" }
 func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcile.Result, error) {
 	ctx = injection.WithControllerName(ctx, c.Name())
 	again := reconcile.Result{RequeueAfter: c.interval}
-	price := c.price(node.Labels[corev1.LabelInstanceTypeStable])
-	if price == "" || node.Labels[Label] == price || !node.DeletionTimestamp.IsZero() {
+	usd, known := c.catalog.HourlyUSD(node.Labels[corev1.LabelInstanceTypeStable])
+	if !known || node.Labels[Label] == prices.Hourly(usd) || !node.DeletionTimestamp.IsZero() {
 		return again, nil
 	}
 	stored := node.DeepCopy()
-	node.Labels[Label] = price
+	node.Labels[Label] = prices.Hourly(usd)
 	return again, client.IgnoreNotFound(c.kube.Patch(ctx, node, client.MergeFrom(stored)))
-}
-
-func (c *Controller) price(instanceType string) string {
-	for _, offered := range c.catalog.Offered() {
-		if offered.InstanceType == instanceType && offered.HourlyUSD > 0 {
-			return prices.Hourly(offered.HourlyUSD)
-		}
-	}
-	return ""
 }
 
 // Register adds the controller to a manager.

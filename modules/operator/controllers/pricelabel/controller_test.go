@@ -14,16 +14,15 @@ import (
 
 	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
 // pricedCatalog is asked while a test changes its prices.
-type pricedCatalog chan []instancetype.Offered
+type pricedCatalog chan map[string]float64
 
-func (c pricedCatalog) Offered() []instancetype.Offered {
-	offered := <-c
-	c <- offered
-	return offered
+func (c pricedCatalog) HourlyUSD(plan string) (float64, bool) {
+	all := <-c
+	c <- all
+	return all[plan], all[plan] > 0
 }
 
 var _ = Describe("The label with a node's price", func() {
@@ -43,14 +42,14 @@ var _ = Describe("The label with a node's price", func() {
 
 	It("is on Karpenter's nodes, follows the price, and is on no other node", func(ctx context.Context) {
 		catalog := make(pricedCatalog, 1)
-		catalog <- []instancetype.Offered{{InstanceType: "g6-standard-2", HourlyUSD: 0.036}, {InstanceType: "g9-unpriced"}}
+		catalog <- map[string]float64{"g6-standard-2": 0.036, "g9-unpriced": 0}
 		Expect(pricelabel.NewController(Manager.GetClient(), catalog, 100*time.Millisecond).Register(ctx, Manager)).To(Succeed())
 		ours := labelled("priced", map[string]string{karpv1.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "g6-standard-2"})
 		unpriced := labelled("unpriced", map[string]string{karpv1.NodePoolLabelKey: "default", corev1.LabelInstanceTypeStable: "g9-unpriced"})
 		theirs := labelled("theirs", map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-2"})
 		Eventually(price(ours)).Should(Equal("0.036"))
 		<-catalog
-		catalog <- []instancetype.Offered{{InstanceType: "g6-standard-2", HourlyUSD: 0.04}}
+		catalog <- map[string]float64{"g6-standard-2": 0.04}
 		Eventually(price(ours)).Should(Equal("0.04"))
 		Expect(price(unpriced)()).To(BeEmpty())
 		Expect(price(theirs)()).To(BeEmpty())

@@ -296,7 +296,7 @@ func TestTroubleChangesNothing(t *testing.T) {
 	before := w.tags()
 	w.want(t, "team=b")
 	c := w.start(t, kube)
-	rule := w.sim.Fail(linodesim.Rule{Status: 401})
+	rule := w.sim.Fail(linodesim.Rule{Answer: linodesim.Answer{Status: 401}})
 	if _, err := w.reconcile(t, c); err == nil {
 		t.Error("no error while the API refuses")
 	}

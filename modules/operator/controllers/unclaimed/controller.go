@@ -180,7 +180,7 @@ func (c *Controller) occupied(ctx context.Context, node *corev1.Node, claimed bo
 	return reconcile.Result{RequeueAfter: untilDrained}, nil
 }
 
-// awaited says whether a NodeClaim without an instance may be about to get this one, as after a restart in a scale-up: its
+// awaited reports whether a NodeClaim without an instance may be about to get this one, as after a restart in a scale-up: its
 // pods are then where they are to be, and driving them away would make core buy another node for them. Should the
 // NodeClaim never take it, garbage collection drains the Node when it is old enough to go.
 func (c *Controller) awaited(ctx context.Context, node *corev1.Node) (bool, error) {
@@ -238,7 +238,7 @@ func registered(node *corev1.Node) bool {
 	return is
 }
 
-// concerns says whether there may be something to do: a Node that is not registered lacks the taint, or one that is
+// concerns reports whether there may be something to do: a Node that is not registered lacks the taint, or one that is
 // has it.
 func concerns(node *corev1.Node) bool {
 	return node.DeletionTimestamp.IsZero() && tainted(node) == registered(node)

@@ -3,6 +3,9 @@
 //
 //	go run ./controlplane/cmd/build            everything that is not up to date
 //	go run ./controlplane/cmd/build etcd kwok  only these
+//
+// With MODE=instance in the environment it builds what a self-managed cluster's
+// nodes run besides.
 package main
 
 import (
@@ -20,9 +23,13 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root, err := controlplane.FindRoot(".")
+	var with []string
+	if os.Getenv("MODE") == "instance" {
+		with = []string{controlplane.Machine}
+	}
 	if err == nil {
 		err = controlplane.Build(ctx, controlplane.Options{
-			Root: root, Out: os.Stdout, Live: controlplane.IsTerminal(os.Stdout), Only: os.Args[1:],
+			Root: root, Out: os.Stdout, Live: controlplane.IsTerminal(os.Stdout), Only: os.Args[1:], With: with,
 		})
 	}
 	if err == nil && len(os.Args) == 1 {

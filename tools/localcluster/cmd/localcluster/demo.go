@@ -42,9 +42,13 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 	if err != nil {
 		return err
 	}
-	fmt.Printf("the simulated LKE: %s    logs: %s\n", cluster.SimURL, cluster.LogDir())
+	fmt.Printf("the simulated Linode account: %s    logs: %s\n", cluster.SimURL, cluster.LogDir())
+	of, class := "tier="+opts.Tier, "linodenodeclass.yaml"
+	if opts.Mode == localcluster.Instance {
+		of, class = "mode="+opts.Mode, "linodenodeclass-kubeadm.yaml"
+	}
 	_, err = demo.Run(ctx, demo.Config{
-		Tier: opts.Tier, Examples: filepath.Join(opts.Root, "docs", "examples"),
+		Of: of, Class: class, Examples: filepath.Join(opts.Root, "docs", "examples"),
 		Client: kube, Sim: cluster.Sim, Out: os.Stdout, Start: start,
 	})
 	if err != nil {

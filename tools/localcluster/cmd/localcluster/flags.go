@@ -35,6 +35,7 @@ func startVerb(use, short string, run func(*cobra.Command, localcluster.Options,
 func (f *clusterFlags) register(verb *cobra.Command) {
 	flags, opts := verb.Flags(), &f.opts
 	nameFlag(verb, &opts.Name)
+	flags.StringVar(&opts.Mode, "mode", cmp.Or(os.Getenv("MODE"), localcluster.LKE), "where nodes come from: lke, or instance: plain Linodes that join a self-managed cluster")
 	flags.StringVar(&opts.Tier, "tier", cmp.Or(os.Getenv("TIER"), localcluster.Standard), "LKE tier: standard or enterprise")
 	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"), "how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of lkeprobe")
 	flags.StringVar(&f.given.file, "values", "", "file with values of the chart karpenter")
@@ -45,6 +46,7 @@ func (f *clusterFlags) register(verb *cobra.Command) {
 	flags.BoolVar(&opts.NoOperator, "no-operator", false, "install the charts, run no operator")
 	flags.BoolVar(&opts.Audit, "audit", false, "log every request to the API server to logs/audit.log")
 	for flag, values := range map[string][]string{
+		"mode": {localcluster.LKE, localcluster.Instance},
 		"tier": {localcluster.Standard, localcluster.Enterprise}, "profile": {"fast", "realistic", "slow", "stale", "hostile"},
 	} {
 		_ = verb.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
@@ -90,7 +92,7 @@ func stateDir(name string) (string, error) {
 func arguments(opts localcluster.Options, given chosen) []string {
 	return []string{
 		"--values=" + given.file, "--gates=" + given.gates,
-		"--name=" + opts.Name, "--tier=" + opts.Tier, "--profile=" + opts.Profile,
+		"--mode=" + opts.Mode, "--name=" + opts.Name, "--tier=" + opts.Tier, "--profile=" + opts.Profile,
 		"--time-scale=" + strconv.FormatFloat(opts.TimeScale, 'g', -1, 64), "--port=" + strconv.Itoa(opts.Port),
 		fmt.Sprintf("--without-charts=%t", opts.WithoutCharts), fmt.Sprintf("--no-operator=%t", opts.NoOperator),
 		fmt.Sprintf("--audit=%t", opts.Audit),

@@ -60,7 +60,7 @@ func TestEmptyTierAndProfileAreTheDefaults(t *testing.T) {
 
 func TestWrongArgumentsAreNamed(t *testing.T) {
 	for name, c := range map[string]struct{ args, words string }{
-		"a verb that there is not": {"strat", `unknown verb "strat"`},
+		"a verb that there is not": {"begin", `unknown verb "begin"`},
 		"a verb nearly right":      {"statu", "did you mean status?"},
 		"nothing like a verb":      {"xyzzy", "it must be one of break, build, completion, demo, down, logs, status, up"},
 		"an argument":              {"up now", `"now"`},

@@ -3,7 +3,7 @@
 //
 // Of a kubeconfig it takes the current context: server, certificate authority,
 // and a token or a client certificate, inline or in files. A kubeconfig that
-// wants a program or a plugin run for its credentials is refused.
+// needs a program or a plugin for its credentials is refused.
 package kubenode
 
 import (

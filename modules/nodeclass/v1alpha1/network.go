@@ -1,0 +1,59 @@
+package v1alpha1
+
+// InterfaceType is what a network interface connects to.
+//
+// +kubebuilder:validation:Enum={public,vpc}
+type InterfaceType string
+
+// Values of InterfaceType.
+const (
+	InterfacePublic InterfaceType = "public"
+	InterfaceVPC    InterfaceType = "vpc"
+)
+
+// Interface is one network interface of an instance.
+//
+// +kubebuilder:validation:XValidation:rule="self.type == 'vpc' || !has(self.subnetID) && !has(self.nat)",message="subnetID and nat are of interfaces of the type vpc",fieldPath=".type"
+type Interface struct {
+	// Type is public or vpc.
+	Type InterfaceType `json:"type"`
+	// SubnetID is the subnet of a vpc interface. Default: spec.subnetID.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	SubnetID *int `json:"subnetID,omitempty"`
+	// NAT maps a public address 1:1 to the address in the VPC. Without it, and without a public interface, a Linode may
+	// not reach the Metadata service, by which it joins. Default: true for a vpc interface without a public one beside it.
+	// +optional
+	NAT *bool `json:"nat,omitempty"`
+	// Primary is the interface with the default route. Default: the vpc interface, else the first.
+	// +optional
+	Primary *bool `json:"primary,omitempty"`
+}
+
+// ImageSelector chooses an image by its label.
+type ImageSelector struct {
+	// Label is a pattern of labels of images, with * for any text. The newest available image that it matches is used.
+	// Example: kubernetes-1.35-*.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Label string `json:"label"`
+}
+
+// ImageDriftPolicy is what happens to nodes of another image than the one that new nodes get.
+//
+// +kubebuilder:validation:Enum={Ignore,Replace}
+type ImageDriftPolicy string
+
+// Values of ImageDriftPolicy.
+const (
+	ImageDriftIgnore  ImageDriftPolicy = "Ignore"
+	ImageDriftReplace ImageDriftPolicy = "Replace"
+)
+
+// Groups are the placement groups of the class in the order in which they are filled.
+func (in *LinodeNodeClassSpec) Groups() []PlacementGroup {
+	if in.PlacementGroup != nil {
+		return []PlacementGroup{*in.PlacementGroup}
+	}
+	return in.PlacementGroups
+}

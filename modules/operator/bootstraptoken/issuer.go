@@ -1,0 +1,167 @@
+package bootstraptoken
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"math/big"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/karpenter/pkg/apis"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+const (
+	// Namespace is where Kubernetes looks for bootstrap tokens.
+	Namespace = metav1.NamespaceSystem
+	// Group is what a token authenticates as, beside system:bootstrappers.
+	Group = "system:bootstrappers:karpenter"
+	// Lifetime is for how long core waits for a node to register.
+	Lifetime = 15 * time.Minute
+
+	// leastLife is how much of its life a token must have left to be used for a new Linode, which takes a minute or two to boot.
+	leastLife = 2 * time.Minute
+
+	secretType  corev1.SecretType = "bootstrap.kubernetes.io/token"
+	namePrefix                    = "bootstrap-token-"
+	alphabet                      = "abcdefghijklmnopqrstuvwxyz0123456789"
+	idLength                      = 6
+	tokenLength                   = 16
+
+	keyID, keySecret, keyExpiration, keyGroups = "token-id", "token-secret", "expiration", "auth-extra-groups"
+	keyAuthentication, keySigning              = "usage-bootstrap-authentication", "usage-bootstrap-signing"
+	// annotationUID is on the Secret: the UID of its NodeClaim.
+	annotationUID = v1alpha1.Group + "/nodeclaim-uid"
+)
+
+// Issuer issues and revokes tokens.
+type Issuer struct {
+	reader client.Reader
+	writer client.Writer
+	clock  clock.PassiveClock
+}
+
+// NewIssuer returns an Issuer. reader must read from the API server: a cache of Secrets would need the right to list them.
+func NewIssuer(reader client.Reader, writer client.Writer, now clock.PassiveClock) *Issuer {
+	return &Issuer{reader: reader, writer: writer, clock: now}
+}
+
+// Issue returns the NodeClaim's token, the one that it has or a new one.
+func (i *Issuer) Issue(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string, error) {
+	if nodeClaim.UID == "" {
+		return "", fmt.Errorf("NodeClaim %s has no UID, so it gets no bootstrap token", nodeClaim.Name)
+	}
+	secret := i.secret(nodeClaim)
+	err := i.writer.Create(ctx, secret)
+	if err == nil {
+		return secret.StringData[keyID] + "." + secret.StringData[keySecret], nil
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return "", fmt.Errorf("creating the Secret %s/%s: %w", Namespace, secret.Name, err)
+	}
+	return i.existing(ctx, nodeClaim)
+}
+
+// existing returns the token of the NodeClaim that is stored. One that is about to expire is replaced.
+func (i *Issuer) existing(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string, error) {
+	name := SecretName(nodeClaim.UID)
+	stored := &corev1.Secret{}
+	if err := i.reader.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: name}, stored); err != nil {
+		return "", fmt.Errorf("reading the Secret %s/%s: %w", Namespace, name, err)
+	}
+	if stored.Annotations[annotationUID] != string(nodeClaim.UID) {
+		return "", fmt.Errorf("the Secret %s/%s is not the bootstrap token of NodeClaim %s: delete it if nothing uses it", Namespace, name, nodeClaim.Name)
+	}
+	expires, err := time.Parse(time.RFC3339, string(stored.Data[keyExpiration]))
+	id, secret := string(stored.Data[keyID]), string(stored.Data[keySecret])
+	if err == nil && id == tokenID(nodeClaim.UID) && len(secret) == tokenLength && expires.Sub(i.clock.Now()) > leastLife {
+		return id + "." + secret, nil
+	}
+	if err := i.delete(ctx, stored); err != nil {
+		return "", err
+	}
+	fresh := i.secret(nodeClaim)
+	if err := i.writer.Create(ctx, fresh); err != nil {
+		return "", fmt.Errorf("creating the Secret %s/%s again: %w", Namespace, name, err)
+	}
+	return fresh.StringData[keyID] + "." + fresh.StringData[keySecret], nil
+}
+
+// Revoke deletes the token of a NodeClaim, if there is one. A Secret of its name that is not a NodeClaim's stays.
+func (i *Issuer) Revoke(ctx context.Context, nodeClaim types.UID) error {
+	name := SecretName(nodeClaim)
+	stored := &corev1.Secret{}
+	if err := i.reader.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: name}, stored); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("reading the Secret %s/%s: %w", Namespace, name, err)
+	}
+	if stored.Annotations[annotationUID] != string(nodeClaim) {
+		return nil
+	}
+	return i.delete(ctx, stored)
+}
+
+// delete removes the Secret as it was read, and no later one of its name.
+func (i *Issuer) delete(ctx context.Context, stored *corev1.Secret) error {
+	err := i.writer.Delete(ctx, stored, client.Preconditions{UID: &stored.UID})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting the Secret %s/%s: %w", Namespace, stored.Name, err)
+	}
+	return nil
+}
+
+func (i *Issuer) secret(nodeClaim *karpv1.NodeClaim) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: Namespace, Name: SecretName(nodeClaim.UID),
+			Annotations: map[string]string{annotationUID: string(nodeClaim.UID)},
+			Labels:      map[string]string{"app.kubernetes.io/managed-by": "karpenter"},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: apis.Group + "/v1", Kind: "NodeClaim", Name: nodeClaim.Name, UID: nodeClaim.UID,
+			}},
+		},
+		Type: secretType,
+		StringData: map[string]string{
+			keyID: tokenID(nodeClaim.UID), keySecret: randomText(tokenLength), keyGroups: Group,
+			keyExpiration:     i.clock.Now().Add(Lifetime).UTC().Format(time.RFC3339),
+			keyAuthentication: "true", keySigning: "true",
+			"description": "of NodeClaim " + nodeClaim.Name,
+		},
+	}
+}
+
+// SecretName is the name of the Secret of a NodeClaim's token.
+func SecretName(nodeClaim types.UID) string { return namePrefix + tokenID(nodeClaim) }
+
+// tokenID is the public half of a token, which must be six lower case letters and digits.
+func tokenID(nodeClaim types.UID) string {
+	sum := sha256.Sum256([]byte(nodeClaim))
+	number, base := new(big.Int).SetBytes(sum[:]), big.NewInt(int64(len(alphabet)))
+	id, digit := make([]byte, idLength), new(big.Int)
+	for n := range id {
+		number.DivMod(number, base, digit)
+		id[n] = alphabet[digit.Int64()]
+	}
+	return string(id)
+}
+
+// randomText is the secret half.
+func randomText(length int) string {
+	text, base := make([]byte, length), big.NewInt(int64(len(alphabet)))
+	for n := range text {
+		digit, _ := rand.Int(rand.Reader, base) // crypto/rand's Reader never fails: the program ends instead
+		text[n] = alphabet[digit.Int64()]
+	}
+	return string(text)
+}

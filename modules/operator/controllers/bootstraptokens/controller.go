@@ -1,0 +1,102 @@
+// Package bootstraptokens takes back the bootstrap token of a NodeClaim once its node has registered, and when the NodeClaim is deleted.
+//
+// After a start it looks at the NodeClaims whose node has registered not long ago, so what a killed operator left goes then; of NodeClaims
+// that went meanwhile, Kubernetes' garbage collector removes the token, which they own. One read and one deletion for each token. Registered by
+// cmd/controller in instance mode; it runs on the leader only.
+package bootstraptokens
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/operator/injection"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/bootstraptoken"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// Tokens takes tokens back; *bootstraptoken.Issuer does.
+type Tokens interface {
+	Revoke(ctx context.Context, nodeClaim types.UID) error
+}
+
+// A token that is older than this has expired, and Kubernetes' token cleaner has removed it.
+const longest = 2 * bootstraptoken.Lifetime
+
+// Controller reconciles UIDs of NodeClaims whose node needs no token any more.
+type Controller struct {
+	tokens Tokens
+	clock  clock.PassiveClock
+}
+
+// NewController returns a Controller.
+func NewController(tokens Tokens, now clock.PassiveClock) *Controller {
+	return &Controller{tokens: tokens, clock: now}
+}
+
+// Name is the controller's name in logs and metrics.
+func (c *Controller) Name() string { return "nodeclaim.bootstraptokens" }
+
+// Reconcile takes the token of a NodeClaim back.
+func (c *Controller) Reconcile(ctx context.Context, nodeClaim types.UID) (reconcile.Result, error) {
+	return reconcile.Result{}, c.tokens.Revoke(injection.WithControllerName(ctx, c.Name()), nodeClaim)
+}
+
+// done returns whether a NodeClaim needs its token no more, and since when.
+func done(object client.Object) (since time.Time, is bool) {
+	claim, ok := object.(*karpv1.NodeClaim)
+	if !ok || !nodeclaim.Ours(claim.Spec.NodeClassRef) {
+		return time.Time{}, false
+	}
+	if !claim.DeletionTimestamp.IsZero() {
+		return claim.DeletionTimestamp.Time, true
+	}
+	for _, condition := range claim.Status.Conditions {
+		if condition.Type == karpv1.ConditionTypeRegistered && condition.IsTrue() {
+			return condition.LastTransitionTime.Time, true
+		}
+	}
+	return time.Time{}, false
+}
+
+type queue = workqueue.TypedRateLimitingInterface[types.UID]
+
+// events queue a NodeClaim when it is done: at that moment, or when it is first seen and was done not long ago.
+func (c *Controller) events() handler.TypedFuncs[client.Object, types.UID] {
+	return handler.TypedFuncs[client.Object, types.UID]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) {
+			if since, is := done(e.Object); is && c.clock.Since(since) < longest {
+				q.Add(e.Object.GetUID())
+			}
+		},
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
+			_, was := done(e.ObjectOld)
+			if _, is := done(e.ObjectNew); is && !was {
+				q.Add(e.ObjectNew.GetUID())
+			}
+		},
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[client.Object], q queue) {
+			if claim, ok := e.Object.(*karpv1.NodeClaim); ok && nodeclaim.Ours(claim.Spec.NodeClassRef) {
+				q.Add(claim.UID)
+			}
+		},
+	}
+}
+
+// Register adds the controller to a manager.
+func (c *Controller) Register(_ context.Context, m manager.Manager) error {
+	return builder.TypedControllerManagedBy[types.UID](m).
+		Named(c.Name()).
+		Watches(&karpv1.NodeClaim{}, c.events()).
+		Complete(c)
+}

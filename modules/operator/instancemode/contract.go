@@ -1,0 +1,83 @@
+package instancemode
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+)
+
+// nodeOfClaim is what a node is told about itself: labels and taints that the scheduler counted on, Karpenter's taint that keeps pods off
+// until it is registered, and the kubelet settings that its allocatable was computed from.
+func nodeOfClaim(name, region string, l cloudprovider.Launch) bootstrap.Node {
+	labels := maps.Clone(l.NodeClaim.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if l.InstanceType != nil {
+		cloudprovider.AddSingleValued(labels, l.InstanceType.Requirements)
+		labels[corev1.LabelInstanceTypeStable] = l.InstanceType.Name
+	}
+	labels[corev1.LabelTopologyRegion], labels[corev1.LabelTopologyZone] = region, region
+	labels[karpv1.CapacityTypeLabelKey] = karpv1.CapacityTypeOnDemand
+	delete(labels, corev1.LabelHostname)
+	return bootstrap.Node{Name: name, Labels: labels, Taints: taints(l.NodeClaim), Kubelet: kubelet(l.NodeClass.Spec.Kubelet)}
+}
+
+func taints(nodeClaim *karpv1.NodeClaim) []bootstrap.Taint {
+	var all []bootstrap.Taint
+	for _, t := range slices.Concat([]corev1.Taint{karpv1.UnregisteredNoExecuteTaint}, nodeClaim.Spec.Taints, nodeClaim.Spec.StartupTaints) {
+		taint := bootstrap.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
+		if !slices.Contains(all, taint) {
+			all = append(all, taint)
+		}
+	}
+	return all
+}
+
+// The kubelet's own default thresholds. A kubelet that is given one threshold forgets the defaults of the others.
+var defaultEviction = map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%"}
+
+func kubelet(from *v1alpha1.KubeletConfiguration) bootstrap.Kubelet {
+	if from == nil {
+		return bootstrap.Kubelet{}
+	}
+	k := bootstrap.Kubelet{
+		ClusterDNS: from.ClusterDNS, MaxPods: number(from.MaxPods), PodsPerCore: number(from.PodsPerCore),
+		SystemReserved: texts(from.SystemReserved), KubeReserved: texts(from.KubeReserved),
+		EvictionHard: texts(from.EvictionHard), EvictionSoft: texts(from.EvictionSoft), EvictionSoftGracePeriod: texts(from.EvictionSoftGracePeriod),
+		EvictionMaxPodGracePeriod:   number(from.EvictionMaxPodGracePeriod),
+		ImageGCHighThresholdPercent: number(from.ImageGCHighThresholdPercent), ImageGCLowThresholdPercent: number(from.ImageGCLowThresholdPercent),
+		CPUCFSQuota: from.CPUCFSQuota,
+	}
+	for signal, threshold := range defaultEviction {
+		if _, set := k.EvictionHard[signal]; len(k.EvictionHard) > 0 && !set {
+			k.EvictionHard[signal] = threshold
+		}
+	}
+	return k
+}
+
+func number(from *int32) *int {
+	if from == nil {
+		return nil
+	}
+	n := int(*from)
+	return &n
+}
+
+func texts[T ~string](from map[string]T) map[string]string {
+	if len(from) == 0 {
+		return nil
+	}
+	result := make(map[string]string, len(from))
+	for key, value := range from {
+		result[key] = string(value)
+	}
+	return result
+}

@@ -1,0 +1,62 @@
+package docs_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// versionIn are the places where a page or a file has the version that a user installs.
+var versionIn = regexp.MustCompile(`(?m)\bVERSION=(\d+\.\d+\.\d+)\b|^\s*version\s*=\s*"(\d+\.\d+\.\d+)"|^\s*targetRevision: (\d+\.\d+\.\d+)\b|^\s*tag: (\d+\.\d+\.\d+)\b`)
+
+// Charts, changelog, pages and policy have one version, and the page about releases names each file that has it.
+func TestTheVersionIsTheSameEverywhere(t *testing.T) {
+	var chart struct {
+		Version    string `json:"version"`
+		AppVersion string `json:"appVersion"`
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "charts/karpenter/Chart.yaml")), &chart); err != nil {
+		t.Fatal(err)
+	}
+	version := chart.Version
+	for _, file := range []string{"charts/karpenter/Chart.yaml", "charts/karpenter-crd/Chart.yaml"} {
+		for _, line := range []string{"version: " + version, "appVersion: " + version} {
+			if !strings.Contains(read(t, file), "\n"+line+"\n") {
+				t.Errorf("%s has no line %q", file, line)
+			}
+		}
+	}
+	changelog := read(t, "CHANGELOG.md")
+	headings := regexp.MustCompile(`(?m)^## \[([^\]]+)\]`).FindAllStringSubmatch(changelog, 2)
+	if len(headings) != 2 || headings[0][1] != "Unreleased" || headings[1][1] != version {
+		t.Errorf("CHANGELOG.md begins with the sections %q, expected Unreleased and %s", headings, version)
+	}
+	for _, link := range []string{"\n[Unreleased]: ", "/compare/v" + version + "...HEAD\n", "\n[" + version + "]: "} {
+		if !strings.Contains(changelog, link) {
+			t.Errorf("CHANGELOG.md has no link with %q", link)
+		}
+	}
+	for file, least := range map[string]int{"README.md": 1, "docs/install.md": 5} {
+		found := versionIn.FindAllStringSubmatch(read(t, file), -1)
+		if len(found) < least {
+			t.Errorf("%s: only %d versions were found", file, len(found))
+		}
+		for _, m := range found {
+			if got := strings.Join(m[1:], ""); got != version {
+				t.Errorf("%s has %s, the chart %s", file, got, version)
+			}
+		}
+	}
+	minor := version[:strings.LastIndex(version, ".")]
+	if !strings.Contains(read(t, "SECURITY.md"), "| "+minor) {
+		t.Errorf("the table of SECURITY.md has no %s", minor)
+	}
+	releasing := read(t, "RELEASING.md")
+	for _, named := range []string{"`CHANGELOG.md`", "both `Chart.yaml`", "`README.md`", "`docs/install.md`", "`SECURITY.md`", "`docs/drift-and-upgrades.md`", "`docs/plans.md`", "`make generate`"} {
+		if !strings.Contains(releasing, named) {
+			t.Errorf("RELEASING.md does not name %s", named)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+// Command panels scrapes an operator until it is interrupted, and then prints what the panels of a dashboard show of that
+// time, for the page in ../../panels. tools/make/pictures.sh runs it.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/grafana"
+	"github.com/karpenter-linode/karpenter-linode/tools/prometheus"
+)
+
+func main() {
+	metrics := flag.String("metrics", "", "URL of the operator's metrics")
+	file := flag.String("dashboard", "charts/karpenter/files/dashboard.json", "file of the dashboard")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Stdout, *metrics, *file); err != nil {
+		fmt.Fprintln(os.Stderr, "panels:", err)
+		os.Exit(1)
+	}
+}
+
+// run scrapes until ctx ends.
+func run(ctx context.Context, out io.Writer, metrics, file string) (err error) {
+	dashboard, err := grafana.Load(file)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "panels")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	server, err := prometheus.Start(metrics, folder)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	began := time.Now()
+	<-ctx.Done()
+	answered, err := dashboard.Ask(context.WithoutCancel(ctx), server, began, time.Now())
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(answered)
+}

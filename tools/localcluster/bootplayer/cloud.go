@@ -1,0 +1,107 @@
+package bootplayer
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+)
+
+const (
+	nodePoll = 200 * time.Millisecond
+	slowest  = 5 * time.Second
+)
+
+// initialize does what the cloud controller manager does to a new Node, as soon as there is one.
+func (p *Player) initialize(ctx context.Context, e world.Event) {
+	p.until(ctx, "initialize", e, func(ctx context.Context) (bool, error) {
+		node, err := p.nodes.Get(ctx, e.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		if err != nil || !uninitialized(node) {
+			return err == nil, err
+		}
+		node.Status.Addresses = lkeplayer.Addresses(e)
+		if node, err = p.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+			return false, err
+		}
+		lkeplayer.Initialize(node, e)
+		_, err = p.nodes.Update(ctx, node, metav1.UpdateOptions{})
+		return err == nil, err
+	})
+}
+
+func uninitialized(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == lkeplayer.UninitializedTaint })
+}
+
+// registerOwn makes the Node of a Linode that was set up by hand.
+func (p *Player) registerOwn(ctx context.Context, e world.Event) {
+	p.until(ctx, "register", e, func(ctx context.Context) (bool, error) {
+		e.K8sVersion = p.cfg.Version
+		node := lkeplayer.Registered(e, p.cfg.KwokLabels)
+		delete(node.Labels, lkeplayer.PoolIDLabel)
+		lkeplayer.ServedBy(node, p.cfg.KubeletPort)
+		_, err := p.nodes.Create(ctx, node, metav1.CreateOptions{})
+		return err == nil || apierrors.IsAlreadyExists(err), err
+	})
+}
+
+// handOver lets kwok play the kubelet of a Node that is Ready.
+func (p *Player) handOver(ctx context.Context, e world.Event) {
+	p.until(ctx, "hand over", e, func(ctx context.Context) (bool, error) {
+		node, err := p.nodes.Get(ctx, e.Name, metav1.GetOptions{})
+		if err != nil || !ready(node) {
+			return apierrors.IsNotFound(err), err
+		}
+		maps.Copy(node.Labels, p.cfg.KwokLabels)
+		_, err = p.nodes.Update(ctx, node, metav1.UpdateOptions{})
+		return err == nil, err
+	})
+}
+
+func ready(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// remove deletes the Node whose Linode is gone; one of the same name that belongs to another Linode stays.
+func (p *Player) remove(ctx context.Context, e world.Event) {
+	p.until(ctx, "remove", e, func(ctx context.Context) (bool, error) {
+		node, err := p.nodes.Get(ctx, e.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if id := node.Spec.ProviderID; id != "" && id != "linode://"+strconv.Itoa(e.InstanceID) {
+			return true, nil
+		}
+		err = p.nodes.Delete(ctx, e.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))})
+		return err == nil || apierrors.IsNotFound(err), err
+	})
+}
+
+// until repeats a step with growing pauses until it is done or ctx ends. An error is repeated as well.
+func (p *Player) until(ctx context.Context, what string, e world.Event, step func(context.Context) (bool, error)) {
+	pauses := wait.Backoff{Duration: nodePoll, Factor: 1.2, Steps: 1 << 10, Cap: slowest}
+	_ = pauses.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) { // ends with ctx only
+		done, err := step(ctx)
+		if err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) {
+			p.cfg.Log.Warn("repeated", "step", what, "label", e.Name, "error", err)
+		}
+		return done, nil
+	})
+}

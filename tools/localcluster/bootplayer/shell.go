@@ -1,0 +1,195 @@
+package bootplayer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Played lists the commands that a boot needs and that do nothing here.
+func Played() []string {
+	return []string{
+		"apt-get", "dnf", "hostnamectl", "iptables", "modprobe", "mount", "sed", "swapoff", "sysctl", "systemctl", "umount", "update-ca-certificates",
+	}
+}
+
+const binDir = "/usr/bin" // where a script finds its commands
+
+// shell runs scripts within a root.
+type shell struct {
+	root    *rootDir
+	console io.Writer
+	// programs are commands that are more than a touch of files.
+	programs map[string]func(ctx context.Context, args []string, out io.Writer) error
+}
+
+// install puts the names of all commands where `command -v` looks for them.
+func (s *shell) install() error {
+	for _, name := range slices.Concat(Played(), fileCommands, []string{"sh"}, keys(s.programs)) {
+		if err := s.root.write(filepath.Join(binDir, name), "", 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func keys[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	return names
+}
+
+// run runs one command of runcmd.
+func (s *shell) run(ctx context.Context, c command) error {
+	if c.shell != "" {
+		return s.script(ctx, "/", "runcmd", c.shell)
+	}
+	words := make([]string, 0, len(c.args))
+	for _, arg := range c.args {
+		word, err := syntax.Quote(arg, syntax.LangPOSIX)
+		if err != nil {
+			return err
+		}
+		words = append(words, word)
+	}
+	return s.script(ctx, "/", "runcmd", strings.Join(words, " "))
+}
+
+// script runs a text in a directory of the machine.
+func (s *shell) script(ctx context.Context, dir, name, text string) error {
+	program, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), name)
+	if err != nil {
+		return err
+	}
+	runner, err := interp.New(
+		// `command -v` alone looks at this machine's files: the path leads it to the root's.
+		interp.Env(expand.ListEnviron("PATH="+filepath.Join(s.root.dir, binDir), "HOME=/root", "PWD="+dir)), interp.StdIO(nil, s.console, s.console),
+		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return s.exec }),
+		interp.OpenHandler(func(_ context.Context, path string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
+			if path == os.DevNull { // the only device
+				return os.OpenFile(os.DevNull, os.O_RDWR, 0)
+			}
+			return s.root.root.OpenFile(s.root.within(path), flag, perm)
+		}),
+		interp.StatHandler(func(_ context.Context, name string, follow bool) (fs.FileInfo, error) {
+			if follow {
+				return s.root.root.Stat(s.root.within(name))
+			}
+			return s.root.root.Lstat(s.root.within(name))
+		}),
+		interp.AccessHandler(func(_ context.Context, path string, _ interp.AccessMode) error {
+			_, err := s.root.root.Stat(s.root.within(path)) // root may do all
+			return err
+		}),
+		interp.ReadDirHandler2(func(_ context.Context, path string) ([]fs.DirEntry, error) {
+			return fs.ReadDir(s.root.root.FS(), s.root.within(path))
+		}),
+	)
+	if err != nil {
+		return err
+	}
+	runner.Dir = dir
+	return runner.Run(ctx, program)
+}
+
+// exec is every command that is not the shell's own.
+func (s *shell) exec(ctx context.Context, args []string) error {
+	hc := interp.HandlerCtx(ctx)
+	name := args[0]
+	if path, inBin := strings.CutPrefix(name, binDir+"/"); inBin {
+		name = path
+	}
+	switch run, ours := s.programs[name]; {
+	case ours:
+		return s.report(hc.Stderr, name, run(ctx, args[1:], hc.Stdout))
+	case name == "sh":
+		return s.subshell(ctx, hc, args[1:])
+	case slices.Contains(fileCommands, name):
+		return s.report(hc.Stderr, name, s.files(hc, name, args[1:]))
+	case slices.Contains(Played(), name):
+		fmt.Fprintf(hc.Stdout, "[played, not run] %s\n", strings.Join(args, " "))
+		return nil
+	}
+	fmt.Fprintf(hc.Stderr, "sh: %s: not found\n", name)
+	return interp.ExitStatus(127)
+}
+
+// report makes an exit status of a command's error.
+func (s *shell) report(to io.Writer, name string, err error) error {
+	var status interp.ExitStatus
+	if err == nil || errors.As(err, &status) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	fmt.Fprintf(to, "%s: %v\n", name, err)
+	return interp.ExitStatus(1)
+}
+
+func (s *shell) subshell(ctx context.Context, hc interp.HandlerContext, args []string) error {
+	switch {
+	case len(args) == 2 && args[0] == "-c":
+		return s.script(ctx, hc.Dir, "sh -c", args[1])
+	case len(args) == 1 && !strings.HasPrefix(args[0], "-"):
+		path := machinePath(hc.Dir, args[0])
+		text, err := s.root.root.ReadFile(s.root.within(path))
+		if err != nil {
+			return s.report(hc.Stderr, "sh", err)
+		}
+		return s.script(ctx, hc.Dir, path, string(text))
+	}
+	fmt.Fprintf(hc.Stderr, "sh: %q: only FILE and -c TEXT are played\n", args)
+	return interp.ExitStatus(2)
+}
+
+func machinePath(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+var fileCommands = []string{"cat", "chmod", "mkdir", "rm", "touch", "true"}
+
+// files are the few commands on files that a boot uses. Options that only silence or force are as if given.
+func (s *shell) files(hc interp.HandlerContext, name string, args []string) error {
+	paths := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
+	if name == "chmod" && len(paths) > 0 {
+		paths = paths[1:] // the modes of a boot's files matter to nothing here
+	}
+	for _, path := range paths {
+		below := s.root.within(machinePath(hc.Dir, path))
+		var err error
+		switch name {
+		case "cat":
+			var text []byte
+			text, err = s.root.root.ReadFile(below)
+			_, _ = hc.Stdout.Write(text)
+		case "chmod":
+			_, err = s.root.root.Stat(below)
+		case "mkdir":
+			err = s.root.root.MkdirAll(below, 0o755)
+		case "rm":
+			err = s.root.root.RemoveAll(below)
+		case "touch":
+			var f *os.File
+			if f, err = s.root.root.OpenFile(below, os.O_CREATE|os.O_WRONLY, 0o644); err == nil {
+				err = f.Close()
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package localcluster_test
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+)
+
+// bootstrapToken makes a token as kubeadm does, and gives it.
+func (w *world) bootstrapToken(life time.Duration) string {
+	w.Helper()
+	id, secret := strings.ToLower(rand.Text()[:6]), strings.ToLower(rand.Text()[:16])
+	_, err := w.kube.CoreV1().Secrets("kube-system").Create(w.ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-" + id}, Type: "bootstrap.kubernetes.io/token",
+		StringData: map[string]string{
+			"token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true", "usage-bootstrap-signing": "true",
+			"auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token", "expiration": time.Now().Add(life).UTC().Format(time.RFC3339),
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return id + "." + secret
+}
+
+// cluster is what a node joins, with the right hash of its authority.
+func (w *world) cluster() bootstrap.Cluster {
+	w.Helper()
+	config, err := clientcmd.LoadFromFile(w.Kubeconfig)
+	if err != nil {
+		w.Fatal(err)
+	}
+	c := config.Clusters[config.Contexts[config.CurrentContext].Cluster]
+	block, _ := pem.Decode(c.CertificateAuthorityData)
+	authority, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		w.Fatal(err)
+	}
+	hash := fmt.Sprintf("sha256:%x", sha256.Sum256(authority.RawSubjectPublicKeyInfo))
+	return bootstrap.Cluster{Endpoint: strings.TrimPrefix(c.Server, "https://"), CACertHashes: []string{hash}}
+}
+
+// post makes a Linode with the user data and gives its ID.
+func (w *world) post(label string, userData []byte) int {
+	w.Helper()
+	body := fmt.Sprintf(`{"label":%q,"type":"g6-standard-2","region":"us-ord","image":"linode/debian12","root_pass":"not stored","metadata":{"user_data":%q}}`,
+		label, base64.StdEncoding.EncodeToString(userData))
+	var made struct{ ID int }
+	if err := json.Unmarshal(w.api("POST", "/v4/linode/instances", body), &made); err != nil {
+		w.Fatal(err)
+	}
+	return made.ID
+}
+
+// A Linode that was made with nothing but user data is a node that runs pods, and goes with its Linode.
+func TestLinodesJoinASelfManagedCluster(t *testing.T) {
+	w := start(t, localcluster.Options{Mode: localcluster.Instance, WithoutCharts: true})
+	token := w.bootstrapToken(time.Hour)
+	config := bootstrap.Config{
+		Node: bootstrap.Node{
+			Name: "joins", Labels: map[string]string{"team": "a"},
+			Taints:  []bootstrap.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},
+			Kubelet: bootstrap.Kubelet{MaxPods: new(30), KubeReserved: map[string]string{"memory": "300Mi"}, EvictionHard: map[string]string{"memory.available": "200Mi"}},
+		},
+		Cluster: w.cluster(), Before: []string{"modprobe br_netfilter", "mkdir -p /etc/mine", "echo done > /etc/mine/file"}, After: []string{"cat /etc/mine/file"},
+	}
+	userData, err := bootstrap.Kubeadm(config, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := w.post("joins", userData)
+	var node *corev1.Node
+	w.eventually("the node is Ready and initialized", func() bool {
+		node, err = w.kube.CoreV1().Nodes().Get(w.ctx, "joins", metav1.GetOptions{})
+		return err == nil && node.Spec.ProviderID == fmt.Sprintf("linode://%d", id) && isReady(node)
+	})
+	w.checkJoined(node)
+	w.runOn(node)
+
+	w.api("DELETE", fmt.Sprintf("/v4/linode/instances/%d", id), "")
+	w.eventually("the node goes with its Linode", func() bool {
+		_, err := w.kube.CoreV1().Nodes().Get(w.ctx, "joins", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+
+	t.Run("boots that fail", func(t *testing.T) { w.failedBoots(t, config) })
+}
+
+func isReady(node *corev1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// checkJoined looks at what user data, kubelet and cloud controller manager have made of the Node.
+func (w *world) checkJoined(node *corev1.Node) {
+	w.Helper()
+	for key, want := range map[string]string{
+		"team": "a", corev1.LabelInstanceTypeStable: "g6-standard-2", corev1.LabelTopologyRegion: "us-ord", corev1.LabelHostname: "joins",
+	} {
+		if node.Labels[key] != want {
+			w.Errorf("label %s is %q, want %q", key, node.Labels[key], want)
+		}
+	}
+	for _, taint := range node.Spec.Taints {
+		if taint.Key != "karpenter.sh/unregistered" && taint.Key != corev1.TaintNodeNotReady {
+			w.Errorf("taint %+v", taint)
+		}
+	}
+	capacity, allocatable := node.Status.Capacity[corev1.ResourceMemory], node.Status.Allocatable[corev1.ResourceMemory]
+	capacity.Sub(allocatable)
+	if want := resource.MustParse("500Mi"); capacity.Cmp(want) != 0 || node.Status.Capacity.Pods().Value() != 30 {
+		w.Errorf("%s of memory reserved, %s pods", &capacity, node.Status.Capacity.Pods())
+	}
+	if len(node.Status.Addresses) < 3 {
+		w.Errorf("addresses %v", node.Status.Addresses)
+	}
+	sent, err := w.kube.CertificatesV1().CertificateSigningRequests().List(w.ctx, metav1.ListOptions{})
+	if err != nil || len(sent.Items) != 1 || !strings.HasPrefix(sent.Items[0].Spec.Username, "system:bootstrap:") {
+		w.Errorf("CSRs %v, %v", sent, err)
+	}
+}
+
+// runOn binds a pod to the node as a DaemonSet's would be.
+func (w *world) runOn(node *corev1.Node) {
+	w.Helper()
+	pods, grace := w.kube.CoreV1().Pods("default"), int64(1)
+	_, err := pods.Create(w.ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec: corev1.PodSpec{
+			NodeName: node.Name, Containers: []corev1.Container{{Name: "c", Image: "pause"}}, TerminationGracePeriodSeconds: &grace,
+			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("the pod runs", func() bool {
+		pod, err := pods.Get(w.ctx, "p", metav1.GetOptions{})
+		return err == nil && pod.Status.Phase == corev1.PodRunning && pod.Status.PodIP != ""
+	})
+}
+
+// failedBoots joins with what must not let a node in.
+func (w *world) failedBoots(t *testing.T, good bootstrap.Config) {
+	for name, c := range map[string]struct {
+		edit func(*bootstrap.Config)
+		life time.Duration
+		want string
+	}{
+		"expired token": {func(*bootstrap.Config) {}, -time.Minute, "could not find a JWS signature"},
+		"wrong CA hash": {func(c *bootstrap.Config) {
+			c.Cluster.CACertHashes = []string{"sha256:" + strings.Repeat("0", 64)}
+		}, time.Hour, "cluster CA found in cluster-info ConfigMap is invalid"},
+		"command missing": {func(c *bootstrap.Config) { c.Before = []string{"no-such-thing --now"} }, time.Hour, "no-such-thing: not found"},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			config := good
+			config.Node.Name = strings.ToLower(strings.ReplaceAll(name, " ", "-"))
+			c.edit(&config)
+			userData, err := bootstrap.Kubeadm(config, w.bootstrapToken(c.life))
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := w.post(config.Node.Name, userData)
+			w.eventually("the boot fails: "+name, func() bool {
+				for _, i := range w.Sim.Snapshot().Instances {
+					if i.ID == id {
+						return i.BootFault != "" && strings.Contains(i.Console, c.want)
+					}
+				}
+				return false
+			})
+			if _, err := w.kube.CoreV1().Nodes().Get(w.ctx, config.Node.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+				t.Errorf("the node is there: %v", err)
+			}
+		})
+	}
+}
