@@ -72,6 +72,9 @@ down: ## Stop what `make up` started
 check: ## Run what needs no cluster: short tests of all modules, the linter over what changed
 	@mkdir -p .bin && tools/make/check.sh $(MODULES)
 
+# Their suites of instance mode need what a self-managed cluster's nodes run.
+e2e test release: export MODE = instance
+
 .PHONY: e2e
 e2e: build ## Run the end-to-end suites, or one: SUITE=trouble TIER=enterprise, or a part: SUITE='trouble/labels change'
 	@tools/make/e2e.sh "$(SUITE)" "$(if $(filter command line environment,$(origin TIER)),$(TIER))"
@@ -106,8 +109,8 @@ soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engin
 		../../../../.bin/lkepool-soak -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
 
 .PHONY: mutants
-mutants: ## Break the claim engine on purpose, one way at a time; each must be noticed
-	@cd modules/lkepool && GOWORK=off go run ./internal/mutants
+mutants: ## Break the modules on purpose, one way at a time; each must be noticed (ONLY=name)
+	@GOWORK=off go -C tools run ./mutants/cmd/mutants -only "$(ONLY)" ../modules/linode ../modules/lkepool ../modules/instances
 
 .PHONY: image
 image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scratch or name@sha256:...)

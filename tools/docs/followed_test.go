@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +13,41 @@ import (
 )
 
 // clean leaves the cluster as the next page's reader finds it.
-const clean = `kubectl delete deployments,pods --all --grace-period=0 --wait=false; kubectl delete nodeclaims --all &&
-kubectl delete nodepools,linodenodeclasses --all`
+const clean = `
+kubectl delete deployments,pods --all --grace-period=0 --wait=false
+kubectl delete nodeclaims --all
+kubectl delete nodepools,linodenodeclasses --all
+`
+
+// toBreak brings another cluster to where the tour is when it begins to break things: one small node runs a pod, and two
+// nodes were made and deleted before it.
+const toBreak = `
+make up
+eval "$(make -s status)"
+kubectl apply -f docs/examples/linodenodeclass.yaml -f docs/examples/nodepool.yaml -f docs/examples/inflate.yaml
+kubectl scale deployment inflate --replicas 1
+kubectl rollout status deployment inflate --timeout 2m
+kubectl delete node <name>
+kubectl rollout status deployment inflate --timeout 2m
+kubectl delete node <name>
+kubectl rollout status deployment inflate --timeout 2m
+`
+
+// chapter is a page, or a part of one.
+type chapter struct {
+	page     string
+	from, to string // lines that the part begins with and ends before; empty for the page's begin and end
+	before   string // commands that make the state that the part's reader has
+}
+
+// followed are the clusters on which pages are followed, all at once, each with its chapters one after the other. The tour is
+// the longest page by far, and most of it is waiting for Karpenter's own windows, so its two halves have a cluster each.
+var followed = map[string][]chapter{
+	"readme": {{page: "README.md"}},
+	"tour":   {{page: "docs/tour.md", to: "## Break it"}},
+	"break":  {{page: "docs/tour.md", from: "## Break it", before: toBreak}},
+	"pages":  {{page: "docs/local-cluster.md"}, {page: "docs/first-nodepool.md", before: clean}, {page: "docs/install.md", before: clean}},
+}
 
 // What the pages tell a newcomer to do works, and prints what they show. A block that needs something that is not here is
 // marked with the reason: `<!-- not followed: ... -->`.
@@ -21,12 +55,7 @@ func TestPagesCanBeFollowed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a local cluster")
 	}
-	// Each of these has a cluster of its own, as its reader has; pages of one entry share one, cleaned between them.
-	for cluster, pages := range map[string][]string{
-		"readme": {"README.md"},
-		"tour":   {"docs/tour.md"},
-		"pages":  {"docs/local-cluster.md", "docs/first-nodepool.md", "docs/install.md"},
-	} {
+	for cluster, chapters := range followed {
 		t.Run(cluster, func(t *testing.T) {
 			t.Parallel()
 			r := newReader(t, cluster)
@@ -35,13 +64,28 @@ func TestPagesCanBeFollowed(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			for i, page := range pages {
-				if i > 0 {
-					r.do(follow.Step{Command: clean})
+			for _, c := range chapters {
+				for _, step := range follow.Steps("sh", c.before) {
+					r.do(step)
 				}
-				r.follow(page)
+				r.follow(c)
 			}
 		})
+	}
+}
+
+// Each block of a page that is followed in parts is in one of them.
+func TestThePartsOfAPageAreAllOfIt(t *testing.T) {
+	blocks := map[string]int{}
+	for _, chapters := range followed {
+		for _, c := range chapters {
+			blocks[c.page] += len(part(t, c))
+		}
+	}
+	for name, n := range blocks {
+		if all := len(parse(name, read(t, name)).blocks); n != all {
+			t.Errorf("%s has %d blocks, its parts %d", name, all, n)
+		}
 	}
 }
 
@@ -67,11 +111,32 @@ func newReader(t *testing.T, cluster string) *reader {
 	return &reader{t, shell}
 }
 
-// follow does what one page tells.
-func (r *reader) follow(name string) {
+// part returns a chapter's blocks.
+func part(t *testing.T, c chapter) (blocks []block) {
+	t.Helper()
+	lines := strings.Split(read(t, c.page), "\n")
+	begin, end := 0, len(lines)
+	for at, line := range map[*int]string{&begin: c.from, &end: c.to} {
+		if line == "" {
+			continue
+		}
+		if *at = slices.Index(lines, line); *at < 0 {
+			t.Fatalf("%s has no line %q", c.page, line)
+		}
+	}
+	for _, b := range parse(c.page, read(t, c.page)).blocks {
+		if b.line > begin && b.line <= end {
+			blocks = append(blocks, b)
+		}
+	}
+	return blocks
+}
+
+// follow runs the commands of a chapter.
+func (r *reader) follow(c chapter) {
 	r.Helper()
-	followed := 0
-	for _, b := range parse(name, read(r.T, name)).blocks {
+	name, followed, started := c.page, 0, time.Now()
+	for _, b := range part(r.T, c) {
 		if strings.Contains(b.mark, "not followed: ") {
 			continue
 		}
@@ -88,6 +153,7 @@ func (r *reader) follow(name string) {
 	if followed == 0 {
 		r.Errorf("%s has nothing to follow", name)
 	}
+	r.Logf("%s was followed in %s", name, time.Since(started).Round(time.Second))
 }
 
 func (r *reader) do(step follow.Step) {

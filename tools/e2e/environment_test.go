@@ -174,7 +174,9 @@ func (e *environment) ourPools() []world.Pool {
 }
 
 func (e *environment) ourInstances() []world.Instance {
-	return slices.DeleteFunc(e.Sim.Snapshot().Instances, func(i world.Instance) bool { return e.theirs[i.PoolID] })
+	return slices.DeleteFunc(e.Sim.Snapshot().Instances, func(i world.Instance) bool {
+		return e.theirs[i.PoolID] || slices.ContainsFunc(e.before.Instances, func(b world.Instance) bool { return b.ID == i.ID })
+	})
 }
 
 // made counts the instances that the simulator has made for pools that are not the user's.

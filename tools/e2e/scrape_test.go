@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -72,34 +73,35 @@ var unhappened = []string{
 	"karpenter_voluntary_disruption_decisions_total",
 }
 
-// drawable asks what the dashboard's panels ask. Each metric of theirs was scraped, and each panel has something to draw
-// unless it is about what has not happened.
+// drawable asks what the dashboard's panels ask until each of their metrics was scraped, and each panel has something to draw
+// unless it is about what has not happened. A rate needs two scrapes.
 func drawable(t *testing.T, server *prometheus.Server, file string, began time.Time) {
 	t.Helper()
-	g := NewWithT(t)
+	ctx, g := t.Context(), NewWithT(t)
 	dashboard, err := grafana.Load(file)
 	g.Expect(err).NotTo(HaveOccurred())
-	answered, err := dashboard.Ask(t.Context(), server, began, time.Now())
-	g.Expect(err).NotTo(HaveOccurred())
-	scraped, queries := series(t, server), 0
-	for _, panel := range dashboard.Panels {
-		for _, target := range panel.Targets {
-			queries++
-			expression, err := parser.ParseExpr(dashboard.Replaced(target.Expr, time.Second))
-			g.Expect(err).NotTo(HaveOccurred(), target.Expr)
-			happened := true
-			for _, name := range selected(expression) {
-				happened = happened && !slices.Contains(unhappened, name)
-				if !scraped[name] && !slices.Contains(unhappened, name) {
-					t.Errorf("panel %s: the operator exports no %s", panel.Title, name)
+	g.Eventually(ctx, func(g Gomega) {
+		answered, err := dashboard.Ask(ctx, server, began, time.Now())
+		g.Expect(err).NotTo(HaveOccurred())
+		scraped, queries := series(ctx, g, server), 0
+		for _, panel := range dashboard.Panels {
+			for _, target := range panel.Targets {
+				queries++
+				expression, err := parser.ParseExpr(dashboard.Replaced(target.Expr, time.Second))
+				g.Expect(err).NotTo(HaveOccurred(), target.Expr)
+				happened := true
+				for _, name := range selected(expression) {
+					absent := slices.Contains(unhappened, name)
+					happened = happened && !absent
+					g.Expect(scraped[name] || absent).To(BeTrue(), "panel %s: the operator exports no %s", panel.Title, name)
+				}
+				if happened {
+					g.Expect(answered.Answers[panel.ID][target.RefID]).NotTo(BeEmpty(), "panel %s draws %s", panel.Title, target.Expr)
 				}
 			}
-			if happened && len(answered.Answers[panel.ID][target.RefID]) == 0 {
-				t.Errorf("panel %s has nothing to draw for %s", panel.Title, target.Expr)
-			}
 		}
-	}
-	g.Expect(queries).To(BeNumerically(">=", 20))
+		g.Expect(queries).To(BeNumerically(">=", 20))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
 // selected are the metrics of an expression.
@@ -115,10 +117,8 @@ func selected(expression parser.Expr) []string {
 }
 
 // series are the names of all that was scraped.
-func series(t *testing.T, server *prometheus.Server) map[string]bool {
-	t.Helper()
-	g := NewWithT(t)
-	found, err := server.Query(t.Context(), `count by (__name__) ({__name__=~".+"})`)
+func series(ctx context.Context, g Gomega, server *prometheus.Server) map[string]bool {
+	found, err := server.Query(ctx, `count by (__name__) ({__name__=~".+"})`)
 	g.Expect(err).NotTo(HaveOccurred())
 	names := map[string]bool{}
 	for _, sample := range found {
@@ -136,7 +136,7 @@ func documented(t *testing.T, server *prometheus.Server) {
 	page, err := os.ReadFile(filepath.Join(repositoryRoot(t), "docs", "metrics.md"))
 	g.Expect(err).NotTo(HaveOccurred())
 	found := 0
-	for name := range series(t, server) {
+	for name := range series(t.Context(), g, server) {
 		if !strings.HasPrefix(name, "karpenter_") {
 			continue
 		}

@@ -96,7 +96,7 @@ dashboard() {
 		sed -e 's/</\\u003c/g' "$work/answered.json"
 		echo '</script><script src="panels.js"></script>'
 	} >"$work/dashboard.html"
-	photograph "file://$work/dashboard.html" "$images/dashboard.png" 1212 1345
+	photograph "file://$work/dashboard.html" "$images/dashboard.png" 1212 1330
 }
 
 deploy() {

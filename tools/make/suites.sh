@@ -4,16 +4,18 @@
 #
 # On two processors the order decides how long this takes, because end-to-end suites wait for most of their time:
 #
-#   1. what computes; meanwhile the clusters of TestBurst come to rest, which takes them two minutes;
+#   1. what computes; meanwhile the clusters of TestBurst come to rest, which takes them two minutes, and the pages of
+#      docs/ are followed, where commands wait as well;
 #   2. TestBurst, which counts what a hundred claims cost, alone on the machine;
-#   3. all other end-to-end suites, eight clusters at once. Beside them, with a lower priority, runs what waits as
-#      they do (clusters of other packages) and what computes in virtual time, where being late changes nothing.
+#   3. all other end-to-end suites, eight clusters at once. Beside them, one package at a time, runs what starts
+#      clusters as they do, and with the lowest priority what computes in virtual time, where being late changes nothing.
 #
 # Vet is the linter's (.golangci.yml).
 set -eu
 cd "$(dirname "$0")/../.."
 export GOWORK=off
-waiting='/tools/(docs|localcluster|bench)(/|$)'
+pages='/tools/docs(/|$)'
+clusters='/tools/(localcluster|bench)(/|$)'
 virtual='/modules/(linode|linodesim|lkepool|instances|nodeclass)(/|$)'
 
 work=$(mktemp -d)
@@ -37,23 +39,26 @@ e2e() {
 fail() { touch "$work/failed"; }
 
 (e2e -run '^TestBurst$' -args -begin "$work/begin" || fail) >"$work/burst" &
+(packages 0 1 tools -e "$pages" || fail) >"$work/pages" &
+docs=$!
 for module in "$@"; do
-	packages 0 3 "$module" -v -e "$waiting" -e "$virtual" || fail
+	packages 0 2 "$module" -v -e "$pages" -e "$clusters" -e "$virtual" || fail
 done
+wait $docs
 touch "$work/begin"
 wait
-cat "$work/burst"
+cat "$work/pages" "$work/burst"
 
-for kind in waiting virtual; do
+for kind in clusters virtual; do
 	case $kind in
-	waiting) pattern=$waiting priority=5 at_once=2 ;;
-	virtual) pattern=$virtual priority=19 at_once=1 ;;
+	clusters) pattern=$clusters priority=0 ;;
+	virtual) pattern=$virtual priority=19 ;;
 	esac
 	for module in "$@"; do
-		packages $priority $at_once "$module" -e "$pattern" || fail
+		packages $priority 1 "$module" -e "$pattern" || fail
 	done >"$work/$kind" &
 done
 e2e -skip '^TestBurst$' || fail
 wait
-cat "$work/waiting" "$work/virtual"
+cat "$work/clusters" "$work/virtual"
 [ ! -e "$work/failed" ]

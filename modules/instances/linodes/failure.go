@@ -1,50 +1,25 @@
 package linodes
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/refusal"
 )
 
-// verdict is what a kind of the client's errors means here.
-type verdict struct {
-	kind   instances.Kind
-	effect instances.Effect
-}
-
-// verdicts by kind. A request that was answered with a refusal had no effect;
-// one without an answer, or answered with a failure of the API's own, may have.
-var verdicts = map[linode.Kind]verdict{
-	linode.KindInvalid:      {instances.KindInvalid, instances.EffectNone},
-	linode.KindUnauthorized: {instances.KindForbidden, instances.EffectNone},
-	linode.KindForbidden:    {instances.KindForbidden, instances.EffectNone},
-	linode.KindNotFound:     {instances.KindNotFound, instances.EffectNone},
-	linode.KindRateLimited:  {instances.KindRateLimited, instances.EffectNone},
-	linode.KindBusy:         {instances.KindUnavailable, instances.EffectNone},
-	linode.KindMalformed:    {instances.KindUnavailable, instances.EffectApplied},
-}
-
-// failed translates an error of the client.
+// failed translates an error of the client. The kinds of package refusal have the
+// words of this module's.
 func failed(op string, id int, err error) *instances.Error {
-	e := &instances.Error{Kind: instances.KindUnavailable, Op: op, InstanceID: id, Err: err}
-	cause, ok := errors.AsType[*linode.Error](err)
-	if !ok {
+	v := refusal.Of(err)
+	e := &instances.Error{Kind: instances.Kind(v.Kind), Op: op, InstanceID: id, Effect: instances.Effect(v.Effect), Err: err}
+	if v.Cause == nil {
 		return e
 	}
-	e.RetryAfter = cause.RetryAfter
-	if v, known := verdicts[cause.Kind]; known {
-		e.Kind, e.Effect = v.kind, v.effect
-	}
-	if cause.Kind == linode.KindUnavailable && cause.Method == "POST" {
-		// The client calls a POST that may have had its effect ambiguous.
-		e.Effect = instances.EffectNone
-	}
-	if e.Kind == instances.KindInvalid && len(cause.Reasons) > 0 {
-		e.Field = fieldOf(cause.Reasons[0].Field)
+	e.RetryAfter = v.Cause.RetryAfter
+	if e.Kind == instances.KindInvalid && len(v.Cause.Reasons) > 0 {
+		e.Field = fieldOf(v.Cause.Reasons[0].Field)
 	}
 	return e
 }
@@ -87,35 +62,19 @@ func fieldOf(path string) string {
 	return field
 }
 
-// Words by which refusals are told apart: the API has one status for everything
-// that it refuses, and no codes. "Account Limit reached. Please open a support
-// ticket." and "Label must be unique" were reported; the words for a lack of
-// capacity and for placement groups are not known, so several likely ones are
-// listed.
+// Words by which refusals about a label or a placement group are told apart.
+// "Label must be unique" was reported; those for placement groups are not known, so
+// several likely ones are listed.
 var (
 	labelWords     = []string{"must be unique", "already in use", "already exists"}
-	quotaWords     = []string{"account limit", "limit reached", "limited to", "quota", "exceeds the limit", "support ticket"}
-	capacityWords  = []string{"capacity", "not available in", "unavailable in", "sold out", "out of stock", "insufficient", "no available hosts"}
 	groupFullWords = []string{"holds", "full", "maximum", "limit", "at most", "too many"}
 	groupRuleWords = []string{"complian", "capacity", "anti-affinity", "anti_affinity", "host"}
 )
 
-// sizeFields are the API's fields that a lack of capacity or a limit of the
-// account can be about; "" is a reason about none.
-var sizeFields = []string{"", "type"}
-
-// refused translates the refusal of a creation. Words are looked at only where
-// the reason can be about what they mean: a 400 with such a field.
+// refused translates the refusal of a creation.
 func refused(err error) *instances.Error {
 	e := failed("create instance", 0, err)
-	cause, ok := errors.AsType[*linode.Error](err)
-	if !ok || cause.Status != 400 || cause.Kind != linode.KindInvalid {
-		if e.Kind == instances.KindNotFound { // not about an instance
-			e.Kind = instances.KindUnavailable
-		}
-		return e
-	}
-	for _, reason := range cause.Reasons {
+	for _, reason := range refusal.Of(err).Reasons() {
 		if kind := kindOf(reason); kind != "" {
 			e.Kind, e.Field = kind, fieldOf(reason.Field)
 			if kind == instances.KindConflict {
@@ -124,27 +83,23 @@ func refused(err error) *instances.Error {
 			return e
 		}
 	}
+	if e.Kind == instances.KindNotFound { // not about an instance
+		e.Kind = instances.KindUnavailable
+	}
 	return e
 }
 
-// kindOf returns "" for a reason that makes the request invalid and nothing else.
+// kindOf returns "" for a reason that makes the request invalid and nothing else. A
+// lack of capacity or a limit of the account can be about the plan or about no field.
 func kindOf(reason linode.Reason) instances.Kind {
-	text := strings.ToLower(reason.Reason)
-	has := func(words []string) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
-	}
+	ofGroup := strings.HasPrefix(reason.Field, "placement_group")
 	switch {
-	case reason.Field == "label" && has(labelWords):
+	case reason.Field == "label" && refusal.Mentions(reason, labelWords...):
 		return instances.KindConflict
-	case strings.HasPrefix(reason.Field, "placement_group") && has(groupFullWords):
+	case ofGroup && refusal.Mentions(reason, groupFullWords...):
 		return instances.KindQuotaExceeded
-	case strings.HasPrefix(reason.Field, "placement_group") && has(groupRuleWords):
-		return instances.KindInsufficientCapacity
-	case !slices.Contains(sizeFields, reason.Field):
-	case has(quotaWords):
-		return instances.KindQuotaExceeded
-	case has(capacityWords):
+	case ofGroup && refusal.Mentions(reason, groupRuleWords...):
 		return instances.KindInsufficientCapacity
 	}
-	return ""
+	return instances.Kind(refusal.Shortage(reason, "", "type"))
 }

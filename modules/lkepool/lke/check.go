@@ -90,17 +90,17 @@ func checkValue(what, text string) error {
 func checkTemplate(t lkepool.Template) error {
 	for _, key := range slices.Sorted(maps.Keys(t.Labels)) {
 		if err := CheckLabel(key, t.Labels[key]); err != nil {
-			return refusal("Key.Template.Labels", "%w", err)
+			return invalid("Key.Template.Labels", "%w", err)
 		}
 	}
 	for i, taint := range t.Taints {
 		if err := CheckTaint(taint); err != nil {
-			return refusal(fmt.Sprintf("Key.Template.Taints[%d]", i), "%w", err)
+			return invalid(fmt.Sprintf("Key.Template.Taints[%d]", i), "%w", err)
 		}
 	}
 	return nil
 }
 
-func refusal(field, format string, args ...any) error {
+func invalid(field, format string, args ...any) error {
 	return &lkepool.Error{Kind: lkepool.KindInvalid, Op: "claim", Field: field, Err: fmt.Errorf(format, args...)}
 }

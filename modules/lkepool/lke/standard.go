@@ -18,10 +18,10 @@ func (s *standard) Limits() lkepool.Limits { return lkepool.Limits{PoolSize: sta
 
 func (s *standard) Check(key lkepool.Key) error {
 	if id := key.Template.FirewallID; id != 0 {
-		return refusal("Key.Template.FirewallID", "%d: only pools of LKE Enterprise have a firewall", id)
+		return invalid("Key.Template.FirewallID", "%d: only pools of LKE Enterprise have a firewall", id)
 	}
 	if version := key.Template.KubernetesVersion; version != "" {
-		return refusal("Key.Template.KubernetesVersion", "%q: pools of LKE Standard follow the version of the cluster", version)
+		return invalid("Key.Template.KubernetesVersion", "%q: pools of LKE Standard follow the version of the cluster", version)
 	}
 	return checkTemplate(key.Template)
 }

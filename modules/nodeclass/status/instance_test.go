@@ -42,6 +42,8 @@ func TestConditionsOfInstanceMode(t *testing.T) {
 			"False", v1alpha1.ReasonRegionUnsuitable, []string{"spec.diskEncryption"}},
 		{"disk encryption in limited availability", "us-ord", v1alpha1.LinodeNodeClassSpec{DiskEncryption: v1alpha1.DiskEncryptionEnabled}, region, "True", region, nil},
 
+		{"fields that do nothing in instance mode", "us-ord", v1alpha1.LinodeNodeClassSpec{IPv6Options: &v1alpha1.IPv6Options{}, Isolation: &v1alpha1.Isolation{}}, v1alpha1.ConditionValidationSucceeded,
+			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"isolation", "ipv6Options", "instance mode"}},
 		{"an earlier version", "us-ord", v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{KubernetesVersion: "v1.34.9"}}, version, "True", version, nil},
 		{"a newer version", "us-ord", v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{KubernetesVersion: "v1.36.0"}}, version,
 			"False", v1alpha1.ReasonKubernetesVersionTooNew, []string{"spec.bootstrap.kubernetesVersion", "v1.35.1", "earlier"}},

@@ -122,10 +122,14 @@ func (e *evaluation) pinnedTo(version string) bool {
 // lke mode that the estimate of a node's capacity rests on.
 func fieldsWithoutEffect(spec v1alpha1.LinodeNodeClassSpec, mode v1alpha1.Mode) []string {
 	if mode != v1alpha1.ModeLKE {
+		var names []string
 		if spec.Isolation != nil {
-			return []string{"isolation"}
+			names = append(names, "isolation")
 		}
-		return nil
+		if spec.IPv6Options != nil {
+			names = append(names, "ipv6Options")
+		}
+		return names
 	}
 	kubelet := v1alpha1.KubeletConfiguration{}
 	if spec.Kubelet != nil {

@@ -2,7 +2,6 @@ package v1alpha1
 
 import (
 	"github.com/awslabs/operatorpkg/status"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -220,7 +219,7 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	MaintenancePolicy string `json:"maintenancePolicy,omitempty"`
 
-	// (no effect in lke mode) IPv6Options sets the IPv6 addresses of the interface.
+	// (no effect in lke mode, and not yet in instance mode) IPv6Options sets the IPv6 addresses of the interface.
 	// +optional
 	IPv6Options *IPv6Options `json:"ipv6Options,omitempty"`
 
@@ -245,80 +244,6 @@ type LinodeNodeClassSpec struct {
 	// change of them replaces no node.
 	// +optional
 	Kubelet *KubeletConfiguration `json:"kubelet,omitempty"`
-}
-
-// PlacementGroup refers to a placement group.
-type PlacementGroup struct {
-	// ID of the placement group. Example: 528.
-	// +kubebuilder:validation:Minimum=1
-	ID int `json:"id"`
-	// CompliantOnly refuses an instance for which the group's policy cannot be kept, instead of making it all the
-	// same. Default: the policy of the group decides.
-	// +optional
-	CompliantOnly *bool `json:"compliant_only,omitempty"`
-}
-
-// IPv6Options sets the IPv6 addresses of an instance's interface.
-type IPv6Options struct {
-	// EnableSLAAC gives the interface an address by SLAAC.
-	// +optional
-	EnableSLAAC *bool `json:"enableSLAAC,omitempty"`
-	// EnableRanges are the prefix lengths of the ranges that are routed to the interface, one range for each.
-	// Example: ["/64"].
-	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:items:MaxLength=4
-	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^/([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$')`,message="each of enableRanges must be a prefix length from /1 to /128, for example /64"
-	// +optional
-	EnableRanges []string `json:"enableRanges,omitempty"`
-	// IsPublicIPv6 lets the addresses be reached from the internet.
-	// +optional
-	IsPublicIPv6 *bool `json:"isPublicIPv6,omitempty"`
-}
-
-// Disk is one disk of an instance.
-type Disk struct {
-	// Size of the disk, a quantity of bytes of at least 1Mi. Linode counts in MiB; what is left over is cut off.
-	// Example: 20Gi.
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1048576 : (isQuantity(self) && quantity(self).compareTo(quantity('1Mi')) >= 0)",message="size must be a quantity of at least 1Mi, for example 20Gi"
-	Size resource.Quantity `json:"size"`
-	// Label is the disk's name, 1 to 48 characters. Default: the device's name, such as sdb.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=48
-	// +optional
-	Label string `json:"label,omitempty"`
-	// Filesystem of the disk: raw, swap, ext3, ext4 or initrd. Default ext4. The root disk takes neither swap nor
-	// initrd.
-	// +kubebuilder:validation:Enum={raw,swap,ext3,ext4,initrd}
-	// +optional
-	Filesystem string `json:"filesystem,omitempty"`
-}
-
-// DataDisks are the disks beside the root disk, by device. An instance has at most eight devices: the root disk
-// is sda, so seven are left.
-//
-// +kubebuilder:validation:MinProperties=1
-type DataDisks struct {
-	// A further disk of the instance.
-	// +optional
-	SDB *Disk `json:"sdb,omitempty"`
-	// A further disk of the instance.
-	// +optional
-	SDC *Disk `json:"sdc,omitempty"`
-	// A further disk of the instance.
-	// +optional
-	SDD *Disk `json:"sdd,omitempty"`
-	// A further disk of the instance.
-	// +optional
-	SDE *Disk `json:"sde,omitempty"`
-	// A further disk of the instance.
-	// +optional
-	SDF *Disk `json:"sdf,omitempty"`
-	// A further disk of the instance.
-	// +optional
-	SDG *Disk `json:"sdg,omitempty"`
-	// A further disk of the instance.
-	// +optional
-	SDH *Disk `json:"sdh,omitempty"`
 }
 
 // Configuration is the configuration profile of an instance.

@@ -57,3 +57,31 @@ func (in *LinodeNodeClassSpec) Groups() []PlacementGroup {
 	}
 	return in.PlacementGroups
 }
+
+// PlacementGroup refers to a placement group.
+type PlacementGroup struct {
+	// ID of the placement group. Example: 528.
+	// +kubebuilder:validation:Minimum=1
+	ID int `json:"id"`
+	// CompliantOnly refuses an instance for which the group's policy cannot be kept, instead of making it all the
+	// same. Default: the policy of the group decides.
+	// +optional
+	CompliantOnly *bool `json:"compliant_only,omitempty"`
+}
+
+// IPv6Options sets the IPv6 addresses of an instance's interface.
+type IPv6Options struct {
+	// EnableSLAAC gives the interface an address by SLAAC.
+	// +optional
+	EnableSLAAC *bool `json:"enableSLAAC,omitempty"`
+	// EnableRanges are the prefix lengths of the ranges that are routed to the interface, one range for each.
+	// Example: ["/64"].
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=4
+	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^/([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$')`,message="each of enableRanges must be a prefix length from /1 to /128, for example /64"
+	// +optional
+	EnableRanges []string `json:"enableRanges,omitempty"`
+	// IsPublicIPv6 lets the addresses be reached from the internet.
+	// +optional
+	IsPublicIPv6 *bool `json:"isPublicIPv6,omitempty"`
+}

@@ -60,15 +60,21 @@ func (i *Issuer) Issue(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string
 	if nodeClaim.UID == "" {
 		return "", fmt.Errorf("NodeClaim %s has no UID, so it gets no bootstrap token", nodeClaim.Name)
 	}
+	token, err := i.create(ctx, nodeClaim)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return i.existing(ctx, nodeClaim)
+	case err != nil:
+		return "", fmt.Errorf("creating the Secret %s/%s: %w", Namespace, SecretName(nodeClaim.UID), err)
+	}
+	return token, nil
+}
+
+// create stores a new token. It is put together before: the API server's answer, which replaces the object, has no StringData.
+func (i *Issuer) create(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string, error) {
 	secret := i.secret(nodeClaim)
-	err := i.writer.Create(ctx, secret)
-	if err == nil {
-		return secret.StringData[keyID] + "." + secret.StringData[keySecret], nil
-	}
-	if !apierrors.IsAlreadyExists(err) {
-		return "", fmt.Errorf("creating the Secret %s/%s: %w", Namespace, secret.Name, err)
-	}
-	return i.existing(ctx, nodeClaim)
+	token := secret.StringData[keyID] + "." + secret.StringData[keySecret]
+	return token, i.writer.Create(ctx, secret)
 }
 
 // existing returns the token of the NodeClaim that is stored. One that is about to expire is replaced.
@@ -89,11 +95,11 @@ func (i *Issuer) existing(ctx context.Context, nodeClaim *karpv1.NodeClaim) (str
 	if err := i.delete(ctx, stored); err != nil {
 		return "", err
 	}
-	fresh := i.secret(nodeClaim)
-	if err := i.writer.Create(ctx, fresh); err != nil {
+	token, err := i.create(ctx, nodeClaim)
+	if err != nil {
 		return "", fmt.Errorf("creating the Secret %s/%s again: %w", Namespace, name, err)
 	}
-	return fresh.StringData[keyID] + "." + fresh.StringData[keySecret], nil
+	return token, nil
 }
 
 // Revoke deletes the token of a NodeClaim, if there is one. A Secret of its name that is not a NodeClaim's stays.

@@ -34,9 +34,9 @@ var verdicts = map[lkepool.Kind]verdict{
 	lkepool.KindInsufficientCapacity: {outcome: "insufficient_capacity", cause: instancetype.NoCapacity},
 	lkepool.KindQuotaExceeded:        {outcome: "quota_exceeded", cause: instancetype.AccountLimit},
 	lkepool.KindRateLimited:          {outcome: "rate_limited", reason: "RateLimited", message: "The Linode API limits requests; trying again"},
-	lkepool.KindInvalid:              {outcome: "invalid", reason: "InvalidRequest", message: "LKE refuses the request", detail: true},
+	lkepool.KindInvalid:              {outcome: "invalid", reason: "InvalidRequest", message: "Linode refuses the request", detail: true},
 	lkepool.KindNotFound:             {outcome: "not_found", reason: "NotFound", message: "The LKE cluster or pool was not found"},
-	lkepool.KindConflict:             {outcome: "conflict", reason: "Conflict", message: "The pool is in a state that needs a person", detail: true},
+	lkepool.KindConflict:             {outcome: "conflict", reason: "Conflict", message: "The pool or Linode is in a state that needs a person", detail: true},
 	lkepool.KindForbidden:            {outcome: "forbidden", reason: "Forbidden", message: "The Linode API refuses the token or its scopes", detail: true},
 	lkepool.KindUnavailable:          {outcome: "unavailable", reason: "LinodeAPIUnavailable", message: "The Linode API does not answer; trying again"},
 }

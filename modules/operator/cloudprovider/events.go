@@ -34,7 +34,7 @@ func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype
 	}
 	switch r.Cause {
 	case instancetype.PlanRefused:
-		reason, message = EventPlanRefused, fmt.Sprintf("LKE does not take the plan %s in %s", r.InstanceType, r.Region)
+		reason, message = EventPlanRefused, fmt.Sprintf("Linode does not take the plan %s in %s", r.InstanceType, r.Region)
 	case instancetype.AccountLimit:
 		reason, message = EventAccountLimit, fmt.Sprintf("Linode refuses one more %s because a limit of the account or of the cluster is reached, "+
 			"and %d instance types at least as large are not tried either: ask Linode's support for a higher limit, or remove Linodes", r.InstanceType, r.Others)

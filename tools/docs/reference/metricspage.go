@@ -122,8 +122,8 @@ const metricsDashboard = `## Dashboard
 ` + "`grafanaDashboard.enabled=true`" + ` creates a ConfigMap with a dashboard for Grafana's sidecar; without a sidecar, import
 ` + "`charts/karpenter/files/dashboard.json`" + `. Tests check it against Grafana's schema, and its queries against what a running operator exports.
 
-![Panels of the dashboard: nodes, cost and claims while nodes come, are consolidated and are refused](images/dashboard.png)
+![Panels of the dashboard: nodes, cost and claims while nodes come, a plan has no capacity, and a node goes](images/dashboard.png)
 
 No Grafana server has drawn this picture: ` + "`tools/make/pictures.sh dashboard`" + ` gives Grafana's own panel components (` + "`@grafana/ui`" + `) what a
-Prometheus has scraped of an operator on the [local cluster](local-cluster.md) in two minutes. Below these panels are those of the Linode API and of the operator itself.
+Prometheus has scraped of an operator on the [local cluster](local-cluster.md) in a minute and a half. Below these panels are those of the Linode API and of the operator itself.
 `

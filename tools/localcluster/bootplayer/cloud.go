@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -45,6 +46,9 @@ func uninitialized(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == lkeplayer.UninitializedTaint })
 }
 
+// networkPlugin is what the pod of a network plugin asks for, which is not there: a pod of a whole CPU does not fit beside it.
+var networkPlugin = resource.MustParse("250m")
+
 // registerOwn makes the Node of a Linode that was set up by hand.
 func (p *Player) registerOwn(ctx context.Context, e world.Event) {
 	p.until(ctx, "register", e, func(ctx context.Context) (bool, error) {
@@ -52,6 +56,9 @@ func (p *Player) registerOwn(ctx context.Context, e world.Event) {
 		node := lkeplayer.Registered(e, p.cfg.KwokLabels)
 		delete(node.Labels, lkeplayer.PoolIDLabel)
 		lkeplayer.ServedBy(node, p.cfg.KubeletPort)
+		cpu := node.Status.Allocatable[corev1.ResourceCPU]
+		cpu.Sub(networkPlugin)
+		node.Status.Allocatable[corev1.ResourceCPU] = cpu
 		_, err := p.nodes.Create(ctx, node, metav1.CreateOptions{})
 		return err == nil || apierrors.IsAlreadyExists(err), err
 	})

@@ -51,7 +51,7 @@ func parse(userData string) (*cloudConfig, error) {
 	case strings.HasPrefix(first, "#!"):
 		return &cloudConfig{Run: []command{{shell: userData}}}, nil
 	case strings.TrimRight(first, " \r") != "#cloud-config":
-		return nil, fmt.Errorf("the user data begins with %.40q; cloud-init takes #cloud-config or a script with #!", first)
+		return nil, fmt.Errorf("the user data begins with %.40q; cloud-init takes #cloud-config, or #! and a script", first)
 	}
 	config := &cloudConfig{}
 	if err := yaml.UnmarshalStrict([]byte(userData), config); err != nil {

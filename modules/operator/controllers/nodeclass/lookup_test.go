@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,7 +91,7 @@ func TestLookupFinds(t *testing.T) {
 			t.Errorf("firewall %+v, %v", firewall, err)
 		}
 		group, err := l.PlacementGroup(t.Context(), addPlacementGroup(t, sim, "here", "us-ord"))
-		if err != nil || *group != (status.PlacementGroup{Label: "here", Region: "us-ord"}) {
+		if err != nil || *group != (status.PlacementGroup{Label: "here", Region: "us-ord", Limit: 5}) {
 			t.Errorf("placement group %+v, %v", group, err)
 		}
 		for id, want := range map[string]status.Image{
@@ -259,4 +260,26 @@ func TestInstanceMode(t *testing.T) {
 	if sim.Hits(rule) == 0 {
 		t.Error("nothing was asked in the outage")
 	}
+}
+
+func TestLookupFindsWhatInstanceModeNeeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim := newSim(t, linodesim.Instant())
+		l := newLookup(t, sim, "full")
+		region, err := l.Region(t.Context(), "us-ord")
+		if err != nil || !slices.Contains(region.Capabilities, status.CapabilityMetadata) {
+			t.Errorf("region %+v, %v", region, err)
+		}
+		if missing, err := l.Region(t.Context(), "mars"); missing != nil || err != nil {
+			t.Errorf("a region that is not there: %+v, %v", missing, err)
+		}
+		if missing, err := l.VPC(t.Context(), 999999); missing != nil || err != nil {
+			t.Errorf("a VPC that is not there: %+v, %v", missing, err)
+		}
+		for pattern, want := range map[string]string{"Ubuntu 22.04*": "linode/ubuntu22.04", "Debian 11": "", "Slackware*": "", "[U]buntu*": "", "no such image": ""} {
+			if id, _, err := l.NewestImage(t.Context(), pattern); err != nil || id != want {
+				t.Errorf("the newest image like %q is %q, %v; expected %q", pattern, id, err, want)
+			}
+		}
+	})
 }

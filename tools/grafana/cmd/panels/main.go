@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -39,12 +40,12 @@ func run(ctx context.Context, out io.Writer, metrics, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	server, err := prometheus.Start(metrics, folder)
 	if err != nil {
 		return err
 	}
-	defer server.Close()
+	defer func() { err = errors.Join(err, server.Close()) }()
 	began := time.Now()
 	<-ctx.Done()
 	answered, err := dashboard.Ask(context.WithoutCancel(ctx), server, began, time.Now())

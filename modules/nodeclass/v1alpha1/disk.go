@@ -1,0 +1,49 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// Disk is one disk of an instance.
+type Disk struct {
+	// Size of the disk, a quantity of bytes of at least 1Mi. Linode counts in MiB; what is left over is cut off.
+	// Example: 20Gi.
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1048576 : (isQuantity(self) && quantity(self).compareTo(quantity('1Mi')) >= 0)",message="size must be a quantity of at least 1Mi, for example 20Gi"
+	Size resource.Quantity `json:"size"`
+	// Label is the disk's name, 1 to 48 characters. Default: the device's name, such as sdb.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=48
+	// +optional
+	Label string `json:"label,omitempty"`
+	// Filesystem of the disk: raw, swap, ext3, ext4 or initrd. Default ext4. The root disk takes neither swap nor
+	// initrd.
+	// +kubebuilder:validation:Enum={raw,swap,ext3,ext4,initrd}
+	// +optional
+	Filesystem string `json:"filesystem,omitempty"`
+}
+
+// DataDisks are the disks beside the root disk, by device. An instance has at most eight devices: the root disk
+// is sda, so seven are left.
+//
+// +kubebuilder:validation:MinProperties=1
+type DataDisks struct {
+	// A further disk of the instance.
+	// +optional
+	SDB *Disk `json:"sdb,omitempty"`
+	// A further disk of the instance.
+	// +optional
+	SDC *Disk `json:"sdc,omitempty"`
+	// A further disk of the instance.
+	// +optional
+	SDD *Disk `json:"sdd,omitempty"`
+	// A further disk of the instance.
+	// +optional
+	SDE *Disk `json:"sde,omitempty"`
+	// A further disk of the instance.
+	// +optional
+	SDF *Disk `json:"sdf,omitempty"`
+	// A further disk of the instance.
+	// +optional
+	SDG *Disk `json:"sdg,omitempty"`
+	// A further disk of the instance.
+	// +optional
+	SDH *Disk `json:"sdh,omitempty"`
+}

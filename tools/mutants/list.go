@@ -1,0 +1,81 @@
+package mutants
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// File is where a module keeps its list.
+const File = "testdata/mutants.yaml"
+
+// List is a module's mutants.
+type List struct {
+	// Runs are the arguments of `go test`, one run after another until one is red.
+	Runs [][]string `json:"runs"`
+	// Mutants by the rule that they break.
+	Mutants []Mutant `json:"mutants"`
+}
+
+// Mutant is one safeguard less.
+type Mutant struct {
+	Name string `json:"name"`
+	// File is what Edits change, relative to the module.
+	File  string `json:"file"`
+	Edits []Edit `json:"edits"`
+}
+
+// Edit replaces the first occurrence of Old.
+type Edit struct {
+	Old string `json:"old"`
+	New string `json:"new"`
+}
+
+// Load reads the list of the module in a directory, and refuses one that does not
+// fit the module's source: a safeguard that was rewritten has to be found again.
+func Load(module string) (List, error) {
+	text, err := os.ReadFile(filepath.Join(module, filepath.FromSlash(File)))
+	if err != nil {
+		return List{}, err
+	}
+	var list List
+	if err := yaml.UnmarshalStrict(text, &list); err != nil {
+		return List{}, fmt.Errorf("%s: %w", File, err)
+	}
+	if len(list.Runs) == 0 || len(list.Mutants) == 0 {
+		return List{}, fmt.Errorf("%s: has %d runs and %d mutants; it needs one of each at least", File, len(list.Runs), len(list.Mutants))
+	}
+	seen := map[string]bool{}
+	for i, m := range list.Mutants {
+		if m.Name == "" || seen[m.Name] {
+			return List{}, fmt.Errorf("%s: mutants[%d].name: %q has to be there, and once", File, i, m.Name)
+		}
+		seen[m.Name] = true
+		if _, err := m.mutated(module); err != nil {
+			return List{}, fmt.Errorf("%s: mutants[%d] (%s): %w", File, i, m.Name, err)
+		}
+	}
+	return list, nil
+}
+
+// mutated is the text of the mutant's file without the safeguard.
+func (m Mutant) mutated(module string) (string, error) {
+	file, err := os.ReadFile(filepath.Join(module, filepath.FromSlash(m.File)))
+	if err != nil {
+		return "", err
+	}
+	text := string(file)
+	for i, e := range m.Edits {
+		if e.Old == "" || !strings.Contains(text, e.Old) {
+			return "", fmt.Errorf("edits[%d].old: %s does not contain %q", i, m.File, e.Old)
+		}
+		text = strings.Replace(text, e.Old, e.New, 1)
+	}
+	if text == string(file) {
+		return "", fmt.Errorf("edits: they change nothing in %s", m.File)
+	}
+	return text, nil
+}
