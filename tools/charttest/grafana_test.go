@@ -84,7 +84,7 @@ func TestTheDashboardIsOfGrafanasSchema(t *testing.T) {
 }
 
 // grafanaSchema returns a folder with the schema's packages and the type of our dashboards. It skips the test where there
-// is no npm to install them with, but not in CI.
+// is no npm to install them with, but not where REQUIRE_NPM is set, as in the workflows.
 func grafanaSchema(t *testing.T) string {
 	t.Helper()
 	if printed, err := exec.CommandContext(t.Context(), "../make/npm.sh", "tools/grafana/schema").CombinedOutput(); err != nil {
