@@ -31,11 +31,12 @@ const (
 	// leastLife is how much of its life a token must have left to be used for a new Linode, which takes a minute or two to boot.
 	leastLife = 2 * time.Minute
 
-	secretType  corev1.SecretType = "bootstrap.kubernetes.io/token"
-	namePrefix                    = "bootstrap-token-"
-	alphabet                      = "abcdefghijklmnopqrstuvwxyz0123456789"
-	idLength                      = 6
-	tokenLength                   = 16
+	secretType corev1.SecretType = "bootstrap.kubernetes.io/token"
+
+	namePrefix  = "bootstrap-token-"
+	alphabet    = "abcdefghijklmnopqrstuvwxyz0123456789"
+	idLength    = 6
+	tokenLength = 16
 
 	keyID, keySecret, keyExpiration, keyGroups = "token-id", "token-secret", "expiration", "auth-extra-groups"
 	keyAuthentication, keySigning              = "usage-bootstrap-authentication", "usage-bootstrap-signing"
