@@ -137,8 +137,9 @@ func operatorCalls(t *testing.T) []string {
 // Every resource that the chart gives the controller a right to has its reason in docs/security.md, and none else.
 func TestRightsAreExplained(t *testing.T) {
 	granted := map[string]bool{}
-	for name, text := range renders(t, "{apiToken: a, settings: {clusterName: a, featureGates: {nodeOverlay: true, capacityBuffer: true}}}") {
-		if !strings.HasSuffix(name, "/clusterrole.yaml") && !strings.HasSuffix(name, "/role.yaml") {
+	values := "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: instance, featureGates: {nodeOverlay: true, capacityBuffer: true}}}"
+	for name, text := range renders(t, values) {
+		if !strings.HasSuffix(name, "/clusterrole.yaml") && !strings.HasSuffix(name, "/role.yaml") && !strings.HasSuffix(name, "/instance-rbac.yaml") {
 			continue
 		}
 		for document := range strings.SplitSeq(text, "\n---") {

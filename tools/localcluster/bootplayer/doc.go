@@ -37,7 +37,7 @@
 //     is registered and kwok plays its kubelet.
 //   - Above [Config].Kubelets processes, kwok takes over a Node that is Ready.
 //
-// Not played: the pod network, containers, kube-proxy, k3s and RKE2 (their
-// binaries are not here: the boot fails by name), Talos, Ignition, the taint of a
-// Linode that is shut down.
+// Not played: the pod network, containers, kube-proxy, k3s and RKE2 (the boot ends
+// at the command that is not here, and the console has its name), Talos, Ignition,
+// the taint of a Linode that is shut down.
 package bootplayer
