@@ -139,7 +139,7 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 		nodepoolstatus.NewController(op.GetClient(), with.linode, op.EventRecorder),
 		unlaunched.NewController(op.GetClient(), with.linode),
 		joining.NewController(op.EventRecorder, op.Clock),
-		unplanned.NewController(op.GetClient(), op.EventRecorder),
+		unplanned.NewController(op.GetClient(), with.linode, op.EventRecorder),
 	)
 	return nil
 }

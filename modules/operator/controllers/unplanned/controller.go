@@ -1,5 +1,9 @@
-// Package unplanned reports to pending pods that no NodePool is ready. Core then plans nothing, and publishes no event: the pod has
-// only the scheduler's, as if there were no Karpenter.
+// Package unplanned publishes on pending pods what core leaves out:
+//
+//   - No NodePool is ready. Core then plans nothing, and publishes no event: the pod has only the scheduler's, as if there were no
+//     Karpenter.
+//   - What is left of a NodePool's spec.limits excludes every plan that holds the pod, but not all plans. Core's event then has "no
+//     instance type has enough resources", and no word of the limits.
 //
 // It reads from the cache only, publishes at most podsPerRound events in a round and one per pod in five minutes. Static NodePools do
 // not count, since they make no nodes for pods. Registered by cmd/controller; it runs on the leader only.
@@ -19,13 +23,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
 	"sigs.k8s.io/karpenter/pkg/utils/node"
 )
 
-// EventNoNodePoolReady is the reason of the event on a pod.
-const EventNoNodePoolReady = "NoNodePoolReady"
+// The reasons of events on a pod.
+const (
+	EventNoNodePoolReady = "NoNodePoolReady"
+	EventLimitsReached   = "LimitsReached"
+)
 
 const (
 	interval     = 30 * time.Second
@@ -33,15 +41,21 @@ const (
 	silence      = 5 * time.Minute // as long as core's own event on a pod is not repeated
 )
 
+// Types has the instance types of a NodePool, from memory; core's CloudProvider does.
+type Types interface {
+	GetInstanceTypes(ctx context.Context, nodePool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error)
+}
+
 // Controller looks at pending pods on an interval.
 type Controller struct {
 	kube     client.Client
+	types    Types
 	recorder events.Recorder
 }
 
 // NewController returns a Controller. The cache behind kube must have core's index of pods by node.
-func NewController(kube client.Client, recorder events.Recorder) *Controller {
-	return &Controller{kube: kube, recorder: recorder}
+func NewController(kube client.Client, types Types, recorder events.Recorder) *Controller {
+	return &Controller{kube: kube, types: types, recorder: recorder}
 }
 
 // Name is the controller's name in logs and metrics.
@@ -54,8 +68,11 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	if err := c.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return reconciler.Result{}, fmt.Errorf("listing NodePools: %w", err)
 	}
-	why := whyNone(list.Items)
+	why, bounds := whyNone(list.Items), []bound(nil)
 	if why == "" {
+		bounds = c.bounds(ctx, list.Items)
+	}
+	if why == "" && len(bounds) == 0 {
 		return reconciler.Result{RequeueAfter: interval}, nil
 	}
 	pods, err := node.GetProvisionablePods(ctx, c.kube)
@@ -63,12 +80,20 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 		return reconciler.Result{}, err
 	}
 	for _, pod := range pods[:min(len(pods), podsPerRound)] {
-		c.recorder.Publish(events.Event{
-			InvolvedObject: pod, Type: corev1.EventTypeWarning, Reason: EventNoNodePoolReady, Message: why,
-			DedupeValues: []string{string(pod.UID)}, DedupeTimeout: silence,
-		})
+		if why != "" {
+			c.warn(pod, EventNoNodePoolReady, why)
+		} else if message := heldBack(pod, bounds); message != "" {
+			c.warn(pod, EventLimitsReached, message)
+		}
 	}
 	return reconciler.Result{RequeueAfter: interval}, nil
+}
+
+func (c *Controller) warn(pod *corev1.Pod, reason, message string) {
+	c.recorder.Publish(events.Event{
+		InvolvedObject: pod, Type: corev1.EventTypeWarning, Reason: reason, Message: message,
+		DedupeValues: []string{string(pod.UID), reason}, DedupeTimeout: silence,
+	})
 }
 
 // whyNone returns why no NodePool makes nodes for pods; empty if one does, or became not ready or was made a moment ago.

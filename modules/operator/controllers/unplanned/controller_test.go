@@ -68,7 +68,7 @@ func TestAPendingPodIsToldThatNoNodePoolIsReady(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(tt.pools, pending("waiting"), bound, ofDaemonSet)...).
 				WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 			told := &published{}
-			if result, err := unplanned.NewController(kube, told).Reconcile(t.Context()); err != nil || result.RequeueAfter == 0 {
+			if result, err := unplanned.NewController(kube, &plans{}, told).Reconcile(t.Context()); err != nil || result.RequeueAfter == 0 {
 				t.Fatal(result, err)
 			}
 			switch {
@@ -89,7 +89,7 @@ func TestARoundOfEventsIsBounded(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 	told := &published{}
-	if _, err := unplanned.NewController(kube, told).Reconcile(t.Context()); err != nil {
+	if _, err := unplanned.NewController(kube, &plans{}, told).Reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(*told) != 50 {
