@@ -8,7 +8,6 @@ SHELL   := /bin/sh
 
 # No C compiler is needed anywhere but for `make race`.
 export CGO_ENABLED = 0
-export MODE
 
 MODE     ?= lke
 TIER     ?= standard
@@ -38,7 +37,7 @@ help: ## List the verbs
 
 .PHONY: build
 build: ## Build the control plane, the simulator and the operator into .bin/
-	@GOWORK=off go -C tools run ./controlplane/cmd/build
+	@GOWORK=off go -C tools run ./controlplane/cmd/build -mode=$(or $(NODES),$(MODE))
 
 .PHONY: demo
 demo: build ## Watch pods get Linode nodes and the nodes go away again
@@ -72,8 +71,8 @@ down: ## Stop what `make up` started
 check: ## Run what needs no cluster: short tests of all modules, the linter over what changed
 	@mkdir -p .bin && tools/make/check.sh $(MODULES)
 
-# Their suites of instance mode need what a self-managed cluster's nodes run.
-e2e test release: export MODE = instance
+# Their suites of instance mode need what a self-managed cluster's nodes run. The clusters that they start have modes of their own.
+e2e test release: NODES = instance
 
 .PHONY: e2e
 e2e: build ## Run the end-to-end suites, or one: SUITE=trouble TIER=enterprise, or a part: SUITE='trouble/labels change'

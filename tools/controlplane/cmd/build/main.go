@@ -4,12 +4,12 @@
 //	go run ./controlplane/cmd/build            everything that is not up to date
 //	go run ./controlplane/cmd/build etcd kwok  only these
 //
-// With MODE=instance in the environment it builds what a self-managed cluster's
-// nodes run besides.
+// With -mode=instance it builds what a self-managed cluster's nodes run besides.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -20,19 +20,21 @@ import (
 )
 
 func main() {
+	mode := flag.String("mode", "lke", "lke or instance: what a self-managed cluster's nodes run besides")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root, err := controlplane.FindRoot(".")
 	var with []string
-	if os.Getenv("MODE") == "instance" {
+	if *mode == "instance" {
 		with = []string{controlplane.Machine}
 	}
 	if err == nil {
 		err = controlplane.Build(ctx, controlplane.Options{
-			Root: root, Out: os.Stdout, Live: controlplane.IsTerminal(os.Stdout), Only: os.Args[1:], With: with,
+			Root: root, Out: os.Stdout, Live: controlplane.IsTerminal(os.Stdout), Only: flag.Args(), With: with,
 		})
 	}
-	if err == nil && len(os.Args) == 1 {
+	if err == nil && flag.NArg() == 0 {
 		err = plane.Prepare(ctx, controlplane.BinDir(root))
 	}
 	if err != nil {
