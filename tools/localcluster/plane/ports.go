@@ -4,7 +4,11 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
+	"sync"
+	"syscall"
 )
 
 // ports of one control plane, all on loopback.
@@ -21,8 +25,7 @@ const (
 	portTries   = 1000
 )
 
-// freePorts chooses the ports of one control plane. Another process may still
-// take one before its component does, which Start notices.
+// freePorts chooses the ports of one control plane.
 func freePorts(apiserver int) (ports, error) {
 	all := ports{apiserver: apiserver}
 	want := []*int{&all.etcdClient, &all.etcdPeer, &all.controllerManager, &all.scheduler, &all.kwok}
@@ -39,10 +42,18 @@ func freePorts(apiserver int) (ports, error) {
 	return all, nil
 }
 
-// FreePorts returns n different ports that no process listens on, at random, so that
-// clusters that start at the same time seldom choose the same. All are held until
-// the last one is chosen.
+// FreePorts returns n different ports that no process listens on, and reserves them
+// for this process until it ends: some are used a minute later, when clusters that
+// started meanwhile have chosen theirs.
 func FreePorts(n int) ([]int, error) {
+	// As /tmp, so that users of one machine share it.
+	const mode = 0o777 | os.ModeSticky
+	folder := filepath.Join(os.TempDir(), "localcluster-ports")
+	if err := os.Mkdir(folder, mode); err == nil {
+		_ = os.Chmod(folder, mode) // the umask takes away what other users need; without it they get an error
+	} else if !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
 	var numbers []int
 	last := errors.New("all are in use")
 	for range portTries {
@@ -50,13 +61,35 @@ func FreePorts(n int) ([]int, error) {
 			return numbers, nil
 		}
 		port := lowestPort + rand.IntN(highestPort-lowestPort+1)
-		listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
-		if err != nil {
+		if err := reserve(folder, port); err != nil {
 			last = err
 			continue
 		}
-		defer listener.Close()
 		numbers = append(numbers, port)
 	}
 	return nil, last
+}
+
+// reserved has the open file of each reserved port: a file that nothing refers to is
+// closed, and its lock with it.
+var reserved sync.Map
+
+// reserve takes the lock of a port, which the kernel lets go when this process ends,
+// unless some process listens on it.
+func reserve(folder string, port int) error {
+	file, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		file.Close()
+		return err
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+	if err != nil {
+		file.Close()
+		return err
+	}
+	reserved.Store(port, file)
+	return listener.Close()
 }
