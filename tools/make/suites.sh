@@ -7,7 +7,7 @@
 #   1. what computes; meanwhile the clusters of TestBurst come to rest, which takes them two minutes, and the pages of
 #      docs/ are followed, where commands wait as well;
 #   2. TestBurst, which counts what a hundred claims cost, alone on the machine;
-#   3. all other end-to-end suites, eight clusters at once. Beside them, one package at a time, runs what starts
+#   3. all other end-to-end suites, ten clusters at once. Beside them, one package at a time, runs what starts
 #      clusters as they do, and with the lowest priority what computes in virtual time, where being late changes nothing.
 #
 # Vet is the linter's (.golangci.yml).
