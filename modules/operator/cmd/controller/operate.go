@@ -111,8 +111,9 @@ type parts struct {
 // register adds core's controllers and the provider's own to the manager.
 func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, with parts) error {
 	overlaid := overlay.Decorate(with.provider, op.GetClient(), op.InstanceTypeStore)
-	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), with.linode.Held)
-	clusterState := state.NewCluster(op.Clock, kube, overlaid)
+	var clusterState *state.Cluster
+	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), with.linode.Held, func() karpentercore.Reservations { return clusterState.NodePoolState })
+	clusterState = state.NewCluster(op.Clock, kube, overlaid)
 	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
 		overlaid, with.provider, clusterState, op.InstanceTypeStore)...)
 
