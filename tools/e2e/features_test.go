@@ -83,10 +83,9 @@ spec:
 
 // staticCapacity makes two nodes that no pod asks for, replaces one that is deleted, and lets them go with their
 // NodePool.
-func staticCapacity(t *testing.T, e *environment) {
-	g, ctx, made := NewWithT(t), t.Context(), e.made()
-	e.apply(t, "linodenodeclass.yaml")
-	e.apply(t, `
+// staticNodePool is a NodePool of two nodes of a plan.
+func staticNodePool(plan string) string {
+	return fmt.Sprintf(`
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata: {name: static}
@@ -96,8 +95,14 @@ spec:
     spec:
       nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}
       requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [g6-standard-2]}
-`)
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [%s]}
+`, plan)
+}
+
+func staticCapacity(t *testing.T, e *environment) {
+	g, ctx, made := NewWithT(t), t.Context(), e.made()
+	e.apply(t, "linodenodeclass.yaml")
+	e.apply(t, staticNodePool("g6-standard-2"))
 	two := func() []karpv1.NodeClaim {
 		var claims []karpv1.NodeClaim
 		g.Eventually(ctx, func(g Gomega) {
@@ -136,18 +141,7 @@ func staticWithoutCapacity(t *testing.T, e *environment) {
 	e.Sim.RefuseCapacity(linodesim.NoCapacity{Type: refused})
 	t.Cleanup(e.Sim.RestoreCapacity)
 	e.nodePool(t, nodePoolSpec{})
-	e.apply(t, `
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: static}
-spec:
-  replicas: 2
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}
-      requirements:
-        - {key: node.kubernetes.io/instance-type, operator: In, values: [g6-dedicated-4]}
-`)
+	e.apply(t, staticNodePool("g6-dedicated-4"))
 	e.event(t, "NodePool", "static", "InsufficientCapacity", refused)
 	e.apply(t, deployment("ordinary", 1, ""))
 	e.settled(t, "ordinary", 1)

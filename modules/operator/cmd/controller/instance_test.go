@@ -49,14 +49,7 @@ var _ = Describe("The controller in instance mode", func() {
 		}
 		markUnschedulable(ctx, pod)
 
-		claim := &karpv1.NodeClaim{}
-		Eventually(func(g Gomega) {
-			list := &karpv1.NodeClaimList{}
-			g.Expect(kube.List(ctx, list, client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name})).To(Succeed())
-			g.Expect(list.Items).To(HaveLen(1))
-			*claim = list.Items[0]
-			g.Expect(claim.Status.ProviderID).To(HavePrefix("linode://"))
-		}).Should(Succeed(), p.output)
+		claim := p.launched(ctx, pool)
 		made := sim.Snapshot().Instances
 		Expect(made).To(HaveLen(1))
 		Expect(claim.Status.ProviderID).To(Equal(fmt.Sprintf("linode://%d", made[0].ID)))

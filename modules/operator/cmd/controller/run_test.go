@@ -83,14 +83,7 @@ var _ = Describe("The controller", func() {
 			Expect(kube.Create(ctx, pod)).To(Succeed())
 			markUnschedulable(ctx, pod)
 
-			claim := &karpv1.NodeClaim{}
-			Eventually(func(g Gomega) {
-				list := &karpv1.NodeClaimList{}
-				g.Expect(kube.List(ctx, list, client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name})).To(Succeed())
-				g.Expect(list.Items).To(HaveLen(1))
-				*claim = list.Items[0]
-				g.Expect(claim.Status.ProviderID).To(HavePrefix("linode://"))
-			}).Should(Succeed(), p.output)
+			claim := p.launched(ctx, pool)
 			added := linodesOf(sim)[len(before):]
 			Expect(added).To(HaveLen(1))
 			Expect(claim.Status.ProviderID).To(Equal(fmt.Sprintf("linode://%d", added[0].id)))
@@ -270,6 +263,19 @@ func (p *process) output() string {
 func (p *process) lastLine() string {
 	lines := strings.Split(strings.TrimSpace(p.output()), "\n")
 	return lines[len(lines)-1]
+}
+
+// launched waits for the NodePool's one NodeClaim and its instance.
+func (p *process) launched(ctx context.Context, pool *karpv1.NodePool) *karpv1.NodeClaim {
+	claim := &karpv1.NodeClaim{}
+	Eventually(func(g Gomega) {
+		list := &karpv1.NodeClaimList{}
+		g.Expect(kube.List(ctx, list, client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name})).To(Succeed())
+		g.Expect(list.Items).To(HaveLen(1))
+		*claim = list.Items[0]
+		g.Expect(claim.Status.ProviderID).To(HavePrefix("linode://"))
+	}).Should(Succeed(), p.output)
+	return claim
 }
 
 // stop ends the process as Kubernetes does, and returns how it ended. A second call returns nil.
