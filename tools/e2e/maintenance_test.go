@@ -17,7 +17,8 @@ import (
 // node is concerned until it is gone.
 func announcedMaintenance(t *testing.T, e *environment) {
 	const pending = "karpenter_linode_host_maintenance_pending_nodes"
-	twoApart(t, e, nodePoolSpec{budget: "1"})
+	// One plan: a cheaper one may be to be had again any moment, after the scenario without capacity.
+	twoApart(t, e, nodePoolSpec{budget: "1", types: []string{"g6-standard-2"}})
 	g, ctx := NewWithT(t), t.Context()
 	claims := e.nodeClaims(ctx, g)
 	concerned, other := claims[0], claims[1]
