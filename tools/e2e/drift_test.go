@@ -96,7 +96,7 @@ func driftedTaintsAndClass(t *testing.T, e *environment) {
 // driftedFirewallAndVersion: what only node pools of the Enterprise tier have. The
 // operator is restarted after the upgrade; one that runs looks every few minutes.
 func driftedFirewallAndVersion(t *testing.T, e *environment) {
-	twoApart(t, e, nodePoolSpec{budget: "1", types: []string{"g6-standard-2"}})
+	twoApart(t, e, nodePoolSpec{budget: "1"})
 	g := NewWithT(t)
 
 	firewall := e.Sim.AddFirewall(linodesim.FirewallSpec{Label: "workers", InboundPolicy: "DROP", OutboundPolicy: "ACCEPT"})
