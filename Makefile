@@ -105,7 +105,7 @@ bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write i
 .PHONY: soak
 soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engine
 	@cd modules/lkepool/internal/engine && GOWORK=off go test -c -o ../../../../.bin/lkepool-soak . && \
-		../../../../.bin/lkepool-soak -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
+		../../../../.bin/lkepool-soak -test.v -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
 
 .PHONY: mutants
 mutants: ## Break the modules on purpose, one way at a time; each must be noticed (ONLY=name)
