@@ -108,8 +108,8 @@ soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engin
 		../../../../.bin/lkepool-soak -test.v -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
 
 .PHONY: mutants
-mutants: ## Break the modules on purpose, one way at a time; each must be noticed (ONLY=name)
-	@GOWORK=off go -C tools run ./mutants/cmd/mutants -only "$(ONLY)" ../modules/linode ../modules/lkepool ../modules/instances
+mutants: ## Break the modules on purpose, one way at a time; each must be noticed (MODULE=modules/lkepool, ONLY=name)
+	@GOWORK=off go -C tools run ./mutants/cmd/mutants -only "$(ONLY)" $(addprefix ../,$(or $(MODULE),modules/linode modules/lkepool modules/instances))
 
 .PHONY: image
 image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scratch or name@sha256:...)
