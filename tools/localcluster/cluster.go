@@ -28,17 +28,12 @@ const startPatience = 4 * time.Minute
 
 // Cluster is a running local cluster.
 type Cluster struct {
-	Name       string         // also the LKE cluster's label
-	Kubeconfig string         // file of an administrator
-	Sim        *linodesim.Sim // the simulated account
-	SimURL     string         // where it is served: base URL of the Linode API
-	SimToken   string         // a token with all scopes
-	AdminURL   string         // where the simulator's admin interface is served
-	// MetadataURL is where the Metadata service is served, in instance mode.
-	MetadataURL string
-	ClusterID   int         // of the LKE cluster; 0 in instance mode
-	Operator    *Operator   // the first of Operators; nil with Options.WithoutCharts
-	Operators   []*Operator // one for each replica
+	Account
+	Name       string      // also the LKE cluster's label
+	Kubeconfig string      // file of an administrator
+	ClusterID  int         // of the LKE cluster; 0 in instance mode
+	Operator   *Operator   // the first of Operators; nil with Options.WithoutCharts
+	Operators  []*Operator // one for each replica
 
 	opts   Options
 	plane  *plane.Plane
@@ -48,6 +43,15 @@ type Cluster struct {
 
 	stopOnce sync.Once
 	closers  []func(context.Context) // run in reverse by Stop
+}
+
+// Account is the simulated account, and where its interfaces are served.
+type Account struct {
+	Sim         *linodesim.Sim
+	SimURL      string // base URL of the Linode API
+	SimToken    string // a token with all scopes
+	AdminURL    string // the simulator's admin interface
+	MetadataURL string // the Metadata service, in instance mode
 }
 
 // Start starts everything and waits until it is ready or ctx ends. When it

@@ -40,13 +40,12 @@ func (b *Backend) generation(ctx context.Context, spec v1alpha1.LinodeNodeClassS
 // specOfClass is what all Linodes of a class have in common.
 func (b *Backend) specOfClass(class *v1alpha1.LinodeNodeClass, generation instances.Generation) instances.Spec {
 	from := class.Spec
-	spec := instances.Spec{
+	return instances.Spec{
 		Region: b.cfg.Region, Image: imageOf(class), Kernel: kernelOf(from),
 		Access:  instances.Access{Keys: from.AuthorizedKeys, Users: from.AuthorizedUsers},
 		Storage: storage(from), Network: network(from, generation),
 		Backups: from.BackupsEnabled != nil && *from.BackupsEnabled, MaintenancePolicy: from.MaintenancePolicy,
 	}
-	return spec
 }
 
 // imageOf is the image that the status has pinned, else the class's own.

@@ -128,12 +128,12 @@ func secretProblem(field string, ref *v1alpha1.SecretKeyReference, err error) er
 
 // renderProblem names the field of the class behind a value that package bootstrap refuses.
 func renderProblem(err error) error {
-	field := "spec.bootstrap"
+	text := err.Error()
 	var e *bootstrap.Error
 	if errors.As(err, &e) {
-		return &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: field, text: fmt.Sprintf("%s: %s; correct it in the class, the NodePool's template or the settings", e.Field, e.Err)}
+		text = fmt.Sprintf("%s: %s; correct it in the class, the NodePool's template or the settings", e.Field, e.Err)
 	}
-	return &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: field, text: err.Error()}
+	return &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: "spec.bootstrap", text: text}
 }
 
 // Action is the end of a request in lkepool's words, for metrics.

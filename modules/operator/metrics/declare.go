@@ -10,7 +10,8 @@ var seconds = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120}
 // declare makes all metrics, registered nowhere.
 func declare() (*Metrics, *declarations) {
 	d := &declarations{}
-	m := &Metrics{
+	m := &Metrics{}
+	m.requesting = requesting{
 		requests: d.counter("linode_api", "requests_total",
 			"Requests to the Linode API by method, route and status; status 0 is a request without an answer.", labelMethod, labelRoute, labelStatus),
 		duration: d.histogram("linode_api", "request_duration_seconds",
@@ -18,7 +19,8 @@ func declare() (*Metrics, *declarations) {
 		limiterWait: d.histogram("linode_api", "limiter_wait_seconds",
 			"How long a request waited so as not to exceed the API's limits; a request that did not wait is not counted.", labelMethod, labelRoute),
 		retries: d.counter("linode_api", "retries_total", "Repeated requests to the Linode API.", labelMethod, labelRoute),
-
+	}
+	m.claiming = claiming{
 		claims:    d.counter("linode", "claims_total", "Attempts to claim a node for a NodeClaim by outcome.", labelOutcome),
 		claimWait: d.histogram("linode", "claim_duration_seconds", "Duration of an attempt to claim a node by outcome.", labelOutcome),
 
@@ -27,7 +29,8 @@ func declare() (*Metrics, *declarations) {
 		actionDuration: d.histogram("linode_pool", "action_duration_seconds", "Duration of what the claim engine did.", labelAction),
 		requested:      d.counter("linode_pool", "nodes_requested_total", "Nodes by which LKE node pools were scaled up.", labelInstanceType),
 		handedOut:      d.counter("linode_pool", "nodes_claimed_total", "Nodes that were claimed for NodeClaims.", labelInstanceType),
-
+	}
+	m.nodes = nodes{
 		collected: d.counter("linode", "collected_total",
 			"What garbage collection has removed: surplus instances (never claimed), orphans (NodeClaim gone), places that no instance took, pools.", labelKind),
 
@@ -39,7 +42,8 @@ func declare() (*Metrics, *declarations) {
 
 		maintenance: d.gauge("linode", "host_maintenance_pending_nodes",
 			"NodeClaims whose Linode's host has maintenance pending that will interrupt it; only with HOST_MAINTENANCE."),
-
+	}
+	m.catalog = catalog{
 		refusals: d.counter("linode", "offering_refusals_total",
 			"How often an offering was marked unavailable because the Linode API refused it, by cause.", labelInstanceType, labelCause),
 		refreshes: d.counter("linode", "catalog_refreshes_total", "Reads of plans, prices and availability by result.", labelResult),

@@ -25,11 +25,22 @@ import (
 
 // Metrics are the provider's metrics. All methods are safe for concurrent use.
 type Metrics struct {
+	requesting
+	claiming
+	nodes
+	catalog
+}
+
+// requesting is about requests of the Linode client.
+type requesting struct {
 	requests    *prometheus.CounterVec
 	duration    *prometheus.HistogramVec
 	limiterWait *prometheus.HistogramVec
 	retries     *prometheus.CounterVec
+}
 
+// claiming is about attempts of NodeClaims, and what the claim engine did for them.
+type claiming struct {
 	claims    *prometheus.CounterVec
 	claimWait *prometheus.HistogramVec
 
@@ -37,12 +48,18 @@ type Metrics struct {
 	actionDuration *prometheus.HistogramVec
 	requested      *prometheus.CounterVec
 	handedOut      *prometheus.CounterVec
+}
 
+// nodes is about what became of instances and nodes.
+type nodes struct {
 	collected    *prometheus.CounterVec
 	unidentified *prometheus.CounterVec
 	neverJoined  *prometheus.CounterVec
 	maintenance  *prometheus.GaugeVec
+}
 
+// catalog is about plans, prices and availability.
+type catalog struct {
 	refusals  *prometheus.CounterVec
 	refreshes *prometheus.CounterVec
 	refreshed *prometheus.GaugeVec
