@@ -53,6 +53,7 @@ var deliberate = map[string][]expected{
 	},
 	"replicas": {
 		{"leadership lost: the Lease is held by another replica", "the leader was frozen for longer than its Lease lasts, and ends when it wakes"},
+		{"leader election lost", "the same, when the elector's deadline was noticed before the Lease was read"},
 		{"lease", "client-go: the leader was frozen while it read or renewed its Lease"},
 	},
 	"reinstall": {
