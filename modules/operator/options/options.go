@@ -94,10 +94,14 @@ var ErrHelp = flag.ErrHelp
 
 // Parse reads args and the environment and checks the result. lookup is os.LookupEnv, or a test's.
 func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
-	fs, values := flagSet()
-	core, err := checkCoreEnvironment(fs, lookup)
+	fs, core, err := coreFlags(lookup)
 	if err != nil {
 		return Options{}, err
+	}
+	var o Options
+	settings, given := o.settings(), map[string]string{}
+	for _, s := range settings {
+		s.addTo(fs.FlagSet, given)
 	}
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -108,16 +112,15 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	if fs.NArg() > 0 {
 		return Options{}, &setting.Error{Name: "command line", Found: fmt.Sprintf("unexpected argument %q", fs.Arg(0)), Fix: "run with -h to see all flags"}
 	}
-	var o Options
 	for _, s := range settings {
-		if err := s.read(&o, values[s.flag], lookup); err != nil {
+		if err := s.read(o.Mode, given, lookup); err != nil {
 			return Options{}, err
 		}
 	}
 	if err := o.validate(); err != nil {
 		return Options{}, err
 	}
-	if err := refuseUnserved(core, fs, lookup); err != nil {
+	if err := refuseUnserved(core, fs.Lookup(gatesFlag).Value.String()); err != nil {
 		return Options{}, err
 	}
 	// Last, because it repeats the checks above in words that do not name the variable.
@@ -128,20 +131,35 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	return o, nil
 }
 
+// addTo adds the setting's flag, which notes its text in given, so that flags and variables go through the same conversion.
+func (d definition) addTo(fs *flag.FlagSet, given map[string]string) {
+	note := func(text string) error {
+		given[d.flag] = text
+		return nil
+	}
+	switch {
+	case d.flag == "":
+	case d.kind == kindBoolean:
+		fs.BoolFunc(d.flag, d.usage, note)
+	default:
+		fs.Func(d.flag, d.usage, note)
+	}
+}
+
 // Usage writes the help text: the settings of this package, then Karpenter core's.
 func Usage(w io.Writer) {
 	fmt.Fprintln(w, "karpenter-linode: Karpenter for Linode Kubernetes Engine")
 	fmt.Fprintln(w, "\nEvery setting is an environment variable; those with a flag can be given as a flag, which wins.")
 	fmt.Fprintln(w, "\nSettings for Linode:")
-	for _, s := range settings {
-		name := strings.Join(s.env, " or ")
-		if s.flag != "" {
-			name += " (--" + s.flag + ")"
+	for _, s := range Describe() {
+		name := strings.Join(s.Variables, " or ")
+		if s.Flag != "" {
+			name += " (--" + s.Flag + ")"
 		}
-		fmt.Fprintf(w, "  %s\n      %s%s\n", name, s.usage, defaultText(s.def))
+		fmt.Fprintf(w, "  %s\n      %s%s\n", name, s.Usage, defaultText(s.Default))
 	}
 	fmt.Fprintln(w, "\nSettings of Karpenter core (the environment variable is the flag in upper case with underscores):")
-	coreFlags().VisitAll(func(f *flag.Flag) {
+	visitCore(func(f *flag.Flag) {
 		fmt.Fprintf(w, "  --%s\n      %s%s\n", f.Name, f.Usage, defaultText(f.DefValue))
 	})
 }
