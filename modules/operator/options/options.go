@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
@@ -64,7 +64,7 @@ type Options struct {
 	ClusterEndpoint string // empty: discovered; used in instance mode only
 	ClusterCABundle string // base64 of PEM; empty: discovered; used in instance mode only
 
-	AllowedPlans, DeniedPlans string // which plans may be bought at all; instancetype.ParseSelection reads them
+	AllowedPlans, DeniedPlans string // see Plans
 
 	VMMemoryOverhead float64              // share of a plan's memory that its VM does not show, 0 <= x < 1
 	LearnedCapacity  types.NamespacedName // ConfigMap that remembers what VMs do show; empty: none
@@ -87,6 +87,12 @@ type Options struct {
 	MaxNodes           int           // of all NodePools together; 0: no bound
 	MaxHourlyPrice     float64       // of all nodes together, in USD; 0: no bound
 	OrphanDrainTimeout time.Duration // for how long pods may keep an instance that no NodeClaim owns
+}
+
+// Plans are the plans that may be bought at all.
+func (o Options) Plans() selection.Selection {
+	plans, _ := selection.Parse(o.AllowedPlans, o.DeniedPlans) // both are valid
+	return plans
 }
 
 // ErrHelp is returned when the command line asks for help.
@@ -195,7 +201,7 @@ func (o *Options) validate() error {
 	case o.Token != "" && o.TokenFile != "":
 		return &setting.Error{Name: "LINODE_TOKEN", Found: "set together with LINODE_TOKEN_FILE", Fix: "set only one of them"}
 	}
-	if _, err := instancetype.ParseSelection(o.AllowedPlans, o.DeniedPlans); err != nil {
+	if _, err := selection.Parse(o.AllowedPlans, o.DeniedPlans); err != nil {
 		return &setting.Error{Name: "PLANS_ALLOW", Found: "no plan may be bought", Err: err, Fix: plansFix}
 	}
 	switch o.Mode {

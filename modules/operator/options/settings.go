@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
@@ -57,9 +57,9 @@ func (o *Options) settings() []definition {
 		{flag: "cluster-region", env: []string{"CLUSTER_REGION", "LINODE_REGION"}, usage: "region of the cluster; discovered in lke mode", kind: kindText, set: text(&o.ClusterRegion, nil)},
 		{flag: "cluster-endpoint", usage: "API server address that new nodes join; discovered without it", kind: kindText, set: text(&o.ClusterEndpoint, nil)},
 		{flag: "cluster-ca-bundle", usage: "CA of the cluster that new nodes verify, base64 of PEM; instance mode only, discovered without it", kind: kindText, set: text(&o.ClusterCABundle, nil)},
-		{flag: "plans-allow", def: instancetype.DefaultAllow, usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them", kind: kindText,
+		{flag: "plans-allow", def: selection.DefaultAllow, usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them", kind: kindText,
 			fix: plansFix, set: text(&o.AllowedPlans, isPlans)},
-		{flag: "plans-deny", def: instancetype.DefaultDeny, instance: "none", usage: "plans that are not bought, of those that may be; none, the default in instance mode: all may", kind: kindText,
+		{flag: "plans-deny", def: selection.DefaultDeny, instance: selection.NoPlans, usage: "plans that are not bought, of those that may be; none, the default in instance mode: all may", kind: kindText,
 			fix: plansFix, set: text(&o.DeniedPlans, isPlans)},
 		{flag: "vm-memory-overhead-percent", def: "0.075", usage: "share of a plan's memory that its VM does not show, for sizes that no node has shown yet", kind: kindNumber,
 			fix: "use a share between 0 and 1, such as 0.075", set: float(&o.VMMemoryOverhead, func(share float64) bool { return share >= 0 && share < 1 })},
@@ -155,7 +155,7 @@ func positive(d time.Duration) bool { return d > 0 }
 func isPrice(usd float64) bool { return usd >= 0 && !math.IsInf(usd, 1) } // false for NaN as well
 
 func isPlans(text string) bool {
-	_, err := instancetype.ParsePatterns(text)
+	_, err := selection.ParsePatterns(text)
 	return err == nil
 }
 
