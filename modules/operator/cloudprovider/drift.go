@@ -47,7 +47,7 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 		return "", fmt.Errorf("reading LinodeNodeClass %s: %w", nodeClaim.Spec.NodeClassRef.Name, err)
 	}
 	if registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered); registered.IsTrue() {
-		c.backoff.joined(nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable], registered.LastTransitionTime.Time)
+		c.backoff.Joined(nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable], registered.LastTransitionTime.Time)
 	}
 	if staticallyDrifted(nodeClaim, nodeClass) {
 		return DriftNodeClass, nil
