@@ -37,7 +37,7 @@ help: ## List the verbs
 
 .PHONY: build
 build: ## Build the control plane, the simulator and the operator into .bin/
-	@GOWORK=off go -C tools run ./controlplane/cmd/build -mode=$(or $(NODES),$(MODE))
+	@tools/make/build.sh $(if $(filter instance,$(or $(NODES),$(MODE))),-with machine)
 
 .PHONY: demo
 demo: build ## Watch pods get Linode nodes and the nodes go away again
@@ -189,7 +189,7 @@ module-lint: ## Lint MODULE=
 
 .PHONY: ci-plan
 ci-plan: ## Print which modules BASE_REF= makes CI run, and the end-to-end suites
-	@GOWORK=off go -C tools run ./ci/cmd/ciplan -base "$(BASE_REF)"
+	@BASE_REF="$(BASE_REF)" tools/make/ci-plan.sh
 
 .PHONY: generate
 generate: ## Generate the client, the simulator's server, CRDs and chart READMEs again
