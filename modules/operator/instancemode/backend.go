@@ -55,6 +55,8 @@ type Config struct {
 	Groups Groups
 	// Generation returns which kind of network interfaces the account takes; nil, "" and an error = the account's default.
 	Generation func(ctx context.Context) (instances.Generation, error)
+	// ServingCertificates: kubelets ask the cluster for their serving certificates.
+	ServingCertificates bool
 }
 
 // Backend is the cloudprovider.Backend of instance mode.

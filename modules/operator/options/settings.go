@@ -52,6 +52,8 @@ var settings = []definition{
 		set: text(func(o *Options) *string { return &o.ClusterEndpoint })},
 	{env: []string{"CLUSTER_CA_BUNDLE"}, flag: "cluster-ca-bundle", usage: "CA of the cluster that new nodes verify, base64 of PEM; instance mode only, discovered without it",
 		set: text(func(o *Options) *string { return &o.ClusterCABundle })},
+	{env: []string{"APPROVE_SERVING_CERTIFICATES"}, flag: "approve-serving-certificates", def: "false", usage: "let kubelets ask the cluster for their serving certificates, and approve those of NodeClaims' nodes; instance mode only", bool: true,
+		fix: "use true or false", set: func(o *Options, v string) (err error) { o.ServingCertificates, err = strconv.ParseBool(v); return err }},
 	{env: []string{"PLANS_ALLOW"}, flag: "plans-allow", def: instancetype.DefaultAllow, usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them",
 		fix: plansFix, set: plans(func(o *Options) *string { return &o.AllowedPlans })},
 	{env: []string{"PLANS_DENY"}, flag: "plans-deny", def: instancetype.DefaultDeny, usage: "plans that are not bought, of those that may be; none, the default in instance mode: all may",
