@@ -74,7 +74,7 @@ func (n *instanceNodes) join(ctx context.Context, o options.Options, op *coreope
 		ServingCertificates: o.ServingCertificates,
 	}
 	if lookup != nil {
-		config.Groups = lookup
+		config.Groups, config.Attachments = lookup, lookup
 	}
 	n.backend = instancemode.New(config)
 	return nil

@@ -33,11 +33,11 @@ const doubtTTL = 20 * time.Second
 // 20 seconds. Those who ask for the same object at the same time share one request. Safe for concurrent use.
 type Lookup struct {
 	client     API
-	firewalls  *memory[int, status.Firewall]
+	firewalls  *memory[int, firewall]
 	images     *memory[string, status.Image]
 	placements *memory[int, status.PlacementGroup]
 	regions    *memory[string, api.Region]
-	vpcs       *memory[int, status.VPC]
+	vpcs       *memory[int, vpc]
 	newest     *memory[string, api.Image]
 }
 
@@ -47,24 +47,22 @@ var _ status.Lookup = (*Lookup)(nil)
 func NewLookup(client API, ttl time.Duration) *Lookup {
 	return &Lookup{
 		client:     client,
-		firewalls:  newMemory[int, status.Firewall](ttl),
+		firewalls:  newMemory[int, firewall](ttl),
 		images:     newMemory[string, status.Image](ttl),
 		placements: newMemory[int, status.PlacementGroup](ttl),
 		regions:    newMemory[string, api.Region](ttl),
-		vpcs:       newMemory[int, status.VPC](ttl),
+		vpcs:       newMemory[int, vpc](ttl),
 		newest:     newMemory[string, api.Image](ttl),
 	}
 }
 
 // Firewall returns nil without an error when the API has answered that there is no such firewall.
 func (l *Lookup) Firewall(ctx context.Context, id int) (*status.Firewall, error) {
-	return l.firewalls.get(id, func() (*status.Firewall, error) {
-		found, err := l.client.GetFirewall(ctx, id)
-		if err != nil {
-			return nil, missing(err)
-		}
-		return &status.Firewall{Label: found.Label, Status: string(found.Status)}, nil
-	})
+	found, err := l.firewall(ctx, id)
+	if found == nil || err != nil {
+		return nil, err
+	}
+	return &found.Firewall, nil
 }
 
 // Image returns nil without an error when the API has answered that the account has no such image.
@@ -115,17 +113,11 @@ func (l *Lookup) region(ctx context.Context, id string) (*api.Region, error) {
 
 // VPC returns nil without an error when the API has said that there is no such VPC.
 func (l *Lookup) VPC(ctx context.Context, id int) (*status.VPC, error) {
-	return l.vpcs.get(id, func() (*status.VPC, error) {
-		found, err := l.client.GetVPC(ctx, id)
-		if err != nil {
-			return nil, missing(err)
-		}
-		vpc := &status.VPC{Label: found.Label, Region: found.Region}
-		for _, subnet := range found.Subnets {
-			vpc.Subnets = append(vpc.Subnets, subnet.ID)
-		}
-		return vpc, nil
-	})
+	found, err := l.vpc(ctx, id)
+	if found == nil || err != nil {
+		return nil, err
+	}
+	return &found.VPC, nil
 }
 
 // NewestImage returns the newest image that can be deployed and whose label the pattern matches, "" for none.
