@@ -69,7 +69,31 @@ func readInterface(n int, f map[string]any, generation string) (nic, error) {
 	out.ipam, _ = f["ipam_address"].(string)
 	subnet, _ := f["subnet_id"].(float64)
 	out.subnetID = int(subnet)
+	out.readAddress(f, legacy)
 	return out, nil
+}
+
+// readAddress reads the address in a VPC and whether a public one leads to it: ipv4.vpc and ipv4.nat_1_1 of a legacy interface, the first
+// of ipv4.addresses of the others.
+func (f *nic) readAddress(from map[string]any, legacy bool) {
+	ipv4, _ := from["ipv4"].(map[string]any)
+	address, nat := "vpc", "nat_1_1"
+	if !legacy {
+		list, _ := ipv4["addresses"].([]any)
+		if len(list) == 0 {
+			return
+		}
+		ipv4, _ = list[0].(map[string]any)
+		address, nat = "address", "nat_1_1_address"
+	}
+	f.address, _ = ipv4[address].(string)
+	f.nat, _ = ipv4[nat].(string)
+	if f.address == "auto" {
+		f.address = ""
+	}
+	if f.nat == "auto" {
+		f.nat = "any"
+	}
 }
 
 func (w *Moment) checkInterfaces(bad *reasons, region string, list []nic) {
@@ -158,7 +182,9 @@ func (f nic) linode(of *Instance) api.InstanceInterface {
 		out.Vlan = &map[string]any{"vlan_label": f.label, "ipam_address": optional(f.ipam)}
 	case "vpc":
 		out.VPC = &map[string]any{
-			"vpc_id": f.vpcID, "subnet_id": f.subnetID, "ipv4": map[string]any{"addresses": address(f.address), "ranges": []any{}},
+			"vpc_id": f.vpcID, "subnet_id": f.subnetID, "ipv4": map[string]any{"addresses": []any{
+				map[string]any{"address": f.address, "primary": true, "nat_1_1_address": optional(f.nat)},
+			}, "ranges": []any{}},
 		}
 	}
 	return out
