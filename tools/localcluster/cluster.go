@@ -45,8 +45,9 @@ type Cluster struct {
 	closers  []func(context.Context) // run in reverse by Stop
 }
 
-// Account is the simulated account, and where its interfaces are served.
+// Account is the simulated account, where its interfaces are served, and where Linodes join beside the API server.
 type Account struct {
+	Agents
 	Sim         *linodesim.Sim
 	SimURL      string // base URL of the Linode API
 	SimToken    string // a token with all scopes
@@ -86,6 +87,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"Kubernetes control plane", c.startPlane, false},
 		{"", c.startKubelet, false},
 		{"LKE's nodes", c.startPlayer, c.instances()},
+		{"", c.startAgentServer, !c.instances()},
 		{"own nodes", c.startBootPlayer, !c.instances()},
 		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
 		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
@@ -112,7 +114,7 @@ func (c *Cluster) start(ctx context.Context) error {
 func (c *Cluster) prepareFolders(context.Context) error {
 	if missing := controlplane.Missing(c.bin(), c.needed()...); len(missing) > 0 {
 		build := "make build"
-		if c.instances() {
+		if slices.Contains(missing, controlplane.Machine) {
 			build += " MODE=" + Instance
 		}
 		return fmt.Errorf("%s lacks %v: run `%s` first", c.bin(), missing, build)
@@ -134,7 +136,7 @@ func (c *Cluster) needed() []string {
 	if !c.opts.WithoutCharts && !c.opts.NoOperator {
 		needed = append(needed, operatorProgram)
 	}
-	if c.instances() {
+	if c.instances() || c.opts.Kubelets > 0 {
 		needed = append(needed, controlplane.Machine)
 	}
 	return needed
@@ -194,8 +196,12 @@ func (c *Cluster) startPlayer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	kubelets, err := c.realKubelets()
+	if err != nil {
+		return err
+	}
 	player := lkeplayer.New(client.CoreV1().Nodes(), lkeplayer.Config{
-		ClusterID: c.ClusterID, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
+		ClusterID: c.ClusterID, Kubelets: kubelets, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
 		Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue}, KubeletPort: c.logs.Port,
 	})
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -44,7 +44,8 @@ type Options struct {
 	// for the operator's pod and for no pod that asks for a whole CPU beside it.
 	UserPoolType string
 
-	// Kubelets is how many real ones run at a time in instance mode; kwok plays the others. 0 = 20.
+	// Kubelets is how many real ones run at a time; kwok plays the others. 0 = 20 in instance mode, none in lke mode, where
+	// those of Karpenter's nodes are real that join first.
 	Kubelets int
 
 	// Replicas of the operator, each with its Pod and its process. 0 = 1. The

@@ -87,6 +87,12 @@ func (c *Cluster) serve(handler http.Handler) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("simulator: %w", err)
 	}
+	c.serveOn(listener, handler)
+	return "http://" + listener.Addr().String(), nil
+}
+
+// serveOn serves until Stop.
+func (c *Cluster) serveOn(listener net.Listener, handler http.Handler) {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout}
 	done := make(chan struct{})
 	go func() {
@@ -94,7 +100,6 @@ func (c *Cluster) serve(handler http.Handler) (string, error) {
 		_ = server.Serve(listener) // ends with Close below, and with nothing else
 	}()
 	c.onStop(func(context.Context) { _ = server.Close(); <-done })
-	return "http://" + listener.Addr().String(), nil
 }
 
 // waitForUserNodes waits until the user's nodes can take pods.

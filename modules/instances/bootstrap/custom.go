@@ -39,6 +39,11 @@ var (
 	shells = regexp.MustCompile(`^#!\s*(/usr)?/bin/(env\s+)?(ba|da|a)?sh(\s|$)`)
 )
 
+// Variables returns the names of all variables of Custom, in the order of their names.
+func Variables() []string {
+	return []string{VarCACertHashes, VarEndpoint, VarKubeletArgs, VarKubeVersion, VarNodeLabels, VarNodeName, VarNodeTaints, VarToken}
+}
+
 // Custom returns a user's own user data with its variables filled in: a
 // cloud-config, a shell script, or an Ignition config. Other texts that look like
 // variables are left alone, so that scripts keep their own.

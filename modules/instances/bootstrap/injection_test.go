@@ -187,3 +187,14 @@ func TestOnlyLabelsAreSetThatAKubeletMaySet(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+func TestVariablesAreThoseThatAreFilledIn(t *testing.T) {
+	c := example()
+	filled, err := c.variables(k3sToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := slices.Sorted(maps.Keys(filled)); !slices.Equal(names, Variables()) {
+		t.Errorf("Variables are %q, those that are filled in %q", Variables(), names)
+	}
+}

@@ -131,10 +131,6 @@ func (r root) bootstrapKubeconfig() string {
 	return r.path(filepath.Join(kubeadmconstants.KubernetesDir, kubeadmconstants.KubeletBootstrapKubeConfigFileName))
 }
 
-func (r root) kubeconfig() string {
-	return r.path(filepath.Join(kubeadmconstants.KubernetesDir, kubeadmconstants.KubeletKubeConfigFileName))
-}
-
 // makeAll makes directories of the machine.
 func (r root) makeAll(ofMachine ...string) error {
 	for _, dir := range ofMachine {

@@ -16,7 +16,6 @@ import (
 	cri "k8s.io/cri-client/pkg"
 	fakecri "k8s.io/cri-client/pkg/fake"
 	kubeadmconstants "k8s.io/kubernetes/cmd/kubeadm/app/constants"
-	kubeletphase "k8s.io/kubernetes/cmd/kubeadm/app/phases/kubelet"
 	kubeletapp "k8s.io/kubernetes/cmd/kubelet/app"
 	"k8s.io/kubernetes/cmd/kubelet/app/options"
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
@@ -40,8 +39,8 @@ type kubelet struct {
 func kubeletCommand() *cobra.Command {
 	var k kubelet
 	cmd := &cobra.Command{
-		Use: "kubelet", Short: "Run the kubelet over a runtime that only pretends, with the files that join wrote", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return k.run(cmd.Context()) },
+		Use: "kubelet [flags] -- KUBELET'S OWN FLAGS", Short: "Run the kubelet over a runtime that only pretends", Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return k.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar((*string)(&k.root), "root", "", "the directory that stands for the machine's root")
 	cmd.Flags().Int32Var(&k.port, "port", 0, "the port on loopback to serve on")
@@ -49,8 +48,8 @@ func kubeletCommand() *cobra.Command {
 	return cmd
 }
 
-func (k *kubelet) run(ctx context.Context) error {
-	flags, cfg, err := k.settings(ctx)
+func (k *kubelet) run(ctx context.Context, args []string) error {
+	flags, cfg, err := k.settings(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -94,31 +93,31 @@ func (k *kubelet) run(ctx context.Context) error {
 	return nil
 }
 
-// settings reads the file and the flags that kubeadm wrote; flags win, as in the kubelet. What belongs to the machine
-// that is not there is replaced afterwards.
-func (k *kubelet) settings(ctx context.Context) (*options.KubeletFlags, *kubeletconfig.KubeletConfiguration, error) {
-	dir := k.root.path(kubeadmconstants.KubeletRunDirectory)
-	loader, err := configfiles.NewFsLoader(&utilfs.DefaultFs{}, filepath.Join(dir, kubeadmconstants.KubeletConfigurationFileName))
+// settings reads the kubelet's flags and the file that --config names; flags win, as in the kubelet. What belongs to the
+// machine that is not there is replaced afterwards.
+func (k *kubelet) settings(ctx context.Context, args []string) (*options.KubeletFlags, *kubeletconfig.KubeletConfiguration, error) {
+	flags := options.NewKubeletFlags()
+	cfg, err := options.NewKubeletConfiguration()
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, err := loader.Load(ctx)
-	if err != nil {
+	if err := parse(args, flags, cfg); err != nil {
 		return nil, nil, err
+	}
+	if flags.KubeletConfigFile != "" {
+		loader, err := configfiles.NewFsLoader(&utilfs.DefaultFs{}, k.root.path(flags.KubeletConfigFile))
+		if err != nil {
+			return nil, nil, err
+		}
+		if cfg, err = loader.Load(ctx); err != nil {
+			return nil, nil, err
+		}
+		if err := parse(args, flags, cfg); err != nil {
+			return nil, nil, err
+		}
 	}
 	if cfg.EvictionHard == nil {
 		cfg.EvictionHard = eviction.DefaultEvictionHard
-	}
-	args, err := kubeletphase.ReadKubeletDynamicEnvFile(filepath.Join(dir, kubeadmconstants.KubeletEnvFileName))
-	if err != nil {
-		return nil, nil, err
-	}
-	flags := options.NewKubeletFlags()
-	set := pflag.NewFlagSet("kubelet", pflag.ContinueOnError)
-	flags.AddFlags(set)
-	options.AddKubeletConfigFlags(set, cfg)
-	if err := set.Parse(args); err != nil {
-		return nil, nil, fmt.Errorf("the kubelet's flags: %w", err)
 	}
 	if err := options.ValidateKubeletFlags(flags); err != nil {
 		return nil, nil, err
@@ -126,10 +125,32 @@ func (k *kubelet) settings(ctx context.Context) (*options.KubeletFlags, *kubelet
 	return flags, cfg, k.adapt(flags, cfg)
 }
 
+func parse(args []string, flags *options.KubeletFlags, cfg *kubeletconfig.KubeletConfiguration) error {
+	set := pflag.NewFlagSet("kubelet", pflag.ContinueOnError)
+	flags.AddFlags(set)
+	options.AddKubeletConfigFlags(set, cfg)
+	if err := set.Parse(args); err != nil {
+		return fmt.Errorf("the kubelet's flags: %w", err)
+	}
+	if set.NArg() > 0 {
+		return fmt.Errorf("the kubelet's flags: %q is no flag", set.Args())
+	}
+	return nil
+}
+
 // adapt puts every path below the root, and takes away what needs a machine.
 func (k *kubelet) adapt(flags *options.KubeletFlags, cfg *kubeletconfig.KubeletConfiguration) error {
 	dir := k.root.path(kubeadmconstants.KubeletRunDirectory)
 	flags.RootDirectory, flags.CertDirectory = dir, filepath.Join(dir, "pki")
+	flags.KubeConfig = k.root.path(flags.KubeConfig)
+	if flags.BootstrapKubeconfig != "" {
+		flags.BootstrapKubeconfig = k.root.path(flags.BootstrapKubeconfig)
+	}
+	for _, file := range []*string{&cfg.TLSCertFile, &cfg.TLSPrivateKeyFile} {
+		if *file != "" {
+			*file = k.root.path(*file)
+		}
+	}
 	cfg.PodLogsDir = k.root.path("/var/log/pods")
 	cfg.StaticPodPath = k.root.path("/etc/kubernetes/manifests")
 	cfg.Authentication.X509.ClientCAFile = k.root.path(cfg.Authentication.X509.ClientCAFile)
@@ -139,13 +160,15 @@ func (k *kubelet) adapt(flags *options.KubeletFlags, cfg *kubeletconfig.KubeletC
 	return k.root.makeAll(kubeadmconstants.KubeletRunDirectory, "/var/log/pods", "/etc/kubernetes/manifests")
 }
 
-// clients gets the node's certificate with the bootstrap token, unless it is there already.
+// clients gets the node's certificate with the bootstrap token if the flags name one, unless it is there already.
 func (k *kubelet) clients(ctx context.Context, flags *options.KubeletFlags, cfg *kubeletconfig.KubeletConfiguration) (client, heartbeat *kubernetes.Clientset, err error) {
-	err = bootstrap.LoadClientCert(ctx, k.root.kubeconfig(), k.root.bootstrapKubeconfig(), flags.CertDirectory, types.NodeName(flags.HostnameOverride))
-	if err != nil {
-		return nil, nil, err
+	if flags.BootstrapKubeconfig != "" {
+		err = bootstrap.LoadClientCert(ctx, flags.KubeConfig, flags.BootstrapKubeconfig, flags.CertDirectory, types.NodeName(flags.HostnameOverride))
+		if err != nil {
+			return nil, nil, err
+		}
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", k.root.kubeconfig())
+	config, err := clientcmd.BuildConfigFromFlags("", flags.KubeConfig)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,7 +3,8 @@
 //
 //	machine init --kubeconfig=admin.conf --config=init.yaml    what `kubeadm init` leaves in a cluster for those that join
 //	machine join --root=DIR --config=join.yaml                 kubeadm join, up to and without the kubelet's start
-//	machine kubelet --root=DIR --port=10250 --capacity=cpu=2   the kubelet, with the files that join wrote
+//	machine kubelet --root=DIR --port=10250 --capacity=cpu=2,... -- --kubeconfig=/etc/kubernetes/kubelet.conf
+//	                                                           the kubelet, with its own flags behind the dashes
 //
 // It is built by package controlplane and run by the local cluster: init once, join and kubelet when a simulated Linode
 // boots. DIR takes the place of the machine's root directory: every path of kubeadm and of the kubelet lies below it.

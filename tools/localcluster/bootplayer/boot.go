@@ -1,13 +1,10 @@
 package bootplayer
 
 import (
-	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -23,10 +20,10 @@ import (
 )
 
 const (
-	tokenLife   = 300 // seconds
-	kubeletConf = "/etc/kubernetes/kubelet.conf"
-	flagsFile   = "/var/lib/kubelet/kubeadm-flags.env"
-	kubeletEnd  = 3 * time.Second
+	tokenLife  = 300 // seconds
+	kubeletEnd = 3 * time.Second
+	// startedFile keeps the kubelet's flags, as the unit of its service does: a Linode that boots again starts it with them.
+	startedFile = "/etc/systemd/system/kubelet.service.d/played.json"
 )
 
 // machine is one Linode while it runs.
@@ -35,6 +32,8 @@ type machine struct {
 	event   world.Event
 	root    *rootDir
 	console *console
+	image   metadata.InstanceImageData
+	kubelet []string // the flags it is started with; nil = it is not
 }
 
 // boot does what the image does, and gives the kubelet that runs then; nil = there is none to run.
@@ -45,16 +44,41 @@ func (m *machine) boot(ctx context.Context) (*process.Process, error) {
 		return nil, err
 	}
 	defer m.root.close()
-	if m.root.has(flagsFile) { // not its first boot: cloud-init runs nothing
-		return m.kubelet()
+	if m.root.has(startedFile) { // not its first boot: nothing reads the user data
+		return m.startKubelet()
 	}
 	userData, err := m.userData(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if err := m.reader()(ctx, userData); err != nil {
+		return nil, err
+	}
+	if m.kubelet == nil {
+		fmt.Fprintln(m.console, "[boot] done; nothing joined a cluster")
+		return nil, nil
+	}
+	if err := m.keepKubelet(); err != nil {
+		return nil, err
+	}
+	return m.startKubelet()
+}
+
+// reader is what reads the user data in the Linode's image.
+func (m *machine) reader() func(ctx context.Context, userData string) error {
+	switch label := strings.ToLower(m.image.Label); {
+	case strings.Contains(label, "talos"):
+		return m.bootTalos
+	case strings.Contains(label, "flatcar"):
+		return m.bootIgnition
+	}
+	return m.bootCloudInit
+}
+
+func (m *machine) bootCloudInit(ctx context.Context, userData string) error {
 	config, err := parse(userData)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if config.Hostname != "" && config.Hostname != m.event.Name {
 		fmt.Fprintf(m.console, "[cloud-init] hostname %s differs from the label %s\n", config.Hostname, m.event.Name)
@@ -62,31 +86,20 @@ func (m *machine) boot(ctx context.Context) (*process.Process, error) {
 	for _, f := range config.Files {
 		mode, _ := f.mode() // checked by parse
 		if err := m.root.write(f.Path, f.Content, mode); err != nil {
-			return nil, err
+			return err
 		}
 		fmt.Fprintf(m.console, "[cloud-init] wrote %s\n", f.Path)
 	}
-	var joined bool
-	sh := &shell{root: m.root, console: m.console, programs: map[string]func(context.Context, []string, io.Writer) error{
-		"kubeadm": func(ctx context.Context, args []string, out io.Writer) error {
-			err := m.kubeadm(ctx, args, out)
-			joined = err == nil
-			return err
-		},
-	}}
-	if err := sh.install(); err != nil {
-		return nil, err
+	sh, err := m.shell()
+	if err != nil {
+		return err
 	}
 	for i, c := range config.Run {
 		if err := sh.run(ctx, c); err != nil {
-			return nil, fmt.Errorf("runcmd[%d] ended with %w", i, err)
+			return fmt.Errorf("runcmd[%d] ended with %w", i, err)
 		}
 	}
-	if !joined {
-		fmt.Fprintln(m.console, "[cloud-init] done; nothing joined a cluster")
-		return nil, nil
-	}
-	return m.kubelet()
+	return nil
 }
 
 // userData asks the Metadata service with Linode's own client, which decodes and decompresses.
@@ -99,7 +112,8 @@ func (m *machine) userData(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("metadata: %w", err)
 	}
-	fmt.Fprintf(m.console, "[cloud-init] Linode %d, %s, %s in %s\n", instance.ID, instance.Label, instance.Type, instance.Region)
+	m.image = instance.Image
+	fmt.Fprintf(m.console, "[boot] Linode %d, %s, %s in %s, image %s\n", instance.ID, instance.Label, instance.Type, instance.Region, instance.Image.Label)
 	text, err := client.GetUserData(ctx)
 	if err != nil {
 		return "", fmt.Errorf("metadata: %w", err)
@@ -118,30 +132,50 @@ func MetadataClient(ctx context.Context, serviceURL string, linodeID int) (*meta
 	return client.RefreshToken(ctx, metadata.TokenWithExpiry(tokenLife))
 }
 
-// kubeadm runs kubeadm's own code for `kubeadm join --config FILE`, the only thing that a worker's boot asks of it.
-func (m *machine) kubeadm(ctx context.Context, args []string, out io.Writer) error {
-	if len(args) != 3 || args[0] != "join" || args[1] != "--config" {
-		return fmt.Errorf("%q: only join --config FILE is played", args)
+// keepKubelet writes the flags where a second boot finds them.
+func (m *machine) keepKubelet() error {
+	content, err := json.Marshal(m.kubelet)
+	if err != nil {
+		return err
 	}
-	config := machinePath("/var/lib/karpenter-bootstrap", args[2])
-	var problem bytes.Buffer
-	cmd := exec.CommandContext(ctx, m.cfg.Program, "join", "--root="+m.root.dir, "--config="+config, "--discovery-timeout="+m.cfg.JoinTimeout.String())
-	cmd.Env, cmd.Dir = environment(m.root.dir), m.root.dir
-	cmd.Stdout, cmd.Stderr = out, &problem
-	if err := cmd.Run(); err != nil {
-		return errors.New(lastLine(problem.String(), err.Error()))
-	}
-	fmt.Fprintln(out, "[played, not run] kubeadm's preflight checks, systemctl restart kubelet")
-	return nil
+	return m.root.write(startedFile, string(content), 0o600)
 }
 
-// kubelet starts the kubelet's own code with the machine's size.
-func (m *machine) kubelet() (*process.Process, error) {
+// startKubelet starts the kubelet's own code with the machine's size.
+func (m *machine) startKubelet() (*process.Process, error) {
+	content, err := m.root.read(startedFile)
+	if err != nil {
+		return nil, err
+	}
+	var flags []string
+	if err := json.Unmarshal(content, &flags); err != nil {
+		return nil, err
+	}
 	ports, err := plane.FreePorts(1)
 	if err != nil {
 		return nil, err
 	}
 	e := m.event
+	return StartKubelet(Kubelet{
+		Program: m.cfg.Program, Name: e.Name, Root: m.root.dir, Port: ports[0], Event: e, Flags: flags,
+		LogFile: filepath.Join(m.cfg.LogDir, "kubelet-"+e.Name+".log"),
+	})
+}
+
+// Kubelet is one real kubelet of a machine that is not there.
+type Kubelet struct {
+	Program string      // the file of controlplane.Machine
+	Name    string      // of the Node
+	Root    string      // the directory that stands for the machine's root; a short path
+	Port    int         // to serve on
+	Event   world.Event // the machine's size
+	Flags   []string    // the kubelet's own
+	LogFile string
+}
+
+// StartKubelet starts the kubelet's own code in a process of its own.
+func StartKubelet(k Kubelet) (*process.Process, error) {
+	e := k.Event
 	capacity, _ := lkeplayer.Capacity(lkeplayer.Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: e.DiskMB})
 	var size []string
 	for name, quantity := range capacity {
@@ -149,23 +183,14 @@ func (m *machine) kubelet() (*process.Process, error) {
 			size = append(size, fmt.Sprintf("%s=%s", name, quantity.String()))
 		}
 	}
+	args := []string{"kubelet", "--root=" + k.Root, "--port=" + strconv.Itoa(k.Port), "--capacity=" + strings.Join(size, ","), "--"}
 	return process.Start(process.Spec{
-		Name: "kubelet of " + e.Name, Path: m.cfg.Program, Dir: m.root.dir, Env: environment(m.root.dir),
-		Args:    []string{"kubelet", "--root=" + m.root.dir, "--port=" + strconv.Itoa(ports[0]), "--capacity=" + strings.Join(size, ",")},
-		LogFile: filepath.Join(m.cfg.LogDir, "kubelet-"+e.Name+".log"),
+		Name: "kubelet of " + k.Name, Path: k.Program, Dir: k.Root, Env: environment(k.Root), Args: append(args, k.Flags...), LogFile: k.LogFile,
 	})
 }
 
 func environment(home string) []string {
 	return []string{"HOME=" + home, "PATH=/nonexistent", "TMPDIR=" + os.TempDir()}
-}
-
-func lastLine(text, otherwise string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return strings.TrimPrefix(last, "error: ")
-	}
-	return otherwise
 }
 
 // console collects what a boot writes, the end of it if that is long.

@@ -9,20 +9,28 @@
 //
 // # A boot
 //
-// As cloud-init does, it reads the user data with Linode's own client of the
-// Metadata service, parses the cloud-config, writes its files and runs its
-// commands. The machine's root is a directory, <dir>/<Linode>/root. What it knows
-// of cloud-config is hostname, write_files and runcmd: any other directive fails
-// the boot, and so does a script that ends with an error.
+// The user data is read with Linode's own client of the Metadata service. What reads it in the Linode depends on the
+// image's label:
+//
+//   - "talos" in it: a worker's machine config, whose keys are known here, one by one. The kubelet starts with its settings and
+//     bootstraps with cluster.token.
+//   - "flatcar" in it: an Ignition config of spec 3, read by Ignition's own code, whose warnings fail the boot. Files are
+//     written, and enabled units are run once, those with options that are known here.
+//   - any other: cloud-config, of which hostname, write_files and runcmd are known, or a script.
+//
+// What is not known fails the boot, and so does a script or unit that ends with an error. The machine's root is a
+// directory, <dir>/<Linode>.
 //
 // Scripts are run by a shell interpreter that can start no program of this
 // machine and open no file outside of that root. The commands it has:
 //
-//   - sh, cat, rm, mkdir, touch, chmod, true: done, below the root;
+//   - sh, cat, rm, mkdir, touch, chmod, true, and scripts of the root by their path: done, below the root;
 //   - kubeadm join: done by kubeadm's own code, discovery included;
-//   - kubelet: kubeadm starts it: the kubelet's own code over a runtime that runs
-//     no container, in a process that ends when the Linode stops or is deleted;
-//   - systemctl, modprobe, sysctl, swapoff, apt-get and others named in [Played]:
+//   - the kubelet: its own code over a runtime that runs no container, in a process that ends when the Linode stops or is
+//     deleted. kubeadm, Talos and the agents start it;
+//   - curl: the installers of k3s and RKE2, whose scripts are played: they check their variables;
+//   - systemctl: starts the agents of k3s and RKE2, which register as package k3s describes. Other services are played;
+//   - modprobe, sysctl, swapoff, apt-get and others named in [Played]:
 //     not done; the console shows each.
 //
 // Any other command is not found, as in an image that lacks it. What was written
@@ -37,7 +45,6 @@
 //     is registered and kwok plays its kubelet.
 //   - Above [Config].Kubelets processes, kwok takes over a Node that is Ready.
 //
-// Not played: the pod network, containers, kube-proxy, k3s and RKE2 (the boot ends
-// at the command that is not here, and the console has its name), Talos, Ignition,
-// the taint of a Linode that is shut down.
+// Not played: the pod network, containers, kube-proxy, Talos's own services and its trustd, the taint of a Linode that is
+// shut down.
 package bootplayer

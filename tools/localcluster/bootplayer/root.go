@@ -42,6 +42,8 @@ func (r *rootDir) write(path, content string, mode fs.FileMode) error {
 	return r.root.Chmod(name, mode)
 }
 
+func (r *rootDir) read(path string) ([]byte, error) { return r.root.ReadFile(r.within(path)) }
+
 func (r *rootDir) has(path string) bool {
 	_, err := r.root.Stat(r.within(path))
 	return err == nil

@@ -19,7 +19,7 @@ import (
 // Played lists the commands that a boot needs and that do nothing here.
 func Played() []string {
 	return []string{
-		"apt-get", "dnf", "hostnamectl", "iptables", "modprobe", "mount", "sed", "swapoff", "sysctl", "systemctl", "umount", "update-ca-certificates",
+		"apt-get", "dnf", "hostnamectl", "iptables", "modprobe", "mount", "sed", "swapoff", "sysctl", "umount", "update-ca-certificates",
 	}
 }
 
@@ -30,7 +30,27 @@ type shell struct {
 	root    *rootDir
 	console io.Writer
 	// programs are commands that are more than a touch of files.
-	programs map[string]func(ctx context.Context, args []string, out io.Writer) error
+	programs map[string]program
+	env      []string // beside PATH, HOME and PWD
+}
+
+// program is a command; its error is written behind its name.
+type program func(ctx context.Context, call invocation) error
+
+// invocation is one call of a program.
+type invocation struct {
+	args []string
+	env  expand.Environ
+	dir  string
+	out  io.Writer
+}
+
+// shell is the machine's, with all that a boot may start.
+func (m *machine) shell() (*shell, error) {
+	sh := &shell{root: m.root, console: m.console, programs: map[string]program{
+		"kubeadm": m.kubeadm, "systemctl": m.systemctl, "curl": m.curl, playedInstaller: m.install,
+	}}
+	return sh, sh.install()
 }
 
 // install puts the names of all commands where `command -v` looks for them.
@@ -54,7 +74,7 @@ func keys[V any](m map[string]V) []string {
 // run runs one command of runcmd.
 func (s *shell) run(ctx context.Context, c command) error {
 	if c.shell != "" {
-		return s.script(ctx, "/", "runcmd", c.shell)
+		return s.script(ctx, "/", "runcmd", c.shell, expand.ListEnviron(s.environ("/")...))
 	}
 	words := make([]string, 0, len(c.args))
 	for _, arg := range c.args {
@@ -64,18 +84,23 @@ func (s *shell) run(ctx context.Context, c command) error {
 		}
 		words = append(words, word)
 	}
-	return s.script(ctx, "/", "runcmd", strings.Join(words, " "))
+	return s.script(ctx, "/", "runcmd", strings.Join(words, " "), expand.ListEnviron(s.environ("/")...))
+}
+
+// environ is what a command of the boot finds. `command -v` alone looks at this machine's files: the path leads it to the
+// root's.
+func (s *shell) environ(dir string) []string {
+	return append([]string{"PATH=" + filepath.Join(s.root.dir, binDir), "HOME=/root", "PWD=" + dir}, s.env...)
 }
 
 // script runs a text in a directory of the machine.
-func (s *shell) script(ctx context.Context, dir, name, text string) error {
+func (s *shell) script(ctx context.Context, dir, name, text string, env expand.Environ) error {
 	program, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), name)
 	if err != nil {
 		return err
 	}
 	runner, err := interp.New(
-		// `command -v` alone looks at this machine's files: the path leads it to the root's.
-		interp.Env(expand.ListEnviron("PATH="+filepath.Join(s.root.dir, binDir), "HOME=/root", "PWD="+dir)), interp.StdIO(nil, s.console, s.console),
+		interp.Env(env), interp.StdIO(nil, s.console, s.console),
 		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return s.exec }),
 		interp.OpenHandler(func(_ context.Context, path string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
 			if path == os.DevNull { // the only device
@@ -113,7 +138,7 @@ func (s *shell) exec(ctx context.Context, args []string) error {
 	}
 	switch run, ours := s.programs[name]; {
 	case ours:
-		return s.report(hc.Stderr, name, run(ctx, args[1:], hc.Stdout))
+		return s.report(hc.Stderr, name, run(ctx, invocation{args[1:], hc.Env, hc.Dir, hc.Stdout}))
 	case name == "sh":
 		return s.subshell(ctx, hc, args[1:])
 	case slices.Contains(fileCommands, name):
@@ -121,6 +146,8 @@ func (s *shell) exec(ctx context.Context, args []string) error {
 	case slices.Contains(Played(), name):
 		fmt.Fprintf(hc.Stdout, "[played, not run] %s\n", strings.Join(args, " "))
 		return nil
+	case filepath.IsAbs(name) && s.root.has(name):
+		return s.file(ctx, hc, name)
 	}
 	fmt.Fprintf(hc.Stderr, "sh: %s: not found\n", name)
 	return interp.ExitStatus(127)
@@ -139,17 +166,32 @@ func (s *shell) report(to io.Writer, name string, err error) error {
 func (s *shell) subshell(ctx context.Context, hc interp.HandlerContext, args []string) error {
 	switch {
 	case len(args) == 2 && args[0] == "-c":
-		return s.script(ctx, hc.Dir, "sh -c", args[1])
+		return s.script(ctx, hc.Dir, "sh -c", args[1], exported(hc.Env))
 	case len(args) == 1 && !strings.HasPrefix(args[0], "-"):
-		path := machinePath(hc.Dir, args[0])
-		text, err := s.root.root.ReadFile(s.root.within(path))
-		if err != nil {
-			return s.report(hc.Stderr, "sh", err)
-		}
-		return s.script(ctx, hc.Dir, path, string(text))
+		return s.file(ctx, hc, machinePath(hc.Dir, args[0]))
 	}
 	fmt.Fprintf(hc.Stderr, "sh: %q: only FILE and -c TEXT are played\n", args)
 	return interp.ExitStatus(2)
+}
+
+// file runs a script of the machine.
+func (s *shell) file(ctx context.Context, hc interp.HandlerContext, path string) error {
+	text, err := s.root.read(path)
+	if err != nil {
+		return s.report(hc.Stderr, "sh", err)
+	}
+	return s.script(ctx, hc.Dir, path, string(text), exported(hc.Env))
+}
+
+// exported is what a command inherits of a shell's variables.
+func exported(env expand.Environ) expand.Environ {
+	var pairs []string
+	for name, v := range env.Each {
+		if v.Exported && v.Kind == expand.String {
+			pairs = append(pairs, name+"="+v.Str)
+		}
+	}
+	return expand.ListEnviron(pairs...)
 }
 
 func machinePath(dir, path string) string {

@@ -39,6 +39,7 @@ type Config struct {
 	// ReapplyRemoved: labels and taints of the pool that a user removes from a
 	// Node come back, as LKE may or may not do.
 	ReapplyRemoved bool
+	Kubelets       Kubelets // nil = kwok plays all
 	Log            *slog.Logger
 }
 
@@ -59,6 +60,7 @@ type machine struct {
 	gone        bool
 	registered  bool
 	initialized bool
+	kubelet     realKubelet
 }
 
 // New makes a Player; Run plays.
@@ -88,6 +90,7 @@ func (p *Player) Run(ctx context.Context, events <-chan world.Event) {
 	cancel()
 	p.queue.ShutDown()
 	all.Wait()
+	p.endKubelets(context.WithoutCancel(ctx))
 }
 
 func (p *Player) listen(ctx context.Context, events <-chan world.Event) {
@@ -155,7 +158,10 @@ func (p *Player) step(ctx context.Context, name string) error {
 	case !known:
 		return nil
 	case m.gone:
+		m.kubelet.stop(ctx)
 		return p.remove(ctx, name)
+	case !m.registered && p.cfg.Kubelets != nil && !m.kubelet.played:
+		return p.registerReal(ctx, name, m)
 	case !m.registered:
 		return p.register(ctx, name, m)
 	default:
@@ -207,6 +213,11 @@ func (p *Player) update(ctx context.Context, name string, m machine) error {
 	}
 	before := node.DeepCopy()
 	if !m.initialized {
+		if m.kubelet.end != nil {
+			if node, err = p.adopt(ctx, node, m.wanted); err != nil {
+				return err
+			}
+		}
 		Initialize(node, m.wanted)
 	}
 	Follow(node, m.applied, m.wanted)

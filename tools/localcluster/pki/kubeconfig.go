@@ -5,11 +5,12 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// User is how a kubeconfig's user proves who it is: a certificate, or the token
+// User is how a kubeconfig's user proves who it is: a certificate, a token, or the token
 // in a file that clients read again when it changes.
 type User struct {
 	Name      string
 	Pair      Pair
+	Token     string
 	TokenFile string
 }
 
@@ -19,7 +20,7 @@ func Kubeconfig(cluster, server string, ca []byte, user User) ([]byte, error) {
 	config := clientcmdapi.NewConfig()
 	config.Clusters[cluster] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca}
 	config.AuthInfos[user.Name] = &clientcmdapi.AuthInfo{
-		ClientCertificateData: user.Pair.Cert, ClientKeyData: user.Pair.Key, TokenFile: user.TokenFile,
+		ClientCertificateData: user.Pair.Cert, ClientKeyData: user.Pair.Key, Token: user.Token, TokenFile: user.TokenFile,
 	}
 	config.Contexts[cluster] = &clientcmdapi.Context{Cluster: cluster, AuthInfo: user.Name}
 	config.CurrentContext = cluster

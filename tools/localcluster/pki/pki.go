@@ -68,9 +68,26 @@ func NewAuthority(name string) (*Authority, error) {
 // Server issues a serving certificate for names and addresses. It may also be
 // used as a client's, which etcd does when it calls itself.
 func (a *Authority) Server(name string, hosts ...string) (Pair, error) {
-	template, err := template(pkix.Name{CommonName: name})
+	template, err := serving(name, hosts)
 	if err != nil {
 		return Pair{}, err
+	}
+	return a.issue(template)
+}
+
+// SignServer is Server for a public key of which another party has the private one.
+func (a *Authority) SignServer(public any, name string, hosts ...string) ([]byte, error) {
+	template, err := serving(name, hosts)
+	if err != nil {
+		return nil, err
+	}
+	return a.certify(template, public)
+}
+
+func serving(name string, hosts []string) (*x509.Certificate, error) {
+	template, err := template(pkix.Name{CommonName: name})
+	if err != nil {
+		return nil, err
 	}
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	for _, host := range hosts {
@@ -80,18 +97,44 @@ func (a *Authority) Server(name string, hosts ...string) (Pair, error) {
 		}
 		template.DNSNames = append(template.DNSNames, host)
 	}
-	return a.issue(template)
+	return template, nil
 }
 
 // Client issues a client's certificate: Kubernetes takes the common name as the
 // user and the organisations as its groups.
 func (a *Authority) Client(user string, groups ...string) (Pair, error) {
-	template, err := template(pkix.Name{CommonName: user, Organization: groups})
+	template, err := identity(user, groups)
 	if err != nil {
 		return Pair{}, err
 	}
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	return a.issue(template)
+}
+
+// SignClient is Client for a public key of which another party has the private one.
+func (a *Authority) SignClient(public any, user string, groups ...string) ([]byte, error) {
+	template, err := identity(user, groups)
+	if err != nil {
+		return nil, err
+	}
+	return a.certify(template, public)
+}
+
+func identity(user string, groups []string) (*x509.Certificate, error) {
+	template, err := template(pkix.Name{CommonName: user, Organization: groups})
+	if err != nil {
+		return nil, err
+	}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	return template, nil
+}
+
+func (a *Authority) certify(template *x509.Certificate, public any) ([]byte, error) {
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, public, a.key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
 func (a *Authority) issue(template *x509.Certificate) (Pair, error) {

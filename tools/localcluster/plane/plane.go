@@ -204,8 +204,14 @@ func (p *Plane) Server() string {
 	return "https://" + net.JoinHostPort(loopback, strconv.Itoa(p.ports.apiserver))
 }
 
+// Port is the API server's.
+func (p *Plane) Port() int { return p.ports.apiserver }
+
 // CA returns the certificate that signed the API server's.
 func (p *Plane) CA() []byte { return p.authority.Cert }
+
+// Authority signs for clients and servers of the cluster.
+func (p *Plane) Authority() *pki.Authority { return p.authority }
 
 // KubeletTLS is what a server on loopback needs to play a kubelet: a certificate that the API server accepts, and to
 // take requests from the cluster's clients alone.
