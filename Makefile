@@ -37,7 +37,7 @@ help: ## List the verbs
 
 .PHONY: build
 build: ## Build the control plane, the simulator and the operator into .bin/
-	@GOWORK=off go -C tools run ./controlplane/cmd/build -mode=$(or $(NODES),$(MODE))
+	@tools/make/build.sh $(if $(filter instance,$(or $(NODES),$(MODE))),-with machine)
 
 .PHONY: demo
 demo: build ## Watch pods get Linode nodes and the nodes go away again
@@ -102,10 +102,13 @@ pictures: ## Make the pictures of the pages: plots, demo, simulator, dashboard (
 bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write its part of docs/performance.md
 	@GOWORK=off go -C tools run ./bench/cmd/bench-scale -write ../docs/performance.md
 
+# The package with the schedules of MODULE=.
+SOAKED = $(if $(filter modules/instances,$(MODULE)),modules/instances,modules/lkepool/internal/engine)
+
 .PHONY: soak
-soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engine
-	@cd modules/lkepool/internal/engine && GOWORK=off go test -c -o ../../../../.bin/lkepool-soak . && \
-		../../../../.bin/lkepool-soak -test.v -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
+soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engine, or MODULE=modules/instances
+	@GOWORK=off go -C $(SOAKED) test -c -o "$(CURDIR)/.bin/soak" . && cd $(SOAKED) && \
+		"$(CURDIR)/.bin/soak" -test.v -test.run '^TestSchedules$$' -test.timeout 0 -schedules $(SCHEDULES) -seed $(SEED) -progress 10s
 
 .PHONY: mutants
 mutants: ## Break the modules on purpose, one way at a time; each must be noticed (MODULE=modules/lkepool, ONLY=name)
@@ -189,7 +192,7 @@ module-lint: ## Lint MODULE=
 
 .PHONY: ci-plan
 ci-plan: ## Print which modules BASE_REF= makes CI run, and the end-to-end suites
-	@GOWORK=off go -C tools run ./ci/cmd/ciplan -base "$(BASE_REF)"
+	@BASE_REF="$(BASE_REF)" tools/make/ci-plan.sh
 
 .PHONY: generate
 generate: ## Generate the client, the simulator's server, CRDs and chart READMEs again

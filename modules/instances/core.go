@@ -185,6 +185,10 @@ func (c *core) begin() {
 	}
 }
 
+// quiet is from when on readings show all that the process which led before has
+// written.
+func (c *core) quiet() time.Time { return c.started.Add(c.cfg.SettleTime + lastRequests) }
+
 // list schedules a list of the cluster's instances that began at or after since.
 // The step is none when there is one.
 func (c *core) list(since time.Time, seq int, reason string) step {

@@ -199,6 +199,7 @@ func (t *createTask) unblock(c *core) step {
 // finish returns an instance that exists, or does what it lacks.
 func (t *createTask) finish(c *core, o *object) step {
 	c.queue.leave(t.cl)
+	t.cl.unsure, t.cl.taken = time.Time{}, time.Time{} // it is known who has the label
 	switch {
 	case o.failed > t.seq:
 		return refuse(o.err)
@@ -209,8 +210,8 @@ func (t *createTask) finish(c *core, o *object) step {
 	if slices.Contains(o.Tags, unfinishedTag) || o.leaving() {
 		since = latest(since, o.build.since)
 	}
-	if c.now.Before(since) {
-		return wait(since)
+	if c.stripped(o) {
+		since = latest(since, c.quiet())
 	}
 	if o.made.Before(since) {
 		if gone, s := c.look(o.ID, since, t.seq, "the claimant's instance"); gone || !s.none() {

@@ -1,8 +1,6 @@
 package instances_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -80,10 +78,6 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 	})
 }
 
-func nothingAlive() instances.Sweep {
-	return instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) { return nil, nil }}
-}
-
 // Two clusters of one name share the account: their UIDs tell them apart.
 func TestClustersOfOneNameAreToldApartByUID(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -101,95 +95,6 @@ func TestClustersOfOneNameAreToldApartByUID(t *testing.T) {
 		wantKind(t, err, instances.KindConflict)
 		_, err = two.Create(within(t, time.Minute), spec("a", "1"))
 		wantKind(t, err, instances.KindConflict)
-	})
-}
-
-func TestCollectRemovesWhatNoClaimantNeeds(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
-		p := l.start(instances.Config{})
-		kept, left, successor := p.create(t, spec("kept", "1")), p.create(t, spec("left", "1")), p.create(t, spec("again", "1"))
-		how := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) {
-			return []instances.Claimant{{Name: "kept", UID: "1"}, {Name: "again", UID: "2"}}, nil
-		}}
-		first, err := p.Collect(t.Context(), how)
-		if err != nil || len(first.Removed) != 0 {
-			t.Fatalf("at once: %+v, %v", first, err)
-		}
-		time.Sleep(6 * time.Minute)
-		failing := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) { return nil, errors.New("no answer") }}
-		if _, err := p.Collect(t.Context(), failing); err == nil || len(l.ours()) != 3 {
-			t.Fatalf("%v, %d there", err, len(l.ours()))
-		}
-		asked := 0
-		how.Vacate = func(_ context.Context, i instances.Instance) (bool, error) { asked++; return i.ID == left.ID, nil }
-		second, err := p.Collect(t.Context(), how)
-		if err != nil || len(second.Removed) != 1 || second.Removed[0].ID != left.ID || asked != 2 {
-			t.Fatalf("%+v, %v, asked %d times", second, err, asked)
-		}
-		how.Vacate = nil
-		third, err := p.Collect(t.Context(), how)
-		if err != nil || len(third.Removed) != 1 || third.Removed[0].ID != successor.ID {
-			t.Fatalf("%+v, %v", third, err)
-		}
-		if all := l.ours(); len(all) != 1 || all[0].ID != kept.ID {
-			t.Errorf("left: %+v", all)
-		}
-	})
-}
-
-// A creation whose answer was lost, and whose claimant never asks again, is
-// found by the next process.
-func TestWhatAProcessLeftBehindIsCollected(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
-		p := l.start(instances.Config{})
-		rule := l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Hang: true, AfterEffect: true})
-		_, err := p.Create(within(t, time.Second), spec("a", "1"))
-		wantKind(t, err, instances.KindProvisioning)
-		p.kill()
-		l.sim.Heal(rule)
-		next := l.start(instances.Config{})
-		for len(l.ours()) > 0 {
-			if _, err := next.Collect(t.Context(), nothingAlive()); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(2 * time.Minute)
-		}
-		if l.created() != 1 {
-			t.Errorf("%d made", l.created())
-		}
-	})
-}
-
-func TestTagsThatWereTakenAwayAreWrittenAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
-		p := l.start(instances.Config{})
-		i := p.create(t, spec("a", "1"))
-		alive := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) {
-			return []instances.Claimant{{Name: "a", UID: "1"}}, nil
-		}}
-		time.Sleep(3 * time.Minute)
-		if err := l.sim.EditInstanceTags(i.ID, []string{"by-hand"}); err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			if _, err := p.Collect(t.Context(), alive); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(2 * time.Minute)
-		}
-		if tags := l.ours()[0].Tags; !slices.Contains(tags, clusterTag) || !slices.Contains(tags, "karpenter.sh/nodeclaim=a") || !slices.Contains(tags, "by-hand") {
-			t.Errorf("tags %v", tags)
-		}
-		if err := l.sim.EditInstanceTags(i.ID, []string{"by-hand"}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Second)
-		if err := p.Delete(t.Context(), i.ID, instances.Claimant{Name: "a", UID: "1"}); err != nil || len(l.ours()) != 0 {
-			t.Errorf("delete: %v, %d there", err, len(l.ours()))
-		}
 	})
 }
 

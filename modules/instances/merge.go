@@ -67,7 +67,7 @@ func (c *core) seenInList(i Instance, began time.Time) {
 
 func (c *core) add(i Instance, who claimID) *object {
 	o := &object{Instance: i, who: who, first: c.now}
-	o.build.since = c.started.Add(c.cfg.SettleTime + lastRequests)
+	o.build.since = c.quiet()
 	c.world.objects[i.ID] = o
 	if l := c.looks[i.ID]; l != nil && l.gone { // what was taken for a proof was none
 		delete(c.looks, i.ID)
@@ -109,6 +109,7 @@ func (c *core) readOne(r result) {
 	}
 	l.running = false
 	switch {
+	case l.gone: // a write proved that while this reading, which may be out of date, was under way
 	case r.err == nil:
 		l.began, l.instance, l.missing = r.began, r.instance, time.Time{}
 		c.seen(r.instance, r.began)
@@ -157,10 +158,8 @@ func (c *core) missed(id int, began time.Time) {
 		return
 	}
 	l.began, l.gone = began, true
-	if o != nil {
-		c.world.gone[id] = c.now
-		delete(c.world.objects, id)
-	}
+	c.world.gone[id] = c.now
+	delete(c.world.objects, id)
 }
 
 func (c *core) created(r result) {

@@ -47,3 +47,29 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 		})
 	}
 }
+
+// A removal is answered with 404 while a reading is under way, which is answered
+// with what was before.
+func TestAReadingThatWasUnderWayRefutesNoProof(t *testing.T) {
+	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	cfg, err := Config{Cluster: "demo"}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := claimID{value: "a"}
+	core := newCore(cfg, start)
+	there := Instance{ID: 7, Tags: cfg.claimTags(who)}
+	core.add(there, who).accepted = start
+	if _, s := core.look(7, start, 0, "test"); s.effect == nil {
+		t.Fatalf("no reading is under way: %+v", s)
+	}
+	gone := &Error{Kind: KindNotFound, Op: "delete", Effect: EffectNone}
+	core.done(result{effect: effect{op: opDelete, id: 7, term: core.term}, began: start, err: gone})
+	core.done(result{effect: effect{op: opRead, id: 7, term: core.term}, began: start, instance: there})
+	if core.world.objects[7] != nil {
+		t.Error("it is there again")
+	}
+	if proven, _ := core.look(7, start, core.seq, "test"); !proven {
+		t.Error("the proof is forgotten")
+	}
+}

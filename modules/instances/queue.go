@@ -59,10 +59,11 @@ func (q *queue) expire(now time.Time) {
 	}
 }
 
-// turn reports whether the claimant is the first of those with a caller.
+// turn reports whether the claimant is the first of those that would send a
+// creation now.
 func (q *queue) turn(cl *claim) bool {
 	for _, other := range q.waiting {
-		if other.callers > 0 && !other.busy {
+		if other.callers > 0 && !other.busy && !other.resolving() {
 			return other == cl
 		}
 	}

@@ -10,7 +10,8 @@ func (c *core) remove(o *object, reason string) step {
 	return c.do(effect{op: opDelete, id: o.ID, reason: reason})
 }
 
-// retag writes the tags again that make an instance its claimant's.
+// retag writes the tags again that make an instance its claimant's. Like every
+// write of tags it needs a reading that began after quiet: it replaces all tags.
 func (c *core) retag(o *object) step {
 	tags := c.cfg.claimTags(o.who, o.Tags...)
 	return c.do(effect{op: opTag, id: o.ID, tags: tags, reason: "its tags were taken away"})
@@ -56,7 +57,11 @@ func (t *deleteTask) next(c *core) step {
 		}
 	}
 	// The reading has to be a fresh one when the removal is sent.
-	gone, s := c.look(t.id, latest(t.began, c.now.Add(-lookValid)), t.seq, "whose it is")
+	since := latest(t.began, c.now.Add(-lookValid))
+	if o != nil && c.stripped(o) {
+		since = latest(since, c.quiet())
+	}
+	gone, s := c.look(t.id, since, t.seq, "whose it is")
 	switch {
 	case !s.none():
 		return s
@@ -146,7 +151,7 @@ func (t *tagsTask) next(c *core) step {
 			return refuse(o.err)
 		}
 	}
-	gone, s := c.look(t.id, latest(t.began, c.now.Add(-lookValid)), t.seq, "which tags it has")
+	gone, s := c.look(t.id, latest(t.began, c.now.Add(-lookValid), c.quiet()), t.seq, "which tags it has")
 	o := c.world.objects[t.id]
 	switch {
 	case !s.none():

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -16,6 +15,7 @@ var (
 	scheduleCount    = flag.Int("schedules", 5_000, "how many random schedules to run; with -short a tenth")
 	scheduleSeed     = flag.Uint64("seed", 1, "seed of the first schedule; -schedules 1 replays one")
 	scheduleFailures = flag.Int("failures", 10, "after how many violations a run ends")
+	scheduleProgress = flag.Duration("progress", 0, "how often to print how many schedules are done; 0 is never")
 )
 
 // play runs a schedule and returns its first violation, with the course of
@@ -44,42 +44,14 @@ func TestSchedules(t *testing.T) {
 	if testing.Short() {
 		total = max(1, total/10)
 	}
-	type violation struct {
-		seed uint64
-		why  string
-	}
-	var next, requests atomic.Int64
-	var mu sync.Mutex
-	var failed []violation
-	began := time.Now()
-	work := func() {
-		for {
-			i := next.Add(1) - 1
-			mu.Lock()
-			enough := len(failed) >= *scheduleFailures
-			mu.Unlock()
-			if i >= int64(total) || enough {
-				return
-			}
-			seed := *scheduleSeed + uint64(i)
-			why, _, s := play(fromSeed(seed), false)
-			if s != nil {
-				requests.Add(int64(s.requests))
-			}
-			if why != "" {
-				mu.Lock()
-				failed = append(failed, violation{seed, why})
-				mu.Unlock()
-			}
-		}
-	}
+	run := &scheduleRun{total: total, began: time.Now(), printed: time.Now()}
 	var group sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), total) {
-		group.Go(work)
+		group.Go(run.work)
 	}
 	group.Wait()
-	slices.SortFunc(failed, func(a, b violation) int { return int(a.seed) - int(b.seed) })
-	for n, f := range failed {
+	slices.SortFunc(run.failed, func(a, b violation) int { return int(a.seed) - int(b.seed) })
+	for n, f := range run.failed {
 		t.Errorf("seed %d: %s", f.seed, f.why)
 		if n == 0 {
 			plan := shrink(fromSeed(f.seed))
@@ -88,10 +60,61 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules from seed %d in %s, %d requests, %d violations",
-		min(int(next.Load()), total), *scheduleSeed, time.Since(began).Round(time.Millisecond), requests.Load(), len(failed))
-	if testing.Verbose() && total == 1 && len(failed) == 0 {
+		run.done, *scheduleSeed, time.Since(run.began).Round(time.Millisecond), run.requests, len(run.failed))
+	if testing.Verbose() && total == 1 && len(run.failed) == 0 {
 		_, trace, _ := play(fromSeed(*scheduleSeed), true)
 		t.Log(trace)
+	}
+}
+
+// scheduleRun spreads seeds over workers.
+type scheduleRun struct {
+	total int
+	began time.Time
+
+	mu                    sync.Mutex
+	begun, done, requests int
+	failed                []violation
+	printed               time.Time
+}
+
+type violation struct {
+	seed uint64
+	why  string
+}
+
+func (r *scheduleRun) work() {
+	for {
+		seed, more := r.next()
+		if !more {
+			return
+		}
+		why, _, s := play(fromSeed(seed), false)
+		r.over(seed, why, s)
+	}
+}
+
+func (r *scheduleRun) next() (seed uint64, more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seed = *scheduleSeed + uint64(r.begun)
+	r.begun++
+	return seed, r.begun <= r.total && len(r.failed) < *scheduleFailures
+}
+
+func (r *scheduleRun) over(seed uint64, why string, s *sim) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done++
+	if s != nil { // otherwise it panicked at its beginning
+		r.requests += s.requests
+	}
+	if why != "" {
+		r.failed = append(r.failed, violation{seed, why})
+	}
+	if *scheduleProgress > 0 && time.Since(r.printed) >= *scheduleProgress {
+		r.printed = time.Now()
+		fmt.Printf("%d of %d schedules in %s, %d violations\n", r.done, r.total, time.Since(r.began).Round(time.Second), len(r.failed))
 	}
 }
 

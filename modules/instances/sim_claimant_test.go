@@ -1,6 +1,7 @@
 package instances
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,6 +19,10 @@ type simClaimant struct {
 	id                       int
 	since                    time.Time
 	forgot                   bool
+	// edits is how often it has changed its tags.
+	edits int
+	// died is when it ceased to exist.
+	died time.Time
 	// lasting is the last answer that only waiting does not change.
 	lasting Kind
 }
@@ -36,7 +41,7 @@ func (c *simClaimant) begin() {
 		c.after(c.plan.quits, func() {
 			if !c.served {
 				c.logf("%s/%s quits", c.name, c.uid)
-				c.alive = false
+				c.dies()
 			}
 		})
 	}
@@ -62,18 +67,22 @@ func (c *simClaimant) ask() {
 		c.violated("%v", err)
 		return
 	}
-	life := c.life
+	life, asked := c.life, c.now
 	c.after(c.plan.patience+c.plan.again+time.Second, func() { // the process died, and with it the call
 		if life != c.life {
 			c.ask()
 		}
 	})
 	c.call(t, c.plan.patience, func(a answer) {
-		c.logf("%s/%s: %v, instance %d", c.name, c.uid, a.err, a.instance.ID)
+		c.logf("%s/%s: %s", c.name, c.uid, outcome(a))
 		switch {
 		case a.err != nil:
 			c.lasting = KindOf(a.err)
+			c.checkConflict(a.err)
+			c.checkLost(a.err, asked)
 			c.after(c.plan.again, c.ask)
+		case c.known(a.instance.ID).goneAt(asked.Add(-c.sim.plan.stale)):
+			c.violated("%s/%s was given %d, which had gone before it asked", c.name, c.uid, a.instance.ID)
 		case c.plan.forgets && !c.forgot:
 			c.forgot = true
 			c.after(c.plan.again, c.ask)
@@ -84,15 +93,11 @@ func (c *simClaimant) ask() {
 }
 
 func (c *simClaimant) answered(i Instance) {
-	real := c.known(i.ID)
-	switch {
-	case real == nil || real.foreign:
-		c.violated("%s was given %d, which is not of this cluster", c.name, i.ID)
-		return
-	case !c.alive:
+	if !c.alive {
 		return
 	}
 	c.served, c.id = true, i.ID
+	c.edit()
 	if c.plan.keeps > 0 {
 		c.after(c.plan.keeps, func() { c.releasing = true; c.release() })
 	}
@@ -111,32 +116,80 @@ func (c *simClaimant) release() {
 	})
 	t := &deleteTask{op: "delete", id: c.id, by: c.claimant().id(), reason: "released"}
 	c.call(t, 20*time.Second, func(a answer) {
-		c.logf("%s/%s releases %d: %v", c.name, c.uid, c.id, a.err)
+		c.logf("%s/%s releases %d: %s", c.name, c.uid, c.id, outcome(a))
 		if KindOf(a.err) != KindNotFound {
 			c.after(5*time.Second, c.release)
 			return
 		}
-		if i := c.find(c.id); i != nil {
-			c.violated("%d is reported as not found, and exists", c.id)
-		}
-		c.alive = false
+		c.dies()
 	})
 }
 
-// edit is what a person does, or an end of the process.
-func (s *sim) edit(step simStep) {
+func (c *simClaimant) dies() { c.alive, c.died = false, c.now }
+
+// userTag is the only tag of its own that a claimant's instance has after so
+// many edits.
+func (c *simClaimant) userTag(edits int) string { return fmt.Sprintf("%s-%d", c.uid, edits) }
+
+// edit replaces its tag by the next one, one after another.
+func (c *simClaimant) edit() {
+	if !c.alive || c.releasing || c.edits == c.plan.edits {
+		return
+	}
+	life, next := c.life, c.edits+1
+	c.after(30*time.Second, func() {
+		if life != c.life && c.edits < next {
+			c.edit()
+		}
+	})
+	t := &tagsTask{id: c.id, by: c.claimant().id(), remove: []string{c.userTag(c.edits)}, add: []string{c.userTag(next)}}
+	c.call(t, 20*time.Second, func(a answer) {
+		c.logf("%s/%s changes the tags of %d: %s", c.name, c.uid, c.id, outcome(a))
+		switch {
+		case KindOf(a.err) == KindNotFound:
+			return
+		case a.err != nil:
+			c.after(5*time.Second, c.edit)
+			return
+		}
+		c.edits = next
+		c.after(time.Second, c.edit)
+	})
+}
+
+// checkConflict: a label is a conflict only if something else has had it.
+func (c *simClaimant) checkConflict(err error) {
+	label := Label("demo", c.name)
+	if KindOf(err) == KindConflict && !slices.ContainsFunc(c.instances, func(i *simInstance) bool {
+		return i.was(c.began, func(v Instance) bool { return v.Label == label }) && (i.foreign || claimOf(i) != c.claimant().id())
+	}) {
+		c.violated("%s/%s is refused for a conflict with its own instance: %v", c.name, c.uid, err)
+	}
+}
+
+// checkLost: a caller that still waits is not told of a creation without an
+// answer, it gets what became of it.
+func (c *simClaimant) checkLost(err error, asked time.Time) {
+	if e, ok := errors.AsType[*Error](err); ok && e.Op == string(opCreate) && e.Effect == EffectUnknown && c.now.Sub(asked) < c.plan.patience {
+		c.violated("%s/%s is told of a lost answer while it waits: %v", c.name, c.uid, err)
+	}
+}
+
+// happens is what a person does, or an end of the process.
+func (s *sim) happens(step simStep) {
 	own := slices.DeleteFunc(s.existing(), func(i *simInstance) bool {
 		return i.foreign || s.now.Sub(i.born) < s.plan.lag+20*time.Second
 	})
 	switch step.kind {
 	case stepDeath:
-		s.logf("the process dies")
+		s.logf("%s", step.kind)
 		s.process()
 		return
 	case stepBegin:
-		s.logf("the process leads again")
+		s.logf("%s", step.kind)
 		s.core.now = s.now
 		s.core.begin()
+		s.belief.begin()
 		return
 	case stepThief:
 		c := s.claimants[step.pick%len(s.claimants)]
@@ -153,7 +206,7 @@ func (s *sim) edit(step simStep) {
 		return
 	}
 	i := own[step.pick%len(own)]
-	s.logf("a person edits %d: %d", i.ID, step.kind)
+	s.logf("a person %s %d", step.kind, i.ID)
 	switch step.kind {
 	case stepRename:
 		i.Label, i.renamed = fmt.Sprintf("renamed-%d", i.ID), true
@@ -161,7 +214,7 @@ func (s *sim) edit(step simStep) {
 		if s.hasDeaths() || s.core.world.objects[i.ID] == nil { // what the process has not seen it cannot know
 			return
 		}
-		i.Tags = nil
+		i.Tags, i.stripped = nil, true
 	case stepRemove:
 		i.gone = true
 	case stepOff:

@@ -30,6 +30,7 @@ type sim struct {
 	// sent has the times of creations, and requests how many there were.
 	sent     []time.Time
 	requests int
+	belief   simBelief
 	failure  string
 }
 
@@ -50,11 +51,15 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 		simPlatform: &simPlatform{simAgenda: &simAgenda{now: start}, boot: plan.boot, room: plan.room},
 	}
 	s.changed = s.check
-	foreign := s.add(Instance{Label: "of-a-person", Status: "running"}, true)
-	foreign.Tags = []string{ClusterTag("demo2", "")}
-	s.record(foreign)
-	other := s.add(Instance{Label: "demo2-c0", Status: "running", Tags: []string{ClusterTag("demo2", ""), claimPrefix + "c0"}}, true)
-	other.history[0].at, foreign.history[0].at = start.Add(simLongAgo), start.Add(simLongAgo)
+	for _, foreign := range []Instance{
+		{Label: "of-a-person"},
+		{Label: "demo2-c0", Tags: []string{ClusterTag("demo2", ""), claimPrefix + "c0"}},
+		{Label: "of-this-cluster-alone", Tags: []string{ClusterTag("demo", "")}},
+		{Label: "lke1-2-3", Tags: []string{ClusterTag("demo", ""), claimPrefix + "c0"}, Foreign: true},
+	} {
+		foreign.Status = "running"
+		s.add(foreign, true).history[0].at = start.Add(simLongAgo)
+	}
 	return s
 }
 
@@ -83,7 +88,7 @@ func (s *sim) run() string {
 		s.after(c.plan.at, c.begin)
 	}
 	for _, step := range s.plan.steps {
-		s.after(step.at, func() { s.edit(step) })
+		s.after(step.at, func() { s.happens(step) })
 	}
 	s.after(simChaos, func() { s.fates = nil; s.room = 0; s.logf("chaos ends") })
 	s.after(30*time.Second, s.sweeps)
@@ -107,6 +112,7 @@ func (s *sim) process() {
 		cfg.Holder = s.holder
 	}
 	s.core = newCore(cfg, s.now)
+	s.belief = newBelief()
 	s.calls = nil
 	s.logf("process %d begins", s.life)
 }
@@ -141,6 +147,7 @@ func (s *sim) call(t task, patience time.Duration, done func(answer)) {
 func (s *sim) finish(c *simCall, a answer) {
 	c.over = true
 	c.task.ended(s.core)
+	s.answeredWith(a)
 	s.calls = slices.DeleteFunc(s.calls, func(other *simCall) bool { return other == c })
 	c.done(a)
 }
@@ -167,6 +174,7 @@ func (s *sim) pump() {
 			}
 		}
 	}
+	s.checkSlots()
 	first := time.Time{}
 	for _, c := range s.calls {
 		if !c.until.IsZero() && (first.IsZero() || c.until.Before(first)) {

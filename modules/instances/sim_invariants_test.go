@@ -10,6 +10,10 @@ func (s *sim) guard(e effect) {
 	if !e.op.write() {
 		return
 	}
+	if s.belief.writing[e.id] {
+		s.violated("%s of %d while another write to it is under way", e.op, e.id)
+	}
+	s.belief.writing[e.id] = e.id != 0
 	if e.op == opCreate {
 		s.guardCreation(e)
 		return
@@ -19,14 +23,27 @@ func (s *sim) guard(e effect) {
 		s.violated("%s of %d, which is not of this cluster", e.op, e.id)
 		return
 	}
-	if e.op != opDelete {
-		return
+	if e.op == opDelete {
+		s.guardRemoval(e, i)
 	}
-	// An instance goes only for its claimant, or when that is gone.
+}
+
+// guardRemoval: an instance goes only for its claimant, or when that has been
+// gone for long enough, and after a reading that shows whose it is.
+func (s *sim) guardRemoval(e effect, i *simInstance) {
+	if s.now.Sub(s.belief.read[e.id]) > lookValid {
+		s.violated("instance %d is removed (%s), and was last read at %.2f s", e.id, e.reason, s.belief.read[e.id].Sub(s.began).Seconds())
+	}
+	unfinished := slices.Contains(i.Tags, unfinishedTag) && s.now.Sub(i.born) > 9*time.Minute
 	for _, c := range s.claimants {
-		unfinished := slices.Contains(i.Tags, unfinishedTag) && s.now.Sub(i.born) > 9*time.Minute
-		if c.alive && !c.releasing && !unfinished && claimOf(i).is(c.claimant().id()) {
+		if claimOf(i) != c.claimant().id() {
+			continue
+		}
+		switch {
+		case c.alive && !c.releasing && !unfinished:
 			s.violated("instance %d of %s is removed (%s), which needs it", e.id, c.name, e.reason)
+		case e.reason == "nothing needs it" && !c.alive && s.now.Sub(c.died) < s.plan.orphanTTL:
+			s.violated("instance %d is collected %s after the end of %s", e.id, s.now.Sub(c.died), c.name)
 		}
 	}
 }
@@ -35,6 +52,9 @@ func (s *sim) guard(e effect) {
 func (s *sim) guardCreation(e effect) {
 	if e.creation.Label == "" || !slices.Contains(e.creation.Tags, ClusterTag("demo", "")) || claimIn(e.creation.Tags).none() {
 		s.violated("a creation without label, cluster or claim: %+v", e.creation)
+	}
+	if s.now.Before(s.belief.held) {
+		s.violated("a creation in the pause that a 429 asked for")
 	}
 	s.sent = append(s.sent, s.now)
 	if n := len(s.sent); n > s.plan.creations && s.hasNoDeath() && s.now.Sub(s.sent[n-1-s.plan.creations]) < creationWindow {
@@ -81,7 +101,11 @@ func (s *sim) atRest() {
 		if slices.Contains(i.Tags, unfinishedTag) {
 			s.violated("instance %d is not finished", i.ID)
 		}
+		if !s.core.cfg.ours(i.Instance) || claimIn(i.Tags) != claimOf(i) {
+			s.violated("instance %d lacks tags that make it its claimant's: %v", i.ID, i.Tags)
+		}
 		s.checkDisks(i)
+		s.checkUserTags(i)
 		if !slices.ContainsFunc(s.claimants, func(c *simClaimant) bool { return c.alive && c.id == i.ID }) {
 			s.violated("instance %d of %s is left behind", i.ID, claimOf(i).value)
 		}
@@ -101,5 +125,32 @@ func (s *sim) checkDisks(i *simInstance) {
 	}
 	if want := 2 + s.claimants[at].plan.disks; len(i.disks) != want || len(i.config.Devices) != want {
 		s.violated("instance %d has disks %v and devices %v, want %d", i.ID, i.disks, i.config.Devices, want)
+	}
+}
+
+// checkUserTags: no write of tags undid another.
+func (s *sim) checkUserTags(i *simInstance) {
+	at := slices.IndexFunc(s.claimants, func(c *simClaimant) bool { return c.id == i.ID })
+	if at < 0 || i.stripped {
+		return
+	}
+	c := s.claimants[at]
+	for n := range c.edits + 1 {
+		if want := n == c.edits && n > 0; slices.Contains(i.Tags, c.userTag(n)) != want {
+			s.violated("instance %d after %d edits has the tags %v", i.ID, c.edits, i.Tags)
+		}
+	}
+}
+
+// checkSlots: while a creation may be sent, no caller waits for its turn behind
+// a claimant that sends none.
+func (s *sim) checkSlots() {
+	if at := s.core.queue.slot(s.now); at.IsZero() || at.After(s.now) || s.core.survey.began.IsZero() {
+		return
+	}
+	for _, cl := range s.core.queue.waiting {
+		if cl.callers > 0 && !cl.busy && !cl.resolving() {
+			s.violated("%s waits for its turn while a slot is free", cl.id.value)
+		}
 	}
 }

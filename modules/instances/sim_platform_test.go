@@ -30,8 +30,8 @@ type simInstance struct {
 	// history is the instance as it was at any moment.
 	history []simVersion
 	// lied: a wrong 404 was answered for it. kept: a removal of it had no effect.
-	// Both together would prove what is not so. renamed: by a person.
-	lied, kept, renamed bool
+	// Both together would prove what is not so. renamed and stripped: by a person.
+	lied, kept, renamed, stripped bool
 }
 
 type simVersion struct {
@@ -64,6 +64,12 @@ func (i *simInstance) at(t time.Time) simVersion {
 		}
 	}
 	return simVersion{}
+}
+
+// goneAt reports whether it had ceased to exist by then.
+func (i *simInstance) goneAt(t time.Time) bool {
+	last := i.history[len(i.history)-1]
+	return !last.exists && !last.at.After(t)
 }
 
 // find returns an instance that exists, nil if there is none.

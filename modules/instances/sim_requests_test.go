@@ -16,7 +16,7 @@ func (s *sim) start(e effect) {
 	way := time.Duration(s.random.Int64N(int64(latency)))
 	fate, hit := s.fate(e)
 	if s.trace != nil {
-		s.logf("-> %s %d %s%s: %s (fault %t %d)", e.op, e.id, e.text, e.creation.Label, e.reason, hit, fate.kind)
+		s.logf("%s", asked(e, fate, hit))
 	}
 	s.after(way, func() {
 		answer, wait := s.perform(r, fate, hit)
@@ -27,8 +27,11 @@ func (s *sim) start(e effect) {
 			if life != s.life {
 				return
 			}
-			s.logf("<- %s %d: %v %d entries, instance %d", e.op, e.id, answer.err, len(answer.instances), answer.instance.ID)
+			if s.trace != nil {
+				s.logf("%s", answered(answer))
+			}
 			s.core.now = s.now
+			s.learned(answer)
 			s.core.done(answer)
 		})
 	})
@@ -38,6 +41,7 @@ func (s *sim) start(e effect) {
 // answer takes if not the usual time.
 func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Duration) {
 	unknown := simRefusal(KindUnavailable, EffectUnknown, "no answer")
+	unknown.Op = string(r.op)
 	if hit {
 		switch fate.kind {
 		case faultRefused:

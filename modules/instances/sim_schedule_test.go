@@ -36,6 +36,8 @@ type simLife struct {
 	// heir takes the name of the claimant before it, when that is gone.
 	heir  bool
 	disks int
+	// edits is how often it changes the tags of its instance.
+	edits int
 }
 
 type simStepKind int
@@ -138,7 +140,7 @@ func fromSeed(seed uint64) *simSchedule {
 		s.lives = append(s.lives, d.life(s, i))
 	}
 	if d.IntN(8) == 0 {
-		s.room = 2 + d.IntN(4)
+		s.room = 4 + d.IntN(4)
 	}
 	for range d.IntN(5) {
 		s.steps = append(s.steps, simStep{
@@ -176,6 +178,9 @@ func (d simDice) life(s *simSchedule, i int) simLife {
 	}
 	if d.IntN(3) == 1 {
 		l.disks = 1 + d.IntN(2)
+	}
+	if d.IntN(3) == 1 {
+		l.edits = 1 + d.IntN(4)
 	}
 	return l
 }

@@ -63,6 +63,11 @@ type claim struct {
 	err, trouble error
 }
 
+// resolving reports that it is to be found out first who has the label.
+func (cl *claim) resolving() bool {
+	return !cl.unsure.IsZero() || !cl.taken.IsZero() || cl.blocker != 0
+}
+
 // look is what direct readings of one instance have shown.
 type look struct {
 	running  bool
@@ -197,6 +202,8 @@ func (c *core) look(id int, since time.Time, seq int, reason string) (gone bool,
 		return false, wait(again)
 	case l.missing.IsZero() && !l.began.IsZero() && !l.began.Before(since):
 		return false, step{}
+	case c.now.Before(since):
+		return false, wait(since)
 	}
 	l.running = true
 	return false, c.do(effect{op: opRead, id: id, reason: reason})

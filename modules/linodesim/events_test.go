@@ -131,7 +131,7 @@ func TestAuditSaysWhoDidWhat(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: even()})
 		info, path := addCluster(t, sim, linodesim.Standard)
 		before := len(sim.Audit())
-		got := mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-2","count":1}`)
+		got := mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-2","count":1,"tags":["owner=me","team"]}`)
 		pool := int(got.body["id"].(float64))
 		time.Sleep(2 * time.Minute)
 		linode := workers(sim, pool)[0]
@@ -153,10 +153,13 @@ func TestAuditSaysWhoDidWhat(t *testing.T) {
 			if e.Action != "instance.create" && e.Before+e.After != "" {
 				text += " " + e.Before + ">" + e.After
 			}
+			if e.Tags != "" {
+				text += " " + e.Tags
+			}
 			log = append(log, text)
 		}
 		want := []string{
-			"request: user1 pool.create >1", "request: user1 node.request", "lke instance.create", "lke instance.status offline>booting",
+			"request: user1 pool.create >1 owner=me,team", "request: user1 node.request", "lke instance.create", "lke instance.status offline>booting",
 			"lke instance.status booting>running", "lke node.join", "request: user1 instance.tags >mine",
 			"owner pool.count 1>2", "owner node.request", "owner node.remove", "lke instance.deleting running>deleting", "owner node.remove",
 			"owner pool.delete 2>", "lke instance.gone mine>",

@@ -1,45 +1,63 @@
 package ci_test
 
 import (
+	"encoding/json"
+	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
-
-	"github.com/karpenter-linode/karpenter-linode/tools/ci"
 )
 
-const root = "../.."
+type suite struct{ Suite, Tier string }
 
-func TestAChangeConcernsItsModuleAndThoseThatRequireIt(t *testing.T) {
-	modules, err := ci.Modules(root)
+// plan is what the script prints when these files have changed.
+func plan(t *testing.T, files ...string) (modules []string, suites []suite) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "../make/ci-plan.sh")
+	cmd.Env = append(os.Environ(), "FILES="+strings.Join(files, "\n"))
+	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+	for line := range strings.Lines(string(out)) {
+		name, value, _ := strings.Cut(line, "=")
+		if err := json.Unmarshal([]byte(value), map[string]any{"modules": &modules, "suites": &suites}[name]); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+	return modules, suites
+}
+
+func TestAChangeConcernsItsModuleAndThoseThatRequireIt(t *testing.T) {
 	all := []string{"modules/instances", "modules/linode", "modules/linodesim", "modules/lkepool", "modules/nodeclass", "modules/operator", "tools"}
 	for name, c := range map[string]struct{ files, want []string }{
 		"a leaf":                 {[]string{"modules/nodeclass/README.go"}, []string{"modules/nodeclass", "modules/operator", "tools"}},
 		"the client":             {[]string{"modules/linode/client.go"}, []string{"modules/instances", "modules/linode", "modules/linodesim", "modules/lkepool", "modules/operator", "tools"}},
 		"the operator":           {[]string{"modules/operator/options/options.go"}, []string{"modules/operator", "tools"}},
+		"a module's page":        {[]string{"modules/operator/README.md"}, []string{"modules/operator", "tools"}},
 		"a page":                 {[]string{"docs/install.md"}, []string{"tools"}},
 		"a chart":                {[]string{"charts/karpenter/values.yaml"}, all},
 		"the API's description":  {[]string{"docs/install.md", "openapi/linode.yaml"}, all},
 		"nothing":                {nil, nil},
-		"tools":                  {[]string{"tools/ci/plan.go"}, []string{"tools"}},
+		"tools":                  {[]string{"tools/ci/doc.go"}, []string{"tools"}},
 		"a name that is similar": {[]string{"modules/linodes/x.go"}, all},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := ci.Concerned(modules, c.files); !slices.Equal(got, c.want) {
+			got, suites := plan(t, c.files...)
+			if !slices.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
+			}
+			if len(suites) > 0 != slices.Contains(c.want, "tools") {
+				t.Errorf("%d suites, which run when tools is concerned", len(suites))
 			}
 		})
 	}
 }
 
 func TestSuitesHaveATier(t *testing.T) {
-	suites, err := ci.Suites(root + "/tools/e2e")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []ci.Suite{{"everyday", "standard"}, {"everyday", "enterprise"}, {"features", "standard"}, {"drift", "enterprise"}} {
+	_, suites := plan(t, "tools/go.mod")
+	for _, want := range []suite{{"everyday", "standard"}, {"everyday", "enterprise"}, {"features", "standard"}, {"drift", "enterprise"}} {
 		if !slices.Contains(suites, want) {
 			t.Errorf("no suite %v among %v", want, suites)
 		}

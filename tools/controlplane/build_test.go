@@ -1,8 +1,10 @@
 package controlplane_test
 
 import (
-	"bytes"
+	"cmp"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,6 +13,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
+// The tests run tools/make/build.sh.
+//
 // fakeGo stands in for the go command: it answers `env` from a file and writes
 // the output file of `build`, unless a file tells it how to fail.
 const fakeGo = `#!/bin/sh
@@ -22,16 +26,15 @@ while [ "$1" != -o ]; do shift; done
 echo built > "$2"
 `
 
+// world is a folder with one program to build.
 type world struct {
-	root    string
-	program controlplane.Program
+	root, kind, pkg, flags string
+	command                string // the go command; "" = fakeGo
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{root: t.TempDir(), program: controlplane.Program{
-		Name: "prog", Module: "m", Package: "example.com/prog", Pinned: true,
-	}}
+	w := &world{root: t.TempDir(), kind: "pinned", pkg: "example.com/prog"}
 	w.write(t, "go", fakeGo)
 	w.write(t, "version", "go1.26.8")
 	w.write(t, "m/go.mod", "module m\n")
@@ -50,13 +53,22 @@ func (w *world) write(t *testing.T, name, content string) {
 	}
 }
 
-func (w *world) build(t *testing.T) (string, error) {
+func (w *world) build(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	var out bytes.Buffer
-	err := controlplane.Build(t.Context(), controlplane.Options{
-		Root: w.root, Out: &out, Go: filepath.Join(w.root, "go"), Programs: []controlplane.Program{w.program},
-	})
-	return out.String(), err
+	script, err := filepath.Abs("../make/build.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), script, args...)
+	cmd.Env = append(os.Environ(), "ROOT="+w.root, "GO="+cmp.Or(w.command, filepath.Join(w.root, "go")),
+		"PROGRAMS=prog|m|"+w.pkg+"|"+w.kind+"|"+w.flags)
+	var failure strings.Builder
+	cmd.Stderr = &failure
+	out, err := cmd.Output()
+	if err != nil {
+		err = errors.New(strings.TrimSpace(failure.String()))
+	}
+	return string(out), err
 }
 
 func TestBuildSkipsOnlyWhatIsUpToDate(t *testing.T) {
@@ -68,9 +80,9 @@ func TestBuildSkipsOnlyWhatIsUpToDate(t *testing.T) {
 		"go.mod changed":     {func(t *testing.T, w *world) { w.write(t, "m/go.mod", "module m // x\n") }, true},
 		"go.sum changed":     {func(t *testing.T, w *world) { w.write(t, "m/go.sum", "x") }, true},
 		"Go changed":         {func(t *testing.T, w *world) { w.write(t, "version", "go1.27.0") }, true},
-		"flags changed":      {func(_ *testing.T, w *world) { w.program.LDFlags = "-s" }, true},
-		"package changed":    {func(_ *testing.T, w *world) { w.program.Package += "2" }, true},
-		"program is ours":    {func(t *testing.T, w *world) { w.program.Pinned = false; w.ours(t) }, true},
+		"flags changed":      {func(_ *testing.T, w *world) { w.flags = "-s" }, true},
+		"package changed":    {func(_ *testing.T, w *world) { w.pkg += "2" }, true},
+		"program is ours":    {func(_ *testing.T, w *world) { w.kind = "own" }, true},
 		"program is gone":    {func(t *testing.T, w *world) { w.remove(t, ".bin/prog") }, true},
 		"stamp is gone":      {func(t *testing.T, w *world) { w.remove(t, ".bin/.stamps/prog") }, true},
 		"last build failed":  {func(t *testing.T, w *world) { w.failOnce(t) }, true},
@@ -99,12 +111,6 @@ func (w *world) remove(t *testing.T, name string) {
 	if err := os.Remove(filepath.Join(w.root, name)); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// ours gives the program sources in the repository, as the operator has.
-func (w *world) ours(t *testing.T) {
-	w.program.Package = "./cmd"
-	w.write(t, "m/cmd/main.go", "package main")
 }
 
 // failOnce makes one build fail after a change and takes the change back: the
@@ -136,8 +142,8 @@ func TestBuildFailureIsOneLineWithCauseAndLog(t *testing.T) {
 			if err == nil {
 				t.Fatal("want an error")
 			}
-			log := controlplane.LogFile(w.root, "prog")
-			for _, part := range []string{"build prog: ", c.says, log} {
+			log := filepath.Join(w.root, ".local", "logs", "build-prog.log")
+			for _, part := range []string{"build: prog: ", c.says, log} {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("error %q lacks %q", err, part)
 				}
@@ -154,41 +160,27 @@ func TestBuildFailureIsOneLineWithCauseAndLog(t *testing.T) {
 
 func TestBuildRefusesBeforeItStarts(t *testing.T) {
 	w := newWorld(t)
-	cases := map[string]struct {
-		opts controlplane.Options
-		says string
-	}{
-		"no Go":           {controlplane.Options{Root: w.root, Go: "no-such-go"}, "no Go found in PATH"},
-		"unknown program": {controlplane.Options{Root: w.root, Only: []string{"etdc"}}, `no program "etdc"`},
+	if _, err := w.build(t, "porg"); err == nil || !strings.Contains(err.Error(), `no program "porg"; there are prog`) {
+		t.Errorf("an unknown program: %v", err)
 	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			c.opts.Out = &bytes.Buffer{}
-			err := controlplane.Build(t.Context(), c.opts)
-			if err == nil || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("got %v, want %q", err, c.says)
-			}
-		})
+	w.command = "no-such-go"
+	if _, err := w.build(t); err == nil || !strings.Contains(err.Error(), "no Go found in PATH") {
+		t.Errorf("no Go: %v", err)
 	}
 }
 
-// TestRealGoBuildsAProgram runs the real go command on a program without
-// dependencies, with the live line of a terminal.
+// TestRealGoBuildsAProgram runs the real go command on a program without dependencies.
 func TestRealGoBuildsAProgram(t *testing.T) {
 	w := newWorld(t)
 	w.write(t, "m/go.mod", "module example.com/m\n\ngo 1.26\n")
 	w.write(t, "m/main.go", "package main\n\nfunc main() { println(\"hello\") }\n")
-	w.program.Package = "."
-	var out bytes.Buffer
-	opts := controlplane.Options{Root: w.root, Out: &out, Live: true, Programs: []controlplane.Program{w.program}}
-	if err := controlplane.Build(t.Context(), opts); err != nil {
+	w.pkg, w.command = ".", "go"
+	out, err := w.build(t)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if missing := controlplane.Missing(controlplane.BinDir(w.root), "prog"); len(missing) > 0 {
-		t.Errorf("missing: %v", missing)
-	}
-	if !strings.Contains(out.String(), "\r\x1b[K[1/1] prog: built in") {
-		t.Errorf("output %q", out.String())
+	if missing := controlplane.Missing(controlplane.BinDir(w.root), "prog"); len(missing) > 0 || !strings.Contains(out, "[1/1] prog: built in") {
+		t.Errorf("missing: %v, output %q", missing, out)
 	}
 }
 

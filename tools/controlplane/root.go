@@ -23,9 +23,3 @@ func FindRoot(dir string) (string, error) {
 		dir = parent
 	}
 }
-
-// IsTerminal reports whether a live line makes sense on f.
-func IsTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
-}

@@ -11,21 +11,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
 func TestCapacityStandard(t *testing.T)   { capacity(t, "standard") }
 func TestCapacityEnterprise(t *testing.T) { capacity(t, "enterprise") }
 
-// capacity is about how many nodes of which size there are, and what happens when
-// they cannot be had.
+// capacity is about how many nodes of which kind there are, and what happens when
+// they cannot be had. The account has access to nodes without public addresses.
 func capacity(t *testing.T, tier string) {
 	t.Parallel()
-	e := start(t, "capacity", tier, nil)
-	e.scenario(t, "the cheapest type cannot be had", nextType)
-	e.scenario(t, "pods of a DaemonSet count", daemonSet)
-	if tier == "standard" { // minutes long, and the same for both
-		e.scenario(t, "the account's limit is reached", accountLimit)
-	}
+	e := start(t, "capacity", tier, nil, func(o *localcluster.Options) { o.Behaviour.AllowIsolation = true })
+	e.together(t,
+		in("next", "the cheapest type cannot be had", nextType, swept),
+		in("daemons", "pods of a DaemonSet count", daemonSet, swept),
+		in("private", "nodes without public addresses", isolated, swept),
+	)
+}
+
+// TestAccountLimit has a cluster of its own: while the limit is met, and for three minutes afterwards, nothing else could
+// be bought beside it. Both tiers are the same here.
+func TestAccountLimit(t *testing.T) {
+	t.Parallel()
+	e := start(t, "account-limit", "standard", nil)
+	e.scenario(t, "the account's limit is reached", accountLimit)
 }
 
 // nextType: one refusal, and the next NodeClaim that Karpenter makes for the pod,
@@ -76,7 +85,7 @@ spec:
     metadata: {labels: {app: everywhere}}
     spec:
       terminationGracePeriodSeconds: 0
-      nodeSelector: {karpenter.sh/nodepool: default}`+asking("1500m"))
+      nodeSelector: {karpenter.sh/nodepool: `+e.named("default")+`}`+asking("1500m"))
 	since := e.now()
 	e.apply(t, deployment("beside", 2, ""))
 	e.settled(t, "beside", 2)
@@ -96,7 +105,6 @@ spec:
 // operator believes it.
 func accountLimit(t *testing.T, e *environment) {
 	const app, n, room = "waiting", 3, 1
-	// Not the type that the platform refused before, whose turn would come again meanwhile.
 	e.nodePool(t, nodePoolSpec{types: []string{"g6-standard-2", "g6-standard-4", "g6-standard-6"}})
 	since := e.now()
 	e.Sim.SetAccountLimit(len(e.Sim.Snapshot().Instances) + room)
@@ -130,7 +138,8 @@ func accountLimit(t *testing.T, e *environment) {
 	e.matched(t, n)
 }
 
-// metric is the sum of a metric of the operator over all labels; 0 if it has none yet.
+// metric is the sum of a metric of the operator over all labels, of the lane's NodePools alone where it names them;
+// 0 if it has none yet.
 func (e *environment) metric(t *testing.T, name string) float64 {
 	t.Helper()
 	sum := 0.0
@@ -138,6 +147,9 @@ func (e *environment) metric(t *testing.T, name string) float64 {
 		fields := strings.Fields(line)
 		series, _, _ := strings.Cut(line, "{")
 		if len(fields) < 2 || strings.Fields(series)[0] != name {
+			continue
+		}
+		if _, labelled, has := strings.Cut(line, `nodepool="`); has && !e.isMine(labelled[:strings.IndexByte(labelled, '"')]) {
 			continue
 		}
 		var value float64

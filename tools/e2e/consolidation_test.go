@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -13,33 +14,50 @@ import (
 func TestDisruptionStandard(t *testing.T)   { disruption(t, "standard") }
 func TestDisruptionEnterprise(t *testing.T) { disruption(t, "enterprise") }
 
+// disruption is why nodes end: they are not needed, they have drifted, they are too old, they are broken.
 func disruption(t *testing.T, tier string) {
 	t.Parallel()
-	e := start(t, "disruption", tier, nil)
-	e.scenario(t, "consolidation, held back and let go", consolidation)
-	e.scenario(t, "the taints of a NodePool and its class change", driftedTaintsAndClass)
+	e := start(t, "disruption", tier, map[string]any{
+		"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}},
+	})
+	// The first restarts the operator, which forgets then that it is about to replace a node.
+	restarted, done := context.WithCancel(t.Context())
+	merge := in("merge", "consolidation, held back and let go", consolidation(done), swept)
+	merge.ended = done
+	drift := func(t *testing.T, e *environment) {
+		<-restarted.Done()
+		driftedTaintsAndClass(t, e)
+	}
+	e.together(t,
+		merge,
+		in("drift", "the taints of a NodePool and its class change", drift, swept),
+		in("expiry", "a node expires, and a budget forbids its drain", expiry, swept),
+		in("repair", "nodes that stay broken are replaced", repair, swept),
+	)
 }
 
 // consolidation fills two nodes, then needs less and less of them: the nodes are
 // merged, what is left moves to a cheaper type, and the last one goes. Before that
 // a budget, a pod and a node hold Karpenter back, and it says so.
-func consolidation(t *testing.T, e *environment) {
-	const app = "shrinking"
-	e.nodePool(t, nodePoolSpec{budget: "0", types: []string{"g6-standard-2"}})
-	e.apply(t, deployment(app, 4, ""))
-	e.settled(t, app, 4)
-	ctx, g := t.Context(), NewWithT(t)
-	g.Expect(e.types(ctx, g)).To(Equal([]string{"g6-standard-2", "g6-standard-2"}))
-	since := e.now()
-	stay := oneOfEachNode(t, e, app)
-	e.scale(t, app, 2)
-	heldBack(t, e, stay)
-	if n := len(since.entries()); n != 0 {
-		t.Errorf("Karpenter was to be held back, and %d things changed: %+v", n, since.entries())
+func consolidation(restarted func()) func(*testing.T, *environment) {
+	return func(t *testing.T, e *environment) {
+		const app = "shrinking"
+		e.nodePool(t, nodePoolSpec{budget: "0", types: []string{"g6-standard-2"}})
+		e.apply(t, deployment(app, 4, ""))
+		e.settled(t, app, 4)
+		ctx, g := t.Context(), NewWithT(t)
+		g.Expect(e.types(ctx, g)).To(Equal([]string{"g6-standard-2", "g6-standard-2"}))
+		since := e.now()
+		stay := oneOfEachNode(t, e, app)
+		e.scale(t, app, 2)
+		heldBack(t, e, stay, restarted)
+		if n := len(since.entries()); n != 0 {
+			t.Errorf("Karpenter was to be held back, and %d things changed: %+v", n, since.entries())
+		}
+		merged(t, e, app)
+		cheaper(t, e, app)
+		empty(t, e, app)
 	}
-	merged(t, e, app)
-	cheaper(t, e, app)
-	empty(t, e, app)
 }
 
 // oneOfEachNode makes one pod of each node the last to go when the Deployment
@@ -56,7 +74,9 @@ func oneOfEachNode(t *testing.T, e *environment, app string) []corev1.Pod {
 	return chosen
 }
 
-func heldBack(t *testing.T, e *environment, pods []corev1.Pod) {
+// heldBack restarts the operator when the events are due: core sends one of a kind about a node every two minutes, and
+// what it has sent is that a pod is to come to the node.
+func heldBack(t *testing.T, e *environment, pods []corev1.Pod, restarted func()) {
 	ctx, g := t.Context(), NewWithT(t)
 	g.Expect(pods).To(HaveLen(2))
 	e.event(t, "NodePool", "default", "DisruptionBlocked", "Underutilized", "blocking budget")
@@ -64,6 +84,9 @@ func heldBack(t *testing.T, e *environment, pods []corev1.Pod) {
 	node := &corev1.Node{}
 	g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: pods[1].Spec.NodeName}, node)).To(Succeed())
 	e.annotate(t, node, karpv1.DoNotDisruptAnnotationKey, "true")
+	e.Operator.Stop(ctx)
+	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+	restarted()
 	e.apply(t, nodePoolSpec{types: []string{"g6-standard-2"}}.yaml()) // the budget holds nothing any more
 	e.event(t, "Node", pods[0].Spec.NodeName, "DisruptionBlocked", "do-not-disrupt", pods[0].Name)
 	e.event(t, "Node", pods[1].Spec.NodeName, "DisruptionBlocked", "do-not-disrupt")

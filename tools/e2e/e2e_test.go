@@ -12,15 +12,17 @@ func TestTroubleEnterprise(t *testing.T)  { trouble(t, "enterprise") }
 func everyday(t *testing.T, tier string) {
 	t.Parallel() // most of it is waiting for Karpenter's own windows
 	e := start(t, "everyday", tier, nil)
-	e.run(t, "scale up and down", scaleUpAndDown)
-	e.run(t, "a deleted node takes its Linode with it", deletedNode)
-	e.run(t, "two NodePools have pools of their own", twoNodePools)
-	e.run(t, "a pod that asks for a GPU", gpuPod)
-	e.run(t, "a pod that no instance type fits", impossiblePod)
-	e.run(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
-	e.run(t, "LinodeNodeClasses that are refused", refusedNodeClasses)
+	e.together(t,
+		in("updown", "scale up and down", scaleUpAndDown, cleared),
+		in("deleted", "a deleted node takes its Linode with it", deletedNode, cleared),
+		in("teams", "two NodePools have pools of their own", twoNodePools, cleared),
+		in("gpu", "a pod that asks for a GPU", gpuPod, cleared),
+		in("misfit", "a pod that no instance type fits", impossiblePod, cleared),
+		in("refused", "LinodeNodeClasses that are refused", refusedNodeClasses, cleared),
+	)
+	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
 	e.scenario(t, "Prometheus scrapes the operator and evaluates its alerts", scraped)
-	e.run(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
+	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
 }
 
 // trouble is what the platform and people do behind the operator's back.
@@ -29,11 +31,13 @@ func trouble(t *testing.T, tier string) {
 	values := soonCollected(map[string]any{"name": "INSTANCE_TYPE_REFRESH_INTERVAL", "value": "5s"})
 	values["settings"] = map[string]any{"hostMaintenance": true}
 	e := start(t, "trouble", tier, values)
-	e.run(t, "a plan without capacity", noCapacity)
-	e.run(t, "a NodePool whose labels change", driftedLabels)
-	e.run(t, "an instance that LKE replaces", lostInstance)
-	e.run(t, "an instance without NodeClaim", strandedInstance)
-	e.run(t, "maintenance of a host is announced", announcedMaintenance)
+	e.scenario(t, "a plan without capacity", noCapacity) // of all lanes, so it is first
+	e.together(t,
+		in("labels", "a NodePool whose labels change", driftedLabels, cleared),
+		in("replaced", "an instance that LKE replaces", lostInstance, cleared),
+		in("stranded", "an instance without NodeClaim", strandedInstance, cleared),
+		in("host", "maintenance of a host is announced", announcedMaintenance, swept),
+	)
 }
 
 // soonCollected are values with which orphans are collected after 20 seconds instead

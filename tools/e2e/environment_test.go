@@ -36,6 +36,7 @@ type environment struct {
 	kube   client.Client
 	theirs map[int]bool // the pools that exist from the start, which are the user's
 	before world.State
+	lane   string // of a scenario that runs beside others; "" = it has the cluster to itself
 }
 
 func start(t *testing.T, name, tier string, values map[string]any, more ...func(*localcluster.Options)) *environment {
@@ -106,10 +107,10 @@ func (e *environment) clear(t *testing.T) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
 	for _, list := range []client.Object{&appsv1.Deployment{}, &corev1.Pod{}} {
-		g.Expect(e.kube.DeleteAllOf(ctx, list, client.InNamespace("default"), client.PropagationPolicy("Background"))).To(Succeed())
+		g.Expect(e.kube.DeleteAllOf(ctx, list, e.namespace(), client.PropagationPolicy("Background"))).To(Succeed())
 	}
 	g.Eventually(ctx, func() string { return e.remains(ctx) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
-	g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodePool{})).To(Succeed())
+	g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodePool{}, e.mine())).To(Succeed())
 	e.withoutClasses(t)
 	e.untouched(t)
 }
@@ -118,14 +119,14 @@ func (e *environment) clear(t *testing.T) {
 func (e *environment) remains(ctx context.Context) string {
 	var found []string
 	claims := &karpv1.NodeClaimList{}
-	if err := e.kube.List(ctx, claims); err != nil {
+	if err := e.kube.List(ctx, claims, e.mine()); err != nil {
 		return err.Error()
 	}
 	for _, claim := range claims.Items {
 		found = append(found, "NodeClaim "+claim.Name)
 	}
 	nodes := &corev1.NodeList{}
-	if err := e.kube.List(ctx, nodes); err != nil {
+	if err := e.kube.List(ctx, nodes, e.mine()); err != nil {
 		return err.Error()
 	}
 	for _, node := range nodes.Items {
@@ -170,41 +171,36 @@ func pools(state world.State) []world.Pool {
 }
 
 func (e *environment) ourPools() []world.Pool {
-	return slices.DeleteFunc(pools(e.Sim.Snapshot()), func(p world.Pool) bool { return e.theirs[p.ID] })
+	return slices.DeleteFunc(pools(e.Sim.Snapshot()), func(p world.Pool) bool { return e.theirs[p.ID] || !e.taggedMine(p.Tags) })
 }
 
 func (e *environment) ourInstances() []world.Instance {
+	ever := e.poolsEver()
 	return slices.DeleteFunc(e.Sim.Snapshot().Instances, func(i world.Instance) bool {
-		return e.theirs[i.PoolID] || slices.ContainsFunc(e.before.Instances, func(b world.Instance) bool { return b.ID == i.ID })
+		return !e.ofMine(i.PoolID, ever) || slices.ContainsFunc(e.before.Instances, func(b world.Instance) bool { return b.ID == i.ID })
 	})
 }
 
 // made counts the instances that the simulator has made for pools that are not the user's.
 func (e *environment) made() int {
-	n := 0
-	for _, entry := range e.Sim.Audit() {
-		if entry.Action == world.InstanceCreated && !e.theirs[entry.PoolID] {
-			n++
-		}
-	}
-	return n
+	return history{e, 0}.made()
 }
 
 func (e *environment) nodeClaims(ctx context.Context, g Gomega) []karpv1.NodeClaim {
 	list := &karpv1.NodeClaimList{}
-	g.Expect(e.kube.List(ctx, list)).To(Succeed())
+	g.Expect(e.kube.List(ctx, list, e.mine())).To(Succeed())
 	return list.Items
 }
 
 func (e *environment) karpenterNodes(ctx context.Context, g Gomega) []corev1.Node {
 	list := &corev1.NodeList{}
-	g.Expect(e.kube.List(ctx, list, client.HasLabels{karpv1.NodePoolLabelKey})).To(Succeed())
+	g.Expect(e.kube.List(ctx, list, client.HasLabels{karpv1.NodePoolLabelKey}, e.mine())).To(Succeed())
 	return list.Items
 }
 
 func (e *environment) pods(ctx context.Context, g Gomega, app string) []corev1.Pod {
 	list := &corev1.PodList{}
-	g.Expect(e.kube.List(ctx, list, client.InNamespace("default"), client.MatchingLabels{"app": app})).To(Succeed())
+	g.Expect(e.kube.List(ctx, list, e.namespace(), client.MatchingLabels{"app": app})).To(Succeed())
 	return list.Items
 }
 
@@ -213,9 +209,9 @@ func (e *environment) apply(t *testing.T, yaml string) {
 	t.Helper()
 	var err error
 	if strings.HasSuffix(yaml, ".yaml") {
-		_, err = manifest.ApplyFile(t.Context(), e.kube, filepath.Join(repositoryRoot(t), "docs", "examples", yaml))
+		_, err = manifest.ApplyFile(t.Context(), e.kube, filepath.Join(repositoryRoot(t), "docs", "examples", yaml), e.into)
 	} else {
-		_, err = manifest.Apply(t.Context(), e.kube, []byte(yaml))
+		_, err = manifest.Apply(t.Context(), e.kube, []byte(yaml), e.into)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +221,7 @@ func (e *environment) apply(t *testing.T, yaml string) {
 func (e *environment) scale(t *testing.T, name string, replicas int32) {
 	t.Helper()
 	g, deployment := NewWithT(t), &appsv1.Deployment{}
-	g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, deployment)).To(Succeed())
+	g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Namespace: string(e.namespace()), Name: name}, deployment)).To(Succeed())
 	patch := client.MergeFrom(deployment.DeepCopy())
 	deployment.Spec.Replicas = &replicas
 	g.Expect(e.kube.Patch(t.Context(), deployment, patch)).To(Succeed())
@@ -290,6 +286,9 @@ func (e *environment) sameSet(ctx context.Context, g Gomega) int {
 func (e *environment) event(t *testing.T, kind, name string, words ...string) {
 	t.Helper()
 	ctx := t.Context()
+	if kind == "NodePool" || kind == "LinodeNodeClass" {
+		name = e.named(name)
+	}
 	NewWithT(t).Eventually(ctx, func(g Gomega) {
 		list := &corev1.EventList{}
 		g.Expect(e.kube.List(ctx, list)).To(Succeed())

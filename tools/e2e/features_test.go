@@ -23,10 +23,10 @@ func features(t *testing.T, tier string) {
 	e := start(t, "features", tier, map[string]any{"settings": map[string]any{
 		"featureGates": map[string]any{"nodeOverlay": true, "staticCapacity": true},
 	}})
-	e.run(t, "a NodeOverlay decides what is bought, and the node teaches its capacity", overlaidPrice)
+	e.scenario(t, "a NodeOverlay decides what is bought, and the node teaches its capacity", overlaidPrice)
 	e.run(t, "a static NodePool has as many nodes as it says", staticCapacity)
-	e.run(t, "a static NodePool without capacity keeps no pod waiting", staticWithoutCapacity)
-	e.run(t, "minValues and capacity types that Linode has not", choosyNodePools)
+	e.scenario(t, "a static NodePool without capacity keeps no pod waiting", staticWithoutCapacity)
+	e.scenario(t, "minValues and capacity types that Linode has not", choosyNodePools)
 }
 
 // onTwoNodes keeps two pods on two nodes of the NodePool.

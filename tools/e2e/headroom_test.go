@@ -18,7 +18,7 @@ func TestHeadroom(t *testing.T) {
 	e := start(t, "headroom", "standard", map[string]any{"settings": map[string]any{
 		"featureGates": map[string]any{"capacityBuffer": true}, "nodePriceLabel": true,
 	}})
-	e.run(t, "CapacityBuffers keep room for pods to come", capacityBuffers)
+	e.scenario(t, "CapacityBuffers keep room for pods to come", capacityBuffers)
 }
 
 // capacityBuffers: a buffer buys a node before there is a pod, the pod starts there without another purchase, the room

@@ -15,18 +15,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
 
-func TestLifetimeStandard(t *testing.T)   { lifetime(t, "standard") }
-func TestLifetimeEnterprise(t *testing.T) { lifetime(t, "enterprise") }
-
-func lifetime(t *testing.T, tier string) {
-	t.Parallel()
-	e := start(t, "lifetime", tier, map[string]any{
-		"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}},
-	})
-	e.scenario(t, "a node expires, and a budget forbids its drain", expiry)
-	e.scenario(t, "nodes that stay broken are replaced", repair)
-}
-
 // expiry: a node ends when it is as old as its NodePool allows, whatever the
 // NodePool's budget says, and its pods when they have had the grace period, whatever
 // their own budget says.

@@ -22,8 +22,8 @@ import (
 func TestReinstall(t *testing.T) {
 	t.Parallel()
 	e := start(t, "reinstall", "standard", nil)
-	e.run(t, "uninstalled with nodes and installed again", reinstalled)
-	e.run(t, "the definitions uninstalled with nodes", definitionsUninstalled)
+	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
+	e.scenario(t, "the definitions uninstalled with nodes", definitionsUninstalled)
 }
 
 // threeNodes makes three nodes with a pod each.

@@ -27,9 +27,9 @@ func replicas(t *testing.T, tier string) {
 		map[string]any{"name": "INSTANCE_TYPE_REFRESH_INTERVAL", "value": "5s"},
 	}}}, func(o *localcluster.Options) { o.Replicas = 2 })
 	e.run(t, "one works and one waits", oneWorksOneWaits)
-	e.run(t, "the leader is killed in a scale-up of twenty", leaderKilled)
-	e.run(t, "the leader stands still and wakes after another finished its work", leaderPaused(false))
-	e.run(t, "the leader stands still and wakes in the middle of another's work", leaderPaused(true))
+	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilled)
+	e.scenario(t, "the leader stands still and wakes after another finished its work", leaderPaused(false))
+	e.scenario(t, "the leader stands still and wakes in the middle of another's work", leaderPaused(true))
 }
 
 // crowd is the size of the scale-ups; inTheMiddle is how many of them are claimed when

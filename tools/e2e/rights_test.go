@@ -24,8 +24,8 @@ func TestRights(t *testing.T) {
 		"controller": map[string]any{"env": []any{map[string]any{"name": "KUBE_FEATURE_WatchListClient", "value": "false"}}},
 	})
 	e.run(t, "a part of the token would be found", plantedToken)
-	e.run(t, "volumes, namespaces and an overlay", volumesAndNamespaces)
-	e.run(t, "a pod that a budget holds beyond the termination grace period", heldPod)
+	e.scenario(t, "volumes, namespaces and an overlay", volumesAndNamespaces)
+	e.scenario(t, "a pod that a budget holds beyond the termination grace period", heldPod)
 }
 
 // volumesAndNamespaces makes Karpenter look at what a pod's place depends on: its

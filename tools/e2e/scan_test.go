@@ -63,7 +63,10 @@ var deliberate = map[string][]expected{
 		{"LinodeNodeClass.karpenter.k8s.linode", "a class is deleted before its NodePool, which cannot be used without"},
 	},
 	"capacity": {
-		{"failed launching nodeclaim: insufficient capacity", "the platform refuses a plan, or the account's limit is met"},
+		{"failed launching nodeclaim: insufficient capacity", "the platform refuses a plan: the capacity is the news"},
+	},
+	"account-limit": {
+		{"failed launching nodeclaim: insufficient capacity", "the account's limit is met: the capacity is the news"},
 		{"could not schedule pod", "at the account's limit nothing can be had: its owner has to act"},
 	},
 }

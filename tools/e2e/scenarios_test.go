@@ -37,14 +37,8 @@ func scaleUpAndDown(t *testing.T, e *environment) {
 // deletedNode deletes a Node with kubectl's means: it is drained, its Linode goes,
 // and its pods get another one.
 func deletedNode(t *testing.T, e *environment) {
-	e.apply(t, "linodenodeclass.yaml")
-	e.apply(t, nodePool("default", "", ""))
-	e.apply(t, deployment("victim", 1, ""))
-	e.settled(t, "victim", 1)
+	first := oneNode(t, e, "victim")
 	g, ctx := NewWithT(t), t.Context()
-	nodes := e.karpenterNodes(ctx, g)
-	g.Expect(nodes).To(HaveLen(1))
-	first := nodes[0]
 	instance := instanceOf(t, e, first)
 	g.Expect(e.kube.Delete(ctx, &first)).To(Succeed())
 	g.Eventually(ctx, func() bool {
@@ -81,13 +75,13 @@ func twoNodePools(t *testing.T, e *environment) {
 			node := &corev1.Node{}
 			g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Name: pod.Spec.NodeName}, node)).To(Succeed())
 			g.Expect(node.Labels).To(HaveKeyWithValue("team", team))
-			g.Expect(node.Labels).To(HaveKeyWithValue(karpv1.NodePoolLabelKey, team))
+			g.Expect(node.Labels).To(HaveKeyWithValue(karpv1.NodePoolLabelKey, e.named(team)))
 			g.Expect(node.Spec.Taints).To(ContainElement(corev1.Taint{Key: "team", Value: team, Effect: corev1.TaintEffectNoSchedule}))
 		}
 	}
 	for _, pool := range e.ourPools() {
 		for _, team := range []string{"blue", "green"} {
-			if slices.Contains(pool.Tags, "karpenter.sh/nodepool="+team) {
+			if slices.Contains(pool.Tags, "karpenter.sh/nodepool="+e.named(team)) {
 				poolsOf[team] = append(poolsOf[team], pool.ID)
 				if pool.Labels["team"] != team || !slices.Contains(pool.Taints, world.Taint{Key: "team", Value: team, Effect: "NoSchedule"}) {
 					t.Errorf("pool %d of NodePool %s has labels %v and taints %v", pool.ID, team, pool.Labels, pool.Taints)
@@ -176,7 +170,7 @@ spec:
 		g, ctx := NewWithT(t), t.Context()
 		g.Eventually(ctx, func(g Gomega) {
 			got := &v1alpha1.LinodeNodeClass{}
-			g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: c.name}, got)).To(Succeed())
+			g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.named(c.name)}, got)).To(Succeed())
 			ready := got.StatusConditions().Get("Ready")
 			g.Expect(ready.IsFalse()).To(BeTrue())
 			var said []string

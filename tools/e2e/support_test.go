@@ -34,14 +34,14 @@ func (e *environment) sweep(t *testing.T) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
 	for _, kind := range []client.Object{&policyv1.PodDisruptionBudget{}, &appsv1.Deployment{}, &appsv1.DaemonSet{}, &appsv1.StatefulSet{}, &corev1.Pod{}, &corev1.PersistentVolumeClaim{}} {
-		g.Expect(e.kube.DeleteAllOf(ctx, kind, client.InNamespace("default"), client.PropagationPolicy("Background"))).To(Succeed())
+		g.Expect(e.kube.DeleteAllOf(ctx, kind, e.namespace(), client.PropagationPolicy("Background"))).To(Succeed())
 	}
 	// Core's controllers complain of NodeClaims without a NodePool, so these go last.
 	g.Eventually(ctx, func(g Gomega) string {
-		g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodeClaim{})).To(Succeed())
+		g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodeClaim{}, e.mine())).To(Succeed())
 		return e.remains(ctx)
 	}).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
-	g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodePool{})).To(Succeed())
+	g.Expect(e.kube.DeleteAllOf(ctx, &karpv1.NodePool{}, e.mine())).To(Succeed())
 	e.withoutClasses(t)
 	e.untouched(t)
 }
@@ -50,10 +50,10 @@ func (e *environment) sweep(t *testing.T) {
 func (e *environment) withoutClasses(t *testing.T) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
-	g.Expect(e.kube.DeleteAllOf(ctx, &v1alpha1.LinodeNodeClass{})).To(Succeed())
+	g.Expect(e.kube.DeleteAllOf(ctx, &v1alpha1.LinodeNodeClass{}, e.mine())).To(Succeed())
 	g.Eventually(ctx, func(g Gomega) {
 		classes := &v1alpha1.LinodeNodeClassList{}
-		g.Expect(e.kube.List(ctx, classes)).To(Succeed())
+		g.Expect(e.kube.List(ctx, classes, e.mine())).To(Succeed())
 		g.Expect(classes.Items).To(BeEmpty())
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
@@ -128,7 +128,7 @@ func (e *environment) nodePoolReady(t *testing.T, name string) {
 	ctx := t.Context()
 	NewWithT(t).Eventually(ctx, func(g Gomega) {
 		nodePool := &karpv1.NodePool{}
-		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: name}, nodePool)).To(Succeed())
+		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.named(name)}, nodePool)).To(Succeed())
 		g.Expect(nodePool.StatusConditions().Root().IsTrue()).To(BeTrue(), "NodePool %s is ready", name)
 	}).WithTimeout(patience).WithPolling(interval / 5).Should(Succeed())
 }
@@ -189,7 +189,8 @@ type history struct {
 func (e *environment) now() history { return history{e, len(e.Sim.Audit())} }
 
 func (h history) entries() []world.Entry {
-	return slices.DeleteFunc(h.e.Sim.Audit()[h.from:], func(entry world.Entry) bool { return h.e.theirs[entry.PoolID] })
+	ever := h.e.poolsEver()
+	return slices.DeleteFunc(h.e.Sim.Audit()[h.from:], func(entry world.Entry) bool { return !h.e.ofMine(entry.PoolID, ever) })
 }
 
 // made counts the instances that were made since.
@@ -236,7 +237,7 @@ func (e *environment) leastAvailable(t *testing.T, name string) func() int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := watching.Watch(t.Context(), &appsv1.DeploymentList{}, client.InNamespace("default"), client.MatchingFields{"metadata.name": name})
+	stream, err := watching.Watch(t.Context(), &appsv1.DeploymentList{}, e.namespace(), client.MatchingFields{"metadata.name": name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,14 +19,8 @@ func noCapacity(t *testing.T, e *environment) {
 	e.Sim.RefuseCapacity(linodesim.NoCapacity{Type: cheapest})
 	t.Cleanup(e.Sim.RestoreCapacity)
 	made := e.made()
-	e.apply(t, "linodenodeclass.yaml")
-	e.apply(t, nodePool("default", "", ""))
-	e.apply(t, deployment("elsewhere", 1, ""))
-	e.settled(t, "elsewhere", 1)
-	g := NewWithT(t)
-	nodes := e.karpenterNodes(t.Context(), g)
-	g.Expect(nodes).To(HaveLen(1))
-	g.Expect(nodes[0].Labels[corev1.LabelInstanceTypeStable]).NotTo(Equal(cheapest))
+	node := oneNode(t, e, "elsewhere")
+	NewWithT(t).Expect(node.Labels[corev1.LabelInstanceTypeStable]).NotTo(Equal(cheapest))
 	if !slices.ContainsFunc(e.Sim.Calls(), func(c linodesim.CallCount) bool { return c.Method == "POST" && c.Status == 400 }) {
 		t.Error("the cheapest plan was never asked for, so this showed nothing")
 	}
@@ -69,10 +63,7 @@ func driftedLabels(t *testing.T, e *environment) {
 // takes its place in the pool. The NodeClaim of the first ends, the pod gets a
 // node, and the newcomer is claimed or collected, never kept without a use.
 func lostInstance(t *testing.T, e *environment) {
-	e.apply(t, "linodenodeclass.yaml")
-	e.apply(t, nodePool("default", "", ""))
-	e.apply(t, deployment("loser", 1, ""))
-	e.settled(t, "loser", 1)
+	oneNode(t, e, "loser")
 	g, ctx := NewWithT(t), t.Context()
 	claims := e.nodeClaims(ctx, g)
 	g.Expect(claims).To(HaveLen(1))
@@ -94,10 +85,7 @@ func lostInstance(t *testing.T, e *environment) {
 // a person removes its finalizer and deletes it: the instance is collected. (Should
 // Karpenter put the finalizer back in between, the ordinary release does it.)
 func strandedInstance(t *testing.T, e *environment) {
-	e.apply(t, "linodenodeclass.yaml")
-	e.apply(t, nodePool("default", "", ""))
-	e.apply(t, deployment("stranded", 1, ""))
-	e.settled(t, "stranded", 1)
+	oneNode(t, e, "stranded")
 	e.scale(t, "stranded", 0)
 	g, ctx := NewWithT(t), t.Context()
 	claims := e.nodeClaims(ctx, g)

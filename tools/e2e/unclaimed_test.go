@@ -26,10 +26,15 @@ func TestUnclaimedEnterprise(t *testing.T) { unclaimed(t, "enterprise") }
 func unclaimed(t *testing.T, tier string) {
 	t.Parallel()
 	e := start(t, "unclaimed", tier, soonCollected())
-	e.run(t, "nodes come and go without an error in the log", quietScaleUp)
-	e.run(t, "a node that joins while no NodeClaim takes it", joinsUnclaimed)
-	e.run(t, "pods that settled while there was no operator", settledPods)
-	e.run(t, "a node that lost its NodeClaim under running pods", lostNodeClaim)
+	e.together(t,
+		in("quiet", "nodes come and go without an error in the log", quietScaleUp, cleared),
+		in("joins", "a node that joins while no NodeClaim takes it", joinsUnclaimed, cleared),
+	)
+	without := newOutage(t, e, "settled", "lost")
+	e.together(t,
+		without.part("settled", "pods that settled while there was no operator", settledPods),
+		without.part("lost", "a node that lost its NodeClaim under running pods", lostNodeClaim),
+	)
 }
 
 // TestSlowJoin has nodes that take 300 s to join, scaled to 30 s, which is three
@@ -37,7 +42,7 @@ func unclaimed(t *testing.T, tier string) {
 func TestSlowJoin(t *testing.T) {
 	t.Parallel()
 	e := start(t, "slow-join", "standard", nil, func(o *localcluster.Options) { o.Profile, o.TimeScale = "slow", 10 })
-	e.run(t, "one NodeClaim for each node, with the setting off and on", slowJoin)
+	e.scenario(t, "one NodeClaim for each node, with the setting off and on", slowJoin)
 }
 
 // TestReappliedTaints is LKE as it may be: it puts back what another client removes.
@@ -45,8 +50,8 @@ func TestReappliedTaints(t *testing.T) {
 	t.Parallel()
 	e := start(t, "reapplied", "standard", map[string]any{"settings": map[string]any{"lkeUnregisteredTaint": true}},
 		func(o *localcluster.Options) { o.Behaviour = linodesim.Behaviour{ReapplyRemoved: true} })
-	e.run(t, "a registration taint that comes back", reappliedTaint)
-	e.run(t, "a startup taint does not come back", startupTaint)
+	e.scenario(t, "a registration taint that comes back", reappliedTaint)
+	e.scenario(t, "a startup taint does not come back", startupTaint)
 }
 
 // quietScaleUp is an ordinary day: nothing in it is an error.
@@ -90,9 +95,9 @@ func joinsUnclaimed(t *testing.T, e *environment) {
 
 // settledPods does the same while the operator is down. Pods run on the node when
 // it is back: they are evicted before the instance goes.
-func settledPods(t *testing.T, e *environment) {
+func settledPods(t *testing.T, e *environment, without *outage) {
 	first := oneNode(t, e, "first")
-	e.Operator.Kill()
+	without.begin(e.lane)
 	e.apply(t, settlers(first))
 	g, ctx := NewWithT(t), t.Context()
 	g.Expect(e.Sim.EditPool(e.ClusterID, poolOf(t, first), linodesim.PoolEdit{Count: number(2)})).To(Succeed())
@@ -103,7 +108,7 @@ func settledPods(t *testing.T, e *environment) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	orphan := e.otherNode(ctx, g, first)
 	g.Expect(orphan.Name).To(Equal(settled[0].Spec.NodeName))
-	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+	without.over(t, e.lane)
 	e.gone(t, orphan)
 	e.evicted(t, settled)
 	e.event(t, "Node", orphan.Name, "DrainingUnclaimed")
@@ -112,7 +117,7 @@ func settledPods(t *testing.T, e *environment) {
 // lostNodeClaim takes a NodeClaim away from its node and the node from the garbage
 // collector's reach. Its pods are moved one by one, as their budget says, and the
 // instance goes after the last.
-func lostNodeClaim(t *testing.T, e *environment) {
+func lostNodeClaim(t *testing.T, e *environment, without *outage) {
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", "", ""))
 	e.apply(t, deployment("budgeted", 3, ""))
@@ -125,7 +130,7 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: budgeted}}}
 `)
 	g, ctx := NewWithT(t), t.Context()
 	pods, nodes := e.pods(ctx, g, "budgeted"), e.karpenterNodes(ctx, g)
-	e.Operator.Kill()
+	without.begin(e.lane)
 	for _, claim := range e.nodeClaims(ctx, g) {
 		g.Expect(e.kube.Delete(ctx, &claim, client.PropagationPolicy("Orphan"))).To(Succeed())
 		patch := client.RawPatch(types.JSONPatchType, []byte(`[{"op": "remove", "path": "/metadata/finalizers/`+
@@ -139,7 +144,7 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: budgeted}}}
 			g.Expect(node.DeletionTimestamp).To(BeNil())
 		}
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
-	g.Expect(e.Operator.Start(ctx)).To(Succeed())
+	without.over(t, e.lane)
 	for _, node := range nodes {
 		e.gone(t, node)
 		e.event(t, "Node", node.Name, "DrainingUnclaimed")
@@ -147,7 +152,7 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: budgeted}}}
 	e.evicted(t, pods)
 	e.settled(t, "budgeted", 3)
 	e.oneToOne(t)
-	g.Expect(e.kube.DeleteAllOf(ctx, &policyv1.PodDisruptionBudget{}, client.InNamespace("default"))).To(Succeed())
+	g.Expect(e.kube.DeleteAllOf(ctx, &policyv1.PodDisruptionBudget{}, e.namespace())).To(Succeed())
 }
 
 // slowJoin counts NodeClaims and instances. Then the setting is switched on: new
@@ -312,7 +317,7 @@ func ready(node corev1.Node) bool {
 // otherNode is the node beside the given one and the user's.
 func (e *environment) otherNode(ctx context.Context, g Gomega, first corev1.Node) corev1.Node {
 	list := &corev1.NodeList{}
-	g.Expect(e.kube.List(ctx, list)).To(Succeed())
+	g.Expect(e.kube.List(ctx, list, e.mine())).To(Succeed())
 	others := slices.DeleteFunc(list.Items, func(n corev1.Node) bool { return n.Name == first.Name || e.isTheirs(n) })
 	g.Expect(others).To(HaveLen(1))
 	return others[0]
@@ -326,7 +331,7 @@ func (e *environment) gone(t *testing.T, node corev1.Node) {
 	g.Eventually(ctx, func() bool {
 		exists := slices.ContainsFunc(e.ourInstances(), func(i world.Instance) bool { return i.Label == node.Name })
 		pods := &corev1.PodList{}
-		g.Expect(e.kube.List(ctx, pods, client.InNamespace("default"), client.MatchingFields{"spec.nodeName": node.Name})).To(Succeed())
+		g.Expect(e.kube.List(ctx, pods, e.namespace(), client.MatchingFields{"spec.nodeName": node.Name})).To(Succeed())
 		if !exists && len(pods.Items) > 0 {
 			t.Errorf("the instance of %s went under %d pods", node.Name, len(pods.Items))
 		}
@@ -369,7 +374,7 @@ func (e *environment) usable(t *testing.T, name string) {
 	t.Helper()
 	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
 		pool := &karpv1.NodePool{}
-		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Name: name}, pool)).To(Succeed())
+		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Name: e.named(name)}, pool)).To(Succeed())
 		g.Expect(pool.StatusConditions().Get("Ready").IsTrue()).To(BeTrue())
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }

@@ -106,15 +106,27 @@ func (c *Config) checkModules(ctx context.Context, work string, r *Result) error
 	return nil
 }
 
-// checkBuild builds the images twice: the digests are to be the same.
+// checkBuild builds the images twice, the second time in another folder: the digests are to be the same. What is not
+// committed is in this folder alone.
 func (c *Config) checkBuild(ctx context.Context, work string) ([]image, error) {
 	c.step("images: building them")
 	built, err := buildImages(ctx, c.Root, c.imageDir(), c.Version, c.Base)
 	if err != nil {
 		return nil, err
 	}
-	c.step("images: building them again")
-	again, err := buildImages(ctx, c.Root, filepath.Join(work, "images"), c.Version, c.Base)
+	root := c.Root
+	changed, err := git(ctx, c.Root, "status", "--porcelain")
+	if err != nil {
+		return nil, err
+	}
+	if changed == "" {
+		root = filepath.Join(work, "again")
+		if err := scratchClone(ctx, c.Root, root); err != nil {
+			return nil, err
+		}
+	}
+	c.step("images: building them again in %s", root)
+	again, err := buildImages(ctx, root, filepath.Join(work, "images"), c.Version, c.Base)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type Entry struct {
 	InstanceID int
 	Before     string // the value before, where the action has one: a count, tags
 	After      string
+	Tags       string // of a pool that was created, comma separated: it has them for as long as it lives
 }
 
 // Actions in the audit log.

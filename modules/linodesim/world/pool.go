@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
@@ -153,7 +154,7 @@ func (w *Moment) addPool(c *cluster, spec PoolCreate) *pool {
 	}
 	w.pools[p.ID] = p
 	c.pools = append(c.pools, p)
-	w.record(w.Actor, Entry{Action: PoolCreated, ClusterID: c.ID, PoolID: p.ID, After: strconv.Itoa(p.Count)})
+	w.record(w.Actor, Entry{Action: PoolCreated, ClusterID: c.ID, PoolID: p.ID, After: strconv.Itoa(p.Count), Tags: strings.Join(p.Tags, ",")})
 	for range p.Count {
 		w.addNode(w.Actor, p)
 	}

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -68,22 +69,15 @@ func (a *Adopter) NeedLeaderElection() bool { return true }
 // Start adopts until no pool of the alpha provider is left, or ctx ends.
 func (a *Adopter) Start(ctx context.Context) error {
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("controller", "adoption"))
-	for wait := firstRetry; ; wait = min(2*wait, longestRetry) {
+	pauses := wait.Backoff{Duration: firstRetry, Factor: 2, Steps: 10, Cap: longestRetry}
+	_ = pauses.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (done bool, _ error) { // it fails only when ctx ends
 		left, err := a.Adopt(ctx)
 		if err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Info("could not adopt the alpha provider's nodes; trying again", "error", err.Error())
 		}
-		if left == 0 && err == nil {
-			return nil
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		}
-	}
+		return left == 0 && err == nil, nil
+	})
+	return nil
 }
 
 // Adopt takes over what can be taken over now. It returns how many pools of the alpha provider are left.

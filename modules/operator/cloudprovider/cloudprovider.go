@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
@@ -73,7 +73,7 @@ type CloudProvider struct {
 	catalog   Catalog
 	cfg       Config
 	attempts  attempts
-	backoff   *backoff
+	backoff   *backoff.Backoff
 	inventory *inventory
 	confirmed *cache.Expiring // by NodeClaim's UID: the drift that a second reading has confirmed
 	failed    *cache.Expiring // UIDs of NodeClaims whose node never joined
@@ -94,7 +94,7 @@ func Over(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clo
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
-	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: &backoff{failures: map[target]*pacing.Record{}}, inventory: newInventory(backend),
+	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: backoff.New(), inventory: newInventory(backend),
 		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(), held: cache.NewExpiring()}
 }
 
@@ -162,7 +162,7 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 		c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		return without(all, func(string) bool { return true })
 	}
-	return c.withShortfalls(nodePool.Name, without(all, func(plan string) bool { return c.backoff.pausing(nodePool.Name, plan) }))
+	return c.withShortfalls(nodePool.Name, without(all, func(plan string) bool { return c.backoff.Pausing(nodePool.Name, plan) }))
 }
 
 // unshared refuses an instance that another NodeClaim's status names: two NodeClaims with one instance would each remove it.

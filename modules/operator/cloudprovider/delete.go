@@ -11,6 +11,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -33,7 +34,7 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 		return
 	}
 	c.failed.Set(nodeClaim.UID, true, time.Hour)
-	pause := c.backoff.failed(target{nodePool, plan}, pacing.Joins)
+	pause := c.backoff.Failed(backoff.Target{NodePool: nodePool, Plan: plan}, pacing.Joins)
 	if c.cfg.OnNeverJoined != nil {
 		c.cfg.OnNeverJoined(plan)
 	}
@@ -77,4 +78,14 @@ func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.Node
 		return nil
 	}
 	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no instance carries the claim of %s", nodeClaim.Name))
+}
+
+// ReleaseClaimOf releases the instance of a NodeClaim that is gone and never had a provider ID, if it got one in this process. It asks
+// the memory alone; what is unknown is left to garbage collection.
+func (c *CloudProvider) ReleaseClaimOf(ctx context.Context, nodeClaim string) error {
+	id, found := c.inventory.claimOf(c.backend.ClaimValue(nodeClaim))
+	if !found {
+		return nil
+	}
+	return cloudprovider.IgnoreNodeClaimNotFoundError(c.release(ctx, id, lkepool.Claimant{Name: nodeClaim}))
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
@@ -127,7 +128,7 @@ func (c *CloudProvider) giveUp(nodePool *karpv1.NodePool, reason, message string
 	if nodePool == nil {
 		return
 	}
-	pause := c.backoff.failed(target{nodePool: nodePool.Name}, launchPauses)
+	pause := c.backoff.Failed(backoff.Target{NodePool: nodePool.Name}, launchPauses)
 	c.publish(nodePool, events.Event{Reason: reason, Message: bounded(fmt.Sprintf("Launch given up, next one after %s: %s", pause, message)), DedupeTimeout: time.Minute})
 }
 

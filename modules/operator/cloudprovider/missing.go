@@ -10,29 +10,16 @@ import (
 
 // missingClasses holds the NodePools whose LinodeNodeClass does not exist, with its name, so that the log has a line when that
 // changes and not at each of core's questions.
-type missingClasses struct {
-	mu    sync.Mutex
-	class map[string]string // by NodePool
-}
+type missingClasses struct{ byNodePool sync.Map }
 
 func (m *missingClasses) note(ctx context.Context, nodePool *karpv1.NodePool, missing bool) {
 	name := nodePool.Spec.Template.Spec.NodeClassRef.Name
-	m.mu.Lock()
-	was := m.class[nodePool.Name]
-	switch {
-	case !missing:
-		delete(m.class, nodePool.Name)
-	case m.class == nil:
-		m.class = map[string]string{nodePool.Name: name}
-	default:
-		m.class[nodePool.Name] = name
-	}
-	m.mu.Unlock()
 	logger := log.FromContext(ctx).WithValues("NodePool", nodePool.Name, "LinodeNodeClass", name)
-	switch {
-	case missing && was != name:
-		logger.Error(nil, "the LinodeNodeClass of a NodePool does not exist; it gets no nodes")
-	case !missing && was != "":
+	if missing {
+		if was, _ := m.byNodePool.Swap(nodePool.Name, name); was != name {
+			logger.Error(nil, "the LinodeNodeClass of a NodePool does not exist; it gets no nodes")
+		}
+	} else if _, was := m.byNodePool.LoadAndDelete(nodePool.Name); was {
 		logger.Info("the LinodeNodeClass of a NodePool exists now")
 	}
 }

@@ -31,6 +31,11 @@ func request(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *k
 	}
 }
 
+// Wanted is what Create asks for to make a node of a type for a NodeClaim.
+func (c *CloudProvider) Wanted(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass, instanceType string) lkepool.Request {
+	return request(c.cfg.Cluster, nodeClaim, nodePool, nodeClass, instanceType)
+}
+
 // template is what an LKE pool fixes for all its nodes. Startup taints are not in it: LKE would put them back
 // after they were removed. Whatever else the NodeClaim has for its node, Karpenter puts on the Node
 // when it registers.

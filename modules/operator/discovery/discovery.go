@@ -50,7 +50,7 @@ func Find(ctx context.Context, client API, wanted Wanted) (Cluster, error) {
 	var found []api.LKECluster
 	for cluster, err := range client.ListClusters(ctx, linode.Where("label").Equal(wanted.Name)) {
 		if err != nil {
-			return Cluster{}, explain(err, wanted.URL, "lke:read_only", "reading LKE clusters")
+			return Cluster{}, explain(err, wanted.URL, "lke:read_only", "reading LKE clusters", newToken)
 		}
 		if cluster.Label == wanted.Name { // whether the filter heeds case is not documented
 			found = append(found, cluster)
@@ -74,8 +74,8 @@ func Find(ctx context.Context, client API, wanted Wanted) (Cluster, error) {
 		return Cluster{}, &setting.Error{Name: "CLUSTER_REGION", Found: fmt.Sprintf("set to %q, but the cluster %q is in %q", wanted.Region, cluster.Name, cluster.Region),
 			Fix: "leave it out: in lke mode it is discovered"}
 	}
-	if err := checkInstances(ctx, client, cluster, wanted.URL); err != nil {
-		return Cluster{}, err
+	if err := checkInstances(ctx, client, fmt.Sprintf("lke%d-", cluster.ID)); err != nil {
+		return Cluster{}, explain(err, wanted.URL, "linodes:read_only", "reading Linodes", newToken)
 	}
 	return cluster, checkScopes(wanted.Scopes(), wanted.Needs...)
 }
@@ -97,25 +97,25 @@ func fromAPI(cluster api.LKECluster) Cluster {
 	return Cluster{Cluster: lke.Cluster{ID: cluster.ID, Name: cluster.Label, Tier: tier}, Region: cluster.Region, Version: cluster.K8SVersion}
 }
 
-// checkInstances reads the cluster's instances, which needs a scope of its own. One answer is enough.
-func checkInstances(ctx context.Context, client API, cluster Cluster, url string) error {
-	for _, err := range client.ListInstances(ctx, linode.Where("label").Contains(fmt.Sprintf("lke%d-", cluster.ID))) {
-		if err != nil {
-			return explain(err, url, "linodes:read_only", "reading Linodes")
-		}
-		break
-	}
-	return nil
+// checkInstances reads instances with a text in their label, which needs a scope of its own. One answer is enough.
+func checkInstances(ctx context.Context, client interface {
+	ListInstances(ctx context.Context, filter linode.Filter) iter.Seq2[api.Instance, error]
+}, label string,
+) error {
+	next, stop := iter.Pull2(client.ListInstances(ctx, linode.Where("label").Contains(label)))
+	defer stop()
+	_, err, _ := next()
+	return err
 }
 
-// explain turns an error of the API into what the user can do.
-func explain(err error, url, scope, doing string) error {
+// explain turns an error of the API into what the user can do. token is how to make one that may do it.
+func explain(err error, url, scope, doing, token string) error {
 	switch linode.KindOf(err) {
 	case linode.KindUnauthorized:
-		return refused(err, url)
+		return refused(err, url, token)
 	case linode.KindForbidden:
 		return &setting.Error{Name: "LINODE_TOKEN", Found: "the token may not do what is needed (403 " + doing + ", which takes the scope " + scope + ")",
-			Fix: newToken}
+			Fix: token}
 	case linode.KindNotFound:
 		return &setting.Error{Name: "LINODE_URL", Found: "there is no Linode API at " + url + " (404 " + doing + ")",
 			Fix: "set LINODE_URL and LINODE_API_VERSION to the API's, or leave them out"}
@@ -128,11 +128,11 @@ func explain(err error, url, scope, doing string) error {
 const newToken = "make a personal access token with the scopes lke:read_write and linodes:read_write and set LINODE_TOKEN to it"
 
 // refused distinguishes a token that the API does not accept from one that could not be sent.
-func refused(err error, url string) error {
+func refused(err error, url, token string) error {
 	var apiErr *linode.Error
 	if errors.As(err, &apiErr) && apiErr.Status == 0 {
 		return &setting.Error{Name: "LINODE_TOKEN", Found: "no usable token", Err: apiErr.Err,
 			Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
 	}
-	return &setting.Error{Name: "LINODE_TOKEN", Found: "the Linode API at " + url + " refuses the token (401)", Fix: newToken}
+	return &setting.Error{Name: "LINODE_TOKEN", Found: "the Linode API at " + url + " refuses the token (401)", Fix: token}
 }

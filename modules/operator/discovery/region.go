@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -27,22 +26,10 @@ func FindRegion(ctx context.Context, client RegionAPI, wanted Wanted) (Cluster, 
 		if linode.KindOf(err) == linode.KindNotFound {
 			return Cluster{}, &setting.Error{Name: "CLUSTER_REGION", Found: fmt.Sprintf("Linode has no region %q", wanted.Region), Fix: "set it to the ID of a region, such as us-ord"}
 		}
-		return Cluster{}, ofInstances(explain(err, wanted.URL, "linodes:read_only", "reading the region"))
+		return Cluster{}, explain(err, wanted.URL, "linodes:read_only", "reading the region", newInstanceToken)
 	}
-	for _, err := range client.ListInstances(ctx, linode.Where("label").Contains(wanted.Name+"-")) {
-		if err != nil {
-			return Cluster{}, ofInstances(explain(err, wanted.URL, "linodes:read_only", "reading Linodes"))
-		}
-		break
+	if err := checkInstances(ctx, client, wanted.Name+"-"); err != nil {
+		return Cluster{}, explain(err, wanted.URL, "linodes:read_only", "reading Linodes", newInstanceToken)
 	}
 	return Cluster{Cluster: lke.Cluster{Name: wanted.Name}, Region: wanted.Region}, lacking(wanted.Scopes(), append([]string{"linodes:read_write"}, wanted.Needs...))
-}
-
-// ofInstances asks for the scopes of instance mode.
-func ofInstances(err error) error {
-	var problem *setting.Error
-	if errors.As(err, &problem) && problem.Fix == newToken {
-		problem.Fix = newInstanceToken
-	}
-	return err
 }

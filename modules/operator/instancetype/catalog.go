@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 )
 
 // Source is where plans and their availability come from.
@@ -28,7 +29,7 @@ type Source interface {
 // Config configures a Catalog.
 type Config struct {
 	Region         string
-	Plans          Selection // what may be bought at all; zero = the defaults
+	Plans          selection.Selection // what may be bought at all; zero = the defaults
 	MemoryOverhead float64
 	Interval       time.Duration // between reads; 0 = 5 min
 	OnRefresh      func(error)   // a read has ended; after one that failed the old data stays; may be nil
@@ -71,7 +72,7 @@ func NewCatalog(source Source, cfg Config) *Catalog {
 	if cfg.Interval <= 0 {
 		cfg.Interval = 5 * time.Minute
 	}
-	cfg.Plans = cfg.Plans.orDefault()
+	cfg.Plans = cfg.Plans.OrDefault()
 	return &Catalog{source: source, cfg: cfg, unavailable: cache.NewExpiring(), learned: map[string]Figures{}, hourly: map[string]float64{}}
 }
 
@@ -91,7 +92,7 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	}
 	listed := slices.Clone(all)
 	usable := slices.DeleteFunc(all, func(p Plan) bool { return p.unusable() != "" })
-	plans := slices.DeleteFunc(slices.Clone(usable), func(p Plan) bool { return c.cfg.Plans.Excludes(p) != "" })
+	plans := slices.DeleteFunc(slices.Clone(usable), func(p Plan) bool { return p.Excluded(c.cfg.Plans) != "" })
 	switch {
 	case len(usable) == 0:
 		return fmt.Errorf("reading Linode types: the API lists none that LKE could use")

@@ -4,6 +4,9 @@ import (
 	"regexp"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 )
 
 // A Plan is what the Linode API returns of one type.
@@ -63,6 +66,14 @@ func (p Plan) GPUName() string {
 		return m[1]
 	}
 	return p.ID
+}
+
+// Excluded returns why the settings keep the plan from being bought; empty if they do not. A plan with accelerators is of that class too.
+func (p Plan) Excluded(by selection.Selection) string {
+	if p.AcceleratedDevices > 0 {
+		return by.Excludes(p.ID, p.Class, v1alpha1.InstanceClassAccelerated)
+	}
+	return by.Excludes(p.ID, p.Class)
 }
 
 // unusable returns why nothing can be planned with the API's answer; empty if it can.

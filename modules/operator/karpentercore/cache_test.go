@@ -16,6 +16,9 @@ import (
 )
 
 func TestAPatchFromTheCacheTakesNothingAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an API server")
+	}
 	environment, err := apiserver.Start(nil)
 	must(t, err)
 	t.Cleanup(func() { must(t, environment.Stop()) })

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,14 +20,19 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 )
 
-// coreFile is the path of a file of core's source, of the version in go.mod.
+// coreSource is the folder of core's source, of the version in go.mod.
+var coreSource = sync.OnceValues(func() (string, error) {
+	dir, err := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/karpenter").Output()
+	return strings.TrimSpace(string(dir)), err
+})
+
 func coreFile(t *testing.T, name string) string {
 	t.Helper()
-	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/karpenter").Output()
+	dir, err := coreSource()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(strings.TrimSpace(string(dir)), name)
+	return filepath.Join(dir, name)
 }
 
 func coreOperator(t *testing.T) *ast.File {

@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
 	"strings"
 
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
@@ -11,52 +13,18 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
-// A flagValue keeps a flag's text, so that flags and variables go through the same conversion.
-type flagValue struct {
-	text  string
-	given bool
-	bool  bool
-}
+const gatesFlag = "feature-gates"
 
-func (f *flagValue) String() string   { return f.text }
-func (f *flagValue) IsBoolFlag() bool { return f.bool }
-func (f *flagValue) Set(v string) error {
-	f.text, f.given = v, true
-	return nil
-}
-
-func addFlags(fs *flag.FlagSet) map[string]*flagValue {
-	values := map[string]*flagValue{}
-	for _, s := range settings {
-		if s.flag != "" {
-			values[s.flag] = &flagValue{bool: s.bool}
-			fs.Var(values[s.flag], s.flag, s.usage)
-		}
-	}
-	return values
-}
-
-// flagSet holds the flags of this package. It prints nothing: errors are one line, printed by the caller.
-func flagSet() (*coreoptions.FlagSet, map[string]*flagValue) {
-	fs := &coreoptions.FlagSet{FlagSet: flag.NewFlagSet("karpenter-linode", flag.ContinueOnError)}
+// coreFlags returns a set with the flags of Karpenter core, and the options that they set, as the environment has them. Core falls back
+// to a default, silently, when a variable is not a number or a duration; a typing error has to be reported. The set prints nothing: errors
+// are one line, printed by the caller.
+func coreFlags(lookup func(string) (string, bool)) (*coreoptions.FlagSet, *coreoptions.Options, error) {
+	fs, core := &coreoptions.FlagSet{FlagSet: flag.NewFlagSet("karpenter-linode", flag.ContinueOnError)}, &coreoptions.Options{}
 	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
-	return fs, addFlags(fs.FlagSet)
-}
-
-// coreFlags are the flags of Karpenter core alone.
-func coreFlags() *flag.FlagSet {
-	fs := &coreoptions.FlagSet{FlagSet: flag.NewFlagSet("karpenter", flag.ContinueOnError)}
-	(&coreoptions.Options{}).AddFlags(fs)
-	return fs.FlagSet
-}
-
-// checkCoreEnvironment adds core's flags to fs and checks core's environment variables. Core falls back
-// to a default, silently, when a variable is not a number or a duration; a typing error has to be reported.
-func checkCoreEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)) (*coreoptions.Options, error) {
+	core.AddFlags(fs)
 	var first error
-	coreFlags().VisitAll(func(f *flag.Flag) {
-		name := strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+	fs.VisitAll(func(f *flag.Flag) {
+		name := variable(f.Name)
 		v, ok := lookup(name)
 		if !ok || v == "" || first != nil {
 			return
@@ -65,9 +33,14 @@ func checkCoreEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, 
 			first = &setting.Error{Name: name, Found: fmt.Sprintf("%q is not valid", v), Fix: "use a value such as " + example(f)}
 		}
 	})
-	core := &coreoptions.Options{}
-	core.AddFlags(fs)
-	return core, first
+	return fs, core, first
+}
+
+// visitCore calls visit for each flag of Karpenter core, in the order of their names.
+func visitCore(visit func(*flag.Flag)) {
+	fs := &coreoptions.FlagSet{FlagSet: flag.NewFlagSet("karpenter", flag.ContinueOnError)}
+	(&coreoptions.Options{}).AddFlags(fs)
+	fs.VisitAll(visit)
 }
 
 func example(f *flag.Flag) string {
@@ -83,5 +56,32 @@ func coreError(err error) error {
 		name, value, _ := strings.Cut(found, " ")
 		return &setting.Error{Name: name, Found: value + " is not valid", Fix: "run with -h to see its values"}
 	}
-	return &setting.Error{Name: "FEATURE_GATES", Found: err.Error(), Fix: "use a list such as NodeRepair=true,StaticCapacity=true"}
+	return &setting.Error{Name: variable(gatesFlag), Found: err.Error(), Fix: "use a list such as NodeRepair=true,StaticCapacity=true"}
+}
+
+// refuseUnserved refuses what core would accept without any effect: gates that core does not have, which it ignores
+// silently, and devices of Dynamic Resource Allocation, which this provider does not publish.
+func refuseUnserved(core *coreoptions.Options, gates string) error {
+	served := gateNames()
+	for gate := range strings.SplitSeq(gates, ",") {
+		name, _, _ := strings.Cut(strings.TrimSpace(gate), "=")
+		if name != "" && !slices.Contains(served, name) {
+			return &setting.Error{Name: variable(gatesFlag), Found: fmt.Sprintf("there is no feature gate %q", name), Fix: "use " + strings.Join(served, ", ")}
+		}
+	}
+	if !core.IgnoreDRARequests {
+		return &setting.Error{Name: "IGNORE_DRA_REQUESTS", Found: "false: this provider publishes no devices for Dynamic Resource Allocation", Fix: "use true, and nvidia.com/gpu for GPUs"}
+	}
+	return nil
+}
+
+// gateNames are the gates of the version of core that is built in.
+func gateNames() []string {
+	var names []string
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[coreoptions.FeatureGates]()) {
+		if field.IsExported() && field.Type.Kind() == reflect.Bool {
+			names = append(names, field.Name)
+		}
+	}
+	return names
 }

@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
@@ -63,8 +63,10 @@ type Options struct {
 	ClusterRegion   string // empty: discovered
 	ClusterEndpoint string // empty: discovered; used in instance mode only
 	ClusterCABundle string // base64 of PEM; empty: discovered; used in instance mode only
+	// ServingCertificates: kubelets ask for serving certificates, and the operator approves them; used in instance mode only
+	ServingCertificates bool
 
-	AllowedPlans, DeniedPlans string // which plans may be bought at all; instancetype.ParseSelection reads them
+	AllowedPlans, DeniedPlans string // see Plans
 
 	VMMemoryOverhead float64              // share of a plan's memory that its VM does not show, 0 <= x < 1
 	LearnedCapacity  types.NamespacedName // ConfigMap that remembers what VMs do show; empty: none
@@ -89,15 +91,25 @@ type Options struct {
 	OrphanDrainTimeout time.Duration // for how long pods may keep an instance that no NodeClaim owns
 }
 
+// Plans are the plans that may be bought at all.
+func (o Options) Plans() selection.Selection {
+	plans, _ := selection.Parse(o.AllowedPlans, o.DeniedPlans) // both are valid
+	return plans
+}
+
 // ErrHelp is returned when the command line asks for help.
 var ErrHelp = flag.ErrHelp
 
 // Parse reads args and the environment and checks the result. lookup is os.LookupEnv, or a test's.
 func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
-	fs, values := flagSet()
-	core, err := checkCoreEnvironment(fs, lookup)
+	fs, core, err := coreFlags(lookup)
 	if err != nil {
 		return Options{}, err
+	}
+	var o Options
+	settings, given := o.settings(), map[string]string{}
+	for _, s := range settings {
+		s.addTo(fs.FlagSet, given)
 	}
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -108,16 +120,15 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	if fs.NArg() > 0 {
 		return Options{}, &setting.Error{Name: "command line", Found: fmt.Sprintf("unexpected argument %q", fs.Arg(0)), Fix: "run with -h to see all flags"}
 	}
-	var o Options
 	for _, s := range settings {
-		if err := s.read(&o, values[s.flag], lookup); err != nil {
+		if err := s.read(o.Mode, given, lookup); err != nil {
 			return Options{}, err
 		}
 	}
 	if err := o.validate(); err != nil {
 		return Options{}, err
 	}
-	if err := refuseUnserved(core, fs, lookup); err != nil {
+	if err := refuseUnserved(core, fs.Lookup(gatesFlag).Value.String()); err != nil {
 		return Options{}, err
 	}
 	// Last, because it repeats the checks above in words that do not name the variable.
@@ -128,20 +139,35 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	return o, nil
 }
 
+// addTo adds the setting's flag, which notes its text in given, so that flags and variables go through the same conversion.
+func (d definition) addTo(fs *flag.FlagSet, given map[string]string) {
+	note := func(text string) error {
+		given[d.flag] = text
+		return nil
+	}
+	switch {
+	case d.flag == "":
+	case d.kind == kindBoolean:
+		fs.BoolFunc(d.flag, d.usage, note)
+	default:
+		fs.Func(d.flag, d.usage, note)
+	}
+}
+
 // Usage writes the help text: the settings of this package, then Karpenter core's.
 func Usage(w io.Writer) {
 	fmt.Fprintln(w, "karpenter-linode: Karpenter for Linode Kubernetes Engine")
 	fmt.Fprintln(w, "\nEvery setting is an environment variable; those with a flag can be given as a flag, which wins.")
 	fmt.Fprintln(w, "\nSettings for Linode:")
-	for _, s := range settings {
-		name := strings.Join(s.env, " or ")
-		if s.flag != "" {
-			name += " (--" + s.flag + ")"
+	for _, s := range Describe() {
+		name := strings.Join(s.Variables, " or ")
+		if s.Flag != "" {
+			name += " (--" + s.Flag + ")"
 		}
-		fmt.Fprintf(w, "  %s\n      %s%s\n", name, s.usage, defaultText(s.def))
+		fmt.Fprintf(w, "  %s\n      %s%s\n", name, s.Usage, defaultText(s.Default))
 	}
 	fmt.Fprintln(w, "\nSettings of Karpenter core (the environment variable is the flag in upper case with underscores):")
-	coreFlags().VisitAll(func(f *flag.Flag) {
+	visitCore(func(f *flag.Flag) {
 		fmt.Fprintf(w, "  --%s\n      %s%s\n", f.Name, f.Usage, defaultText(f.DefValue))
 	})
 }
@@ -177,7 +203,7 @@ func (o *Options) validate() error {
 	case o.Token != "" && o.TokenFile != "":
 		return &setting.Error{Name: "LINODE_TOKEN", Found: "set together with LINODE_TOKEN_FILE", Fix: "set only one of them"}
 	}
-	if _, err := instancetype.ParseSelection(o.AllowedPlans, o.DeniedPlans); err != nil {
+	if _, err := selection.Parse(o.AllowedPlans, o.DeniedPlans); err != nil {
 		return &setting.Error{Name: "PLANS_ALLOW", Found: "no plan may be bought", Err: err, Fix: plansFix}
 	}
 	switch o.Mode {

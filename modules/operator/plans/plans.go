@@ -1,8 +1,8 @@
 // Package plans prints what can be bought: Linode's plans with what a node of each has to allocate, its price and its availability
 // by region, and for a NodePool which of them it could buy and what excludes the others.
 //
-// It is the pure half of `controller plans`, and of the generated page docs/plans.md: cmd/controller and tools/docs read, this package
-// arranges and writes. Prices are Linode's in USD, without NodeOverlays; what a node has to allocate is the estimate before the first
+// It is the pure half of `controller plans`, of `controller opencost-prices` and of the generated page docs/plans.md: cmd/controller and
+// tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays; what a node has to allocate is the estimate before the first
 // node of a plan has been seen.
 package plans
 
@@ -20,6 +20,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 )
 
 // A Region is where nodes would be made.
@@ -32,7 +33,7 @@ type Region struct {
 type Shown struct {
 	Plans          []instancetype.Plan
 	Regions        []Region
-	Selection      instancetype.Selection // what the settings allow
+	Selection      selection.Selection // what the settings allow
 	MemoryOverhead float64
 }
 
@@ -152,7 +153,7 @@ func (s Shown) offers(kubelet *v1alpha1.KubeletConfiguration) (all []offer) {
 			o := offer{plan: plan, region: region.ID, it: instancetype.Convert(plan, true, instancetype.Settings{
 				Region: region.ID, MemoryOverhead: s.MemoryOverhead, Kubelet: kubelet,
 			})}
-			if why := s.Selection.Excludes(plan); why != "" {
+			if why := plan.Excluded(s.Selection); why != "" {
 				o.out = why
 			} else if available, listed := region.Availability[plan.ID]; listed && !available {
 				o.out = "not available in " + region.ID
@@ -194,4 +195,5 @@ func gib(bytes int64) string {
 	return strconv.FormatFloat(float64(bytes*10>>30)/10, 'f', -1, 64) + "Gi"
 }
 
+// dollars is a price in as many digits as it has.
 func dollars(usd float64) string { return strconv.FormatFloat(usd, 'f', -1, 64) }

@@ -23,12 +23,12 @@ func Plans(string) (string, error) {
 	for _, region := range shown.Regions {
 		regions = append(regions, code(region.ID))
 	}
-	denied := slices.DeleteFunc(slices.Clone(shown.Plans), func(p instancetype.Plan) bool { return shown.Selection.Excludes(p) == "" })
+	denied := slices.DeleteFunc(slices.Clone(shown.Plans), func(p instancetype.Plan) bool { return p.Excluded(shown.Selection) == "" })
 	names := make([]string, 0, len(denied))
 	for _, plan := range denied {
 		names = append(names, code(plan.ID))
 	}
-	shown.Plans = slices.DeleteFunc(slices.Clone(shown.Plans), func(p instancetype.Plan) bool { return shown.Selection.Excludes(p) != "" })
+	shown.Plans = slices.DeleteFunc(slices.Clone(shown.Plans), func(p instancetype.Plan) bool { return p.Excluded(shown.Selection) != "" })
 	return strings.Join([]string{
 		generated("the plans of modules/linodesim/catalog, as modules/operator would offer them"),
 		plansIntroduction, plans.Markdown(shown),
@@ -53,11 +53,7 @@ func simulatedPlans(ctx context.Context) (plans.Shown, error) {
 	if err != nil {
 		return plans.Shown{}, err
 	}
-	selection, err := instancetype.ParseSelection(o.AllowedPlans, o.DeniedPlans)
-	if err != nil {
-		return plans.Shown{}, err
-	}
-	shown, source := plans.Shown{Selection: selection, MemoryOverhead: o.VMMemoryOverhead}, instancetype.FromAPI(client)
+	shown, source := plans.Shown{Selection: o.Plans(), MemoryOverhead: o.VMMemoryOverhead}, instancetype.FromAPI(client)
 	if shown.Plans, err = source.Plans(ctx); err != nil {
 		return plans.Shown{}, err
 	}

@@ -21,13 +21,13 @@ const owner = client.FieldOwner("localcluster")
 
 // ApplyFile applies every object of a YAML file, in order, and returns them as the
 // API server stored them. Objects without a namespace go to "default" when their
-// kind needs one.
-func ApplyFile(ctx context.Context, c client.Client, path string) ([]*unstructured.Unstructured, error) {
+// kind needs one. Each change sees an object before it is applied.
+func ApplyFile(ctx context.Context, c client.Client, path string, change ...func(*unstructured.Unstructured)) ([]*unstructured.Unstructured, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := Apply(ctx, c, data)
+	objects, err := Apply(ctx, c, data, change...)
 	if err != nil {
 		return objects, fmt.Errorf("%s: %w", path, err)
 	}
@@ -35,7 +35,7 @@ func ApplyFile(ctx context.Context, c client.Client, path string) ([]*unstructur
 }
 
 // Apply applies every object of a YAML document stream; see ApplyFile.
-func Apply(ctx context.Context, c client.Client, data []byte) ([]*unstructured.Unstructured, error) {
+func Apply(ctx context.Context, c client.Client, data []byte, change ...func(*unstructured.Unstructured)) ([]*unstructured.Unstructured, error) {
 	var applied []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
 	for {
@@ -54,6 +54,9 @@ func Apply(ctx context.Context, c client.Client, data []byte) ([]*unstructured.U
 		}
 		if namespaced && object.GetNamespace() == "" {
 			object.SetNamespace("default")
+		}
+		for _, edit := range change {
+			edit(object)
 		}
 		if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), owner, client.ForceOwnership); err != nil {
 			return applied, fmt.Errorf("applying %s %s: %w", object.GetKind(), object.GetName(), err)

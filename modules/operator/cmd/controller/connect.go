@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"net/http"
 	"time"
 
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -49,24 +49,27 @@ func newPlatform(o options.Options) (*platform, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.scopes = &discovery.Scopes{Next: transport}
+	p.client, err = newClient(o, p.fence.Guard(p.scopes), func(call linode.Call) {
+		p.metrics.APICall(call)
+		p.health.observe(call)
+	})
+	return p, err
+}
+
+func newClient(o options.Options, transport http.RoundTripper, observer func(linode.Call)) (*linode.Client, error) {
 	token := linode.StaticToken(string(o.Token))
 	if o.TokenFile != "" {
 		token = linode.FileToken(o.TokenFile)
 	}
-	p.scopes = &discovery.Scopes{Next: transport}
-	p.client, err = linode.New(linode.Config{
+	client, err := linode.New(linode.Config{
 		Token: token, BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout, AllowHTTP: o.AllowHTTP,
-		UserAgent: userAgent(),
-		Transport: p.fence.Guard(p.scopes),
-		Observer: func(call linode.Call) {
-			p.metrics.APICall(call)
-			p.health.observe(call)
-		},
+		UserAgent: userAgent(), Transport: transport, Observer: observer,
 	})
 	if err != nil {
 		return nil, &setting.Error{Name: "LINODE_URL", Found: "cannot be used", Err: err, Fix: "use an address such as https://api.linode.com"}
 	}
-	return p, nil
+	return client, nil
 }
 
 // connect reads the cluster and what can be bought. It fails rather than to start half of it, and may be called again.
@@ -77,12 +80,8 @@ func (p *platform) connect(ctx context.Context, o options.Options) error {
 	if err != nil {
 		return err
 	}
-	plans, err := instancetype.ParseSelection(o.AllowedPlans, o.DeniedPlans)
-	if err != nil {
-		return fmt.Errorf("setting up the choice of plans: %w", err)
-	}
 	p.catalog = instancetype.NewCatalog(instancetype.FromAPI(p.client), instancetype.Config{
-		Region: region, Plans: plans, MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
+		Region: region, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
 		OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())

@@ -178,10 +178,7 @@ func newOperator(ctx context.Context, o options.Options, p *platform) (*coreoper
 	case err != nil:
 		return nil, &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
 	}
-	if err := checkDefinitions(op.GetRESTMapper()); err != nil {
-		return nil, err
-	}
-	if err := checkGatedDefinitions(o.Core.FeatureGates, op.GetRESTMapper()); err != nil {
+	if err := checkDefinitions(op.GetRESTMapper(), o.Core.FeatureGates); err != nil {
 		return nil, err
 	}
 	if err := karpentercore.Index(ctx, op.GetFieldIndexer()); err != nil {
@@ -192,20 +189,33 @@ func newOperator(ctx context.Context, o options.Options, p *platform) (*coreoper
 
 const checkCluster = "check that the API server answers, and the kubeconfig or ServiceAccount"
 
-// checkDefinitions looks for the kinds whose absence would let every controller wait for minutes and then fail.
-func checkDefinitions(mapper meta.RESTMapper) error {
-	for _, kind := range []schema.GroupVersionKind{
-		v1alpha1.GroupVersionKind,
-		{Group: apis.Group, Version: "v1", Kind: "NodePool"},
-		{Group: apis.Group, Version: "v1", Kind: "NodeClaim"},
+// checkDefinitions looks for the kinds whose absence would let every controller, or core's caches, wait for minutes and then fail.
+func checkDefinitions(mapper meta.RESTMapper, gates coreoptions.FeatureGates) error {
+	for _, needed := range []struct {
+		kind schema.GroupVersionKind
+		gate string // that needs it
+		off  bool
+	}{
+		{kind: v1alpha1.GroupVersionKind},
+		{kind: schema.GroupVersionKind{Group: apis.Group, Version: "v1", Kind: "NodePool"}},
+		{kind: schema.GroupVersionKind{Group: apis.Group, Version: "v1", Kind: "NodeClaim"}},
+		{kind: schema.GroupVersionKind{Group: apis.Group, Version: "v1alpha1", Kind: "NodeOverlay"}, gate: "NodeOverlay", off: !gates.NodeOverlay},
+		{kind: schema.GroupVersionKind{Group: "autoscaling.x-k8s.io", Version: "v1beta1", Kind: "CapacityBuffer"}, gate: "CapacityBuffer", off: !gates.CapacityBuffer},
 	} {
-		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if needed.off {
+			continue
+		}
+		_, err := mapper.RESTMapping(needed.kind.GroupKind(), needed.kind.Version)
 		switch {
-		case meta.IsNoMatchError(err):
-			return &setting.Error{Name: "KUBECONFIG", Found: fmt.Sprintf("the Kubernetes cluster does not know %s", kind.Kind), Err: err,
-				Fix: "install the chart karpenter-crd first"}
-		case err != nil:
+		case err == nil:
+		case !meta.IsNoMatchError(err):
 			return &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
+		case needed.gate != "":
+			return &setting.Error{Name: "FEATURE_GATES", Found: fmt.Sprintf("%s is on, and the Kubernetes cluster has no %s %s", needed.gate, needed.kind.GroupVersion(), needed.kind.Kind),
+				Err: err, Fix: "install this version of the chart karpenter-crd first, or turn the gate off"}
+		default:
+			return &setting.Error{Name: "KUBECONFIG", Found: fmt.Sprintf("the Kubernetes cluster does not know %s", needed.kind.Kind), Err: err,
+				Fix: "install the chart karpenter-crd first"}
 		}
 	}
 	return nil

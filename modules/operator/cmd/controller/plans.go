@@ -89,15 +89,12 @@ func parsePlans(args []string, w io.Writer) (wanted plansArguments, err error) {
 }
 
 func readPlans(ctx context.Context, api *linode.Client, o options.Options, wanted string) (plans.Shown, error) {
-	selection, err := instancetype.ParseSelection(o.AllowedPlans, o.DeniedPlans)
-	if err != nil {
-		return plans.Shown{}, err
-	}
 	source := instancetype.FromAPI(api)
-	shown := plans.Shown{Selection: selection, MemoryOverhead: o.VMMemoryOverhead}
-	if shown.Plans, err = source.Plans(ctx); err != nil {
+	all, err := source.Plans(ctx)
+	if err != nil {
 		return plans.Shown{}, fmt.Errorf("reading Linode types: %w", err)
 	}
+	shown := plans.Shown{Plans: all, Selection: o.Plans(), MemoryOverhead: o.VMMemoryOverhead}
 	regions, err := planRegions(ctx, api, o, wanted)
 	if err != nil {
 		return plans.Shown{}, err

@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/prices"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/plans"
 )
 
 // pricesVerb, as the first argument, writes a price list instead of running the controllers. Settings are the
@@ -29,7 +29,7 @@ func writePrices(ctx context.Context, args []string, w io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	plans, err := instancetype.FromAPI(client).Plans(ctx)
+	all, err := instancetype.FromAPI(client).Plans(ctx)
 	if err != nil {
 		return fmt.Errorf("reading Linode types: %w", err)
 	}
@@ -37,7 +37,7 @@ func writePrices(ctx context.Context, args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return prices.OpenCost(w, plans, regions)
+	return plans.OpenCost(w, all, regions)
 }
 
 func priceClient(o options.Options) (*linode.Client, error) {
@@ -45,11 +45,7 @@ func priceClient(o options.Options) (*linode.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	token := linode.StaticToken(string(o.Token))
-	if o.TokenFile != "" {
-		token = linode.FileToken(o.TokenFile)
-	}
-	return linode.New(linode.Config{Token: token, BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout, Transport: transport})
+	return newClient(o, transport, nil)
 }
 
 func priceRegions(ctx context.Context, client *linode.Client, wanted string) ([]string, error) {

@@ -206,7 +206,8 @@ func parse(data map[string]string) map[string]instancetype.Figures {
 		if err := json.Unmarshal([]byte(text), &list); err == nil {
 			f := instancetype.Figures{}
 			for _, field := range fieldsOf(&f) {
-				*field.value = field.read(list[field.name])
+				shown := list[field.name]
+				*field.value = shown.MilliValue() / field.unit
 			}
 			result[instanceType] = f
 		}
@@ -218,7 +219,7 @@ func encode(f instancetype.Figures) (string, error) {
 	list := corev1.ResourceList{}
 	for _, field := range fieldsOf(&f) {
 		if *field.value > 0 {
-			list[field.name] = field.write(*field.value)
+			list[field.name] = *resource.NewMilliQuantity(*field.value*field.unit, field.format)
 		}
 	}
 	text, err := json.Marshal(list)
@@ -230,31 +231,22 @@ func encode(f instancetype.Figures) (string, error) {
 
 // A field is one figure as the ConfigMap has it.
 type field struct {
-	name  corev1.ResourceName
-	value *int64
-	milli bool
+	name   corev1.ResourceName
+	value  *int64
+	unit   int64 // of the value, in thousandths of the resource's
+	format resource.Format
 }
 
 func fieldsOf(f *instancetype.Figures) []field {
 	return []field{
-		{corev1.ResourceMemory, &f.Memory, false}, {corev1.ResourceEphemeralStorage, &f.EphemeralStorage, false}, {corev1.ResourcePods, &f.Pods, false},
-		{"reserved-cpu", &f.ReservedCPU, true}, {"reserved-memory", &f.ReservedMemory, false}, {"reserved-ephemeral-storage", &f.ReservedStorage, false},
+		{corev1.ResourceMemory, &f.Memory, 1000, resource.BinarySI},
+		{corev1.ResourceEphemeralStorage, &f.EphemeralStorage, 1000, resource.BinarySI},
+		{corev1.ResourcePods, &f.Pods, 1000, resource.DecimalSI},
+		{reserved + corev1.ResourceCPU, &f.ReservedCPU, 1, resource.DecimalSI},
+		{reserved + corev1.ResourceMemory, &f.ReservedMemory, 1000, resource.BinarySI},
+		{reserved + corev1.ResourceEphemeralStorage, &f.ReservedStorage, 1000, resource.BinarySI},
 	}
 }
 
-func (f field) read(q resource.Quantity) int64 {
-	if f.milli {
-		return q.MilliValue()
-	}
-	return q.Value()
-}
-
-func (f field) write(n int64) resource.Quantity {
-	switch {
-	case f.milli:
-		return *resource.NewMilliQuantity(n, resource.DecimalSI)
-	case f.name == corev1.ResourcePods:
-		return *resource.NewQuantity(n, resource.DecimalSI)
-	}
-	return *resource.NewQuantity(n, resource.BinarySI)
-}
+// reserved begins the names of what nodes keep from pods.
+const reserved = "reserved-"

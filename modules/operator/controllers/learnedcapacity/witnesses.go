@@ -3,6 +3,7 @@ package learnedcapacity
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,37 +42,29 @@ func (w *witnesses) hear(plan, node string, shown instancetype.Figures) (instanc
 	return confirmed(slices.Collect(maps.Values(nodes))), slices.Sorted(maps.Keys(nodes))
 }
 
-// confirmed takes of each figure the second smallest, and of reservations the second largest.
+// confirmed takes of each figure the second smallest, and of reservations the second largest. What a node does not report is 0.
 func confirmed(all []instancetype.Figures) (result instancetype.Figures) {
-	if len(all) < 2 {
-		return result
-	}
-	second := func(of func(instancetype.Figures) int64) int64 {
+	for i, field := range fieldsOf(&result) {
 		var values []int64
 		for _, f := range all {
-			if v := of(f); v != 0 {
-				values = append(values, v)
+			if value := *fieldsOf(&f)[i].value; value != 0 {
+				values = append(values, value)
 			}
 		}
-		if len(values) < 2 {
-			return 0
-		}
 		slices.Sort(values)
-		return values[1]
+		if strings.HasPrefix(string(field.name), reserved) {
+			slices.Reverse(values)
+		}
+		if len(values) > 1 {
+			*field.value = values[1]
+		}
 	}
-	return instancetype.Figures{
-		Memory:           second(func(f instancetype.Figures) int64 { return f.Memory }),
-		EphemeralStorage: second(func(f instancetype.Figures) int64 { return f.EphemeralStorage }),
-		Pods:             second(func(f instancetype.Figures) int64 { return f.Pods }),
-		ReservedCPU:      -second(func(f instancetype.Figures) int64 { return -f.ReservedCPU }),
-		ReservedMemory:   -second(func(f instancetype.Figures) int64 { return -f.ReservedMemory }),
-		ReservedStorage:  -second(func(f instancetype.Figures) int64 { return -f.ReservedStorage }),
-	}
+	return result
 }
 
 // shown is what a node reports. What an answer lacks is 0.
 func shown(status corev1.NodeStatus) instancetype.Figures {
-	reserved := func(name corev1.ResourceName, value func(corev1.ResourceList) int64) int64 {
+	kept := func(name corev1.ResourceName, value func(corev1.ResourceList) int64) int64 {
 		if _, known := status.Allocatable[name]; !known {
 			return 0
 		}
@@ -79,8 +72,8 @@ func shown(status corev1.NodeStatus) instancetype.Figures {
 	}
 	return instancetype.Figures{
 		Memory: status.Capacity.Memory().Value(), EphemeralStorage: status.Capacity.StorageEphemeral().Value(), Pods: status.Allocatable.Pods().Value(),
-		ReservedCPU:     reserved(corev1.ResourceCPU, func(l corev1.ResourceList) int64 { return l.Cpu().MilliValue() }),
-		ReservedMemory:  reserved(corev1.ResourceMemory, func(l corev1.ResourceList) int64 { return l.Memory().Value() }),
-		ReservedStorage: reserved(corev1.ResourceEphemeralStorage, func(l corev1.ResourceList) int64 { return l.StorageEphemeral().Value() }),
+		ReservedCPU:     kept(corev1.ResourceCPU, func(l corev1.ResourceList) int64 { return l.Cpu().MilliValue() }),
+		ReservedMemory:  kept(corev1.ResourceMemory, func(l corev1.ResourceList) int64 { return l.Memory().Value() }),
+		ReservedStorage: kept(corev1.ResourceEphemeralStorage, func(l corev1.ResourceList) int64 { return l.StorageEphemeral().Value() }),
 	}
 }

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -238,7 +239,7 @@ func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 		For(&v1alpha1.LinodeNodeClass{}, builder.WithPredicates(
 			// Own writes of the status are no reason to look again.
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Watches(&karpv1.NodeClaim{}, classOfNodeClaim(), builder.WithPredicates(deletions())).
+		Watches(&karpv1.NodeClaim{}, handler.Funcs{DeleteFunc: deleted}).
 		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter(), MaxConcurrentReconciles: 10}).
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

@@ -7,10 +7,8 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
@@ -67,23 +65,9 @@ func (c *Controller) publishWaiting(nodeClass *v1alpha1.LinodeNodeClass) {
 	})
 }
 
-// classOfNodeClaim maps a NodeClaim to its class.
-func classOfNodeClaim() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-		ref := o.(*karpv1.NodeClaim).Spec.NodeClassRef
-		if !nodeclaim.Ours(ref) {
-			return nil
-		}
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: ref.Name}}}
-	})
-}
-
-// deletions lets only deletions pass: nothing else about a NodeClaim matters to its class.
-func deletions() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		UpdateFunc:  func(event.UpdateEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-		DeleteFunc:  func(event.DeleteEvent) bool { return true },
+// deleted queues the class of a NodeClaim that is gone; nothing else about a NodeClaim matters to its class.
+func deleted(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if ref := e.Object.(*karpv1.NodeClaim).Spec.NodeClassRef; nodeclaim.Ours(ref) {
+		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: ref.Name}})
 	}
 }

@@ -30,15 +30,15 @@ const doubtTTL = 20 * time.Second
 
 // Lookup reads what LinodeNodeClasses name from the Linode API, and remembers answers for a while, so that events do
 // not become requests: an object that was found for the time given to NewLookup, one that is missing, or an error, for
-// 20 seconds. Those who ask for the same object at the same time share one request. Safe for concurrent use.
+// 20 seconds. Those who ask for the same object at the same time share one request. Every method returns nil without an error when the
+// API has answered that there is no such object. Safe for concurrent use.
 type Lookup struct {
-	client     API
-	firewalls  *memory[int, status.Firewall]
-	images     *memory[string, status.Image]
-	placements *memory[int, status.PlacementGroup]
+	firewalls  *memory[int, firewall]
+	images     *memory[string, api.Image]
+	placements *memory[int, api.PlacementGroup]
 	regions    *memory[string, api.Region]
-	vpcs       *memory[int, status.VPC]
-	newest     *memory[string, api.Image]
+	vpcs       *memory[int, vpc]
+	newest     *memory[string, api.Image] // by pattern
 }
 
 var _ status.Lookup = (*Lookup)(nil)
@@ -46,110 +46,88 @@ var _ status.Lookup = (*Lookup)(nil)
 // NewLookup returns a Lookup whose answers are up to ttl old.
 func NewLookup(client API, ttl time.Duration) *Lookup {
 	return &Lookup{
-		client:     client,
-		firewalls:  newMemory[int, status.Firewall](ttl),
-		images:     newMemory[string, status.Image](ttl),
-		placements: newMemory[int, status.PlacementGroup](ttl),
-		regions:    newMemory[string, api.Region](ttl),
-		vpcs:       newMemory[int, status.VPC](ttl),
-		newest:     newMemory[string, api.Image](ttl),
+		firewalls:  newMemory(ttl, func(ctx context.Context, id int) (*firewall, error) { return readFirewall(ctx, client, id) }),
+		images:     newMemory(ttl, client.GetImage),
+		placements: newMemory(ttl, client.GetPlacementGroup),
+		regions:    newMemory(ttl, client.GetRegion),
+		vpcs:       newMemory(ttl, func(ctx context.Context, id int) (*vpc, error) { return readVPC(ctx, client, id) }),
+		newest: newMemory(ttl, func(ctx context.Context, pattern string) (*api.Image, error) {
+			return newestImage(client.ListImages(ctx, linode.Filter{}), glob(pattern))
+		}),
 	}
 }
 
-// Firewall returns nil without an error when the API has answered that there is no such firewall.
+// Firewall implements status.Lookup.
 func (l *Lookup) Firewall(ctx context.Context, id int) (*status.Firewall, error) {
-	return l.firewalls.get(id, func() (*status.Firewall, error) {
-		found, err := l.client.GetFirewall(ctx, id)
-		if err != nil {
-			return nil, missing(err)
-		}
-		return &status.Firewall{Label: found.Label, Status: string(found.Status)}, nil
-	})
+	found, err := l.firewalls.get(ctx, id)
+	if found == nil {
+		return nil, missing(err)
+	}
+	return &found.Firewall, nil
 }
 
-// Image returns nil without an error when the API has answered that the account has no such image.
+// Image implements status.Lookup.
 func (l *Lookup) Image(ctx context.Context, id string) (*status.Image, error) {
-	return l.images.get(id, func() (*status.Image, error) {
-		found, err := l.client.GetImage(ctx, id)
-		if err != nil {
-			return nil, missing(err)
-		}
-		return &status.Image{Label: found.Label, Deprecated: found.Deprecated, Available: found.Status == "available", CloudInit: cloudInit(*found)}, nil
-	})
+	found, err := l.images.get(ctx, id)
+	if found == nil {
+		return nil, missing(err)
+	}
+	return &status.Image{Label: found.Label, Deprecated: found.Deprecated, Available: found.Status == "available", CloudInit: cloudInit(*found)}, nil
 }
 
-// PlacementGroup returns nil without an error when the API has answered that there is no such placement group.
+// PlacementGroup implements status.Lookup.
 func (l *Lookup) PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error) {
-	return l.placements.get(id, func() (*status.PlacementGroup, error) {
-		found, err := l.client.GetPlacementGroup(ctx, id)
-		if err != nil {
-			return nil, missing(err)
-		}
-		group := &status.PlacementGroup{Label: found.Label, Region: found.Region, Members: len(found.Members)}
-		region, err := l.region(ctx, found.Region)
-		if err == nil && region != nil { // without the region's answer no limit is known
-			group.Limit = memberLimit(region.PlacementGroupLimits, found.PlacementGroupPolicy == "flexible")
-		}
-		return group, nil
-	})
+	found, err := l.placements.get(ctx, id)
+	if found == nil {
+		return nil, missing(err)
+	}
+	group := &status.PlacementGroup{Label: found.Label, Region: found.Region, Members: len(found.Members)}
+	if region, err := l.regions.get(ctx, found.Region); err == nil && region != nil { // without the region's answer no limit is known
+		group.Limit = memberLimit(region.PlacementGroupLimits, found.PlacementGroupPolicy == "flexible")
+	}
+	return group, nil
 }
 
-// Region returns nil without an error when the API has said that there is no such region.
+// Region implements status.Lookup.
 func (l *Lookup) Region(ctx context.Context, id string) (*status.Region, error) {
-	found, err := l.region(ctx, id)
-	if found == nil || err != nil {
-		return nil, err
+	found, err := l.regions.get(ctx, id)
+	if found == nil {
+		return nil, missing(err)
 	}
 	return &status.Region{Capabilities: found.Capabilities}, nil
 }
 
-func (l *Lookup) region(ctx context.Context, id string) (*api.Region, error) {
-	return l.regions.get(id, func() (*api.Region, error) {
-		found, err := l.client.GetRegion(ctx, id)
-		if err != nil {
-			return nil, missing(err)
-		}
-		return found, nil
-	})
-}
-
-// VPC returns nil without an error when the API has said that there is no such VPC.
+// VPC implements status.Lookup.
 func (l *Lookup) VPC(ctx context.Context, id int) (*status.VPC, error) {
-	return l.vpcs.get(id, func() (*status.VPC, error) {
-		found, err := l.client.GetVPC(ctx, id)
-		if err != nil {
-			return nil, missing(err)
-		}
-		vpc := &status.VPC{Label: found.Label, Region: found.Region}
-		for _, subnet := range found.Subnets {
-			vpc.Subnets = append(vpc.Subnets, subnet.ID)
-		}
-		return vpc, nil
-	})
+	found, err := l.vpcs.get(ctx, id)
+	if found == nil {
+		return nil, missing(err)
+	}
+	return &found.VPC, nil
 }
 
 // NewestImage returns the newest image that can be deployed and whose label the pattern matches, "" for none.
 func (l *Lookup) NewestImage(ctx context.Context, pattern string) (id, label string, err error) {
-	found, err := l.newest.get(pattern, func() (*api.Image, error) {
-		matches := glob(pattern)
-		var newest *api.Image
-		for image, err := range l.client.ListImages(ctx, linode.Filter{}) {
-			if err != nil {
-				return nil, missing(err)
-			}
-			if image.Status != "available" || image.Deprecated || !cloudInit(image) || !matches(image.Label) {
-				continue
-			}
-			if newest == nil || image.Created.After(newest.Created.Time) || image.Created.Equal(newest.Created.Time) && image.ID > newest.ID {
-				newest = &image
-			}
-		}
-		return newest, nil
-	})
+	found, err := l.newest.get(ctx, pattern)
 	if found == nil {
-		return "", "", err
+		return "", "", missing(err)
 	}
 	return found.ID, found.Label, nil
+}
+
+func newestImage(images iter.Seq2[api.Image, error], matches func(label string) bool) (newest *api.Image, err error) {
+	for image, err := range images {
+		if err != nil {
+			return nil, err
+		}
+		if image.Status != "available" || image.Deprecated || !cloudInit(image) || !matches(image.Label) {
+			continue
+		}
+		if newest == nil || image.Created.After(newest.Created.Time) || image.Created.Equal(newest.Created.Time) && image.ID > newest.ID {
+			newest = &image
+		}
+	}
+	return newest, nil
 }
 
 // memberLimit is how many Linodes a placement group may have, 0 for no known limit.

@@ -13,6 +13,7 @@ import (
 // memory remembers what was read about objects with IDs of one kind.
 type memory[K comparable, V any] struct {
 	ttl     time.Duration
+	read    func(context.Context, K) (*V, error)
 	answers *cache.Expiring
 	reading singleflight.Group
 }
@@ -22,20 +23,20 @@ type answer[V any] struct {
 	err   error
 }
 
-func newMemory[K comparable, V any](ttl time.Duration) *memory[K, V] {
-	return &memory[K, V]{ttl: ttl, answers: cache.NewExpiring()}
+func newMemory[K comparable, V any](ttl time.Duration, read func(context.Context, K) (*V, error)) *memory[K, V] {
+	return &memory[K, V]{ttl: ttl, read: read, answers: cache.NewExpiring()}
 }
 
 // get returns what is remembered, and reads it otherwise. No lock is held while it does.
-func (m *memory[K, V]) get(id K, read func() (*V, error)) (*V, error) {
+func (m *memory[K, V]) get(ctx context.Context, id K) (*V, error) {
 	result, _, _ := m.reading.Do(fmt.Sprint(id), func() (any, error) {
 		if known, ok := m.answers.Get(id); ok {
 			return known, nil
 		}
-		found, err := read()
+		found, err := m.read(ctx, id)
 		ttl := m.ttl
-		if found == nil {
-			ttl = min(ttl, doubtTTL)
+		if err != nil || found == nil {
+			found, ttl = nil, min(ttl, doubtTTL)
 		}
 		if !errors.Is(err, context.Canceled) { // the caller has left, which proves nothing
 			m.answers.Set(id, answer[V]{found, err}, ttl)

@@ -16,18 +16,19 @@ type AccountAPI interface {
 
 // Settings remembers the account's settings for a while.
 type Settings struct {
-	client AccountAPI
-	memory *memory[string, api.AccountSettings]
+	memory *memory[struct{}, api.AccountSettings]
 }
 
 // NewSettings returns Settings whose answers are up to ttl old.
 func NewSettings(client AccountAPI, ttl time.Duration) *Settings {
-	return &Settings{client, newMemory[string, api.AccountSettings](ttl)}
+	return &Settings{newMemory(ttl, func(ctx context.Context, _ struct{}) (*api.AccountSettings, error) {
+		return client.GetAccountSettings(ctx)
+	})}
 }
 
 // Generation is the kind of network interfaces that the account gives new Linodes; "" when the account does not say.
 func (s *Settings) Generation(ctx context.Context) (instances.Generation, error) {
-	found, err := s.memory.get("", func() (*api.AccountSettings, error) { return s.client.GetAccountSettings(ctx) })
+	found, err := s.memory.get(ctx, struct{}{})
 	if err != nil || found == nil || found.InterfacesForNewLinodes == nil {
 		return "", err
 	}

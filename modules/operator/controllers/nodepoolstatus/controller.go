@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -45,7 +45,7 @@ const interval = time.Minute
 
 // Provider has what fails; *cloudprovider.CloudProvider does.
 type Provider interface {
-	Failures(nodePool string) []cloudprovider.Failure
+	Failures(nodePool string) []backoff.Failure
 	Limited(nodePool string) bool
 }
 
@@ -135,7 +135,7 @@ func (c *Controller) show(nodePool *karpv1.NodePool, condition, reason, message 
 }
 
 // failing is a message about what fails; empty if nothing does. The times in it change with failures only.
-func failing(failures []cloudprovider.Failure) string {
+func failing(failures []backoff.Failure) string {
 	switch {
 	case len(failures) == 0:
 		return ""

@@ -17,17 +17,17 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
 )
 
 type provider struct {
-	failures []cloudprovider.Failure
+	failures []backoff.Failure
 	limited  bool
 }
 
-func (p *provider) Failures(string) []cloudprovider.Failure { return p.failures }
-func (p *provider) Limited(string) bool                     { return p.limited }
+func (p *provider) Failures(string) []backoff.Failure { return p.failures }
+func (p *provider) Limited(string) bool               { return p.limited }
 
 type told []string
 
@@ -44,7 +44,7 @@ func drifted(pool string) *karpv1.NodeClaim {
 }
 
 func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
-	never := []cloudprovider.Failure{{Plan: "g6-standard-2", Record: pacing.Record{InARow: 3, Until: time.Unix(1700000000, 0)}}}
+	never := []backoff.Failure{{Plan: "g6-standard-2", Record: pacing.Record{InARow: 3, Until: time.Unix(1700000000, 0)}}}
 	static := func(p *karpv1.NodePool) {
 		p.Spec.Replicas, p.Spec.Limits = ptr.To[int64](2), karpv1.Limits{"nodes": resource.MustParse("2")}
 	}
@@ -57,7 +57,7 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 	}{
 		"nothing":                           {},
 		"nodes that never join":             {provider: provider{failures: never}, joining: "3 nodes of g6-standard-2"},
-		"launches that are given up":        {provider: provider{failures: []cloudprovider.Failure{{Record: pacing.Record{InARow: 2}}}}, joining: "given up 2 times"},
+		"launches that are given up":        {provider: provider{failures: []backoff.Failure{{Record: pacing.Record{InARow: 2}}}}, joining: "given up 2 times"},
 		"a limit, and nothing has drifted":  {provider: provider{limited: true}, drifted: "another"},
 		"a limit stalls drift":              {provider: provider{limited: true}, drifted: "default", stalled: "a limit of the account"},
 		"a static pool at its limit":        {change: static, drifted: "default", stalled: "spec.limits.nodes"},

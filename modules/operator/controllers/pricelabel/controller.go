@@ -8,6 +8,7 @@ package pricelabel
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/prices"
 )
 
 // Label is where eks-node-viewer looks for a price.
@@ -51,11 +50,12 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 	ctx = injection.WithControllerName(ctx, c.Name())
 	again := reconcile.Result{RequeueAfter: c.interval}
 	usd, known := c.catalog.HourlyUSD(node.Labels[corev1.LabelInstanceTypeStable])
-	if !known || node.Labels[Label] == prices.Hourly(usd) || !node.DeletionTimestamp.IsZero() {
+	price := strconv.FormatFloat(usd, 'f', -1, 64)
+	if !known || node.Labels[Label] == price || !node.DeletionTimestamp.IsZero() {
 		return again, nil
 	}
 	stored := node.DeepCopy()
-	node.Labels[Label] = prices.Hourly(usd)
+	node.Labels[Label] = price
 	return again, client.IgnoreNotFound(c.kube.Patch(ctx, node, client.MergeFrom(stored)))
 }
 

@@ -162,22 +162,15 @@ func difference(last, wanted, had []string) (remove, add []string) {
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 	return controllerruntime.NewControllerManagedBy(m).
 		Named(c.Name()).
-		For(&karpv1.NodeClaim{}, builder.WithPredicates(predicate.Or(predicate.AnnotationChangedPredicate{}, launches()))).
+		For(&karpv1.NodeClaim{}, builder.WithPredicates(predicate.Or(predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: launches}))).
 		Watches(&v1alpha1.LinodeNodeClass{}, handler.EnqueueRequestsFromMapFunc(c.nodeClaimsOf)).
 		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter(), MaxConcurrentReconciles: 10}).
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
 }
 
 // launches lets a NodeClaim pass that has got its instance: the class's tags may have changed on the way.
-func launches() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return true },
-		DeleteFunc:  func(event.DeleteEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectOld.(*karpv1.NodeClaim).Status.ProviderID != e.ObjectNew.(*karpv1.NodeClaim).Status.ProviderID
-		},
-	}
+func launches(e event.UpdateEvent) bool {
+	return e.ObjectOld.(*karpv1.NodeClaim).Status.ProviderID != e.ObjectNew.(*karpv1.NodeClaim).Status.ProviderID
 }
 
 // nodeClaimsOf maps a class to its NodeClaims.

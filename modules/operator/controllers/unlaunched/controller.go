@@ -10,12 +10,12 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/workqueue"
 	controllerruntime "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
@@ -58,14 +58,10 @@ func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 	return controllerruntime.NewControllerManagedBy(m).
 		Named(c.Name()).
-		For(&karpv1.NodeClaim{}, builder.WithPredicates(predicate.Funcs{
-			CreateFunc:  func(event.CreateEvent) bool { return false },
-			UpdateFunc:  func(event.UpdateEvent) bool { return false },
-			GenericFunc: func(event.GenericEvent) bool { return false },
-			DeleteFunc: func(e event.DeleteEvent) bool {
-				claim := e.Object.(*karpv1.NodeClaim)
-				return claim.Status.ProviderID == "" && nodeclaim.Ours(claim.Spec.NodeClassRef)
-			},
-		})).
+		Watches(&karpv1.NodeClaim{}, handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if claim := e.Object.(*karpv1.NodeClaim); claim.Status.ProviderID == "" && nodeclaim.Ours(claim.Spec.NodeClassRef) {
+				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(claim)})
+			}
+		}}).
 		Complete(c)
 }

@@ -1,4 +1,4 @@
-// Command localcluster builds, starts, breaks and stops the local cluster. `localcluster help` lists its verbs, and
+// Command localcluster starts, breaks and stops the local cluster. `localcluster help` lists its verbs, and
 // `localcluster completion` prints a shell's completion.
 //
 // What a shell is to evaluate goes to standard output, all else to standard
@@ -39,7 +39,7 @@ func root() *cobra.Command {
 		SuggestionsMinimumDistance: 2, Args: isVerb,
 		RunE: func(program *cobra.Command, _ []string) error { return program.Help() },
 	}
-	program.AddCommand(buildVerb(), demoVerb(), upVerb(), statusVerb(), logsVerb(), breakVerb(), downVerb(), superviseVerb())
+	program.AddCommand(prepareVerb(), demoVerb(), upVerb(), statusVerb(), logsVerb(), breakVerb(), downVerb(), superviseVerb())
 	return program
 }
 

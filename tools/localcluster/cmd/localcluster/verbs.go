@@ -13,27 +13,20 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/breakage"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
 )
 
-func buildVerb() *cobra.Command {
+// prepareVerb is called by tools/make/build.sh when the programs are built.
+func prepareVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "build [program...]", Short: "Build what is not up to date into .bin",
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			for _, p := range controlplane.Programs() {
-				names = append(names, p.Name)
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(verb *cobra.Command, programs []string) error {
+		Use: "prepare", Short: "Make the state that clusters begin with, unless it is there", Args: cobra.NoArgs, Hidden: true,
+		RunE: func(verb *cobra.Command, _ []string) error {
 			root, err := controlplane.FindRoot(".")
 			if err != nil {
 				return err
 			}
-			return controlplane.Build(verb.Context(), controlplane.Options{
-				Root: root, Out: os.Stderr, Live: controlplane.IsTerminal(os.Stderr), Only: programs,
-			})
+			return plane.Prepare(verb.Context(), controlplane.BinDir(root))
 		},
 	}
 }

@@ -1,14 +1,9 @@
-// Package prices writes the prices of plans for other programs.
-//
-// It is called by cmd/controller. Prices are those of the Linode API in USD, by region: no discount, no transfer, no
-// volumes.
-package prices
+package plans
 
 import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
@@ -27,7 +22,7 @@ func OpenCost(w io.Writer, plans []instancetype.Plan, regions []string) error {
 	for _, region := range regions {
 		for _, plan := range plans {
 			if price := plan.Price(region); price > 0 {
-				rows = append(rows, []string{"", plan.ID, region, "node", byType, plan.ID, Hourly(price), "v1"})
+				rows = append(rows, []string{"", plan.ID, region, "node", byType, plan.ID, dollars(price), "v1"})
 			}
 		}
 	}
@@ -36,6 +31,3 @@ func OpenCost(w io.Writer, plans []instancetype.Plan, regions []string) error {
 	}
 	return table.WriteAll(rows)
 }
-
-// Hourly is a price as text, in as many digits as it has; it can be the value of a label.
-func Hourly(usd float64) string { return strconv.FormatFloat(usd, 'f', -1, 64) }

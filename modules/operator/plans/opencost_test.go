@@ -1,21 +1,21 @@
-package prices_test
+package plans_test
 
 import (
 	"bytes"
 	"testing"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/prices"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/plans"
 )
 
 func TestOpenCostHasTheRegionsOwnPrices(t *testing.T) {
-	plans := []instancetype.Plan{
+	listed := []instancetype.Plan{
 		{ID: "g6-standard-2", HourlyUSD: 0.036, RegionHourlyUSD: map[string]float64{"id-cgk": 0.0432}},
 		{ID: "g6-dedicated-2", HourlyUSD: 0.054},
 		{ID: "g9-unpriced"},
 	}
 	var out bytes.Buffer
-	if err := prices.OpenCost(&out, plans, []string{"us-ord", "id-cgk"}); err != nil {
+	if err := plans.OpenCost(&out, listed, []string{"us-ord", "id-cgk"}); err != nil {
 		t.Fatal(err)
 	}
 	const field = "metadata.labels.node.kubernetes.io/instance-type"
@@ -27,7 +27,7 @@ func TestOpenCostHasTheRegionsOwnPrices(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
-	if err := prices.OpenCost(&out, plans[2:], []string{"us-ord"}); err == nil {
+	if err := plans.OpenCost(&out, listed[2:], []string{"us-ord"}); err == nil {
 		t.Error("a list without prices is written")
 	}
 }

@@ -1,11 +1,15 @@
-package instancetype
+// Package selection is which of Linode's plans the operator may buy at all: the settings PLANS_ALLOW and PLANS_DENY.
+//
+// All functions are pure. Used by options, which checks the texts, and by whatever lists plans.
+package selection
 
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Defaults of a Selection, as its text.
@@ -42,7 +46,7 @@ func ParsePatterns(text string) (Patterns, error) {
 		switch {
 		case item == "":
 			return nil, fmt.Errorf("an empty pattern")
-		case isClass && !labelValue(class), isClass && class == "":
+		case isClass && len(validation.IsValidLabelValue(class)) > 0, isClass && class == "":
 			return nil, fmt.Errorf("%q is no class", class)
 		case !isClass && strings.Trim(item, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.*") != "":
 			return nil, fmt.Errorf("%q is no plan", item)
@@ -55,8 +59,8 @@ func ParsePatterns(text string) (Patterns, error) {
 	return list, nil
 }
 
-// ParseSelection reads both lists.
-func ParseSelection(allow, deny string) (Selection, error) {
+// Parse reads both lists.
+func Parse(allow, deny string) (Selection, error) {
 	allowed, err := ParsePatterns(allow)
 	if err != nil {
 		return Selection{}, err
@@ -68,33 +72,31 @@ func ParseSelection(allow, deny string) (Selection, error) {
 	return Selection{allowed, denied}, err
 }
 
-// has is true for a plan with the class of a pattern or with an ID that it matches.
-func (l Patterns) has(p Plan) bool {
-	for _, pattern := range l {
+// match is true for a plan with the class of a pattern or with an ID that it matches.
+func (l Patterns) match(id string, classes []string) bool {
+	return slices.ContainsFunc(l, func(pattern string) bool {
 		if class, ok := strings.CutPrefix(pattern, classPrefix); ok {
-			if class == p.Class || (class == v1alpha1.InstanceClassAccelerated && p.AcceleratedDevices > 0) {
-				return true
-			}
-		} else if matches, err := path.Match(pattern, p.ID); err == nil && matches {
-			return true
+			return slices.Contains(classes, class)
 		}
-	}
-	return false
+		matches, err := path.Match(pattern, id)
+		return err == nil && matches
+	})
 }
 
-func (s Selection) orDefault() Selection {
+// OrDefault is the default for the zero value.
+func (s Selection) OrDefault() Selection {
 	if s.Allow == nil && s.Deny == nil {
-		s, _ = ParseSelection(DefaultAllow, DefaultDeny)
+		s, _ = Parse(DefaultAllow, DefaultDeny)
 	}
 	return s
 }
 
-// Excludes returns why the plan is not to be bought; empty if it is.
-func (s Selection) Excludes(p Plan) string {
+// Excludes returns why the plan of an ID and of some classes is not to be bought; empty if it is.
+func (s Selection) Excludes(id string, classes ...string) string {
 	switch {
-	case !s.Allow.has(p):
+	case !s.Allow.match(id, classes):
 		return "not among the plans that the settings allow"
-	case s.Deny.has(p):
+	case s.Deny.match(id, classes):
 		return "denied by the settings"
 	}
 	return ""

@@ -1,0 +1,163 @@
+package instances_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+)
+
+func nothingAlive() instances.Sweep {
+	return instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) { return nil, nil }}
+}
+
+func TestCollectRemovesWhatNoClaimantNeeds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		kept, left, successor := p.create(t, spec("kept", "1")), p.create(t, spec("left", "1")), p.create(t, spec("again", "1"))
+		how := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) {
+			return []instances.Claimant{{Name: "kept", UID: "1"}, {Name: "again", UID: "2"}}, nil
+		}}
+		first, err := p.Collect(t.Context(), how)
+		if err != nil || len(first.Removed) != 0 {
+			t.Fatalf("at once: %+v, %v", first, err)
+		}
+		time.Sleep(6 * time.Minute)
+		failing := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) { return nil, errors.New("no answer") }}
+		if _, err := p.Collect(t.Context(), failing); err == nil || len(l.ours()) != 3 {
+			t.Fatalf("%v, %d there", err, len(l.ours()))
+		}
+		asked := 0
+		how.Vacate = func(_ context.Context, i instances.Instance) (bool, error) { asked++; return i.ID == left.ID, nil }
+		second, err := p.Collect(t.Context(), how)
+		if err != nil || len(second.Removed) != 1 || second.Removed[0].ID != left.ID || asked != 2 {
+			t.Fatalf("%+v, %v, asked %d times", second, err, asked)
+		}
+		how.Vacate = nil
+		third, err := p.Collect(t.Context(), how)
+		if err != nil || len(third.Removed) != 1 || third.Removed[0].ID != successor.ID {
+			t.Fatalf("%+v, %v", third, err)
+		}
+		if all := l.ours(); len(all) != 1 || all[0].ID != kept.ID {
+			t.Errorf("left: %+v", all)
+		}
+	})
+}
+
+// A creation whose answer was lost, and whose claimant never asks again, is
+// found by the next process.
+func TestWhatAProcessLeftBehindIsCollected(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		rule := l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Hang: true, AfterEffect: true})
+		_, err := p.Create(within(t, time.Second), spec("a", "1"))
+		wantKind(t, err, instances.KindProvisioning)
+		p.kill()
+		l.sim.Heal(rule)
+		next := l.start(instances.Config{})
+		for len(l.ours()) > 0 {
+			if _, err := next.Collect(t.Context(), nothingAlive()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Minute)
+		}
+		if l.created() != 1 {
+			t.Errorf("%d made", l.created())
+		}
+	})
+}
+
+func TestTagsThatWereTakenAwayAreWrittenAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		p := l.start(instances.Config{})
+		i := p.create(t, spec("a", "1"))
+		alive := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) {
+			return []instances.Claimant{{Name: "a", UID: "1"}}, nil
+		}}
+		time.Sleep(3 * time.Minute)
+		if err := l.sim.EditInstanceTags(i.ID, []string{"by-hand"}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := p.Collect(t.Context(), alive); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Minute)
+		}
+		if tags := l.ours()[0].Tags; !slices.Contains(tags, clusterTag) || !slices.Contains(tags, "karpenter.sh/nodeclaim=a") || !slices.Contains(tags, "by-hand") {
+			t.Errorf("tags %v", tags)
+		}
+		if err := l.sim.EditInstanceTags(i.ID, []string{"by-hand"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if err := p.Delete(t.Context(), i.ID, instances.Claimant{Name: "a", UID: "1"}); err != nil || len(l.ours()) != 0 {
+			t.Errorf("delete: %v, %d there", err, len(l.ours()))
+		}
+	})
+}
+
+// The claimant is in no list of those that exist, as it may be when it began to
+// exist after that list was made.
+func TestWhatACallerWaitsForIsNotCollected(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Realistic()})
+		p := l.start(instances.Config{OrphanTTL: time.Second})
+		ctx := within(t, 10*time.Minute)
+		done := make(chan error, 1)
+		go func() {
+			_, err := p.Create(ctx, withDisks())
+			done <- err
+		}()
+		for sweeps := 0; ; sweeps++ {
+			select {
+			case err := <-done:
+				if err != nil || sweeps < 5 || l.created() != 1 || len(l.ours()) != 1 {
+					t.Errorf("%v after %d sweeps, %d made, %d there", err, sweeps, l.created(), len(l.ours()))
+				}
+				return
+			case <-time.After(5 * time.Second):
+			}
+			if collected, err := p.Collect(t.Context(), nothingAlive()); err != nil || len(collected.Removed) != 0 {
+				t.Errorf("collected %v, %v", collected.Removed, err)
+			}
+		}
+	})
+}
+
+// The caller's own records name another claimant than the tags do.
+func TestWhatTheCallersRecordsNameIsNotCollected(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		holder := instances.Claimant{Name: "holder", UID: "2"}
+		held := 0
+		p := l.start(instances.Config{OrphanTTL: time.Second, Holder: func(id int) (instances.Claimant, bool) { return holder, id == held }})
+		i := p.create(t, spec("a", "1"))
+		held = i.ID
+		alive := []instances.Claimant{holder}
+		how := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) { return alive, nil }}
+		for range 3 {
+			if collected, err := p.Collect(t.Context(), how); err != nil || len(collected.Removed) != 0 {
+				t.Errorf("while its holder exists: %v, %v", collected.Removed, err)
+			}
+			time.Sleep(time.Minute)
+		}
+		alive = nil
+		for range 2 {
+			if _, err := p.Collect(t.Context(), how); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if len(l.ours()) != 0 {
+			t.Error("it stays without its holder")
+		}
+	})
+}

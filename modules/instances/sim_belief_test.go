@@ -1,0 +1,125 @@
+package instances
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// simBelief is what the answers that the process has had prove: what it returns
+// to callers must not be older. A reading proves the state of its beginning, less
+// what readings may be out of date by.
+type simBelief struct {
+	// gone are proven not to exist.
+	gone map[int]bool
+	// status and tags are since when a shown status, and shown tags, must have
+	// been true at some moment. written is when a write of tags was answered.
+	status, tags, written map[int]time.Time
+	// read is when the latest reading began, writing has the instances to which a
+	// write is under way. held is until when no creation may be sent, after a 429.
+	read    map[int]time.Time
+	writing map[int]bool
+	held    time.Time
+}
+
+func newBelief() simBelief {
+	return simBelief{
+		gone: map[int]bool{}, status: map[int]time.Time{}, tags: map[int]time.Time{}, written: map[int]time.Time{},
+		read: map[int]time.Time{}, writing: map[int]bool{},
+	}
+}
+
+func (b *simBelief) forget(id int) {
+	delete(b.gone, id)
+	delete(b.status, id)
+	delete(b.tags, id)
+	delete(b.written, id)
+}
+
+// begin forgets what was read, as the core does when it begins to lead. Writes
+// stay under way.
+func (b *simBelief) begin() {
+	writing, held := b.writing, b.held
+	*b = newBelief()
+	b.writing, b.held = writing, held
+}
+
+// learned is called before the core gets an answer.
+func (s *sim) learned(r result) {
+	b := &s.belief
+	if r.op.write() {
+		delete(b.writing, r.id)
+	}
+	if r.op == opCreate && KindOf(r.err) == KindRateLimited {
+		b.held = latest(b.held, s.now.Add(retryAfter(r.err)))
+	}
+	switch {
+	case r.err != nil || r.term != s.core.term:
+	case r.op == opFind:
+		// A label that is refused after its instance was proven gone refutes the
+		// proof: the engine begins again with what the list shows.
+		for _, i := range r.instances {
+			if since, gone := s.core.world.gone[i.ID]; gone && r.claim.taken.After(since) {
+				b.forget(i.ID)
+			}
+		}
+	case r.op == opRead:
+		proven := r.began.Add(-s.plan.stale)
+		b.read[r.id] = latest(b.read[r.id], r.began)
+		b.status[r.id] = latest(b.status[r.id], proven)
+		if !r.began.Before(b.written[r.id].Add(s.core.cfg.SettleTime)) {
+			b.tags[r.id] = latest(b.tags[r.id], proven)
+		}
+	case r.op == opTag:
+		b.written[r.id] = s.now
+		for _, v := range s.known(r.id).history {
+			if slices.Equal(v.value.Tags, r.tags) {
+				b.tags[r.id] = latest(b.tags[r.id], v.at)
+			}
+		}
+	}
+}
+
+// answeredWith checks what a call returned.
+func (s *sim) answeredWith(a answer) {
+	if e, ok := errors.AsType[*Error](a.err); ok && e.Kind == KindNotFound {
+		s.belief.gone[e.InstanceID] = true
+		if s.find(e.InstanceID) != nil {
+			s.violated("%d is reported as not found, and exists", e.InstanceID)
+		}
+	}
+	for _, i := range append(slices.Clone(a.instances), a.instance) {
+		if i.ID != 0 {
+			s.checkShown(i)
+		}
+	}
+}
+
+// checkShown: an instance is ours, not one that is proven gone, and not older
+// than what was read.
+func (s *sim) checkShown(i Instance) {
+	real := s.known(i.ID)
+	switch {
+	case real == nil || real.foreign:
+		s.violated("%d is returned, which is not of this cluster", i.ID)
+	case s.belief.gone[i.ID]:
+		s.violated("%d is returned, which was proven gone", i.ID)
+	case !real.was(s.belief.status[i.ID], func(v Instance) bool { return v.Status == i.Status }):
+		s.violated("%d is returned as %s, which it was before the last reading", i.ID, i.Status)
+	case !real.was(s.belief.tags[i.ID], func(v Instance) bool { return slices.Equal(v.Tags, i.Tags) }):
+		s.violated("%d is returned with tags from before the last reading or write: %v", i.ID, i.Tags)
+	}
+}
+
+// was reports whether something was so at any moment since a time.
+func (i *simInstance) was(since time.Time, so func(Instance) bool) bool {
+	for _, v := range slices.Backward(i.history) {
+		if so(v.value) {
+			return true
+		}
+		if !v.at.After(since) {
+			return false
+		}
+	}
+	return false
+}

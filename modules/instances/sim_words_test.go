@@ -1,0 +1,76 @@
+package instances
+
+import "fmt"
+
+// The words of transcripts.
+
+var simFaultWords = [...]string{
+	faultLost: "answer lost after the effect", faultUnsent: "lost before the effect", faultHang: "no answer until the timeout, after the effect",
+	faultDeaf: "no answer until the timeout, no effect", faultLate: "no answer, the effect comes later", faultRefused: "refused for now",
+	faultLimited: "429", faultForbidden: "forbidden", faultNoEffect: "success without effect", faultGone: "wrong 404", faultMissing: "an entry is missing",
+}
+
+func (f simFault) String() string { return simFaultWords[f] }
+
+var simStepWords = [...]string{
+	stepDeath: "the process dies", stepBegin: "the process leads again", stepRename: "renames", stepStrip: "takes the tags off",
+	stepRemove: "deletes", stepOff: "powers off", stepThief: "takes a label",
+}
+
+func (k simStepKind) String() string { return simStepWords[k] }
+
+// asked is an effect in a transcript.
+func asked(e effect, fate simFate, hit bool) string {
+	text := "-> " + subject(e)
+	if e.op == opTag {
+		text += fmt.Sprint(" ", e.tags)
+	}
+	text += ": " + e.reason
+	if hit {
+		text += " (" + fate.kind.String() + ")"
+	}
+	return text
+}
+
+// answered is what became of it.
+func answered(r result) string {
+	text := "<- " + subject(r.effect) + ": "
+	switch {
+	case r.err != nil:
+		return text + r.err.Error()
+	case r.op == opList || r.op == opFind:
+		ids := []int{}
+		for _, i := range r.instances {
+			ids = append(ids, i.ID)
+		}
+		return text + fmt.Sprint(ids)
+	case r.op == opCreate:
+		return text + fmt.Sprint(r.instance.ID)
+	case r.op == opRead:
+		return text + r.instance.Status
+	}
+	return text + "done"
+}
+
+func subject(e effect) string {
+	switch {
+	case e.op == opList:
+		return string(e.op)
+	case e.op == opFind:
+		return string(e.op) + " " + e.text
+	case e.op == opCreate:
+		return string(e.op) + " " + e.creation.Label
+	}
+	return fmt.Sprint(e.op, " ", e.id)
+}
+
+// outcome is what a caller gets.
+func outcome(a answer) string {
+	switch {
+	case a.err != nil:
+		return a.err.Error()
+	case a.instance.ID != 0:
+		return fmt.Sprint(a.instance.ID)
+	}
+	return "done"
+}

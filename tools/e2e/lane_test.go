@@ -1,0 +1,161 @@
+package e2e_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+)
+
+// laneLabel is on the NodePools, NodeClaims, nodes and classes of a lane, and its pods select nodes by it.
+const laneLabel = "example.com/lane"
+
+// A part is a scenario that runs beside others on one cluster, in a lane of its own: a namespace, and NodePools and
+// classes with a name and a label of the lane. What it changes for the whole account, it must change in a way that
+// the others do not notice.
+type part struct {
+	lane, name string
+	do         func(*testing.T, *environment)
+	end        func(*environment, *testing.T)
+	ended      func() // called when it has ended, or was not chosen to run
+}
+
+func in(lane, name string, do func(*testing.T, *environment), end func(*environment, *testing.T)) part {
+	return part{lane: lane, name: name, do: do, end: end, ended: func() {}}
+}
+
+// cleared and swept are the ends of run and scenario.
+var (
+	cleared = (*environment).clear
+	swept   = (*environment).sweep
+)
+
+// together runs the parts at the same time, and checks in the end that nothing is left in any lane or outside of them.
+func (e *environment) together(t *testing.T, parts ...part) {
+	t.Helper()
+	var running sync.WaitGroup
+	for _, p := range parts {
+		lane := e.beside(t, p.lane)
+		running.Go(func() {
+			defer p.ended()
+			lane.play(t, p.name, p.do, func(t *testing.T) { t.Helper(); p.end(lane, t) })
+		})
+	}
+	running.Wait()
+	NewWithT(t).Eventually(t.Context(), func() string { return e.remains(t.Context()) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+}
+
+// beside is this environment as a scenario sees it that has one lane of the cluster.
+func (e *environment) beside(t *testing.T, lane string) *environment {
+	t.Helper()
+	ctx, g := t.Context(), NewWithT(t)
+	part := *e
+	part.lane = lane
+	g.Expect(e.kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: lane}})).To(Succeed())
+	g.Eventually(ctx, func() error { // without it Pods are refused
+		return e.kube.Get(ctx, client.ObjectKey{Namespace: lane, Name: "default"}, &corev1.ServiceAccount{})
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	return &part
+}
+
+// namespace is where the scenario's workloads are.
+func (e *environment) namespace() client.InNamespace {
+	if e.lane == "" {
+		return metav1.NamespaceDefault
+	}
+	return client.InNamespace(e.lane)
+}
+
+// mine selects the scenario's NodePools, NodeClaims, nodes and classes; all of them outside of a lane.
+func (e *environment) mine() client.MatchingLabels {
+	if e.lane == "" {
+		return nil
+	}
+	return client.MatchingLabels{laneLabel: e.lane}
+}
+
+// named is the name in the cluster of a NodePool or class of the scenario.
+func (e *environment) named(name string) string {
+	switch {
+	case e.lane == "":
+		return name
+	case name == "default":
+		return e.lane
+	}
+	return e.lane + "-" + name
+}
+
+func (e *environment) isMine(nodePool string) bool {
+	return e.lane == "" || nodePool == e.lane || strings.HasPrefix(nodePool, e.lane+"-")
+}
+
+// taggedMine looks for the tag that names a NodePool of the scenario.
+func (e *environment) taggedMine(tags []string) bool {
+	for _, tag := range tags {
+		if nodePool, is := strings.CutPrefix(tag, karpv1.NodePoolLabelKey+"="); is {
+			return e.isMine(nodePool)
+		}
+	}
+	return e.lane == ""
+}
+
+// poolsEver are the IDs of the LKE pools that were ever made for the scenario's NodePools; nil outside of a lane.
+func (e *environment) poolsEver() map[int]bool {
+	if e.lane == "" {
+		return nil
+	}
+	ids := map[int]bool{}
+	for _, entry := range e.Sim.Audit() {
+		if entry.Action == world.PoolCreated && e.taggedMine(strings.Split(entry.Tags, ",")) {
+			ids[entry.PoolID] = true
+		}
+	}
+	return ids
+}
+
+// ofMine: an LKE pool, or what was in it, is of the scenario. ever is what poolsEver returned.
+func (e *environment) ofMine(pool int, ever map[int]bool) bool {
+	return !e.theirs[pool] && (e.lane == "" || ever[pool])
+}
+
+// into moves an object of a YAML file into the lane.
+func (e *environment) into(object *unstructured.Unstructured) {
+	if e.lane == "" {
+		return
+	}
+	switch object.GetKind() {
+	case "NodePool":
+		e.rename(object)
+		set(object, e.lane, "spec", "template", "metadata", "labels", laneLabel)
+		ref, _, _ := unstructured.NestedString(object.Object, "spec", "template", "spec", "nodeClassRef", "name")
+		set(object, e.named(ref), "spec", "template", "spec", "nodeClassRef", "name")
+	case "LinodeNodeClass":
+		e.rename(object)
+	case "Deployment", "StatefulSet", "DaemonSet":
+		set(object, e.lane, "spec", "template", "spec", "nodeSelector", laneLabel)
+	case "Pod":
+		set(object, e.lane, "spec", "nodeSelector", laneLabel)
+	}
+	if object.GetNamespace() == metav1.NamespaceDefault {
+		object.SetNamespace(e.lane)
+	}
+}
+
+func (e *environment) rename(object *unstructured.Unstructured) {
+	object.SetName(e.named(object.GetName()))
+	set(object, e.lane, "metadata", "labels", laneLabel)
+}
+
+func set(object *unstructured.Unstructured, value string, path ...string) {
+	if err := unstructured.SetNestedField(object.Object, value, path...); err != nil {
+		panic(err) // the YAML is a test's own
+	}
+}

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Prints what ci.yml runs, as outputs of a workflow step: modules=[...] of go.work and suites=[...] of tools/e2e.
+#
+#   BASE_REF=commit tools/make/ci-plan.sh     compares HEAD with that commit; without it everything runs
+#
+# A change concerns the module that it is in and those whose go.mod replaces that one. A page of the documentation concerns
+# only tools, whose tests compare it with the code; what is in no module concerns all. FILES replaces what git diff prints.
+set -eu
+cd "$(dirname "$0")/../.."
+modules=$(sed -n 's|^[[:space:]]*\./\([a-z/]*\)$|\1|p' go.work)
+
+if [ -n "${FILES+set}" ]; then
+	files=$FILES
+elif [ -n "${BASE_REF:-}" ]; then
+	files=$(git diff --name-only "$BASE_REF...HEAD")
+else
+	files=go.work
+fi
+
+concerned=' '
+add() {
+	case $concerned in *" $1 "*) return 1 ;; esac
+	concerned="$concerned$1 "
+}
+
+for file in $files; do
+	owner=
+	for module in $modules; do
+		case $file in "$module"/*) owner=$module ;; esac
+	done
+	case $owner$file in
+	docs/* | *.md) : "${owner:=tools}" ;;
+	esac
+	for module in ${owner:-$modules}; do
+		add "$module" || true
+	done
+done
+again=true
+while $again; do
+	again=false
+	for module in $modules; do
+		parent=$(dirname "$module")
+		for sibling in $(sed -n 's|.*=> \.\./||p' "$module/go.mod"); do
+			sibling=${parent#.}${parent:+/}$sibling
+			case $concerned in *" ${sibling#/} "*) ! add "$module" || again=true ;; esac
+		done
+	done
+done
+
+# list prints the lines of its input as a JSON array.
+list() { awk '{ printf "%s%s", n++ ? "," : "", $0 } BEGIN { printf "[" } END { print "]" }'; }
+
+printf modules=
+for module in $modules; do
+	case $concerned in *" $module "*) echo "\"$module\"" ;; esac
+done | list
+printf suites=
+case $concerned in
+*" tools "*) # A name that ends in no tier is a suite that runs on the standard tier only.
+	sed -n 's/^func Test\([A-Z][A-Za-z0-9_]*\)(t \*testing\.T).*/\1/p' tools/e2e/*_test.go | tr '[:upper:]' '[:lower:]' |
+		awk '{ tier = sub(/enterprise$/, "") ? "enterprise" : "standard"; sub(/standard$/, ""); print tier, $0 }' | sort |
+		awk '{ printf "{\"suite\":\"%s\",\"tier\":\"%s\"}\n", $2, $1 }'
+	;;
+esac | list
