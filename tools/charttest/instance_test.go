@@ -58,3 +58,20 @@ func TestOnLKENothingOfInstanceModeIsGranted(t *testing.T) {
 		}
 	}
 }
+
+// The right to approve is limited to the one signer, and is there only where it is asked for.
+func TestApprovalOfServingCertificatesIsOffByDefault(t *testing.T) {
+	const name, on = "karpenter-serving-certificates", `{settings: {instance: {approveServingCertificates: true}}}`
+	role := get[rbacv1.ClusterRole](t, mustRender(t, "karpenter", quickstart, instanceMode, on), "ClusterRole", name)
+	want := []string{"certificatesigningrequests: list watch", "certificatesigningrequests/approval: update", "signers: approve only kubernetes.io/kubelet-serving"}
+	if got := rights(role.Rules); !slices.Equal(got, want) {
+		t.Errorf("the rights are %v", got)
+	}
+	for _, values := range [][]string{{quickstart, instanceMode}, {quickstart, on}} {
+		for _, object := range mustRender(t, "karpenter", values...).objects {
+			if object.GetName() == name {
+				t.Errorf("with %v there is %s %s", values, object.GetKind(), name)
+			}
+		}
+	}
+}

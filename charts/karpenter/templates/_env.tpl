@@ -73,6 +73,10 @@ controller's own defaults. Variables of controller.env take the place of the cha
 - name: HOST_MAINTENANCE
   value: "true"
 {{- end }}
+{{- if and (eq $settings.mode "instance") ($settings.instance).approveServingCertificates }}
+- name: APPROVE_SERVING_CERTIFICATES
+  value: "true"
+{{- end }}
 {{- with $settings.maxNodes }}
 - name: MAX_NODES
   value: {{ . | int64 | quote }}

@@ -23,6 +23,9 @@ type Kubelet struct {
 	ImageGCHighThresholdPercent *int
 	ImageGCLowThresholdPercent  *int
 	CPUCFSQuota                 *bool
+	// ServerTLSBootstrap: the kubelet asks the cluster for its serving certificate
+	// instead of signing one itself. k3s and RKE2 give their kubelets one.
+	ServerTLSBootstrap bool
 }
 
 // setting is one setting with its name in a KubeletConfiguration and as a flag.
@@ -73,6 +76,9 @@ func (k *Kubelet) check() error {
 	return nil
 }
 
+// serverTLSFlag is the flag for serverTLSBootstrap.
+const serverTLSFlag = "rotate-server-certificates"
+
 // settings are those that are set, in one order.
 func (k *Kubelet) settings() []setting {
 	var all []setting
@@ -105,6 +111,9 @@ func (k *Kubelet) settings() []setting {
 	number("imageGCLowThresholdPercent", "image-gc-low-threshold", k.ImageGCLowThresholdPercent)
 	if k.CPUCFSQuota != nil {
 		all = append(all, setting{"cpuCFSQuota", "cpu-cfs-quota", *k.CPUCFSQuota, strconv.FormatBool(*k.CPUCFSQuota)})
+	}
+	if k.ServerTLSBootstrap {
+		all = append(all, setting{"serverTLSBootstrap", serverTLSFlag, true, "true"})
 	}
 	return all
 }

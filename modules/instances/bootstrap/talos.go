@@ -41,7 +41,11 @@ func Talos(node Node, machineConfig []byte) ([]byte, error) {
 	config.table("network").values["hostname"] = node.Name
 	maps.Copy(config.table("nodeLabels").values, asAny(SelfLabels(node.Labels)))
 	kubelet := config.table("kubelet")
-	kubelet.table("extraArgs").values["cloud-provider"] = "external"
+	args := kubelet.table("extraArgs").values
+	args["cloud-provider"] = "external"
+	if node.Kubelet.ServerTLSBootstrap { // Talos documents the flag, and not the field
+		args[serverTLSFlag], node.Kubelet.ServerTLSBootstrap = "true", false
+	}
 	extra := kubelet.table("extraConfig")
 	maps.Copy(extra.values, node.Kubelet.configuration())
 	if len(node.Taints) > 0 {

@@ -2171,7 +2171,10 @@ type InstanceIPv4 struct {
 	Reserved []IPAddress `json:"reserved"`
 
 	// Shared Of other Linodes.
-	Shared               []IPAddress            `json:"shared"`
+	Shared []IPAddress `json:"shared"`
+
+	// VPC In VPCs.
+	VPC                  *[]VPCAddress          `json:"vpc,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
@@ -3368,6 +3371,22 @@ type VPC struct {
 	VPCType *string `json:"vpc_type,omitempty"`
 }
 
+// VPCAddress An address of an interface in a VPC, or a range of them.
+type VPCAddress struct {
+	// Address The address; null for a range.
+	Address *string `json:"address,omitempty"`
+
+	// Nat11 The public address that leads to it, or null.
+	Nat11 *string `json:"nat_1_1,omitempty"`
+
+	// SubnetID ID of the subnet.
+	SubnetID *int `json:"subnet_id,omitempty"`
+
+	// VPCID ID of the VPC.
+	VPCID                *int                   `json:"vpc_id,omitempty"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
 // VPCCreate A VPC to create.
 type VPCCreate struct {
 	// Description Text.
@@ -4467,6 +4486,14 @@ func (a *InstanceIPv4) UnmarshalJSON(b []byte) error {
 		delete(object, "shared")
 	}
 
+	if raw, found := object["vpc"]; found {
+		err = json.Unmarshal(raw, &a.VPC)
+		if err != nil {
+			return fmt.Errorf("error reading 'vpc': %w", err)
+		}
+		delete(object, "vpc")
+	}
+
 	if len(object) != 0 {
 		a.AdditionalProperties = make(map[string]interface{})
 		for fieldName, fieldBuf := range object {
@@ -4511,6 +4538,13 @@ func (a InstanceIPv4) MarshalJSON() ([]byte, error) {
 		object["shared"], err = json.Marshal(a.Shared)
 		if err != nil {
 			return nil, fmt.Errorf("error marshaling 'shared': %w", err)
+		}
+	}
+
+	if a.VPC != nil {
+		object["vpc"], err = json.Marshal(a.VPC)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'vpc': %w", err)
 		}
 	}
 
@@ -4964,6 +4998,119 @@ func (a Profile) MarshalJSON() ([]byte, error) {
 	object["verified_phone_number"], err = json.Marshal(a.VerifiedPhoneNumber)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling 'verified_phone_number': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for VPCAddress. Returns the specified
+// element and whether it was found
+func (a VPCAddress) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for VPCAddress
+func (a *VPCAddress) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for VPCAddress to handle AdditionalProperties
+func (a *VPCAddress) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["address"]; found {
+		err = json.Unmarshal(raw, &a.Address)
+		if err != nil {
+			return fmt.Errorf("error reading 'address': %w", err)
+		}
+		delete(object, "address")
+	}
+
+	if raw, found := object["nat_1_1"]; found {
+		err = json.Unmarshal(raw, &a.Nat11)
+		if err != nil {
+			return fmt.Errorf("error reading 'nat_1_1': %w", err)
+		}
+		delete(object, "nat_1_1")
+	}
+
+	if raw, found := object["subnet_id"]; found {
+		err = json.Unmarshal(raw, &a.SubnetID)
+		if err != nil {
+			return fmt.Errorf("error reading 'subnet_id': %w", err)
+		}
+		delete(object, "subnet_id")
+	}
+
+	if raw, found := object["vpc_id"]; found {
+		err = json.Unmarshal(raw, &a.VPCID)
+		if err != nil {
+			return fmt.Errorf("error reading 'vpc_id': %w", err)
+		}
+		delete(object, "vpc_id")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for VPCAddress to handle AdditionalProperties
+func (a VPCAddress) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.Address != nil {
+		object["address"], err = json.Marshal(a.Address)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'address': %w", err)
+		}
+	}
+
+	if a.Nat11 != nil {
+		object["nat_1_1"], err = json.Marshal(a.Nat11)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'nat_1_1': %w", err)
+		}
+	}
+
+	if a.SubnetID != nil {
+		object["subnet_id"], err = json.Marshal(a.SubnetID)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'subnet_id': %w", err)
+		}
+	}
+
+	if a.VPCID != nil {
+		object["vpc_id"], err = json.Marshal(a.VPCID)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'vpc_id': %w", err)
+		}
 	}
 
 	for fieldName, field := range a.AdditionalProperties {

@@ -195,6 +195,13 @@ func (w *Moment) GetInstanceIPs(linodeID int) (api.InstanceIPs, error) {
 	if i.PrivateIPv4 != "" {
 		out.IPv4.Private = append(out.IPv4.Private, i.address(i.PrivateIPv4, 17))
 	}
+	vpc := []api.VPCAddress{}
+	for _, f := range w.nics(i) {
+		if f.purpose == "vpc" {
+			vpc = append(vpc, api.VPCAddress{Address: &f.address, VPCID: &f.vpcID, SubnetID: &f.subnetID, Nat11: optional(f.nat)})
+		}
+	}
+	out.IPv4.VPC = &vpc
 	if p, err := netip.ParsePrefix(i.IPv6); err == nil {
 		slaac := i.address(p.Addr().String(), 64)
 		slaac.AdditionalProperties["gateway"], slaac.AdditionalProperties["subnet_mask"] = "fe80::1", "ffff:ffff:ffff:ffff::"

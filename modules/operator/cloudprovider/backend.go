@@ -22,8 +22,9 @@ type Backend interface {
 	Release(ctx context.Context, instanceID int, by lkepool.Claimant) error
 	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
 	List(ctx context.Context) ([]lkepool.Node, error)
-	// Drift returns how a node differs from what Claim would make now, "" if it does not. It makes no request.
-	Drift(node lkepool.Node, launch Launch) cloudprovider.DriftReason
+	// Drift returns how a node differs from what Claim would make now, "" if it does not. It reads nothing of the node: what it reads of
+	// others serves all nodes for minutes.
+	Drift(ctx context.Context, node lkepool.Node, launch Launch) cloudprovider.DriftReason
 	// Outdated returns whether a kubelet of this version is older than that of a node made now.
 	Outdated(kubelet, controlPlane string, launch Launch) bool
 }

@@ -26,7 +26,8 @@ const (
 	DriftInstanceStopped   cloudprovider.DriftReason = "InstanceStopped"          // the Linode is off
 	DriftPoolLabels        cloudprovider.DriftReason = "PoolLabelsDrifted"        // the pool's labels differ
 	DriftPoolTaints        cloudprovider.DriftReason = "PoolTaintsDrifted"        // the pool's taints differ
-	DriftFirewall          cloudprovider.DriftReason = "FirewallDrifted"          // the pool's firewall differs
+	DriftFirewall          cloudprovider.DriftReason = "FirewallDrifted"          // the pool's firewall differs, or the Linode was taken out of it
+	DriftNetwork           cloudprovider.DriftReason = "NetworkDrifted"           // the Linode was taken out of the class's VPC
 	DriftKubernetesVersion cloudprovider.DriftReason = "KubernetesVersionDrifted" // the pool's version differs
 	DriftImage             cloudprovider.DriftReason = "ImageDrifted"             // new nodes get another image, and the class replaces for that
 	DriftPlacementGroup    cloudprovider.DriftReason = "PlacementGroupDrifted"    // the Linode is in none of the class's placement groups
@@ -68,7 +69,7 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 		return "", err
 	}
 	wanted := Launch{NodeClaim: nodeClaim, NodePool: nodePool, NodeClass: nodeClass}
-	reason, err := c.confirm(ctx, id, c.backend.Drift(node, wanted), wanted)
+	reason, err := c.confirm(ctx, id, c.backend.Drift(ctx, node, wanted), wanted)
 	if err != nil || reason != "" {
 		return reason, err
 	}
@@ -90,7 +91,7 @@ func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprov
 	if err != nil {
 		return "", lookupError(err)
 	}
-	if c.backend.Drift(node, wanted) != suspected {
+	if c.backend.Drift(ctx, node, wanted) != suspected {
 		return "", nil
 	}
 	c.confirmed.Set(uid, suspected, time.Hour)

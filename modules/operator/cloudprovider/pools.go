@@ -44,7 +44,7 @@ func (p lkePools) Claim(ctx context.Context, l Launch) (lkepool.Node, error) {
 	return p.Pools.Claim(ctx, wanted)
 }
 
-func (p lkePools) Drift(node lkepool.Node, l Launch) cloudprovider.DriftReason {
+func (p lkePools) Drift(_ context.Context, node lkepool.Node, l Launch) cloudprovider.DriftReason {
 	return drift(node, template(p.cluster, l.NodeClaim, l.NodePool, l.NodeClass))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -43,7 +44,7 @@ type Groups interface {
 	PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error)
 }
 
-// Config is what a Backend is made of. All but Groups and Generation are required.
+// Config is what a Backend is made of. All but Groups, Generation and Attachments are required.
 type Config struct {
 	ClusterName string
 	Region      string
@@ -55,18 +56,25 @@ type Config struct {
 	Groups Groups
 	// Generation returns which kind of network interfaces the account takes; nil, "" and an error = the account's default.
 	Generation func(ctx context.Context) (instances.Generation, error)
+	// Attachments show what was detached by hand; nil = that is no drift.
+	Attachments Attachments
+	// ServingCertificates: kubelets ask the cluster for their serving certificates.
+	ServingCertificates bool
 }
 
 // Backend is the cloudprovider.Backend of instance mode.
 type Backend struct {
-	cfg  Config
-	seen seen
+	cfg    Config
+	seen   seen
+	doubts doubts
 }
 
 var _ cloudprovider.Backend = (*Backend)(nil)
 
 // New returns a Backend.
-func New(cfg Config) *Backend { return &Backend{cfg: cfg} }
+func New(cfg Config) *Backend {
+	return &Backend{cfg: cfg, doubts: doubts{cache.NewExpiring()}}
+}
 
 // Mode is instance mode.
 func (b *Backend) Mode() v1alpha1.Mode { return v1alpha1.ModeInstance }

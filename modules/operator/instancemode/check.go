@@ -34,7 +34,7 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 	}
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
 	l := cloudprovider.Launch{NodeClaim: claim, NodeClass: class}
-	data, err := render(class, nodeOfClaim(instances.Label(b.cfg.ClusterName, claim.Name), b.cfg.Region, l), from)
+	data, err := render(class, b.nodeOfClaim(instances.Label(b.cfg.ClusterName, claim.Name), l), from)
 	if err != nil {
 		return finding(err)
 	}

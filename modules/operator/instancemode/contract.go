@@ -14,7 +14,8 @@ import (
 
 // nodeOfClaim is what a node is told about itself: labels and taints that the scheduler counted on, Karpenter's taint that keeps pods off
 // until it is registered, and the kubelet settings that its allocatable was computed from.
-func nodeOfClaim(name, region string, l cloudprovider.Launch) bootstrap.Node {
+func (b *Backend) nodeOfClaim(name string, l cloudprovider.Launch) bootstrap.Node {
+	region := b.cfg.Region
 	labels := maps.Clone(l.NodeClaim.Labels)
 	if labels == nil {
 		labels = map[string]string{}
@@ -26,7 +27,14 @@ func nodeOfClaim(name, region string, l cloudprovider.Launch) bootstrap.Node {
 	labels[corev1.LabelTopologyRegion], labels[corev1.LabelTopologyZone] = region, region
 	labels[karpv1.CapacityTypeLabelKey] = karpv1.CapacityTypeOnDemand
 	delete(labels, corev1.LabelHostname)
-	return bootstrap.Node{Name: name, Labels: labels, Taints: taints(l.NodeClaim), Kubelet: kubelet(l.NodeClass.Spec.Kubelet)}
+	node := bootstrap.Node{Name: name, Labels: labels, Taints: taints(l.NodeClaim), Kubelet: kubelet(l.NodeClass.Spec.Kubelet)}
+	node.Kubelet.ServerTLSBootstrap = b.cfg.ServingCertificates && !servesOwnCertificates(l.NodeClass.Spec.BootstrapType())
+	return node
+}
+
+// servesOwnCertificates returns whether the distribution gives its kubelets serving certificates that its servers sign.
+func servesOwnCertificates(how v1alpha1.BootstrapType) bool {
+	return how == v1alpha1.BootstrapK3s || how == v1alpha1.BootstrapRKE2
 }
 
 func taints(nodeClaim *karpv1.NodeClaim) []bootstrap.Taint {

@@ -1,6 +1,7 @@
 package instancemode
 
 import (
+	"context"
 	"slices"
 
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -12,7 +13,7 @@ import (
 
 // Drift compares a Linode, as it was last read, with one that would be made now. What is not known of it is no difference; a change of
 // the class is found by its hash.
-func (b *Backend) Drift(node lkepool.Node, l cloudprovider.Launch) core.DriftReason {
+func (b *Backend) Drift(ctx context.Context, node lkepool.Node, l cloudprovider.Launch) core.DriftReason {
 	switch node.Health {
 	case lkepool.Deleting:
 		return cloudprovider.DriftInstanceGone
@@ -31,7 +32,7 @@ func (b *Backend) Drift(node lkepool.Node, l cloudprovider.Launch) core.DriftRea
 	case len(groups) > 0 && !slices.ContainsFunc(groups, func(g v1alpha1.PlacementGroup) bool { return g.ID == is.PlacementGroup }):
 		return cloudprovider.DriftPlacementGroup
 	}
-	return ""
+	return b.detached(ctx, node.InstanceID, l)
 }
 
 // Outdated is about nodes whose Kubernetes the operator installs. With the other ways to join it comes with the image: a replacement of

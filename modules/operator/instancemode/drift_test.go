@@ -44,7 +44,7 @@ func TestDriftIsFoundFromTheLinodeAsItWasRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := w.backend.Drift(listed[0], launch(class)); got != test.want {
+			if got := w.backend.Drift(t.Context(), listed[0], launch(class)); got != test.want {
 				t.Errorf("the drift is %q, expected %q", got, test.want)
 			}
 		})

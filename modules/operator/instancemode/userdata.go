@@ -123,7 +123,7 @@ func (b *Backend) userData(ctx context.Context, l cloudprovider.Launch, name str
 	if err != nil {
 		return instances.UserData{}, err
 	}
-	return render(l.NodeClass, nodeOfClaim(name, b.cfg.Region, l), from)
+	return render(l.NodeClass, b.nodeOfClaim(name, l), from)
 }
 
 func (b *Backend) token(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/awslabs/operatorpkg/serrors"
 	"github.com/go-logr/logr"
 	"github.com/go-logr/zapr"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -150,14 +151,15 @@ func newLock(cfg Config) (resourcelock.Interface, error) {
 		resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())}, cfg.Kubernetes, renewDeadline)
 }
 
-// CacheOptions are the cache's: the Leases of kubelets only, and no fields that nothing here reads. What is not cached is not in the
+// CacheOptions are the cache's: the Leases of kubelets and their requests for serving certificates only, and no fields that nothing here reads. What is not cached is not in the
 // patches that are made from the cache either, so it is not removed.
 func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
-			&corev1.Node{}:          {Transform: withoutImages},
+			&coordinationv1.Lease{}:                     {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
+			&corev1.Node{}:                              {Transform: withoutImages},
+			&certificatesv1.CertificateSigningRequest{}: {Field: fields.SelectorFromSet(fields.Set{"spec.signerName": certificatesv1.KubeletServingSignerName})},
 		},
 	}
 }

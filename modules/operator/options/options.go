@@ -63,6 +63,8 @@ type Options struct {
 	ClusterRegion   string // empty: discovered
 	ClusterEndpoint string // empty: discovered; used in instance mode only
 	ClusterCABundle string // base64 of PEM; empty: discovered; used in instance mode only
+	// ServingCertificates: kubelets ask for serving certificates, and the operator approves them; used in instance mode only
+	ServingCertificates bool
 
 	AllowedPlans, DeniedPlans string // see Plans
 

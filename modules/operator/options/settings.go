@@ -57,6 +57,7 @@ func (o *Options) settings() []definition {
 		{flag: "cluster-region", env: []string{"CLUSTER_REGION", "LINODE_REGION"}, usage: "region of the cluster; discovered in lke mode", kind: kindText, set: text(&o.ClusterRegion, nil)},
 		{flag: "cluster-endpoint", usage: "API server address that new nodes join; discovered without it", kind: kindText, set: text(&o.ClusterEndpoint, nil)},
 		{flag: "cluster-ca-bundle", usage: "CA of the cluster that new nodes verify, base64 of PEM; instance mode only, discovered without it", kind: kindText, set: text(&o.ClusterCABundle, nil)},
+		boolean("approve-serving-certificates", "let kubelets ask the cluster for their serving certificates, and approve those of NodeClaims' nodes; instance mode only", &o.ServingCertificates),
 		{flag: "plans-allow", def: selection.DefaultAllow, usage: "plans that may be bought: IDs, with * for any text, or class=..., with commas between them", kind: kindText,
 			fix: plansFix, set: text(&o.AllowedPlans, isPlans)},
 		{flag: "plans-deny", def: selection.DefaultDeny, instance: selection.NoPlans, usage: "plans that are not bought, of those that may be; none, the default in instance mode: all may", kind: kindText,

@@ -19,6 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/bootstraptokens"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/servingcertificates"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancemode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
@@ -69,10 +70,11 @@ func (n *instanceNodes) join(ctx context.Context, o options.Options, op *coreope
 	n.tokens = bootstraptoken.NewIssuer(op.GetAPIReader(), op.GetClient(), op.Clock)
 	config := instancemode.Config{
 		ClusterName: o.ClusterName, Region: n.found.Region, Engine: n.manager, Tokens: n.tokens, Cluster: n.info, Secrets: op.GetAPIReader(),
-		Generation: nodeclass.NewSettings(n.platform.client, answerTTL).Generation,
+		Generation:          nodeclass.NewSettings(n.platform.client, answerTTL).Generation,
+		ServingCertificates: o.ServingCertificates,
 	}
 	if lookup != nil {
-		config.Groups = lookup
+		config.Groups, config.Attachments = lookup, lookup
 	}
 	n.backend = instancemode.New(config)
 	return nil
@@ -116,8 +118,38 @@ func (n *instanceNodes) cluster(ctx context.Context) status.Cluster {
 	return status.Cluster{Mode: v1alpha1.ModeInstance, Region: n.found.Region, ControlPlaneVersion: n.version(ctx), Bootstrap: n.backend.Check}
 }
 
-func (n *instanceNodes) controllers(op *coreoperator.Operator, _ *drain.Drainer, _ *cloudprovider.CloudProvider, _ options.Options) ([]operatorcontroller.Controller, error) {
-	return []operatorcontroller.Controller{bootstraptokens.NewController(n.tokens, op.Clock)}, nil
+func (n *instanceNodes) controllers(op *coreoperator.Operator, _ *drain.Drainer, _ *cloudprovider.CloudProvider, o options.Options) ([]operatorcontroller.Controller, error) {
+	all := []operatorcontroller.Controller{bootstraptokens.NewController(n.tokens, op.Clock)}
+	if o.ServingCertificates {
+		all = append(all, servingcertificates.NewController(op.GetClient(), op.EventRecorder, servingcertificates.Config{
+			NodeName: func(nodeClaim string) string { return instances.Label(o.ClusterName, nodeClaim) },
+			Linode:   n.linode, Addresses: n.addresses, Clock: op.Clock,
+		}))
+	}
+	return all, nil
+}
+
+// linode is what a certificate may name, read now.
+func (n *instanceNodes) linode(ctx context.Context, instanceID int) (servingcertificates.Linode, error) {
+	found, err := n.manager.Get(ctx, instanceID)
+	return servingcertificates.Linode{Label: found.Label, Addresses: append(found.IPv4, found.IPv6)}, err
+}
+
+func (n *instanceNodes) addresses(ctx context.Context, instanceID int) ([]string, error) {
+	found, err := n.platform.client.GetInstanceIPs(ctx, instanceID)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	if found.IPv4.VPC == nil {
+		return nil, nil
+	}
+	for _, a := range *found.IPv4.VPC {
+		if a.Address != nil { // none: a range
+			all = append(all, *a.Address)
+		}
+	}
+	return all, nil
 }
 
 func (n *instanceNodes) facts() []fact {

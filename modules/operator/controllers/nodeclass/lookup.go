@@ -33,11 +33,11 @@ const doubtTTL = 20 * time.Second
 // 20 seconds. Those who ask for the same object at the same time share one request. Every method returns nil without an error when the
 // API has answered that there is no such object. Safe for concurrent use.
 type Lookup struct {
-	firewalls  *memory[int, api.Firewall]
+	firewalls  *memory[int, firewall]
 	images     *memory[string, api.Image]
 	placements *memory[int, api.PlacementGroup]
 	regions    *memory[string, api.Region]
-	vpcs       *memory[int, api.VPC]
+	vpcs       *memory[int, vpc]
 	newest     *memory[string, api.Image] // by pattern
 }
 
@@ -46,11 +46,11 @@ var _ status.Lookup = (*Lookup)(nil)
 // NewLookup returns a Lookup whose answers are up to ttl old.
 func NewLookup(client API, ttl time.Duration) *Lookup {
 	return &Lookup{
-		firewalls:  newMemory(ttl, client.GetFirewall),
+		firewalls:  newMemory(ttl, func(ctx context.Context, id int) (*firewall, error) { return readFirewall(ctx, client, id) }),
 		images:     newMemory(ttl, client.GetImage),
 		placements: newMemory(ttl, client.GetPlacementGroup),
 		regions:    newMemory(ttl, client.GetRegion),
-		vpcs:       newMemory(ttl, client.GetVPC),
+		vpcs:       newMemory(ttl, func(ctx context.Context, id int) (*vpc, error) { return readVPC(ctx, client, id) }),
 		newest: newMemory(ttl, func(ctx context.Context, pattern string) (*api.Image, error) {
 			return newestImage(client.ListImages(ctx, linode.Filter{}), glob(pattern))
 		}),
@@ -63,7 +63,7 @@ func (l *Lookup) Firewall(ctx context.Context, id int) (*status.Firewall, error)
 	if found == nil {
 		return nil, missing(err)
 	}
-	return &status.Firewall{Label: found.Label, Status: string(found.Status)}, nil
+	return &found.Firewall, nil
 }
 
 // Image implements status.Lookup.
@@ -103,11 +103,7 @@ func (l *Lookup) VPC(ctx context.Context, id int) (*status.VPC, error) {
 	if found == nil {
 		return nil, missing(err)
 	}
-	vpc := &status.VPC{Label: found.Label, Region: found.Region}
-	for _, subnet := range found.Subnets {
-		vpc.Subnets = append(vpc.Subnets, subnet.ID)
-	}
-	return vpc, nil
+	return &found.VPC, nil
 }
 
 // NewestImage returns the newest image that can be deployed and whose label the pattern matches, "" for none.

@@ -57,8 +57,13 @@ func calls(sim *linodesim.Sim) (n int) {
 
 func addPlacementGroup(t *testing.T, sim *linodesim.Sim, label, region string) int {
 	t.Helper()
-	body := fmt.Sprintf(`{"label":%q,"region":%q,"placement_group_type":"anti_affinity:local","placement_group_policy":"strict"}`, label, region)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.linode.com/v4beta/placement/groups", strings.NewReader(body))
+	return post(t, sim, "/placement/groups", fmt.Sprintf(`{"label":%q,"region":%q,"placement_group_type":"anti_affinity:local","placement_group_policy":"strict"}`, label, region))
+}
+
+// post makes an object of the account, and returns its ID.
+func post(t *testing.T, sim *linodesim.Sim, path, body string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.linode.com/v4beta"+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +76,7 @@ func addPlacementGroup(t *testing.T, sim *linodesim.Sim, label, region string) i
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("making a placement group: %d %s %v", answer.StatusCode, text, err)
+		t.Fatalf("POST %s: %d %s %v", path, answer.StatusCode, text, err)
 	}
 	var made struct {
 		ID int `json:"id"`

@@ -1,0 +1,85 @@
+package nodeclass
+
+import (
+	"context"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
+)
+
+// firewall is an answer about a firewall, with the Linodes behind it; nil = one of them could not be told from the answer.
+type firewall struct {
+	status.Firewall
+	linodes []int
+	read    time.Time
+}
+
+// vpc is an answer about a VPC, with the Linodes in each subnet.
+type vpc struct {
+	status.VPC
+	linodes map[int][]int
+	read    time.Time
+}
+
+func readFirewall(ctx context.Context, client API, id int) (*firewall, error) {
+	read := time.Now()
+	found, err := client.GetFirewall(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &firewall{status.Firewall{Label: found.Label, Status: string(found.Status)}, protected(found.Entities), read}, nil
+}
+
+// protected are the Linodes among what a firewall protects; those with the newer interfaces are named as the parents of these.
+func protected(entities []api.FirewallEntity) []int {
+	linodes := []int{}
+	for _, entity := range entities {
+		switch entity.Type {
+		case api.FirewallEntityTypeLinode:
+			linodes = append(linodes, entity.ID)
+		case api.FirewallEntityTypeLinodeInterface:
+			parent, err := entity.ParentEntity.Get()
+			id, is := parent["id"].(float64)
+			if err != nil || !is {
+				return nil
+			}
+			linodes = append(linodes, int(id))
+		}
+	}
+	return linodes
+}
+
+func readVPC(ctx context.Context, client API, id int) (*vpc, error) {
+	read := time.Now()
+	found, err := client.GetVPC(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	answer := &vpc{status.VPC{Label: found.Label, Region: found.Region}, map[int][]int{}, read}
+	for _, subnet := range found.Subnets {
+		answer.Subnets = append(answer.Subnets, subnet.ID)
+		for _, linode := range subnet.Linodes {
+			answer.linodes[subnet.ID] = append(answer.linodes[subnet.ID], linode.ID)
+		}
+	}
+	return answer, nil
+}
+
+// Protected returns the Linodes behind a firewall, and when that was read; nil when it is not known.
+func (l *Lookup) Protected(ctx context.Context, firewallID int) ([]int, time.Time, error) {
+	found, err := l.firewalls.get(ctx, firewallID)
+	if found == nil {
+		return nil, time.Time{}, missing(err)
+	}
+	return found.linodes, found.read, nil
+}
+
+// Connected returns the Linodes in each subnet of a VPC, and when that was read; nil when it is not known.
+func (l *Lookup) Connected(ctx context.Context, vpcID int) (map[int][]int, time.Time, error) {
+	found, err := l.vpcs.get(ctx, vpcID)
+	if found == nil {
+		return nil, time.Time{}, missing(err)
+	}
+	return found.linodes, found.read, nil
+}
