@@ -7,8 +7,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 )
 
-// A kubelet asks for its serving certificate where the node says so, in the form that the distribution documents, and nowhere else.
-func TestServingCertificateIsAskedForWhereTheNodeSaysSo(t *testing.T) {
+// A kubelet asks for its serving certificate where the node has that set, in the form that the distribution documents, and nowhere else.
+func TestServingCertificateIsAskedForOnlyWhereSet(t *testing.T) {
 	config := func(asks bool) bootstrap.Config {
 		return bootstrap.Config{
 			Node:    bootstrap.Node{Name: "own-a", Kubelet: bootstrap.Kubelet{ServerTLSBootstrap: asks}},
@@ -37,7 +37,7 @@ func TestServingCertificateIsAskedForWhereTheNodeSaysSo(t *testing.T) {
 					t.Errorf("asked for is %t, and the user data is\n%s", asks, text)
 				}
 				if strings.Count(string(text), "serverTLSBootstrap")+strings.Count(string(text), "rotate-server-certificates") > 1 {
-					t.Errorf("it is said twice:\n%s", text)
+					t.Errorf("it is set twice:\n%s", text)
 				}
 			}
 		})
