@@ -150,10 +150,11 @@ func (c *Controller) instance(ctx context.Context, node string) (id int, reason 
 			continue
 		}
 		id, err := nodeclaim.InstanceID(claim.Status.ProviderID)
+		launched := err == nil && claim.StatusConditions().Get(karpv1.ConditionTypeLaunched).IsTrue()
 		switch {
 		case !claim.DeletionTimestamp.IsZero():
 			return 0, fmt.Sprintf("NodeClaim %s of the node %s is being deleted", claim.Name, node), nil
-		case err != nil || !claim.StatusConditions().Get(karpv1.ConditionTypeLaunched).IsTrue():
+		case !launched:
 			return 0, fmt.Sprintf("NodeClaim %s of the node %s is not launched", claim.Name, node), nil
 		}
 		return id, "", nil
