@@ -19,7 +19,7 @@ func disruption(t *testing.T, tier string) {
 	t.Parallel()
 	start(t, "disruption", tier, map[string]any{
 		"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}},
-	}).disrupted(t, in("drift", "the taints of a NodePool and its class change", driftedTaintsAndClass, swept))
+	}).disrupted(t, inLane("drift", "the taints of a NodePool and its class change", driftedTaintsAndClass, swept))
 }
 
 // disrupted runs the scenarios beside each other, with one about drift and more.
@@ -27,7 +27,7 @@ func (e *environment) disrupted(t *testing.T, drift part, more ...part) {
 	t.Helper()
 	// The first restarts the operator, which forgets then that it is about to replace a node.
 	restarted, done := context.WithCancel(t.Context())
-	merge := in("merge", "consolidation, held back and let go", consolidation(done), swept)
+	merge := inLane("merge", "consolidation, held back and let go", consolidation(done), swept)
 	merge.ended = done
 	drifted := drift.do
 	drift.do = func(t *testing.T, e *environment) {
@@ -37,8 +37,8 @@ func (e *environment) disrupted(t *testing.T, drift part, more ...part) {
 	e.together(t, append(more,
 		merge,
 		drift,
-		in("expiry", "a node expires, and a budget forbids its drain", expiry, swept),
-		in("repair", "nodes that stay broken are replaced", repair, swept),
+		inLane("expiry", "a node expires, and a budget forbids its drain", expiry, swept),
+		inLane("repair", "nodes that stay broken are replaced", repair, swept),
 	)...)
 }
 

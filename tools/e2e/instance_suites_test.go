@@ -36,9 +36,9 @@ func TestInstanceDisruption(t *testing.T) {
 	values["settings"] = map[string]any{"featureGates": map[string]any{"nodeRepair": true}}
 	e := start(t, "plain-disruption", "standard", values, plainLinodes(2))
 	e.disrupted(t,
-		in("drift", "a class gets another subnet, a firewall and another kubelet", driftedNetworkAndKubelet, swept),
-		in("gpu", "a pod that asks for a GPU", gpuPod, swept),
-		in("stranded", "a Linode without NodeClaim", strandedInstance, swept),
+		inLane("drift", "a class gets another subnet, a firewall and another kubelet", driftedNetworkAndKubelet, swept),
+		inLane("gpu", "a pod that asks for a GPU", gpuPod, swept),
+		inLane("stranded", "a Linode without NodeClaim", strandedInstance, swept),
 	)
 }
 

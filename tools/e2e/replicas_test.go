@@ -26,7 +26,7 @@ func replicas(t *testing.T, tier string) {
 	e := start(t, "replicas", tier, map[string]any{"controller": map[string]any{"env": []any{
 		map[string]any{"name": "INSTANCE_TYPE_REFRESH_INTERVAL", "value": "5s"},
 	}}}, func(o *localcluster.Options) { o.Replicas = 2 })
-	e.run(t, "one works and one waits", oneWorksOneWaits)
+	e.scenario(t, "one works and one waits", oneWorksOneWaits)
 	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilled)
 	e.scenario(t, "the leader stands still and wakes after another finished its work", leaderPaused(false))
 	e.scenario(t, "the leader stands still and wakes in the middle of another's work", leaderPaused(true))
