@@ -17,23 +17,29 @@ func TestDisruptionEnterprise(t *testing.T) { disruption(t, "enterprise") }
 // disruption is why nodes end: they are not needed, they have drifted, they are too old, they are broken.
 func disruption(t *testing.T, tier string) {
 	t.Parallel()
-	e := start(t, "disruption", tier, map[string]any{
+	start(t, "disruption", tier, map[string]any{
 		"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}},
-	})
+	}).disrupted(t, inLane("drift", "the taints of a NodePool and its class change", driftedTaintsAndClass, swept))
+}
+
+// disrupted runs the scenarios beside each other, with one about drift and more.
+func (e *environment) disrupted(t *testing.T, drift part, more ...part) {
+	t.Helper()
 	// The first restarts the operator, which forgets then that it is about to replace a node.
 	restarted, done := context.WithCancel(t.Context())
 	merge := inLane("merge", "consolidation, held back and let go", consolidation(done), swept)
 	merge.ended = done
-	drift := func(t *testing.T, e *environment) {
+	drifted := drift.do
+	drift.do = func(t *testing.T, e *environment) {
 		<-restarted.Done()
-		driftedTaintsAndClass(t, e)
+		drifted(t, e)
 	}
-	e.together(t,
+	e.together(t, append(more,
 		merge,
-		inLane("drift", "the taints of a NodePool and its class change", drift, swept),
+		drift,
 		inLane("expiry", "a node expires, and a budget forbids its drain", expiry, swept),
 		inLane("repair", "nodes that stay broken are replaced", repair, swept),
-	)
+	)...)
 }
 
 // consolidation fills two nodes, then needs less and less of them: the nodes are

@@ -179,9 +179,9 @@ func (e *environment) ourPools() []world.Pool {
 }
 
 func (e *environment) ourInstances() []world.Instance {
-	ever := e.poolsEver()
+	ever := e.madeEver()
 	return slices.DeleteFunc(e.Sim.Snapshot().Instances, func(i world.Instance) bool {
-		return !e.ofMine(i.PoolID, ever) || slices.ContainsFunc(e.before.Instances, func(b world.Instance) bool { return b.ID == i.ID })
+		return !e.ofMine(i.PoolID, i.ID, ever) || slices.ContainsFunc(e.before.Instances, func(b world.Instance) bool { return b.ID == i.ID })
 	})
 }
 

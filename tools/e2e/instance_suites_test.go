@@ -2,16 +2,21 @@ package e2e_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
@@ -24,20 +29,89 @@ func plainLinodes(kubelets int) func(*localcluster.Options) {
 	return func(o *localcluster.Options) { o.Mode, o.Kubelets = localcluster.Instance, kubelets }
 }
 
-func TestInstanceDrift(t *testing.T) {
+// TestInstanceDisruption is why Linodes end: they are not needed, they have drifted, they are too old, they are broken.
+func TestInstanceDisruption(t *testing.T) {
 	t.Parallel()
-	e := start(t, "plain-drift", "standard", nil, plainLinodes(5))
-	e.scenario(t, "a class gets another subnet, a firewall and another kubelet", driftedNetworkAndKubelet)
-	e.scenario(t, "a newer image is ignored, or replaces nodes", driftedImage)
+	values := soonCollected()
+	values["settings"] = map[string]any{"featureGates": map[string]any{"nodeRepair": true}}
+	e := start(t, "plain-disruption", "standard", values, plainLinodes(2))
+	e.disrupted(t,
+		inLane("drift", "a class gets another subnet, a firewall and another kubelet", driftedNetworkAndKubelet, swept),
+		inLane("gpu", "a pod that asks for a GPU", gpuPod, swept),
+		inLane("stranded", "a Linode without NodeClaim", strandedInstance, swept),
+	)
 }
 
-func TestInstanceLifetime(t *testing.T) {
+// TestInstanceRestarts has the scenarios that stop the operator, and one that changes what the whole account can buy.
+func TestInstanceRestarts(t *testing.T) {
 	t.Parallel()
-	e := start(t, "plain-lifetime", "standard", map[string]any{
-		"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}},
-	}, plainLinodes(1))
-	e.scenario(t, "a node expires, and a budget forbids its drain", expiry)
-	e.scenario(t, "nodes that stay broken are replaced", repair)
+	e := start(t, "plain-restarts", "standard", soonCollected(), plainLinodes(5))
+	e.scenario(t, "tags change in place, and a claim that is taken away is written again", plainTags)
+	e.scenario(t, "a newer image is ignored, or replaces nodes", driftedImage)
+	e.scenario(t, "the cheapest type cannot be had", nextType)
+	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
+}
+
+// TestInstanceReplicas is two replicas, and how many Linodes one of them makes at once.
+func TestInstanceReplicas(t *testing.T) {
+	t.Parallel()
+	e := start(t, "plain-replicas", "standard", nil, plainLinodes(20), func(o *localcluster.Options) { o.Replicas = 2 })
+	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilled)
+	e.scenario(t, "a hundred pods on a hundred Linodes", hundredLinodes)
+}
+
+// plainTags changes the class's tags, and takes the claim away from a Linode as a person may: the Linode stays, with the
+// class's new tags, and is its NodeClaim's again. What the person wrote stays, too.
+func plainTags(t *testing.T, e *environment) {
+	e.nodePool(t, nodePoolSpec{class: "{tags: [team=a]}"})
+	e.apply(t, deployment("tagged", 1, ""))
+	e.settled(t, "tagged", 1)
+	e.matched(t, 1)
+	g, ctx := NewWithT(t), t.Context()
+	made := e.ourInstances()[0]
+	g.Expect(made.Tags).To(ContainElement("team=a"))
+	since := e.now()
+	has := func(tags gomegatypes.GomegaMatcher) {
+		t.Helper()
+		g.Eventually(ctx, e.ourInstances).WithTimeout(patience).WithPolling(interval).
+			Should(ConsistOf(And(HaveField("ID", made.ID), HaveField("Tags", tags))))
+	}
+	e.apply(t, class("{tags: [team=b]}"))
+	has(And(ContainElement("team=b"), Not(ContainElement("team=a")), ContainElements(without(made.Tags, "team=a"))))
+
+	e.restartedAndListed(t)
+	isClaim := func(tag string) bool {
+		return strings.HasPrefix(tag, "karpenter.") && !strings.Contains(tag, "/cluster=")
+	}
+	g.Expect(e.Sim.EditInstanceTags(made.ID, append(slices.DeleteFunc(slices.Clone(made.Tags), isClaim), "a person's"))).To(Succeed())
+	has(ContainElements("a person's", "karpenter.sh/nodeclaim="+e.nodeClaims(ctx, g)[0].Name, HavePrefix("karpenter.k8s.linode/claim-uid=")))
+	if since.made() != 0 {
+		t.Errorf("%d Linodes were made for a change of tags", since.made())
+	}
+}
+
+func without(tags []string, tag string) []string {
+	return slices.DeleteFunc(slices.Clone(tags), func(other string) bool { return other == tag })
+}
+
+// restartedAndListed starts the operator again and waits until it has listed its Linodes. One that has written tags believes
+// lists only when they cannot lag behind its writes any more, minutes later.
+func (e *environment) restartedAndListed(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	lists := func() int {
+		n := 0
+		for _, call := range e.Sim.Calls() {
+			if call.Method == http.MethodGet && call.Route == "/linode/instances" && call.Status == http.StatusOK {
+				n += call.N
+			}
+		}
+		return n
+	}
+	e.Operator.Stop(t.Context())
+	before := lists()
+	g.Expect(e.Operator.Start(t.Context())).To(Succeed())
+	g.Eventually(t.Context(), lists).WithTimeout(patience).WithPolling(interval).Should(BeNumerically(">=", before+2))
 }
 
 // driftedNetworkAndKubelet changes what a Linode is made with and cannot be changed on it.
@@ -52,7 +126,8 @@ func driftedNetworkAndKubelet(t *testing.T, e *environment) {
 	in := func(subnet int, more string) string {
 		return fmt.Sprintf("{vpcID: %d, subnetID: %d%s}", vpc.ID, vpc.Subnets[subnet].ID, more)
 	}
-	twoApart(t, e, nodePoolSpec{budget: "1", class: in(0, "")})
+	team := corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule}
+	twoApart(t, e, nodePoolSpec{budget: "1", class: in(0, ""), more: []string{"taints: [{key: team, value: blue, effect: NoSchedule}]"}})
 	// inSubnet: the Linodes that the API lists in a subnet, and no other, are the cluster's.
 	inSubnet := func(subnet int) {
 		t.Helper()
@@ -70,6 +145,7 @@ func driftedNetworkAndKubelet(t *testing.T, e *environment) {
 	}
 	for _, node := range nodes {
 		g.Expect(node.Status.Capacity.Pods().Value()).To(BeEquivalentTo(37))
+		g.Expect(node.Spec.Taints).To(Equal([]corev1.Taint{team}))
 	}
 }
 
@@ -127,7 +203,7 @@ func (e *environment) pinned(t *testing.T, image string) {
 	ctx := t.Context()
 	NewWithT(t).Eventually(ctx, func(g Gomega) {
 		class := &v1alpha1.LinodeNodeClass{}
-		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: "default"}, class)).To(Succeed())
+		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.named("default")}, class)).To(Succeed())
 		g.Expect(class.Status.Images).To(ConsistOf(HaveField("ID", image)))
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
@@ -141,6 +217,57 @@ func (e *environment) notDrifted(t *testing.T) {
 			g.Expect(claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()).To(BeFalse(), "NodeClaim %s has drifted", claim.Name)
 		}
 	}).WithTimeout(10 * time.Second).WithPolling(interval).Should(Succeed())
+}
+
+// hundredLinodes gives each of a hundred pods a Linode of its own: as many as there are NodeClaims, at the pace that
+// the API allows, with at most 2.2 requests for each beside what a cluster costs at rest, and none that is refused.
+func hundredLinodes(t *testing.T, e *environment) {
+	const app, n = "spread", 100
+	e.nodePool(t, nodePoolSpec{})
+	since, calls, began := e.now(), e.calls(), time.Now()
+	e.apply(t, deployment(app, n, apart(app)))
+	e.settled(t, app, n)
+	e.matched(t, n)
+	cost, rest := e.calls()-calls, atRest(began)
+	t.Logf("%d requests for %d Linodes in %s", cost, n, time.Since(began).Round(time.Second))
+	if most := n*22/10 + rest; cost > most {
+		t.Errorf("%d requests were made for %d Linodes, want at most %d", cost, n, most)
+	}
+	if since.made() != n {
+		t.Errorf("%d Linodes were made for %d NodeClaims", since.made(), n)
+	}
+	for _, call := range e.Sim.Calls() {
+		if call.Status == http.StatusTooManyRequests {
+			t.Errorf("the API refused %d %s %s for their rate", call.N, call.Method, call.Route)
+		}
+	}
+	since.paced(t, 20, 15*time.Second)
+	e.tookOver(t, n-20)
+}
+
+// paced checks that in no window more Linodes were made than the API allows.
+func (h history) paced(t *testing.T, most int, window time.Duration) {
+	t.Helper()
+	made := h.of(world.InstanceCreated)
+	for i := most; i < len(made); i++ {
+		if between := made[i].At.Sub(made[i-most].At); between < window {
+			t.Errorf("%d Linodes were made within %s, at most %d are allowed in %s", most+1, between, most, window)
+		}
+	}
+	if len(made) > 1 {
+		t.Logf("%d Linodes were made in %s", len(made), made[len(made)-1].At.Sub(made[0].At).Round(time.Second))
+	}
+}
+
+// tookOver checks that kwok plays at least so many nodes.
+func (e *environment) tookOver(t *testing.T, least int) {
+	t.Helper()
+	nodes := e.karpenterNodes(t.Context(), NewWithT(t))
+	real := slices.DeleteFunc(slices.Clone(nodes), playedByKwok)
+	if got := len(nodes) - len(real); got < least {
+		t.Errorf("kwok plays %d of %d nodes, want at least %d", got, len(nodes), least)
+	}
+	t.Logf("%d real kubelets", len(real))
 }
 
 func playedByKwok(node corev1.Node) bool { return node.Labels[plane.NodeLabel] == plane.NodeLabelValue }

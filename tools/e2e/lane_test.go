@@ -107,22 +107,36 @@ func (e *environment) taggedMine(tags []string) bool {
 	return e.lane == ""
 }
 
-// poolsEver are the IDs of the LKE pools that were ever made for the scenario's NodePools; nil outside of a lane.
-func (e *environment) poolsEver() map[int]bool {
+// madeEver are the IDs of the LKE pools, or of the plain Linodes, that were ever made for the scenario's NodePools; nil
+// outside of a lane.
+func (e *environment) madeEver() map[int]bool {
 	if e.lane == "" {
 		return nil
 	}
 	ids := map[int]bool{}
 	for _, entry := range e.Sim.Audit() {
-		if entry.Action == world.PoolCreated && e.taggedMine(strings.Split(entry.Tags, ",")) {
+		switch {
+		case entry.Action == world.PoolCreated && e.taggedMine(strings.Split(entry.Tags, ",")):
 			ids[entry.PoolID] = true
+		case e.plain && entry.Action == world.InstanceCreated && e.labelledMine(entry.After):
+			ids[entry.InstanceID] = true
 		}
 	}
 	return ids
 }
 
-// ofMine: an LKE pool, or what was in it, is of the scenario. ever is what poolsEver returned.
-func (e *environment) ofMine(pool int, ever map[int]bool) bool {
+// labelledMine looks for the NodePool in the label of a plain Linode: cluster, NodePool and five characters.
+func (e *environment) labelledMine(label string) bool {
+	nodeClaim, ours := strings.CutPrefix(label, e.Name+"-")
+	end := strings.LastIndexByte(nodeClaim, '-')
+	return ours && end > 0 && e.isMine(nodeClaim[:end])
+}
+
+// ofMine: an LKE pool and what was in it, or a plain Linode, is of the scenario. ever is what madeEver returned.
+func (e *environment) ofMine(pool, linode int, ever map[int]bool) bool {
+	if e.plain {
+		return e.lane == "" || ever[linode]
+	}
 	return !e.theirs[pool] && (e.lane == "" || ever[pool])
 }
 

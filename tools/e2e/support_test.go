@@ -195,8 +195,8 @@ type history struct {
 func (e *environment) now() history { return history{e, len(e.Sim.Audit())} }
 
 func (h history) entries() []world.Entry {
-	ever := h.e.poolsEver()
-	return slices.DeleteFunc(h.e.Sim.Audit()[h.from:], func(entry world.Entry) bool { return !h.e.ofMine(entry.PoolID, ever) })
+	ever := h.e.madeEver()
+	return slices.DeleteFunc(h.e.Sim.Audit()[h.from:], func(entry world.Entry) bool { return !h.e.ofMine(entry.PoolID, entry.InstanceID, ever) })
 }
 
 // made counts the instances that were made since.
@@ -270,6 +270,12 @@ func (e *environment) metrics(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(answered(t, request))
+}
+
+// answered sends a request and gives the body of its answer.
+func answered(t *testing.T, request *http.Request) []byte {
+	t.Helper()
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -277,9 +283,9 @@ func (e *environment) metrics(t *testing.T) string {
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("metrics: status %d, %v", answer.StatusCode, err)
+		t.Fatalf("%s %s: status %d, %v: %s", request.Method, request.URL.Path, answer.StatusCode, err, text)
 	}
-	return string(text)
+	return text
 }
 
 // get and post send a request to the simulated API, as the account's owner.
@@ -301,16 +307,7 @@ func (e *environment) request(t *testing.T, method, path, body string, into any)
 	}
 	request.Header.Set("Authorization", "Bearer "+e.SimToken)
 	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: status %d, %v: %s", method, path, answer.StatusCode, err, text)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
+	if err := json.Unmarshal(answered(t, request), into); err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
 }
