@@ -214,6 +214,10 @@ var fileCommands = []string{"cat", "chmod", "mkdir", "rm", "touch", "true"}
 // files are the few commands on files that a boot uses. Options that only silence or force are as if given.
 func (s *shell) files(hc interp.HandlerContext, name string, args []string) error {
 	paths := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
+	if name == "cat" && len(paths) == 0 && hc.Stdin != nil {
+		_, err := io.Copy(hc.Stdout, hc.Stdin)
+		return err
+	}
 	if name == "chmod" && len(paths) > 0 {
 		paths = paths[1:] // the modes of a boot's files matter to nothing here
 	}
