@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -248,7 +247,20 @@ func (e *environment) notJoined(t *testing.T, boots []boot) {
 // pageShows looks for the consoles on the page that people see.
 func (e *environment) pageShows(t *testing.T, boots []boot) {
 	t.Helper()
-	page := e.get(t, http.MethodGet, "/", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.SimURL+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("the page: %s, %v", answer.Status, err)
+	}
+	page := string(text)
 	for _, b := range boots {
 		if i := e.booted(t, b); !strings.Contains(page, fmt.Sprintf(`id="console-%d"`, i.ID)) {
 			t.Errorf("%s: the page does not have the console of %d", b.name, i.ID)
@@ -280,58 +292,4 @@ func (e *environment) booted(t *testing.T, b boot) world.Instance {
 		}
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	return found
-}
-
-// image makes a private image with cloud-init: of a Linode that is deleted again.
-func (e *environment) image(t *testing.T, label string) string {
-	t.Helper()
-	var linode, disk struct{ ID int }
-	var disks struct{ Data []struct{ ID int } }
-	var image struct{ ID, Status string }
-	read := func(into any, method, path string, body any) {
-		if err := json.Unmarshal([]byte(e.get(t, method, "/v4"+path, body)), into); err != nil {
-			t.Fatal(err)
-		}
-	}
-	read(&linode, http.MethodPost, "/linode/instances", map[string]any{
-		"type": "g6-nanode-1", "region": "us-ord", "image": "linode/debian12", "label": label, "authorized_users": []string{"me"}, "booted": false,
-	})
-	at := fmt.Sprintf("/linode/instances/%d", linode.ID)
-	read(&disks, http.MethodGet, at+"/disks", nil)
-	disk.ID = disks.Data[0].ID
-	read(&image, http.MethodPost, "/images", map[string]any{"disk_id": disk.ID, "label": label, "cloud_init": true})
-	NewWithT(t).Eventually(t.Context(), func() string {
-		read(&image, http.MethodGet, "/images/"+url.PathEscape(image.ID), nil)
-		return image.Status
-	}).WithTimeout(patience).WithPolling(4*interval).Should(Equal("available"), "image %s", label)
-	e.get(t, http.MethodDelete, "/v4"+at, nil)
-	return image.ID
-}
-
-// get sends a request to the simulator as the account's owner.
-func (e *environment) get(t *testing.T, method, path string, body any) string {
-	t.Helper()
-	content, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if body == nil {
-		content = nil
-	}
-	request, err := http.NewRequestWithContext(t.Context(), method, e.SimURL+path, bytes.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+e.SimToken)
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %s %s %v", method, path, answer.Status, text, err)
-	}
-	return string(text)
 }
