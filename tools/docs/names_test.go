@@ -13,6 +13,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/tools/docs/reference"
 )
@@ -63,10 +64,14 @@ func TestVariablesExist(t *testing.T) {
 	known := map[string]bool{
 		// Of the shell in the examples, of make and Go, and of the programs for development.
 		"KARPENTER_NAMESPACE": true, "CGO_ENABLED": true, "LINODE_EXCHANGES": true, "GOMAXPROCS": true, "KUBEBUILDER_ASSETS": true,
+		"AGENT_TOKEN": true, "KUBELET_EXTRA_ARGS": true, // of the shell in an example, and of the kubelet's packages
 		"KARPENTER_METRICS": true, "LINODESIM_ADMIN": true, // of the local cluster, supervisor.Info.Exports
 		// Of linode-cli, in the simulator's page.
 		"USE_CSV_PROVIDER": true, "CSV_PATH": true, // of OpenCost
 		"LINODE_CLI_TOKEN": true, "LINODE_CLI_API_SCHEME": true, "LINODE_CLI_API_HOST": true, "LINODE_CLI_API_VERSION": true,
+	}
+	for _, name := range bootstrap.Variables() { // of custom user data
+		known[name] = true
 	}
 	for _, d := range append(options.Describe(), options.DescribeCore()...) {
 		for _, variable := range d.Variables {
@@ -76,6 +81,12 @@ func TestVariablesExist(t *testing.T) {
 	environment := regexp.MustCompile(`"?\b([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\b`)
 	for _, m := range environment.FindAllStringSubmatch(read(t, "charts/karpenter/templates/_env.tpl"), -1) {
 		known[m[1]] = true
+	}
+	joining := read(t, "docs/instance-joining.md")
+	for _, name := range bootstrap.Variables() {
+		if !strings.Contains(joining, "| `"+name+"` |") {
+			t.Errorf("docs/instance-joining.md: the table of variables lacks %s", name)
+		}
 	}
 	unknown(t, "variable", mentioned(t, `(?:^|[\s"'$(\x60{-])([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\b`), func(name string) bool { return known[name] })
 }

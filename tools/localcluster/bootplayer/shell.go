@@ -53,8 +53,16 @@ func (m *machine) shell() (*shell, error) {
 	return sh, sh.install()
 }
 
-// install puts the names of all commands where `command -v` looks for them.
+// directories are those that every image has.
+var directories = []string{"/etc/default", "/opt", "/root", "/run", "/tmp", "/usr/local/bin", "/var/lib", "/var/log"}
+
+// install makes the image's directories, and puts the names of all commands where `command -v` looks for them.
 func (s *shell) install() error {
+	for _, directory := range directories {
+		if err := s.root.root.MkdirAll(s.root.within(directory), 0o755); err != nil {
+			return err
+		}
+	}
 	for _, name := range slices.Concat(Played(), fileCommands, []string{"sh"}, keys(s.programs)) {
 		if err := s.root.write(filepath.Join(binDir, name), "", 0o755); err != nil {
 			return err
@@ -206,6 +214,10 @@ var fileCommands = []string{"cat", "chmod", "mkdir", "rm", "touch", "true"}
 // files are the few commands on files that a boot uses. Options that only silence or force are as if given.
 func (s *shell) files(hc interp.HandlerContext, name string, args []string) error {
 	paths := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
+	if name == "cat" && len(paths) == 0 && hc.Stdin != nil {
+		_, err := io.Copy(hc.Stdout, hc.Stdin)
+		return err
+	}
 	if name == "chmod" && len(paths) > 0 {
 		paths = paths[1:] // the modes of a boot's files matter to nothing here
 	}
