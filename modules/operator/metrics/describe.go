@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -62,17 +63,16 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 	sets := map[string][]string{
 		labelOutcome: cloudprovider.Outcomes(),
 		labelKind:    {collectedSurplus, collectedOrphan, collectedPlace, collectedPool},
-		labelResult:  {resultOK, resultError, other},
-		labelAction:  slices.Concat(lkepool.Actions(), instances.Actions(), []string{other}),
-		labelCause:   {other},
-		labelStatus:  {"0", other}, // 0: no answer
+		labelResult:  {resultOK, resultError},
+		labelAction:  slices.Concat(lkepool.Actions(), instances.Actions()),
+		labelStatus:  {"0"}, // no answer
 	}
 	for _, operation := range api.Operations() {
 		sets[labelMethod] = append(sets[labelMethod], operation.Method)
 		sets[labelRoute] = append(sets[labelRoute], operation.Route)
 	}
 	for status := 100; status < 600; status++ {
-		if knownStatus(status) {
+		if http.StatusText(status) != "" { // the API could send any number of three digits
 			sets[labelStatus] = append(sets[labelStatus], strconv.Itoa(status))
 		}
 	}
@@ -85,10 +85,10 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 	for _, cause := range instancetype.Causes() {
 		sets[labelCause] = append(sets[labelCause], string(cause))
 	}
-	for _, label := range []string{labelMethod, labelRoute, labelOutcome} {
-		sets[label] = append(sets[label], other)
-	}
 	for label := range sets {
+		if label != labelKind { // the only one that has no values from elsewhere
+			sets[label] = append(sets[label], other)
+		}
 		slices.Sort(sets[label])
 		sets[label] = slices.Compact(sets[label])
 	}

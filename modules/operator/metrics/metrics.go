@@ -11,7 +11,6 @@ package metrics
 
 import (
 	"errors"
-	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -178,6 +177,3 @@ func (m *Metrics) offeredName(name string) string {
 	}
 	return other
 }
-
-// knownStatus limits a label to the statuses that HTTP defines; the API could send any number of three digits.
-func knownStatus(status int) bool { return http.StatusText(status) != "" }

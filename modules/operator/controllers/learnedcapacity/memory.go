@@ -37,8 +37,7 @@ type Memory struct {
 	stored map[string]instancetype.Figures // what the ConfigMap held when it was last read or written
 	from   map[string][]string             // by plan: the nodes that have shown what was learned
 	writes int                             // grows with every write
-	out    time.Time                       // until then nothing is written: the ConfigMap or the right to it is missing
-	said   bool                            // that it is missing
+	out    time.Time                       // until then nothing is written: the ConfigMap or the right to it is missing; zero = it is not
 }
 
 // NewMemory returns a Memory. reader must read from the API server: a cache would need the right to list and watch.
@@ -73,7 +72,7 @@ func (m *Memory) Load(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.said, m.out = false, time.Time{}
+	m.out = time.Time{}
 	if m.writes == writes { // otherwise what was read may be from before the write
 		m.absorb(parse(configMap.Data))
 	}
@@ -165,12 +164,11 @@ func (m *Memory) missing(ctx context.Context, err error) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.out = time.Now().Add(m.cfg.Interval)
-	if !m.said {
-		m.said = true
+	if m.out.IsZero() {
 		log.FromContext(ctx).Info("what is learned of instance types will be lost with the process, because the ConfigMap for it cannot be used",
 			"ConfigMap", m.cfg.ConfigMap, "reason", err.Error())
 	}
+	m.out = time.Now().Add(m.cfg.Interval)
 	return nil
 }
 
