@@ -27,7 +27,7 @@ type limiter struct {
 	queue    list.List   // of chan struct{}: waiting requests, the first one watches the clock
 
 	announced    int       // smaller limit that the server announced; 0 for none
-	budget       int       // requests that the server has left until budgetEnd
+	remaining    int       // the least that the server had left in an answer of its window, which ends at budgetEnd
 	budgetEnd    time.Time // zero when the server gave none, or the time has passed
 	blockedUntil time.Time // after a 429
 	halvings     int       // how often the limit is halved, after 429s
@@ -123,12 +123,7 @@ func (l *limiter) wake() {
 	}
 }
 
-func (l *limiter) take() {
-	l.inFlight++
-	if !l.budgetEnd.IsZero() {
-		l.budget--
-	}
-}
+func (l *limiter) take() { l.inFlight++ }
 
 // delay returns 0 when a request may be sent now, how long to wait for the clock, or -1 when an answer must come first.
 func (l *limiter) delay(now time.Time) time.Duration {
@@ -136,7 +131,8 @@ func (l *limiter) delay(now time.Time) time.Duration {
 	if now.Before(l.blockedUntil) {
 		return l.blockedUntil.Sub(now)
 	}
-	if !l.budgetEnd.IsZero() && l.budget <= 0 {
+	// All that the server has not counted yet is among the requests on their way.
+	if !l.budgetEnd.IsZero() && l.remaining <= l.inFlight {
 		return l.budgetEnd.Sub(now)
 	}
 	if l.inFlight+len(l.done) < l.limit() {
@@ -162,7 +158,7 @@ func (l *limiter) expire(now time.Time) {
 		l.done = l.done[1:]
 	}
 	if !l.budgetEnd.IsZero() && !now.Before(l.budgetEnd) {
-		l.budget, l.budgetEnd = 0, time.Time{}
+		l.remaining, l.budgetEnd = 0, time.Time{}
 	}
 	if l.halvings > 0 && !now.Before(l.recovery) {
 		l.halvings = 0
@@ -180,8 +176,11 @@ func (l *limiter) release(f feedback) {
 	if f.limit > 0 {
 		l.announced = f.limit
 	}
-	if f.remaining >= 0 && f.reset > 0 {
+	switch {
+	case f.remaining >= 0 && f.reset > 0:
 		l.learnBudget(now, f)
+	case !l.budgetEnd.IsZero():
+		l.remaining-- // the server may have counted it after the answer with the least
 	}
 	if f.limited {
 		l.backOff(now, f.wait)
@@ -189,13 +188,10 @@ func (l *limiter) release(f feedback) {
 	l.wake()
 }
 
-// learnBudget believes the smaller figure: others may use the same token, and requests that are still on their way are
-// not yet in the server's count.
+// learnBudget keeps the smallest figure of a window: answers overtake each other, and others may use the same token.
 func (l *limiter) learnBudget(now time.Time, f feedback) {
-	end := now.Add(min(f.reset, l.window))
-	left := max(0, f.remaining-l.inFlight)
-	if l.budgetEnd.IsZero() || left < l.budget {
-		l.budget, l.budgetEnd = left, end
+	if l.budgetEnd.IsZero() || f.remaining < l.remaining {
+		l.remaining, l.budgetEnd = f.remaining, now.Add(min(f.reset, l.window))
 	}
 }
 
@@ -236,8 +232,5 @@ func (l *limiter) cancel() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
-	if !l.budgetEnd.IsZero() {
-		l.budget++
-	}
 	l.wake()
 }

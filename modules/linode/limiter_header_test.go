@@ -135,6 +135,37 @@ func TestRequestsOnTheirWayCountAgainstTheBudget(t *testing.T) {
 	})
 }
 
+// TestUnequalDelaysWasteNoRequestOfAWindow: answers arrive in another order than the server counted their requests, and
+// what is on its way has mostly been counted.
+func TestUnequalDelaysWasteNoRequestOfAWindow(t *testing.T) {
+	const limit, window = 200, time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var end time.Time
+		count := 0
+		api := &server{answer: func(n int, _ *http.Request) (*http.Response, error) {
+			mu.Lock()
+			if now := time.Now(); !now.Before(end) {
+				end, count = now.Add(window), 0
+			}
+			count++
+			remaining, reset := limit-count, end
+			mu.Unlock()
+			time.Sleep(time.Duration(100+n*37%300) * time.Millisecond)
+			if remaining < 0 {
+				return reply(429, refusal("x"))
+			}
+			return reply(200, emptyPage, "X-RateLimit-Remaining", strconv.Itoa(remaining), "X-RateLimit-Reset", unix(reset))
+		}}
+		client := newClient(t, api)
+		start := time.Now()
+		flood(t, 4*limit, func() error { return listOne(t.Context(), client) })
+		if took := time.Since(start); took > 3*window+5*time.Second || api.count() != 4*limit {
+			t.Errorf("took %v and %d requests for four windows' worth", took, api.count())
+		}
+	})
+}
+
 // TestSharedToken runs two clients, as two processes would, against one limit that the server enforces.
 func TestSharedToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

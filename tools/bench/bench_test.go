@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -27,9 +28,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestBench measures, prints a line for each result, and fails with a line for
 // each target that was missed.
 func TestBench(t *testing.T) {
-	sizes, claims := smallSizes, 5
+	sizes, plain, claims := smallSizes, smallPlain, 5
 	if *full {
-		sizes, claims = fullSizes, 500
+		sizes, plain, claims = fullSizes, fullPlain, 500
 	}
 	var results []bench.Result
 	all := 0
@@ -47,7 +48,8 @@ func TestBench(t *testing.T) {
 			results = append(results, r)
 		})
 	}
-	for _, m := range measurements(sizes, worlds(t)) {
+	profiles := worlds(t)
+	for _, m := range slices.Concat(measurements(sizes, profiles), plainMeasurements(plain, profiles)) {
 		measure(m.name, m.worst)
 	}
 	for _, tier := range tiers {

@@ -41,6 +41,8 @@ type scene struct {
 	lag time.Duration
 	// spread is the time over which the claimants arrive.
 	spread time.Duration
+	// class is that of the nodes in instance mode, "" in lke mode.
+	class string
 }
 
 // runBurst measures one burst.
@@ -56,26 +58,34 @@ func runBurst(t *testing.T, s scene) bench.Burst {
 		if t.Failed() {
 			return
 		}
-		before, present, began := l.tally(), l.present(), time.Now()
-		l.log.start()
-		attempts := o.burst(t, s)
-		took, calls, bought := time.Since(began), l.tally().since(before), l.boughtSince(began)
-		b = bench.Burst{
-			Tier: s.tier, Profile: s.profile.Name, N: s.n,
-			Calls: calls.calls, CollectionGETs: calls.collectionGETs, Throttled: calls.throttled,
-			Requested: bought.nodes, Present: l.present() - present, Purchases: bought.purchases,
-			Took: took, Visible: l.sim.Floor(began).Last.Sub(began) + s.unseen(), Asked: bought.last.Sub(began), Attempts: attempts,
-		}
-		if *trace {
-			for _, line := range l.log.lines {
-				fmt.Println(line)
-			}
-		}
-		for route, n := range calls.routes {
-			t.Logf("%5d %s", n, route)
-		}
+		present, began := l.present(), time.Now()
+		b = l.measure(t, o, s)
+		bought := l.boughtSince(began)
+		b.Requested, b.Present, b.Purchases = bought.nodes, l.present()-present, bought.purchases
+		b.Visible, b.Asked = l.sim.Floor(began).Last.Sub(began)+s.unseen(), bought.last.Sub(began)
 	})
 	return b
+}
+
+// measure lets the claimants come, and counts what that costs.
+func (l *lab) measure(t *testing.T, o *operator, s scene) bench.Burst {
+	t.Helper()
+	before, began := l.tally(), time.Now()
+	l.log.start()
+	attempts := o.burst(t, s)
+	took, calls := time.Since(began), l.tally().since(before)
+	if *trace {
+		for _, line := range l.log.lines {
+			fmt.Println(line)
+		}
+	}
+	for route, n := range calls.routes {
+		t.Logf("%5d %s", n, route)
+	}
+	return bench.Burst{
+		Tier: s.tier, Profile: s.profile.Name, N: s.n, Took: took, Attempts: attempts,
+		Calls: calls.calls, CollectionGETs: calls.collectionGETs, Throttled: calls.throttled,
+	}
 }
 
 // unseen is for how long lagging lists hide a node where only a list shows it:

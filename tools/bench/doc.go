@@ -1,5 +1,6 @@
 // Package bench measures what claims cost: requests, time and memory of the
-// engine of modules/lkepool on modules/linodesim, against targets. `make bench`
+// engines of modules/lkepool and modules/instances on modules/linodesim, against
+// targets. `make bench`
 // runs it and writes docs/performance.md. No other package imports it.
 //
 // The package itself is pure arithmetic: results, targets, the report. What is
@@ -27,7 +28,8 @@
 // floor_ratio is the time from the start of a burst until the last Create has
 // returned its provider ID, divided by the time from the same start until the last node
 // became visible (linodesim.Floor): on Standard once it has an ID, on Enterprise
-// once it carries LKE's tags. The time until the nodes are asked for is in both,
+// once it carries LKE's tags. In instance mode the second is what the API's limit
+// of 20 creations in 15 seconds allows at best. The time until the nodes are asked for is in both,
 // because no client can know them without asking; the report shows it.
 //
 // # What is played

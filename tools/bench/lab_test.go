@@ -32,12 +32,9 @@ const plan = "g6-standard-2"
 
 func newLab(t *testing.T, tier string, profile linodesim.Profile, seed uint64) *lab {
 	t.Helper()
-	sim, err := linodesim.New(linodesim.Config{Profile: profile, Behaviour: behaviour, Seed: seed, ValidateAnswers: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &lab{t: t, sim: sim, log: &callLog{next: sim.Transport()}}
-	l.cluster, err = sim.AddCluster(linodesim.ClusterSpec{
+	l := openLab(t, profile, seed)
+	var err error
+	l.cluster, err = l.sim.AddCluster(linodesim.ClusterSpec{
 		Label: "demo", Region: "us-ord", Tier: tier, Settled: true,
 		Pools: []linodesim.PoolSpec{{Type: plan, Count: 1}},
 	})
@@ -45,17 +42,28 @@ func newLab(t *testing.T, tier string, profile linodesim.Profile, seed uint64) *
 		t.Fatal(err)
 	}
 	if tier == linodesim.Enterprise {
-		l.firewall = sim.AddFirewall(linodesim.FirewallSpec{Label: "workers"})
-	}
-	l.client, err = linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: l.log})
-	if err != nil {
-		t.Fatal(err)
+		l.firewall = l.sim.AddFirewall(linodesim.FirewallSpec{Label: "workers"})
 	}
 	l.backend, err = lke.New(l.client, lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: tier})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.lead()
+	return l
+}
+
+// openLab is an account without anything, and the client.
+func openLab(t *testing.T, profile linodesim.Profile, seed uint64) *lab {
+	t.Helper()
+	sim, err := linodesim.New(linodesim.Config{Profile: profile, Behaviour: behaviour, Seed: seed, ValidateAnswers: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{t: t, sim: sim, log: &callLog{next: sim.Transport()}}
+	l.client, err = linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: l.log})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return l
 }
 

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,8 +17,10 @@ const (
 	Restarts = "bench-restart"
 	// Spreads: the claimants arrive one after another.
 	Spreads = "bench-spread"
-	Idle    = "bench-idle"
-	Heap    = "bench-heap"
+	// Plain: instance mode, a plain Linode for each claimant.
+	Plain = "bench-instance"
+	Idle  = "bench-idle"
+	Heap  = "bench-heap"
 )
 
 // Result is what one run measured.
@@ -150,6 +153,14 @@ func (b Burst) Spread(over time.Duration) Result {
 	r.Bench = Spreads
 	r.Labels = append(r.Labels, Label{"spread_s", seconds(over)})
 	r.Figures = append(r.Figures, Figure{"purchases", float64(b.Purchases), 0})
+	return r
+}
+
+// OfClass is the result of a burst in instance mode.
+func (b Burst) OfClass(class string) Result {
+	r := b.Result()
+	r.Bench, r.Labels[0] = Plain, Label{"class", class}
+	r.Details = slices.DeleteFunc(r.Details, func(f Figure) bool { return f.Name == "asked_s" })
 	return r
 }
 

@@ -35,6 +35,8 @@ func TestLine(t *testing.T) {
 			"bench-keys: tier=standard profile=realistic n=100 list_lag_s=10 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06"},
 		{"claimants one after another", burst.Spread(100 * time.Millisecond),
 			"bench-spread: tier=standard profile=realistic n=100 spread_s=0.1 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06 purchases=2"},
+		{"plain Linodes", burst.OfClass("network"),
+			"bench-instance: class=network profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06"},
 		{"rest", bench.Rest{Tier: "enterprise", Nodes: 1000, Length: time.Hour, Calls: 407}.Result(),
 			"bench-idle: tier=enterprise nodes=1000 calls_per_minute=6.78"},
 		{"rest of half an hour", bench.Rest{Tier: "standard", Nodes: 240, Length: 30 * time.Minute, Calls: 60}.Result(),

@@ -31,6 +31,10 @@ var (
 	spreads = []time.Duration{100 * time.Millisecond, time.Second, 3 * time.Second}
 )
 
+// fullPlain and smallPlain are the sizes of bursts in instance mode; 20 are as
+// many as the API lets be made at once.
+var fullPlain, smallPlain = []int{1, 20, 100, 240}, []int{3}
+
 // measurement is a scene with the bench that it belongs to.
 type measurement struct {
 	name   string
@@ -63,6 +67,21 @@ func measurements(sizes map[string]size, profiles []linodesim.Profile) []measure
 	return all
 }
 
+// plainMeasurements are the bursts of instance mode.
+func plainMeasurements(sizes []int, profiles []linodesim.Profile) []measurement {
+	var all []measurement
+	for _, class := range []string{classUsual, classNetwork} {
+		for _, profile := range profiles {
+			for _, n := range sizes {
+				all = append(all, measurement{
+					fmt.Sprintf("instance/%s/%s/%d", class, profile.Name, n), scene{class: class, profile: profile, n: n}, ofClass,
+				})
+			}
+		}
+	}
+	return all
+}
+
 // fewSeeds are enough for scenes that differ more among each other than between
 // seeds; with many keys a run takes seconds.
 const fewSeeds = 3
@@ -75,7 +94,11 @@ func (m measurement) worst(t *testing.T) bench.Result {
 	for i := range m.scene.runs() {
 		s := m.scene
 		s.seed = *seed + i
-		runs = append(runs, m.result(runBurst(t, s), s))
+		run := runBurst
+		if s.class != "" {
+			run = runInstances
+		}
+		runs = append(runs, m.result(run(t, s), s))
 	}
 	return bench.Worst(runs)
 }
@@ -85,7 +108,7 @@ func (s scene) runs() uint64 {
 	switch {
 	case !*full:
 		return 1
-	case s.keys || s.restarted || s.spread > 0:
+	case s.keys || s.restarted || s.spread > 0 || s.class != "":
 		return min(*seeds, fewSeeds)
 	}
 	return *seeds
@@ -98,3 +121,5 @@ func lagging(name string) func(bench.Burst, scene) bench.Result {
 }
 
 func spread(b bench.Burst, s scene) bench.Result { return b.Spread(s.spread) }
+
+func ofClass(b bench.Burst, s scene) bench.Result { return b.OfClass(s.class) }
