@@ -17,9 +17,10 @@ func everyday(t *testing.T, tier string) {
 		inLane("deleted", "a deleted node takes its Linode with it", deletedNode, cleared),
 		inLane("teams", "two NodePools have pools of their own", twoNodePools, cleared),
 		inLane("gpu", "a pod that asks for a GPU", gpuPod, cleared),
-		inLane("misfit", "a pod that no instance type fits", impossiblePod, cleared),
 		inLane("refused", "LinodeNodeClasses that are refused", refusedNodeClasses, cleared),
 	)
+	// Karpenter names one reason in five minutes for a pod that it makes no node for; beside other NodePools that is theirs.
+	e.run(t, "a pod that no instance type fits", impossiblePod)
 	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
 	e.scenario(t, "Prometheus scrapes the operator and evaluates its alerts", scraped)
 	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)

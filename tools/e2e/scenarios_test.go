@@ -121,6 +121,7 @@ func impossiblePod(t *testing.T, e *environment) {
 	made := e.made()
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", "", ""))
+	e.nodePoolReady(t, "default")
 	e.apply(t, `
 apiVersion: v1
 kind: Pod
