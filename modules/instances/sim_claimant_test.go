@@ -103,6 +103,18 @@ func (c *simClaimant) answered(i Instance) {
 	}
 }
 
+// noticeLoss ends a claimant whose instance is gone and is not listed, as core's
+// garbage collection does.
+func (c *simClaimant) noticeLoss(listed []Instance) {
+	if !c.alive || !c.served || c.releasing || c.find(c.id) != nil {
+		return
+	}
+	if !slices.ContainsFunc(listed, func(i Instance) bool { return i.ID == c.id }) {
+		c.releasing = true
+		c.release()
+	}
+}
+
 // release calls Delete until the instance is proven gone.
 func (c *simClaimant) release() {
 	if !c.alive {
@@ -209,6 +221,10 @@ func (s *sim) happens(step simStep) {
 	s.logf("a person %s %d", step.kind, i.ID)
 	switch step.kind {
 	case stepRename:
+		// The label alone prevents a twin from a creation that is still on its way.
+		if s.now.Before(s.late[i.Label]) {
+			return
+		}
 		i.Label, i.renamed = fmt.Sprintf("renamed-%d", i.ID), true
 	case stepStrip:
 		if s.hasDeaths() || s.core.world.objects[i.ID] == nil { // what the process has not seen it cannot know
