@@ -22,10 +22,14 @@ type rule struct {
 	testImports []string // further siblings that only its tests may import
 	testing     []string // folders of its packages that only tests import, so that they may import what tests may
 	never       []string // outside import paths (and all below them) that it must not reach, even indirectly
+	light       []string // folders of its packages that must not reach machinery, so that their tests are linked quickly
 }
 
 // lean lists what would turn a small library into a Kubernetes program.
 var lean = []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter"}
+
+// machinery is what a test binary takes seconds to link with: the types of Karpenter's API import all of controller-runtime.
+var machinery = []string{"sigs.k8s.io/karpenter/pkg/apis/v1", "sigs.k8s.io/controller-runtime"}
 
 var rules = map[string]rule{
 	"modules/linode":    {never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
@@ -37,6 +41,9 @@ var rules = map[string]rule{
 		imports:     []string{"modules/linode", "modules/instances", "modules/lkepool", "modules/nodeclass"},
 		testImports: []string{"modules/linodesim"},
 		testing:     []string{"modules/operator/controllers/controllertest"},
+		light: []string{
+			"modules/operator/backoff", "modules/operator/discovery", "modules/operator/options", "modules/operator/selection", "modules/operator/setting",
+		},
 	},
 }
 
@@ -70,9 +77,16 @@ func TestModulesImportOnlyWhatTheyMay(t *testing.T) {
 						t.Errorf("a test of %s imports %s: %s", p.ImportPath, imp, why)
 					}
 				}
+				if slices.Contains(r.light, strings.TrimPrefix(p.ImportPath, prefix)) {
+					for _, heavy := range machinery {
+						if slices.ContainsFunc(p.Deps, func(dep string) bool { return within(dep, heavy) }) {
+							t.Errorf("%s depends on %s, with which its tests take seconds to link", p.ImportPath, heavy)
+						}
+					}
+				}
 				for _, dep := range p.Deps {
 					for _, never := range r.never {
-						if dep == never || strings.HasPrefix(dep, never+"/") {
+						if within(dep, never) {
 							// k8s.io/utils has no dependency on Kubernetes' API and is allowed by name.
 							if never == "k8s.io" && strings.HasPrefix(dep, "k8s.io/utils") {
 								continue
@@ -102,6 +116,8 @@ func TestEveryModuleHasARule(t *testing.T) {
 
 func (r rule) isZero() bool { return r.imports == nil && r.testImports == nil && r.never == nil }
 
+func within(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+
 // isTesting reports whether only tests import the package.
 func (r rule) isTesting(path string) bool {
 	return slices.Contains(r.testing, strings.TrimPrefix(path, prefix))
@@ -111,7 +127,7 @@ func (r rule) isTesting(path string) bool {
 func (r rule) refuses(dir, path string, test bool) string {
 	rest, ours := strings.CutPrefix(path, prefix)
 	switch {
-	case !ours || rest == dir || strings.HasPrefix(rest, dir+"/"):
+	case !ours || within(rest, dir):
 		return ""
 	case strings.HasPrefix(rest, "tools/"):
 		return "nothing in modules/ imports tools"
@@ -121,7 +137,7 @@ func (r rule) refuses(dir, path string, test bool) string {
 		may = slices.Concat(may, r.testImports)
 	}
 	for _, m := range may {
-		if rest == m || strings.HasPrefix(rest, m+"/") {
+		if within(rest, m) {
 			return ""
 		}
 	}

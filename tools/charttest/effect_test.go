@@ -96,6 +96,7 @@ var others = map[string][]string{
 	"settings.clusterName":                          {`settings: {clusterName: other}`},
 	"settings.clusterEndpoint":                      {`settings: {clusterEndpoint: https://a}`},
 	"settings.mode":                                 {`region: us-ord`, `settings: {mode: instance}`},
+	"settings.instance.approveServingCertificates":  {`{region: us-ord, settings: {mode: instance}}`, `settings: {instance: {approveServingCertificates: true}}`},
 	"settings.instance.secrets":                     {`{region: us-ord, settings: {mode: instance}}`, `settings: {instance: {secrets: [{namespace: a, name: b}]}}`},
 	"settings.lkeCreateDeadline":                    {`settings: {lkeCreateDeadline: 1m}`},
 	"settings.lkeTagVerificationTimeout":            {`settings: {lkeTagVerificationTimeout: 1m}`},

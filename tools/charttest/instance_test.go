@@ -63,7 +63,10 @@ func TestOnLKENothingOfInstanceModeIsGranted(t *testing.T) {
 func TestApprovalOfServingCertificatesIsOffByDefault(t *testing.T) {
 	const name, on = "karpenter-serving-certificates", `{settings: {instance: {approveServingCertificates: true}}}`
 	role := get[rbacv1.ClusterRole](t, mustRender(t, "karpenter", quickstart, instanceMode, on), "ClusterRole", name)
-	want := []string{"certificatesigningrequests: list watch", "certificatesigningrequests/approval: update", "signers: approve only kubernetes.io/kubelet-serving"}
+	want := []string{
+		"certificates.k8s.io/certificatesigningrequests/approval: update", "certificates.k8s.io/certificatesigningrequests: list watch",
+		"certificates.k8s.io/signers: approve only kubernetes.io/kubelet-serving",
+	}
 	if got := rights(role.Rules); !slices.Equal(got, want) {
 		t.Errorf("the rights are %v", got)
 	}

@@ -137,7 +137,7 @@ func operatorCalls(t *testing.T) []string {
 // Every resource that the chart gives the controller a right to has its reason in docs/security.md, and none else.
 func TestRightsAreExplained(t *testing.T) {
 	granted := map[string]bool{}
-	values := "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: instance, featureGates: {nodeOverlay: true, capacityBuffer: true}}}"
+	values := "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: instance, instance: {approveServingCertificates: true}, featureGates: {nodeOverlay: true, capacityBuffer: true}}}"
 	for name, text := range renders(t, values) {
 		if !strings.HasSuffix(name, "/clusterrole.yaml") && !strings.HasSuffix(name, "/role.yaml") && !strings.HasSuffix(name, "/instance-rbac.yaml") {
 			continue

@@ -68,10 +68,10 @@ func hundredHosts(t *testing.T, e *environment) {
 	e.settled(t, app, n)
 	e.matched(t, n)
 	cost := e.calls() - calls
-	atRest := 10 * int(math.Ceil(time.Since(began).Minutes())) // what a cluster may cost anyway
+	rest := atRest(began)
 	t.Logf("%d requests for %d nodes", cost, n)
-	if cost > n*12/10+atRest {
-		t.Errorf("%d requests were made for %d nodes, want at most 1.2 for each and %d", cost, n, atRest)
+	if cost > n*12/10+rest {
+		t.Errorf("%d requests were made for %d nodes, want at most 1.2 for each and %d", cost, n, rest)
 	}
 	if since.made() != n {
 		t.Errorf("%d instances were made for %d NodeClaims", since.made(), n)
@@ -84,3 +84,6 @@ func hundredHosts(t *testing.T, e *environment) {
 		t.Errorf("%d pods are on %d hosts", n, len(hosts))
 	}
 }
+
+// atRest is how many requests a cluster may cost anyway since a moment.
+func atRest(since time.Time) int { return 10 * int(math.Ceil(time.Since(since).Minutes())) }

@@ -23,9 +23,9 @@ func capacity(t *testing.T, tier string) {
 	t.Parallel()
 	e := start(t, "capacity", tier, nil, func(o *localcluster.Options) { o.Behaviour.AllowIsolation = true })
 	e.together(t,
-		in("next", "the cheapest type cannot be had", nextType, swept),
-		in("daemons", "pods of a DaemonSet count", daemonSet, swept),
-		in("private", "nodes without public addresses", isolated, swept),
+		inLane("next", "the cheapest type cannot be had", nextType, swept),
+		inLane("daemons", "pods of a DaemonSet count", daemonSet, swept),
+		inLane("private", "nodes without public addresses", isolated, swept),
 	)
 }
 

@@ -22,7 +22,7 @@ func disruption(t *testing.T, tier string) {
 	})
 	// The first restarts the operator, which forgets then that it is about to replace a node.
 	restarted, done := context.WithCancel(t.Context())
-	merge := in("merge", "consolidation, held back and let go", consolidation(done), swept)
+	merge := inLane("merge", "consolidation, held back and let go", consolidation(done), swept)
 	merge.ended = done
 	drift := func(t *testing.T, e *environment) {
 		<-restarted.Done()
@@ -30,9 +30,9 @@ func disruption(t *testing.T, tier string) {
 	}
 	e.together(t,
 		merge,
-		in("drift", "the taints of a NodePool and its class change", drift, swept),
-		in("expiry", "a node expires, and a budget forbids its drain", expiry, swept),
-		in("repair", "nodes that stay broken are replaced", repair, swept),
+		inLane("drift", "the taints of a NodePool and its class change", drift, swept),
+		inLane("expiry", "a node expires, and a budget forbids its drain", expiry, swept),
+		inLane("repair", "nodes that stay broken are replaced", repair, swept),
 	)
 }
 

@@ -13,12 +13,12 @@ func everyday(t *testing.T, tier string) {
 	t.Parallel() // most of it is waiting for Karpenter's own windows
 	e := start(t, "everyday", tier, nil)
 	e.together(t,
-		in("updown", "scale up and down", scaleUpAndDown, cleared),
-		in("deleted", "a deleted node takes its Linode with it", deletedNode, cleared),
-		in("teams", "two NodePools have pools of their own", twoNodePools, cleared),
-		in("gpu", "a pod that asks for a GPU", gpuPod, cleared),
-		in("misfit", "a pod that no instance type fits", impossiblePod, cleared),
-		in("refused", "LinodeNodeClasses that are refused", refusedNodeClasses, cleared),
+		inLane("updown", "scale up and down", scaleUpAndDown, cleared),
+		inLane("deleted", "a deleted node takes its Linode with it", deletedNode, cleared),
+		inLane("teams", "two NodePools have pools of their own", twoNodePools, cleared),
+		inLane("gpu", "a pod that asks for a GPU", gpuPod, cleared),
+		inLane("misfit", "a pod that no instance type fits", impossiblePod, cleared),
+		inLane("refused", "LinodeNodeClasses that are refused", refusedNodeClasses, cleared),
 	)
 	e.scenario(t, "a NodeClaim that belongs to no NodePool", handmadeNodeClaim)
 	e.scenario(t, "Prometheus scrapes the operator and evaluates its alerts", scraped)
@@ -33,10 +33,10 @@ func trouble(t *testing.T, tier string) {
 	e := start(t, "trouble", tier, values)
 	e.scenario(t, "a plan without capacity", noCapacity) // of all lanes, so it is first
 	e.together(t,
-		in("labels", "a NodePool whose labels change", driftedLabels, cleared),
-		in("replaced", "an instance that LKE replaces", lostInstance, cleared),
-		in("stranded", "an instance without NodeClaim", strandedInstance, cleared),
-		in("host", "maintenance of a host is announced", announcedMaintenance, swept),
+		inLane("labels", "a NodePool whose labels change", driftedLabels, cleared),
+		inLane("replaced", "an instance that LKE replaces", lostInstance, cleared),
+		inLane("stranded", "an instance without NodeClaim", strandedInstance, cleared),
+		inLane("host", "maintenance of a host is announced", announcedMaintenance, swept),
 	)
 }
 

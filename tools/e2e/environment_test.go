@@ -33,6 +33,7 @@ const (
 type environment struct {
 	*localcluster.Cluster
 	tier   string
+	plain  bool // nodes are plain Linodes, as in instance mode
 	kube   client.Client
 	theirs map[int]bool // the pools that exist from the start, which are the user's
 	before world.State
@@ -66,7 +67,10 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &environment{Cluster: cluster, tier: options.Tier, kube: kube, theirs: map[int]bool{}, before: cluster.Sim.Snapshot()}
+	e := &environment{
+		Cluster: cluster, tier: options.Tier, plain: options.Mode == localcluster.Instance, kube: kube,
+		theirs: map[int]bool{}, before: cluster.Sim.Snapshot(),
+	}
 	for _, pool := range pools(e.before) {
 		e.theirs[pool.ID] = true
 	}

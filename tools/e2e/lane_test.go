@@ -28,7 +28,7 @@ type part struct {
 	ended      func() // called when it has ended, or was not chosen to run
 }
 
-func in(lane, name string, do func(*testing.T, *environment), end func(*environment, *testing.T)) part {
+func inLane(lane, name string, do func(*testing.T, *environment), end func(*environment, *testing.T)) part {
 	return part{lane: lane, name: name, do: do, end: end, ended: func() {}}
 }
 
@@ -134,15 +134,15 @@ func (e *environment) into(object *unstructured.Unstructured) {
 	switch object.GetKind() {
 	case "NodePool":
 		e.rename(object)
-		set(object, e.lane, "spec", "template", "metadata", "labels", laneLabel)
+		setField(object, e.lane, "spec", "template", "metadata", "labels", laneLabel)
 		ref, _, _ := unstructured.NestedString(object.Object, "spec", "template", "spec", "nodeClassRef", "name")
-		set(object, e.named(ref), "spec", "template", "spec", "nodeClassRef", "name")
+		setField(object, e.named(ref), "spec", "template", "spec", "nodeClassRef", "name")
 	case "LinodeNodeClass":
 		e.rename(object)
 	case "Deployment", "StatefulSet", "DaemonSet":
-		set(object, e.lane, "spec", "template", "spec", "nodeSelector", laneLabel)
+		setField(object, e.lane, "spec", "template", "spec", "nodeSelector", laneLabel)
 	case "Pod":
-		set(object, e.lane, "spec", "nodeSelector", laneLabel)
+		setField(object, e.lane, "spec", "nodeSelector", laneLabel)
 	}
 	if object.GetNamespace() == metav1.NamespaceDefault {
 		object.SetNamespace(e.lane)
@@ -151,10 +151,10 @@ func (e *environment) into(object *unstructured.Unstructured) {
 
 func (e *environment) rename(object *unstructured.Unstructured) {
 	object.SetName(e.named(object.GetName()))
-	set(object, e.lane, "metadata", "labels", laneLabel)
+	setField(object, e.lane, "metadata", "labels", laneLabel)
 }
 
-func set(object *unstructured.Unstructured, value string, path ...string) {
+func setField(object *unstructured.Unstructured, value string, path ...string) {
 	if err := unstructured.SetNestedField(object.Object, value, path...); err != nil {
 		panic(err) // the YAML is a test's own
 	}

@@ -28,9 +28,9 @@ func (o *outage) over(t *testing.T, lane string) {
 	NewWithT(t).Expect(o.failed).NotTo(HaveOccurred())
 }
 
-// part is in, of a scenario that shares the outage; when it has failed or was not chosen, the others do not wait for it.
+// part is inLane, of a scenario that shares the outage; when it has failed or was not chosen, the others do not wait for it.
 func (o *outage) part(lane, name string, do func(*testing.T, *environment, *outage)) part {
-	p := in(lane, name, func(t *testing.T, e *environment) { do(t, e, o) }, swept)
+	p := inLane(lane, name, func(t *testing.T, e *environment) { do(t, e, o) }, swept)
 	p.ended = func() {
 		o.ready.strike(lane)
 		o.ended.strike(lane)

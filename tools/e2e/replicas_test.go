@@ -26,7 +26,7 @@ func replicas(t *testing.T, tier string) {
 	e := start(t, "replicas", tier, map[string]any{"controller": map[string]any{"env": []any{
 		map[string]any{"name": "INSTANCE_TYPE_REFRESH_INTERVAL", "value": "5s"},
 	}}}, func(o *localcluster.Options) { o.Replicas = 2 })
-	e.run(t, "one works and one waits", oneWorksOneWaits)
+	e.scenario(t, "one works and one waits", oneWorksOneWaits)
 	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilled)
 	e.scenario(t, "the leader stands still and wakes after another finished its work", leaderPaused(false))
 	e.scenario(t, "the leader stands still and wakes in the middle of another's work", leaderPaused(true))
@@ -66,7 +66,7 @@ func oneWorksOneWaits(t *testing.T, e *environment) {
 func leaderKilled(t *testing.T, e *environment) {
 	leader, other := e.leaderAndOther(t)
 	since := e.now()
-	heal := e.afterClaims(inTheMiddle, linodesim.Rule{Delay: time.Minute}) // killed before they are carried out
+	heal := e.afterClaims(inTheMiddle, linodesim.Rule{Hang: true}) // they are never carried out
 	e.crowd(t, "twenty", crowd)
 	since.awaitClaimed(t, inTheMiddle)
 	leader.Kill()
@@ -122,10 +122,14 @@ func (e *environment) crowd(t *testing.T, app string, n int) {
 }
 
 // afterClaims lets the first n claims pass and does to the others what the rule says,
-// until the function that it returns is called.
+// until the function that it returns is called. A claim is a write of tags, or in
+// instance mode the creation of a Linode.
 func (e *environment) afterClaims(n int32, rule linodesim.Rule) (heal func()) {
 	var claims atomic.Int32
 	rule.Method, rule.Route = http.MethodPut, "/linode/instances/{linodeId}"
+	if e.plain {
+		rule.Method, rule.Route = http.MethodPost, "/linode/instances"
+	}
 	rule.Match = func(*http.Request) bool { return claims.Add(1) > n }
 	id := e.Sim.Fail(rule)
 	return func() { e.Sim.Heal(id) }
@@ -137,9 +141,15 @@ func (h history) awaitClaimed(t *testing.T, n int) {
 		WithTimeout(patience).WithPolling(interval/25).Should(Equal(n), "instances claimed")
 }
 
-// claimsByInstance lists all claims that were ever written on each instance.
+// claimsByInstance lists all claims that were ever written on each instance. A plain
+// Linode has its NodeClaim's label from its creation on.
 func (h history) claimsByInstance() map[int][]string {
 	claims := map[int][]string{}
+	if h.e.plain {
+		for _, entry := range h.of(world.InstanceCreated) {
+			claims[entry.InstanceID] = append(claims[entry.InstanceID], entry.After)
+		}
+	}
 	for _, entry := range h.of(world.InstanceTagged) {
 		for tag := range strings.SplitSeq(entry.After, ",") {
 			if claim, is := strings.CutPrefix(tag, "karpenter.sh/nodeclaim="); is && !slices.Contains(claims[entry.InstanceID], claim) {

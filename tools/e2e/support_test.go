@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -61,6 +62,7 @@ func (e *environment) withoutClasses(t *testing.T) {
 // nodePoolSpec is a NodePool named default over the class of that name. Its nodes
 // are consolidated at once, all at a time, unless it says otherwise.
 type nodePoolSpec struct {
+	class       string   // spec of its class, as a YAML flow map; "" = that of docs/examples
 	consolidate string   // consolidateAfter; "" = 1s
 	budget      string   // nodes that may be disrupted at the same time; "" = 100%
 	labels      string   // of the nodes, as a YAML flow map
@@ -118,7 +120,11 @@ spec: %s
 // ten seconds later.
 func (e *environment) nodePool(t *testing.T, spec nodePoolSpec) {
 	t.Helper()
-	e.apply(t, "linodenodeclass.yaml")
+	if spec.class == "" {
+		e.apply(t, "linodenodeclass.yaml")
+	} else {
+		e.apply(t, class(spec.class))
+	}
 	e.apply(t, spec.yaml())
 	e.nodePoolReady(t, "default")
 }
@@ -274,4 +280,37 @@ func (e *environment) metrics(t *testing.T) string {
 		t.Fatalf("metrics: status %d, %v", answer.StatusCode, err)
 	}
 	return string(text)
+}
+
+// get and post send a request to the simulated API, as the account's owner.
+func (e *environment) get(t *testing.T, path string, into any) {
+	t.Helper()
+	e.request(t, http.MethodGet, path, "", into)
+}
+
+func (e *environment) post(t *testing.T, path, body string, into any) {
+	t.Helper()
+	e.request(t, http.MethodPost, path, body, into)
+}
+
+func (e *environment) request(t *testing.T, method, path, body string, into any) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, e.SimURL+"/v4beta"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+e.SimToken)
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: status %d, %v: %s", method, path, answer.StatusCode, err, text)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
 }

@@ -27,8 +27,8 @@ func unclaimed(t *testing.T, tier string) {
 	t.Parallel()
 	e := start(t, "unclaimed", tier, soonCollected())
 	e.together(t,
-		in("quiet", "nodes come and go without an error in the log", quietScaleUp, cleared),
-		in("joins", "a node that joins while no NodeClaim takes it", joinsUnclaimed, cleared),
+		inLane("quiet", "nodes come and go without an error in the log", quietScaleUp, cleared),
+		inLane("joins", "a node that joins while no NodeClaim takes it", joinsUnclaimed, cleared),
 	)
 	without := newOutage(t, e, "settled", "lost")
 	e.together(t,

@@ -158,7 +158,7 @@ func (c *Cluster) openLog() error {
 func (c *Cluster) startPlane(ctx context.Context) error {
 	p, err := plane.Start(ctx, plane.Config{
 		Name: c.Name, Bin: c.bin(), Dir: c.opts.stateDir(), LogDir: c.opts.logDir(), Port: c.opts.Port, Audit: c.opts.Audit,
-		SelfManaged: c.instances(),
+		NodeSilence: c.opts.NodeSilence, SelfManaged: c.instances(),
 	})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
@@ -66,6 +67,10 @@ type Options struct {
 	// Image returns the program in a container image as files of this machine. nil = the
 	// Deployment's image is not looked at and .bin/controller is run.
 	Image func(ctx context.Context, reference string) (Program, error)
+
+	// NodeSilence is for how long a node may be silent before it is not ready; 0 = Kubernetes' default, which hundreds of played
+	// nodes miss on a busy machine. Their pods are not ready from then on, because a played kubelet does not report them again.
+	NodeSilence time.Duration
 
 	// Unchecked: the simulator's answers are not compared with the API's
 	// description, which takes most of its time when there are hundreds of nodes.

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs what needs no cluster: the short tests of each module given, alone, and the linter over
-# those modules that differ from the commit in BASE_REF (HEAD without it). Vet is part of the linter.
+# those modules that differ from the commit in BASE_REF (HEAD without it). Vet is part of the linter. The end-to-end suites
+# need a cluster, all of them: they are checked and not linked.
 set -eu
 cd "$(dirname "$0")/../.."
 root=$(pwd)
@@ -9,7 +10,12 @@ failed=
 changed=$(git diff --name-only "${BASE_REF:-HEAD}" && git ls-files --others --exclude-standard)
 for module in "$@"; do
 	echo "check: $module"
-	(cd "$module" && GOWORK=off go test -short -vet=off ./... >"$root/.bin/check.log" 2>&1) || {
+	(
+		cd "$module" && export GOWORK=off && packages=$(go list ./...) &&
+			suites=$(echo "$packages" | grep '/tools/e2e$' || true) &&
+			{ [ -z "$suites" ] || go vet "$suites"; } &&
+			go test -short -vet=off $(echo "$packages" | grep -v '/tools/e2e$')
+	) >"$root/.bin/check.log" 2>&1 || {
 		grep -v -e '^ok ' -e 'no test files' .bin/check.log >&2
 		failed="$failed $module"
 	}

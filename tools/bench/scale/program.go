@@ -3,6 +3,7 @@ package scale
 import (
 	"context"
 	_ "embed"
+	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
@@ -32,7 +33,7 @@ var operatorPool []byte
 func clusterOptions(cfg Config) localcluster.Options {
 	return localcluster.Options{
 		Name: cfg.Name, StateDir: cfg.StateDir, Tier: localcluster.Enterprise, Profile: cfg.Profile, Progress: cfg.Progress,
-		Unchecked: true, WithoutAddons: true, Env: append(settings, cfg.Env...),
+		Unchecked: true, WithoutAddons: true, NodeSilence: 10 * time.Minute, Env: append(settings, cfg.Env...),
 	}
 }
 

@@ -12,9 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 )
 
 const (
@@ -64,23 +66,46 @@ func (p *Player) registerOwn(ctx context.Context, e world.Event) {
 	})
 }
 
-// handOver lets kwok play the kubelet of a Node that is Ready.
-func (p *Player) handOver(ctx context.Context, e world.Event) {
+// handOver stops the kubelet of a Node that is Ready and lets kwok play it. It comes before initialize, while the Node can hold no
+// pod: kwok leaves alone those that were bound before it played the Node. That it does is seen when a Ready of Unknown heals.
+func (p *Player) handOver(ctx context.Context, e world.Event, kubelet *process.Process) {
+	p.awaitReady(ctx, e)
+	kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)
 	p.until(ctx, "hand over", e, func(ctx context.Context) (bool, error) {
 		node, err := p.nodes.Get(ctx, e.Name, metav1.GetOptions{})
-		if err != nil || !ready(node) {
-			return apierrors.IsNotFound(err), err
+		if err != nil || ready(node) == nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		ready(node).Status, ready(node).Reason = corev1.ConditionUnknown, "HandedOver"
+		if node, err = p.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+			return false, err
 		}
 		maps.Copy(node.Labels, p.cfg.KwokLabels)
 		_, err = p.nodes.Update(ctx, node, metav1.UpdateOptions{})
 		return err == nil, err
 	})
+	p.awaitReady(ctx, e)
 }
 
-func ready(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+func (p *Player) awaitReady(ctx context.Context, e world.Event) {
+	p.until(ctx, "await Ready", e, func(ctx context.Context) (bool, error) {
+		node, err := p.nodes.Get(ctx, e.Name, metav1.GetOptions{})
+		if err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		condition := ready(node)
+		return condition != nil && condition.Status == corev1.ConditionTrue, nil
 	})
+}
+
+// ready is the Node's condition Ready, nil if it has none yet.
+func ready(node *corev1.Node) *corev1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			return c
+		}
+	}
+	return nil
 }
 
 // remove deletes the Node whose Linode is gone; one of the same name that belongs to another Linode stays.

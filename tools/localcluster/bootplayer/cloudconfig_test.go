@@ -48,6 +48,8 @@ func TestScriptsStayWithinTheirRoot(t *testing.T) {
 		"the first failure ends it":       {"set -eu\nfalse\necho later", "", true},
 		"a file of this machine":          {"cat " + secret, "no such file", true},
 		"by going up":                     {"cat ../../../../../../.." + secret, "no such file", true},
+		"a script has its arguments":      {"echo 'echo \"[$2$#]\"' > /s && sh /s a b", "[b2]", false},
+		"and the exported variables":      {"echo 'echo \"[$A$B]\"' > /s && B=b && A=a sh /s", "[a]", false},
 		"a program of the boot":           {"command -v kubeadm >/dev/null && kubeadm join", "joined", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ type Config struct {
 	MetadataURL string // of the simulator's Metadata service
 	// JoinTimeout bounds kubeadm's discovery; 0 = 30 s. kubeadm's own is 5 minutes.
 	JoinTimeout time.Duration
-	// Kubelets is how many processes run at a time; kwok takes over Nodes beyond. 0 = 20.
+	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20.
 	Kubelets int
 	// Own is how labels of Linodes begin that were set up by hand; kwok plays them.
 	Own string
@@ -134,15 +134,16 @@ func (p *Player) live(ctx context.Context, e world.Event) {
 	}
 	defer kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)
 	log.Info("kubelet started", "pid", kubelet.PID())
-	p.initialize(ctx, e)
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	default: // too many
-		p.handOver(ctx, e)
+		p.handOver(ctx, e, kubelet)
 		log.Info("kwok plays the kubelet from now on")
+		p.initialize(ctx, e)
 		return
 	}
+	p.initialize(ctx, e)
 	select {
 	case <-ctx.Done():
 	case <-kubelet.Exited():

@@ -94,13 +94,13 @@ func (s *shell) environ(dir string) []string {
 }
 
 // script runs a text in a directory of the machine.
-func (s *shell) script(ctx context.Context, dir, name, text string, env expand.Environ) error {
+func (s *shell) script(ctx context.Context, dir, name, text string, env expand.Environ, args ...string) error {
 	program, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), name)
 	if err != nil {
 		return err
 	}
 	runner, err := interp.New(
-		interp.Env(env), interp.StdIO(nil, s.console, s.console),
+		interp.Env(env), interp.Params(append([]string{"--"}, args...)...), interp.StdIO(nil, s.console, s.console),
 		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return s.exec }),
 		interp.OpenHandler(func(_ context.Context, path string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
 			if path == os.DevNull { // the only device
@@ -147,7 +147,7 @@ func (s *shell) exec(ctx context.Context, args []string) error {
 		fmt.Fprintf(hc.Stdout, "[played, not run] %s\n", strings.Join(args, " "))
 		return nil
 	case filepath.IsAbs(name) && s.root.has(name):
-		return s.file(ctx, hc, name)
+		return s.file(ctx, hc, name, args[1:])
 	}
 	fmt.Fprintf(hc.Stderr, "sh: %s: not found\n", name)
 	return interp.ExitStatus(127)
@@ -167,20 +167,20 @@ func (s *shell) subshell(ctx context.Context, hc interp.HandlerContext, args []s
 	switch {
 	case len(args) == 2 && args[0] == "-c":
 		return s.script(ctx, hc.Dir, "sh -c", args[1], exported(hc.Env))
-	case len(args) == 1 && !strings.HasPrefix(args[0], "-"):
-		return s.file(ctx, hc, machinePath(hc.Dir, args[0]))
+	case len(args) > 0 && !strings.HasPrefix(args[0], "-"):
+		return s.file(ctx, hc, machinePath(hc.Dir, args[0]), args[1:])
 	}
-	fmt.Fprintf(hc.Stderr, "sh: %q: only FILE and -c TEXT are played\n", args)
+	fmt.Fprintf(hc.Stderr, "sh: %q: only FILE with its arguments and -c TEXT are played\n", args)
 	return interp.ExitStatus(2)
 }
 
 // file runs a script of the machine.
-func (s *shell) file(ctx context.Context, hc interp.HandlerContext, path string) error {
+func (s *shell) file(ctx context.Context, hc interp.HandlerContext, path string, args []string) error {
 	text, err := s.root.read(path)
 	if err != nil {
 		return s.report(hc.Stderr, "sh", err)
 	}
-	return s.script(ctx, hc.Dir, path, string(text), exported(hc.Env))
+	return s.script(ctx, hc.Dir, path, string(text), exported(hc.Env), args...)
 }
 
 // exported is what a command inherits of a shell's variables.

@@ -83,13 +83,17 @@ func (p *Plane) controllerManager() component {
 	if p.cfg.SelfManaged {
 		controllers += ",bootstrapsigner,tokencleaner"
 	}
-	return p.withCluster("kube-controller-manager", p.ports.controllerManager,
+	args := []string{
 		controllers,
 		"--allocate-node-cidrs=false", "--use-service-account-credentials",
-		"--root-ca-file="+p.path("pki", "ca.crt"),
-		"--service-account-private-key-file="+p.path("pki", "serviceaccount.key"),
-		"--cluster-signing-cert-file="+p.path("pki", "ca.crt"), "--cluster-signing-key-file="+p.path("pki", "ca.key"),
-	)
+		"--root-ca-file=" + p.path("pki", "ca.crt"),
+		"--service-account-private-key-file=" + p.path("pki", "serviceaccount.key"),
+		"--cluster-signing-cert-file=" + p.path("pki", "ca.crt"), "--cluster-signing-key-file=" + p.path("pki", "ca.key"),
+	}
+	if p.cfg.NodeSilence > 0 {
+		args = append(args, "--node-monitor-grace-period="+p.cfg.NodeSilence.String())
+	}
+	return p.withCluster("kube-controller-manager", p.ports.controllerManager, args...)
 }
 
 func (p *Plane) scheduler() component {

@@ -41,6 +41,9 @@ type Config struct {
 	Port   int    // of the API server; 0 = a free one
 	Audit  bool   // log every request to LogDir/audit.log
 
+	// NodeSilence is for how long a node may be silent before it is not ready; 0 = Kubernetes' default.
+	NodeSilence time.Duration
+
 	// SelfManaged: nodes join by themselves, as in a cluster that kubeadm made. It
 	// needs the program controlplane.Machine.
 	SelfManaged bool

@@ -58,10 +58,13 @@ func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 	return controllerruntime.NewControllerManagedBy(m).
 		Named(c.Name()).
-		Watches(&karpv1.NodeClaim{}, handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			if claim := e.Object.(*karpv1.NodeClaim); claim.Status.ProviderID == "" && nodeclaim.Ours(claim.Spec.NodeClassRef) {
-				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(claim)})
-			}
-		}}).
+		Watches(&karpv1.NodeClaim{}, handler.Funcs{DeleteFunc: deleted}).
 		Complete(c)
+}
+
+// deleted queues a NodeClaim that is gone and had no provider ID.
+func deleted(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if claim := e.Object.(*karpv1.NodeClaim); claim.Status.ProviderID == "" && nodeclaim.Ours(claim.Spec.NodeClassRef) {
+		queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(claim)})
+	}
 }
