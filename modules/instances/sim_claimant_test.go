@@ -21,6 +21,8 @@ type simClaimant struct {
 	forgot                   bool
 	// edits is how often it has changed its tags.
 	edits int
+	// asks, releases and tries of edits are how many calls of each there were.
+	asks, releases, tries int
 	// died is when it ceased to exist.
 	died time.Time
 	// lasting is the last answer that only waiting does not change.
@@ -67,12 +69,8 @@ func (c *simClaimant) ask() {
 		c.violated("%v", err)
 		return
 	}
-	life, asked := c.life, c.now
-	c.after(c.plan.patience+c.plan.again+time.Second, func() { // the process died, and with it the call
-		if life != c.life {
-			c.ask()
-		}
-	})
+	asked := c.now
+	c.survive(&c.asks, c.plan.patience+c.plan.again+time.Second, c.ask)
 	c.call(t, c.plan.patience, func(a answer) {
 		c.logf("%s/%s: %s", c.name, c.uid, outcome(a))
 		switch {
@@ -88,6 +86,18 @@ func (c *simClaimant) ask() {
 			c.after(c.plan.again, c.ask)
 		default:
 			c.answered(a.instance)
+		}
+	})
+}
+
+// survive makes a call again that ended with its process, unless it was made
+// again already.
+func (c *simClaimant) survive(calls *int, wait time.Duration, again func()) {
+	*calls++
+	life, latest := c.life, *calls
+	c.after(wait, func() {
+		if life != c.life && latest == *calls {
+			again()
 		}
 	})
 }
@@ -120,12 +130,7 @@ func (c *simClaimant) release() {
 	if !c.alive {
 		return
 	}
-	life := c.life
-	c.after(30*time.Second, func() {
-		if life != c.life {
-			c.release()
-		}
-	})
+	c.survive(&c.releases, 30*time.Second, c.release)
 	t := &deleteTask{op: "delete", id: c.id, by: c.claimant().id(), reason: "released"}
 	c.call(t, 20*time.Second, func(a answer) {
 		c.logf("%s/%s releases %d: %s", c.name, c.uid, c.id, outcome(a))
@@ -148,12 +153,8 @@ func (c *simClaimant) edit() {
 	if !c.alive || c.releasing || c.edits == c.plan.edits {
 		return
 	}
-	life, next := c.life, c.edits+1
-	c.after(30*time.Second, func() {
-		if life != c.life && c.edits < next {
-			c.edit()
-		}
-	})
+	next := c.edits + 1
+	c.survive(&c.tries, 30*time.Second, c.edit)
 	t := &tagsTask{id: c.id, by: c.claimant().id(), remove: []string{c.userTag(c.edits)}, add: []string{c.userTag(next)}}
 	c.call(t, 20*time.Second, func(a answer) {
 		c.logf("%s/%s changes the tags of %d: %s", c.name, c.uid, c.id, outcome(a))
