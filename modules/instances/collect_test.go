@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,11 +33,11 @@ func TestCollectRemovesWhatNoClaimantNeeds(t *testing.T) {
 		if _, err := p.Collect(t.Context(), failing); err == nil || len(l.ours()) != 3 {
 			t.Fatalf("%v, %d there", err, len(l.ours()))
 		}
-		asked := 0
-		how.Vacate = func(_ context.Context, i instances.Instance) (bool, error) { asked++; return i.ID == left.ID, nil }
+		var asked atomic.Int64
+		how.Vacate = func(_ context.Context, i instances.Instance) (bool, error) { asked.Add(1); return i.ID == left.ID, nil }
 		second, err := p.Collect(t.Context(), how)
-		if err != nil || len(second.Removed) != 1 || second.Removed[0].ID != left.ID || asked != 2 {
-			t.Fatalf("%+v, %v, asked %d times", second, err, asked)
+		if err != nil || len(second.Removed) != 1 || second.Removed[0].ID != left.ID || asked.Load() != 2 {
+			t.Fatalf("%+v, %v, asked %d times", second, err, asked.Load())
 		}
 		how.Vacate = nil
 		third, err := p.Collect(t.Context(), how)

@@ -51,8 +51,11 @@
 //     name included.
 //   - Tags that a person took away are written again while this process knows
 //     whose they were.
+//   - A write of tags loses none that this cluster's processes have written: a
+//     process that begins to lead writes none for SettleTime and 5 s.
 //   - Creations are paced to 20 in 15 seconds (Config.Creations), in the order of
-//     arrival; a claimant keeps its position for a while when its caller leaves.
+//     arrival; a claimant keeps its position for a while when its caller leaves,
+//     and one whose label is being looked for lets the others pass.
 //     KindProvisioning names the position and the time of the next slot.
 //   - Disks and the boot are steps that continue from what the API has. An
 //     instance that is not finished within Config.FinishTimeout is removed.
@@ -62,7 +65,8 @@
 // # Not guaranteed
 //
 //   - An instance that a person renames within 2 minutes of its creation, right
-//     before this process is restarted, may get a twin. Collect removes one.
+//     before this process is restarted or while a creation without an answer may
+//     still take effect, may get a twin. Collect removes one.
 //   - Tags that a person took away before this process started are not known:
 //     Collect reports the instance if it still has the cluster's tag.
 //   - An accepted removal without effect, and then a wrong 404, prove together

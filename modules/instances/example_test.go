@@ -45,3 +45,61 @@ func Example() {
 	// demo-default-x7k2p for default-x7k2p
 	// deleted: <nil>
 }
+
+// A sweep removes the instances of claimants that have been gone for OrphanTTL,
+// once Vacate agrees: the place to drain a node.
+func ExampleManager_Collect() {
+	manager := simulated(instances.Config{Cluster: "demo", OrphanTTL: time.Nanosecond})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, name := range []string{"kept", "left"} {
+		spec := instances.Spec{Claimant: instances.Claimant{Name: name}, Plan: "g6-standard-2", Region: "us-ord", Image: "linode/debian12"}
+		if _, err := manager.Create(ctx, spec); err != nil {
+			log.Fatal(err)
+		}
+	}
+	sweep := instances.Sweep{
+		Alive:  func(context.Context) ([]instances.Claimant, error) { return []instances.Claimant{{Name: "kept"}}, nil },
+		Vacate: func(_ context.Context, i instances.Instance) (bool, error) { return i.Health == instances.Healthy, nil },
+	}
+	for range 2 { // the first notices which claimants are gone
+		collected, err := manager.Collect(ctx, sweep)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, instance := range collected.Removed {
+			fmt.Println("removed", instance.Label)
+		}
+	}
+	// Output:
+	// removed demo-left
+}
+
+// simulated returns a Manager over an empty simulated account.
+func simulated(cfg instances.Config) *instances.Manager {
+	sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Instant()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: sim.Transport()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	backend, err := linodes.New(client)
+	if err != nil {
+		log.Fatal(err)
+	}
+	manager, err := instances.New(backend, cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return manager
+}
+
+func ExampleLabel() {
+	fmt.Println(instances.Label("demo", "default-x7k2p"))
+	fmt.Println(instances.Label("demo", "a-node-pool-with-a-name-that-is-much-too-long-for-a-label-x7k2p"))
+	// Output:
+	// demo-default-x7k2p
+	// demo-a-node-pool-with-a-name-that-is-much-ac99f1c4df6109f735d11
+}

@@ -21,6 +21,8 @@ type simClaimant struct {
 	forgot                   bool
 	// edits is how often it has changed its tags.
 	edits int
+	// asks, releases and tries of edits are how many calls of each there were.
+	asks, releases, tries int
 	// died is when it ceased to exist.
 	died time.Time
 	// lasting is the last answer that only waiting does not change.
@@ -67,12 +69,8 @@ func (c *simClaimant) ask() {
 		c.violated("%v", err)
 		return
 	}
-	life, asked := c.life, c.now
-	c.after(c.plan.patience+c.plan.again+time.Second, func() { // the process died, and with it the call
-		if life != c.life {
-			c.ask()
-		}
-	})
+	asked := c.now
+	c.survive(&c.asks, c.plan.patience+c.plan.again+time.Second, c.ask)
 	c.call(t, c.plan.patience, func(a answer) {
 		c.logf("%s/%s: %s", c.name, c.uid, outcome(a))
 		switch {
@@ -92,6 +90,18 @@ func (c *simClaimant) ask() {
 	})
 }
 
+// survive makes a call again that ended with its process, unless it was made
+// again already.
+func (c *simClaimant) survive(calls *int, wait time.Duration, again func()) {
+	*calls++
+	life, latest := c.life, *calls
+	c.after(wait, func() {
+		if life != c.life && latest == *calls {
+			again()
+		}
+	})
+}
+
 func (c *simClaimant) answered(i Instance) {
 	if !c.alive {
 		return
@@ -103,17 +113,24 @@ func (c *simClaimant) answered(i Instance) {
 	}
 }
 
+// noticeLoss ends a claimant whose instance is gone and is not listed, as core's
+// garbage collection does.
+func (c *simClaimant) noticeLoss(listed []Instance) {
+	if !c.alive || !c.served || c.releasing || c.find(c.id) != nil {
+		return
+	}
+	if !slices.ContainsFunc(listed, func(i Instance) bool { return i.ID == c.id }) {
+		c.releasing = true
+		c.release()
+	}
+}
+
 // release calls Delete until the instance is proven gone.
 func (c *simClaimant) release() {
 	if !c.alive {
 		return
 	}
-	life := c.life
-	c.after(30*time.Second, func() {
-		if life != c.life {
-			c.release()
-		}
-	})
+	c.survive(&c.releases, 30*time.Second, c.release)
 	t := &deleteTask{op: "delete", id: c.id, by: c.claimant().id(), reason: "released"}
 	c.call(t, 20*time.Second, func(a answer) {
 		c.logf("%s/%s releases %d: %s", c.name, c.uid, c.id, outcome(a))
@@ -136,12 +153,8 @@ func (c *simClaimant) edit() {
 	if !c.alive || c.releasing || c.edits == c.plan.edits {
 		return
 	}
-	life, next := c.life, c.edits+1
-	c.after(30*time.Second, func() {
-		if life != c.life && c.edits < next {
-			c.edit()
-		}
-	})
+	next := c.edits + 1
+	c.survive(&c.tries, 30*time.Second, c.edit)
 	t := &tagsTask{id: c.id, by: c.claimant().id(), remove: []string{c.userTag(c.edits)}, add: []string{c.userTag(next)}}
 	c.call(t, 20*time.Second, func(a answer) {
 		c.logf("%s/%s changes the tags of %d: %s", c.name, c.uid, c.id, outcome(a))
@@ -209,6 +222,10 @@ func (s *sim) happens(step simStep) {
 	s.logf("a person %s %d", step.kind, i.ID)
 	switch step.kind {
 	case stepRename:
+		// The label alone prevents a twin from a creation that is still on its way.
+		if s.now.Before(s.late[i.Label]) {
+			return
+		}
 		i.Label, i.renamed = fmt.Sprintf("renamed-%d", i.ID), true
 	case stepStrip:
 		if s.hasDeaths() || s.core.world.objects[i.ID] == nil { // what the process has not seen it cannot know

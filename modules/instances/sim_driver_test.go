@@ -31,7 +31,9 @@ type sim struct {
 	sent     []time.Time
 	requests int
 	belief   simBelief
-	failure  string
+	// late has until when a creation of a label may still take effect.
+	late    map[string]time.Time
+	failure string
 }
 
 // simCall is a task with what becomes of its answer.
@@ -47,7 +49,7 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := &sim{
 		plan: plan, random: rand.New(rand.NewPCG(plan.seed, 12)), trace: trace, began: start,
-		end: start.Add(simChaos + 25*time.Minute), fates: slices.Clone(plan.fates),
+		late: map[string]time.Time{}, end: start.Add(simChaos + 25*time.Minute), fates: slices.Clone(plan.fates),
 		simPlatform: &simPlatform{simAgenda: &simAgenda{now: start}, boot: plan.boot, room: plan.room},
 	}
 	s.changed = s.check
@@ -200,6 +202,7 @@ func (s *sim) sweeps() {
 		}
 		var alive []claimID
 		for _, c := range s.claimants {
+			c.noticeLoss(a.instances)
 			if c.alive {
 				alive = append(alive, c.claimant().id())
 			}

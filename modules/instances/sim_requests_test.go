@@ -65,6 +65,7 @@ func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Dur
 			r.err = unknown
 			return r, r.op.timeout()
 		case faultLate:
+			s.late[r.creation.Label] = s.now.Add(fate.takes)
 			s.after(fate.takes, func() { _, _ = s.apply(r.effect) })
 			r.err = unknown
 			return r, 0

@@ -53,12 +53,12 @@ func answered(r result) string {
 }
 
 func subject(e effect) string {
-	switch {
-	case e.op == opList:
+	switch e.op {
+	case opList:
 		return string(e.op)
-	case e.op == opFind:
+	case opFind:
 		return string(e.op) + " " + e.text
-	case e.op == opCreate:
+	case opCreate:
 		return string(e.op) + " " + e.creation.Label
 	}
 	return fmt.Sprint(e.op, " ", e.id)

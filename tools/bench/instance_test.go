@@ -153,10 +153,12 @@ const (
 	creationWindow = 15 * time.Second
 )
 
-// creationFloor is the least time in which the API lets N Linodes be made: a
-// window for each 20 before the last, and a request.
+// creationFloor is how long N creations take at best, with requests of mean
+// length: a list; for each 20 before the last a request and, from its answer on,
+// a window; the last request.
 func (s scene) creationFloor() time.Duration {
-	return time.Duration((s.n-1)/creationLimit)*creationWindow + s.profile.Request.Min
+	request := (s.profile.Request.Min + s.profile.Request.Max) / 2
+	return 2*request + time.Duration((s.n-1)/creationLimit)*(creationWindow+request)
 }
 
 // The targets hold for a burst that is small enough to be measured with every
