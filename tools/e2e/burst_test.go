@@ -33,6 +33,14 @@ func TestBurst(t *testing.T) {
 			e.scenario(t, "a hundred pods on a hundred hosts", hundredHosts)
 		})
 	}
+	t.Run("instance", func(t *testing.T) {
+		t.Parallel()
+		e := start(t, "plain-burst", "standard", nil, plainLinodes(20))
+		alone(t)
+		turn.Lock()
+		defer turn.Unlock()
+		e.scenario(t, "a hundred pods on a hundred Linodes", hundredLinodes)
+	})
 }
 
 // led waits until the operator has led for so long: before lists have had the

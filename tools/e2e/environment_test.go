@@ -74,6 +74,9 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 	for _, pool := range pools(e.before) {
 		e.theirs[pool.ID] = true
 	}
+	for _, operator := range cluster.Operators {
+		go reelected(t.Context(), operator)
+	}
 	rights.of(t, e)
 	t.Cleanup(func() { e.scan(t, options.Name) }) // before the cluster stops
 	return e

@@ -57,7 +57,6 @@ func TestInstanceReplicas(t *testing.T) {
 	t.Parallel()
 	e := start(t, "plain-replicas", "standard", nil, plainLinodes(20), func(o *localcluster.Options) { o.Replicas = 2 })
 	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilled)
-	e.scenario(t, "a hundred pods on a hundred Linodes", hundredLinodes)
 }
 
 // plainTags changes the class's tags, and takes the claim away from a Linode as a person may: the Linode stays, with the

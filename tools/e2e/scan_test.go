@@ -24,6 +24,9 @@ type expected struct{ words, why string }
 // Lines of any suite: the process was asked to end.
 var always = []expected{
 	{"error received after stop sequence was engaged: leader election lost", "controller-runtime's manager: the process was asked to end"},
+	{"leader election lost", "the process stood still, or the machine was so busy that its Lease was renewed too late: it is started again"},
+	{"leadership lost: the Lease is held by another replica", "the same, when the Lease was read first"},
+	{"Unexpected error when reading response body: context deadline exceeded", "client-go: the API server answered too late; the controller tries again"},
 	{"context canceled", "the process was asked to end; the next one takes up what was interrupted"},
 }
 
@@ -53,8 +56,6 @@ var deliberate = map[string][]expected{
 		{"creating scheduler, no nodepools found", "core plans disruption before the class, which was there before the operator, is ready"},
 	},
 	"replicas": {
-		{"leadership lost: the Lease is held by another replica", "the leader was frozen for longer than its Lease lasts, and ends when it wakes"},
-		{"leader election lost", "the same, when the elector's deadline was noticed before the Lease was read"},
 		{"lease", "client-go: the leader was frozen while it read or renewed its Lease"},
 	},
 	"reinstall": {
