@@ -64,9 +64,9 @@
 //
 // # Not guaranteed
 //
-//   - An instance that a person renames within 2 minutes of its creation, right
-//     before this process is restarted or while a creation without an answer may
-//     still take effect, may get a twin. Collect removes one.
+//   - An instance that a person renames within 2 minutes of its creation, when the
+//     process that made it has ended or a creation without an answer may still
+//     take effect, may get a twin. Collect removes one.
 //   - Tags that a person took away before this process started are not known:
 //     Collect reports the instance if it still has the cluster's tag.
 //   - An accepted removal without effect, and then a wrong 404, prove together
