@@ -77,7 +77,7 @@
 // # Cost
 //
 // One request for each instance, and one list for all at the start of the
-// process. Each data disk costs one request more, with five for disks,
+// process, with a second one when it has led for two minutes. Each data disk costs one request more, with five for disks,
 // configuration, boot and tags, and reads while they become ready. Delete is a
 // read and a write; List is one list for 500 instances.
 //
