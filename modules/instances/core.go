@@ -189,6 +189,16 @@ func (c *core) begin() {
 // written.
 func (c *core) quiet() time.Time { return c.started.Add(c.cfg.SettleTime + lastRequests) }
 
+// complete is the beginning of the first list that must show all that the process which led before has made. It is zero while such a list
+// cannot be had yet: until then labels alone prevent a second instance.
+func (c *core) complete() time.Time {
+	at := c.started.Add(listLag + lastRequests)
+	if c.now.Before(at) {
+		return time.Time{}
+	}
+	return at
+}
+
 // list schedules a list of the cluster's instances that began at or after since.
 // The step is none when there is one.
 func (c *core) list(since time.Time, seq int, reason string) step {

@@ -80,7 +80,7 @@ func (t *createTask) try(c *core) step {
 		return wait(time.Time{})
 	}
 	// Instances are found whatever their label is, before one is created.
-	if s := c.list(time.Time{}, t.seq, "instances that exist"); !s.none() {
+	if s := c.list(c.complete(), t.seq, "instances that exist"); !s.none() {
 		return s
 	}
 	if own := c.has(t.cl.id); len(own) > 0 {

@@ -64,9 +64,9 @@
 //
 // # Not guaranteed
 //
-//   - An instance that a person renames within 2 minutes of its creation, right
-//     before this process is restarted or while a creation without an answer may
-//     still take effect, may get a twin. Collect removes one.
+//   - An instance that a person renames within 2 minutes of its creation, when the
+//     process that made it has ended or a creation without an answer may still
+//     take effect, may get a twin. Collect removes one.
 //   - Tags that a person took away before this process started are not known:
 //     Collect reports the instance if it still has the cluster's tag.
 //   - An accepted removal without effect, and then a wrong 404, prove together
@@ -77,7 +77,7 @@
 // # Cost
 //
 // One request for each instance, and one list for all at the start of the
-// process. Each data disk costs one request more, with five for disks,
+// process, with a second one when it has led for two minutes. Each data disk costs one request more, with five for disks,
 // configuration, boot and tags, and reads while they become ready. Delete is a
 // read and a write; List is one list for 500 instances.
 //

@@ -18,7 +18,7 @@ func quick(seed uint64) simSchedule {
 }
 
 // storyEnd is where transcripts end: sweeps alone follow.
-const storyEnd = 2 * time.Minute
+const storyEnd = 170 * time.Second
 
 // stories are schedules that showed a defect, each with the transcript of how it
 // goes now in testdata/stories.
@@ -53,6 +53,15 @@ func stories() map[string]*simSchedule {
 	s.lives = []simLife{{at: 12 * time.Second, patience: time.Minute, again: 5 * time.Second, edits: 3}}
 	s.steps = []simStep{{at: 16500 * time.Millisecond, kind: stepBegin}}
 	story("a new leader undoes no tags of the one before", s)
+
+	s = quick(1)
+	s.lag = 119 * time.Second
+	s.lives = []simLife{
+		{at: 2 * time.Second, patience: 10 * time.Second, again: 135 * time.Second},
+		{at: 10 * time.Second, patience: time.Minute, again: 5 * time.Second},
+	}
+	s.steps = []simStep{{at: 2050 * time.Millisecond, kind: stepDeath}, {at: 143 * time.Second, kind: stepRename}}
+	story("a list of the first minutes does not show all that was made before", s)
 	return all
 }
 
