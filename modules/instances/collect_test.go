@@ -105,6 +105,78 @@ func TestTagsThatWereTakenAwayAreWrittenAgain(t *testing.T) {
 	})
 }
 
+// The caller's tags go with the claim, as when a person removes all tags at once.
+func TestACallersTagsComeBackWithTheClaim(t *testing.T) {
+	const owner = "kubernetes.io/cluster/demo=owned"
+	alive := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) {
+		return []instances.Claimant{{Name: "a", UID: "1"}}, nil
+	}}
+	who := instances.Claimant{Name: "a", UID: "1"}
+	sweep := func(ctx context.Context, p *process, _ int) error { _, err := p.Collect(ctx, alive); return err }
+	ask := func(ctx context.Context, p *process, _ int) error {
+		_, err := p.Create(ctx, spec("a", "1"))
+		return err
+	}
+	change := func(ctx context.Context, p *process, id int) error {
+		return p.SetTags(ctx, id, who, []string{"team=b"}, []string{"team=c"})
+	}
+	for name, test := range map[string]struct {
+		left       []string
+		restarted  bool
+		write      func(ctx context.Context, p *process, id int) error
+		back, away []string
+	}{
+		"all tags, and a sweep":              {nil, false, sweep, []string{owner, "team=b"}, []string{"team=a"}},
+		"the same after a restart":           {nil, true, sweep, []string{owner, "team=b"}, []string{"team=a"}},
+		"all but a person's, and a sweep":    {[]string{"by-hand"}, false, sweep, []string{owner, "team=b", "by-hand"}, []string{"team=a"}},
+		"all tags, and the claimant asks":    {nil, false, ask, []string{owner, "team=b"}, []string{"team=a"}},
+		"all tags, and the class has others": {nil, false, change, []string{owner, "team=c"}, []string{"team=a", "team=b"}},
+		"the caller's alone, and a sweep":    {[]string{clusterTag, "karpenter.sh/nodeclaim=a"}, false, sweep, nil, []string{owner, "team=b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+				p := l.start(instances.Config{})
+				s := spec("a", "1")
+				s.Tags = []string{owner, "team=a"}
+				i := p.create(t, s)
+				if err := p.SetTags(t.Context(), i.ID, who, []string{"team=a"}, []string{"team=b"}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(3 * time.Minute)
+				if test.restarted {
+					p.kill()
+					p = l.start(instances.Config{})
+					if _, err := p.List(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(3 * time.Minute)
+				}
+				if err := l.sim.EditInstanceTags(i.ID, test.left); err != nil {
+					t.Fatal(err)
+				}
+				for range 3 {
+					time.Sleep(2 * time.Minute)
+					if err := test.write(t.Context(), p, i.ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+				tags := l.ours()[0].Tags
+				for _, tag := range append(test.back, clusterTag, "karpenter.sh/nodeclaim=a") {
+					if !slices.Contains(tags, tag) {
+						t.Errorf("%s is missing in %v", tag, tags)
+					}
+				}
+				for _, tag := range test.away {
+					if slices.Contains(tags, tag) {
+						t.Errorf("%s is in %v", tag, tags)
+					}
+				}
+			})
+		})
+	}
+}
+
 // The claimant is in no list of those that exist, as it may be when it began to
 // exist after that list was made.
 func TestWhatACallerWaitsForIsNotCollected(t *testing.T) {

@@ -49,8 +49,9 @@
 //     Cluster, claimant and UID are read again right before each removal, and
 //     Delete is refused when the claim is another's, a later claimant of the same
 //     name included.
-//   - Tags that a person took away are written again while this process knows
-//     whose they were.
+//   - A claim that a person took off an instance is written again while this
+//     process knows whose it was, with all tags that the instance had beside it.
+//     A tag of the caller that goes alone stays away until SetTags adds it.
 //   - A write of tags loses none that this cluster's processes have written: a
 //     process that begins to lead writes none for SettleTime and 5 s.
 //   - Creations are paced to 20 in 15 seconds (Config.Creations), in the order of

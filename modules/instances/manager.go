@@ -122,8 +122,8 @@ func (m *Manager) SetTags(ctx context.Context, instanceID int, by Claimant, remo
 // Times are measured from when this process first saw it so.
 //
 // An instance goes only when the sweep's Vacate agrees, and is read and judged
-// again right before. Tags that were taken away from a claimant's instance are
-// written again. What was done is returned along with an error.
+// again right before. When the claim was taken off a claimant's instance, it is
+// written again with the tags that the instance had beside it. What was done is returned along with an error.
 func (m *Manager) Collect(ctx context.Context, how Sweep) (Collected, error) {
 	const op = "collect"
 	if how.Alive == nil {

@@ -62,12 +62,22 @@ func (c *core) seenInList(i Instance, began time.Time) {
 	o.listed = latest(o.listed, began)
 	if began.Sub(latest(o.read, o.made, o.tagged)) > listLag {
 		o.Instance = i
+		c.keepTags(o)
+	}
+}
+
+// keepTags notes the tags of an instance that has its claimant's. Whether it is
+// unfinished is not among them: only a current reading proves that.
+func (c *core) keepTags(o *object) {
+	if c.cfg.ours(o.Instance) && claimIn(o.Tags).is(o.who) {
+		o.whole = slices.DeleteFunc(slices.Clone(o.Tags), func(tag string) bool { return tag == unfinishedTag })
 	}
 }
 
 func (c *core) add(i Instance, who claimID) *object {
 	o := &object{Instance: i, who: who, first: c.now}
 	o.build.since = c.quiet()
+	c.keepTags(o)
 	c.world.objects[i.ID] = o
 	if l := c.looks[i.ID]; l != nil && l.gone { // what was taken for a proof was none
 		delete(c.looks, i.ID)
@@ -136,6 +146,7 @@ func (c *core) seen(i Instance, began time.Time) {
 		i.Tags = o.Tags
 	}
 	o.Instance, o.read = i, began
+	c.keepTags(o)
 }
 
 // missed is a direct reading that answered 404. Alone it proves nothing: it
@@ -217,6 +228,7 @@ func (c *core) changed(r result) {
 		o.accepted, o.removal = c.now, c.seq
 	case opTag:
 		o.Tags, o.tagged = slices.Clone(r.tags), c.now
+		c.keepTags(o)
 	default:
 		o.build.learn(r, c.now)
 	}

@@ -10,11 +10,20 @@ func (c *core) remove(o *object, reason string) step {
 	return c.do(effect{op: opDelete, id: o.ID, reason: reason})
 }
 
-// retag writes the tags again that make an instance its claimant's. Like every
+// retag writes the tags again that an instance had as its claimant's. Like every
 // write of tags it needs a reading that began after quiet: it replaces all tags.
 func (c *core) retag(o *object) step {
-	tags := c.cfg.claimTags(o.who, o.Tags...)
+	tags := c.cfg.claimTags(o.who, c.restored(o)...)
 	return c.do(effect{op: opTag, id: o.ID, tags: tags, reason: "its tags were taken away"})
+}
+
+// restored returns the tags that an instance has, and if its claim was taken
+// away those that it had with it.
+func (c *core) restored(o *object) []string {
+	if c.stripped(o) {
+		return union(o.Tags, o.whole)
+	}
+	return slices.Clone(o.Tags)
 }
 
 // deleteTask is a call of Delete, or the removal of what a sweep found.
@@ -163,7 +172,7 @@ func (t *tagsTask) next(c *core) step {
 	case o.disputed() || !t.by.none() && !o.who.is(t.by):
 		return refuse(fail(KindConflict, op, t.id, "it is of claimant %s", o.who.value))
 	}
-	tags := slices.DeleteFunc(slices.Clone(o.Tags), func(tag string) bool { return slices.Contains(t.remove, tag) })
+	tags := slices.DeleteFunc(c.restored(o), func(tag string) bool { return slices.Contains(t.remove, tag) })
 	tags = union(tags, t.add, c.cfg.claimTags(o.who))
 	if slices.Equal(tags, o.Tags) {
 		return end(answer{instance: c.shown(o)})

@@ -173,6 +173,12 @@ func TestInvalidSpecsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 		"Spec.Network.Interfaces[0]": func(s *instances.Spec) {
 			s.Network = instances.Network{Generation: instances.GenerationLinode, Interfaces: []instances.Interface{{}}}
 		},
+		"Spec.Network.Interfaces[0].VPC.IPv6": func(s *instances.Spec) {
+			s.Network = vpcNetwork(instances.VPCIPv6{})
+		},
+		"Spec.Network.Interfaces[0].VPC.IPv6.Ranges[1]": func(s *instances.Spec) {
+			s.Network = vpcNetwork(instances.VPCIPv6{Ranges: []string{"/64", "/129"}})
+		},
 		"Spec.Network.Interfaces[0].VPC.SubnetID": func(s *instances.Spec) {
 			s.Network = instances.Network{Generation: instances.GenerationLegacy, Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{}}}}
 		},
@@ -189,4 +195,8 @@ func TestInvalidSpecsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 			})
 		})
 	}
+}
+
+func vpcNetwork(ipv6 instances.VPCIPv6) instances.Network {
+	return instances.Network{Generation: instances.GenerationLinode, Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{SubnetID: 1, IPv6: &ipv6}}}}
 }

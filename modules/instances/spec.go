@@ -88,6 +88,18 @@ type VPCInterface struct {
 	Address string
 	// NAT: it is reachable by a public address, 1:1.
 	NAT bool
+	// IPv6 are its addresses in a subnet that has IPv6; nil is what the platform gives.
+	IPv6 *VPCIPv6
+}
+
+// VPCIPv6 is what a VPC interface has of IPv6.
+type VPCIPv6 struct {
+	// SLAAC: it configures an address by itself, from a /64 of its own.
+	SLAAC bool
+	// Ranges are prefix lengths such as "/64": one range of each is routed to it.
+	Ranges []string
+	// Public: the addresses can be reached from the internet; nil is the platform's choice.
+	Public *bool
 }
 
 // VLANInterface connects to a VLAN.

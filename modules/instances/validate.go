@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -97,8 +98,24 @@ func (n *Network) check(op string) error {
 		switch {
 		case f.VPC != nil && f.VPC.SubnetID <= 0:
 			return invalid(op, field+".VPC.SubnetID", "%d is not the ID of a subnet", f.VPC.SubnetID)
+		case f.VPC != nil && f.VPC.IPv6 != nil:
+			if err := f.VPC.IPv6.check(op, field+".VPC.IPv6"); err != nil {
+				return err
+			}
 		case f.VLAN != nil && f.VLAN.Label == "":
 			return invalid(op, field+".VLAN.Label", "is empty")
+		}
+	}
+	return nil
+}
+
+func (v *VPCIPv6) check(op, field string) error {
+	if !v.SLAAC && len(v.Ranges) == 0 {
+		return invalid(op, field, "has neither SLAAC nor Ranges")
+	}
+	for i, length := range v.Ranges {
+		if bits, err := strconv.Atoi(strings.TrimPrefix(length, "/")); err != nil || bits < 1 || bits > 128 || length != fmt.Sprint("/", bits) {
+			return invalid(op, fmt.Sprintf("%s.Ranges[%d]", field, i), "%q is not a prefix length from /1 to /128", length)
 		}
 	}
 	return nil

@@ -21,6 +21,9 @@ type object struct {
 	Instance
 	// who has it. A claim once seen stays, whatever tags are read later.
 	who claimID
+	// whole has the tags as they were last seen or written with the claim: what is
+	// written again when a person takes the claim away.
+	whole []string
 	// first is when this process first saw it, made when its creation by this
 	// process was answered, tagged when its tags were written. An own write
 	// outranks readings that began less than the settle time after it.

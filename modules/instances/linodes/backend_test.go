@@ -62,6 +62,31 @@ func TestRequestsHaveTheFormOfTheirGeneration(t *testing.T) {
 	}
 }
 
+func TestIPv6InAVPCHasOneFormInBothGenerations(t *testing.T) {
+	public := false
+	for name, c := range map[string]struct {
+		ipv6 *instances.VPCIPv6
+		want string
+	}{
+		"nothing asked for": {nil, `null`},
+		"SLAAC":             {&instances.VPCIPv6{SLAAC: true}, `{"slaac":[{"range":"/64"}]}`},
+		"all":               {&instances.VPCIPv6{SLAAC: true, Ranges: []string{"/64", "/80"}, Public: &public}, `{"is_public":false,"ranges":[{"range":"/64"},{"range":"/80"}],"slaac":[{"range":"/64"}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, generation := range []instances.Generation{instances.GenerationLegacy, instances.GenerationLinode} {
+				spec := instances.Spec{Network: instances.Network{Generation: generation, Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{SubnetID: 5, IPv6: c.ipv6}}}}}
+				entry, _ := requestOf(t, instances.Creation{Spec: spec})["interfaces"].([]any)[0].(map[string]any)
+				if vpc, ok := entry["vpc"].(map[string]any); ok {
+					entry = vpc
+				}
+				if text := encode(t, entry["ipv6"]); text != c.want {
+					t.Errorf("%s: %s, want %s", generation, text, c.want)
+				}
+			}
+		})
+	}
+}
+
 func requestOf(t *testing.T, c instances.Creation) map[string]any {
 	t.Helper()
 	var fields map[string]any

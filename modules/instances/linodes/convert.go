@@ -126,7 +126,9 @@ func legacyInterface(f instances.Interface) map[string]any {
 		if f.VPC.NAT {
 			ipv4["nat_1_1"] = "any"
 		}
-		return map[string]any{"purpose": "vpc", "subnet_id": f.VPC.SubnetID, "primary": f.Primary, "ipv4": ipv4}
+		entry := map[string]any{"purpose": "vpc", "subnet_id": f.VPC.SubnetID, "primary": f.Primary, "ipv4": ipv4}
+		addIPv6(entry, f.VPC.IPv6)
+		return entry
 	case f.VLAN != nil:
 		return map[string]any{"purpose": "vlan", "label": f.VLAN.Label, "ipam_address": f.VLAN.Address}
 	}
@@ -151,7 +153,9 @@ func newInterface(firewallID int) func(instances.Interface) map[string]any {
 			if f.VPC.NAT {
 				address["nat_1_1_address"] = "auto"
 			}
-			entry["vpc"] = map[string]any{"subnet_id": f.VPC.SubnetID, "ipv4": map[string]any{"addresses": []any{address}}}
+			vpc := map[string]any{"subnet_id": f.VPC.SubnetID, "ipv4": map[string]any{"addresses": []any{address}}}
+			addIPv6(vpc, f.VPC.IPv6)
+			entry["vpc"] = vpc
 		case f.VLAN != nil:
 			entry["vlan"] = map[string]any{"vlan_label": f.VLAN.Label, "ipam_address": f.VLAN.Address}
 		default:
@@ -159,4 +163,29 @@ func newInterface(firewallID int) func(instances.Interface) map[string]any {
 		}
 		return entry
 	}
+}
+
+// slaacRange is what SLAAC takes an address from: hosts choose the last 64 bits of it.
+const slaacRange = "/64"
+
+// addIPv6 has one form in both generations.
+func addIPv6(to map[string]any, v *instances.VPCIPv6) {
+	if v == nil {
+		return
+	}
+	ipv6 := map[string]any{}
+	if v.SLAAC {
+		ipv6["slaac"] = []any{map[string]any{"range": slaacRange}}
+	}
+	var ranges []any
+	for _, length := range v.Ranges {
+		ranges = append(ranges, map[string]any{"range": length})
+	}
+	if len(ranges) > 0 {
+		ipv6["ranges"] = ranges
+	}
+	if v.Public != nil {
+		ipv6["is_public"] = *v.Public
+	}
+	to["ipv6"] = ipv6
 }

@@ -28,6 +28,7 @@ type nic struct {
 	vpcID, subnetID int
 	address, nat    string // in the VPC
 	ranges          []string
+	ipv6            *nicIPv6 // in the VPC
 	created         time.Time
 }
 
@@ -36,6 +37,7 @@ func readLegacy(f api.InstanceConfigInterfaceCreate) nic {
 		purpose: string(f.Purpose), label: deref(f.Label), ipam: deref(f.IpamAddress), primary: deref(f.Primary), subnetID: deref(f.SubnetID),
 		ranges: deref(f.IPRanges),
 	}
+	out.ipv6 = readIPv6(f.AdditionalProperties)
 	out.address, _ = deref(f.IPv4)["vpc"].(string)
 	out.nat, _ = deref(f.IPv4)["nat_1_1"].(string)
 	return out
@@ -68,7 +70,7 @@ func readInterface(n int, f map[string]any, generation string) (nic, error) {
 	out.label, _ = f[label].(string)
 	out.ipam, _ = f["ipam_address"].(string)
 	subnet, _ := f["subnet_id"].(float64)
-	out.subnetID = int(subnet)
+	out.subnetID, out.ipv6 = int(subnet), readIPv6(f)
 	out.readAddress(f, legacy)
 	return out, nil
 }
@@ -109,9 +111,11 @@ func (w *Moment) checkInterfaces(bad *reasons, region string, list []nic) {
 				bad.add(field+"label", "label is required")
 			}
 		case "vpc":
-			if vpc, _, ok := w.subnet(f.subnetID); !ok || vpc.Region != region {
+			vpc, s, ok := w.subnet(f.subnetID)
+			if !ok || vpc.Region != region {
 				bad.add(field+"subnet_id", "subnet_id is not valid")
 			}
+			f.ipv6.check(bad, field+"ipv6", ipv6Of(s))
 		default:
 			bad.add(field+"purpose", "Must be one of public, vlan, vpc")
 		}
@@ -129,6 +133,7 @@ func (w *Moment) connect(i *Instance, f *nic) {
 	for _, linode := range w.members(s.ID) {
 		taken += len(linode.Interfaces)
 	}
+	f.ipv6 = f.ipv6.allot(ipv6Of(s), f.id)
 	f.vpcID, f.address = vpc.ID, cmp.Or(f.address, usable(s.IPv4, taken))
 	if f.nat == "any" {
 		f.nat = i.PublicIPv4
@@ -158,6 +163,9 @@ func (f nic) legacy(of *Instance) api.InstanceConfigInterface {
 	case "vpc":
 		out.VPCID, out.SubnetID, out.IPRanges = &f.vpcID, &f.subnetID, new(nonNil(f.ranges))
 		out.IPv4 = &map[string]any{"vpc": f.address, "nat_1_1": optional(f.nat)}
+		if f.ipv6 != nil {
+			out.IPv6.Set(f.ipv6.shown())
+		}
 	}
 	return out
 }
@@ -185,6 +193,9 @@ func (f nic) linode(of *Instance) api.InstanceInterface {
 			"vpc_id": f.vpcID, "subnet_id": f.subnetID, "ipv4": map[string]any{"addresses": []any{
 				map[string]any{"address": f.address, "primary": true, "nat_1_1_address": optional(f.nat)},
 			}, "ranges": []any{}},
+		}
+		if f.ipv6 != nil {
+			(*out.VPC)["ipv6"] = f.ipv6.shown()
 		}
 	}
 	return out

@@ -82,7 +82,7 @@ func anAccount() *account {
 			"us-ord": {Capabilities: []string{"Linodes", "Metadata", "VPCs", "Placement Group", "LA Disk Encryption"}}, "old": {Capabilities: []string{"Linodes"}},
 			"bare": {Capabilities: []string{"Linodes", "Metadata"}},
 		},
-		vpcs: map[int]status.VPC{3: {Label: "net", Region: "us-ord", Subnets: []int{30, 31}}, 4: {Label: "far", Region: "de-fra-2", Subnets: []int{40}}},
+		vpcs: map[int]status.VPC{3: {Label: "net", Region: "us-ord", Subnets: []int{30, 31}, IPv6Subnets: []int{31}}, 4: {Label: "far", Region: "de-fra-2", Subnets: []int{40}}},
 	}
 }
 

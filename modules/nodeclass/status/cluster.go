@@ -81,9 +81,10 @@ type PlacementGroup struct {
 // Region is a region of Linode.
 type Region struct{ Capabilities []string }
 
-// VPC is a VPC of the account, with the IDs of its subnets.
+// VPC is a VPC of the account, with the IDs of its subnets, and of those that have an IPv6 network.
 type VPC struct {
-	Label   string
-	Region  string
-	Subnets []int
+	Label       string
+	Region      string
+	Subnets     []int
+	IPv6Subnets []int
 }

@@ -127,6 +127,10 @@ func (e *evaluation) network(ctx context.Context) status.Condition {
 		if !slices.Contains(found.Subnets, subnet) {
 			return isFalse(conditionType, v1alpha1.ReasonVPCNotFound, "VPC %d has no subnet with ID %d; correct spec.subnetID", id, subnet)
 		}
+		if spec.IPv6InVPC() != nil && !slices.Contains(found.IPv6Subnets, subnet) {
+			return isFalse(conditionType, v1alpha1.ReasonSubnetWithoutIPv6,
+				"spec.ipv6Options asks for IPv6 addresses, but subnet %d of VPC %d has no IPv6 network; choose a subnet that has one in spec.subnetID, or remove spec.ipv6Options", subnet, id)
+		}
 	}
 	if withoutPublicAddress(spec) {
 		return isTrue(conditionType, v1alpha1.ReasonMetadataUnreachable,

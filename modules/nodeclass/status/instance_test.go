@@ -21,6 +21,7 @@ func TestConditionsOfInstanceMode(t *testing.T) {
 		network   = v1alpha1.ConditionNetworkReady
 		group     = v1alpha1.ConditionPlacementGroupReady
 	)
+	dual := &v1alpha1.IPv6Options{EnableSLAAC: ptr(true)}
 	private := []v1alpha1.Interface{{Type: v1alpha1.InterfaceVPC, NAT: ptr(false)}}
 	for _, test := range []struct {
 		name      string
@@ -58,6 +59,19 @@ func TestConditionsOfInstanceMode(t *testing.T) {
 		{"VPC that is not there", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(9), SubnetID: ptr(30)}, network, "False", v1alpha1.ReasonVPCNotFound, []string{"9", "spec.vpcID"}},
 		{"VPC elsewhere", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(4), SubnetID: ptr(40)}, network, "False", v1alpha1.ReasonVPCWrongRegion, []string{"de-fra-2", "us-ord"}},
 		{"subnet of another VPC", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3), SubnetID: ptr(40)}, network, "False", v1alpha1.ReasonVPCNotFound, []string{"40", "spec.subnetID"}},
+		{"IPv6 in a subnet that has it", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3), SubnetID: ptr(31), IPv6Options: dual}, network, "True", network, nil},
+		{"IPv6 in a subnet that has it", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3), SubnetID: ptr(31), IPv6Options: dual},
+			v1alpha1.ConditionValidationSucceeded, "True", v1alpha1.ConditionValidationSucceeded, nil},
+		{"IPv6 in a subnet without", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3), SubnetID: ptr(30), IPv6Options: dual}, network,
+			"False", v1alpha1.ReasonSubnetWithoutIPv6, []string{"spec.ipv6Options", "subnet 30", "spec.subnetID"}},
+		{"IPv6 options that ask for nothing in a subnet without", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3), SubnetID: ptr(30), IPv6Options: &v1alpha1.IPv6Options{EnableSLAAC: ptr(false)}},
+			network, "True", network, nil},
+		{"IPv6 options that ask for nothing", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3), SubnetID: ptr(31), IPv6Options: &v1alpha1.IPv6Options{IsPublicIPv6: ptr(true)}},
+			v1alpha1.ConditionValidationSucceeded, "True", v1alpha1.ReasonFieldsWithoutEffect, []string{"ipv6Options", "enableSLAAC"}},
+		{"IPv6 without an interface in the VPC", "us-ord", v1alpha1.LinodeNodeClassSpec{IPv6Options: dual}, v1alpha1.ConditionValidationSucceeded,
+			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"ipv6Options", "an interface in a VPC"}},
+		{"IPv6 on a public interface beside a VPC", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3), SubnetID: ptr(31), Interfaces: []v1alpha1.Interface{{Type: v1alpha1.InterfacePublic}}, IPv6Options: dual},
+			v1alpha1.ConditionValidationSucceeded, "True", v1alpha1.ReasonFieldsWithoutEffect, []string{"ipv6Options", "an interface in a VPC"}},
 		{"VPC without a public address", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3), SubnetID: ptr(30), Interfaces: private}, network,
 			"True", v1alpha1.ReasonMetadataUnreachable, []string{"Metadata service", "nat: true"}},
 

@@ -126,8 +126,8 @@ func fieldsWithoutEffect(spec v1alpha1.LinodeNodeClassSpec, mode v1alpha1.Mode) 
 		if spec.Isolation != nil {
 			names = append(names, "isolation")
 		}
-		if spec.IPv6Options != nil {
-			names = append(names, "ipv6Options")
+		if spec.IPv6Options != nil && spec.IPv6InVPC() == nil {
+			names = append(names, "ipv6Options (it needs an interface in a VPC, and enableSLAAC or enableRanges)")
 		}
 		return names
 	}

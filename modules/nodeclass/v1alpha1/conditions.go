@@ -69,6 +69,8 @@ const (
 	ReasonVPCNotFound = "VPCNotFound"
 	// ReasonVPCWrongRegion: the VPC is in another region than the nodes.
 	ReasonVPCWrongRegion = "VPCWrongRegion"
+	// ReasonSubnetWithoutIPv6: ipv6Options asks for addresses, and the subnet has no IPv6 network.
+	ReasonSubnetWithoutIPv6 = "SubnetWithoutIPv6"
 	// ReasonForbidden: the token may not read what has to be checked.
 	ReasonForbidden = "Forbidden"
 	// ReasonCheckFailed: the Linode API did not answer; the check is repeated.

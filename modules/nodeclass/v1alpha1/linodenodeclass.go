@@ -219,7 +219,8 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	MaintenancePolicy string `json:"maintenancePolicy,omitempty"`
 
-	// (no effect in lke mode, and not yet in instance mode) IPv6Options sets the IPv6 addresses of the interface.
+	// (no effect in lke mode) IPv6Options sets the IPv6 addresses of the interface in the VPC, whose subnet must have an IPv6
+	// network. A public interface has an address by SLAAC whatever is set here.
 	// +optional
 	IPv6Options *IPv6Options `json:"ipv6Options,omitempty"`
 

@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "slices"
+
 // InterfaceType is what a network interface connects to.
 //
 // +kubebuilder:validation:Enum={public,vpc}
@@ -69,9 +71,24 @@ type PlacementGroup struct {
 	CompliantOnly *bool `json:"compliant_only,omitempty"`
 }
 
-// IPv6Options sets the IPv6 addresses of an instance's interface.
+// ConnectsVPC returns whether an instance of the class gets an interface in a VPC.
+func (in *LinodeNodeClassSpec) ConnectsVPC() bool {
+	return in.VPCID != nil && (len(in.Interfaces) == 0 || slices.ContainsFunc(in.Interfaces, func(i Interface) bool { return i.Type == InterfaceVPC }))
+}
+
+// IPv6InVPC are the options that an instance's interface in the VPC gets, nil for none: without SLAAC and ranges they ask for nothing, and
+// where there is no such interface the API takes none.
+func (in *LinodeNodeClassSpec) IPv6InVPC() *IPv6Options {
+	options := in.IPv6Options
+	if options == nil || !in.ConnectsVPC() || len(options.EnableRanges) == 0 && (options.EnableSLAAC == nil || !*options.EnableSLAAC) {
+		return nil
+	}
+	return options
+}
+
+// IPv6Options sets the IPv6 addresses of an instance's interface in the VPC.
 type IPv6Options struct {
-	// EnableSLAAC gives the interface an address by SLAAC.
+	// EnableSLAAC gives the interface an address by SLAAC, from a /64 of the subnet's network.
 	// +optional
 	EnableSLAAC *bool `json:"enableSLAAC,omitempty"`
 	// EnableRanges are the prefix lengths of the ranges that are routed to the interface, one range for each.
@@ -81,7 +98,7 @@ type IPv6Options struct {
 	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^/([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$')`,message="each of enableRanges must be a prefix length from /1 to /128, for example /64"
 	// +optional
 	EnableRanges []string `json:"enableRanges,omitempty"`
-	// IsPublicIPv6 lets the addresses be reached from the internet.
+	// IsPublicIPv6 lets the addresses be reached from the internet. Default: Linode's.
 	// +optional
 	IsPublicIPv6 *bool `json:"isPublicIPv6,omitempty"`
 }

@@ -142,6 +142,42 @@ func TestFieldsOfTheClassReachTheRequest(t *testing.T) {
 	}
 }
 
+// The interface in the VPC gets what the class asks for of IPv6; where there is none, nothing is asked for.
+func TestIPv6OptionsReachTheInterfaceInTheVPC(t *testing.T) {
+	yes, vpc, subnet := true, 3, 30
+	asked := &v1alpha1.IPv6Options{EnableSLAAC: &yes, EnableRanges: []string{"/64"}, IsPublicIPv6: &yes}
+	public := v1alpha1.Interface{Type: v1alpha1.InterfacePublic}
+	for name, c := range map[string]struct {
+		spec v1alpha1.LinodeNodeClassSpec
+		at   int // the interface that gets it, -1 for none
+	}{
+		"a VPC":                        {v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet, IPv6Options: asked}, 0},
+		"a VPC and a public one":       {v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet, IPv6Options: asked, Interfaces: []v1alpha1.Interface{public, {Type: v1alpha1.InterfaceVPC}}}, 1},
+		"options that ask for nothing": {v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet, IPv6Options: &v1alpha1.IPv6Options{IsPublicIPv6: &yes}}, -1},
+		"no VPC":                       {v1alpha1.LinodeNodeClassSpec{IPv6Options: asked}, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, known, nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel() // what is asked for is enough
+			_, _ = w.backend.Claim(ctx, launch(classWith(c.spec)))
+			at := -1
+			for n, i := range w.engine.specs[0].Network.Interfaces {
+				if i.VPC == nil || i.VPC.IPv6 == nil {
+					continue
+				}
+				at = n
+				if got := i.VPC.IPv6; !got.SLAAC || !slices.Equal(got.Ranges, []string{"/64"}) || got.Public == nil || !*got.Public {
+					t.Errorf("the interface asks for %+v", got)
+				}
+			}
+			if at != c.at {
+				t.Errorf("interface %d has IPv6, expected %d", at, c.at)
+			}
+		})
+	}
+}
+
 // refusing answers for placement groups that are full.
 type refusing struct {
 	instancemode.Engine

@@ -120,7 +120,7 @@ func network(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation)
 	for at, from := range interfaces {
 		i := instances.Interface{Primary: at == primary}
 		if from.Type == v1alpha1.InterfaceVPC {
-			i.VPC = &instances.VPCInterface{NAT: !public}
+			i.VPC = &instances.VPCInterface{NAT: !public, IPv6: ipv6(spec.IPv6InVPC())}
 			if from.NAT != nil {
 				i.VPC.NAT = *from.NAT
 			}
@@ -135,6 +135,13 @@ func network(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation)
 		n.Interfaces = append(n.Interfaces, i)
 	}
 	return n
+}
+
+func ipv6(from *v1alpha1.IPv6Options) *instances.VPCIPv6 {
+	if from == nil {
+		return nil
+	}
+	return &instances.VPCIPv6{SLAAC: from.EnableSLAAC != nil && *from.EnableSLAAC, Ranges: from.EnableRanges, Public: from.IsPublicIPv6}
 }
 
 // primaryOf is the interface with the default route: the one that is marked, else the first in a VPC, else the first.

@@ -59,7 +59,7 @@ func effectOf(name string) (effect, error) {
 		return effect{}, fmt.Errorf("the example of the field %s: %w", name, err)
 	}
 	empty := &v1alpha1.LinodeNodeClass{}
-	if name == "vpcID" || name == "interfaces" {
+	if name == "vpcID" || name == "interfaces" || name == "ipv6Options" {
 		class.Spec.VPCID, class.Spec.SubnetID = new(1), new(1) // the fields that it needs
 		empty.Spec.VPCID, empty.Spec.SubnetID = class.Spec.VPCID, class.Spec.SubnetID
 	}

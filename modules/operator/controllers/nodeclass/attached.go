@@ -59,6 +59,9 @@ func readVPC(ctx context.Context, client API, id int) (*vpc, error) {
 	answer := &vpc{status.VPC{Label: found.Label, Region: found.Region}, map[int][]int{}, read}
 	for _, subnet := range found.Subnets {
 		answer.Subnets = append(answer.Subnets, subnet.ID)
+		if networks, err := subnet.IPv6.Get(); err == nil && len(networks) > 0 { // null, and absent from older answers, without any
+			answer.IPv6Subnets = append(answer.IPv6Subnets, subnet.ID)
+		}
 		for _, linode := range subnet.Linodes {
 			answer.linodes[subnet.ID] = append(answer.linodes[subnet.ID], linode.ID)
 		}

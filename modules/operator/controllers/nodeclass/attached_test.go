@@ -15,10 +15,13 @@ func TestAttachedLinodesComeWithTheClassesAnswers(t *testing.T) {
 		sim := newSim(t, linodesim.Instant())
 		l, ctx := newLookup(t, sim, "full"), t.Context()
 		firewall := sim.AddFirewall(linodesim.FirewallSpec{Label: "nodes"})
-		vpc := post(t, sim, "/vpcs", `{"label":"net","region":"us-ord","subnets":[{"label":"a","ipv4":"10.0.0.0/24"},{"label":"b","ipv4":"10.0.1.0/24"}]}`)
+		vpc := post(t, sim, "/vpcs", `{"label":"net","region":"us-ord","ipv6":[{"range":"/52"}],"subnets":[{"label":"a","ipv4":"10.0.0.0/24","ipv6":[{"range":"/56"}]},{"label":"b","ipv4":"10.0.1.0/24"}]}`)
 		found, err := l.VPC(ctx, vpc)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !slices.Equal(found.IPv6Subnets, found.Subnets[:1]) {
+			t.Errorf("of the subnets %v those have IPv6: %v", found.Subnets, found.IPv6Subnets)
 		}
 		empty, _, err := newLookup(t, sim, "full").Protected(ctx, firewall)
 		if err != nil || empty == nil || len(empty) > 0 {
