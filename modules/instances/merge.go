@@ -211,7 +211,7 @@ func (c *core) changed(r result) {
 	delete(c.busy, r.id)
 	o := c.world.objects[r.id]
 	switch {
-	case o == nil:
+	case o == nil, c.stale(r) && (r.op == opDisks || r.op == opConfigs):
 		return
 	case KindOf(r.err) == KindNotFound:
 		c.missed(r.id, r.began)
