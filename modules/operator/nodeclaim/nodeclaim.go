@@ -1,5 +1,6 @@
 // Package nodeclaim has what the cloud provider and the controllers ask of a NodeClaim: whether it is this provider's, which Linode
-// is behind it, and which NodeClaims use a LinodeNodeClass. All functions are pure but OfClass, which reads from a cache.
+// is behind it, and which NodeClaims use a LinodeNodeClass. All functions are pure but OfClass and FromClass, which read
+// from a cache.
 package nodeclaim
 
 import (
@@ -9,6 +10,9 @@ import (
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -41,4 +45,19 @@ func OfClass(ctx context.Context, kube client.Reader, class string) ([]karpv1.No
 		return nil, fmt.Errorf("listing the NodeClaims of LinodeNodeClass %s: %w", class, err)
 	}
 	return list.Items, nil
+}
+
+// FromClass maps a LinodeNodeClass to its NodeClaims, for controllers of these that watch classes.
+func FromClass(kube client.Reader) handler.MapFunc {
+	return func(ctx context.Context, class client.Object) []reconcile.Request {
+		nodeClaims, err := OfClass(ctx, kube, class.GetName())
+		if err != nil {
+			log.FromContext(ctx).Error(err, "mapping a LinodeNodeClass to its NodeClaims")
+		}
+		requests := make([]reconcile.Request, 0, len(nodeClaims))
+		for i := range nodeClaims {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&nodeClaims[i])})
+		}
+		return requests
+	}
 }

@@ -135,7 +135,7 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 		garbagecollection.NewController(op.GetAPIReader(), op.GetClient(), p.nodes.engine(), drainer, garbagecollection.Config{
 			Interval: o.GarbageCollectionInterval, DrainTimeout: o.OrphanDrainTimeout, OnCollected: p.metrics.Collected,
 		}),
-		tagging.NewController(op.GetClient(), p.nodes.engine()),
+		tagging.NewController(op.GetClient(), p.nodes.engine(), with.linode),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, with.memory, with.linode.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), with.linode, op.EventRecorder),
 		unlaunched.NewController(op.GetClient(), with.linode),

@@ -41,9 +41,9 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/classhistory"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/taghistory"
 )
 
 // Config configures a Controller.
@@ -134,7 +134,7 @@ func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	}
 	nodeClass.Annotations[v1alpha1.AnnotationHash] = hash
 	nodeClass.Annotations[v1alpha1.AnnotationHashVersion] = v1alpha1.HashVersion
-	taghistory.Record(nodeClass)
+	classhistory.Record(nodeClass)
 	if equality.Semantic.DeepEqual(stored, nodeClass) {
 		return nil
 	}

@@ -4,10 +4,11 @@
 // came from the class are replaced: a NodeClaim's annotation lists those applied last, and the class's history those that it has had, so tags
 // that others have set stay. The annotation is written after the tags, so a restart in between repeats the
 // change, which then writes nothing. A NodeClaim without a readable annotation, as the alpha provider or a user
-// leaves it, gets the class's tags and loses none: which of its tags came from a class is not known.
+// leaves it, gets the class's tags and loses none: which of its tags came from a class is not known. A tag of the class that
+// was taken off by hand, alone or with all others, is put on again, at most once in ten minutes.
 //
-// The Linode API is called only when the annotation and the class differ: a read and a write for each instance. The
-// claim on the instance is never lost: lkepool writes under the instance's lock and refuses tags that are not a
+// The Linode API is called only when the annotation and the class differ, or the last list of instances, which others ask for, lacks a
+// tag: a read and a write for each instance. The claim on the instance is never lost: lkepool writes under the instance's lock and refuses tags that are not a
 // user's. A change that lkepool refuses is not tried again for ten minutes. Names of instances are left alone: in
 // lke mode they are LKE's, and the names of the nodes.
 //
@@ -40,8 +41,8 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/classhistory"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/taghistory"
 )
 
 // Pools changes tags; *lkepool.Allocator is one.
@@ -49,21 +50,32 @@ type Pools interface {
 	SetTags(ctx context.Context, instanceID int, by lkepool.Claimant, remove, add []string) error
 }
 
+// Inventory has the tags of instances as they were listed last, without asking; *cloudprovider.CloudProvider does. known is false for
+// one that the list does not have.
+type Inventory interface {
+	Tags(instanceID int) (tags []string, known bool)
+}
+
 // A change that was refused is tried again after this time: pools of another release, for example, are not ours to write to, and each
 // attempt costs requests. A restart forgets it, which costs one attempt each.
 const refusalPause = 10 * time.Minute
+
+// sweep is how often tags are compared with the last list; a new one comes as often.
+const sweep = 2 * time.Minute
 
 // Controller reconciles the tags of NodeClaims' instances.
 type Controller struct {
 	kube    client.Client
 	pools   Pools
+	listed  Inventory
 	refused *cache.Expiring // by UID: the tags that could not be set
+	written *cache.Expiring // UIDs of NodeClaims whose instance had its tags set, which a list may not show yet
 }
 
 // NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of
-// NodeClaims.
-func NewController(kube client.Client, pools Pools) *Controller {
-	return &Controller{kube: kube, pools: pools, refused: cache.NewExpiring()}
+// NodeClaims. Without listed, which may be nil, tags that were taken off stay away.
+func NewController(kube client.Client, pools Pools, listed Inventory) *Controller {
+	return &Controller{kube: kube, pools: pools, listed: listed, refused: cache.NewExpiring(), written: cache.NewExpiring()}
 }
 
 // Name is the controller's name in logs and metrics.
@@ -87,13 +99,13 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	}
 	last, known := applied(nodeClaim)
 	wanted := sorted(nodeClass.Spec.Tags)
-	if known && slices.Equal(last, wanted) {
-		return reconcile.Result{}, nil
+	if known && slices.Equal(last, wanted) && !c.lacks(id, nodeClaim.UID, wanted) {
+		return reconcile.Result{RequeueAfter: c.next(wanted)}, nil
 	}
 	if refused, is := c.refused.Get(nodeClaim.UID); is && slices.Equal(refused.([]string), wanted) {
 		return reconcile.Result{}, nil // the reconcile that follows the pause is queued
 	}
-	remove, add := difference(last, wanted, taghistory.Of(nodeClass))
+	remove, add := difference(last, wanted, classhistory.Tags(nodeClass))
 	err = c.pools.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
 	switch lkepool.KindOf(err) {
 	case lkepool.KindNotFound:
@@ -107,7 +119,29 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		return reconcile.Result{}, fmt.Errorf("setting the tags of instance %d: %w", id, err)
 	}
 	log.FromContext(ctx).Info("changed the tags of an instance", "instance", id, "removed", remove, "added", add)
-	return reconcile.Result{}, c.remember(ctx, nodeClaim, wanted)
+	c.written.Set(nodeClaim.UID, nil, refusalPause)
+	if !known || !slices.Equal(last, wanted) {
+		err = c.remember(ctx, nodeClaim, wanted)
+	}
+	return reconcile.Result{RequeueAfter: c.next(wanted)}, err
+}
+
+// lacks returns whether the last list shows an instance without a tag that was put on it. SetTags reads the instance before it writes,
+// which is the second reading.
+func (c *Controller) lacks(instanceID int, uid types.UID, wanted []string) bool {
+	if _, lately := c.written.Get(uid); lately || c.listed == nil {
+		return false
+	}
+	tags, known := c.listed.Tags(instanceID)
+	return known && slices.ContainsFunc(wanted, func(tag string) bool { return !slices.Contains(tags, tag) })
+}
+
+// next is when an instance's tags are looked at again, 0 for not before an event.
+func (c *Controller) next(wanted []string) time.Duration {
+	if c.listed == nil || len(wanted) == 0 {
+		return 0
+	}
+	return sweep
 }
 
 // remember notes what was applied. Were the process killed before, the same change would be made again, which changes
@@ -163,7 +197,7 @@ func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 	return controllerruntime.NewControllerManagedBy(m).
 		Named(c.Name()).
 		For(&karpv1.NodeClaim{}, builder.WithPredicates(predicate.Or(predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: launches}))).
-		Watches(&v1alpha1.LinodeNodeClass{}, handler.EnqueueRequestsFromMapFunc(c.nodeClaimsOf)).
+		Watches(&v1alpha1.LinodeNodeClass{}, handler.EnqueueRequestsFromMapFunc(nodeclaim.FromClass(c.kube))).
 		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter(), MaxConcurrentReconciles: 10}).
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
 }
@@ -171,18 +205,4 @@ func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 // launches lets a NodeClaim pass that has got its instance: the class's tags may have changed on the way.
 func launches(e event.UpdateEvent) bool {
 	return e.ObjectOld.(*karpv1.NodeClaim).Status.ProviderID != e.ObjectNew.(*karpv1.NodeClaim).Status.ProviderID
-}
-
-// nodeClaimsOf maps a class to its NodeClaims.
-func (c *Controller) nodeClaimsOf(ctx context.Context, o client.Object) []reconcile.Request {
-	nodeClaims, err := nodeclaim.OfClass(ctx, c.kube, o.GetName())
-	if err != nil {
-		log.FromContext(ctx).Error(err, "mapping a LinodeNodeClass to its NodeClaims")
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(nodeClaims))
-	for i := range nodeClaims {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&nodeClaims[i])})
-	}
-	return requests
 }
