@@ -1218,7 +1218,7 @@ type FirewallCreate struct {
 	Tags *[]Tag `json:"tags,omitempty"`
 }
 
-// FirewallDevice That a firewall protects something. Its ID is not that of what is protected.
+// FirewallDevice That a firewall protects a Linode, an interface or a NodeBalancer. Its ID is not that of its entity.
 type FirewallDevice struct {
 	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Created Timestamp `json:"created"`
