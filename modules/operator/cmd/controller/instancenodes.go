@@ -18,6 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/clusterinfo"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/bootstraptokens"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/firewalls"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/servingcertificates"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
@@ -34,6 +35,8 @@ type instanceNodes struct {
 	tokens   *bootstraptoken.Issuer
 	manager  *instances.Manager
 	backend  *instancemode.Backend
+	// firewalls attaches Linodes in place.
+	firewalls *firewalls.Controller
 }
 
 func (n *instanceNodes) find(ctx context.Context, o options.Options) (string, error) {
@@ -73,9 +76,17 @@ func (n *instanceNodes) join(ctx context.Context, o options.Options, op *coreope
 		Generation:          nodeclass.NewSettings(n.platform.client, answerTTL).Generation,
 		ServingCertificates: o.ServingCertificates,
 	}
+	readings := lookup
 	if lookup != nil {
 		config.Groups, config.Attachments = lookup, lookup
+	} else {
+		readings = nodeclass.NewLookup(n.platform.client, answerTTL)
 	}
+	n.firewalls = firewalls.NewController(op.GetClient(), op.EventRecorder, firewalls.Config{
+		Readings: readings, Linodes: n.manager, API: n.platform.client, Interfaces: instancemode.ProtectedInterfaces,
+		SettleTime: o.TagVerificationTimeout, Clock: op.Clock,
+	})
+	config.FirewallRefused = n.firewalls.Refused
 	n.backend = instancemode.New(config)
 	return nil
 }
@@ -119,7 +130,7 @@ func (n *instanceNodes) cluster(ctx context.Context) status.Cluster {
 }
 
 func (n *instanceNodes) controllers(op *coreoperator.Operator, _ *drain.Drainer, _ *cloudprovider.CloudProvider, o options.Options) ([]operatorcontroller.Controller, error) {
-	all := []operatorcontroller.Controller{bootstraptokens.NewController(n.tokens, op.Clock)}
+	all := []operatorcontroller.Controller{bootstraptokens.NewController(n.tokens, op.Clock), n.firewalls}
 	if o.ServingCertificates {
 		all = append(all, servingcertificates.NewController(op.GetClient(), op.EventRecorder, servingcertificates.Config{
 			NodeName: func(nodeClaim string) string { return instances.Label(o.ClusterName, nodeClaim) },

@@ -46,3 +46,5 @@ func (m *memory[K, V]) get(ctx context.Context, id K) (*V, error) {
 	a := result.(answer[V]) //nolint:forcetypeassert // the function above returns nothing else
 	return a.found, a.err
 }
+
+func (m *memory[K, V]) forget(id K) { m.answers.Delete(id) }
