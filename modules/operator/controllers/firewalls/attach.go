@@ -110,13 +110,17 @@ func (c *Controller) devicesOf(ctx context.Context, firewall int) ([]api.Firewal
 // are better than none.
 func (c *Controller) move(ctx context.Context, to int, m member, from []held) error {
 	for _, h := range from {
-		c.devices.Delete(h.firewall)
 		err := c.cfg.API.DeleteFirewallDevice(ctx, h.firewall, h.device)
 		if err != nil && linode.KindOf(err) != linode.KindNotFound {
 			return err
 		}
 	}
 	_, err := c.cfg.API.CreateFirewallDevice(ctx, to, m.device())
+	for _, h := range from {
+		if err != nil {
+			c.devices.Delete(h.firewall) // where it may be back, as another device
+		}
+	}
 	if len(from) == 0 || !refusal(err) && linode.KindOf(err) != linode.KindNotFound {
 		return err
 	}

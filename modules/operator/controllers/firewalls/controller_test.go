@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
@@ -51,6 +53,40 @@ func TestLinodesAreKeptBehindTheFirewallOfTheirClass(t *testing.T) {
 				t.Error("it counts as refused")
 			}
 		})
+	}
+}
+
+// Linodes that move together share the readings: two of their firewall and one list of the former one.
+func TestManyLinodesShareReadings(t *testing.T) {
+	const n = 12
+	w := newWorld(t)
+	w.want(w.x)
+	var claims []*karpv1.NodeClaim
+	for range n {
+		claims = append(claims, w.claim(instances.Network{FirewallID: w.x}))
+	}
+	w.want(w.y)
+	count := func(method, route string) (n int) {
+		for _, call := range w.sim.Calls() {
+			if call.Method == method && call.Route == route {
+				n += call.N
+			}
+		}
+		return n
+	}
+	for _, claim := range claims {
+		if _, err := w.controller.Reconcile(t.Context(), claim.DeepCopy()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, claim := range claims {
+		w.rest(claim)
+	}
+	if readings, lists := count("GET", "/networking/firewalls/{firewallId}"), count("GET", devicesRoute); readings > 2 || lists != 1 {
+		t.Errorf("%d readings of the firewall, %d lists of the former one", readings, lists)
+	}
+	if n := len(w.devices(w.y)); n != len(claims) {
+		t.Errorf("%d of %d Linodes are behind the firewall", n, len(claims))
 	}
 }
 

@@ -52,14 +52,14 @@ func (c *Controller) restore(ctx context.Context, s *subject) (reconcile.Result,
 		return reconcile.Result{}, fmt.Errorf("reading instance %d: %w", s.linode, err)
 	}
 	c.pending.Set(s.claim.UID, s.firewall, remembered)
-	err = c.attach(ctx, s)
-	c.cfg.Readings.ForgetFirewall(s.firewall)
-	switch {
-	case err == nil:
+	if err = c.attach(ctx, s); err == nil {
 		c.scope.Delete("")
 		c.doubts.Set(s.claim.UID, doubt{s.firewall, time.Now()}, remembered)
 		c.settled(ctx, s)
 		return reconcile.Result{RequeueAfter: atRest}, nil
+	}
+	c.cfg.Readings.ForgetFirewall(s.firewall) // it may be behind it all the same
+	switch {
 	case scopeMissing(err):
 		return c.deny(ctx, s, err, c.suspect(err)), nil
 	case refusal(err):
