@@ -76,16 +76,18 @@ func newManager(ctx context.Context, p *platform, kube client.Reader) (*instance
 	}
 	manager, err := instances.New(backend, instances.Config{
 		Cluster: p.options.ClusterName, ClusterUID: uid, SettleTime: p.options.TagVerificationTimeout, OrphanTTL: p.options.OrphanTTL, MaxInstances: p.options.MaxNodes,
-		Holder: func(instanceID int) (instances.Claimant, bool) {
-			claimant, ok := p.holders.Holder(instanceID)
-			return instances.Claimant(claimant), ok
-		},
+		Holder:   p.holder,
 		Observer: instances.Observer{Action: func(end instances.ActionEnd) { p.metrics.Action(instancemode.Action(end)) }},
 	})
 	if err != nil {
 		return nil, &setting.Error{Name: "CLUSTER_NAME", Found: "cannot be used", Err: err, Fix: "use letters, digits, '-' and '.'"}
 	}
 	return manager, nil
+}
+
+func (p *platform) holder(instanceID int) (instances.Claimant, bool) {
+	claimant, ok := p.holders.Holder(instanceID)
+	return instances.Claimant(claimant), ok
 }
 
 // clusterUID tells clusters apart that have one name and share an account: the UID of the namespace kube-system. It is listed, because
