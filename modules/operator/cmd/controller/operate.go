@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	operatorcontroller "github.com/awslabs/operatorpkg/controller"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	controllerruntime "sigs.k8s.io/controller-runtime"
@@ -20,6 +21,7 @@ import (
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
@@ -95,6 +97,20 @@ func add(op *coreoperator.Operator, runnables ...manager.Runnable) error {
 		}
 	}
 	return nil
+}
+
+// nodes is where nodes come from, in one of the modes.
+type nodes struct {
+	provider    *cloudprovider.CloudProvider
+	engine      engine                               // what the controllers of both modes collect and tag with
+	begin       func()                               // forgets what was seen, because this replica leads from now on
+	cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by
+	controllers []operatorcontroller.Controller      // of this mode alone
+}
+
+type engine interface {
+	garbagecollection.Pools
+	tagging.Pools
 }
 
 // register adds core's controllers and the provider's own to the manager.
