@@ -70,7 +70,7 @@ func (n *instanceNodes) join(ctx context.Context, o options.Options, op *coreope
 	n.tokens = bootstraptoken.NewIssuer(op.GetAPIReader(), op.GetClient(), op.Clock)
 	config := instancemode.Config{
 		ClusterName: o.ClusterName, Region: n.found.Region, Engine: n.manager, Tokens: n.tokens, Cluster: n.info, Secrets: op.GetAPIReader(),
-		Generation:          nodeclass.NewSettings(n.platform.client, answerTTL).Generation,
+		Generation:          nodeclass.Generation(n.platform.client, answerTTL),
 		ServingCertificates: o.ServingCertificates,
 	}
 	if lookup != nil {
