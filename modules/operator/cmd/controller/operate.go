@@ -124,7 +124,7 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 	if o.NodePriceLabel {
 		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))
 	}
-	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder, drain.Config{Clock: op.Clock})
+	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder)
 	ofMode, err := p.nodes.controllers(op, drainer, with.linode, o)
 	if err != nil {
 		return err

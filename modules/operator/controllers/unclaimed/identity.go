@@ -69,9 +69,7 @@ func (c *Controller) unidentified(ctx context.Context, node *corev1.Node) {
 		return
 	}
 	c.foreign.Set(node.UID, true, 24*time.Hour)
-	if c.cfg.OnUnidentified != nil {
-		c.cfg.OnUnidentified()
-	}
+	c.cfg.OnUnidentified()
 	c.recorder.Publish(events.Event{
 		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "NodeNotIdentified",
 		Message: "The node has neither a provider ID nor the label " + PoolIDLabel + ": pods are not kept off it before a NodeClaim takes it",
