@@ -44,7 +44,7 @@ func newCatalog(ctx context.Context) *instancetype.Catalog {
 	return c
 }
 
-func newMemory(catalog learnedcapacity.Catalog, as client.Client) *learnedcapacity.Memory {
+func newMemory(catalog *instancetype.Catalog, as client.Client) *learnedcapacity.Memory {
 	return learnedcapacity.NewMemory(as, as, catalog, learnedcapacity.Config{ConfigMap: learningConfigMap, Interval: 1})
 }
 

@@ -3,7 +3,6 @@ package learnedcapacity
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
@@ -30,7 +30,7 @@ type Config struct {
 type Memory struct {
 	reader  client.Reader
 	writer  client.Writer
-	catalog Catalog
+	catalog *instancetype.Catalog
 	cfg     Config
 
 	mu     sync.Mutex
@@ -41,7 +41,7 @@ type Memory struct {
 }
 
 // NewMemory returns a Memory. reader must read from the API server: a cache would need the right to list and watch.
-func NewMemory(reader client.Reader, writer client.Writer, catalog Catalog, cfg Config) *Memory {
+func NewMemory(reader client.Reader, writer client.Writer, catalog *instancetype.Catalog, cfg Config) *Memory {
 	if cfg.Interval <= 0 {
 		cfg.Interval = 5 * time.Minute
 	}
@@ -138,15 +138,9 @@ func (m *Memory) write(ctx context.Context) error {
 		configMap.Data = map[string]string{}
 	}
 	for instanceType, f := range news {
-		text, err := encode(f)
-		if err != nil {
-			return err
-		}
-		configMap.Data[instanceType] = text
+		configMap.Data[instanceType] = encode(f)
 	}
-	if err := m.sources(configMap, news); err != nil {
-		return err
-	}
+	m.sources(configMap, news)
 	if err := m.writer.Update(ctx, configMap); err != nil {
 		return err
 	}
@@ -173,7 +167,7 @@ func (m *Memory) missing(ctx context.Context, err error) error {
 }
 
 // sources writes which nodes have shown the news.
-func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]instancetype.Figures) error {
+func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]instancetype.Figures) {
 	known := map[string][]string{}
 	_ = json.Unmarshal([]byte(configMap.Annotations[AnnotationSources]), &known) // what cannot be read is written anew
 	m.mu.Lock()
@@ -183,18 +177,10 @@ func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]instancety
 		}
 	}
 	m.mu.Unlock()
-	if len(known) == 0 {
-		return nil
+	if len(known) > 0 {
+		text, _ := json.Marshal(known) // strings always encode
+		metav1.SetMetaDataAnnotation(&configMap.ObjectMeta, AnnotationSources, string(text))
 	}
-	text, err := json.Marshal(known)
-	if err != nil {
-		return fmt.Errorf("writing the names of nodes: %w", err)
-	}
-	if configMap.Annotations == nil {
-		configMap.Annotations = map[string]string{}
-	}
-	configMap.Annotations[AnnotationSources] = string(text)
-	return nil
 }
 
 func parse(data map[string]string) map[string]instancetype.Figures {
@@ -213,18 +199,15 @@ func parse(data map[string]string) map[string]instancetype.Figures {
 	return result
 }
 
-func encode(f instancetype.Figures) (string, error) {
+func encode(f instancetype.Figures) string {
 	list := corev1.ResourceList{}
 	for _, field := range fieldsOf(&f) {
 		if *field.value > 0 {
 			list[field.name] = *resource.NewMilliQuantity(*field.value*field.unit, field.format)
 		}
 	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		return "", fmt.Errorf("writing figures: %w", err)
-	}
-	return string(text), nil
+	text, _ := json.Marshal(list) // quantities always encode
+	return string(text)
 }
 
 // A field is one figure as the ConfigMap has it.
