@@ -151,7 +151,7 @@ func remember(ctx context.Context, o options.Options, p *platform, op *coreopera
 	if o.LearnedCapacity.Name == "" {
 		return nil
 	}
-	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.catalog, learnedcapacity.Config{ConfigMap: o.LearnedCapacity})
+	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.catalog, o.LearnedCapacity)
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := memory.Load(ctx); err != nil {

@@ -6,7 +6,7 @@
 //
 // The ConfigMap belongs to the chart, which makes it empty and leaves its data alone. It is read by every replica, and
 // written by the leader only, only when there is something new, and never over what another client has written in
-// between. To have a type learned anew, delete its key; every replica notices within Config.Interval. Without the
+// between. To have a type learned anew, delete its key; every replica notices within Memory.Interval. Without the
 // ConfigMap, or without the right to it, everything works but the remembering, which one line in the log reports.
 //
 // Keys are instance types. Values are resource lists in JSON, {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}, with what is

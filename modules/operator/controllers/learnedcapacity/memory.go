@@ -20,18 +20,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
-// Config configures a Memory.
-type Config struct {
-	ConfigMap types.NamespacedName
-	Interval  time.Duration // between reads, and between attempts when there is nothing to read; 0 = 5 min
-}
-
 // Memory is the ConfigMap in which figures are remembered. All methods are safe for concurrent use.
 type Memory struct {
-	reader  client.Reader
-	writer  client.Writer
-	catalog *instancetype.Catalog
-	cfg     Config
+	Interval time.Duration // between reads, and between attempts when there is nothing to read
+
+	reader    client.Reader
+	writer    client.Writer
+	catalog   *instancetype.Catalog
+	configMap types.NamespacedName
 
 	mu     sync.Mutex
 	stored map[string]instancetype.Figures // what the ConfigMap held when it was last read or written
@@ -40,12 +36,9 @@ type Memory struct {
 	out    time.Time                       // until then nothing is written: the ConfigMap or the right to it is missing; zero = it is not
 }
 
-// NewMemory returns a Memory. reader must read from the API server: a cache would need the right to list and watch.
-func NewMemory(reader client.Reader, writer client.Writer, catalog *instancetype.Catalog, cfg Config) *Memory {
-	if cfg.Interval <= 0 {
-		cfg.Interval = 5 * time.Minute
-	}
-	return &Memory{reader: reader, writer: writer, catalog: catalog, cfg: cfg, stored: map[string]instancetype.Figures{}, from: map[string][]string{}}
+// NewMemory returns a Memory that reads every 5 minutes. reader must read from the API server: a cache would need the right to list and watch.
+func NewMemory(reader client.Reader, writer client.Writer, catalog *instancetype.Catalog, configMap types.NamespacedName) *Memory {
+	return &Memory{Interval: 5 * time.Minute, reader: reader, writer: writer, catalog: catalog, configMap: configMap, from: map[string][]string{}}
 }
 
 // NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
@@ -55,9 +48,9 @@ func (m *Memory) NeedLeaderElection() bool { return false }
 func (m *Memory) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := m.Load(ctx); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", m.cfg.ConfigMap)
+			log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", m.configMap)
 		}
-	}, m.cfg.Interval)
+	}, m.Interval)
 	return nil
 }
 
@@ -67,7 +60,7 @@ func (m *Memory) Load(ctx context.Context) error {
 	writes := m.writes
 	m.mu.Unlock()
 	configMap := &corev1.ConfigMap{}
-	if err := m.reader.Get(ctx, m.cfg.ConfigMap, configMap); err != nil {
+	if err := m.reader.Get(ctx, m.configMap, configMap); err != nil {
 		return m.missing(ctx, err)
 	}
 	m.mu.Lock()
@@ -124,7 +117,7 @@ func (m *Memory) news() map[string]instancetype.Figures {
 // the version that was read and fails if another client has written since.
 func (m *Memory) write(ctx context.Context) error {
 	configMap := &corev1.ConfigMap{}
-	if err := m.reader.Get(ctx, m.cfg.ConfigMap, configMap); err != nil {
+	if err := m.reader.Get(ctx, m.configMap, configMap); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -160,16 +153,18 @@ func (m *Memory) missing(ctx context.Context, err error) error {
 	defer m.mu.Unlock()
 	if m.out.IsZero() {
 		log.FromContext(ctx).Info("what is learned of instance types will be lost with the process, because the ConfigMap for it cannot be used",
-			"ConfigMap", m.cfg.ConfigMap, "reason", err.Error())
+			"ConfigMap", m.configMap, "reason", err.Error())
 	}
-	m.out = time.Now().Add(m.cfg.Interval)
+	m.out = time.Now().Add(m.Interval)
 	return nil
 }
 
 // sources writes which nodes have shown the news.
 func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]instancetype.Figures) {
-	known := map[string][]string{}
-	_ = json.Unmarshal([]byte(configMap.Annotations[AnnotationSources]), &known) // what cannot be read is written anew
+	var known map[string][]string
+	if err := json.Unmarshal([]byte(configMap.Annotations[AnnotationSources]), &known); err != nil || known == nil {
+		known = map[string][]string{} // what cannot be read is written anew
+	}
 	m.mu.Lock()
 	for instanceType := range news {
 		if nodes := m.from[instanceType]; len(nodes) > 0 {

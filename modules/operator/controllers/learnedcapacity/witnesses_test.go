@@ -60,3 +60,15 @@ func TestFiguresAreResourceListsInJSON(t *testing.T) {
 		t.Errorf("read as %+v, want %+v", read, figures)
 	}
 }
+
+func TestSourcesThatCannotBeReadAreWrittenAnew(t *testing.T) {
+	for _, text := range []string{"", "null", "not JSON", `{"plan":7}`, `["plan"]`} {
+		m := &Memory{from: map[string][]string{"plan": {"node"}}}
+		configMap := &corev1.ConfigMap{}
+		configMap.Annotations = map[string]string{AnnotationSources: text}
+		m.sources(configMap, map[string]instancetype.Figures{"plan": {Memory: 1}})
+		if got := configMap.Annotations[AnnotationSources]; got != `{"plan":["node"]}` {
+			t.Errorf("%q becomes %s", text, got)
+		}
+	}
+}

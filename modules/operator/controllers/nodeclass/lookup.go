@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
@@ -98,6 +99,24 @@ func (l *Lookup) NewestImage(ctx context.Context, pattern string) (id, label str
 		return "", "", err
 	}
 	return found.ID, found.Label, nil
+}
+
+// Generation returns which kind of network interfaces the account gives new Linodes, from a memory that is up to ttl old; "" when the
+// account's settings do not contain it.
+func Generation(client *linode.Client, ttl time.Duration) func(context.Context) (instances.Generation, error) {
+	settings := remembered(ttl, func(ctx context.Context, _ struct{}) (*api.AccountSettings, error) {
+		return client.GetAccountSettings(ctx)
+	})
+	return func(ctx context.Context) (instances.Generation, error) {
+		found, err := settings(ctx, struct{}{})
+		switch {
+		case err != nil || found == nil || found.InterfacesForNewLinodes == nil:
+			return "", err
+		case strings.HasPrefix(string(*found.InterfacesForNewLinodes), "linode_"):
+			return instances.GenerationLinode, nil
+		}
+		return instances.GenerationLegacy, nil
+	}
 }
 
 func newestImage(images iter.Seq2[api.Image, error], matches func(label string) bool) (newest *api.Image, err error) {
