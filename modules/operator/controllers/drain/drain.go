@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -122,10 +123,7 @@ func (d *Drainer) Taint(ctx context.Context, node *corev1.Node, taint corev1.Tai
 func closedSince(node *corev1.Node) (time.Time, bool) {
 	for _, t := range node.Spec.Taints {
 		if t.MatchTaint(&karpv1.DisruptedNoScheduleTaint) || t.MatchTaint(&karpv1.UnregisteredNoExecuteTaint) {
-			if t.TimeAdded != nil {
-				return t.TimeAdded.Time, true
-			}
-			return node.CreationTimestamp.Time, true
+			return ptr.Deref(t.TimeAdded, node.CreationTimestamp).Time, true
 		}
 	}
 	return time.Time{}, false

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -142,10 +144,7 @@ func memberLimit(limits *api.PlacementGroupLimits, flexible bool) int {
 	if most, err := limits.MaximumLinodesPerFlexiblePG.Get(); flexible && err == nil {
 		return most
 	}
-	if limits.MaximumLinodesPerPG == nil {
-		return 0
-	}
-	return *limits.MaximumLinodesPerPG
+	return ptr.Deref(limits.MaximumLinodesPerPG, 0)
 }
 
 func cloudInit(image api.Image) bool { return slices.Contains(image.Capabilities, "cloud-init") }

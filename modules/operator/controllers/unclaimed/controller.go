@@ -113,7 +113,7 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 		return reconcile.Result{}, c.cameBack(ctx, node, claims)
 	}
 	if len(claims) == 0 {
-		ours, err := c.ours(ctx, node)
+		ours, err := c.ours(ctx, node, labelled)
 		if err == nil && !ours && (labelled || time.Since(node.CreationTimestamp.Time) < youngest) {
 			return reconcile.Result{RequeueAfter: pause(node)}, nil
 		}

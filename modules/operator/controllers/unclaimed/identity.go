@@ -23,8 +23,7 @@ func poolOf(node *corev1.Node) (id int, labelled bool) {
 }
 
 // ours returns whether a Node without NodeClaim is one of our pools'.
-func (c *Controller) ours(ctx context.Context, node *corev1.Node) (bool, error) {
-	_, labelled := poolOf(node)
+func (c *Controller) ours(ctx context.Context, node *corev1.Node, labelled bool) (bool, error) {
 	if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider }) {
 		return labelled, nil // before it is initialized no pod can be there, so a taint harms none; afterwards a read would come too late
 	}
