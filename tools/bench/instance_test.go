@@ -68,7 +68,7 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 		ClusterName: selfManaged, Region: region, Engine: manager, Secrets: o.kube,
 		Tokens:     bootstraptoken.NewIssuer(o.kube, o.kube, clock.RealClock{}),
 		Cluster:    joined{Endpoint: "10.0.0.2:6443", CACertHashes: []string{"sha256:" + strings.Repeat("0a", 32)}, Version: "v1.35.2"},
-		Generation: nodeclass.NewSettings(l.client, answersLast).Generation,
+		Generation: nodeclass.Generation(l.client, answersLast),
 	})
 	o.provider = cloudprovider.Over(o.kube, backend, o.catalog, cloudprovider.Config{
 		Cluster:        discovery.Cluster{Region: region},

@@ -67,7 +67,7 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 		Cluster:        cluster,
 		CreateDeadline: createDeadline,
 	})
-	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil, drain.Config{}), garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
+	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil), garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
 		if len(c.Released) > 0 || len(c.Pools) > 0 {
 			t.Errorf("at rest %d nodes and %d pools were collected", len(c.Released), len(c.Pools))
 		}
