@@ -215,7 +215,7 @@ func (r *run) rest(ctx context.Context, result *bench.Large, used *bench.Used) (
 }
 
 func (r *run) window(ctx context.Context, result *bench.Large, used *bench.Used) (bench.Window, error) {
-	before, err := usageOf("/proc", r.program.PID())
+	before, err := usageOf(r.program.PID())
 	if err != nil {
 		return bench.Window{}, err
 	}
@@ -247,7 +247,7 @@ func (r *run) window(ctx context.Context, result *bench.Large, used *bench.Used)
 // watchRest waits, and reports every minute what the program has used meanwhile. memory is the mean of what it had.
 func (r *run) watchRest(ctx context.Context, before usage) (memory int, last usage, err error) {
 	sum, samples, minute := 0, 0, before
-	machine, err := idleOf("/proc")
+	machine, err := machineIdle()
 	if err != nil {
 		return 0, before, err
 	}
@@ -256,13 +256,13 @@ func (r *run) watchRest(ctx context.Context, before usage) (memory int, last usa
 		if err := pause(ctx, step); err != nil {
 			return 0, last, err
 		}
-		if last, err = usageOf("/proc", r.program.PID()); err != nil {
+		if last, err = usageOf(r.program.PID()); err != nil {
 			return 0, last, err
 		}
 		waited += step
 		sum += last.rss
 		if waited-reported >= time.Minute || waited == r.Rest {
-			now, err := idleOf("/proc")
+			now, err := machineIdle()
 			if err != nil {
 				return 0, last, err
 			}
@@ -339,13 +339,11 @@ func (r *run) profile(ctx context.Context, what, name string) ([]byte, error) {
 }
 
 // pause waits; the error is ctx's when it ended first.
-func pause(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+func pause(ctx context.Context, length time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(length):
 		return nil
 	}
 }
