@@ -73,7 +73,7 @@ func TestManifests(t *testing.T) {
 func apiServer(t *testing.T) client.Client {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("needs an API server")
+		t.Skip("-short leaves out what starts an API server")
 	}
 	assets, err := controlplane.Assets(root)
 	if err != nil {
