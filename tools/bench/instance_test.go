@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -79,23 +78,14 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 
 // instanceClass is one that has been checked.
 func (l *lab) instanceClass(name, region string) *v1alpha1.LinodeNodeClass {
-	c := &v1alpha1.LinodeNodeClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1},
-		Spec:       v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"}},
-	}
+	spec := v1alpha1.LinodeNodeClassSpec{}
 	if name == classNetwork {
 		firewall := l.sim.AddFirewall(linodesim.FirewallSpec{Label: "workers"})
 		vpc := l.addVPC(region)
-		c.Spec.FirewallID, c.Spec.VPCID, c.Spec.SubnetID = &firewall, &vpc.ID, &vpc.Subnets[0].ID
+		spec.FirewallID, spec.VPCID, spec.SubnetID = &firewall, &vpc.ID, &vpc.Subnets[0].ID
 	}
-	for _, kind := range v1alpha1.ConditionTypes(v1alpha1.ModeInstance) {
-		c.StatusConditionsFor(v1alpha1.ModeInstance).SetTrue(kind)
-	}
-	c.Status.KubernetesVersion = "v1.35.2"
+	c := checkedClass(v1alpha1.ModeInstance, "v1.35.2", spec)
 	c.Status.Images = []v1alpha1.Image{{ID: v1alpha1.DefaultImage}}
-	c.Annotations = map[string]string{
-		v1alpha1.AnnotationHash: c.Hash(v1alpha1.ModeInstance), v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion,
-	}
 	return c
 }
 
