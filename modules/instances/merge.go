@@ -211,7 +211,10 @@ func (c *core) changed(r result) {
 	delete(c.busy, r.id)
 	o := c.world.objects[r.id]
 	switch {
-	case o == nil, c.stale(r) && (r.op == opDisks || r.op == opConfigs):
+	case o == nil, c.stale(r) && r.op.ofParts():
+		return
+	case KindOf(r.err) == KindNotFound && r.op == opDisk: // the disk, or the instance: their list answers which
+		o.build.doubt(c.now)
 		return
 	case KindOf(r.err) == KindNotFound:
 		c.missed(r.id, r.began)
