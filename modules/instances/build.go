@@ -39,7 +39,7 @@ func (b *building) learn(r result, now time.Time) {
 		}
 		b.added[r.disk.Label] = true
 		b.disks = append(b.disks, r.disks...)
-		b.making, b.polls, b.since = r.disks[0].ID, 0, now.Add(firstPoll)
+		b.making, b.polls, b.since = r.disks[0].ID, 1, now.Add(firstPoll)
 	case opAttach:
 		for n := range b.configs {
 			if b.configs[n].ID == r.config {

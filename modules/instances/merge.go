@@ -221,7 +221,7 @@ func (c *core) changed(r result) {
 		return
 	case r.err != nil:
 		o.failed, o.err = c.seq, r.err
-		if effectOf(r.err) == EffectUnknown {
+		if r.op.write() && effectOf(r.err) == EffectUnknown {
 			o.build.doubt(c.now.Add(c.cfg.SettleTime))
 		}
 		return
