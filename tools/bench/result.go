@@ -176,8 +176,7 @@ func (b Burst) OfClass(class string) Result {
 func (b Burst) WithDisks(disks int) Result {
 	r := b.Result()
 	r.Bench, r.Labels[0] = Disks, Label{"disks", strconv.Itoa(disks)}
-	beyond := ratio(float64(b.Calls), float64(b.N)) - b.Needed
-	r.replace("floor_ratio", Figure{"beyond_needed", beyond, 2})
+	r.replace("floor_ratio", Figure{"needed_ratio", ratio(float64(b.Calls), b.Needed*float64(b.N)), 2})
 	r.replace("asked_s", Figure{"needed", b.Needed, 2})
 	return r
 }

@@ -45,7 +45,7 @@ var Targets = []Target{
 	{Plain, 100, "limit_ratio", 1.15, realistic},
 	{Plain, 0, "throttled", 0, all},
 	{Plain, 0, "surplus", 0, all},
-	{Disks, 0, "beyond_needed", 1, all},
+	{Disks, 100, "needed_ratio", 1.10, all},
 	{Disks, 0, "throttled", 0, all},
 	{Disks, 0, "surplus", 0, all},
 	{Idle, 0, "calls_per_minute", 10, all},
