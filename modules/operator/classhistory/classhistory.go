@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -52,17 +54,15 @@ func history[T comparable](recorded string, now []T, most int) []T {
 	return past[max(0, len(past)-most):]
 }
 
-// Record adds the class's tags and firewall to its annotations, which must not be nil.
+// Record adds the class's tags and firewall to its annotations.
 func Record(class *v1alpha1.LinodeNodeClass) {
 	record(class, AnnotationTags, Tags(class))
 	record(class, AnnotationFirewalls, Firewalls(class))
 }
 
 func record[T any](class *v1alpha1.LinodeNodeClass, annotation string, all []T) {
-	if len(all) == 0 {
-		return
-	}
-	if text, err := json.Marshal(all); err == nil { // strings and numbers always encode
-		class.Annotations[annotation] = string(text)
+	if len(all) > 0 {
+		text, _ := json.Marshal(all) // strings and numbers always encode
+		metav1.SetMetaDataAnnotation(&class.ObjectMeta, annotation, string(text))
 	}
 }

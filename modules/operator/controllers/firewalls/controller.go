@@ -21,27 +21,23 @@ import (
 	"iter"
 	"time"
 
-	"github.com/awslabs/operatorpkg/reasonable"
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
-	controllerruntime "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
-	"sigs.k8s.io/karpenter/pkg/operator/injection"
+	nodeclaimutils "sigs.k8s.io/karpenter/pkg/utils/nodeclaim"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -113,9 +109,6 @@ func NewController(kube client.Client, recorder events.Recorder, cfg Config) *Co
 		doubts: expiring(), pending: expiring(), refused: expiring(), scope: expiring(), devices: expiring()}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "nodeclaim.firewalls" }
-
 // subject is a Linode, and the firewall that it should have.
 type subject struct {
 	claim            *karpv1.NodeClaim
@@ -126,7 +119,6 @@ type subject struct {
 
 // Reconcile looks at one NodeClaim's Linode, and attaches it if it lacks its firewall.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
-	ctx = injection.WithControllerName(ctx, c.Name())
 	s, err := c.subject(ctx, nodeClaim)
 	if s == nil || err != nil {
 		return reconcile.Result{}, err
@@ -172,11 +164,8 @@ func registered(nodeClaim *karpv1.NodeClaim) time.Time {
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
-		For(&karpv1.NodeClaim{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: registers})).
-		Watches(&v1alpha1.LinodeNodeClass{}, handler.EnqueueRequestsFromMapFunc(nodeclaim.FromClass(c.kube))).
-		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter(), MaxConcurrentReconciles: 10}).
+	return controllers.For(m, "nodeclaim.firewalls", &karpv1.NodeClaim{}, 10, predicate.Funcs{UpdateFunc: registers}).
+		Watches(&v1alpha1.LinodeNodeClass{}, nodeclaimutils.NodeClassEventHandler(c.kube)).
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
 }
 
