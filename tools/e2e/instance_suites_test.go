@@ -36,7 +36,7 @@ func TestInstanceDisruption(t *testing.T) {
 	values["settings"] = map[string]any{"featureGates": map[string]any{"nodeRepair": true}}
 	e := start(t, "plain-disruption", "standard", values, plainLinodes(2))
 	e.disrupted(t,
-		inLane("drift", "a class gets another subnet, a firewall and another kubelet", driftedNetworkAndKubelet, swept),
+		inLane("drift", "a class gets another subnet and another kubelet, and a firewall in place", driftedNetworkAndKubelet, swept),
 		inLane("gpu", "a pod that asks for a GPU", gpuPod, swept),
 		inLane("stranded", "a Linode without NodeClaim", strandedInstance, swept),
 	)
@@ -108,7 +108,7 @@ func (e *environment) restartedAndListed(t *testing.T) {
 	g.Eventually(t.Context(), lists).WithTimeout(patience).WithPolling(interval).Should(BeNumerically(">=", before+2))
 }
 
-// driftedNetworkAndKubelet changes what a Linode is made with and cannot be changed on it.
+// driftedNetworkAndKubelet changes what a Linode is made with: what can be changed on it, and what cannot.
 func driftedNetworkAndKubelet(t *testing.T, e *environment) {
 	g := NewWithT(t)
 	firewall := e.Sim.AddFirewall(linodesim.FirewallSpec{Label: "workers", InboundPolicy: "DROP", OutboundPolicy: "ACCEPT"})
@@ -132,7 +132,9 @@ func driftedNetworkAndKubelet(t *testing.T, e *environment) {
 	inSubnet(0)
 	rolled(t, e, func() { e.apply(t, class(in(1, ""))) })
 	inSubnet(1)
-	_, nodes := rolled(t, e, func() { e.apply(t, class(in(1, fmt.Sprintf(", firewallID: %d, kubelet: {maxPods: 37}", firewall)))) })
+	protected := fmt.Sprintf(", firewallID: %d", firewall)
+	attachedInPlace(t, e, firewall, func() { e.apply(t, class(in(1, protected))) })
+	_, nodes := rolled(t, e, func() { e.apply(t, class(in(1, protected+", kubelet: {maxPods: 37}"))) })
 	inSubnet(1)
 	for _, instance := range e.ourInstances() {
 		g.Expect(instance.FirewallID).To(Equal(firewall))
