@@ -134,18 +134,17 @@ func writePlans(ctx context.Context, cluster *localcluster.Cluster, file string)
 	if err != nil {
 		return err
 	}
-	source := instancetype.FromAPI(api)
-	catalog := instancetype.NewCatalog(source, instancetype.Config{Region: "us-ord"})
+	catalog := instancetype.NewCatalog(api, instancetype.Config{Region: "us-ord"})
 	if err := catalog.Refresh(ctx); err != nil {
 		return err
 	}
-	sizes, err := source.Plans(ctx)
+	sizes, err := instancetype.Plans(ctx, api)
 	if err != nil {
 		return err
 	}
 	reported := map[string]corev1.ResourceList{}
 	for _, p := range sizes {
-		reported[p.ID], _ = lkeplayer.Capacity(lkeplayer.Machine{VCPUs: p.VCPUs, GPUs: p.GPUs, MemoryMB: p.MemoryMB, DiskMB: p.DiskMB})
+		reported[p.ID], _ = lkeplayer.Capacity(lkeplayer.Machine{VCPUs: p.VCPUs, GPUs: p.GPUs, MemoryMB: p.Memory, DiskMB: p.Disk})
 	}
 	var plans []plan
 	for _, it := range catalog.InstanceTypes(nil) {

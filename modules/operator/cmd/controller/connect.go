@@ -80,7 +80,7 @@ func (p *platform) connect(ctx context.Context, o options.Options) error {
 	if err != nil {
 		return err
 	}
-	p.catalog = instancetype.NewCatalog(instancetype.FromAPI(p.client), instancetype.Config{
+	p.catalog = instancetype.NewCatalog(p.client, instancetype.Config{
 		Region: region, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
 		OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
@@ -91,7 +91,7 @@ func (p *platform) connect(ctx context.Context, o options.Options) error {
 	if err := p.catalog.Refresh(ctx); err != nil {
 		return &setting.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err, Fix: "try again, or check the address"}
 	}
-	p.metrics.Offerings(p.catalog.Offered)
+	p.metrics.Offerings(p.catalog)
 	return p.nodes.open(o)
 }
 

@@ -89,10 +89,9 @@ func parsePlans(args []string, w io.Writer) (wanted plansArguments, err error) {
 }
 
 func readPlans(ctx context.Context, api *linode.Client, o options.Options, wanted string) (plans.Shown, error) {
-	source := instancetype.FromAPI(api)
-	all, err := source.Plans(ctx)
+	all, err := instancetype.Plans(ctx, api)
 	if err != nil {
-		return plans.Shown{}, fmt.Errorf("reading Linode types: %w", err)
+		return plans.Shown{}, err
 	}
 	shown := plans.Shown{Plans: all, Selection: o.Plans(), MemoryOverhead: o.VMMemoryOverhead}
 	regions, err := planRegions(ctx, api, o, wanted)
@@ -100,9 +99,9 @@ func readPlans(ctx context.Context, api *linode.Client, o options.Options, wante
 		return plans.Shown{}, err
 	}
 	for _, region := range regions {
-		availability, err := source.Availability(ctx, region)
+		availability, err := instancetype.Availability(ctx, api, region)
 		if err != nil {
-			return plans.Shown{}, fmt.Errorf("reading the availability of Linode types in %s: %w", region, err)
+			return plans.Shown{}, err
 		}
 		shown.Regions = append(shown.Regions, plans.Region{ID: region, Availability: availability})
 	}

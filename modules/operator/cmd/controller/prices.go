@@ -29,9 +29,9 @@ func writePrices(ctx context.Context, args []string, w io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	all, err := instancetype.FromAPI(client).Plans(ctx)
+	all, err := instancetype.Plans(ctx, client)
 	if err != nil {
-		return fmt.Errorf("reading Linode types: %w", err)
+		return err
 	}
 	regions, err := priceRegions(ctx, client, o.ClusterRegion)
 	if err != nil {
