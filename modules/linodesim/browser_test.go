@@ -115,7 +115,7 @@ func busySim(t *testing.T) *linodesim.Sim {
 // TestPageInABrowser looks at the page as people do, on a phone and on a desk.
 func TestPageInABrowser(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts a browser")
+		t.Skip("-short leaves out what starts a browser")
 	}
 	t.Parallel()
 	browser := chromium(t)

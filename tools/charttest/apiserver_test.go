@@ -77,7 +77,7 @@ func run(m *testing.M) int {
 func needServer(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("needs an API server")
+		t.Skip("-short leaves out what starts an API server")
 	}
 }
 

@@ -53,7 +53,7 @@ var followed = map[string][]chapter{
 // marked with the reason: `<!-- not followed: ... -->`.
 func TestPagesCanBeFollowed(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs a local cluster")
+		t.Skip("-short leaves out what starts a local cluster")
 	}
 	for cluster, chapters := range followed {
 		t.Run(cluster, func(t *testing.T) {

@@ -72,7 +72,7 @@ func TestManifests(t *testing.T) {
 func apiServer(t *testing.T) client.Client {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("needs an API server")
+		t.Skip("-short leaves out what starts an API server")
 	}
 	environment := &envtest.Environment{CRDs: crds.All()}
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {

@@ -23,7 +23,7 @@ import (
 // release-check does it with all of them.
 func TestImages(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles for two platforms")
+		t.Skip("-short leaves out what compiles for two platforms")
 	}
 	options := image.Options{Root: repository(t), Version: "1.2.3", Base: image.Scratch}
 	var err error

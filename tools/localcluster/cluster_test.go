@@ -40,7 +40,7 @@ type world struct {
 func start(t *testing.T, opts localcluster.Options) *world {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("starts a cluster")
+		t.Skip("-short leaves out what starts a cluster")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)

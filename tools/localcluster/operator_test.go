@@ -24,7 +24,7 @@ import (
 // Deployment says, killed, upgraded, stopped.
 func TestOperatorRunsAsItsDeploymentSays(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts a cluster")
+		t.Skip("-short leaves out what starts a cluster")
 	}
 	w := start(t, localcluster.Options{
 		Values: map[string]any{"settings": map[string]any{"batchIdleDuration": "2s"}}, Env: []string{"EXTRA=yes"},
@@ -164,7 +164,7 @@ func (w *world) checkLogsForToken() {
 
 func TestStartSaysWhatTheOperatorSays(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts a cluster")
+		t.Skip("-short leaves out what starts a cluster")
 	}
 	cases := map[string]struct {
 		values map[string]any

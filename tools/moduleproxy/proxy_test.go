@@ -87,7 +87,7 @@ type project struct {
 func newProject(t *testing.T, published ...string) *project {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("fills a module cache of its own")
+		t.Skip("-short leaves out what fills a module cache of its own")
 	}
 	p := &project{t: t, root: repositoryRoot(t), dir: t.TempDir()}
 	proxy := t.TempDir()

@@ -71,7 +71,7 @@ func check(t *testing.T, db, module string) (int, string) {
 
 func TestVulnerabilitiesThatAProgramReachesAreFound(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds govulncheck and analyses a program")
+		t.Skip("-short leaves out what builds govulncheck and analyses a program")
 	}
 	module := t.TempDir()
 	write(t, module, map[string]string{"go.mod": "module example.com/checked\n\ngo 1.26.0\n", "main.go": program})
@@ -102,7 +102,7 @@ func TestVulnerabilitiesThatAProgramReachesAreFound(t *testing.T) {
 
 func TestAModuleThatDoesNotBuildIsNotTakenForClean(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds govulncheck")
+		t.Skip("-short leaves out what builds govulncheck")
 	}
 	module := t.TempDir()
 	write(t, module, map[string]string{"go.mod": "module example.com/broken\n\ngo 1.26.0\n", "main.go": "package main\n\nfunc main() { missing() }\n"})

@@ -51,7 +51,7 @@ func run(m *testing.M) int {
 func admit(t *testing.T, manifest string) (*v1alpha1.LinodeNodeClass, error) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("needs an API server")
+		t.Skip("-short leaves out what starts an API server")
 	}
 	object := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(manifest), &object.Object); err != nil {

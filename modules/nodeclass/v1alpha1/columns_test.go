@@ -25,7 +25,7 @@ func (firewalls) Firewall(context.Context, int) (*status.Firewall, error) {
 // Each printer column names a field that a stored class has.
 func TestPrinterColumns(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs an API server")
+		t.Skip("-short leaves out what starts an API server")
 	}
 	ctx := context.Background()
 	class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "columns"}, Spec: v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(7)}}

@@ -21,7 +21,7 @@ const restricted = `spec: {tags: ["karpenter.sh/nodeclaim=x"]}`
 // which says why it is not Ready, is taken by the API server.
 func TestObjectOlderThanARule(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs an API server")
+		t.Skip("-short leaves out what starts an API server")
 	}
 	ctx := context.Background()
 	class := storeUnderOldRules(t)

@@ -17,7 +17,7 @@ import (
 
 func TestAPatchFromTheCacheTakesNothingAway(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs an API server")
+		t.Skip("-short leaves out what starts an API server")
 	}
 	environment, err := apiserver.Start(nil)
 	must(t, err)

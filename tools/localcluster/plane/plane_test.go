@@ -44,7 +44,7 @@ func config(t *testing.T) plane.Config {
 func start(t *testing.T, cfg plane.Config) *plane.Plane {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("starts a control plane")
+		t.Skip("-short leaves out what starts a control plane")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -197,7 +197,7 @@ func TestADeathIsReported(t *testing.T) {
 
 func TestStartSaysInOneLineWhatIsWrong(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts a control plane")
+		t.Skip("-short leaves out what starts a control plane")
 	}
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -272,7 +272,7 @@ func script(t *testing.T, file, body string) {
 
 func TestStartEndsWithItsContext(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts a control plane")
+		t.Skip("-short leaves out what starts a control plane")
 	}
 	cfg := config(t)
 	ctx, cancel := context.WithCancelCause(t.Context())

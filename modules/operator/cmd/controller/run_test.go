@@ -41,7 +41,7 @@ var (
 
 func TestController(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs an API server")
+		t.Skip("-short leaves out what starts an API server")
 	}
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "The controller as a process")

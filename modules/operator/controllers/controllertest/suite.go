@@ -43,7 +43,7 @@ var (
 func Suite(t *testing.T, description string, register func(context.Context)) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("needs an API server")
+		t.Skip("-short leaves out what starts an API server")
 	}
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ginkgo.BeforeSuite(func() { start(register) })

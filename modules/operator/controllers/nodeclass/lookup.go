@@ -30,8 +30,8 @@ const doubtTTL = 20 * time.Second
 
 // Lookup reads what LinodeNodeClasses name from the Linode API, and remembers answers for a while, so that events do
 // not become requests: an object that was found for the time given to NewLookup, one that is missing, or an error, for
-// 20 seconds. Those who ask for the same object at the same time share one request. Every method returns nil without an error when the
-// API has answered that there is no such object. Safe for concurrent use.
+// 20 seconds. Reconciles of classes that need the same object at the same time share one request. Every method returns
+// nil without an error when the API has answered that there is no such object. Safe for concurrent use.
 type Lookup struct {
 	firewalls  *memory[int, firewall]
 	images     *memory[string, api.Image]
