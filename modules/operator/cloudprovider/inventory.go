@@ -25,8 +25,8 @@ type inventory struct {
 
 // known is a node as a list or its claim showed it, and when that was asked for.
 type known struct {
-	node lkepool.Node
-	at   time.Time
+	lkepool.Node
+	at time.Time
 }
 
 // How old a list may be to tell drift from it.
@@ -52,7 +52,7 @@ func (i *inventory) node(ctx context.Context, id int) (lkepool.Node, error) {
 	found, ok := i.nodes[id]
 	i.mu.Unlock()
 	if ok {
-		return found.node, nil
+		return found.Node, nil
 	}
 	return i.backend.Get(ctx, id)
 }
@@ -61,15 +61,15 @@ func (i *inventory) node(ctx context.Context, id int) (lkepool.Node, error) {
 func (i *inventory) claimOf(claim string) (id int, found bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for id, k := range i.nodes {
-		if k.node.Claim == claim {
+	for id, node := range i.nodes {
+		if node.Claim == claim {
 			return id, true
 		}
 	}
 	return 0, false
 }
 
-// refresh reads the list now. What was known before and is not in it is gone.
+// refresh reads the list now.
 func (i *inventory) refresh(ctx context.Context) ([]lkepool.Node, error) {
 	asked := time.Now()
 	list, err := i.backend.List(ctx)

@@ -1,5 +1,5 @@
 // Package nodeclaim has what the cloud provider and the controllers ask of a NodeClaim: whether it is this provider's, which Linode
-// is behind it, and which NodeClaims use a LinodeNodeClass. All functions are pure but OfClass and those of Holders, which read from a cache.
+// is behind it, and which NodeClaims use a LinodeNodeClass. All functions are pure but OfClass, which reads from a cache.
 package nodeclaim
 
 import (
@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -43,30 +41,4 @@ func OfClass(ctx context.Context, kube client.Reader, class string) ([]karpv1.No
 		return nil, fmt.Errorf("listing the NodeClaims of LinodeNodeClass %s: %w", class, err)
 	}
 	return list.Items, nil
-}
-
-// Claimant is a NodeClaim as the claim engine records it.
-func Claimant(nodeClaim *karpv1.NodeClaim) lkepool.Claimant {
-	return lkepool.Claimant{Name: nodeClaim.Name, UID: string(nodeClaim.UID)}
-}
-
-// Holders is the cluster's own record of which NodeClaim has which instance: a second witness beside the tags of instances, at no
-// request. It is safe for concurrent use, and has no records until Use.
-type Holders struct{ cache atomic.Pointer[client.Reader] }
-
-// Use sets the cache, which must have core's index of NodeClaims by provider ID.
-func (h *Holders) Use(cache client.Reader) { h.cache.Store(&cache) }
-
-// Holder returns the NodeClaim whose status names the instance, none if several do. It reads the cache alone.
-func (h *Holders) Holder(instanceID int) (lkepool.Claimant, bool) {
-	cache := h.cache.Load()
-	if cache == nil {
-		return lkepool.Claimant{}, false
-	}
-	list := &karpv1.NodeClaimList{}
-	err := (*cache).List(context.Background(), list, client.MatchingFields{"status.providerID": ProviderID(instanceID)}, client.UnsafeDisableDeepCopy)
-	if err != nil || len(list.Items) != 1 {
-		return lkepool.Claimant{}, false
-	}
-	return Claimant(&list.Items[0]), true
 }
