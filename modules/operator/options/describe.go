@@ -27,23 +27,23 @@ func Describe() []Description {
 // environment only if the process has one: core takes its variables for defaults.
 func DescribeCore() []Description {
 	var list []Description
-	visitCore(func(f *flag.Flag) {
+	core, _ := coreFlags()
+	core.VisitAll(func(f *flag.Flag) {
 		list = append(list, Description{Variables: []string{variable(f.Name)}, Flag: f.Name, Type: kindOfFlag(f.Value), Default: f.DefValue})
 	})
 	return list
 }
 
 func kindOfFlag(value flag.Value) string {
-	if b, ok := value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+	getter, ok := value.(flag.Getter)
+	if !ok { // made by core's BoolVarWithEnv
 		return kindBoolean
 	}
-	if getter, ok := value.(flag.Getter); ok {
-		switch getter.Get().(type) {
-		case time.Duration:
-			return kindDuration
-		case int, int64, float64:
-			return kindNumber
-		}
+	switch getter.Get().(type) {
+	case time.Duration:
+		return kindDuration
+	case int, int64:
+		return kindNumber
 	}
 	return kindText
 }
