@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	operatorcontroller "github.com/awslabs/operatorpkg/controller"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	controllerruntime "sigs.k8s.io/controller-runtime"
@@ -20,6 +21,7 @@ import (
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
@@ -97,6 +99,20 @@ func add(op *coreoperator.Operator, runnables ...manager.Runnable) error {
 	return nil
 }
 
+// nodes is where nodes come from, in one of the modes.
+type nodes struct {
+	provider    *cloudprovider.CloudProvider
+	engine      engine                               // what the controllers of both modes collect and tag with
+	begin       func()                               // forgets what was seen, because this replica leads from now on
+	cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by
+	controllers []operatorcontroller.Controller      // of this mode alone
+}
+
+type engine interface {
+	garbagecollection.Pools
+	tagging.Pools
+}
+
 // register adds core's controllers and the provider's own to the manager.
 func register(ctx context.Context, p *platform, op *coreoperator.Operator, config cloudprovider.Config) error {
 	o, classes := p.options, nodeclass.Config{Reader: op.GetAPIReader()}
@@ -105,7 +121,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		lookup = nodeclass.NewLookup(p.client, answerTTL)
 		classes.Lookup = lookup
 	}
-	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder, drain.Config{Clock: op.Clock})
+	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder)
 	newNodes := lkeNodes
 	if o.Mode == options.ModeInstance {
 		newNodes = instanceNodes
@@ -151,7 +167,7 @@ func remember(ctx context.Context, p *platform, op *coreoperator.Operator) (*lea
 	if p.options.LearnedCapacity.Name == "" {
 		return nil, nil
 	}
-	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.catalog, learnedcapacity.Config{ConfigMap: p.options.LearnedCapacity})
+	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.catalog, p.options.LearnedCapacity)
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := memory.Load(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/samber/lo"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -25,22 +26,14 @@ func logStart(ctx context.Context, p *platform, kube client.Reader) {
 		logger.Info("the LKE cluster's version", "version", p.found.Version)
 	}
 	logger.Info("the token's scopes", "scopes", cmp.Or(p.scopes.Last(), "not reported by the API"))
-	logNodePools(ctx, kube)
-}
 
-// logNodePools reads the NodePools from the API server, since the cache is not filled yet. A failure is no reason not to start.
-func logNodePools(ctx context.Context, kube client.Reader) {
-	const most = 20
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	list := &karpv1.NodePoolList{}
+	list := &karpv1.NodePoolList{} // from the API server, since the cache is not filled yet
 	if err := kube.List(ctx, list); err != nil {
-		log.FromContext(ctx).Error(err, "could not list the NodePools")
+		logger.Error(err, "could not list the NodePools") // no reason not to start
 		return
 	}
-	names := make([]string, 0, len(list.Items))
-	for i := range list.Items[:min(len(list.Items), most)] {
-		names = append(names, list.Items[i].Name)
-	}
-	log.FromContext(ctx).Info("NodePools found", "count", len(list.Items), "names", names)
+	names := lo.Map(list.Items[:min(len(list.Items), 20)], func(nodePool karpv1.NodePool, _ int) string { return nodePool.Name })
+	logger.Info("NodePools found", "count", len(list.Items), "names", names)
 }
