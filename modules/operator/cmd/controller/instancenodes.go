@@ -55,7 +55,7 @@ func instanceNodes(ctx context.Context, p *platform, op *coreoperator.Operator, 
 		cluster: func(ctx context.Context) status.Cluster {
 			return status.Cluster{Mode: v1alpha1.ModeInstance, Region: p.found.Region, ControlPlaneVersion: config.ControlPlaneVersion(ctx), Bootstrap: backend.Check}
 		},
-		controllers: []operatorcontroller.Controller{bootstraptokens.NewController(tokens, op.Clock)},
+		controllers: []operatorcontroller.Controller{bootstraptokens.NewController(tokens)},
 	}
 	if o.ServingCertificates {
 		n.controllers = append(n.controllers, approver(p, op, manager))
@@ -124,6 +124,5 @@ func approver(p *platform, op *coreoperator.Operator, manager *instances.Manager
 			}
 			return all, nil
 		},
-		Clock: op.Clock,
 	})
 }

@@ -155,7 +155,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, from.provider.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), from.provider, op.EventRecorder),
 		unlaunched.NewController(op.GetClient(), from.provider),
-		joining.NewController(op.EventRecorder, op.Clock),
+		joining.NewController(op.EventRecorder),
 		unplanned.NewController(op.GetClient(), from.provider, op.EventRecorder),
 	)
 	return nil
