@@ -267,6 +267,15 @@ func (c *Cluster) play(ctx context.Context, run func(context.Context)) {
 // limits.
 func (c *Cluster) RESTConfig() (*rest.Config, error) { return c.plane.RESTConfig("localcluster") }
 
+// Client is a client with it.
+func (c *Cluster) Client() (ctrlclient.WithWatch, error) {
+	config, err := c.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	return ctrlclient.NewWithWatch(config, ctrlclient.Options{})
+}
+
 // LogDir is where the logs of all parts are.
 func (c *Cluster) LogDir() string { return c.opts.logDir() }
 

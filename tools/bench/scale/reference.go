@@ -12,7 +12,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	kwokapis "sigs.k8s.io/karpenter/kwok/apis"
 	coreapis "sigs.k8s.io/karpenter/pkg/apis"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -91,11 +90,7 @@ func buildReference(ctx context.Context) (string, error) {
 
 // defineKinds installs core's definitions and waits until they are served.
 func defineKinds(ctx context.Context, cluster *localcluster.Cluster) error {
-	config, err := cluster.RESTConfig()
-	if err != nil {
-		return err
-	}
-	kube, err := client.New(config, client.Options{})
+	kube, err := cluster.Client()
 	if err != nil {
 		return err
 	}
