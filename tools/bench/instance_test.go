@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -71,7 +70,7 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 		ClusterName: selfManaged, Region: region, Engine: manager, Secrets: o.kube,
 		Tokens:     bootstraptoken.NewIssuer(o.kube, o.kube, clock.RealClock{}),
 		Cluster:    joined{Endpoint: "10.0.0.2:6443", CACertHashes: []string{"sha256:" + strings.Repeat("0a", 32)}, Version: "v1.35.2"},
-		Generation: nodeclass.NewSettings(l.client, answersLast).Generation,
+		Generation: nodeclass.Generation(l.client, answersLast),
 	})
 	o.provider = cloudprovider.Over(o.kube, backend, o.catalog, cloudprovider.Config{
 		Cluster:        discovery.Cluster{Region: region},
@@ -82,29 +81,20 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 
 // instanceClass is one that has been checked.
 func (l *lab) instanceClass(name, region string) *v1alpha1.LinodeNodeClass {
-	c := &v1alpha1.LinodeNodeClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1},
-		Spec:       v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"}},
-	}
+	spec := v1alpha1.LinodeNodeClassSpec{}
 	if name == classNetwork {
 		firewall := l.sim.AddFirewall(linodesim.FirewallSpec{Label: "workers"})
 		vpc := l.addVPC(region)
-		c.Spec.FirewallID, c.Spec.VPCID, c.Spec.SubnetID = &firewall, &vpc.ID, &vpc.Subnets[0].ID
+		spec.FirewallID, spec.VPCID, spec.SubnetID = &firewall, &vpc.ID, &vpc.Subnets[0].ID
 	}
 	if name == classDisks {
-		c.Spec.OSDisk = &v1alpha1.Disk{Size: resource.MustParse("40Gi")}
-		c.Spec.DataDisks = &v1alpha1.DataDisks{
+		spec.OSDisk = &v1alpha1.Disk{Size: resource.MustParse("40Gi")}
+		spec.DataDisks = &v1alpha1.DataDisks{
 			SDB: &v1alpha1.Disk{Size: resource.MustParse("20Gi")}, SDC: &v1alpha1.Disk{Size: resource.MustParse("10Gi")},
 		}
 	}
-	for _, kind := range v1alpha1.ConditionTypes(v1alpha1.ModeInstance) {
-		c.StatusConditionsFor(v1alpha1.ModeInstance).SetTrue(kind)
-	}
-	c.Status.KubernetesVersion = "v1.35.2"
+	c := checkedClass(v1alpha1.ModeInstance, "v1.35.2", spec)
 	c.Status.Images = []v1alpha1.Image{{ID: v1alpha1.DefaultImage}}
-	c.Annotations = map[string]string{
-		v1alpha1.AnnotationHash: c.Hash(v1alpha1.ModeInstance), v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion,
-	}
 	return c
 }
 
