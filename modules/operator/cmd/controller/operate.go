@@ -119,7 +119,7 @@ func register(ctx context.Context, o options.Options, p *platform, op *coreopera
 
 	classes := nodeclass.Config{Reader: op.GetAPIReader(), Cluster: p.nodes.cluster}
 	if with.lookup != nil {
-		classes.Lookup = with.lookup
+		classes.Lookup, classes.Recheck = with.lookup, with.lookup.Young()
 	}
 	if o.NodePriceLabel {
 		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))

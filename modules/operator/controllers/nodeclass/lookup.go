@@ -39,6 +39,7 @@ type Lookup struct {
 	regions    *memory[string, api.Region]
 	vpcs       *memory[int, vpc]
 	newest     *memory[string, api.Image] // by pattern
+	age        time.Duration              // of answers that are still given
 }
 
 var _ status.Lookup = (*Lookup)(nil)
@@ -54,12 +55,20 @@ func NewLookup(client API, ttl time.Duration) *Lookup {
 		newest: newMemory(ttl, func(ctx context.Context, pattern string) (*api.Image, error) {
 			return newestImage(client.ListImages(ctx, linode.Filter{}), glob(pattern))
 		}),
+		age: ttl,
 	}
+}
+
+// Young shares this Lookup's memory and gives no answer older than 20 seconds: what a class waits for is about to change.
+func (l *Lookup) Young() *Lookup {
+	young := *l
+	young.age = min(l.age, doubtTTL)
+	return &young
 }
 
 // Firewall implements status.Lookup.
 func (l *Lookup) Firewall(ctx context.Context, id int) (*status.Firewall, error) {
-	found, err := l.firewalls.get(ctx, id)
+	found, err := l.firewalls.young(ctx, id, l.age)
 	if found == nil {
 		return nil, missing(err)
 	}
@@ -68,7 +77,7 @@ func (l *Lookup) Firewall(ctx context.Context, id int) (*status.Firewall, error)
 
 // Image implements status.Lookup.
 func (l *Lookup) Image(ctx context.Context, id string) (*status.Image, error) {
-	found, err := l.images.get(ctx, id)
+	found, err := l.images.young(ctx, id, l.age)
 	if found == nil {
 		return nil, missing(err)
 	}
@@ -77,12 +86,12 @@ func (l *Lookup) Image(ctx context.Context, id string) (*status.Image, error) {
 
 // PlacementGroup implements status.Lookup.
 func (l *Lookup) PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error) {
-	found, err := l.placements.get(ctx, id)
+	found, err := l.placements.young(ctx, id, l.age)
 	if found == nil {
 		return nil, missing(err)
 	}
 	group := &status.PlacementGroup{Label: found.Label, Region: found.Region, Members: len(found.Members)}
-	if region, err := l.regions.get(ctx, found.Region); err == nil && region != nil { // without the region's answer no limit is known
+	if region, err := l.regions.young(ctx, found.Region, l.age); err == nil && region != nil { // without the region's answer no limit is known
 		group.Limit = memberLimit(region.PlacementGroupLimits, found.PlacementGroupPolicy == "flexible")
 	}
 	return group, nil
@@ -90,7 +99,7 @@ func (l *Lookup) PlacementGroup(ctx context.Context, id int) (*status.PlacementG
 
 // Region implements status.Lookup.
 func (l *Lookup) Region(ctx context.Context, id string) (*status.Region, error) {
-	found, err := l.regions.get(ctx, id)
+	found, err := l.regions.young(ctx, id, l.age)
 	if found == nil {
 		return nil, missing(err)
 	}
@@ -99,7 +108,7 @@ func (l *Lookup) Region(ctx context.Context, id string) (*status.Region, error) 
 
 // VPC implements status.Lookup.
 func (l *Lookup) VPC(ctx context.Context, id int) (*status.VPC, error) {
-	found, err := l.vpcs.get(ctx, id)
+	found, err := l.vpcs.young(ctx, id, l.age)
 	if found == nil {
 		return nil, missing(err)
 	}
@@ -108,7 +117,7 @@ func (l *Lookup) VPC(ctx context.Context, id int) (*status.VPC, error) {
 
 // NewestImage returns the newest image that can be deployed and whose label the pattern matches, "" for none.
 func (l *Lookup) NewestImage(ctx context.Context, pattern string) (id, label string, err error) {
-	found, err := l.newest.get(ctx, pattern)
+	found, err := l.newest.young(ctx, pattern, l.age)
 	if found == nil {
 		return "", "", missing(err)
 	}
