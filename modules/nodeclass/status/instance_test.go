@@ -35,7 +35,7 @@ func TestConditionsOfInstanceMode(t *testing.T) {
 		{"nothing set", "us-ord", v1alpha1.LinodeNodeClassSpec{}, bootstrap, "True", v1alpha1.ReasonCheckSkipped, nil},
 		{"nothing set", "us-ord", v1alpha1.LinodeNodeClassSpec{}, region, "True", region, nil},
 		{"unknown region", "mars", v1alpha1.LinodeNodeClassSpec{}, region, "False", v1alpha1.ReasonRegionUnsuitable, []string{`"mars"`, "CLUSTER_REGION"}},
-		{"region without Metadata", "old", v1alpha1.LinodeNodeClassSpec{}, region, "False", v1alpha1.ReasonRegionUnsuitable, []string{"Metadata", "another region"}},
+		{"region without Metadata", "old", v1alpha1.LinodeNodeClassSpec{}, region, "False", v1alpha1.ReasonRegionUnsuitable, []string{"Metadata", "spec.bootstrap", "another region (CLUSTER_REGION)"}},
 		{"region without VPCs", "bare", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3)}, region, "False", v1alpha1.ReasonRegionUnsuitable, []string{"VPCs", "spec.vpcID"}},
 		{"region without placement groups", "bare", v1alpha1.LinodeNodeClassSpec{PlacementGroup: &v1alpha1.PlacementGroup{ID: 1}}, region,
 			"False", v1alpha1.ReasonRegionUnsuitable, []string{"spec.placementGroup"}},
