@@ -83,7 +83,7 @@ func (w *Moment) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	checkPolicy(&bad, deref(b.MaintenancePolicy))
 	w.checkUserData(&bad, b)
 	w.checkPlace(&bad, b)
-	w.checkInterfaces(&bad, b.Region, nics)
+	w.checkInterfaces(&bad, b.Region, string(deref(b.InterfaceGeneration)), nics)
 	if err := bad.err(); err != nil {
 		return err
 	}

@@ -115,7 +115,10 @@ func (n *instanceNodes) version(ctx context.Context) string {
 func (n *instanceNodes) engine() engine { return n.backend }
 
 func (n *instanceNodes) cluster(ctx context.Context) status.Cluster {
-	return status.Cluster{Mode: v1alpha1.ModeInstance, Region: n.found.Region, ControlPlaneVersion: n.version(ctx), Bootstrap: n.backend.Check}
+	return status.Cluster{
+		Mode: v1alpha1.ModeInstance, Region: n.found.Region, ControlPlaneVersion: n.version(ctx),
+		Bootstrap: n.backend.Check, LinodeInterfaces: n.backend.LinodeInterfaces,
+	}
 }
 
 func (n *instanceNodes) controllers(op *coreoperator.Operator, _ *drain.Drainer, _ *cloudprovider.CloudProvider, o options.Options) ([]operatorcontroller.Controller, error) {
