@@ -81,7 +81,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	transport := cfg.Transport
 	if transport == nil {
-		transport, err = newTransport(cfg.CAFile)
+		transport, err = NewTransport(cfg.CAFile)
 	} else if cfg.CAFile != "" {
 		err = errors.New("linode: Config.CAFile has no meaning together with Config.Transport")
 	}
@@ -146,7 +146,8 @@ func redactUserinfo(address string) string {
 	return address
 }
 
-func newTransport(caFile string) (http.RoundTripper, error) {
+// NewTransport returns the transport of a client without Config.Transport, for a program that wraps it. caFile is as Config.CAFile.
+func NewTransport(caFile string) (http.RoundTripper, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	// Claims are written concurrently to one host; the default of 2 would close and open connections all the time.
 	transport.MaxIdleConnsPerHost = 32

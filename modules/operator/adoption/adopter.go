@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -23,30 +22,20 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// EventNotAdopted is the reason of the event on a NodeClaim whose node cannot be taken over.
-const EventNotAdopted = "NotAdopted"
+// Reasons of the events on a NodeClaim whose node was taken over, or cannot be.
+const (
+	EventAdopted    = "Adopted"
+	EventNotAdopted = "NotAdopted"
+)
 
-// EventAdopted is the reason of the event on a NodeClaim whose node was taken over.
-const EventAdopted = "Adopted"
-
-// API is what an Adopter calls; *linode.Client is one.
-type API interface {
-	ListPools(ctx context.Context, clusterID int, filter linode.Filter) iter.Seq2[api.LKENodePool, error]
-	UpdatePool(ctx context.Context, clusterID, poolID int, update api.LKENodePoolUpdate) (*api.LKENodePool, error)
-	GetInstance(ctx context.Context, linodeID int) (*api.Instance, error)
-	UpdateInstance(ctx context.Context, linodeID int, update api.InstanceUpdate) (*api.Instance, error)
-}
-
-// Wanted is what this provider would ask for to make a node for a NodeClaim.
-type Wanted func(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass, instanceType string) lkepool.Request
-
-// Config of an Adopter. All but Events must be set.
+// Config of an Adopter. All must be set.
 type Config struct {
-	API       API
+	API       *linode.Client
 	Kube      client.Reader
 	ClusterID int
-	Wanted    Wanted
-	Events    events.Recorder
+	// Wanted is what this provider would ask for to make a node for a NodeClaim.
+	Wanted func(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass, instanceType string) lkepool.Request
+	Events events.Recorder
 }
 
 // Pauses between attempts: a class becomes Ready within seconds of the start, and what is left then waits for a person.
@@ -87,19 +76,18 @@ func (a *Adopter) Adopt(ctx context.Context) (left int, err error) {
 		if err != nil {
 			return 0, fmt.Errorf("listing node pools: %w", err)
 		}
-		pools = append(pools, pool)
+		if alpha(pool) {
+			pools = append(pools, pool)
+		}
 	}
 	byID, err := a.nodeClaims(ctx)
 	if err != nil {
 		return 0, err
 	}
 	var problems []error
-	for _, pool := range alphas(pools) {
+	for _, pool := range pools {
 		claims, unborn := claimsOf(pool, byID)
-		why := refusal(pool, claims)
-		if why == "" && unborn > 0 {
-			why = fmt.Sprintf("%d of its nodes have no Linode yet", unborn)
-		}
+		why, err := refusal(pool, claims, unborn), error(nil)
 		if why == "" {
 			why, err = a.adopt(ctx, pool, claims)
 			problems = append(problems, err)
@@ -190,7 +178,5 @@ func (a *Adopter) name(ctx context.Context, pool api.LKENodePool, claims map[int
 }
 
 func (a *Adopter) publish(claim *karpv1.NodeClaim, eventType, reason, message string) {
-	if a.cfg.Events != nil {
-		a.cfg.Events.Publish(events.Event{InvolvedObject: claim, Type: eventType, Reason: reason, Message: message, DedupeValues: []string{claim.Name, message}})
-	}
+	a.cfg.Events.Publish(events.Event{InvolvedObject: claim, Type: eventType, Reason: reason, Message: message, DedupeValues: []string{claim.Name, message}})
 }

@@ -1,11 +1,14 @@
 package adoption
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/samber/lo"
+	"k8s.io/apimachinery/pkg/util/sets"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -16,11 +19,9 @@ import (
 // keyPrefix begins the tag by which lkepool identifies its own pools.
 var keyPrefix, _, _ = strings.Cut(lkepool.Key{}.Tag(), "=")
 
-// alphas are the pools that the alpha provider has made and that are not this provider's yet.
-func alphas(pools []api.LKENodePool) []api.LKENodePool {
-	return slices.DeleteFunc(slices.Clone(pools), func(p api.LKENodePool) bool {
-		return valueOf(p.Tags, v1alpha1.TagLKEManaged) != "true" || valueOf(p.Tags, v1alpha1.TagNodePool) == "" || valueOf(p.Tags, keyPrefix) != ""
-	})
+// alpha is true for a pool that the alpha provider has made and that is not this provider's yet.
+func alpha(pool api.LKENodePool) bool {
+	return valueOf(pool.Tags, v1alpha1.TagLKEManaged) == "true" && valueOf(pool.Tags, v1alpha1.TagNodePool) != "" && valueOf(pool.Tags, keyPrefix) == ""
 }
 
 // valueOf is the value of a tag key=value or key:value; "" if there is none.
@@ -47,10 +48,10 @@ func claimsOf(pool api.LKENodePool, byID map[int]*karpv1.NodeClaim) (claims map[
 }
 
 // refusal is why a pool cannot be adopted; "" if it can.
-func refusal(pool api.LKENodePool, claims map[int]*karpv1.NodeClaim) string {
-	nodePools := map[string]bool{}
+func refusal(pool api.LKENodePool, claims map[int]*karpv1.NodeClaim, unborn int) string {
+	nodePools := sets.New[string]()
 	for _, claim := range claims {
-		nodePools[claim.Labels[karpv1.NodePoolLabelKey]] = true
+		nodePools.Insert(claim.Labels[karpv1.NodePoolLabelKey])
 	}
 	switch {
 	case len(claims) == 0:
@@ -58,7 +59,9 @@ func refusal(pool api.LKENodePool, claims map[int]*karpv1.NodeClaim) string {
 	case pool.Autoscaler.Enabled:
 		return "LKE's autoscaler scales it; turn that off"
 	case len(nodePools) > 1:
-		return fmt.Sprintf("its nodes belong to NodePools %s; delete the NodeClaims of all but one", strings.Join(slices.Sorted(maps.Keys(nodePools)), ", "))
+		return fmt.Sprintf("its nodes belong to NodePools %s; delete the NodeClaims of all but one", strings.Join(sets.List(nodePools), ", "))
+	case unborn > 0:
+		return fmt.Sprintf("%d of its nodes have no Linode yet", unborn)
 	}
 	return ""
 }
@@ -66,25 +69,20 @@ func refusal(pool api.LKENodePool, claims map[int]*karpv1.NodeClaim) string {
 // newest is the NodeClaim that is closest to what its NodePool asks for now.
 func newest(claims map[int]*karpv1.NodeClaim) *karpv1.NodeClaim {
 	return slices.MaxFunc(slices.Collect(maps.Values(claims)), func(a, b *karpv1.NodeClaim) int {
-		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
 }
 
 // poolUpdate makes the pool one of the request's key. Labels that the pool has stay, because pods may select on them.
 func poolUpdate(pool api.LKENodePool, request lkepool.Request) api.LKENodePoolUpdate {
-	labels := maps.Clone(pool.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
+	labels := map[string]string{}
+	maps.Copy(labels, pool.Labels)
 	maps.Copy(labels, request.Key.Template.Labels)
 	taints := make([]api.LKETaint, 0, len(request.Key.Template.Taints))
 	for _, t := range request.Key.Template.Taints {
 		taints = append(taints, api.LKETaint{Key: t.Key, Value: t.Value, Effect: api.LKETaintEffect(t.Effect)})
 	}
-	tags := union(pool.Tags, request.PoolTags, []string{lkepool.ManagedTag, request.Key.Tag()})
+	tags := lo.Union(pool.Tags, request.PoolTags, []string{lkepool.ManagedTag, request.Key.Tag()})
 	return api.LKENodePoolUpdate{Labels: &labels, Taints: &taints, Tags: &tags}
 }
 
@@ -94,15 +92,5 @@ func instanceTags(tags []string, claim string, request lkepool.Request) []string
 	kept := slices.DeleteFunc(slices.Clone(tags), func(tag string) bool {
 		return strings.HasPrefix(tag, v1alpha1.TagNodeClaim+"=") && tag != own // of another NodeClaim, which is gone
 	})
-	return union(kept, request.PoolTags, []string{lkepool.ManagedTag, own})
-}
-
-func union(lists ...[]string) []string {
-	var all []string
-	for _, tag := range slices.Concat(lists...) {
-		if !slices.Contains(all, tag) {
-			all = append(all, tag)
-		}
-	}
-	return all
+	return lo.Union(kept, request.PoolTags, []string{lkepool.ManagedTag, own})
 }

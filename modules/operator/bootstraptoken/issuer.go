@@ -4,8 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
-	"math/big"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,8 +35,6 @@ const (
 	secretType corev1.SecretType = "bootstrap.kubernetes.io/token"
 
 	namePrefix  = "bootstrap-token-"
-	alphabet    = "abcdefghijklmnopqrstuvwxyz0123456789"
-	idLength    = 6
 	tokenLength = 16
 
 	keyID, keySecret, keyExpiration, keyGroups = "token-id", "token-secret", "expiration", "auth-extra-groups"
@@ -56,67 +55,60 @@ func NewIssuer(reader client.Reader, writer client.Writer, now clock.PassiveCloc
 	return &Issuer{reader: reader, writer: writer, clock: now}
 }
 
-// Issue returns the NodeClaim's token, the one that it has or a new one.
+// Issue returns the NodeClaim's token, the one that it has or a new one. A token that is about to expire is replaced.
 func (i *Issuer) Issue(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string, error) {
 	if nodeClaim.UID == "" {
 		return "", fmt.Errorf("NodeClaim %s has no UID, so it gets no bootstrap token", nodeClaim.Name)
 	}
-	token, err := i.create(ctx, nodeClaim)
+	stored, err := i.stored(ctx, nodeClaim.UID)
 	switch {
-	case apierrors.IsAlreadyExists(err):
-		return i.existing(ctx, nodeClaim)
 	case err != nil:
-		return "", fmt.Errorf("creating the Secret %s/%s: %w", Namespace, SecretName(nodeClaim.UID), err)
-	}
-	return token, nil
-}
-
-// create stores a new token. It is put together before: the API server's answer, which replaces the object, has no StringData.
-func (i *Issuer) create(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string, error) {
-	secret := i.secret(nodeClaim)
-	token := secret.StringData[keyID] + "." + secret.StringData[keySecret]
-	return token, i.writer.Create(ctx, secret)
-}
-
-// existing returns the token of the NodeClaim that is stored. One that is about to expire is replaced.
-func (i *Issuer) existing(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string, error) {
-	name := SecretName(nodeClaim.UID)
-	stored := &corev1.Secret{}
-	if err := i.reader.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: name}, stored); err != nil {
-		return "", fmt.Errorf("reading the Secret %s/%s: %w", Namespace, name, err)
-	}
-	if stored.Annotations[annotationUID] != string(nodeClaim.UID) {
-		return "", fmt.Errorf("the Secret %s/%s is not the bootstrap token of NodeClaim %s: delete it if nothing uses it", Namespace, name, nodeClaim.Name)
-	}
-	expires, err := time.Parse(time.RFC3339, string(stored.Data[keyExpiration]))
-	id, secret := string(stored.Data[keyID]), string(stored.Data[keySecret])
-	if err == nil && id == tokenID(nodeClaim.UID) && len(secret) == tokenLength && expires.Sub(i.clock.Now()) > leastLife {
-		return id + "." + secret, nil
-	}
-	if err := i.delete(ctx, stored); err != nil {
 		return "", err
+	case stored == nil:
+	case !owned(stored, nodeClaim.UID):
+		return "", fmt.Errorf("the Secret %s/%s is not the bootstrap token of NodeClaim %s: delete it if nothing uses it", Namespace, stored.Name, nodeClaim.Name)
+	default:
+		expires, err := time.Parse(time.RFC3339, string(stored.Data[keyExpiration]))
+		id, secret := string(stored.Data[keyID]), string(stored.Data[keySecret])
+		if err == nil && id == tokenID(nodeClaim.UID) && len(secret) == tokenLength && expires.Sub(i.clock.Now()) > leastLife {
+			return id + "." + secret, nil
+		}
+		if err := i.delete(ctx, stored); err != nil {
+			return "", err
+		}
 	}
-	token, err := i.create(ctx, nodeClaim)
-	if err != nil {
-		return "", fmt.Errorf("creating the Secret %s/%s again: %w", Namespace, name, err)
+	secret := i.secret(nodeClaim)
+	token := secret.StringData[keyID] + "." + secret.StringData[keySecret] // before: the API server's answer, which replaces the object, has no StringData
+	if err := i.writer.Create(ctx, secret); err != nil {
+		return "", fmt.Errorf("creating the Secret %s/%s: %w", Namespace, secret.Name, err)
 	}
 	return token, nil
 }
 
 // Revoke deletes the token of a NodeClaim, if there is one. A Secret of its name that is not a NodeClaim's stays.
 func (i *Issuer) Revoke(ctx context.Context, nodeClaim types.UID) error {
-	name := SecretName(nodeClaim)
-	stored := &corev1.Secret{}
-	if err := i.reader.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: name}, stored); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return fmt.Errorf("reading the Secret %s/%s: %w", Namespace, name, err)
-	}
-	if stored.Annotations[annotationUID] != string(nodeClaim) {
-		return nil
+	stored, err := i.stored(ctx, nodeClaim)
+	if err != nil || stored == nil || !owned(stored, nodeClaim) {
+		return err
 	}
 	return i.delete(ctx, stored)
+}
+
+// stored is the Secret of the name that a NodeClaim's token has; nil if there is none.
+func (i *Issuer) stored(ctx context.Context, nodeClaim types.UID) (*corev1.Secret, error) {
+	found := &corev1.Secret{}
+	err := i.reader.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: SecretName(nodeClaim)}, found)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the Secret %s/%s: %w", Namespace, SecretName(nodeClaim), err)
+	}
+	return found, nil
+}
+
+func owned(stored *corev1.Secret, by types.UID) bool {
+	return stored.Annotations[annotationUID] == string(by)
 }
 
 // delete removes the Secret as it was read, and no later one of its name.
@@ -140,7 +132,7 @@ func (i *Issuer) secret(nodeClaim *karpv1.NodeClaim) *corev1.Secret {
 		},
 		Type: secretType,
 		StringData: map[string]string{
-			keyID: tokenID(nodeClaim.UID), keySecret: randomText(tokenLength), keyGroups: Group,
+			keyID: tokenID(nodeClaim.UID), keySecret: randomText(), keyGroups: Group,
 			keyExpiration:     i.clock.Now().Add(Lifetime).UTC().Format(time.RFC3339),
 			keyAuthentication: "true", keySigning: "true",
 			"description": "of NodeClaim " + nodeClaim.Name,
@@ -154,21 +146,8 @@ func SecretName(nodeClaim types.UID) string { return namePrefix + tokenID(nodeCl
 // tokenID is the public half of a token, which must be six lower case letters and digits.
 func tokenID(nodeClaim types.UID) string {
 	sum := sha256.Sum256([]byte(nodeClaim))
-	number, base := new(big.Int).SetBytes(sum[:]), big.NewInt(int64(len(alphabet)))
-	id, digit := make([]byte, idLength), new(big.Int)
-	for n := range id {
-		number.DivMod(number, base, digit)
-		id[n] = alphabet[digit.Int64()]
-	}
-	return string(id)
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:6]
 }
 
 // randomText is the secret half.
-func randomText(length int) string {
-	text, base := make([]byte, length), big.NewInt(int64(len(alphabet)))
-	for n := range text {
-		digit, _ := rand.Int(rand.Reader, base) // crypto/rand's Reader never fails: the program ends instead
-		text[n] = alphabet[digit.Int64()]
-	}
-	return string(text)
-}
+func randomText() string { return strings.ToLower(rand.Text()[:tokenLength]) }

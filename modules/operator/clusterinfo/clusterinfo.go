@@ -8,26 +8,24 @@
 package clusterinfo
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/pem"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
-	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -56,8 +54,10 @@ type Config struct {
 
 // Reader finds the cluster's facts.
 type Reader struct {
-	kube client.Reader
-	cfg  Config
+	kube   client.Reader
+	cfg    Config
+	ca     []byte // of the settings
+	server discovery.ServerVersionInterface
 
 	mu    sync.Mutex
 	known Cluster
@@ -66,19 +66,25 @@ type Reader struct {
 
 // NewReader returns a Reader. kube must be able to read the ConfigMap; one that reads from the API server needs no right to list.
 func NewReader(kube client.Reader, cfg Config) (*Reader, error) {
+	r := &Reader{kube: kube, cfg: cfg}
+	var err error
 	if cfg.Endpoint != "" {
-		endpoint, err := hostPort(cfg.Endpoint)
-		if err != nil {
-			return nil, err
-		}
-		cfg.Endpoint = endpoint
-	}
-	if cfg.CABundle != "" {
-		if _, err := bundle(cfg.CABundle); err != nil {
+		if r.cfg.Endpoint, err = hostPort(cfg.Endpoint); err != nil {
 			return nil, err
 		}
 	}
-	return &Reader{kube: kube, cfg: cfg}, nil
+	if r.ca, err = base64.StdEncoding.DecodeString(cfg.CABundle); err != nil {
+		return nil, fmt.Errorf("the CA bundle is no base64: %w", err)
+	}
+	if _, err := hashes(r.ca); err != nil {
+		return nil, err
+	}
+	config := rest.CopyConfig(cfg.Kube)
+	config.Timeout = readTime
+	if r.server, err = discovery.NewDiscoveryClientForConfig(config); err != nil {
+		return nil, fmt.Errorf("making the client for the API server's version: %w", err)
+	}
+	return r, nil
 }
 
 // Cluster returns the facts, from memory if they are young. An error means that something could not be read; what was known before
@@ -111,23 +117,26 @@ func (r *Reader) read(ctx context.Context) (Cluster, error) {
 	if err != nil {
 		return Cluster{}, err
 	}
-	if r.cfg.Endpoint != "" {
-		found.Endpoint = r.cfg.Endpoint
-	}
+	found.Endpoint = cmp.Or(r.cfg.Endpoint, found.Endpoint)
 	switch {
-	case r.cfg.CABundle != "":
-		found.CA, err = bundle(r.cfg.CABundle)
-	case len(found.CA) == 0:
-		found.CA, err = trusted(r.cfg.Kube)
+	case len(r.ca) > 0:
+		found.CA = r.ca
+	case len(found.CA) == 0: // the one by which this process verifies the API server
+		config := rest.CopyConfig(r.cfg.Kube)
+		if err := rest.LoadTLSFiles(config); err != nil {
+			return Cluster{}, fmt.Errorf("reading the CA of the API server: %w", err)
+		}
+		found.CA = config.CAData
 	}
+	if found.CACertHashes, err = hashes(found.CA); err != nil {
+		return Cluster{}, err
+	}
+	version, err := r.server.ServerVersion()
 	if err != nil {
-		return Cluster{}, err
+		return Cluster{}, fmt.Errorf("asking the API server for its version: %w", err)
 	}
-	if found.CACertHashes, err = Hashes(found.CA); err != nil {
-		return Cluster{}, err
-	}
-	found.Version, err = r.version(ctx)
-	return found, err
+	found.Version = version.GitVersion
+	return found, nil
 }
 
 // published is what cluster-info has; empty if there is none, or it may not be read.
@@ -153,22 +162,6 @@ func (r *Reader) published(ctx context.Context) (Cluster, error) {
 	return Cluster{}, nil
 }
 
-func (r *Reader) version(ctx context.Context) (string, error) {
-	config := rest.CopyConfig(r.cfg.Kube)
-	if deadline, ok := ctx.Deadline(); ok {
-		config.Timeout = time.Until(deadline)
-	}
-	server, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return "", fmt.Errorf("asking the API server for its version: %w", err)
-	}
-	version, err := server.ServerVersion()
-	if err != nil {
-		return "", fmt.Errorf("asking the API server for its version: %w", err)
-	}
-	return version.GitVersion, nil
-}
-
 // hostPort takes an address apart, with the port of https where it has none.
 func hostPort(address string) (string, error) {
 	text := address
@@ -184,49 +177,18 @@ func hostPort(address string) (string, error) {
 	return text, nil
 }
 
-func bundle(text string) ([]byte, error) {
-	decoded, err := base64.StdEncoding.DecodeString(text)
+// hashes are those of the public keys of certificates in PEM, as kubeadm has them, in order.
+func hashes(ca []byte) ([]string, error) {
+	if len(ca) == 0 {
+		return nil, nil
+	}
+	certificates, err := cert.ParseCertsPEM(ca)
 	if err != nil {
-		return nil, fmt.Errorf("the CA bundle is no base64: %w", err)
+		return nil, fmt.Errorf("the cluster's CA has no certificate in PEM: %w", err)
 	}
-	if _, err := Hashes(decoded); err != nil {
-		return nil, err
+	all := sets.New[string]()
+	for _, c := range certificates {
+		all.Insert(fmt.Sprintf("sha256:%x", sha256.Sum256(c.RawSubjectPublicKeyInfo)))
 	}
-	return decoded, nil
-}
-
-// trusted is the CA by which this process verifies the API server.
-func trusted(config *rest.Config) ([]byte, error) {
-	if config == nil || len(config.CAData) > 0 || config.CAFile == "" {
-		if config == nil {
-			return nil, nil
-		}
-		return config.CAData, nil
-	}
-	text, err := os.ReadFile(config.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("reading the CA of the API server: %w", err)
-	}
-	return text, nil
-}
-
-// Hashes are the hashes of the public keys of certificates in PEM, as kubeadm has them, in order.
-func Hashes(ca []byte) ([]string, error) {
-	var hashes []string
-	for block, rest := pem.Decode(ca); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		certificate, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("the cluster's CA is no certificate: %w", err)
-		}
-		sum := sha256.Sum256(certificate.RawSubjectPublicKeyInfo)
-		hashes = append(hashes, "sha256:"+hex.EncodeToString(sum[:]))
-	}
-	if len(ca) > 0 && len(hashes) == 0 {
-		return nil, fmt.Errorf("the cluster's CA has no certificate in PEM")
-	}
-	slices.Sort(hashes)
-	return slices.Compact(hashes), nil
+	return sets.List(all), nil
 }

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -30,12 +29,6 @@ type Cluster struct {
 	Version string // of the control plane: 1.35 on Standard, v1.33.6+lke7 on Enterprise
 }
 
-// API is what Find reads; *linode.Client is one.
-type API interface {
-	ListClusters(ctx context.Context, filter linode.Filter) iter.Seq2[api.LKECluster, error]
-	ListInstances(ctx context.Context, filter linode.Filter) iter.Seq2[api.Instance, error]
-}
-
 // Wanted is the cluster to look for, and what for messages about it.
 type Wanted struct {
 	Name   string
@@ -46,73 +39,78 @@ type Wanted struct {
 }
 
 // Find returns the one cluster with this label.
-func Find(ctx context.Context, client API, wanted Wanted) (Cluster, error) {
-	var found []api.LKECluster
+func Find(ctx context.Context, client *linode.Client, wanted Wanted) (Cluster, error) {
+	var found api.LKECluster
+	var ids []string
 	for cluster, err := range client.ListClusters(ctx, linode.Where("label").Equal(wanted.Name)) {
 		if err != nil {
 			return Cluster{}, explain(err, wanted.URL, "lke:read_only", "reading LKE clusters", newToken)
 		}
 		if cluster.Label == wanted.Name { // whether the filter heeds case is not documented
-			found = append(found, cluster)
+			found, ids = cluster, append(ids, strconv.Itoa(cluster.ID))
 		}
 	}
-	switch len(found) {
-	case 1:
-	case 0:
+	switch {
+	case len(ids) == 0:
 		return Cluster{}, &setting.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("no LKE cluster of this account has the label %q", wanted.Name),
 			Fix: "set it to the label of the cluster as the Cloud Manager shows it, and check that the token is of the same account"}
-	default:
-		return Cluster{}, &setting.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("%d LKE clusters have the label %q (IDs %s)", len(found), wanted.Name, ids(found)),
+	case len(ids) > 1:
+		return Cluster{}, &setting.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("%d LKE clusters have the label %q (IDs %s)", len(ids), wanted.Name, strings.Join(ids, ", ")),
 			Fix: "rename all but one of them"}
-	}
-	cluster := fromAPI(found[0])
-	if found[0].Tier == nil && strings.Contains(cluster.Version, "+lke") {
-		return Cluster{}, &setting.Error{Name: "LINODE_API_VERSION", Found: fmt.Sprintf("this version of the API hides that the cluster %q is an Enterprise one", cluster.Name),
+	case found.Tier == nil && strings.Contains(found.K8SVersion, "+lke"):
+		return Cluster{}, &setting.Error{Name: "LINODE_API_VERSION", Found: fmt.Sprintf("this version of the API hides that the cluster %q is an Enterprise one", found.Label),
 			Fix: "set it to v4beta, or leave it out"}
-	}
-	if wanted.Region != "" && wanted.Region != cluster.Region {
-		return Cluster{}, &setting.Error{Name: "CLUSTER_REGION", Found: fmt.Sprintf("set to %q, but the cluster %q is in %q", wanted.Region, cluster.Name, cluster.Region),
+	case wanted.Region != "" && wanted.Region != found.Region:
+		return Cluster{}, &setting.Error{Name: "CLUSTER_REGION", Found: fmt.Sprintf("set to %q, but the cluster %q is in %q", wanted.Region, found.Label, found.Region),
 			Fix: "leave it out: in lke mode it is discovered"}
 	}
-	if err := checkInstances(ctx, client, fmt.Sprintf("lke%d-", cluster.ID)); err != nil {
-		return Cluster{}, explain(err, wanted.URL, "linodes:read_only", "reading Linodes", newToken)
-	}
-	return cluster, checkScopes(wanted.Scopes(), wanted.Needs...)
-}
-
-func ids(clusters []api.LKECluster) string {
-	var texts []string
-	for _, cluster := range clusters {
-		texts = append(texts, strconv.Itoa(cluster.ID))
-	}
-	slices.Sort(texts)
-	return strings.Join(texts, ", ")
-}
-
-func fromAPI(cluster api.LKECluster) Cluster {
 	tier := lke.Standard // the field exists on v4beta only, and so does the other tier
-	if cluster.Tier != nil && *cluster.Tier != "" {
-		tier = string(*cluster.Tier)
+	if found.Tier != nil && *found.Tier != "" {
+		tier = string(*found.Tier)
 	}
-	return Cluster{Cluster: lke.Cluster{ID: cluster.ID, Name: cluster.Label, Tier: tier}, Region: cluster.Region, Version: cluster.K8SVersion}
+	return Cluster{Cluster: lke.Cluster{ID: found.ID, Name: found.Label, Tier: tier}, Region: found.Region, Version: found.K8SVersion},
+		check(ctx, client, wanted, fmt.Sprintf("lke%d-", found.ID), newToken, "lke:read_write", "linodes:read_write")
 }
 
-// checkInstances reads instances with a text in their label, which needs a scope of its own. One answer is enough.
-func checkInstances(ctx context.Context, client interface {
-	ListInstances(ctx context.Context, filter linode.Filter) iter.Seq2[api.Instance, error]
-}, label string,
-) error {
+// FindRegion checks the region of a self-managed cluster, and that the token can make Linodes. There is no LKE cluster: the result has a
+// name and a region alone.
+func FindRegion(ctx context.Context, client *linode.Client, wanted Wanted) (Cluster, error) {
+	_, err := client.GetRegion(ctx, wanted.Region)
+	switch {
+	case linode.KindOf(err) == linode.KindNotFound:
+		return Cluster{}, &setting.Error{Name: "CLUSTER_REGION", Found: fmt.Sprintf("Linode has no region %q", wanted.Region), Fix: "set it to the ID of a region, such as us-ord"}
+	case err != nil:
+		return Cluster{}, explain(err, wanted.URL, "linodes:read_only", "reading the region", newInstanceToken)
+	}
+	return Cluster{Cluster: lke.Cluster{Name: wanted.Name}, Region: wanted.Region},
+		check(ctx, client, wanted, wanted.Name+"-", newInstanceToken, "linodes:read_write")
+}
+
+// check reads instances with a text in their label, which needs a scope of its own, and refuses a token that lacks a scope. One answer is enough.
+func check(ctx context.Context, client *linode.Client, wanted Wanted, label, token string, scopes ...string) error {
 	next, stop := iter.Pull2(client.ListInstances(ctx, linode.Where("label").Contains(label)))
 	defer stop()
-	_, err, _ := next()
-	return err
+	if _, err, _ := next(); err != nil {
+		return explain(err, wanted.URL, "linodes:read_only", "reading Linodes", token)
+	}
+	return lacking(wanted.Scopes(), append(scopes, wanted.Needs...))
 }
+
+const (
+	newToken         = "make a personal access token with the scopes lke:read_write and linodes:read_write and set LINODE_TOKEN to it"
+	newInstanceToken = "make a personal access token with the scope linodes:read_write and set LINODE_TOKEN to it"
+)
 
 // explain turns an error of the API into what the user can do. token is how to make one that may do it.
 func explain(err error, url, scope, doing, token string) error {
 	switch linode.KindOf(err) {
 	case linode.KindUnauthorized:
-		return refused(err, url, token)
+		var apiErr *linode.Error
+		if errors.As(err, &apiErr) && apiErr.Status == 0 { // it could not be sent
+			return &setting.Error{Name: "LINODE_TOKEN", Found: "no usable token", Err: apiErr.Err,
+				Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
+		}
+		return &setting.Error{Name: "LINODE_TOKEN", Found: "the Linode API at " + url + " refuses the token (401)", Fix: token}
 	case linode.KindForbidden:
 		return &setting.Error{Name: "LINODE_TOKEN", Found: "the token may not do what is needed (403 " + doing + ", which takes the scope " + scope + ")",
 			Fix: token}
@@ -123,16 +121,4 @@ func explain(err error, url, scope, doing, token string) error {
 		return &setting.Error{Name: "LINODE_URL", Found: "the Linode API at " + url + " gives no answer when " + doing, Err: err,
 			Fix: "check the address, the network, and LINODE_CA if the API has a certificate of its own"}
 	}
-}
-
-const newToken = "make a personal access token with the scopes lke:read_write and linodes:read_write and set LINODE_TOKEN to it"
-
-// refused distinguishes a token that the API does not accept from one that could not be sent.
-func refused(err error, url, token string) error {
-	var apiErr *linode.Error
-	if errors.As(err, &apiErr) && apiErr.Status == 0 {
-		return &setting.Error{Name: "LINODE_TOKEN", Found: "no usable token", Err: apiErr.Err,
-			Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
-	}
-	return &setting.Error{Name: "LINODE_TOKEN", Found: "the Linode API at " + url + " refuses the token (401)", Fix: token}
 }

@@ -13,7 +13,7 @@ import (
 // answers. It is an http.RoundTripper around another one.
 type Scopes struct {
 	Next http.RoundTripper
-	last atomic.Pointer[string]
+	last atomic.Value // the header's text
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -21,7 +21,7 @@ func (s *Scopes) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := s.Next.RoundTrip(request)
 	if err == nil {
 		if scopes := response.Header.Get("X-OAuth-Scopes"); scopes != "" {
-			s.last.Store(&scopes)
+			s.last.Store(scopes)
 		}
 	}
 	return response, err
@@ -29,15 +29,8 @@ func (s *Scopes) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // Last returns the scopes as the API wrote them, empty if it has sent none.
 func (s *Scopes) Last() string {
-	if last := s.last.Load(); last != nil {
-		return *last
-	}
-	return ""
-}
-
-// checkScopes refuses a token that lacks a scope of lke mode.
-func checkScopes(header string, more ...string) error {
-	return lacking(header, append([]string{"lke:read_write", "linodes:read_write"}, more...))
+	last, _ := s.last.Load().(string)
+	return last
 }
 
 // lacking refuses a token that lacks a scope. A header that is missing proves nothing: then the first request that takes it will tell.

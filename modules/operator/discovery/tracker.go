@@ -5,19 +5,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 )
-
-// Getter reads one cluster; *linode.Client is one.
-type Getter interface {
-	GetCluster(ctx context.Context, id int) (*api.LKECluster, error)
-}
 
 // Tracker follows the cluster's version: an Enterprise cluster is upgraded in place, and new nodes must run the
 // control plane's version. It makes no call of its own accord, and at most one per ttl however many ask; an upgrade is
 // noticed by the first who asks after ttl. Safe for concurrent use.
 type Tracker struct {
-	client Getter
+	client *linode.Client
 	ttl    time.Duration
 
 	mu      sync.Mutex
@@ -26,7 +21,7 @@ type Tracker struct {
 }
 
 // NewTracker starts from what Find returned. What is older than ttl is read again at the next call.
-func NewTracker(client Getter, cluster Cluster, ttl time.Duration) *Tracker {
+func NewTracker(client *linode.Client, cluster Cluster, ttl time.Duration) *Tracker {
 	return &Tracker{client: client, ttl: ttl, cluster: cluster, read: time.Now()}
 }
 
@@ -42,7 +37,7 @@ func (t *Tracker) Cluster(ctx context.Context) Cluster {
 		return cluster
 	}
 	answer, err := t.client.GetCluster(ctx, cluster.ID)
-	if err != nil || answer == nil || answer.K8SVersion == "" {
+	if err != nil || answer.K8SVersion == "" {
 		return cluster
 	}
 	t.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/pprof"
+	_ "net/http/pprof" // registers the profiles
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -20,22 +20,21 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/apis"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
 	"sigs.k8s.io/karpenter/pkg/events"
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
@@ -117,7 +116,7 @@ func managerOptions(ctx context.Context, cfg Config) (manager.Options, error) {
 		Controller:                    ctrlconfig.Controller{EnableWarmup: new(!o.DisableLeaderElection && !o.DisableControllerWarmup)},
 	}
 	if o.EnableProfiling {
-		options.Metrics.ExtraHandlers = profiles()
+		options.Metrics.ExtraHandlers = map[string]http.Handler{"/debug/pprof/": onLoopback(http.DefaultServeMux)} // where net/http/pprof registers
 	}
 	if o.DisableLeaderElection {
 		return options, nil
@@ -182,35 +181,14 @@ func addChecks(mgr manager.Manager) error {
 			return nil
 		}),
 		mgr.AddReadyzCheck("crd", func(*http.Request) error {
-			for _, object := range []client.Object{&karpv1.NodePool{}, &karpv1.NodeClaim{}} {
-				kind, err := apiutil.GVKForObject(object, scheme.Scheme)
-				if err != nil {
-					return err
-				}
-				if _, err := mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version); err != nil {
-					return err
-				}
-			}
-			return nil
+			_, pools := mgr.GetRESTMapper().RESTMapping(schema.GroupKind{Group: apis.Group, Kind: "NodePool"}, "v1")
+			_, claims := mgr.GetRESTMapper().RESTMapping(schema.GroupKind{Group: apis.Group, Kind: "NodeClaim"}, "v1")
+			return errors.Join(pools, claims)
 		}),
 	)
 }
 
-// profiles are Go's own, for connections to loopback only, as kubectl port-forward makes them: a profile shows memory.
-func profiles() map[string]http.Handler {
-	handlers := map[string]http.Handler{
-		"/debug/pprof/":        http.HandlerFunc(pprof.Index),
-		"/debug/pprof/cmdline": http.HandlerFunc(pprof.Cmdline),
-		"/debug/pprof/profile": http.HandlerFunc(pprof.Profile),
-		"/debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
-		"/debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
-	}
-	for path, handler := range handlers {
-		handlers[path] = onLoopback(handler)
-	}
-	return handlers
-}
-
+// onLoopback serves connections to loopback only, as kubectl port-forward makes them: a profile shows memory.
 func onLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		local, ok := request.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)

@@ -29,7 +29,7 @@ func onlyHeldNodeClaimsAreNotCreated(t *testing.T) {
 			return refused
 		}
 		return nil
-	}, func() karpentercore.Reservations { return state.NewNodePoolState() })
+	}, state.NewNodePoolState())
 	of := func(nodePool string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: nodePool, Labels: map[string]string{karpv1.NodePoolLabelKey: nodePool}}
 	}
@@ -59,7 +59,7 @@ func TestCoreCanGiveUpTheReservationOfANodeClaimThatIsHeld(t *testing.T) {
 				kube := karpentercore.Held(fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), func(*karpv1.NodeClaim) error {
 					time.AfterFunc(500*time.Millisecond, func() { core.Cleanup("static-1") })
 					return refused
-				}, func() karpentercore.Reservations { return core })
+				}, core)
 				core.SetNodeClaimMapping("static", "static-1")
 				core.MarkNodeClaimDeleting("static", "static-1")
 				if granted := core.ReserveNodeCount("static", 10, 1); granted != 1 {

@@ -5,7 +5,7 @@
 // requests in hand, and client-go gives it another renew deadline, 10 s, before it reports that another replica leads.
 //
 // A [Fence] wraps the elector's lock and lets a write pass to the Linode API only while the last renewal that succeeded is valid. It
-// costs no request. Wired by cmd/controller:
+// costs no request. Wired by cmd/controller, for a process that takes part in the election:
 //
 //	fence := leadership.NewFence(allocator.Begin)
 //	options.LeaderElectionResourceLockInterface = fence.Lock(lock)
@@ -45,7 +45,6 @@ var ErrReplaced = errors.New("leadership lost: the Lease is held by another repl
 
 // Fence holds until when this process leads.
 type Fence struct {
-	open     bool
 	now      func() moment
 	lease    atomic.Pointer[lease] // nil = does not lead
 	led      atomic.Bool
@@ -82,14 +81,7 @@ func NewFence(elected func()) *Fence {
 	return &Fence{now: systemNow, elected: elected, replaced: make(chan struct{})}
 }
 
-// Open returns the Fence of a process that takes part in no election: everything passes.
-func Open() *Fence {
-	f := NewFence(nil)
-	f.open = true
-	return f
-}
-
-func (f *Fence) leads() bool { return f.open || f.lease.Load().valid(f.now()) }
+func (f *Fence) leads() bool { return f.lease.Load().valid(f.now()) }
 
 // Start returns an error when this process led and another replica leads. It is a Runnable of controller-runtime's manager, which
 // starts it once this process leads, and ends with it.

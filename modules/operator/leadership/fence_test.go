@@ -325,32 +325,20 @@ func TestAReplicaThatWaitsGoesOn(t *testing.T) {
 }
 
 func TestALeaderGoesOnUntilItIsStopped(t *testing.T) {
-	for name, elects := range map[string]bool{"without election": false, "elected": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newReplica(t)
-				if !elects {
-					r.fence = leadership.Open()
-					r.linode = r.fence.Guard(answers(func() { r.sent++ }))
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error, 1)
-				if elects {
-					r.acquire()
-				}
-				go func() { ended <- r.fence.Start(ctx) }()
-				for range 10 {
-					time.Sleep(lasts - time.Second)
-					if elects {
-						r.must(r.update("replica-1"))
-					}
-					r.may(true)
-				}
-				cancel()
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newReplica(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		r.acquire()
+		go func() { ended <- r.fence.Start(ctx) }()
+		for range 10 {
+			time.Sleep(lasts - time.Second)
+			r.must(r.update("replica-1"))
+			r.may(true)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }

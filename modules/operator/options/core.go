@@ -1,6 +1,7 @@
 package options
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -15,39 +16,29 @@ import (
 
 const gatesFlag = "feature-gates"
 
-// coreFlags returns a set with the flags of Karpenter core, and the options that they set, as the environment has them. Core falls back
-// to a default, silently, when a variable is not a number or a duration; a typing error has to be reported. The set prints nothing: errors
-// are one line, printed by the caller.
-func coreFlags(lookup func(string) (string, bool)) (*coreoptions.FlagSet, *coreoptions.Options, error) {
+// coreFlags returns a set with the flags of Karpenter core, and the options that they set. It prints nothing: errors are one line, printed
+// by the caller.
+func coreFlags() (*coreoptions.FlagSet, *coreoptions.Options) {
 	fs, core := &coreoptions.FlagSet{FlagSet: flag.NewFlagSet("karpenter-linode", flag.ContinueOnError)}, &coreoptions.Options{}
 	fs.SetOutput(io.Discard)
 	core.AddFlags(fs)
-	var first error
+	return fs, core
+}
+
+// fromEnvironment sets core's flags. Core itself falls back to a default, silently, when a variable is not a number or a duration; a typing
+// error has to be reported.
+func fromEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)) (first error) {
 	fs.VisitAll(func(f *flag.Flag) {
 		name := variable(f.Name)
 		v, ok := lookup(name)
 		if !ok || v == "" || first != nil {
 			return
 		}
-		if err := f.Value.Set(v); err != nil {
-			first = &setting.Error{Name: name, Found: fmt.Sprintf("%q is not valid", v), Fix: "use a value such as " + example(f)}
+		if err := f.Value.Set(v); err != nil { // the only flags of core without a default that refuse a text are booleans
+			first = &setting.Error{Name: name, Found: fmt.Sprintf("%q is not valid", v), Fix: "use a value such as " + cmp.Or(f.DefValue, "true or false")}
 		}
 	})
-	return fs, core, first
-}
-
-// visitCore calls visit for each flag of Karpenter core, in the order of their names.
-func visitCore(visit func(*flag.Flag)) {
-	fs := &coreoptions.FlagSet{FlagSet: flag.NewFlagSet("karpenter", flag.ContinueOnError)}
-	(&coreoptions.Options{}).AddFlags(fs)
-	fs.VisitAll(visit)
-}
-
-func example(f *flag.Flag) string {
-	if f.DefValue == "" {
-		return "true or false" // the only flags of core without a default that refuse a text are booleans
-	}
-	return f.DefValue
+	return first
 }
 
 // coreError names core's setting: core's own checks say "..., invalid NAME "value"".

@@ -97,13 +97,11 @@ func (o Options) Plans() selection.Selection {
 	return plans
 }
 
-// ErrHelp is returned when the command line asks for help.
-var ErrHelp = flag.ErrHelp
-
-// Parse reads args and the environment and checks the result. lookup is os.LookupEnv, or a test's.
+// Parse reads args and the environment and checks the result. lookup is os.LookupEnv, or a test's. The error is flag.ErrHelp when the
+// command line asks for help.
 func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
-	fs, core, err := coreFlags(lookup)
-	if err != nil {
+	fs, core := coreFlags()
+	if err := fromEnvironment(fs, lookup); err != nil {
 		return Options{}, err
 	}
 	var o Options
@@ -113,7 +111,7 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	}
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			return Options{}, ErrHelp
+			return Options{}, err
 		}
 		return Options{}, &setting.Error{Name: "command line", Found: err.Error(), Fix: "run with -h to see all flags"}
 	}
@@ -167,7 +165,8 @@ func Usage(w io.Writer) {
 		fmt.Fprintf(w, "  %s\n      %s%s\n", name, s.Usage, defaultText(s.Default))
 	}
 	fmt.Fprintln(w, "\nSettings of Karpenter core (the environment variable is the flag in upper case with underscores):")
-	visitCore(func(f *flag.Flag) {
+	core, _ := coreFlags()
+	core.VisitAll(func(f *flag.Flag) {
 		fmt.Fprintf(w, "  --%s\n      %s%s\n", f.Name, f.Usage, defaultText(f.DefValue))
 	})
 }
@@ -179,9 +178,27 @@ func defaultText(def string) string {
 	return " (default " + def + ")"
 }
 
-// validateInstance refuses what instance mode lacks, and settings that would have no effect in it although they promise a bound.
-func (o *Options) validateInstance() error {
+var clusterName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+
+// validate refuses what is missing or contradictory, and settings that would have no effect in instance mode although they promise a bound.
+func (o *Options) validate() error {
+	_, plans := selection.Parse(o.AllowedPlans, o.DeniedPlans)
+	instance := o.Mode == ModeInstance
 	switch {
+	case o.Token == "" && o.TokenFile == "":
+		return &setting.Error{Name: "LINODE_TOKEN", Found: "not set", Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
+	case o.Token != "" && o.TokenFile != "":
+		return &setting.Error{Name: "LINODE_TOKEN", Found: "set together with LINODE_TOKEN_FILE", Fix: "set only one of them"}
+	case plans != nil:
+		return &setting.Error{Name: "PLANS_ALLOW", Found: "no plan may be bought", Err: plans, Fix: plansFix}
+	case o.Mode != ModeLKE && !instance:
+		return &setting.Error{Name: "KARPENTER_MODE", Found: fmt.Sprintf("unknown mode %q", o.Mode), Fix: "use lke or instance"}
+	case o.ClusterName == "" && !instance:
+		return &setting.Error{Name: "CLUSTER_NAME", Found: "not set", Fix: "set it to the label of the LKE cluster (or use --cluster-name)"}
+	case !instance:
+		return nil
+	case o.ClusterRegion == "":
+		return &setting.Error{Name: "CLUSTER_REGION", Found: "not set, and KARPENTER_MODE is instance", Fix: "set it to the region of the nodes (or use --cluster-region)"}
 	case o.ClusterName == "":
 		return &setting.Error{Name: "CLUSTER_NAME", Found: "not set, and KARPENTER_MODE is instance", Fix: "set it to a name for the cluster: labels of its Linodes begin with it (or use --cluster-name)"}
 	case !clusterName.MatchString(o.ClusterName):
@@ -192,32 +209,4 @@ func (o *Options) validateInstance() error {
 		return &setting.Error{Name: "ADOPT_ALPHA", Found: "set, and KARPENTER_MODE is instance", Fix: "leave it out: the alpha provider's Linodes never became nodes"}
 	}
 	return nil
-}
-
-var clusterName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
-
-func (o *Options) validate() error {
-	switch {
-	case o.Token == "" && o.TokenFile == "":
-		return &setting.Error{Name: "LINODE_TOKEN", Found: "not set", Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
-	case o.Token != "" && o.TokenFile != "":
-		return &setting.Error{Name: "LINODE_TOKEN", Found: "set together with LINODE_TOKEN_FILE", Fix: "set only one of them"}
-	}
-	if _, err := selection.Parse(o.AllowedPlans, o.DeniedPlans); err != nil {
-		return &setting.Error{Name: "PLANS_ALLOW", Found: "no plan may be bought", Err: err, Fix: plansFix}
-	}
-	switch o.Mode {
-	case ModeLKE:
-		if o.ClusterName == "" {
-			return &setting.Error{Name: "CLUSTER_NAME", Found: "not set", Fix: "set it to the label of the LKE cluster (or use --cluster-name)"}
-		}
-		return nil
-	case ModeInstance:
-		if o.ClusterRegion == "" {
-			return &setting.Error{Name: "CLUSTER_REGION", Found: "not set, and KARPENTER_MODE is instance", Fix: "set it to the region of the nodes (or use --cluster-region)"}
-		}
-		return o.validateInstance()
-	default:
-		return &setting.Error{Name: "KARPENTER_MODE", Found: fmt.Sprintf("unknown mode %q", o.Mode), Fix: "use lke or instance"}
-	}
 }

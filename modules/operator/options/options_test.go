@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -170,7 +171,7 @@ func TestInstanceModeDeniesNoPlansUnlessAsked(t *testing.T) {
 }
 
 func TestHelpNamesEverySetting(t *testing.T) {
-	if _, err := options.Parse([]string{"-h"}, environment()); !errors.Is(err, options.ErrHelp) {
+	if _, err := options.Parse([]string{"-h"}, environment()); !errors.Is(err, flag.ErrHelp) {
 		t.Fatalf("got %v, want ErrHelp", err)
 	}
 	var help bytes.Buffer

@@ -58,40 +58,37 @@ func Write(w io.Writer, shown Shown) error {
 // WriteNodePool prints which plans a NodePool could buy in the first region, cheapest first, and what excludes the others.
 func WriteNodePool(w io.Writer, shown Shown, name string, wanted []requirement.Selector, kubelet *v1alpha1.KubeletConfiguration) error {
 	shown.Regions = shown.Regions[:min(len(shown.Regions), 1)]
-	offers := shown.offers(kubelet)
-	for i := range offers {
-		if texts := requirement.Excluding(wanted, offers[i].it); len(texts) > 0 {
-			offers[i].out = "not " + strings.Join(texts, ", not ")
+	var bought, excluded []offer
+	var all []*cloudprovider.InstanceType
+	for _, o := range shown.offers(kubelet) {
+		all = append(all, o.it)
+		if texts := requirement.Excluding(wanted, o.it); len(texts) > 0 {
+			o.out = "not " + strings.Join(texts, ", not ")
+		}
+		if o.out == "" {
+			bought = append(bought, o)
+		} else {
+			excluded = append(excluded, o)
 		}
 	}
-	out := func(o offer) bool { return o.out != "" }
 	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	if bought := slices.DeleteFunc(slices.Clone(offers), out); len(bought) > 0 {
+	if len(bought) > 0 {
 		fmt.Fprintf(table, "NodePool %s can buy in %s, cheapest first:\n\n", name, bought[0].region)
 		fmt.Fprintln(table, "PLAN\tCLASS\tVCPU\tMEMORY\tALLOCATABLE CPU, MEMORY\tGPU\tUSD/HOUR\tUSD/MONTH")
-		for _, o := range bought {
-			fmt.Fprintln(table, strings.Join(append(o.columns(), o.hourly(), o.monthly()), "\t"))
-		}
 	} else {
-		all := make([]*cloudprovider.InstanceType, 0, len(offers))
-		for _, o := range offers {
-			all = append(all, o.it)
-		}
 		why := "the plans that meet its requirements are not available"
 		if err := requirement.Unmet(wanted, all); err != nil {
 			why = err.Error()
 		}
 		fmt.Fprintf(table, "NodePool %s can buy no plan: %s\n", name, why)
 	}
-	if err := table.Flush(); err != nil {
+	for _, o := range bought {
+		fmt.Fprintln(table, strings.Join(append(o.columns(), o.hourly(), o.monthly()), "\t"))
+	}
+	if err := table.Flush(); err != nil || len(excluded) == 0 {
 		return err
 	}
-	excluded := slices.DeleteFunc(offers, func(o offer) bool { return !out(o) })
-	if len(excluded) == 0 {
-		return nil
-	}
-	fmt.Fprintf(table, "\nand not:\n\n")
-	fmt.Fprintln(table, "PLAN\tUSD/HOUR\tWHY")
+	fmt.Fprintln(table, "\nand not:\n\nPLAN\tUSD/HOUR\tWHY")
 	for _, o := range excluded {
 		fmt.Fprintln(table, strings.Join([]string{o.plan.ID, o.hourly(), o.out}, "\t"))
 	}
@@ -102,12 +99,9 @@ func WriteNodePool(w io.Writer, shown Shown, name string, wanted []requirement.S
 func Markdown(shown Shown) string {
 	var rows strings.Builder
 	rows.WriteString("| plan | class | vCPU | memory | allocatable cpu, memory | GPU | USD/hour | USD/month | other prices | not available in |\n|---|---|---|---|---|---|---|---|---|---|\n")
-	byPlan := map[string][]offer{}
-	for _, o := range shown.offers(nil) {
-		byPlan[o.plan.ID] = append(byPlan[o.plan.ID], o)
-	}
-	for _, plan := range slices.SortedFunc(slices.Values(shown.Plans), byPrice) {
-		offers := byPlan[plan.ID]
+	for _, plan := range slices.SortedFunc(slices.Values(shown.Plans), byPrice("")) {
+		shown.Plans = []instancetype.Plan{plan}
+		offers := shown.offers(nil)
 		if len(offers) == 0 {
 			continue
 		}
@@ -137,33 +131,28 @@ func regions(without []string, of int) string {
 	return strings.Join(without, ", ")
 }
 
-func byPrice(a, b instancetype.Plan) int {
-	return cmp.Or(cmp.Compare(a.HourlyUSD, b.HourlyUSD), strings.Compare(a.ID, b.ID))
+func byPrice(region string) func(a, b instancetype.Plan) int {
+	return func(a, b instancetype.Plan) int {
+		return cmp.Or(cmp.Compare(a.Price(region), b.Price(region)), strings.Compare(a.ID, b.ID))
+	}
 }
 
 // offers lists the plans of each region by price. Plans that nothing can be planned with, because the answer of the API lacks their
 // size, are left out.
 func (s Shown) offers(kubelet *v1alpha1.KubeletConfiguration) (all []offer) {
 	for _, region := range s.Regions {
-		var here []offer
-		for _, plan := range s.Plans {
+		for _, plan := range slices.SortedFunc(slices.Values(s.Plans), byPrice(region.ID)) {
 			if plan.VCPUs <= 0 || plan.MemoryMB <= 0 {
 				continue
 			}
-			o := offer{plan: plan, region: region.ID, it: instancetype.Convert(plan, true, instancetype.Settings{
+			o := offer{plan: plan, region: region.ID, out: plan.Excluded(s.Selection), it: instancetype.Convert(plan, true, instancetype.Settings{
 				Region: region.ID, MemoryOverhead: s.MemoryOverhead, Kubelet: kubelet,
 			})}
-			if why := plan.Excluded(s.Selection); why != "" {
-				o.out = why
-			} else if available, listed := region.Availability[plan.ID]; listed && !available {
+			if available, listed := region.Availability[plan.ID]; o.out == "" && listed && !available {
 				o.out = "not available in " + region.ID
 			}
-			here = append(here, o)
+			all = append(all, o)
 		}
-		slices.SortFunc(here, func(a, b offer) int {
-			return cmp.Or(cmp.Compare(a.plan.Price(a.region), b.plan.Price(b.region)), strings.Compare(a.plan.ID, b.plan.ID))
-		})
-		all = append(all, here...)
 	}
 	return all
 }

@@ -8,18 +8,19 @@
 // the process that its chart would run, so that the figures are those of the whole
 // operator, Karpenter core and its caches included. Time is real.
 //
-// A run starts an Enterprise cluster of its own (a Standard one holds 250 nodes),
-// scales Deployments until every pod runs, leaves the cluster alone until Karpenter
-// has looked at every node for consolidation, and then watches the process, once
-// more after the NodePool's policy left core nothing to plan: its physical memory,
-// its time on the processor, its requests to the Linode API, and what a profile shows
-// below functions of this repository.
+// A run starts two Enterprise clusters of its own (a Standard one holds 250 nodes):
+// one for the operator, one for the program that Karpenter core brings along, core
+// with its provider for kwok (sigs.k8s.io/karpenter/kwok) of the version that the
+// operator is built with. That has no API to ask; what it needs is what core needs.
+// Both get the same load at the same time and are watched in the same minutes, so
+// that what else the machine does falls on both. Targets are set for the ratios,
+// which depend less on the machine than the figures do.
 //
-// Then it does the same on a second cluster with the program that Karpenter core
-// brings along: core with its provider for kwok (sigs.k8s.io/karpenter/kwok), of the
-// version that the operator is built with. It has no API to ask; what it needs is what
-// core needs. Targets are set for the ratios, which depend less on the machine than
-// the figures do.
+// A run scales Deployments until every pod runs, leaves the clusters alone until
+// Karpenter has looked at every node for consolidation, and then watches the
+// processes, once more after the NodePool's policy left core nothing to plan: their
+// physical memory and their time on the processor, and of the operator its requests
+// to the Linode API and what a profile shows below functions of this repository.
 //
 // Pods ask for a tenth of a node, and the NodePool takes one plan, so that the number
 // of nodes is known beforehand.

@@ -30,28 +30,28 @@ const (
 var workload string
 
 // apply makes the NodePool and, once nodes may be made from it, the pods.
-func (r *run) apply(ctx context.Context) error {
+func (s *side) apply(ctx context.Context) error {
 	page, err := template.New("workload").Parse(workload)
 	if err != nil {
 		return fmt.Errorf("workload.yaml: %w", err)
 	}
-	if _, err := manifest.Apply(ctx, r.kube, r.program.pool); err != nil {
+	if _, err := manifest.Apply(ctx, s.kube, s.program.pool); err != nil {
 		return err
 	}
-	if err := r.untilReady(ctx); err != nil {
+	if err := s.untilReady(ctx); err != nil {
 		return err
 	}
-	r.began = time.Now()
-	for i, replicas := range spread(r.Nodes*podsPerNode, min(deployments, r.Nodes)) {
+	s.began = time.Now()
+	for i, replicas := range spread(s.Nodes*podsPerNode, min(deployments, s.Nodes)) {
 		var b strings.Builder
 		if err := page.Execute(&b, map[string]any{"Name": fmt.Sprintf("load-%d", i), "Replicas": replicas}); err != nil {
 			return fmt.Errorf("workload.yaml: %w", err)
 		}
-		if _, err := manifest.Apply(ctx, r.kube, []byte(b.String())); err != nil {
+		if _, err := manifest.Apply(ctx, s.kube, []byte(b.String())); err != nil {
 			return err
 		}
 	}
-	r.say("asked for %d pods, %d to a node", r.Nodes*podsPerNode, podsPerNode)
+	s.say("asked for %d pods, %d to a node", s.Nodes*podsPerNode, podsPerNode)
 	return nil
 }
 
@@ -67,12 +67,12 @@ func spread(n, parts int) []int {
 	return sizes
 }
 
-func (r *run) untilReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("waited %s", r.Patience))
+func (s *side) untilReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Patience, fmt.Errorf("waited %s", s.Patience))
 	defer cancel()
 	for {
 		pool := &karpv1.NodePool{}
-		err := r.kube.Get(ctx, client.ObjectKey{Name: "load"}, pool)
+		err := s.kube.Get(ctx, client.ObjectKey{Name: "load"}, pool)
 		if err == nil && pool.StatusConditions().Get(status.ConditionReady).IsTrue() {
 			return nil
 		}
@@ -95,17 +95,17 @@ func (o observed) done() bool {
 	return o.running == o.asked && o.nodes == o.claims && o.instances == o.claims && o.claims*podsPerNode <= o.asked
 }
 
-func (r *run) observe(ctx context.Context) (observed, error) {
-	o := observed{asked: r.Nodes * podsPerNode}
+func (s *side) observe(ctx context.Context) (observed, error) {
+	o := observed{asked: s.Nodes * podsPerNode}
 	workloads := &appsv1.DeploymentList{}
-	if err := r.kube.List(ctx, workloads, client.InNamespace(corev1.NamespaceDefault)); err != nil {
+	if err := s.kube.List(ctx, workloads, client.InNamespace(corev1.NamespaceDefault)); err != nil {
 		return o, err
 	}
 	for _, workload := range workloads.Items {
 		o.running += int(workload.Status.ReadyReplicas)
 	}
 	claims := &karpv1.NodeClaimList{}
-	if err := r.kube.List(ctx, claims); err != nil {
+	if err := s.kube.List(ctx, claims); err != nil {
 		return o, err
 	}
 	for _, claim := range claims.Items {
@@ -116,25 +116,25 @@ func (r *run) observe(ctx context.Context) (observed, error) {
 	}
 	nodes := &metav1.PartialObjectMetadataList{} // Nodes are large, and this asks every few seconds
 	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
-	if err := r.kube.List(ctx, nodes); err != nil {
+	if err := s.kube.List(ctx, nodes); err != nil {
 		return o, err
 	}
-	o.instances = max(len(nodes.Items), len(r.cluster.Sim.Snapshot().Instances)) - 1 // one is the user's own; core's provider has no Linodes
+	o.instances = max(len(nodes.Items), len(s.cluster.Sim.Snapshot().Instances)) - 1 // one is the user's own; core's provider has no Linodes
 	return o, nil
 }
 
 // untilAllRun shows how far it is until every pod runs.
-func (r *run) untilAllRun(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("waited %s for all pods to run", r.Patience))
+func (s *side) untilAllRun(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Patience, fmt.Errorf("waited %s for all pods to run", s.Patience))
 	defer cancel()
 	var last observed
 	for {
-		now, err := r.observe(ctx)
+		now, err := s.observe(ctx)
 		if err != nil && ctx.Err() == nil {
-			r.say("the API server does not answer: %s", err) // it is the busiest now
+			s.say("the API server does not answer: %s", err) // it is the busiest now
 		}
 		if err == nil && now != last {
-			r.say("%s", now)
+			s.say("%s", now)
 			last = now
 		}
 		if err == nil && now.done() {

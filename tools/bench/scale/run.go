@@ -1,18 +1,15 @@
 package scale
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/bench"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
@@ -24,8 +21,8 @@ type Config struct {
 	Nodes   int
 	Profile string // of the simulated platform
 
-	// Patience bounds the wait for all pods to run. Settle is how long a cluster
-	// is left alone then, Rest how long the program is watched under each policy.
+	// Patience bounds the wait for all pods to run. Settle is how long the clusters
+	// are left alone then, Rest how long the programs are watched under each policy.
 	Patience, Settle, Rest time.Duration
 
 	// Profiles is a folder for pprof's profiles of both programs: the heap with all
@@ -47,7 +44,8 @@ const (
 	stopPatience = time.Minute
 )
 
-// Run measures the operator and core with its own provider, one after the other.
+// Run measures the operator and core with its own provider at the same time, each on a cluster of its own: whatever else the
+// machine does, it does to both.
 func Run(ctx context.Context, cfg Config) (bench.Large, error) {
 	if cfg.Nodes <= 0 || cfg.Rest <= 0 {
 		return bench.Large{}, fmt.Errorf("bench-scale: %d nodes, %s of rest: both must be positive", cfg.Nodes, cfg.Rest)
@@ -55,287 +53,167 @@ func Run(ctx context.Context, cfg Config) (bench.Large, error) {
 	if !slices.Contains([]string{"", operatorName, referenceName}, cfg.Only) {
 		return bench.Large{}, fmt.Errorf("bench-scale: no program %q: use %s or %s", cfg.Only, operatorName, referenceName)
 	}
-	result := bench.Large{Rest: cfg.Rest}
-	fmt.Fprintf(cfg.Progress, "for each program: until %d pods run, and then %s\n", cfg.Nodes*podsPerNode, cfg.watched())
+	r := &run{Config: cfg, result: bench.Large{Rest: cfg.Rest}}
+	if err := r.all(ctx); err != nil {
+		return r.result, fmt.Errorf("bench-scale: %w", err)
+	}
+	return r.result, nil
+}
+
+// run is both programs under the same load.
+type run struct {
+	Config
+	sides  []*side
+	result bench.Large
+}
+
+func (r *run) all(ctx context.Context) error {
+	r.say("until %d pods run for each program, and then %s", r.Nodes*podsPerNode, r.watched())
+	defer r.stop(ctx)
 	for _, kind := range []struct {
 		name  string
 		start func(context.Context, Config) (*localcluster.Cluster, program, error)
 		used  *bench.Used
-	}{{operatorName, startOperator, &result.Operator}, {referenceName, startReference, &result.Reference}} {
-		if cfg.Only != "" && cfg.Only != kind.name {
+	}{{operatorName, startOperator, &r.result.Operator}, {referenceName, startReference, &r.result.Reference}} {
+		if r.Only != "" && r.Only != kind.name {
 			continue
 		}
-		cfg := cfg
+		cfg := r.Config
 		cfg.Name += "-" + kind.name
 		if cfg.StateDir != "" {
 			cfg.StateDir = filepath.Join(cfg.StateDir, kind.name)
 		}
-		fmt.Fprintf(cfg.Progress, "%s\n", kind.name)
-		if err := runOne(ctx, cfg, kind.start, &result, kind.used); err != nil {
-			return result, fmt.Errorf("bench-scale: %s: %w", kind.name, err)
+		r.say("%s", kind.name)
+		s := &side{Config: cfg, name: kind.name, used: kind.used}
+		r.sides = append(r.sides, s)
+		var err error
+		if s.cluster, s.program, err = kind.start(ctx, cfg); err != nil {
+			return fmt.Errorf("%s: %w", kind.name, err)
 		}
-	}
-	return result, nil
-}
-
-// watched is how long a program takes once all pods run.
-func (c Config) watched() time.Duration {
-	length := 2*(c.Settle+c.Rest) + min(c.Rest, profiled)
-	if c.Profiles != "" {
-		length += min(c.Rest, profiled)
-	}
-	return length.Round(time.Second)
-}
-
-// runOne measures one program on a cluster of its own.
-func runOne(ctx context.Context, cfg Config, start func(context.Context, Config) (*localcluster.Cluster, program, error), result *bench.Large, used *bench.Used) error {
-	cluster, p, err := start(ctx, cfg)
-	if cluster != nil {
-		defer func() {
-			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
-			defer cancel()
-			if p.stop != nil {
-				p.stop(stopping)
-			}
-			cluster.Stop(stopping)
-		}()
-	}
-	if err != nil {
-		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() {
-		select {
-		case <-p.Exited():
-			cancel(errors.New("the program ended"))
-		case err := <-cluster.Died():
-			cancel(err)
-		case <-ctx.Done():
-		}
-	}()
-	if err := measure(ctx, cfg, cluster, p, result, used); err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return fmt.Errorf("%w; logs: %s", err, cluster.LogDir())
+	for _, s := range r.sides {
+		go s.watch(ctx, cancel)
 	}
-	return nil
-}
-
-// measure does it all on a cluster that is up.
-func measure(ctx context.Context, cfg Config, cluster *localcluster.Cluster, p program, result *bench.Large, used *bench.Used) error {
-	config, err := cluster.RESTConfig()
-	if err != nil {
-		return err
+	err := r.measure(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
 	}
-	kube, err := client.New(config, client.Options{})
-	if err != nil {
-		return err
-	}
-	r := &run{Config: cfg, cluster: cluster, program: p, kube: kube, began: time.Now()}
-	if err := r.apply(ctx); err != nil {
-		return err
-	}
-	if err := r.untilAllRun(ctx); err != nil {
-		return err
-	}
-	used.ScaleUp = time.Since(r.began)
-	if p.ours {
-		result.ScaleUpCalls = r.calls().all
-	}
-	if err := r.saveProfile(ctx, "heap", "heap-busy"); err != nil {
-		return err
-	}
-	r.say("all run; leaving the cluster alone for %s", cfg.Settle)
-	if err := pause(ctx, cfg.Settle); err != nil {
-		return err
-	}
-	if used.Underutilized, err = r.rest(ctx, result, used); err != nil {
-		return err
-	}
-	if p.ours {
-		result.Calls = r.restCalls
-	}
-	if p.ours || cfg.Profiles != "" {
-		own, err := r.own(ctx, "cpu-underutilized")
-		if err != nil {
-			return err
-		}
-		if p.ours {
-			result.Own = own
-		}
-	}
-	if err := r.planNothing(ctx); err != nil {
-		return err
-	}
-	if used.Empty, err = r.rest(ctx, result, used); err != nil {
-		return err
-	}
-	if cfg.Profiles != "" {
-		if _, err := r.own(ctx, "cpu-empty"); err != nil {
-			return err
-		}
-	}
-	result.Throttled += r.calls().throttled
-	return r.saveProfile(ctx, "heap", "heap-rest")
-}
-
-// run is one run.
-type run struct {
-	Config
-	cluster   *localcluster.Cluster
-	program   program
-	kube      client.Client
-	began     time.Time
-	restCalls int // to the Linode API in the latest rest
-}
-
-func (r *run) say(format string, args ...any) {
-	fmt.Fprintf(r.Progress, "%7s  %s\n", time.Since(r.began).Round(time.Second), fmt.Sprintf(format, args...))
-}
-
-// errNoRest is the cause when the cluster changed while it was to be at rest.
-var errNoRest = errors.New("this was no rest")
-
-// rest watches the program for the length of Rest. A window in which a node or a pod came or went, as it does when the
-// machine is too busy for all kubelets' heartbeats, is thrown away and taken again.
-func (r *run) rest(ctx context.Context, result *bench.Large, used *bench.Used) (bench.Window, error) {
-	const attempts = 3
-	for attempt := 1; ; attempt++ {
-		window, err := r.window(ctx, result, used)
-		if !errors.Is(err, errNoRest) || attempt == attempts {
-			return window, err
-		}
-		r.say("%s; watching again", err)
-		if err := r.untilAllRun(ctx); err != nil {
-			return window, err
-		}
-	}
-}
-
-func (r *run) window(ctx context.Context, result *bench.Large, used *bench.Used) (bench.Window, error) {
-	before, err := usageOf("/proc", r.program.PID())
-	if err != nil {
-		return bench.Window{}, err
-	}
-	seen, err := r.observe(ctx)
-	if err != nil {
-		return bench.Window{}, err
-	}
-	calls := r.calls()
-	r.say("peak so far: %d MB; watching for %s", before.peakRSS>>20, r.Rest)
-	memory, after, err := r.watchRest(ctx, before)
-	if err != nil {
-		return bench.Window{}, err
-	}
-	r.restCalls = r.calls().all - calls.all
-	left, err := r.observe(ctx)
-	if err != nil {
-		return bench.Window{}, err
-	}
-	if left != seen {
-		return bench.Window{}, fmt.Errorf("%w: at its start there was %s, at its end %s", errNoRest, seen, left)
-	}
-	if result.Nodes != 0 && (result.Nodes != left.nodes || result.Pods != left.running) {
-		return bench.Window{}, fmt.Errorf("not the same load: %d nodes with %d pods, and %d with %d before", left.nodes, left.running, result.Nodes, result.Pods)
-	}
-	result.Nodes, result.Pods, used.PeakRSS = left.nodes, left.running, after.peakRSS
-	return bench.Window{Memory: memory, CPU: after.cpu - before.cpu}, nil
-}
-
-// watchRest waits, and reports every minute what the program has used meanwhile. memory is the mean of what it had.
-func (r *run) watchRest(ctx context.Context, before usage) (memory int, last usage, err error) {
-	sum, samples, minute := 0, 0, before
-	machine, err := idleOf("/proc")
-	if err != nil {
-		return 0, before, err
-	}
-	for waited, reported := time.Duration(0), time.Duration(0); waited < r.Rest; samples++ {
-		step := min(r.Rest-waited, poll)
-		if err := pause(ctx, step); err != nil {
-			return 0, last, err
-		}
-		if last, err = usageOf("/proc", r.program.PID()); err != nil {
-			return 0, last, err
-		}
-		waited += step
-		sum += last.rss
-		if waited-reported >= time.Minute || waited == r.Rest {
-			now, err := idleOf("/proc")
-			if err != nil {
-				return 0, last, err
-			}
-			r.say("at rest: %.1f%% of a core, %d MB; the machine was idle for %.0f%%", 100*(last.cpu-minute.cpu).Seconds()/(waited-reported).Seconds(), last.rss>>20, 100*now.since(machine))
-			minute, reported, machine = last, waited, now
-		}
-	}
-	return sum / max(samples, 1), last, nil
-}
-
-// profiled is how long the use of the processor is profiled, at most; once in every ten
-// seconds of it core looks at all nodes.
-const profiled = time.Minute
-
-// own is the part of a core that this repository's code used in a window after the rest.
-func (r *run) own(ctx context.Context, name string) (float64, error) {
-	window := min(r.Rest, profiled).Round(time.Second)
-	r.say("looking for %s whose the processor time is", window)
-	cpu, err := r.profile(ctx, fmt.Sprintf("profile?seconds=%d", int(window.Seconds())), name)
-	if err != nil {
-		return 0, err
-	}
-	used, err := own(bytes.NewReader(cpu))
-	return used.Seconds() / window.Seconds(), err
-}
-
-// planNothing leaves core nothing to plan: only empty nodes may go from now on.
-func (r *run) planNothing(ctx context.Context) error {
-	pool := &karpv1.NodePool{}
-	if err := r.kube.Get(ctx, client.ObjectKey{Name: "load"}, pool); err != nil {
-		return err
-	}
-	pool.Spec.Disruption.ConsolidationPolicy = karpv1.ConsolidationPolicyWhenEmpty
-	if err := r.kube.Update(ctx, pool); err != nil {
-		return fmt.Errorf("the NodePool's policy: %w", err)
-	}
-	r.say("only empty nodes may go from now on; leaving the cluster alone for %s", r.Settle)
-	return pause(ctx, r.Settle)
-}
-
-// counts of requests to the Linode API so far.
-type counts struct{ all, throttled int }
-
-func (r *run) calls() counts {
-	var c counts
-	for _, call := range r.cluster.Sim.Calls() {
-		c.all += call.N
-		if call.Status == 429 {
-			c.throttled += call.N
-		}
-	}
-	return c
-}
-
-func (r *run) saveProfile(ctx context.Context, what, name string) error {
-	if r.Profiles == "" {
-		return nil
-	}
-	_, err := r.profile(ctx, what, name)
 	return err
 }
 
-// profile is one of pprof's, kept if that is wanted.
-func (r *run) profile(ctx context.Context, what, name string) ([]byte, error) {
-	content, err := download(ctx, r.program.profile(what))
-	if err != nil || r.Profiles == "" {
-		return content, err
+// watched is how long it takes once all pods run.
+func (c Config) watched() time.Duration {
+	return (2*(c.Settle+c.Rest) + min(c.Rest, profiled)).Round(time.Second)
+}
+
+func (r *run) say(format string, args ...any) {
+	fmt.Fprintln(r.Progress, fmt.Sprintf(format, args...))
+}
+
+func (r *run) stop(ctx context.Context) {
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+	defer cancel()
+	for _, s := range r.sides {
+		s.stop(stopping)
 	}
-	folder := filepath.Join(r.Profiles, filepath.Base(r.Name))
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, err
+}
+
+// each does something on all sides at the same time.
+func (r *run) each(ctx context.Context, do func(*side, context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, s := range r.sides {
+		group.Go(func() error {
+			if err := do(s, ctx); err != nil {
+				return fmt.Errorf("%s: %w; logs: %s", s.name, err, s.cluster.LogDir())
+			}
+			return nil
+		})
 	}
-	return content, os.WriteFile(filepath.Join(folder, name+".pprof"), content, 0o644)
+	return group.Wait()
+}
+
+// measure does it all on clusters that are up.
+func (r *run) measure(ctx context.Context) error {
+	if err := r.each(ctx, (*side).load); err != nil {
+		return err
+	}
+	r.ofOperator(func(s *side) { r.result.ScaleUpCalls = s.calls().all })
+	if err := r.settle(ctx, "all run"); err != nil {
+		return err
+	}
+	if err := r.rest(ctx, func(s *side, w bench.Window) { s.used.Underutilized = w }); err != nil {
+		return err
+	}
+	r.ofOperator(func(s *side) { r.result.Calls = s.restCalls })
+	if err := r.each(ctx, (*side).profileAtRest); err != nil {
+		return err
+	}
+	r.ofOperator(func(s *side) { r.result.Own = s.own })
+	if err := r.each(ctx, (*side).planNothing); err != nil {
+		return err
+	}
+	if err := r.settle(ctx, "only empty nodes may go from now on"); err != nil {
+		return err
+	}
+	if err := r.rest(ctx, func(s *side, w bench.Window) { s.used.Empty = w }); err != nil {
+		return err
+	}
+	r.ofOperator(func(s *side) { r.result.Throttled = s.calls().throttled })
+	return r.each(ctx, func(s *side, ctx context.Context) error { return s.saveProfile(ctx, "heap", "heap-rest") })
+}
+
+// ofOperator notes what only the operator has: calls of the API, and code of this repository.
+func (r *run) ofOperator(note func(*side)) {
+	for _, s := range r.sides {
+		if s.program.ours {
+			note(s)
+		}
+	}
+}
+
+func (r *run) settle(ctx context.Context, what string) error {
+	r.say("%s; leaving the clusters alone for %s", what, r.Settle)
+	return pause(ctx, r.Settle)
+}
+
+// errNoRest is the cause when a cluster changed while it was to be at rest.
+var errNoRest = errors.New("this was no rest")
+
+// rest watches the programs for the length of Rest. A window in which a node or a pod came or went, as it does when the
+// machine is too busy for all kubelets' heartbeats, is thrown away for both and taken again.
+func (r *run) rest(ctx context.Context, keep func(*side, bench.Window)) error {
+	const attempts = 3
+	for attempt := 1; ; attempt++ {
+		err := r.each(ctx, func(s *side, ctx context.Context) error {
+			window, err := s.window(ctx)
+			keep(s, window)
+			return err
+		})
+		if err == nil {
+			return r.sameLoad()
+		}
+		if !errors.Is(err, errNoRest) || attempt == attempts {
+			return err
+		}
+		r.say("%s; watching again", err)
+		if err := r.each(ctx, (*side).untilAllRun); err != nil {
+			return err
+		}
+	}
+}
+
+// sameLoad notes what the programs had to look after.
+func (r *run) sameLoad() error {
+	for i, s := range r.sides {
+		nodes, pods := s.seen.nodes, s.seen.running
+		if i > 0 && (r.result.Nodes != nodes || r.result.Pods != pods) {
+			return fmt.Errorf("not the same load: %d nodes with %d pods, and for the %s %d with %d", r.result.Nodes, r.result.Pods, s.name, nodes, pods)
+		}
+		r.result.Nodes, r.result.Pods = nodes, pods
+	}
+	return nil
 }
 
 // pause waits; the error is ctx's when it ended first.

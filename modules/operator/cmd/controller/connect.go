@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
@@ -21,50 +22,52 @@ import (
 // startTimeout bounds one attempt to read from the Linode API what the controllers need to start.
 const startTimeout = 30 * time.Second
 
-// platform is the Linode side: the API, where nodes come from and what can be bought.
+// platform is the Linode side: the API, the cluster and what can be bought.
 type platform struct {
+	options options.Options
 	metrics *metrics.Metrics
 	health  *apiHealth
 	client  *linode.Client
 	scopes  *discovery.Scopes
-	nodes   nodes
+	found   discovery.Cluster
 	catalog *instancetype.Catalog
 	fence   *leadership.Fence
+	begin   func() // of the nodes; set before this replica can be elected
 
 	holders nodeclaim.Holders
 }
 
 // newPlatform sets up the client; nothing is read yet.
 func newPlatform(o options.Options) (*platform, error) {
-	p := &platform{metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}}
-	p.nodes = &lkeNodes{platform: p}
-	if o.Mode == options.ModeInstance {
-		p.nodes = &instanceNodes{platform: p}
-	}
-	p.fence = leadership.NewFence(func() { p.nodes.begin() })
-	if o.Core.DisableLeaderElection {
-		p.fence = leadership.Open()
-	}
-	transport, err := discovery.Transport(o.CAFile)
-	if err != nil {
-		return nil, err
-	}
-	p.scopes = &discovery.Scopes{Next: transport}
-	p.client, err = newClient(o, p.fence.Guard(p.scopes), func(call linode.Call) {
+	p := &platform{options: o, metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}}
+	p.fence = leadership.NewFence(func() { p.begin() })
+	p.scopes = &discovery.Scopes{}
+	var err error
+	p.client, err = newClient(o, func(next http.RoundTripper) http.RoundTripper {
+		p.scopes.Next = next
+		if o.Core.DisableLeaderElection {
+			return p.scopes
+		}
+		return p.fence.Guard(p.scopes)
+	}, func(call linode.Call) {
 		p.metrics.APICall(call)
 		p.health.observe(call)
 	})
 	return p, err
 }
 
-func newClient(o options.Options, transport http.RoundTripper, observer func(linode.Call)) (*linode.Client, error) {
+func newClient(o options.Options, wrap func(http.RoundTripper) http.RoundTripper, observer func(linode.Call)) (*linode.Client, error) {
+	transport, err := linode.NewTransport(o.CAFile)
+	if err != nil {
+		return nil, &setting.Error{Name: "LINODE_CA", Found: "cannot be read, or holds no certificate", Err: err, Fix: "set it to a file with certificates in PEM form, or leave it out"}
+	}
 	token := linode.StaticToken(string(o.Token))
 	if o.TokenFile != "" {
 		token = linode.FileToken(o.TokenFile)
 	}
 	client, err := linode.New(linode.Config{
 		Token: token, BaseURL: o.APIURL, APIVersion: o.APIVersion, Timeout: o.ClientTimeout, AllowHTTP: o.AllowHTTP,
-		UserAgent: userAgent(), Transport: transport, Observer: observer,
+		UserAgent: userAgent(), Transport: wrap(transport), Observer: observer,
 	})
 	if err != nil {
 		return nil, &setting.Error{Name: "LINODE_URL", Found: "cannot be used", Err: err, Fix: "use an address such as https://api.linode.com"}
@@ -73,32 +76,35 @@ func newClient(o options.Options, transport http.RoundTripper, observer func(lin
 }
 
 // connect reads the cluster and what can be bought. It fails rather than to start half of it, and may be called again.
-func (p *platform) connect(ctx context.Context, o options.Options) error {
+func (p *platform) connect(ctx context.Context) error {
+	o := p.options
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	region, err := p.nodes.find(ctx, o)
-	if err != nil {
+	find, wanted := discovery.Find, discovery.Wanted{Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: p.scopes.Last}
+	if o.Mode == options.ModeInstance {
+		find = discovery.FindRegion
+	}
+	if o.HostMaintenance {
+		wanted.Needs = []string{"account:read_only"}
+	}
+	var err error
+	if p.found, err = find(ctx, p.client, wanted); err != nil {
 		return err
 	}
 	p.catalog = instancetype.NewCatalog(instancetype.FromAPI(p.client), instancetype.Config{
-		Region: region, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
+		Region: p.found.Region, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
 		OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())
-			logCatalogError(err)
+			if err != nil && !errors.Is(err, context.Canceled) { // canceled: the process ends
+				log.Log.Error(err, "could not refresh instance types; going on with what is known")
+			}
 		},
 	})
 	if err := p.catalog.Refresh(ctx); err != nil {
 		return &setting.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err, Fix: "try again, or check the address"}
 	}
 	p.metrics.Offerings(p.catalog.Offered)
-	return p.nodes.open(o)
-}
-
-func optionalScopes(o options.Options) []string {
-	if o.HostMaintenance {
-		return []string{"account:read_only"}
-	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	operatorcontroller "github.com/awslabs/operatorpkg/controller"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 
@@ -20,64 +21,76 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/servingcertificates"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancemode"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
-// instanceNodes are plain Linodes that join a self-managed cluster.
-type instanceNodes struct {
-	platform *platform
-	found    discovery.Cluster
-	info     *clusterinfo.Reader
-	tokens   *bootstraptoken.Issuer
-	manager  *instances.Manager
-	backend  *instancemode.Backend
-}
-
-func (n *instanceNodes) find(ctx context.Context, o options.Options) (string, error) {
-	var err error
-	n.found, err = discovery.FindRegion(ctx, n.platform.client, discovery.Wanted{
-		Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: n.platform.scopes.Last, Needs: optionalScopes(o),
-	})
-	return n.found.Region, err
-}
-
-// open has nothing to do: what makes Linodes must tell clusters of one name apart, which only Kubernetes can.
-func (n *instanceNodes) open(options.Options) error { return nil }
-
-func (n *instanceNodes) join(ctx context.Context, o options.Options, op *coreoperator.Operator, lookup *nodeclass.Lookup) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	uid, err := clusterUID(ctx, op.GetAPIReader())
+// instanceNodes are plain Linodes that join a self-managed cluster. lookup may be nil.
+func instanceNodes(ctx context.Context, p *platform, op *coreoperator.Operator, lookup *nodeclass.Lookup, _ *drain.Drainer, config cloudprovider.Config) (nodes, error) {
+	o := p.options
+	manager, err := newManager(ctx, p, op.GetAPIReader())
 	if err != nil {
-		return err
+		return nodes{}, err
 	}
-	if n.info, err = clusterinfo.NewReader(op.GetAPIReader(), clusterinfo.Config{Endpoint: o.ClusterEndpoint, CABundle: o.ClusterCABundle, Kube: op.GetConfig()}); err != nil {
-		return &setting.Error{Name: "CLUSTER_ENDPOINT", Found: "or CLUSTER_CA_BUNDLE cannot be used", Err: err, Fix: "correct it, or leave it out: it is discovered"}
-	}
-	backend, err := linodes.New(n.platform.client)
+	info, err := clusterinfo.NewReader(op.GetAPIReader(), clusterinfo.Config{Endpoint: o.ClusterEndpoint, CABundle: o.ClusterCABundle, Kube: op.GetConfig()})
 	if err != nil {
-		return fmt.Errorf("setting up Linodes: %w", err)
+		return nodes{}, &setting.Error{Name: "CLUSTER_ENDPOINT", Found: "or CLUSTER_CA_BUNDLE cannot be used", Err: err, Fix: "correct it, or leave it out: it is discovered"}
 	}
-	if n.manager, err = instances.New(backend, instances.Config{
-		Cluster: o.ClusterName, ClusterUID: uid, SettleTime: o.TagVerificationTimeout, OrphanTTL: o.OrphanTTL, MaxInstances: o.MaxNodes,
-		Holder: n.holder, Observer: instances.Observer{Action: func(end instances.ActionEnd) { n.platform.metrics.Action(instancemode.Action(end)) }},
-	}); err != nil {
-		return &setting.Error{Name: "CLUSTER_NAME", Found: "cannot be used", Err: err, Fix: "use letters, digits, '-' and '.'"}
-	}
-	n.tokens = bootstraptoken.NewIssuer(op.GetAPIReader(), op.GetClient(), op.Clock)
-	config := instancemode.Config{
-		ClusterName: o.ClusterName, Region: n.found.Region, Engine: n.manager, Tokens: n.tokens, Cluster: n.info, Secrets: op.GetAPIReader(),
-		Generation:          nodeclass.NewSettings(n.platform.client, answerTTL).Generation,
+	tokens := bootstraptoken.NewIssuer(op.GetAPIReader(), op.GetClient(), op.Clock)
+	joining := instancemode.Config{
+		ClusterName: o.ClusterName, Region: p.found.Region, Engine: manager, Tokens: tokens, Cluster: info, Secrets: op.GetAPIReader(),
+		Generation:          nodeclass.NewSettings(p.client, answerTTL).Generation,
 		ServingCertificates: o.ServingCertificates,
 	}
 	if lookup != nil {
-		config.Groups, config.Attachments = lookup, lookup
+		joining.Groups, joining.Attachments = lookup, lookup
 	}
-	n.backend = instancemode.New(config)
-	return nil
+	backend := instancemode.New(joining)
+	config.ControlPlaneVersion = func(ctx context.Context) string {
+		found, _ := info.Cluster(ctx) // what was known before, if it cannot be read now
+		return found.Version
+	}
+	n := nodes{
+		provider: cloudprovider.Over(op.GetClient(), backend, p.catalog, config), engine: backend, begin: manager.Begin,
+		cluster: func(ctx context.Context) status.Cluster {
+			return status.Cluster{
+				Mode: v1alpha1.ModeInstance, Region: p.found.Region, ControlPlaneVersion: config.ControlPlaneVersion(ctx),
+				Bootstrap: backend.Check, LinodeInterfaces: backend.LinodeInterfaces,
+			}
+		},
+		controllers: []operatorcontroller.Controller{bootstraptokens.NewController(tokens, op.Clock)},
+	}
+	if o.ServingCertificates {
+		n.controllers = append(n.controllers, approver(p, op, manager))
+	}
+	return n, nil
+}
+
+func newManager(ctx context.Context, p *platform, kube client.Reader) (*instances.Manager, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	uid, err := clusterUID(ctx, kube)
+	if err != nil {
+		return nil, err
+	}
+	backend, err := linodes.New(p.client)
+	if err != nil {
+		return nil, fmt.Errorf("setting up Linodes: %w", err)
+	}
+	manager, err := instances.New(backend, instances.Config{
+		Cluster: p.options.ClusterName, ClusterUID: uid, SettleTime: p.options.TagVerificationTimeout, OrphanTTL: p.options.OrphanTTL, MaxInstances: p.options.MaxNodes,
+		Holder:   p.holder,
+		Observer: instances.Observer{Action: func(end instances.ActionEnd) { p.metrics.Action(instancemode.Action(end)) }},
+	})
+	if err != nil {
+		return nil, &setting.Error{Name: "CLUSTER_NAME", Found: "cannot be used", Err: err, Fix: "use letters, digits, '-' and '.'"}
+	}
+	return manager, nil
+}
+
+func (p *platform) holder(instanceID int) (instances.Claimant, bool) {
+	claimant, ok := p.holders.Holder(instanceID)
+	return instances.Claimant(claimant), ok
 }
 
 // clusterUID tells clusters apart that have one name and share an account: the UID of the namespace kube-system. It is listed, because
@@ -94,70 +107,26 @@ func clusterUID(ctx context.Context, kube client.Reader) (string, error) {
 	return string(list.Items[0].UID), nil
 }
 
-func (n *instanceNodes) holder(instanceID int) (instances.Claimant, bool) {
-	claimant, ok := n.platform.holders.Holder(instanceID)
-	return instances.Claimant(claimant), ok
-}
-
-func (n *instanceNodes) begin() { n.manager.Begin() }
-
-func (n *instanceNodes) provider(_ options.Options, kube client.Reader, config cloudprovider.Config) *cloudprovider.CloudProvider {
-	config.Cluster = n.found
-	config.ControlPlaneVersion = n.version
-	return cloudprovider.Over(kube, n.backend, n.platform.catalog, config)
-}
-
-func (n *instanceNodes) version(ctx context.Context) string {
-	found, _ := n.info.Cluster(ctx) // what was known before, if it cannot be read now
-	return found.Version
-}
-
-func (n *instanceNodes) engine() engine { return n.backend }
-
-func (n *instanceNodes) cluster(ctx context.Context) status.Cluster {
-	return status.Cluster{
-		Mode: v1alpha1.ModeInstance, Region: n.found.Region, ControlPlaneVersion: n.version(ctx),
-		Bootstrap: n.backend.Check, LinodeInterfaces: n.backend.LinodeInterfaces,
-	}
-}
-
-func (n *instanceNodes) controllers(op *coreoperator.Operator, _ *drain.Drainer, _ *cloudprovider.CloudProvider, o options.Options) ([]operatorcontroller.Controller, error) {
-	all := []operatorcontroller.Controller{bootstraptokens.NewController(n.tokens, op.Clock)}
-	if o.ServingCertificates {
-		all = append(all, servingcertificates.NewController(op.GetClient(), op.EventRecorder, servingcertificates.Config{
-			NodeName: func(nodeClaim string) string { return instances.Label(o.ClusterName, nodeClaim) },
-			Linode:   n.linode, Addresses: n.addresses, Clock: op.Clock,
-		}))
-	}
-	return all, nil
-}
-
-// linode is what a certificate may name, read now.
-func (n *instanceNodes) linode(ctx context.Context, instanceID int) (servingcertificates.Linode, error) {
-	found, err := n.manager.Get(ctx, instanceID)
-	return servingcertificates.Linode{Label: found.Label, Addresses: append(found.IPv4, found.IPv6)}, err
-}
-
-func (n *instanceNodes) addresses(ctx context.Context, instanceID int) ([]string, error) {
-	found, err := n.platform.client.GetInstanceIPs(ctx, instanceID)
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	if found.IPv4.VPC == nil {
-		return nil, nil
-	}
-	for _, a := range *found.IPv4.VPC {
-		if a.Address != nil { // none: a range
-			all = append(all, *a.Address)
-		}
-	}
-	return all, nil
-}
-
-func (n *instanceNodes) facts() []fact {
-	return []fact{
-		{"instance mode: nodes are Linodes that join this cluster", []any{"cluster", n.found.Name}},
-		{"the region of new Linodes", []any{"region", n.found.Region}},
-	}
+// approver approves serving certificates by what the Linode API has of a Linode now.
+func approver(p *platform, op *coreoperator.Operator, manager *instances.Manager) operatorcontroller.Controller {
+	return servingcertificates.NewController(op.GetClient(), op.EventRecorder, servingcertificates.Config{
+		NodeName: func(nodeClaim string) string { return instances.Label(p.options.ClusterName, nodeClaim) },
+		Linode: func(ctx context.Context, instanceID int) (servingcertificates.Linode, error) {
+			found, err := manager.Get(ctx, instanceID)
+			return servingcertificates.Linode{Label: found.Label, Addresses: append(found.IPv4, found.IPv6)}, err
+		},
+		Addresses: func(ctx context.Context, instanceID int) (all []string, _ error) {
+			found, err := p.client.GetInstanceIPs(ctx, instanceID)
+			if err != nil {
+				return nil, err
+			}
+			for _, a := range ptr.Deref(found.IPv4.VPC, nil) {
+				if a.Address != nil { // none: a range
+					all = append(all, *a.Address)
+				}
+			}
+			return all, nil
+		},
+		Clock: op.Clock,
+	})
 }

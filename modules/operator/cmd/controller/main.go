@@ -12,10 +12,10 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -44,20 +44,21 @@ func run(ctx context.Context, args []string) error {
 	if debug := os.Getenv("GODEBUG"); strings.Contains(debug, "http2debug") {
 		return &setting.Error{Name: "GODEBUG", Found: "http2debug writes the API token to the log", Fix: "remove http2debug from it"}
 	}
-	if len(args) == 1 && slices.Contains([]string{"version", "-version", "--version"}, args[0]) {
+	verb := ""
+	if len(args) > 0 {
+		verb = args[0]
+	}
+	switch verb {
+	case "version", "-version", "--version":
 		_, err := fmt.Println(version())
 		return err
-	}
-	if len(args) > 0 {
-		switch args[0] {
-		case pricesVerb:
-			return writePrices(ctx, args[1:], os.Stdout)
-		case plansVerb:
-			return writePlans(ctx, args[1:], os.Stdout)
-		}
+	case pricesVerb:
+		return writePrices(ctx, args[1:], os.Stdout)
+	case plansVerb:
+		return writePlans(ctx, args[1:], os.Stdout)
 	}
 	o, err := options.Parse(args, os.LookupEnv)
-	if errors.Is(err, options.ErrHelp) {
+	if errors.Is(err, flag.ErrHelp) {
 		options.Usage(os.Stdout)
 		return nil
 	}
@@ -73,9 +74,9 @@ func run(ctx context.Context, args []string) error {
 		return &setting.Error{Name: "LOG_OUTPUT_PATHS", Found: "cannot be written to", Err: err, Fix: "use stdout, stderr or paths that can be written, and check LOG_ERROR_OUTPUT_PATHS"}
 	}
 	ctx = coreoptions.ToContext(log.IntoContext(ctx, logger), o.Core)
-	err = connectWhenUp(ctx, logger, o, p)
+	err = connectWhenUp(ctx, logger, p)
 	if err == nil {
-		err = operate(ctx, o, p)
+		err = operate(ctx, p)
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil //nolint:nilerr // the process was asked to end

@@ -7,13 +7,13 @@ import (
 	"syscall"
 	"time"
 
+	operatorcontroller "github.com/awslabs/operatorpkg/controller"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/karpenter/pkg/apis"
-	corecloudprovider "sigs.k8s.io/karpenter/pkg/cloudprovider"
 	coremetrics "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
 	"sigs.k8s.io/karpenter/pkg/controllers"
@@ -21,6 +21,7 @@ import (
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
@@ -43,130 +44,146 @@ import (
 const answerTTL = 4 * time.Minute
 
 // operate runs the controllers until ctx ends.
-func operate(ctx context.Context, o options.Options, p *platform) error {
-	op, err := newOperator(ctx, o, p)
+func operate(ctx context.Context, p *platform) error {
+	op, err := newOperator(ctx, p)
 	if err != nil {
 		return err
 	}
-	var lookup *nodeclass.Lookup
-	if !o.DisableDryRun {
-		lookup = nodeclass.NewLookup(p.client, answerTTL)
-	}
-	if err := p.nodes.join(ctx, o, op, lookup); err != nil {
-		return err
-	}
+	p.holders.Use(op.GetClient())
 	config := cloudprovider.Config{
+		Cluster:        p.found,
 		Holder:         p.holders.Holder,
-		CreateDeadline: o.CreateDeadline,
+		CreateDeadline: p.options.CreateDeadline,
 		OnClaim:        p.metrics.Claim,
 		OnNeverJoined:  p.metrics.NeverJoined,
-		RelaxMinValues: o.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
+		RelaxMinValues: p.options.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
 		Events:         op.EventRecorder,
 	}
-	if o.Core.FeatureGates.NodeOverlay {
+	if p.options.Core.FeatureGates.NodeOverlay {
 		config.Overlays = op.InstanceTypeStore
 	}
-	if o.HostMaintenance {
+	if p.options.HostMaintenance {
 		watcher := hostmaintenance.New(hostmaintenance.Config{
-			API: p.client, Kube: op.GetClient(), Events: op.EventRecorder, Interval: o.CatalogInterval, OnPending: p.metrics.HostMaintenance,
+			API: p.client, Kube: op.GetClient(), Events: op.EventRecorder, Interval: p.options.CatalogInterval, OnPending: p.metrics.HostMaintenance,
 		})
 		config.HostMaintenance = watcher.Pending
-		if err := op.Add(watcher); err != nil {
-			return fmt.Errorf("adding the watcher of hosts: %w", err)
+		if err := add(op, watcher); err != nil {
+			return err
 		}
 	}
-	p.holders.Use(op.GetClient())
-	provider := p.nodes.provider(o, op.GetClient(), config)
-	memory := remember(ctx, o, p, op)
-	if err := register(ctx, o, p, op, parts{coremetrics.Decorate(provider), provider, memory, lookup}); err != nil {
+	if err := register(ctx, p, op, config); err != nil {
 		return err
 	}
 	if err := op.AddReadyzCheck("linode", p.health.check); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
-	runnables := []manager.Runnable{p.catalog, p.fence}
-	if memory != nil {
-		runnables = append(runnables, memory)
+	if err := add(op, p.catalog, p.fence); err != nil {
+		return err
 	}
+	logStart(ctx, p, op.GetAPIReader())
+	switch err := op.Manager.Start(ctx); {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return &setting.Error{Name: "METRICS_PORT", Found: "the port is in use", Err: err, Fix: "set METRICS_PORT to a free port"}
+	case err != nil:
+		return fmt.Errorf("the controllers ended: %w", err)
+	}
+	return nil
+}
+
+func add(op *coreoperator.Operator, runnables ...manager.Runnable) error {
 	for _, runnable := range runnables {
 		if err := op.Add(runnable); err != nil {
 			return fmt.Errorf("adding %T: %w", runnable, err)
 		}
 	}
-	logStart(ctx, p, op.GetAPIReader())
-	if err := op.Manager.Start(ctx); err != nil {
-		return runProblem(err)
-	}
 	return nil
 }
 
-// parts are what the controllers share.
-type parts struct {
-	provider corecloudprovider.CloudProvider // with core's metrics
-	linode   *cloudprovider.CloudProvider    // the same without
-	memory   *learnedcapacity.Memory         // nil = nothing is remembered
-	lookup   *nodeclass.Lookup               // nil = nothing that a class names is looked up
+// nodes is where nodes come from, in one of the modes.
+type nodes struct {
+	provider    *cloudprovider.CloudProvider
+	engine      engine                               // what the controllers of both modes collect and tag with
+	begin       func()                               // forgets what was seen, because this replica leads from now on
+	cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by
+	controllers []operatorcontroller.Controller      // of this mode alone
+}
+
+type engine interface {
+	garbagecollection.Pools
+	tagging.Pools
 }
 
 // register adds core's controllers and the provider's own to the manager.
-func register(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator, with parts) error {
-	overlaid := overlay.Decorate(with.provider, op.GetClient(), op.InstanceTypeStore)
-	var clusterState *state.Cluster
-	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), with.linode.Held, func() karpentercore.Reservations { return clusterState.NodePoolState })
-	clusterState = state.NewCluster(op.Clock, kube, overlaid)
-	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
-		overlaid, with.provider, clusterState, op.InstanceTypeStore)...)
-
-	classes := nodeclass.Config{Reader: op.GetAPIReader(), Cluster: p.nodes.cluster}
-	if with.lookup != nil {
-		classes.Lookup, classes.Recheck = with.lookup, with.lookup.Young()
-	}
-	if o.NodePriceLabel {
-		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))
+func register(ctx context.Context, p *platform, op *coreoperator.Operator, config cloudprovider.Config) error {
+	o, classes := p.options, nodeclass.Config{Reader: op.GetAPIReader()}
+	var lookup *nodeclass.Lookup // nil = nothing that a class names is looked up
+	if !o.DisableDryRun {
+		lookup = nodeclass.NewLookup(p.client, answerTTL)
+		classes.Lookup, classes.Recheck = lookup, lookup.Young()
 	}
 	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder, drain.Config{Clock: op.Clock})
-	ofMode, err := p.nodes.controllers(op, drainer, with.linode, o)
+	newNodes := lkeNodes
+	if o.Mode == options.ModeInstance {
+		newNodes = instanceNodes
+	}
+	from, err := newNodes(ctx, p, op, lookup, drainer, config)
 	if err != nil {
 		return err
 	}
-	op.WithControllers(ctx, ofMode...)
+	memory, err := remember(ctx, p, op)
+	if err != nil {
+		return err
+	}
+	p.begin, classes.Cluster = from.begin, from.cluster
+
+	provider := coremetrics.Decorate(from.provider)
+	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
+	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid)
+	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), from.provider.Held, clusterState.NodePoolState)
+	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
+		overlaid, provider, clusterState, op.InstanceTypeStore)...)
+	if o.NodePriceLabel {
+		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))
+	}
+	op.WithControllers(ctx, from.controllers...)
 	op.WithControllers(ctx,
 		nodeclass.NewController(op.GetClient(), op.EventRecorder, classes),
-		garbagecollection.NewController(op.GetAPIReader(), op.GetClient(), p.nodes.engine(), drainer, garbagecollection.Config{
+		garbagecollection.NewController(op.GetAPIReader(), op.GetClient(), from.engine, drainer, garbagecollection.Config{
 			Interval: o.GarbageCollectionInterval, DrainTimeout: o.OrphanDrainTimeout, OnCollected: p.metrics.Collected,
 		}),
-		tagging.NewController(op.GetClient(), p.nodes.engine()),
-		learnedcapacity.NewController(op.GetClient(), p.catalog, with.memory, with.linode.TooSmall),
-		nodepoolstatus.NewController(op.GetClient(), with.linode, op.EventRecorder),
-		unlaunched.NewController(op.GetClient(), with.linode),
+		tagging.NewController(op.GetClient(), from.engine),
+		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, from.provider.TooSmall),
+		nodepoolstatus.NewController(op.GetClient(), from.provider, op.EventRecorder),
+		unlaunched.NewController(op.GetClient(), from.provider),
 		joining.NewController(op.EventRecorder, op.Clock),
-		unplanned.NewController(op.GetClient(), with.linode, op.EventRecorder),
+		unplanned.NewController(op.GetClient(), from.provider, op.EventRecorder),
 	)
 	return nil
 }
 
 // remember takes up what processes before this one have learned of instance types; nil if that is not wanted. It is read
 // before anything is scheduled; when that fails, estimates serve until it works.
-func remember(ctx context.Context, o options.Options, p *platform, op *coreoperator.Operator) *learnedcapacity.Memory {
-	if o.LearnedCapacity.Name == "" {
-		return nil
+func remember(ctx context.Context, p *platform, op *coreoperator.Operator) (*learnedcapacity.Memory, error) {
+	if p.options.LearnedCapacity.Name == "" {
+		return nil, nil
 	}
-	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.catalog, learnedcapacity.Config{ConfigMap: o.LearnedCapacity})
+	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.catalog, learnedcapacity.Config{ConfigMap: p.options.LearnedCapacity})
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := memory.Load(ctx); err != nil {
-		log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", o.LearnedCapacity)
+		log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", p.options.LearnedCapacity)
 	}
-	return memory
+	return memory, add(op, memory)
 }
 
 // newOperator makes core's manager, and names the setting behind what goes wrong.
-func newOperator(ctx context.Context, o options.Options, p *platform) (*coreoperator.Operator, error) {
+func newOperator(ctx context.Context, p *platform) (*coreoperator.Operator, error) {
 	config, err := controllerruntime.GetConfig()
 	if err != nil {
 		return nil, &setting.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
 			Fix: "run inside a cluster, or set KUBECONFIG to a kubeconfig file"}
 	}
+	o := p.options
 	op, err := karpentercore.NewOperator(ctx, karpentercore.Config{
 		Options: o.Core, Kubernetes: config, MetricsAddress: o.MetricsAddress, ProbeAddress: o.ProbeAddress, Lock: p.fence.Lock,
 	})
@@ -219,19 +236,4 @@ func checkDefinitions(mapper meta.RESTMapper, gates coreoptions.FeatureGates) er
 		}
 	}
 	return nil
-}
-
-// runProblem names the setting behind an error that ended the manager.
-func runProblem(err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return &setting.Error{Name: "METRICS_PORT", Found: "the port is in use", Err: err, Fix: "set METRICS_PORT to a free port"}
-	}
-	return fmt.Errorf("the controllers ended: %w", err)
-}
-
-func logCatalogError(err error) {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return // the process ends
-	}
-	log.Log.Error(err, "could not refresh instance types; going on with what is known")
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/kubernetes/scheme"
@@ -24,58 +27,73 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
-// plansVerb, as the first argument, prints the plans instead of running the controllers. Settings are those of the environment.
-const plansVerb = "plans"
+// What prints what can be bought, as the first argument, instead of running the controllers. Settings are the controller's, so that it
+// works in its pod.
+const (
+	plansVerb  = "plans"
+	pricesVerb = "opencost-prices"
+)
 
-// noCluster stands for CLUSTER_NAME where the regions are given and no cluster is looked for.
-const noCluster = "-"
+// allRegions stands for the regions with Kubernetes.
+const allRegions = "all"
 
-type plansArguments struct{ nodePool, regions string }
-
-// writePlans prints all plans, or what one NodePool could buy.
-func writePlans(ctx context.Context, args []string, w io.Writer) error {
-	wanted, err := parsePlans(args, w)
-	if err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return &setting.Error{Name: "command line", Found: err.Error(), Fix: "run with plans -h to see its flags"}
-	}
-	o, err := options.Parse(nil, func(name string) (string, bool) {
-		value, set := os.LookupEnv(name)
-		if name == "CLUSTER_NAME" && value == "" && wanted.regions != "" {
-			return noCluster, true
-		}
-		return value, set
-	})
-	if err != nil {
-		return err
-	}
-	api, err := priceClient(o)
+// writePrices writes OpenCost's price list for CLUSTER_REGION, or for all regions.
+func writePrices(ctx context.Context, args []string, w io.Writer) error {
+	o, err := options.Parse(args, os.LookupEnv)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	shown, err := readPlans(ctx, api, o, wanted.regions)
+	api, all, err := listPlans(ctx, o)
 	if err != nil {
 		return err
 	}
-	if wanted.nodePool == "" {
+	regions, err := regionsOf(ctx, api, cmp.Or(o.ClusterRegion, allRegions))
+	if err != nil {
+		return err
+	}
+	return plans.OpenCost(w, all, regions)
+}
+
+// writePlans prints all plans, or what one NodePool could buy.
+func writePlans(ctx context.Context, args []string, w io.Writer) error {
+	pool, regions, err := parsePlans(args, w)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return nil
+	case err != nil:
+		return &setting.Error{Name: "command line", Found: err.Error(), Fix: "run with plans -h to see its flags"}
+	}
+	var flags []string
+	if regions != "" {
+		flags = []string{"--cluster-name=any"} // no cluster is looked for
+	}
+	o, err := options.Parse(flags, os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	shown, err := readPlans(ctx, o, regions)
+	if err != nil {
+		return err
+	}
+	if pool == "" {
 		return plans.Write(w, shown)
 	}
-	nodePool, kubelet, err := readNodePool(ctx, wanted.nodePool)
+	nodePool, kubelet, err := readNodePool(ctx, pool)
 	if err != nil {
 		return err
 	}
 	return plans.WriteNodePool(w, shown, nodePool.Name, nodePool.Spec.Template.Spec.Requirements, kubelet)
 }
 
-func parsePlans(args []string, w io.Writer) (wanted plansArguments, err error) {
+func parsePlans(args []string, w io.Writer) (nodePool, regions string, err error) {
 	flags := flag.NewFlagSet(plansVerb, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&wanted.nodePool, "nodepool", "", "only what this NodePool could buy, cheapest first, and what excludes the other plans (reads it with KUBECONFIG)")
-	flags.StringVar(&wanted.regions, "regions", "", "regions with commas between them, or all; without it, the cluster's")
+	flags.StringVar(&nodePool, "nodepool", "", "only what this NodePool could buy, cheapest first, and what excludes the other plans (reads it with KUBECONFIG)")
+	flags.StringVar(&regions, "regions", "", "regions with commas between them, or all; without it, the cluster's")
 	err = flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -85,22 +103,41 @@ func parsePlans(args []string, w io.Writer) (wanted plansArguments, err error) {
 	case err == nil && flags.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	return wanted, err
+	return nodePool, regions, err
 }
 
-func readPlans(ctx context.Context, api *linode.Client, o options.Options, wanted string) (plans.Shown, error) {
-	source := instancetype.FromAPI(api)
-	all, err := source.Plans(ctx)
+func listPlans(ctx context.Context, o options.Options) (*linode.Client, []instancetype.Plan, error) {
+	api, err := newClient(o, func(transport http.RoundTripper) http.RoundTripper { return transport }, nil)
 	if err != nil {
-		return plans.Shown{}, fmt.Errorf("reading Linode types: %w", err)
+		return nil, nil, err
 	}
-	shown := plans.Shown{Plans: all, Selection: o.Plans(), MemoryOverhead: o.VMMemoryOverhead}
-	regions, err := planRegions(ctx, api, o, wanted)
+	all, err := instancetype.FromAPI(api).Plans(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading Linode types: %w", err)
+	}
+	return api, all, nil
+}
+
+func readPlans(ctx context.Context, o options.Options, wanted string) (plans.Shown, error) {
+	api, all, err := listPlans(ctx, o)
 	if err != nil {
 		return plans.Shown{}, err
 	}
+	wanted = cmp.Or(wanted, o.ClusterRegion)
+	if wanted == "" {
+		cluster, err := discovery.Find(ctx, api, discovery.Wanted{Name: o.ClusterName, URL: o.APIURL, Scopes: func() string { return "" }})
+		if err != nil {
+			return plans.Shown{}, err
+		}
+		wanted = cluster.Region
+	}
+	regions, err := regionsOf(ctx, api, wanted)
+	if err != nil {
+		return plans.Shown{}, err
+	}
+	shown := plans.Shown{Plans: all, Selection: o.Plans(), MemoryOverhead: o.VMMemoryOverhead}
 	for _, region := range regions {
-		availability, err := source.Availability(ctx, region)
+		availability, err := instancetype.FromAPI(api).Availability(ctx, region)
 		if err != nil {
 			return plans.Shown{}, fmt.Errorf("reading the availability of Linode types in %s: %w", region, err)
 		}
@@ -109,20 +146,19 @@ func readPlans(ctx context.Context, api *linode.Client, o options.Options, wante
 	return shown, nil
 }
 
-func planRegions(ctx context.Context, api *linode.Client, o options.Options, wanted string) ([]string, error) {
-	switch {
-	case wanted == "all":
-		return priceRegions(ctx, api, "")
-	case wanted != "":
+func regionsOf(ctx context.Context, api *linode.Client, wanted string) (regions []string, _ error) {
+	if wanted != allRegions {
 		return strings.Split(wanted, ","), nil
-	case o.ClusterRegion != "":
-		return []string{o.ClusterRegion}, nil
 	}
-	cluster, err := discovery.Find(ctx, api, discovery.Wanted{Name: o.ClusterName, URL: o.APIURL, Scopes: func() string { return "" }})
-	if err != nil {
-		return nil, err
+	for region, err := range api.ListRegions(ctx, linode.Filter{}) {
+		if err != nil {
+			return nil, fmt.Errorf("reading regions: %w", err)
+		}
+		if slices.Contains(region.Capabilities, "Kubernetes") {
+			regions = append(regions, region.ID)
+		}
 	}
-	return []string{cluster.Region}, nil
+	return regions, nil
 }
 
 // readNodePool reads a NodePool, and the kubelet settings of its class, by which nodes are estimated.

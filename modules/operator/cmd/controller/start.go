@@ -1,41 +1,39 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
+	"github.com/samber/lo"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
 // logStart writes what a user compares after an installation, one line for each: docs/install.md looks for them.
 func logStart(ctx context.Context, p *platform, kube client.Reader) {
 	logger := log.FromContext(ctx)
-	for _, f := range p.nodes.facts() {
-		logger.Info(f.message, f.values...)
+	if p.options.Mode == options.ModeInstance {
+		logger.Info("instance mode: nodes are Linodes that join this cluster", "cluster", p.found.Name)
+		logger.Info("the region of new Linodes", "region", p.found.Region)
+	} else {
+		logger.Info("discovered the LKE cluster", "cluster", p.found.Name, "id", p.found.ID)
+		logger.Info("the LKE cluster's tier", "tier", p.found.Tier)
+		logger.Info("the LKE cluster's region", "region", p.found.Region)
+		logger.Info("the LKE cluster's version", "version", p.found.Version)
 	}
-	scopes := p.scopes.Last()
-	if scopes == "" {
-		scopes = "not reported by the API"
-	}
-	logger.Info("the token's scopes", "scopes", scopes)
-	logNodePools(ctx, kube)
-}
+	logger.Info("the token's scopes", "scopes", cmp.Or(p.scopes.Last(), "not reported by the API"))
 
-// logNodePools reads the NodePools from the API server, since the cache is not filled yet. A failure is no reason not to start.
-func logNodePools(ctx context.Context, kube client.Reader) {
-	const most = 20
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	list := &karpv1.NodePoolList{}
+	list := &karpv1.NodePoolList{} // from the API server, since the cache is not filled yet
 	if err := kube.List(ctx, list); err != nil {
-		log.FromContext(ctx).Error(err, "could not list the NodePools")
+		logger.Error(err, "could not list the NodePools") // no reason not to start
 		return
 	}
-	names := make([]string, 0, len(list.Items))
-	for i := range list.Items[:min(len(list.Items), most)] {
-		names = append(names, list.Items[i].Name)
-	}
-	log.FromContext(ctx).Info("NodePools found", "count", len(list.Items), "names", names)
+	names := lo.Map(list.Items[:min(len(list.Items), 20)], func(nodePool karpv1.NodePool, _ int) string { return nodePool.Name })
+	logger.Info("NodePools found", "count", len(list.Items), "names", names)
 }
