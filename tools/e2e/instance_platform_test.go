@@ -16,6 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
@@ -113,4 +114,42 @@ func (e *environment) installed(t *testing.T, release string) {
 	for _, instance := range e.ourInstances() {
 		NewWithT(t).Expect(instance.Console).To(ContainSubstring("k3s "+release+" is installed"), "console of %s", instance.Label)
 	}
+}
+
+// linodeLimit: the account's limit says nothing of a plan's capacity.
+func linodeLimit(t *testing.T, e *environment) {
+	accountLimit(t, e)
+	leader, _ := e.leaderAndOther(t)
+	families, err := leader.Metrics(t.Context())
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	refused := 0.0
+	for _, metric := range families["karpenter_linode_offering_refusals_total"].GetMetric() {
+		for _, label := range metric.GetLabel() {
+			if label.GetName() == "cause" && label.GetValue() != string(instancetype.AccountLimit) && metric.GetCounter().GetValue() > 0 {
+				t.Errorf("plans are marked because of %s: %v", label.GetValue(), metric)
+			}
+		}
+		refused += metric.GetCounter().GetValue()
+	}
+	if refused == 0 {
+		t.Error("no plan is marked because of the limit")
+	}
+}
+
+// leaderUnanswered freezes the leader while all its Linodes are made and none of its requests is answered: the next leader finds each by its
+// label, and the first one, awake, neither makes a second nor deletes one.
+func leaderUnanswered(t *testing.T, e *environment) {
+	const n = 5
+	leader, other := e.leaderAndOther(t)
+	since := e.now()
+	unanswered := e.Sim.Fail(linodesim.Rule{Method: http.MethodPost, Route: "/linode/instances", Hang: true, AfterEffect: true})
+	e.crowd(t, "unanswered", n)
+	since.awaitClaimed(t, n)
+	leader.Pause()
+	e.Sim.Heal(unanswered)
+	e.takesOver(t, other)
+	e.settled(t, "unanswered", n)
+	wakesAndEnds(t, leader)
+	e.settled(t, "unanswered", n)
+	since.exactly(t, n)
 }
