@@ -17,8 +17,10 @@ type Reader interface {
 	Find(ctx context.Context, label, tag string) ([]Instance, error)
 	// Instance reads one; KindNotFound only for a 404.
 	Instance(ctx context.Context, id int) (Instance, error)
-	// Disks and Configs list what an instance has.
+	// Disks and Configs list what an instance has; Disk reads one disk, which
+	// counts against no limit of lists.
 	Disks(ctx context.Context, id int) ([]DiskState, error)
+	Disk(ctx context.Context, id, diskID int) (DiskState, error)
 	Configs(ctx context.Context, id int) ([]ConfigState, error)
 }
 
@@ -33,7 +35,7 @@ type Writer interface {
 	// Tag replaces the tags and returns the instance as stored.
 	Tag(ctx context.Context, id int, tags []string) (Instance, error)
 	// AddDisk makes a disk, Attach sets the devices of a configuration, Boot starts it.
-	AddDisk(ctx context.Context, id int, disk Disk) error
+	AddDisk(ctx context.Context, id int, disk Disk) (DiskState, error)
 	Attach(ctx context.Context, id, configID int, devices map[string]int) error
 	Boot(ctx context.Context, id, configID int) error
 }
@@ -56,8 +58,6 @@ type DiskState struct {
 	Label string
 	// Ready: it is made; otherwise that is under way.
 	Ready bool
-	// Swap: it is the swap disk that the platform made.
-	Swap bool
 }
 
 // ConfigState is a configuration that an instance has.

@@ -11,9 +11,11 @@ import (
 type building struct {
 	disks   []DiskState
 	configs []ConfigState
-	// hasDisks and hasConfigs: the lists above are known, and nothing was
-	// written since.
+	// hasDisks and hasConfigs: the lists above are known, with what was written
+	// since.
 	hasDisks, hasConfigs bool
+	// making is the disk that is not ready yet; 0 is none.
+	making int
 	// added has the disks that this process made, which no list may show yet.
 	added             map[string]bool
 	booted, abandoned bool
@@ -29,12 +31,15 @@ func (b *building) learn(r result, now time.Time) {
 		b.disks, b.hasDisks = r.disks, true
 	case opConfigs:
 		b.configs, b.hasConfigs = r.configs, true
+	case opDisk:
+		b.look(r.disks[0], now)
 	case opAddDisk:
-		b.hasDisks, b.polls, b.since = false, 0, now.Add(firstPoll)
 		if b.added == nil {
 			b.added = map[string]bool{}
 		}
 		b.added[r.disk.Label] = true
+		b.disks = append(b.disks, r.disks...)
+		b.making, b.polls, b.since = r.disks[0].ID, 1, now.Add(firstPoll)
 	case opAttach:
 		for n := range b.configs {
 			if b.configs[n].ID == r.config {
@@ -48,7 +53,34 @@ func (b *building) learn(r result, now time.Time) {
 
 // doubt forgets what was read: a step failed, and may have had an effect that
 // readings show only later.
-func (b *building) doubt(until time.Time) { b.hasDisks, b.hasConfigs, b.since = false, false, until }
+func (b *building) doubt(until time.Time) {
+	b.hasDisks, b.hasConfigs, b.making, b.since = false, false, 0, until
+}
+
+// look takes over a reading of the disk that is being made.
+func (b *building) look(disk DiskState, now time.Time) {
+	if !disk.Ready {
+		b.since = now.Add(growing(firstPoll, longestPoll, b.polls))
+		b.polls++
+		return
+	}
+	for n := range b.disks {
+		if b.disks[n].ID == disk.ID {
+			b.disks[n] = disk
+		}
+	}
+	b.making, b.polls = 0, 0
+}
+
+// made is the label of the disk that is being made, "" for none.
+func (b *building) made() string {
+	for _, disk := range b.disks {
+		if disk.ID == b.making {
+			return disk.Label
+		}
+	}
+	return ""
+}
 
 // poll waits before the next look.
 func (b *building) poll(now time.Time) step {
@@ -56,6 +88,16 @@ func (b *building) poll(now time.Time) step {
 	b.polls++
 	b.hasDisks, b.hasConfigs = false, false
 	return wait(b.since)
+}
+
+// awaitDisk reads the disk that is being made, and that alone: 100 instances
+// that list their disks every ten seconds would need three times the limit of
+// lists.
+func (c *core) awaitDisk(o *object) step {
+	if c.now.Before(o.build.since) {
+		return wait(o.build.since)
+	}
+	return c.do(effect{op: opDisk, id: o.ID, diskID: o.build.making, reason: "whether the disk is ready"})
 }
 
 // buildUp is the next step of an instance with data disks: disks one after
@@ -75,7 +117,9 @@ func (c *core) buildUp(o *object, data []Disk) step {
 	ids := map[string]int{}
 	for _, disk := range b.disks {
 		if !disk.Ready {
-			return b.poll(c.now)
+			b.making, b.polls = disk.ID, 0
+			b.look(disk, c.now)
+			return c.awaitDisk(o)
 		}
 		ids[disk.Label] = disk.ID
 	}

@@ -12,6 +12,7 @@ const (
 	opFind    op = "find label"
 	opRead    op = "read instance"
 	opDisks   op = "list disks"
+	opDisk    op = "read disk"
 	opConfigs op = "list configurations"
 	opCreate  op = "create instance"
 	opDelete  op = "delete instance"
@@ -24,7 +25,7 @@ const (
 // Actions are the values of ActionEnd.Op.
 func Actions() []string {
 	var all []string
-	for _, o := range []op{opList, opFind, opRead, opDisks, opConfigs, opCreate, opDelete, opTag, opAddDisk, opAttach, opBoot} {
+	for _, o := range []op{opList, opFind, opRead, opDisks, opDisk, opConfigs, opCreate, opDelete, opTag, opAddDisk, opAttach, opBoot} {
 		all = append(all, string(o))
 	}
 	return all
@@ -37,6 +38,9 @@ func (o op) write() bool {
 	}
 	return false
 }
+
+// ofParts reports a reading of an instance's disks or configurations.
+func (o op) ofParts() bool { return o == opDisks || o == opDisk || o == opConfigs }
 
 func (o op) timeout() time.Duration {
 	switch {
@@ -59,7 +63,8 @@ type effect struct {
 	text     string // opList: the tag; opFind: the label
 	creation Creation
 	tags     []string
-	disk     Disk
+	disk     Disk // opAddDisk
+	diskID   int  // opDisk
 	config   int
 	devices  map[string]int
 }
@@ -71,7 +76,7 @@ type result struct {
 	err       error
 	instance  Instance
 	instances []Instance
-	disks     []DiskState
+	disks     []DiskState // opDisk, opAddDisk: that one
 	configs   []ConfigState
 }
 

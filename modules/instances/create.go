@@ -206,8 +206,13 @@ func (t *createTask) finish(c *core, o *object) step {
 	case c.busy[o.ID]:
 		return wait(time.Time{})
 	}
+	unfinished := slices.Contains(o.Tags, unfinishedTag)
+	late := unfinished && c.now.Sub(o.first) > c.cfg.FinishTimeout
+	if o.build.making != 0 && unfinished && !late && !o.leaving() {
+		return c.awaitDisk(o)
+	}
 	since := t.began
-	if slices.Contains(o.Tags, unfinishedTag) || o.leaving() {
+	if unfinished || o.leaving() {
 		since = latest(since, o.build.since)
 	}
 	if c.stripped(o) {
@@ -218,7 +223,6 @@ func (t *createTask) finish(c *core, o *object) step {
 			return s
 		}
 	}
-	unfinished := slices.Contains(o.Tags, unfinishedTag)
 	switch {
 	case o.disputed():
 		return refuse(fail(KindConflict, "create", o.ID, "its tags name another claimant, %s", claimIn(o.Tags).value))
@@ -226,7 +230,7 @@ func (t *createTask) finish(c *core, o *object) step {
 		return t.afterRemoval(c, o)
 	case c.stripped(o):
 		return c.retag(o)
-	case unfinished && c.now.Sub(o.first) > c.cfg.FinishTimeout:
+	case late:
 		o.build.abandoned = true
 		return c.remove(o, "not finished in time")
 	case unfinished:

@@ -58,8 +58,9 @@
 //     arrival; a claimant keeps its position for a while when its caller leaves,
 //     and one whose label is being looked for lets the others pass.
 //     KindProvisioning names the position and the time of the next slot.
-//   - Disks and the boot are steps that continue from what the API has. An
-//     instance that is not finished within Config.FinishTimeout is removed.
+//   - Disks and the boot are steps that continue from what the API has, each after
+//     a reading of the instance. An instance that is not finished within
+//     Config.FinishTimeout is removed.
 //   - A call returns when its context ends, with the reason. No goroutine, timer
 //     or request is left after the last caller, but for writes under way.
 //
@@ -78,9 +79,10 @@
 // # Cost
 //
 // One request for each instance, and one list for all at the start of the
-// process, with a second one when it has led for two minutes. Each data disk costs one request more, with five for disks,
-// configuration, boot and tags, and reads while they become ready. Delete is a
-// read and a write; List is one list for 500 instances.
+// process, with a second one when it has led for two minutes. Data disks cost
+// five requests more for all, two of them lists, one write for each, and reads of
+// one object while instance and disks become ready. Delete is a read and a write;
+// List is one list for 500 instances.
 //
 // # Errors
 //

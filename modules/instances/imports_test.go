@@ -18,6 +18,7 @@ var allowedModules = []string{
 
 // allowedEngine is what the engine itself may pull in: no client of any API.
 var allowedEngine = []string{
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag",
 	"github.com/karpenter-linode/karpenter-linode/modules/instances",
 	"k8s.io/utils",
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
 )
 
 func TestLabelsAreReadableWhereTheyCanBe(t *testing.T) {
@@ -61,7 +63,7 @@ func TestTagsAndLabelsKeepTheirForm(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for _, tag := range []string{ClusterTag(long, ""), ClusterTag(long, "uid"), claimPrefix + ClaimValue(long), claimUIDPrefix + hash("x", 16)} {
+	for _, tag := range []string{ClusterTag(long, ""), ClusterTag(long, "uid"), claimtag.Name + ClaimValue(long), claimtag.UID + claimtag.UIDValue("x")} {
 		if len(tag) > MaxTagLength {
 			t.Errorf("%s has %d characters", tag, len(tag))
 		}

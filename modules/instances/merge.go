@@ -211,14 +211,17 @@ func (c *core) changed(r result) {
 	delete(c.busy, r.id)
 	o := c.world.objects[r.id]
 	switch {
-	case o == nil, c.stale(r) && (r.op == opDisks || r.op == opConfigs):
+	case o == nil, c.stale(r) && r.op.ofParts():
+		return
+	case KindOf(r.err) == KindNotFound && r.op == opDisk: // the disk, or the instance: their list answers which
+		o.build.doubt(c.now)
 		return
 	case KindOf(r.err) == KindNotFound:
 		c.missed(r.id, r.began)
 		return
 	case r.err != nil:
 		o.failed, o.err = c.seq, r.err
-		if effectOf(r.err) == EffectUnknown {
+		if r.op.write() && effectOf(r.err) == EffectUnknown {
 			o.build.doubt(c.now.Add(c.cfg.SettleTime))
 		}
 		return

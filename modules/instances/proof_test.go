@@ -1,6 +1,7 @@
 package instances
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -45,6 +46,53 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 				t.Errorf("gone: %t, want %t", !known, c.gone)
 			}
 		})
+	}
+}
+
+// A reading that began less than the settle time after a write of tags may be of
+// before it.
+func TestOwnTagsOutrankOlderReadings(t *testing.T) {
+	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	cfg, err := Config{Cluster: "demo"}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := claimID{value: "a"}
+	for after, believed := range map[time.Duration]bool{0: false, cfg.SettleTime - 1: false, cfg.SettleTime: true} {
+		core := newCore(cfg, start)
+		o := core.add(Instance{ID: 7, Tags: cfg.claimTags(who, "old")}, who)
+		core.done(result{effect: effect{op: opTag, id: 7, tags: cfg.claimTags(who, "new"), term: core.term}, began: start})
+		core.now = start.Add(after)
+		if _, s := core.look(7, core.now, core.seq, "test"); s.effect == nil {
+			t.Fatalf("no reading is under way: %+v", s)
+		}
+		core.done(result{effect: effect{op: opRead, id: 7, term: core.term}, began: core.now, instance: Instance{ID: 7, Tags: cfg.claimTags(who, "old")}})
+		if slices.Contains(o.Tags, "old") != believed {
+			t.Errorf("%s after the write, a reading of the old tags: %v", after, o.Tags)
+		}
+	}
+}
+
+// A disk that a person has deleted is answered with 404, as often as it is read.
+func TestADiskThatIsGoneProvesNothingOfItsInstance(t *testing.T) {
+	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	cfg, err := Config{Cluster: "demo"}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := claimID{value: "a"}
+	core := newCore(cfg, start)
+	o := core.add(Instance{ID: 7, Tags: cfg.claimTags(who)}, who)
+	gone := &Error{Kind: KindNotFound, Op: "read disk", Effect: EffectNone}
+	for _, at := range []time.Duration{0, time.Minute} {
+		core.now, o.build.making, o.build.hasDisks = start.Add(at), 3, true
+		core.done(result{effect: effect{op: opDisk, id: 7, diskID: 3, term: core.term}, began: core.now, err: gone})
+		if core.world.objects[7] == nil {
+			t.Fatal("the instance counts as gone")
+		}
+		if o.build.making != 0 || o.build.hasDisks {
+			t.Errorf("the disks are not listed again: %+v", o.build)
+		}
 	}
 }
 

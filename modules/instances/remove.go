@@ -3,6 +3,8 @@ package instances
 import (
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
 )
 
 // remove deletes an instance of ours.
@@ -21,7 +23,7 @@ func (c *core) retag(o *object) step {
 // away those that it had with it.
 func (c *core) restored(o *object) []string {
 	if c.stripped(o) {
-		return union(o.Tags, o.whole)
+		return claimtag.Union(o.Tags, o.whole)
 	}
 	return slices.Clone(o.Tags)
 }
@@ -173,7 +175,7 @@ func (t *tagsTask) next(c *core) step {
 		return refuse(fail(KindConflict, op, t.id, "it is of claimant %s", o.who.value))
 	}
 	tags := slices.DeleteFunc(c.restored(o), func(tag string) bool { return slices.Contains(t.remove, tag) })
-	tags = union(tags, t.add, c.cfg.claimTags(o.who))
+	tags = claimtag.Union(tags, t.add, c.cfg.claimTags(o.who))
 	if slices.Equal(tags, o.Tags) {
 		return end(answer{instance: c.shown(o)})
 	}

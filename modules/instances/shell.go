@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
 )
 
 // shell runs tasks in the goroutines of their callers, and effects in their
@@ -139,11 +141,13 @@ func (s *shell) perform(ctx context.Context, e effect) result {
 	case opList:
 		r.instances, r.err = s.backend.Tagged(ctx, e.text)
 	case opFind:
-		r.instances, r.err = s.backend.Find(ctx, e.text, claimPrefix+e.claim.id.value)
+		r.instances, r.err = s.backend.Find(ctx, e.text, claimtag.Name+e.claim.id.value)
 	case opRead:
 		r.instance, r.err = s.backend.Instance(ctx, e.id)
 	case opDisks:
 		r.disks, r.err = s.backend.Disks(ctx, e.id)
+	case opDisk:
+		r.disks, r.err = one(s.backend.Disk(ctx, e.id, e.diskID))
 	case opConfigs:
 		r.configs, r.err = s.backend.Configs(ctx, e.id)
 	case opCreate:
@@ -153,7 +157,7 @@ func (s *shell) perform(ctx context.Context, e effect) result {
 	case opTag:
 		r.instance, r.err = s.backend.Tag(ctx, e.id, e.tags)
 	case opAddDisk:
-		r.err = s.backend.AddDisk(ctx, e.id, e.disk)
+		r.disks, r.err = one(s.backend.AddDisk(ctx, e.id, e.disk))
 	case opAttach:
 		r.err = s.backend.Attach(ctx, e.id, e.config, e.devices)
 	case opBoot:
@@ -162,6 +166,9 @@ func (s *shell) perform(ctx context.Context, e effect) result {
 	s.report(r)
 	return r
 }
+
+// one is a disk as a list of it alone.
+func one(disk DiskState, err error) ([]DiskState, error) { return []DiskState{disk}, err }
 
 func (s *shell) report(r result) {
 	hook := s.cfg.Observer.Action

@@ -16,8 +16,10 @@ type simBelief struct {
 	// been true at some moment. written is when a write of tags was answered.
 	status, tags, written map[int]time.Time
 	// read is when the latest reading began, writing has the instances to which a
-	// write is under way. held is until when no creation may be sent, after a 429.
+	// write is under way, added is when the latest disk was. held is until when no
+	// creation may be sent, after a 429.
 	read    map[int]time.Time
+	added   map[int]time.Time
 	writing map[int]bool
 	held    time.Time
 }
@@ -25,7 +27,7 @@ type simBelief struct {
 func newBelief() simBelief {
 	return simBelief{
 		gone: map[int]bool{}, status: map[int]time.Time{}, tags: map[int]time.Time{}, written: map[int]time.Time{},
-		read: map[int]time.Time{}, writing: map[int]bool{},
+		read: map[int]time.Time{}, writing: map[int]bool{}, added: map[int]time.Time{},
 	}
 }
 
@@ -70,6 +72,8 @@ func (s *sim) learned(r result) {
 		if !r.began.Before(b.written[r.id].Add(s.core.cfg.SettleTime)) {
 			b.tags[r.id] = latest(b.tags[r.id], proven)
 		}
+	case r.op == opAddDisk:
+		b.added[r.id] = s.now
 	case r.op == opTag:
 		b.written[r.id] = s.now
 		for _, v := range s.known(r.id).history {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
 )
 
 // sim runs one schedule: the core of the engine over a model of the API, both in
@@ -55,9 +57,9 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 	s.changed = s.check
 	for _, foreign := range []Instance{
 		{Label: "of-a-person"},
-		{Label: "demo2-c0", Tags: []string{ClusterTag("demo2", ""), claimPrefix + "c0"}},
+		{Label: "demo2-c0", Tags: []string{ClusterTag("demo2", ""), claimtag.Name + "c0"}},
 		{Label: "of-this-cluster-alone", Tags: []string{ClusterTag("demo", "")}},
-		{Label: "lke1-2-3", Tags: []string{ClusterTag("demo", ""), claimPrefix + "c0"}, Foreign: true},
+		{Label: "lke1-2-3", Tags: []string{ClusterTag("demo", ""), claimtag.Name + "c0"}, Foreign: true},
 	} {
 		foreign.Status = "running"
 		s.add(foreign, true).history[0].at = start.Add(simLongAgo)

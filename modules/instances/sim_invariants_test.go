@@ -23,8 +23,11 @@ func (s *sim) guard(e effect) {
 		s.violated("%s of %d, which is not of this cluster", e.op, e.id)
 		return
 	}
-	if e.op == opDelete {
+	switch read := s.belief.read[e.id]; {
+	case e.op == opDelete:
 		s.guardRemoval(e, i)
+	case (e.op == opAddDisk || e.op == opAttach) && read.Before(s.belief.added[e.id]):
+		s.violated("%s of %d without a reading of it since the disk before", e.op, e.id)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
 )
 
 // simPlatform is the API as the engine depends on it, in memory and in virtual
@@ -146,7 +148,7 @@ func (p *simPlatform) create(c Creation) (Instance, error) {
 		return Instance{}, simRefusal(KindQuotaExceeded, EffectNone, "account limit")
 	}
 	i := p.add(Instance{Label: c.Label, Plan: c.Plan, Region: c.Region, Status: "provisioning", Tags: slices.Clone(c.Tags), Created: p.now}, false)
-	i.disks = []DiskState{{ID: 1, Label: "boot"}, {ID: 2, Label: "swap", Swap: true}}
+	i.disks = []DiskState{{ID: 1, Label: "boot"}, {ID: 2, Label: "swap"}}
 	i.config = ConfigState{ID: 1, Devices: map[string]int{"sda": 1, "sdb": 2}}
 	p.record(i)
 	next := "running"
@@ -191,7 +193,7 @@ func (p *simPlatform) read(e effect, at time.Time) (r result) {
 	if e.op == opList || e.op == opFind {
 		for _, i := range p.instances {
 			v := i.at(at)
-			if v.exists && (e.op == opList && slices.Contains(v.value.Tags, e.text) || e.op == opFind && (v.value.Label == e.text || slices.Contains(v.value.Tags, claimPrefix+e.claim.id.value))) {
+			if v.exists && (e.op == opList && slices.Contains(v.value.Tags, e.text) || e.op == opFind && (v.value.Label == e.text || slices.Contains(v.value.Tags, claimtag.Name+e.claim.id.value))) {
 				r.instances = append(r.instances, copyOf(v.value))
 			}
 		}
@@ -206,6 +208,12 @@ func (p *simPlatform) read(e effect, at time.Time) (r result) {
 		return r
 	}
 	r.instance, r.disks, r.configs = copyOf(v.value), slices.Clone(v.disks), []ConfigState{v.config}
+	if e.op == opDisk {
+		r.disks = slices.DeleteFunc(r.disks, func(d DiskState) bool { return d.ID != e.diskID })
+		if len(r.disks) == 0 {
+			r.err = simRefusal(KindNotFound, EffectNone, "not found")
+		}
+	}
 	return r
 }
 

@@ -77,6 +77,10 @@ func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Dur
 		return s.readNow(r, fate, hit), 0
 	}
 	r.instance, r.err = s.apply(r.effect)
+	if r.op == opAddDisk && r.err == nil {
+		disks := s.find(r.id).disks
+		r.disks = slices.Clone(disks[len(disks)-1:])
+	}
 	if hit && r.err == nil {
 		r.err = unknown
 		if fate.kind == faultHang {
@@ -124,6 +128,9 @@ func (s *sim) may(kind simFault, e effect) bool {
 	i := s.find(e.id)
 	switch kind {
 	case faultGone:
+		if e.op == opDisk { // which proves nothing of the instance
+			return i != nil
+		}
 		if i == nil || i.lied || i.kept || s.now.Sub(i.born) < 10*time.Second || e.op == opDisks || e.op == opConfigs {
 			return false
 		}

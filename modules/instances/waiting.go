@@ -60,6 +60,8 @@ func (o *object) waitsFor() string {
 	switch {
 	case !o.accepted.IsZero():
 		return "its former instance is being removed"
+	case o.build.made() != "":
+		return fmt.Sprintf("its disk %s is being made", o.build.made())
 	case slices.Contains(o.Tags, unfinishedTag):
 		return fmt.Sprintf("disks and boot are being prepared, the instance is %s", o.Status)
 	}

@@ -1,6 +1,9 @@
 package lkepool
 
-import "github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
+import (
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
+)
 
 // The engine's vocabulary. It is declared in internal/engine, whose decisions
 // are about it, and has its names here for importers.
@@ -130,7 +133,7 @@ func KindOf(err error) Kind { return engine.KindOf(err) }
 func Tag(key, value string) string { return engine.Tag(key, value) }
 
 // Shorten is what Tag does to a value, for tags that carry one elsewhere.
-func Shorten(value string, room int) string { return engine.Shorten(value, room) }
+func Shorten(value string, room int) string { return claimtag.Shorten(value, room) }
 
 // ClaimValue returns what Node.Claim contains for a claimant: its name, or a
 // prefix and a hash of it when it does not fit into a tag.

@@ -29,7 +29,7 @@
 // returned its provider ID, divided by the time from the same start until the last node
 // became visible (linodesim.Floor): on Standard once it has an ID, on Enterprise
 // once it carries LKE's tags. In instance mode the second is what the API's limit
-// of 20 creations in 15 seconds allows at best. The time until the nodes are asked for is in both,
+// of 20 creations in 15 seconds allows without the risk of a 429. The time until the nodes are asked for is in both,
 // because no client can know them without asking; the report shows it.
 //
 // # What is played

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -29,11 +29,13 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/bench"
 )
 
-// The classes of instance mode: what is usual for kubeadm, and one in a VPC and
-// behind a firewall, for which the account's kind of interfaces is read.
+// The classes of instance mode: what is usual for kubeadm; one in a VPC and
+// behind a firewall, for which the account's kind of interfaces is read; and one
+// with data disks.
 const (
 	classUsual   = "usual"
 	classNetwork = "network"
+	classDisks   = "disks"
 )
 
 const selfManaged = "own"
@@ -68,7 +70,7 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 		ClusterName: selfManaged, Region: region, Engine: manager, Secrets: o.kube,
 		Tokens:     bootstraptoken.NewIssuer(o.kube, o.kube, clock.RealClock{}),
 		Cluster:    joined{Endpoint: "10.0.0.2:6443", CACertHashes: []string{"sha256:" + strings.Repeat("0a", 32)}, Version: "v1.35.2"},
-		Generation: nodeclass.NewSettings(l.client, answersLast).Generation,
+		Generation: nodeclass.Generation(l.client, answersLast),
 	})
 	o.provider = cloudprovider.Over(o.kube, backend, o.catalog, cloudprovider.Config{
 		Cluster:        discovery.Cluster{Region: region},
@@ -79,23 +81,20 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 
 // instanceClass is one that has been checked.
 func (l *lab) instanceClass(name, region string) *v1alpha1.LinodeNodeClass {
-	c := &v1alpha1.LinodeNodeClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1},
-		Spec:       v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"}},
-	}
+	spec := v1alpha1.LinodeNodeClassSpec{}
 	if name == classNetwork {
 		firewall := l.sim.AddFirewall(linodesim.FirewallSpec{Label: "workers"})
 		vpc := l.addVPC(region)
-		c.Spec.FirewallID, c.Spec.VPCID, c.Spec.SubnetID = &firewall, &vpc.ID, &vpc.Subnets[0].ID
+		spec.FirewallID, spec.VPCID, spec.SubnetID = &firewall, &vpc.ID, &vpc.Subnets[0].ID
 	}
-	for _, kind := range v1alpha1.ConditionTypes(v1alpha1.ModeInstance) {
-		c.StatusConditionsFor(v1alpha1.ModeInstance).SetTrue(kind)
+	if name == classDisks {
+		spec.OSDisk = &v1alpha1.Disk{Size: resource.MustParse("40Gi")}
+		spec.DataDisks = &v1alpha1.DataDisks{
+			SDB: &v1alpha1.Disk{Size: resource.MustParse("20Gi")}, SDC: &v1alpha1.Disk{Size: resource.MustParse("10Gi")},
+		}
 	}
-	c.Status.KubernetesVersion = "v1.35.2"
+	c := checkedClass(v1alpha1.ModeInstance, "v1.35.2", spec)
 	c.Status.Images = []v1alpha1.Image{{ID: v1alpha1.DefaultImage}}
-	c.Annotations = map[string]string{
-		v1alpha1.AnnotationHash: c.Hash(v1alpha1.ModeInstance), v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion,
-	}
 	return c
 }
 
@@ -134,6 +133,7 @@ func runInstances(t *testing.T, s scene) bench.Burst {
 		l := openLab(t, s.profile, s.seed)
 		o := newInstanceOperator(t, l, s.class)
 		time.Sleep(upFor)
+		began := time.Now()
 		b = l.measure(t, o, s)
 		made := 0
 		for _, e := range l.sim.Audit() {
@@ -142,36 +142,25 @@ func runInstances(t *testing.T, s scene) bench.Burst {
 			}
 		}
 		b.Requested, b.Present = made, len(l.sim.Snapshot().Instances)
-		b.Visible = s.creationFloor()
+		b.Visible, b.Limit = l.creationFloor(), s.creationLimit()
+		if s.class == classDisks {
+			b.Visible, b.Needed = l.diskFloor(began, s), s.requestsWithDisks()
+		}
 	})
 	return b
-}
-
-// The API's documented limit of creations.
-const (
-	creationLimit  = 20
-	creationWindow = 15 * time.Second
-)
-
-// creationFloor is how long N creations take at best, with requests of mean
-// length: a list; for each 20 before the last a request and, from its answer on,
-// a window; the last request.
-func (s scene) creationFloor() time.Duration {
-	request := (s.profile.Request.Min + s.profile.Request.Max) / 2
-	return 2*request + time.Duration((s.n-1)/creationLimit)*(creationWindow+request)
 }
 
 // The targets hold for a burst that is small enough to be measured with every
 // change: of two windows and a half.
 func TestInstanceModeMeetsItsTargetsAtASmallSize(t *testing.T) {
-	for _, class := range []string{classUsual, classNetwork} {
+	for _, class := range []string{classUsual, classNetwork, classDisks} {
 		t.Run(class, func(t *testing.T) {
 			s := scene{class: class, profile: linodesim.Realistic(), n: 50, seed: *seed}
-			result := runInstances(t, s).OfClass(class)
+			result := ofClass(runInstances(t, s), s)
 			t.Log(result.Line())
 			var targets []bench.Target
 			for _, target := range bench.Targets {
-				if target.Bench == bench.Plain {
+				if target.Bench == result.Bench {
 					target.N = 0
 					targets = append(targets, target)
 				}

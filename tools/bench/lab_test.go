@@ -3,6 +3,7 @@ package bench_test
 import (
 	"fmt"
 	"net/http"
+	"path"
 	"sync"
 	"testing"
 	"time"
@@ -156,6 +157,10 @@ type callLog struct {
 	began time.Time
 	on    bool
 	lines []string
+	// creations are how long those of Linodes took, in the order in which they
+	// were sent, before how long all requests before the first of them did.
+	creations []*time.Duration
+	before    time.Duration
 }
 
 // start notes calls from now on.
@@ -166,13 +171,22 @@ func (c *callLog) start() {
 }
 
 func (c *callLog) RoundTrip(r *http.Request) (*http.Response, error) {
-	sent := time.Now()
+	sent, took := time.Now(), new(time.Duration)
+	c.mu.Lock()
+	if c.on && r.Method == http.MethodPost && path.Base(r.URL.Path) == "instances" {
+		c.creations = append(c.creations, took)
+	}
+	c.mu.Unlock()
 	answer, err := c.next.RoundTrip(r)
+	*took = time.Since(sent)
 	if c.answer != nil {
 		c.answer()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.on && len(c.creations) == 0 {
+		c.before += *took
+	}
 	if c.on {
 		status := 0
 		if answer != nil {

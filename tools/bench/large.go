@@ -15,12 +15,12 @@ const Scale = "bench-scale"
 
 // LargeTargets are those of Scale. The ratios are the operator's figures to those of Karpenter core with its own provider for kwok.
 var LargeTargets = []Target{
-	{Scale, 0, "memory_ratio", 1.05},
-	{Scale, 0, "cpu_ratio", 1.05},
-	{Scale, 0, "when_empty_memory_ratio", 1.05},
-	{Scale, 0, "when_empty_cpu_ratio", 1.05},
-	{Scale, 0, "own_cpu_percent", 1},
-	{Scale, 0, "idle_calls_per_minute", 10},
+	{Scale, 0, "memory_ratio", 1.05, all},
+	{Scale, 0, "cpu_ratio", 1.05, all},
+	{Scale, 0, "when_empty_memory_ratio", 1.05, all},
+	{Scale, 0, "when_empty_cpu_ratio", 1.05, all},
+	{Scale, 0, "own_cpu_percent", 1, all},
+	{Scale, 0, "idle_calls_per_minute", 10, all},
 }
 
 // Window is what a program needed while it was watched under one policy.

@@ -67,7 +67,7 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 		Cluster:        cluster,
 		CreateDeadline: createDeadline,
 	})
-	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil, drain.Config{}), garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
+	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil), garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
 		if len(c.Released) > 0 || len(c.Pools) > 0 {
 			t.Errorf("at rest %d nodes and %d pools were collected", len(c.Released), len(c.Pools))
 		}
@@ -78,23 +78,24 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 	return o
 }
 
-// nodeClass is one that has been checked, with tags and, where pools have one,
-// a firewall.
+// nodeClass is one for LKE that has been checked, with a firewall where pools have one.
 func nodeClass(l *lab) *v1alpha1.LinodeNodeClass {
-	c := &v1alpha1.LinodeNodeClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1},
-		Spec:       v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"}},
-	}
+	spec := v1alpha1.LinodeNodeClassSpec{}
 	if l.firewall != 0 {
-		c.Spec.FirewallID = &l.firewall
+		spec.FirewallID = &l.firewall
 	}
-	for _, kind := range v1alpha1.ConditionTypes(v1alpha1.ModeLKE) {
-		c.StatusConditionsFor(v1alpha1.ModeLKE).SetTrue(kind)
+	return checkedClass(v1alpha1.ModeLKE, l.cluster.K8sVersion, spec)
+}
+
+// checkedClass is a class with tags as the operator leaves it in its status.
+func checkedClass(mode v1alpha1.Mode, version string, spec v1alpha1.LinodeNodeClassSpec) *v1alpha1.LinodeNodeClass {
+	c := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1}, Spec: spec}
+	c.Spec.Tags = []string{"team=a"}
+	for _, kind := range v1alpha1.ConditionTypes(mode) {
+		c.StatusConditionsFor(mode).SetTrue(kind)
 	}
-	c.Status.KubernetesVersion = l.cluster.K8sVersion
-	c.Annotations = map[string]string{
-		v1alpha1.AnnotationHash: c.Hash(v1alpha1.ModeLKE), v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion,
-	}
+	c.Status.KubernetesVersion = version
+	c.Annotations = map[string]string{v1alpha1.AnnotationHash: c.Hash(mode), v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion}
 	return c
 }
 

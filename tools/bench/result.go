@@ -19,6 +19,8 @@ const (
 	Spreads = "bench-spread"
 	// Plain: instance mode, a plain Linode for each claimant.
 	Plain = "bench-instance"
+	// Disks: the same with data disks, which are further requests.
+	Disks = "bench-disks"
 	Idle  = "bench-idle"
 	Heap  = "bench-heap"
 )
@@ -112,6 +114,10 @@ type Burst struct {
 	// showed the last of them, Asked until the last was asked for: all since
 	// the first claimant came.
 	Took, Visible, Asked time.Duration
+	// Limit is how long the API's limit of creations takes at the least.
+	Limit time.Duration
+	// Needed is how many requests each claimant needs.
+	Needed float64
 	// Attempts is the most calls of Claim that one claimant needed.
 	Attempts int
 }
@@ -160,8 +166,28 @@ func (b Burst) Spread(over time.Duration) Result {
 func (b Burst) OfClass(class string) Result {
 	r := b.Result()
 	r.Bench, r.Labels[0] = Plain, Label{"class", class}
-	r.Details = slices.DeleteFunc(r.Details, func(f Figure) bool { return f.Name == "asked_s" })
+	r.Figures = append(r.Figures, Figure{"limit_ratio", ratio(b.Took.Seconds(), b.Limit.Seconds()), 2})
+	r.replace("asked_s", Figure{"limit_s", b.Limit.Seconds(), 1})
 	return r
+}
+
+// WithDisks is the result of a burst in instance mode whose Linodes have data
+// disks.
+func (b Burst) WithDisks(disks int) Result {
+	r := b.Result()
+	r.Bench, r.Labels[0] = Disks, Label{"disks", strconv.Itoa(disks)}
+	r.replace("floor_ratio", Figure{"needed_ratio", ratio(float64(b.Calls), b.Needed*float64(b.N)), 2})
+	r.replace("asked_s", Figure{"needed", b.Needed, 2})
+	return r
+}
+
+// replace puts a figure where another one is.
+func (r Result) replace(name string, by Figure) {
+	for _, figures := range [][]Figure{r.Figures, r.Details} {
+		if at := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name }); at >= 0 {
+			figures[at] = by
+		}
+	}
 }
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }

@@ -11,6 +11,7 @@ import (
 var burst = bench.Burst{
 	Tier: "standard", Profile: "realistic", N: 100, Calls: 113, CollectionGETs: 6, Requested: 100, Present: 100,
 	Purchases: 2, Took: 10600 * time.Millisecond, Visible: 10 * time.Second, Asked: time.Second, Attempts: 2,
+	Limit: 10 * time.Second, Needed: 1.05,
 }
 
 func TestLine(t *testing.T) {
@@ -36,7 +37,9 @@ func TestLine(t *testing.T) {
 		{"claimants one after another", burst.Spread(100 * time.Millisecond),
 			"bench-spread: tier=standard profile=realistic n=100 spread_s=0.1 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06 purchases=2"},
 		{"plain Linodes", burst.OfClass("network"),
-			"bench-instance: class=network profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06"},
+			"bench-instance: class=network profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06 limit_ratio=1.06"},
+		{"plain Linodes with disks", burst.WithDisks(2),
+			"bench-disks: disks=2 profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 needed_ratio=1.08"},
 		{"rest", bench.Rest{Tier: "enterprise", Nodes: 1000, Length: time.Hour, Calls: 407}.Result(),
 			"bench-idle: tier=enterprise nodes=1000 calls_per_minute=6.78"},
 		{"rest of half an hour", bench.Rest{Tier: "standard", Nodes: 240, Length: 30 * time.Minute, Calls: 60}.Result(),

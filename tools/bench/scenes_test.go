@@ -70,7 +70,7 @@ func measurements(sizes map[string]size, profiles []linodesim.Profile) []measure
 // plainMeasurements are the bursts of instance mode.
 func plainMeasurements(sizes []int, profiles []linodesim.Profile) []measurement {
 	var all []measurement
-	for _, class := range []string{classUsual, classNetwork} {
+	for _, class := range []string{classUsual, classNetwork, classDisks} {
 		for _, profile := range profiles {
 			for _, n := range sizes {
 				all = append(all, measurement{
@@ -122,4 +122,9 @@ func lagging(name string) func(bench.Burst, scene) bench.Result {
 
 func spread(b bench.Burst, s scene) bench.Result { return b.Spread(s.spread) }
 
-func ofClass(b bench.Burst, s scene) bench.Result { return b.OfClass(s.class) }
+func ofClass(b bench.Burst, s scene) bench.Result {
+	if s.class == classDisks {
+		return b.WithDisks(dataDisks)
+	}
+	return b.OfClass(s.class)
+}

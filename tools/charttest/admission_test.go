@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -57,13 +56,7 @@ spec:
 // as is a client of another user who may do everything.
 func (b bare) as(t *testing.T, user string) client.Client {
 	t.Helper()
-	config := rest.CopyConfig(b.config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters", "system:authenticated"}}
-	kube, err := client.New(config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kube
+	return as(t, b.config, user, "system:masters", "system:authenticated")
 }
 
 // With the admission policy even an administrator can neither create a NodeClaim nor write one's status, and a NodePool without limits is

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
 // api is a client of a real API server that has the custom resources; the others say how to reach it.
@@ -32,23 +32,16 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// binaries is where the API server is, unless KUBEBUILDER_ASSETS says otherwise.
-const binaries = "../../.bin"
-
 func run(m *testing.M) int {
 	if flag.Parse(); testing.Short() {
 		return m.Run() // needServer skips
 	}
-	environment := &envtest.Environment{CRDs: crds.All()}
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		environment.BinaryAssetsDirectory = binaries
-		for _, program := range []string{"etcd", "kube-apiserver"} {
-			if _, err := os.Stat(filepath.Join(environment.BinaryAssetsDirectory, program)); err != nil {
-				fmt.Fprintf(os.Stderr, "%s is missing in .bin: run `make build` first\n", program)
-				return 1
-			}
-		}
+	assets, err := controlplane.Assets("../..")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
+	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: assets}
 	// Some clusters have it: a client that sets an owner that blocks deletion needs rights on the owner's finalizers.
 	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	config, err := environment.Start()
@@ -138,29 +131,5 @@ func TestManifestsOfNotesAreAccepted(t *testing.T) {
 	}
 	for _, object := range objects {
 		accept(t, object)
-	}
-}
-
-// A real API server takes the example manifests.
-func TestExamplesAreAccepted(t *testing.T) {
-	needServer(t)
-	files, err := filepath.Glob("../../docs/examples/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no examples: %v", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			content, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			objects := decode(t, file, string(content))
-			if len(objects) == 0 {
-				t.Error("no object")
-			}
-			for _, object := range objects {
-				accept(t, object)
-			}
-		})
 	}
 }

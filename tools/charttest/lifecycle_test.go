@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
 )
 
@@ -38,10 +39,11 @@ type bare struct {
 func startBare(t *testing.T) bare {
 	t.Helper()
 	needServer(t)
-	environment := &envtest.Environment{}
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		environment.BinaryAssetsDirectory = binaries
+	assets, err := controlplane.Assets("../..")
+	if err != nil {
+		t.Fatal(err)
 	}
+	environment := &envtest.Environment{BinaryAssetsDirectory: assets}
 	config, err := environment.Start()
 	if err != nil {
 		t.Fatal(err)

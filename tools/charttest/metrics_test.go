@@ -3,24 +3,20 @@ package charttest
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/awslabs/operatorpkg/status"
-	"github.com/prometheus/client_golang/prometheus"
 	promlabels "github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"k8s.io/client-go/tools/record"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	_ "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics" // Karpenter core's metrics
-	_ "sigs.k8s.io/karpenter/pkg/controllers"
-	_ "sigs.k8s.io/karpenter/pkg/operator"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
+	"github.com/karpenter-linode/karpenter-linode/tools/docs/reference"
 )
 
 // labels is a set of label names.
@@ -44,21 +40,16 @@ var exported = sync.OnceValue(func() map[string]labels {
 	// Declared when the controllers are made, as core makes them.
 	status.NewController[*karpv1.NodeClaim](nil, record.NewFakeRecorder(1), status.EmitDeprecatedMetrics)
 	status.NewController[*karpv1.NodePool](nil, record.NewFakeRecorder(1), status.EmitDeprecatedMetrics)
-	descriptions := make(chan *prometheus.Desc)
-	go func() {
-		crmetrics.Registry.(prometheus.Collector).Describe(descriptions)
-		close(descriptions)
-	}()
+	declared, err := reference.CoreMetrics()
+	if err != nil {
+		panic(err)
+	}
 	all := map[string]labels{}
-	for description := range descriptions {
-		found := describedAs.FindStringSubmatch(description.String())
-		all[found[1]] = set(slices.DeleteFunc(strings.Split(found[2], ","), func(s string) bool { return s == "" })...)
+	for _, metric := range declared {
+		all[metric.Name] = set(metric.Labels...)
 	}
 	return all
 })
-
-// The client library tells what a description holds in its text alone.
-var describedAs = regexp.MustCompile(`(?s)^Desc\{fqName: "([^"]*)", help: .*, variableLabels: \{([^}]*)\}\}$`)
 
 // metricLabels are the labels of a series by its name; a histogram has three names.
 func metricLabels(series string) (labels, bool) {

@@ -29,7 +29,7 @@ func TestRightsOnFinalizersAreNeeded(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = api.Delete(ctx, o) })
 	}
-	operator := asOperator(t, "owners")
+	operator := as(t, apiConfig, "system:serviceaccount:kube-system:owners")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "owned"}}
 	if err := api.Create(ctx, node); err != nil {
 		t.Fatal(err)
@@ -65,11 +65,11 @@ func own(o client.Object, version, kind string) {
 	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: "owner", UID: "1", Controller: &yes, BlockOwnerDeletion: &yes}})
 }
 
-// asOperator is a client that acts as the controller's ServiceAccount.
-func asOperator(t *testing.T, account string) client.Client {
+// as is a client of another user.
+func as(t *testing.T, config *rest.Config, user string, groups ...string) client.Client {
 	t.Helper()
-	config := rest.CopyConfig(apiConfig)
-	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:kube-system:" + account}
+	config = rest.CopyConfig(config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
 	c, err := client.New(config, client.Options{})
 	if err != nil {
 		t.Fatal(err)

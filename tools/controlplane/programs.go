@@ -1,6 +1,8 @@
 package controlplane
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -14,6 +16,15 @@ const Machine = "machine"
 
 // BinDir is where the programs are put and looked for.
 func BinDir(root string) string { return filepath.Join(root, ".bin") }
+
+// Assets is where the API server and etcd for a test of one package are: KUBEBUILDER_ASSETS, or what was built.
+func Assets(root string) (string, error) {
+	bin := cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), BinDir(root))
+	if missing := Missing(bin, "etcd", "kube-apiserver"); len(missing) > 0 {
+		return "", fmt.Errorf("%s lacks %v: run `make build` first", bin, missing)
+	}
+	return bin, nil
+}
 
 // Missing returns the names among want that are not in the folder bin.
 func Missing(bin string, want ...string) []string {

@@ -1,11 +1,10 @@
 package docs_test
 
 import (
-	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,21 +18,8 @@ func coreSource(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all strings.Builder
-	for _, folder := range []string{"pkg/controllers/provisioning", "pkg/scheduling"} {
-		err := filepath.WalkDir(filepath.Join(strings.TrimSpace(string(dir)), folder), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			all.Write(text)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all.String()
+	core := filepath.Join(strings.TrimSpace(string(dir)), "pkg")
+	return strings.Join(slices.Concat(goSources(t, filepath.Join(core, "controllers", "provisioning")), goSources(t, filepath.Join(core, "scheduling"))), "\n")
 }
 
 var quoted = regexp.MustCompile("`([^`]+)`")

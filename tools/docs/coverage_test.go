@@ -13,22 +13,31 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// named lists what a pattern finds in the source, tests left out. path is a file or a folder.
-func named(t *testing.T, path, pattern string) []string {
+// goSources are the texts of a file or of all files below a folder, tests left out.
+func goSources(t *testing.T, path string) (texts []string) {
 	t.Helper()
-	var names []string
-	err := filepath.WalkDir(filepath.Join(root, path), func(file string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
 			return err
 		}
 		text, err := os.ReadFile(file)
-		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
-			names = append(names, m[1])
-		}
+		texts = append(texts, string(text))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return texts
+}
+
+// named lists what a pattern finds in the source, tests left out. path is a file or a folder.
+func named(t *testing.T, path, pattern string) []string {
+	t.Helper()
+	var names []string
+	for _, text := range goSources(t, filepath.Join(root, path)) {
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			names = append(names, m[1])
+		}
 	}
 	if len(names) == 0 {
 		t.Fatalf("%s has nothing that looks like %s", path, pattern)

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
 // Every manifest in the pages and in docs/examples is one that the API server accepts, unknown fields counting as
@@ -74,15 +75,11 @@ func apiServer(t *testing.T) client.Client {
 	if testing.Short() {
 		t.Skip("-short leaves out what starts an API server")
 	}
-	environment := &envtest.Environment{CRDs: crds.All()}
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		environment.BinaryAssetsDirectory = filepath.Join(root, ".bin")
-		for _, program := range []string{"etcd", "kube-apiserver"} {
-			if _, err := os.Stat(filepath.Join(environment.BinaryAssetsDirectory, program)); err != nil {
-				t.Fatalf("%s is missing in .bin: run `make build` first", program)
-			}
-		}
+	assets, err := controlplane.Assets(root)
+	if err != nil {
+		t.Fatal(err)
 	}
+	environment := &envtest.Environment{CRDs: crds.All(), BinaryAssetsDirectory: assets}
 	config, err := environment.Start()
 	if err != nil {
 		t.Fatalf("starting the API server: %v", err)

@@ -1,9 +1,7 @@
 package docs_test
 
 import (
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -134,19 +132,11 @@ func TestLabelsExist(t *testing.T) {
 func sourceLiterals(t *testing.T) map[string]bool {
 	t.Helper()
 	literal, found := regexp.MustCompile(`"([^"\n]*)"`), map[string]bool{}
-	err := filepath.WalkDir(filepath.Join(root, "modules"), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		for _, m := range literal.FindAllStringSubmatch(string(text), -1) {
+	for _, text := range goSources(t, filepath.Join(root, "modules")) {
+		for _, m := range literal.FindAllStringSubmatch(text, -1) {
 			name, _, _ := strings.Cut(m[1], "=")
 			found[name] = true
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	found["karpenter.k8s.linode/v1alpha1"] = true // group and version are separate in the source
 	return found

@@ -44,13 +44,13 @@ func nextType(t *testing.T, e *environment) {
 	e.Sim.RefuseCapacity(linodesim.NoCapacity{Type: cheapest})
 	t.Cleanup(e.Sim.RestoreCapacity)
 	e.nodePool(t, nodePoolSpec{types: []string{cheapest, next, "g6-standard-4"}})
-	since, refused, claims := e.now(), e.refused(), e.metric(t, "karpenter_nodeclaims_created_total")
+	since, refused, claims := e.now(), e.calls(answeredWith(http.StatusBadRequest)), e.metric(t, "karpenter_nodeclaims_created_total")
 	e.apply(t, deployment("elsewhere", 1, ""))
 	e.settled(t, "elsewhere", 1)
 	e.matched(t, 1)
 	g, ctx := NewWithT(t), t.Context()
 	g.Expect(e.types(ctx, g)).To(Equal([]string{next}))
-	if got := e.refused() - refused; got != 1 {
+	if got := e.calls(answeredWith(http.StatusBadRequest)) - refused; got != 1 {
 		t.Errorf("the API refused %d requests; one says it", got)
 	}
 	if got := e.metric(t, "karpenter_nodeclaims_created_total") - claims; got != 2 {
@@ -59,17 +59,6 @@ func nextType(t *testing.T, e *environment) {
 	if since.made() != 1 {
 		t.Errorf("%d instances were made for one pod", since.made())
 	}
-}
-
-// refused counts the requests that the API has answered with 400.
-func (e *environment) refused() int {
-	n := 0
-	for _, call := range e.Sim.Calls() {
-		if call.Status == http.StatusBadRequest {
-			n += call.N
-		}
-	}
-	return n
 }
 
 // daemonSet: what its pods ask for is part of every node's size.

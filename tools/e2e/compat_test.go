@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -13,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 )
@@ -57,9 +55,7 @@ func firstSteps(t *testing.T, e *environment) {
 	node := e.karpenterNodes(ctx, g)[0]
 	instance := instanceOf(t, e, node)
 	g.Expect(e.kube.Delete(ctx, &node)).To(Succeed())
-	g.Eventually(ctx, func() bool {
-		return slices.ContainsFunc(since.of(world.InstanceGone), func(entry world.Entry) bool { return entry.InstanceID == instance })
-	}).WithTimeout(patience).WithPolling(interval).Should(BeTrue(), "the Linode %d of the deleted node is gone", instance)
+	since.awaitGone(t, instance)
 	e.settled(t, "inflate", 5)
 	e.matched(t, n)
 	if since.made() > n+1 {

@@ -32,7 +32,6 @@ func trouble(t *testing.T, tier string) {
 	values := soonCollected(map[string]any{"name": "INSTANCE_TYPE_REFRESH_INTERVAL", "value": "5s"})
 	values["settings"] = map[string]any{"hostMaintenance": true}
 	e := start(t, "trouble", tier, values)
-	e.scenario(t, "a plan without capacity", noCapacity) // of all lanes, so it is first
 	e.together(t,
 		inLane("labels", "a NodePool whose labels change", driftedLabels, cleared),
 		inLane("replaced", "an instance that LKE replaces", lostInstance, cleared),

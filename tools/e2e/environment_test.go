@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -225,13 +226,17 @@ func (e *environment) apply(t *testing.T, yaml string) {
 	}
 }
 
-func (e *environment) scale(t *testing.T, name string, replicas int32) {
+func (e *environment) scale(t *testing.T, name string, replicas int) {
 	t.Helper()
-	g, deployment := NewWithT(t), &appsv1.Deployment{}
-	g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Namespace: string(e.namespace()), Name: name}, deployment)).To(Succeed())
-	patch := client.MergeFrom(deployment.DeepCopy())
-	deployment.Spec.Replicas = &replicas
-	g.Expect(e.kube.Patch(t.Context(), deployment, patch)).To(Succeed())
+	e.setReplicas(t, &appsv1.Deployment{}, name, replicas)
+}
+
+func (e *environment) setReplicas(t *testing.T, object client.Object, name string, replicas int) {
+	t.Helper()
+	object.SetNamespace(string(e.namespace()))
+	object.SetName(name)
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, replicas))
+	NewWithT(t).Expect(e.kube.Patch(t.Context(), object, patch)).To(Succeed())
 }
 
 // settled waits until a Deployment has all its pods ready and every NodeClaim of

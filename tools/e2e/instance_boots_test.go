@@ -3,8 +3,6 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -251,20 +249,7 @@ func (e *environment) notJoined(t *testing.T, boots []boot) {
 // pageShows looks for the consoles on the page that people see.
 func (e *environment) pageShows(t *testing.T, boots []boot) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.SimURL+"/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("the page: %s, %v", answer.Status, err)
-	}
-	page := string(text)
+	page := e.page(t)
 	for _, b := range boots {
 		if i := e.booted(t, b); !strings.Contains(page, fmt.Sprintf(`id="console-%d"`, i.ID)) {
 			t.Errorf("%s: the page does not have the console of %d", b.name, i.ID)

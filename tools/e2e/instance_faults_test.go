@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"encoding/base64"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -101,14 +100,7 @@ func failedBoot(t *testing.T, e *environment) {
 	id := linodeID(t, claim)
 	e.faulty(t, id, "install-the-driver: not found")
 	ctx, g := t.Context(), NewWithT(t)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, e.SimURL+"/", nil)
-	g.Expect(err).NotTo(HaveOccurred())
-	answer, err := http.DefaultClient.Do(request)
-	g.Expect(err).NotTo(HaveOccurred())
-	defer answer.Body.Close()
-	page, err := io.ReadAll(answer.Body)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(string(page)).To(ContainSubstring("install-the-driver: not found"), "the simulator's page")
+	g.Expect(e.page(t)).To(ContainSubstring("install-the-driver: not found"), "the simulator's page")
 
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: bootstraptoken.Namespace, Name: bootstraptoken.SecretName(claim.UID)}

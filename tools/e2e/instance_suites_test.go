@@ -103,13 +103,7 @@ func (e *environment) restartedAndListed(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
 	lists := func() int {
-		n := 0
-		for _, call := range e.Sim.Calls() {
-			if call.Method == http.MethodGet && call.Route == "/linode/instances" && call.Status == http.StatusOK {
-				n += call.N
-			}
-		}
-		return n
+		return e.calls(answeredWith(http.StatusOK), func(c linodesim.CallCount) bool { return c.Method == http.MethodGet && c.Route == "/linode/instances" })
 	}
 	e.Operator.Stop(t.Context())
 	before := lists()
@@ -239,10 +233,8 @@ func hundredLinodes(t *testing.T, e *environment) {
 	if since.made() != n {
 		t.Errorf("%d Linodes were made for %d NodeClaims", since.made(), n)
 	}
-	for _, call := range e.Sim.Calls() {
-		if call.Status == http.StatusTooManyRequests {
-			t.Errorf("the API refused %d %s %s for their rate", call.N, call.Method, call.Route)
-		}
+	if n := e.calls(answeredWith(http.StatusTooManyRequests)); n > 0 {
+		t.Errorf("the API refused %d requests for their rate", n)
 	}
 	since.paced(t, 20, 15*time.Second)
 	e.tookOver(t, n-20)

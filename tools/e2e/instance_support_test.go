@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -10,10 +9,8 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
-	"io"
 	mathrand "math/rand/v2"
 	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,9 +133,7 @@ func (e *environment) aged(t *testing.T, name string, age time.Duration) {
 // withClass applies the class default, the NodePool and a Deployment of one pod.
 func (e *environment) withClass(t *testing.T, spec, app string) {
 	t.Helper()
-	e.apply(t, class(spec))
-	e.apply(t, nodePoolSpec{}.yaml())
-	e.nodePoolReady(t, "default")
+	e.nodePool(t, nodePoolSpec{class: spec})
 	e.apply(t, deployment(app, 1, ""))
 }
 
@@ -152,23 +147,13 @@ func linodeID(t *testing.T, claim *karpv1.NodeClaim) int {
 }
 
 // asOwner makes an object of the account for which Karpenter's client has no method.
-func asOwner[T any](t *testing.T, e *environment, path string, request any) T {
+func asOwner[T any](t *testing.T, e *environment, path string, request any) (made T) {
 	t.Helper()
-	g := NewWithT(t)
 	body, err := json.Marshal(request)
-	g.Expect(err).NotTo(HaveOccurred())
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.SimURL+"/v4beta"+path, bytes.NewReader(body))
-	g.Expect(err).NotTo(HaveOccurred())
-	r.Header.Set("Authorization", "Bearer "+e.SimToken)
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	g.Expect(err).NotTo(HaveOccurred())
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(answer.StatusCode).To(Equal(http.StatusOK), string(text))
-	var made T
-	g.Expect(json.Unmarshal(text, &made)).To(Succeed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.post(t, path, string(body), &made)
 	return made
 }
 

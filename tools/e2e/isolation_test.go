@@ -10,9 +10,7 @@ import (
 // isolated makes a node without public addresses, and replaces it when the class gives them back. Its plan is one
 // that other lanes do not make scarce.
 func isolated(t *testing.T, e *environment) {
-	e.apply(t, class("{isolation: {publicIPv4: false, publicIPv6: false}}"))
-	e.apply(t, nodePoolSpec{budget: "1", types: []string{"g6-standard-2"}}.yaml())
-	e.nodePoolReady(t, "default")
+	e.nodePool(t, nodePoolSpec{class: "{isolation: {publicIPv4: false, publicIPv6: false}}", budget: "1", types: []string{"g6-standard-2"}})
 	e.apply(t, deployment("private", 1, ""))
 	e.settled(t, "private", 1)
 	e.matched(t, 1)

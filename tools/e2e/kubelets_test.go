@@ -5,6 +5,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
@@ -35,10 +36,8 @@ func realKubelet(t *testing.T, node corev1.Node) {
 	if v := node.Status.NodeInfo.KubeletVersion; v != controlplane.KubernetesVersion {
 		t.Errorf("%s: the kubelet's version is %s, want %s", node.Name, v, controlplane.KubernetesVersion)
 	}
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady && c.Reason == "KubeletReady" && c.Status == corev1.ConditionTrue {
-			return
-		}
+	if c := nodeutils.GetCondition(&node, corev1.NodeReady); c.Reason == "KubeletReady" && c.Status == corev1.ConditionTrue {
+		return
 	}
 	t.Errorf("%s: no kubelet reports it as ready: %v", node.Name, node.Status.Conditions)
 }

@@ -67,13 +67,11 @@ func repair(t *testing.T, e *environment) {
 	e.settled(t, app, n)
 	e.matched(t, n)
 	for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown} {
-		g, ctx, since := NewWithT(t), t.Context(), e.now()
+		since := e.now()
 		patient := e.patient(t, status)
 		instance := instanceOf(t, e, patient)
 		e.fallIll(t, patient, status)
-		g.Eventually(ctx, func() bool {
-			return slices.ContainsFunc(since.of(world.InstanceGone), func(entry world.Entry) bool { return entry.InstanceID == instance })
-		}).WithTimeout(patience).WithPolling(interval).Should(BeTrue(), "instance %d of the node whose Ready is %s is gone", instance, status)
+		since.awaitGone(t, instance)
 		e.matched(t, n)
 		e.settled(t, app, n)
 		if since.made() != 1 || since.peak(n) > n+1 {

@@ -17,8 +17,7 @@ import (
 // node is concerned until it is gone.
 func announcedMaintenance(t *testing.T, e *environment) {
 	const pending = "karpenter_linode_host_maintenance_pending_nodes"
-	// One plan: a cheaper one may be to be had again any moment, after the scenario without capacity.
-	twoApart(t, e, nodePoolSpec{budget: "1", types: []string{"g6-standard-2"}})
+	twoApart(t, e, nodePoolSpec{budget: "1"})
 	g, ctx := NewWithT(t), t.Context()
 	claims := e.nodeClaims(ctx, g)
 	concerned, other := claims[0], claims[1]

@@ -29,9 +29,7 @@ func TestReinstall(t *testing.T) {
 // threeNodes makes three nodes with a pod each.
 func threeNodes(t *testing.T, e *environment) {
 	t.Helper()
-	e.apply(t, "linodenodeclass.yaml")
-	e.apply(t, nodePool("default", "", ""))
-	e.apply(t, deployment("three", 3, apart("three")))
+	e.crowd(t, "three", 3)
 	e.settled(t, "three", 3)
 }
 

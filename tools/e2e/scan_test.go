@@ -39,9 +39,6 @@ var deliberate = map[string][]expected{
 	"everyday": {
 		{"could not schedule pod", "a pod asks for a type that does not exist: its owner has to act"},
 	},
-	"trouble": {
-		{"failed launching nodeclaim: insufficient capacity", "the platform refuses a plan: the capacity is the news"},
-	},
 	"unclaimed": {
 		{"could not schedule pod", "a pod insists on one LKE pool, whose nodes Karpenter cannot add to for it: its owner has to act"},
 	},

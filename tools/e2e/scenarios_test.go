@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,11 +40,9 @@ func scaleUpAndDown(t *testing.T, e *environment) {
 func deletedNode(t *testing.T, e *environment) {
 	first := oneNode(t, e, "victim")
 	g, ctx := NewWithT(t), t.Context()
-	instance := instanceOf(t, e, first)
+	instance, since := instanceOf(t, e, first), e.now()
 	g.Expect(e.kube.Delete(ctx, &first)).To(Succeed())
-	g.Eventually(ctx, func() bool {
-		return slices.ContainsFunc(e.ourInstances(), func(i world.Instance) bool { return i.ID == instance })
-	}).WithTimeout(patience).WithPolling(interval).Should(BeFalse(), "instance %d of the deleted node is gone", instance)
+	since.awaitGone(t, instance)
 	e.settled(t, "victim", 1)
 	g.Eventually(ctx, func(g Gomega) {
 		nodes := e.karpenterNodes(ctx, g)
@@ -139,51 +138,35 @@ spec:
 // refusedNodeClasses are refused by the API server, which names the field, or are not
 // Ready, say why in their conditions and in an event, and no node is made from them.
 func refusedNodeClasses(t *testing.T, e *environment) {
-	type class struct{ name, spec, reason, message string }
-	var classes []class
 	_, err := manifest.Apply(t.Context(), e.kube, []byte(`
 apiVersion: karpenter.k8s.linode/v1alpha1
 kind: LinodeNodeClass
 metadata: {name: restricted}
 spec: {tags: ["karpenter.sh/nodeclaim=mine"]}`))
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("spec.tags[0]")))
-	if e.tier == "standard" {
-		classes = append(classes, class{"versioned", "lkeK8sVersion: v1.33.6+lke7", v1alpha1.ReasonLKEK8sVersionUnsupported, "v1.33.6+lke7"})
-	} else {
-		classes = append(classes, class{"versioned", "lkeK8sVersion: v1.30.1+lke1", v1alpha1.ReasonLKEK8sVersionControlPlaneMismatch, "v1.30.1+lke1"})
+	const name = "versioned"
+	version, reason := "v1.33.6+lke7", v1alpha1.ReasonLKEK8sVersionUnsupported
+	if e.tier == "enterprise" {
+		version, reason = "v1.30.1+lke1", v1alpha1.ReasonLKEK8sVersionControlPlaneMismatch
 	}
 	made := e.made()
-	for _, c := range classes {
-		e.apply(t, fmt.Sprintf(`
-apiVersion: karpenter.k8s.linode/v1alpha1
-kind: LinodeNodeClass
-metadata: {name: %s}
-spec:
-  %s`, c.name, c.spec))
-		e.apply(t, nodePool(c.name, fmt.Sprintf(`
-    metadata:
-      labels: {class: %s}
-    spec:`, c.name), c.name))
-		e.apply(t, deployment(c.name, 1, fmt.Sprintf(`
-      nodeSelector: {class: %s}`, c.name)))
-	}
-	for _, c := range classes {
-		g, ctx := NewWithT(t), t.Context()
-		g.Eventually(ctx, func(g Gomega) {
-			got := &v1alpha1.LinodeNodeClass{}
-			g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.named(c.name)}, got)).To(Succeed())
-			ready := got.StatusConditions().Get("Ready")
-			g.Expect(ready.IsFalse()).To(BeTrue())
-			var said []string
-			for _, condition := range got.Status.Conditions {
-				said = append(said, condition.Reason+": "+condition.Message)
-			}
-			g.Expect(strings.Join(said, "\n")).To(And(ContainSubstring(c.reason), ContainSubstring(c.message)))
-		}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
-		e.event(t, "LinodeNodeClass", c.name, c.reason)
-		for _, pod := range e.pods(ctx, g, c.name) {
-			e.event(t, "Pod", pod.Name, "FailedScheduling")
+	e.apply(t, strings.Replace(class("{lkeK8sVersion: "+version+"}"), "{name: default}", "{name: "+name+"}", 1))
+	e.apply(t, nodePool(name, "\n    metadata: {labels: {class: "+name+"}}\n    spec:", name))
+	e.apply(t, deployment(name, 1, "\n      nodeSelector: {class: "+name+"}"))
+	g, ctx := NewWithT(t), t.Context()
+	g.Eventually(ctx, func(g Gomega) {
+		got := &v1alpha1.LinodeNodeClass{}
+		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.named(name)}, got)).To(Succeed())
+		g.Expect(got.StatusConditions().Get("Ready").IsFalse()).To(BeTrue())
+		var said []string
+		for _, condition := range got.Status.Conditions {
+			said = append(said, condition.Reason+": "+condition.Message)
 		}
+		g.Expect(strings.Join(said, "\n")).To(And(ContainSubstring(reason), ContainSubstring(version)))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	e.event(t, "LinodeNodeClass", name, reason)
+	for _, pod := range e.pods(ctx, g, name) {
+		e.event(t, "Pod", pod.Name, "FailedScheduling")
 	}
 	if left := e.remains(t.Context()); left != "" || e.made() != made {
 		t.Errorf("%d instances were made, and there is %s", e.made()-made, left)
@@ -220,12 +203,6 @@ func instanceOf(t *testing.T, e *environment, node corev1.Node) int {
 // template is given, down to the fields that all have in common. Its budget lets
 // all empty nodes go at once; the default one goes node by node, 25 s each.
 func nodePool(name, template, class string) string {
-	if template == "" {
-		template = "\n    spec:"
-	}
-	if class == "" {
-		class = "default"
-	}
 	return fmt.Sprintf(`
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -237,7 +214,7 @@ spec:
       requirements:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
         - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-`, name, template, class)
+`, name, cmp.Or(template, "\n    spec:"), cmp.Or(class, "default"))
 }
 
 // oneCPU is what a pod may ask for so that with LKE's own DaemonSets, which ask for 250m on each node, it fills a plan

@@ -96,7 +96,7 @@ spec:
       spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 10Gi}}}
 `, app, apart(app), asking(oneCPU)))
 	e.settled(t, app, 1)
-	e.scaleStatefulSet(t, app, 2)
+	e.setReplicas(t, &appsv1.StatefulSet{}, app, 2)
 	e.settled(t, app, 2)
 	e.attachedWherePodsRun(t, app)
 	ctx, g := t.Context(), NewWithT(t)
@@ -125,15 +125,6 @@ spec:
 	replacedBy("drift", func(node corev1.Node) bool {
 		return !slices.ContainsFunc(old, func(o corev1.Node) bool { return o.UID == node.UID })
 	}, func() { e.apply(t, class("{diskEncryption: disabled}")) })
-}
-
-func (e *environment) scaleStatefulSet(t *testing.T, name string, replicas int32) {
-	t.Helper()
-	g, set := NewWithT(t), &appsv1.StatefulSet{}
-	g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, set)).To(Succeed())
-	patch := client.MergeFrom(set.DeepCopy())
-	set.Spec.Replicas = &replicas
-	g.Expect(e.kube.Patch(t.Context(), set, patch)).To(Succeed())
 }
 
 // volumeOf is the volume of a claim; "" while it has none.

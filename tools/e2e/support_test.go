@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
@@ -72,12 +74,6 @@ type nodePoolSpec struct {
 }
 
 func (s nodePoolSpec) yaml() string {
-	or := func(value, other string) string {
-		if value == "" {
-			return other
-		}
-		return value
-	}
 	choice := "{key: karpenter.k8s.linode/instance-class, operator: In, values: [standard]}"
 	if len(s.types) > 0 {
 		choice = fmt.Sprintf("{key: node.kubernetes.io/instance-type, operator: In, values: [%s]}", strings.Join(s.types, ", "))
@@ -101,7 +97,7 @@ spec:
     spec:
       nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}
       requirements: [%s]%s
-`, or(s.consolidate, "1s"), or(s.budget, "100%"), limits, or(s.labels, "{}"), choice, more)
+`, cmp.Or(s.consolidate, "1s"), cmp.Or(s.budget, "100%"), limits, cmp.Or(s.labels, "{}"), choice, more)
 }
 
 // class is the LinodeNodeClass default with the given fields of its spec, as a YAML
@@ -206,6 +202,13 @@ func (h history) of(action string) []world.Entry {
 	return slices.DeleteFunc(h.entries(), func(entry world.Entry) bool { return entry.Action != action })
 }
 
+// awaitGone waits until an instance has gone since.
+func (h history) awaitGone(t *testing.T, instance int) {
+	t.Helper()
+	NewWithT(t).Eventually(t.Context(), func() []world.Entry { return h.of(world.InstanceGone) }).WithTimeout(patience).WithPolling(interval).
+		Should(ContainElement(HaveField("InstanceID", instance)), "instance %d is gone", instance)
+}
+
 // peak is the largest number of instances that there were at the same time since,
 // with so many at the beginning.
 func (h history) peak(alive int) int {
@@ -222,13 +225,19 @@ func (h history) peak(alive int) int {
 	return most
 }
 
-// calls counts the requests to the API so far.
-func (e *environment) calls() int {
+// calls counts the requests to the API so far of which all of this is true.
+func (e *environment) calls(are ...func(linodesim.CallCount) bool) int {
 	n := 0
 	for _, call := range e.Sim.Calls() {
-		n += call.N
+		if !slices.ContainsFunc(are, func(is func(linodesim.CallCount) bool) bool { return !is(call) }) {
+			n += call.N
+		}
 	}
 	return n
+}
+
+func answeredWith(status int) func(linodesim.CallCount) bool {
+	return func(c linodesim.CallCount) bool { return c.Status == status }
 }
 
 // leastAvailable watches a Deployment from now on. What it returns gives the
@@ -267,6 +276,16 @@ func (e *environment) metrics(t *testing.T) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, e.Operator.MetricsURL(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(answered(t, request))
+}
+
+// page is what the simulator shows to people.
+func (e *environment) page(t *testing.T) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.SimURL+"/", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

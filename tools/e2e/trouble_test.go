@@ -5,29 +5,10 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
-
-// noCapacity makes the platform refuse the plan that would have been chosen: the
-// pod gets the next one, and nothing is made of the first.
-func noCapacity(t *testing.T, e *environment) {
-	const cheapest = "g6-standard-1"
-	e.Sim.RefuseCapacity(linodesim.NoCapacity{Type: cheapest})
-	t.Cleanup(e.Sim.RestoreCapacity)
-	made := e.made()
-	node := oneNode(t, e, "elsewhere")
-	NewWithT(t).Expect(node.Labels[corev1.LabelInstanceTypeStable]).NotTo(Equal(cheapest))
-	if !slices.ContainsFunc(e.Sim.Calls(), func(c linodesim.CallCount) bool { return c.Method == "POST" && c.Status == 400 }) {
-		t.Error("the cheapest plan was never asked for, so this showed nothing")
-	}
-	if n := e.oneToOne(t); e.made()-made != n {
-		t.Errorf("%d instances were made for %d NodeClaims", e.made()-made, n)
-	}
-}
 
 // driftedLabels changes the labels of a NodePool: its node is replaced by one of a
 // new LKE pool, and the old pool goes with its last node.

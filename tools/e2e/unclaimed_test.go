@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
@@ -58,7 +59,7 @@ func TestReappliedTaints(t *testing.T) {
 func quietScaleUp(t *testing.T, e *environment) {
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", "", ""))
-	e.usable(t, "default")
+	e.nodePoolReady(t, "default")
 	e.apply(t, deployment("quiet", 4, apart("quiet")))
 	e.settled(t, "quiet", 4)
 	if n := e.oneToOne(t); n != 4 {
@@ -77,7 +78,7 @@ func joinsUnclaimed(t *testing.T, e *environment) {
 		before = e.pods(ctx, g, "settler")
 		g.Expect(before).To(HaveLen(2))
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
-	g.Expect(e.Sim.EditPool(e.ClusterID, poolOf(t, first), linodesim.PoolEdit{Count: number(2)})).To(Succeed())
+	g.Expect(e.Sim.EditPool(e.ClusterID, poolOf(t, first), linodesim.PoolEdit{Count: new(2)})).To(Succeed())
 	var orphan corev1.Node
 	g.Eventually(ctx, func(g Gomega) {
 		orphan = e.otherNode(ctx, g, first)
@@ -100,7 +101,7 @@ func settledPods(t *testing.T, e *environment, without *outage) {
 	without.begin(e.lane)
 	e.apply(t, settlers(first))
 	g, ctx := NewWithT(t), t.Context()
-	g.Expect(e.Sim.EditPool(e.ClusterID, poolOf(t, first), linodesim.PoolEdit{Count: number(2)})).To(Succeed())
+	g.Expect(e.Sim.EditPool(e.ClusterID, poolOf(t, first), linodesim.PoolEdit{Count: new(2)})).To(Succeed())
 	var settled []corev1.Pod
 	g.Eventually(ctx, func(g Gomega) {
 		settled = slices.DeleteFunc(e.pods(ctx, g, "settler"), func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning })
@@ -162,7 +163,7 @@ func slowJoin(t *testing.T, e *environment) {
 	made := e.made()
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("default", "", ""))
-	e.usable(t, "default")
+	e.nodePoolReady(t, "default")
 	e.apply(t, deployment("slow", n, apart("slow")))
 	e.settled(t, "slow", n)
 	created := e.metric(t, "karpenter_nodeclaims_created_total")
@@ -298,8 +299,6 @@ func poolOf(t *testing.T, node corev1.Node) int {
 	return id
 }
 
-func number(n int) *int { return &n }
-
 func uids(pods []corev1.Pod) []types.UID {
 	var all []types.UID
 	for _, pod := range pods {
@@ -309,9 +308,7 @@ func uids(pods []corev1.Pod) []types.UID {
 }
 
 func ready(node corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
+	return nodeutils.GetCondition(&node, corev1.NodeReady).Status == corev1.ConditionTrue
 }
 
 // otherNode is the node beside the given one and the user's.
@@ -366,15 +363,4 @@ func (e *environment) messages(t *testing.T, kind, name, reason string) []string
 		}
 	}
 	return found
-}
-
-// usable waits until a NodePool may be used: core says an error when pods want one
-// that is not ready yet.
-func (e *environment) usable(t *testing.T, name string) {
-	t.Helper()
-	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
-		pool := &karpv1.NodePool{}
-		g.Expect(e.kube.Get(t.Context(), client.ObjectKey{Name: e.named(name)}, pool)).To(Succeed())
-		g.Expect(pool.StatusConditions().Get("Ready").IsTrue()).To(BeTrue())
-	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }

@@ -3,10 +3,6 @@ package localcluster
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
-	"net"
-
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/k3s"
 )
@@ -19,11 +15,7 @@ type Agents struct {
 
 // startAgentServer serves what a server of k3s and RKE2 serves to agents.
 func (c *Cluster) startAgentServer(context.Context) error {
-	config, err := c.plane.RESTConfig("k3s-server")
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := c.plane.Client("k3s-server")
 	if err != nil {
 		return err
 	}
@@ -36,11 +28,10 @@ func (c *Cluster) startAgentServer(context.Context) error {
 	if err != nil {
 		return err
 	}
-	listener, err := tls.Listen("tcp", net.JoinHostPort("127.0.0.1", "0"), settings)
+	port, err := c.serve(server.Handler(), settings)
 	if err != nil {
 		return err
 	}
-	c.AgentEndpoint, c.AgentToken = listener.Addr().String(), k3s.Token(c.plane.CA(), password)
-	c.serveOn(listener, server.Handler())
+	c.AgentEndpoint, c.AgentToken = address(port), k3s.Token(c.plane.CA(), password)
 	return nil
 }

@@ -2,6 +2,7 @@ package localcluster
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,14 +13,15 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/addons"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/blockstorage"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/bootplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
 
@@ -35,13 +37,13 @@ type Cluster struct {
 	Operator   *Operator   // the first of Operators; nil with Options.WithoutCharts
 	Operators  []*Operator // one for each replica
 
-	opts   Options
-	plane  *plane.Plane
-	server string // URL by which the operator reaches the API server
-	client kubernetes.Interface
-	logs   *kubelet.Server
-	log    *slog.Logger
-	end    ending
+	opts     Options
+	plane    *plane.Plane
+	server   string // URL by which the operator reaches the API server
+	client   kubernetes.Interface
+	logsPort int // of what serves `kubectl logs`
+	log      *slog.Logger
+	end      ending
 }
 
 // Account is the simulated account, where its interfaces are served, and where Linodes join beside the API server.
@@ -142,7 +144,8 @@ func (c *Cluster) needed() []string {
 	return needed
 }
 
-func (c *Cluster) bin() string { return controlplane.BinDir(c.opts.Root) }
+func (c *Cluster) bin() string     { return controlplane.BinDir(c.opts.Root) }
+func (c *Cluster) machine() string { return filepath.Join(c.bin(), controlplane.Machine) }
 
 // openLog: what this package itself has to tell, as JSON lines.
 func (c *Cluster) openLog() error {
@@ -165,11 +168,7 @@ func (c *Cluster) startPlane(ctx context.Context) error {
 	}
 	c.plane, c.Kubeconfig, c.server = p, p.AdminKubeconfig(), p.Server()
 	c.onStop(p.Stop)
-	config, err := c.RESTConfig()
-	if err != nil {
-		return err
-	}
-	c.client, err = kubernetes.NewForConfig(config)
+	c.client, err = p.Client("localcluster")
 	return err
 }
 
@@ -179,20 +178,13 @@ func (c *Cluster) startKubelet(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.logs, err = kubelet.Serve(config, c.containerLog); err != nil {
-		return err
-	}
-	c.onStop(func(context.Context) { c.logs.Close() })
-	return nil
+	c.logsPort, err = c.serve(kubelet.Handler(c.containerLog), config)
+	return err
 }
 
 // startPlayer lets nodes come and go, and waits for the user's own.
 func (c *Cluster) startPlayer(ctx context.Context) error {
-	config, err := c.plane.RESTConfig("lke")
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := c.plane.Client("lke")
 	if err != nil {
 		return err
 	}
@@ -202,40 +194,45 @@ func (c *Cluster) startPlayer(ctx context.Context) error {
 	}
 	player := lkeplayer.New(client.CoreV1().Nodes(), lkeplayer.Config{
 		ClusterID: c.ClusterID, Kubelets: kubelets, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
-		Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue}, KubeletPort: c.logs.Port,
+		Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue}, KubeletPort: c.logsPort,
 	})
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var done sync.WaitGroup
-	done.Go(func() { player.Run(running, c.Sim.Subscribe(running)) })
-	c.onStop(func(context.Context) { stop(); done.Wait() })
+	c.play(ctx, func(ctx context.Context) { player.Run(ctx, c.Sim.Subscribe(ctx)) })
 	return c.waitForUserNodes(ctx)
 }
 
 // startBootPlayer lets plain Linodes boot and join, and waits for the user's own.
 func (c *Cluster) startBootPlayer(ctx context.Context) error {
-	config, err := c.plane.RESTConfig("cloud-controller-manager")
+	client, err := c.plane.Client("cloud-controller-manager")
 	if err != nil {
 		return err
 	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	machines, err := os.MkdirTemp("", "linodes-") // a short path: kubelets make sockets below it
+	machines, err := c.machineRoots()
 	if err != nil {
 		return err
 	}
 	player := bootplayer.New(client.CoreV1().Nodes(), bootplayer.Config{
-		Program: filepath.Join(c.bin(), controlplane.Machine), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
+		Program: c.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
 		Kubelets: c.opts.Kubelets, Own: c.ownNodes(), KwokLabels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
-		KubeletPort: c.logs.Port, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
+		KubeletPort: c.logsPort, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
 	})
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var done sync.WaitGroup
-	done.Go(func() { player.Run(running, c.Sim.SubscribeLinodes(running)) })
-	c.onStop(func(context.Context) { stop(); done.Wait(); _ = os.RemoveAll(machines) })
+	c.play(ctx, func(ctx context.Context) { player.Run(ctx, c.Sim.SubscribeLinodes(ctx)) })
 	return c.waitForUserNodes(ctx)
 }
+
+// machineRoots makes a folder for the roots of machines until Stop. Its path is short: kubelets make sockets below it.
+func (c *Cluster) machineRoots() (string, error) {
+	dir, err := os.MkdirTemp("", "machines-")
+	c.onStop(func(context.Context) { _ = os.RemoveAll(dir) })
+	return dir, err
+}
+
+// addons are what an LKE cluster has of its own from the start: the DaemonSets that run on every node, with their requests,
+// and the block storage driver's registration and StorageClasses. Not installed are LKE's Deployments (coredns,
+// calico-kube-controllers), whose pods would take room on the user's node, and the cloud controller manager, which package
+// lkeplayer plays.
+//
+//go:embed addons.yaml
+var addons []byte
 
 // startAddons installs LKE's own workloads and plays its storage driver.
 func (c *Cluster) startAddons(ctx context.Context) error {
@@ -243,18 +240,27 @@ func (c *Cluster) startAddons(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := addons.Install(ctx, config); err != nil {
+	kube, err := ctrlclient.New(config, ctrlclient.Options{})
+	if err != nil {
 		return err
 	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var done sync.WaitGroup
-	done.Go(func() {
-		if err := blockstorage.Run(running, config, c.log); err != nil {
+	if _, err := manifest.Apply(ctx, kube, addons); err != nil {
+		return fmt.Errorf("installing LKE's addons: %w", err)
+	}
+	c.play(ctx, func(ctx context.Context) {
+		if err := blockstorage.Run(ctx, config, c.log); err != nil {
 			c.log.Error("block storage is not played any more", "error", err)
 		}
 	})
-	c.onStop(func(context.Context) { stop(); done.Wait() })
 	return nil
+}
+
+// play runs a part of the outside world until Stop.
+func (c *Cluster) play(ctx context.Context, run func(context.Context)) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var done sync.WaitGroup
+	done.Go(func() { run(ctx) })
+	c.onStop(func(context.Context) { stop(); done.Wait() })
 }
 
 // RESTConfig is an administrator's client configuration, without client-side

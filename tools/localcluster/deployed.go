@@ -11,7 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/workload"
@@ -40,15 +40,11 @@ func (c *Cluster) deployed(ctx context.Context, o *Operator) (deployment, error)
 	if err != nil {
 		return deployment{}, err
 	}
-	container, err := operatorContainer(pod)
+	command, err := workload.Resolve(ctx, c.client, pod, operatorProgram, node)
 	if err != nil {
 		return deployment{}, err
 	}
-	command, err := workload.Resolve(ctx, pod, container.Name, node, sources{c.client, pod.Namespace})
-	if err != nil {
-		return deployment{}, err
-	}
-	program, err := c.program(ctx, pod, container, command.Command)
+	program, err := c.program(ctx, pod, command)
 	if err != nil {
 		return deployment{}, err
 	}
@@ -61,38 +57,25 @@ func (c *Cluster) deployed(ctx context.Context, o *Operator) (deployment, error)
 		env: append(append(program.Env, command.Env...), "KUBECONFIG="+kubeconfig),
 	}
 	run.env = append(run.env, c.opts.Env...)
-	if probe := container.ReadinessProbe; probe != nil && probe.HTTPGet != nil {
+	if probe := command.Container.ReadinessProbe; probe != nil && probe.HTTPGet != nil {
 		run.readiness = probe.HTTPGet.Path
 	}
 	return run, nil
 }
 
-func operatorContainer(pod *corev1.Pod) (corev1.Container, error) {
-	containers := pod.Spec.Containers
-	at := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == operatorProgram })
-	if at < 0 {
-		return corev1.Container{}, fmt.Errorf("pod %s has no container %q", pod.Name, operatorProgram)
-	}
-	return containers[at], nil
-}
-
 // operatorPod waits until the Deployment's current template has all its Pods
 // running: the chart's Pods have to be admitted, scheduled on the user's nodes and
 // started, as in a real cluster.
-func (c *Cluster) operatorPod(ctx context.Context, replica int) (*corev1.Pod, error) {
-	ticker := time.NewTicker(deploymentPoll)
-	defer ticker.Stop()
-	for {
-		pod, waitsFor := c.runningPod(ctx, replica)
-		if waitsFor == nil {
-			return pod, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("the chart's pod does not run (%w): %w", context.Cause(ctx), waitsFor)
-		case <-ticker.C:
-		}
+func (c *Cluster) operatorPod(ctx context.Context, replica int) (pod *corev1.Pod, err error) {
+	var waitsFor error
+	err = wait.PollUntilContextCancel(ctx, deploymentPoll, true, func(ctx context.Context) (bool, error) {
+		pod, waitsFor = c.runningPod(ctx, replica)
+		return waitsFor == nil, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the chart's pod does not run (%w): %w", context.Cause(ctx), waitsFor)
 	}
+	return pod, nil
 }
 
 func (c *Cluster) runningPod(ctx context.Context, replica int) (*corev1.Pod, error) {
@@ -173,26 +156,4 @@ func whyNotRunning(d *appsv1.Deployment, pods []corev1.Pod) error {
 		}
 	}
 	return errors.New("it has not started yet")
-}
-
-// sources reads the objects that the container's environment names.
-type sources struct {
-	client    kubernetes.Interface
-	namespace string
-}
-
-func (s sources) ConfigMap(ctx context.Context, name string) (map[string]string, error) {
-	object, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return object.Data, nil
-}
-
-func (s sources) Secret(ctx context.Context, name string) (map[string][]byte, error) {
-	object, err := s.client.CoreV1().Secrets(s.namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return object.Data, nil
 }

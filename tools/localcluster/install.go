@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/charts"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
@@ -31,7 +33,7 @@ func (c *Cluster) installCharts(ctx context.Context) error {
 	c.onStop(c.stopOperators)
 	c.onStop(func(context.Context) {
 		for _, operator := range c.Operators {
-			operator.tokens.end()
+			operator.tokens.replace(nil)
 		}
 	})
 	if err := c.UpgradeCRDs(ctx, nil); err != nil {
@@ -57,20 +59,20 @@ func (c *Cluster) release(name string, values map[string]any) charts.Release {
 // package's own. The operator that runs goes on with the old ones until it is
 // stopped and started.
 func (c *Cluster) Upgrade(ctx context.Context, values map[string]any) error {
-	return charts.Apply(ctx, c.Kubeconfig, c.release(releaseName, merged(c.values(), values)), c.helmLog())
+	return charts.Apply(ctx, c.Kubeconfig, c.release(releaseName, loader.MergeMaps(c.values(), values)), c.helmLog())
 }
 
 // values of the quickstart, and the first replica's ports, which are free here.
 func (c *Cluster) values() map[string]any {
-	settings, region := map[string]any{"clusterName": c.Name}, ""
+	settings, where := map[string]any{"clusterName": c.Name}, ""
 	if c.instances() { // there is no LKE cluster to discover the region from
-		settings["mode"], region = Instance, c.opts.Region
+		settings["mode"], where = Instance, region
 	}
 	return map[string]any{
 		"apiToken": c.SimToken,
 		"apiURL":   c.SimURL,
 		"replicas": c.opts.Replicas,
-		"region":   region,
+		"region":   where,
 		"settings": settings,
 		"controller": map[string]any{
 			"metrics":     map[string]any{"port": c.Operator.metricsPort},
@@ -100,20 +102,3 @@ func (c *Cluster) eachOperator(do func(*Operator) error) error {
 
 // helmLog: Helm's warnings belong in a file, not among the steps.
 func (c *Cluster) helmLog() slog.Handler { return c.log.With("part", "helm").Handler() }
-
-// merged lays over onto base, maps key by key, as Helm does with values.
-func merged(base, over map[string]any) map[string]any {
-	out := make(map[string]any, len(base)+len(over))
-	for key, value := range base {
-		out[key] = value
-	}
-	for key, value := range over {
-		inner, isMap := value.(map[string]any)
-		below, wasMap := out[key].(map[string]any)
-		if isMap && wasMap {
-			value = merged(below, inner)
-		}
-		out[key] = value
-	}
-	return out
-}

@@ -9,12 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
-	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/bootplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
@@ -27,13 +25,11 @@ const kubeletEnd = 3 * time.Second
 // lkeKubelets are the real kubelets of LKE's workers. Their certificates are signed at once: how LKE's nodes get theirs is
 // not known.
 type lkeKubelets struct {
-	plane  *plane.Plane
-	bin    string
-	dir    string // of the machines' roots; short, for the sockets below
-	logDir string
-
-	mu   sync.Mutex
-	left int // how many more may run
+	plane   *plane.Plane
+	program string
+	dir     string // of the machines' roots
+	logDir  string
+	slots   chan struct{} // one for each that may run
 }
 
 // realKubelets returns nil where kwok plays all.
@@ -41,43 +37,30 @@ func (c *Cluster) realKubelets() (lkeplayer.Kubelets, error) {
 	if c.opts.Kubelets == 0 {
 		return nil, nil
 	}
-	dir, err := os.MkdirTemp("", "workers-")
-	if err != nil {
-		return nil, err
-	}
-	c.onStop(func(context.Context) { _ = os.RemoveAll(dir) })
-	return &lkeKubelets{plane: c.plane, bin: c.bin(), dir: dir, logDir: c.opts.logDir(), left: c.opts.Kubelets}, nil
+	dir, err := c.machineRoots()
+	return &lkeKubelets{
+		plane: c.plane, program: c.machine(), dir: dir, logDir: c.opts.logDir(), slots: make(chan struct{}, c.opts.Kubelets),
+	}, err
 }
 
 // Start starts a kubelet while there are some left. The user's own workers are kwok's: the operator's Pods are there, whose
 // probes would find no container.
 func (k *lkeKubelets) Start(e world.Event) (func(context.Context), error) {
 	ofKarpenter := slices.ContainsFunc(e.PoolTags, func(tag string) bool { return strings.HasPrefix(tag, "karpenter.sh/nodepool=") })
-	if !ofKarpenter || !k.take() {
+	if !ofKarpenter {
+		return nil, nil
+	}
+	select {
+	case k.slots <- struct{}{}:
+	default: // all run
 		return nil, nil
 	}
 	end, err := k.start(e)
 	if err != nil {
-		k.giveBack()
+		<-k.slots
 		return nil, err
 	}
-	return func(ctx context.Context) { end(ctx); k.giveBack() }, nil
-}
-
-func (k *lkeKubelets) take() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.left == 0 {
-		return false
-	}
-	k.left--
-	return true
-}
-
-func (k *lkeKubelets) giveBack() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.left++
+	return func(ctx context.Context) { end(ctx); <-k.slots }, nil
 }
 
 func (k *lkeKubelets) start(e world.Event) (func(context.Context), error) {
@@ -96,13 +79,8 @@ func (k *lkeKubelets) start(e world.Event) (func(context.Context), error) {
 			return nil, err
 		}
 	}
-	ports, err := plane.FreePorts(1)
-	if err != nil {
-		return nil, err
-	}
 	process, err := bootplayer.StartKubelet(bootplayer.Kubelet{
-		Program: filepath.Join(k.bin, controlplane.Machine), Name: e.Name, Root: root, Port: ports[0], Event: e,
-		LogFile: filepath.Join(k.logDir, "kubelet-"+e.Name+".log"),
+		Program: k.program, Root: root, LogDir: k.logDir, Event: e,
 		Flags: append([]string{
 			"--kubeconfig=" + kubeconfigFile, "--hostname-override=" + e.Name, "--cloud-provider=external",
 			"--client-ca-file=" + authorityFile, "--anonymous-auth=false", "--authentication-token-webhook", "--authorization-mode=Webhook",

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"syscall"
+
+	"github.com/gofrs/flock"
 )
 
 // ErrRunning is the cause when a cluster of the same name runs already.
@@ -16,7 +16,7 @@ var ErrRunning = errors.New("it is running already")
 // Lock marks a state folder as in use for as long as the process that took it
 // lives: the kernel lets it go when that process ends, however it ends. The file
 // stays, as removing it would let two processes hold two files of one name.
-type Lock struct{ file *os.File }
+type Lock struct{ file *flock.Flock }
 
 // TakeLock takes the lock of a state folder and writes this process's number
 // into it. The error is ErrRunning when another process has it.
@@ -24,52 +24,36 @@ func TakeLock(stateDir string) (*Lock, error) {
 	if err := os.MkdirAll(stateDir, 0o755); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(lockFile(stateDir), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		file.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, ErrRunning
-		}
+	lock := &Lock{flock.New(lockFile(stateDir))}
+	taken, err := lock.file.TryLock()
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("lock %s: %w", lockFile(stateDir), err)
+	case !taken:
+		return nil, ErrRunning
 	}
-	if err := errors.Join(file.Truncate(0), writeAt(file, strconv.Itoa(os.Getpid()))); err != nil {
-		file.Close()
+	if err := os.WriteFile(lockFile(stateDir), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		lock.Release()
 		return nil, err
 	}
-	return &Lock{file}, nil
+	return lock, nil
 }
 
 // Release lets the lock go.
-func (l *Lock) Release() { l.file.Close() }
+func (l *Lock) Release() { _ = l.file.Close() } // it goes with the process at the latest
 
 // Holder is the process that runs a cluster in this state folder; 0 = none. As
 // the lock is held while it lives, the number is never an old one.
 func Holder(stateDir string) int {
-	file, err := os.OpenFile(lockFile(stateDir), os.O_RDWR, 0)
-	if err != nil {
-		return 0
-	}
-	defer file.Close()
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err == nil {
-		return 0
-	}
-	content, err := os.ReadFile(lockFile(stateDir))
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
-	if err != nil {
+	lock := flock.New(lockFile(stateDir), flock.SetFlag(os.O_RDWR)) // a lock that is not there is not made
+	free, err := lock.TryRLock()
+	defer func() { _ = lock.Close() }()
+	content, unread := os.ReadFile(lockFile(stateDir))
+	pid, none := strconv.Atoi(string(content))
+	if free || err != nil || unread != nil || none != nil {
 		return 0
 	}
 	return pid
 }
 
 func lockFile(stateDir string) string { return filepath.Join(stateDir, "lock") }
-
-func writeAt(file *os.File, text string) error {
-	_, err := file.WriteAt([]byte(text), 0)
-	return err
-}

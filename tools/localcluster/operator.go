@@ -16,7 +16,6 @@ import (
 const (
 	operatorProgram = "controller" // file in the folder of programs, and the container's name
 	operatorGrace   = 10 * time.Second
-	readyPoll       = 100 * time.Millisecond
 )
 
 // Operator is a replica of the Karpenter operator, run as a child process with what
@@ -32,7 +31,7 @@ type Operator struct {
 
 	mu     sync.Mutex
 	child  *process.Process // the latest; nil before the first start
-	tokens renewals
+	tokens renewal
 }
 
 // Start starts the operator and waits until its readiness endpoint answers or
@@ -50,7 +49,8 @@ func (o *Operator) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.waitReady(ctx, child, run.readiness)
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{}}
+	return child.WaitHealthy(ctx, client, o.HealthURL()+run.readiness)
 }
 
 // launch makes the process. The lock is not held for longer, so that Kill works
@@ -71,67 +71,24 @@ func (o *Operator) launch(run deployment) (*process.Process, error) {
 	return child, err
 }
 
-// waitReady polls as a kubelet's readiness probe does. A process that is not
-// ready is left running: its log has the reason, and it may become ready yet.
-func (o *Operator) waitReady(ctx context.Context, child *process.Process, path string) error {
-	url := o.HealthURL() + path
-	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
-	ticker := time.NewTicker(readyPoll)
-	defer ticker.Stop()
-	for {
-		if answers(ctx, client, url) {
-			return nil
-		}
-		select {
-		case <-child.Exited():
-			return child.Failure()
-		case <-ctx.Done():
-			return fmt.Errorf("operator is not ready (%w): %s does not answer 200; log: %s", context.Cause(ctx), url, o.LogPath())
-		case <-ticker.C:
-		}
-	}
-}
-
-func answers(ctx context.Context, client *http.Client, url string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return false
-	}
-	answer, err := client.Do(request)
-	if err != nil {
-		return false
-	}
-	defer answer.Body.Close()
-	return answer.StatusCode == http.StatusOK
-}
-
 // Kill ends the operator at once, as a crash or a dead node would.
-func (o *Operator) Kill() {
-	if child := o.current(); child != nil {
-		child.Kill()
-	}
-}
+func (o *Operator) Kill() { o.with((*process.Process).Kill) }
 
 // Stop asks the operator to end, as a kubelet would, and kills it when it does
 // not end in time.
 func (o *Operator) Stop(ctx context.Context) {
-	if child := o.current(); child != nil {
-		child.Stop(ctx, operatorGrace)
-	}
+	o.with(func(child *process.Process) { child.Stop(ctx, operatorGrace) })
 }
 
 // Pause freezes the process (SIGSTOP), as a host that stalls does, until Resume.
-func (o *Operator) Pause() {
-	if child := o.current(); child != nil {
-		child.Pause()
-	}
-}
+func (o *Operator) Pause() { o.with((*process.Process).Pause) }
 
 // Resume lets a process go on that Pause froze.
-func (o *Operator) Resume() {
+func (o *Operator) Resume() { o.with((*process.Process).Resume) }
+
+func (o *Operator) with(do func(*process.Process)) {
 	if child := o.current(); child != nil {
-		child.Resume()
+		do(child)
 	}
 }
 
@@ -142,19 +99,15 @@ func (o *Operator) Running() bool {
 }
 
 // PID of the latest process; 0 before the first start.
-func (o *Operator) PID() int {
-	if child := o.current(); child != nil {
-		return child.PID()
-	}
-	return 0
+func (o *Operator) PID() (pid int) {
+	o.with(func(child *process.Process) { pid = child.PID() })
+	return pid
 }
 
 // Exited is closed when the latest process has ended; nil before the first start.
-func (o *Operator) Exited() <-chan struct{} {
-	if child := o.current(); child != nil {
-		return child.Exited()
-	}
-	return nil
+func (o *Operator) Exited() (exited <-chan struct{}) {
+	o.with(func(child *process.Process) { exited = child.Exited() })
+	return exited
 }
 
 func (o *Operator) current() *process.Process {
@@ -190,4 +143,4 @@ func (o *Operator) ProfileURL(name string) string {
 // HealthURL is the base of /healthz and /readyz.
 func (o *Operator) HealthURL() string { return local(o.healthPort) }
 
-func local(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) }
+func local(port int) string { return "http://" + address(port) }

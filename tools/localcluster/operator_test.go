@@ -34,9 +34,9 @@ func TestOperatorRunsAsItsDeploymentSays(t *testing.T) {
 	}
 	w.checkEnvironment("BATCH_IDLE_DURATION=2s", "EXTRA=yes", "CLUSTER_NAME=test", "LINODE_URL="+w.SimURL, "LEADER_ELECTION_NAMESPACE=kube-system")
 	w.checkIdentity("system:serviceaccount:kube-system:karpenter")
-	w.checkMetrics()
+	w.shows(w.Operator.MetricsURL(), "karpenter_")
 	w.checkPodLog()
-	w.checkAdmin()
+	w.shows(w.AdminURL+"/state", `"Label":"test"`)
 
 	w.Operator.Kill()
 	if w.Operator.Running() {
@@ -98,50 +98,31 @@ func (w *world) checkIdentity(want string) {
 	}
 }
 
-func (w *world) checkMetrics() {
+// shows looks for words in what is served.
+func (w *world) shows(url, words string) {
 	w.Helper()
-	answer, err := http.Get(w.Operator.MetricsURL())
+	answer, err := http.Get(url) //nolint:gosec // of the local cluster
 	if err != nil {
 		w.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if body, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(body), "karpenter_") {
-		w.Errorf("metrics: %s, %v, %d bytes", answer.Status, err, len(body))
+	if body, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(body), words) {
+		w.Errorf("%s: %s, %v, %.100s", url, answer.Status, err, body)
 	}
 }
 
 // checkPodLog reads the log of the operator's Pod through the API server, as kubectl does, and that of a played one.
 func (w *world) checkPodLog() {
 	w.Helper()
-	config, err := w.RESTConfig()
-	if err != nil {
-		w.Fatal(err)
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		w.Fatal(err)
-	}
 	for selector, want := range map[string]string{"app.kubernetes.io/name=karpenter": `"level":`, "k8s-app=kube-proxy": "is played: no program runs in it"} {
-		pods, err := client.CoreV1().Pods(localcluster.Namespace).List(w.ctx, metav1.ListOptions{LabelSelector: selector})
+		pods, err := w.kube.CoreV1().Pods(localcluster.Namespace).List(w.ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil || len(pods.Items) == 0 {
 			w.Fatalf("%s: %v, %v", selector, pods, err)
 		}
-		text, err := client.CoreV1().Pods(localcluster.Namespace).GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{TailLines: new(int64(2))}).DoRaw(w.ctx)
+		text, err := w.kube.CoreV1().Pods(localcluster.Namespace).GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{TailLines: new(int64(2))}).DoRaw(w.ctx)
 		if err != nil || !strings.Contains(string(text), want) || strings.Count(string(text), "\n") > 2 {
 			w.Errorf("log of %s: %v\n%s", pods.Items[0].Name, err, text)
 		}
-	}
-}
-
-func (w *world) checkAdmin() {
-	w.Helper()
-	answer, err := http.Get(w.AdminURL + "/state")
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if body, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(body), `"Label":"test"`) {
-		w.Errorf("admin interface: %s, %v, %.100s", answer.Status, err, body)
 	}
 }
 

@@ -35,15 +35,10 @@ type Options struct {
 
 	Mode       string  // "" = lke; instance is a self-managed cluster that plain Linodes join
 	Tier       string  // "" = standard
-	Region     string  // "" = us-ord
 	K8sVersion string  // as LKE names it; "" = the tier's newest
 	Profile    string  // of the simulator: fast ("" too), realistic, slow, stale, hostile, or a report of lkeprobe
 	TimeScale  float64 // divides the profile's delays; 0 = 1
 	Port       int     // of the API server; 0 = a free one
-
-	// UserPoolType is the plan of the user's own node. "" = g6-standard-1: room
-	// for the operator's pod and for no pod that asks for a whole CPU beside it.
-	UserPoolType string
 
 	// Kubelets is how many real ones run at a time; kwok plays the others. 0 = 20 in instance mode, none in lke mode, where
 	// those of Karpenter's nodes are real that join first.
@@ -84,7 +79,6 @@ type Options struct {
 	// the report's if Profile is one.
 	// ReapplyRemoved in it is honoured here.
 	Behaviour linodesim.Behaviour
-	Seed      uint64 // of everything that the simulator draws
 
 	Progress io.Writer // a line for each step; nil = silent
 }
@@ -97,8 +91,6 @@ func (o *Options) complete() error {
 	o.Mode = cmp.Or(o.Mode, LKE)
 	o.Tier = cmp.Or(o.Tier, Standard)
 	o.Profile = cmp.Or(o.Profile, "fast")
-	o.Region = cmp.Or(o.Region, "us-ord")
-	o.UserPoolType = cmp.Or(o.UserPoolType, "g6-standard-1")
 	o.Replicas = cmp.Or(o.Replicas, 1)
 	if o.Progress == nil {
 		o.Progress = io.Discard

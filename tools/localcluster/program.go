@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/workload"
 )
 
 // Program is what a container image starts, unpacked.
@@ -21,7 +24,8 @@ type Program struct {
 
 // program is what a kubelet would start for the container: its command, or else its image's
 // entry point, as the user that the container or else the image names.
-func (c *Cluster) program(ctx context.Context, pod *corev1.Pod, container corev1.Container, command []string) (Program, error) {
+func (c *Cluster) program(ctx context.Context, pod *corev1.Pod, run workload.Command) (Program, error) {
+	container, command := run.Container, run.Command
 	if c.opts.Image == nil {
 		p := Program{Dir: c.opts.stateDir(), Entrypoint: []string{filepath.Join(c.bin(), operatorProgram)}}
 		if len(command) > 1 { // the first word is the program in the image
@@ -42,19 +46,12 @@ func (c *Cluster) program(ctx context.Context, pod *corev1.Pod, container corev1
 	p.Entrypoint = slices.Clone(p.Entrypoint)
 	p.Entrypoint[0] = filepath.Join(p.Root, p.Entrypoint[0])
 	if s := container.SecurityContext; s != nil {
-		p.UID, p.GID = id(s.RunAsUser, p.UID), id(s.RunAsGroup, p.GID)
-	}
-	if must := container.SecurityContext; must != nil && must.RunAsNonRoot != nil && *must.RunAsNonRoot && p.UID == 0 {
-		return Program{}, fmt.Errorf("pod %s must not run as root, and image %s does", pod.Name, container.Image)
+		p.UID, p.GID = int(ptr.Deref(s.RunAsUser, int64(p.UID))), int(ptr.Deref(s.RunAsGroup, int64(p.GID)))
+		if ptr.Deref(s.RunAsNonRoot, false) && p.UID == 0 {
+			return Program{}, fmt.Errorf("pod %s must not run as root, and image %s does", pod.Name, container.Image)
+		}
 	}
 	return p, nil
-}
-
-func id(wanted *int64, otherwise int) int {
-	if wanted == nil {
-		return otherwise
-	}
-	return int(*wanted)
 }
 
 // give hands files to the program's user, if this process may: only root may start

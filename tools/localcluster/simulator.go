@@ -3,15 +3,20 @@ package localcluster
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
@@ -20,6 +25,10 @@ import (
 const (
 	nodePoll          = 50 * time.Millisecond
 	readHeaderTimeout = 10 * time.Second
+
+	region = "us-ord"
+	// ownPlan is that of the user's own nodes: room for the operator's pod and for no pod that asks for a whole CPU beside it.
+	ownPlan = "g6-standard-1"
 )
 
 // startSimulator makes the account with its cluster and serves it on loopback:
@@ -31,7 +40,7 @@ func (c *Cluster) startSimulator(context.Context) error {
 	}
 	c.SimToken = rand.Text()
 	sim, err := linodesim.New(linodesim.Config{
-		Profile: profile, TimeScale: c.opts.TimeScale, Seed: c.opts.Seed, Behaviour: c.opts.Behaviour,
+		Profile: profile, TimeScale: c.opts.TimeScale, Behaviour: c.opts.Behaviour,
 		Tokens: map[string][]string{c.SimToken: {"*"}}, ValidateAnswers: !c.opts.Unchecked,
 	})
 	if err != nil {
@@ -44,30 +53,34 @@ func (c *Cluster) startSimulator(context.Context) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", sim.Page())
 	mux.Handle("/", sim)
-	if c.SimURL, err = c.serve(mux); err != nil {
-		return err
+	served := map[*string]http.Handler{&c.SimURL: mux, &c.AdminURL: sim.Admin()}
+	if c.instances() {
+		served[&c.MetadataURL] = sim.Metadata()
 	}
-	if c.AdminURL, err = c.serve(sim.Admin()); err != nil || !c.instances() {
-		return err
+	for url, handler := range served {
+		port, err := c.serve(handler, nil)
+		if err != nil {
+			return fmt.Errorf("simulator: %w", err)
+		}
+		*url = local(port)
 	}
-	c.MetadataURL, err = c.serve(sim.Metadata())
-	return err
+	return nil
 }
 
 // addOwnNodes makes the user's own nodes: an LKE cluster's, or Linodes that were set up by hand.
 func (c *Cluster) addOwnNodes() error {
 	if !c.instances() {
 		cluster, err := c.Sim.AddCluster(linodesim.ClusterSpec{
-			Label: c.Name, Region: c.opts.Region, Tier: c.opts.Tier, K8sVersion: c.opts.K8sVersion,
+			Label: c.Name, Region: region, Tier: c.opts.Tier, K8sVersion: c.opts.K8sVersion,
 			Settled: true,
-			Pools:   []linodesim.PoolSpec{{Type: c.opts.UserPoolType, Count: c.opts.Replicas}},
+			Pools:   []linodesim.PoolSpec{{Type: ownPlan, Count: c.opts.Replicas}},
 		})
 		c.ClusterID = cluster.ID
 		return err
 	}
 	for i := range c.opts.Replicas {
 		_, err := c.Sim.AddInstance(linodesim.InstanceSpec{
-			Label: c.ownNodes() + strconv.Itoa(i), Type: c.opts.UserPoolType, Region: c.opts.Region, Image: "linode/debian12",
+			Label: c.ownNodes() + strconv.Itoa(i), Type: ownPlan, Region: region, Image: "linode/debian12",
 		})
 		if err != nil {
 			return err
@@ -81,54 +94,39 @@ func (c *Cluster) instances() bool { return c.opts.Mode == Instance }
 // ownNodes is how the labels of Linodes begin that were set up by hand.
 func (c *Cluster) ownNodes() string { return c.Name + "-by-hand-" }
 
-// serve serves on a free port of loopback until Stop, and returns the base URL.
-func (c *Cluster) serve(handler http.Handler) (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+// serve serves on a free port of loopback until Stop; config is nil for plain HTTP.
+func (c *Cluster) serve(handler http.Handler, config *tls.Config) (port int, err error) {
+	listener, err := net.Listen("tcp", address(0))
 	if err != nil {
-		return "", fmt.Errorf("simulator: %w", err)
+		return 0, err
 	}
-	c.serveOn(listener, handler)
-	return "http://" + listener.Addr().String(), nil
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout}
+	var done sync.WaitGroup
+	at, err := netip.ParseAddrPort(listener.Addr().String())
+	if config != nil {
+		listener = tls.NewListener(listener, config)
+	}
+	done.Go(func() { _ = server.Serve(listener) }) // ends with Close below, and with nothing else
+	c.onStop(func(context.Context) { _ = server.Close(); done.Wait() })
+	return int(at.Port()), err
 }
 
-// serveOn serves until Stop.
-func (c *Cluster) serveOn(listener net.Listener, handler http.Handler) {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = server.Serve(listener) // ends with Close below, and with nothing else
-	}()
-	c.onStop(func(context.Context) { _ = server.Close(); <-done })
-}
+func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 // waitForUserNodes waits until the user's nodes can take pods.
 func (c *Cluster) waitForUserNodes(ctx context.Context) error {
-	ticker := time.NewTicker(nodePoll)
-	defer ticker.Stop()
-	for {
+	err := wait.PollUntilContextCancel(ctx, nodePoll, true, func(ctx context.Context) (bool, error) {
 		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-		if err == nil && len(list.Items) >= c.opts.Replicas && !slices.ContainsFunc(list.Items, unusable) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the user's nodes do not become ready (%w); logs: %s", context.Cause(ctx), c.LogDir())
-		case <-ticker.C:
-		}
+		return err == nil && len(list.Items) >= c.opts.Replicas && !slices.ContainsFunc(list.Items, unusable), nil
+	})
+	if err != nil {
+		return fmt.Errorf("the user's nodes do not become ready (%w); logs: %s", context.Cause(ctx), c.LogDir())
 	}
+	return nil
 }
 
 func unusable(node corev1.Node) bool {
-	for _, taint := range node.Spec.Taints {
-		if taint.Key == lkeplayer.UninitializedTaint || taint.Key == corev1.TaintNodeNotReady {
-			return true
-		}
-	}
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			return condition.Status != corev1.ConditionTrue
-		}
-	}
-	return true
+	return nodeutils.GetCondition(&node, corev1.NodeReady).Status != corev1.ConditionTrue || slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		return taint.Key == lkeplayer.UninitializedTaint || taint.Key == corev1.TaintNodeNotReady
+	})
 }

@@ -10,14 +10,14 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
 )
 
 const (
 	tokenLife  = 24 * time.Hour
-	tokenRenew = tokenLife / 2
-	tokenRetry = time.Minute
+	tokenRenew = time.Hour
 )
 
 // serviceAccountKubeconfig writes a kubeconfig that acts as the ServiceAccount,
@@ -32,7 +32,7 @@ func (o *Operator) serviceAccountKubeconfig(ctx context.Context, namespace, name
 	if err := renew(ctx); err != nil {
 		return "", err
 	}
-	o.tokens.keepFresh(ctx, namespace+"/"+name, renew)
+	o.tokens.replace(keepFresh(ctx, renew))
 	user := pki.User{Name: "system:serviceaccount:" + namespace + ":" + name, TokenFile: tokenFile}
 	content, err := pki.Kubeconfig(c.Name, c.server, c.plane.CA(), user)
 	if err != nil {
@@ -54,57 +54,31 @@ func (c *Cluster) writeToken(ctx context.Context, namespace, name, file string) 
 	return pki.WriteFile(file, []byte(answer.Status.Token))
 }
 
-// renewals keeps the token of one ServiceAccount fresh: that of the latest start.
-type renewals struct {
-	mu      sync.Mutex
-	account string
-	stop    context.CancelFunc
-	running sync.WaitGroup
+// renewal keeps the token of the latest start fresh.
+type renewal struct {
+	mu  sync.Mutex
+	end func() // nil = there is none
 }
 
-// keepFresh calls renew from time to time until end, unless it does already.
-func (r *renewals) keepFresh(ctx context.Context, account string, renew func(context.Context) error) {
+// replace ends the renewal of the start before; end, which may be nil, ends the one that takes its place.
+func (r *renewal) replace(end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.account == account {
-		return
+	if r.end != nil {
+		r.end()
 	}
-	r.endLocked()
+	r.end = end
+}
+
+// keepFresh calls renew from time to time until end. One that fails is made up for by the next, long before the token ends.
+func keepFresh(ctx context.Context, renew func(context.Context) error) (end func()) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	r.account, r.stop = account, stop
-	r.running.Go(func() {
-		wait := tokenRenew
-		for pause(ctx, wait) {
-			wait = tokenRenew
-			if renew(ctx) != nil {
-				wait = tokenRetry // the old token has half its life before it
-			}
-		}
+	var running sync.WaitGroup
+	running.Go(func() {
+		_ = wait.PollUntilContextCancel(ctx, tokenRenew, false, func(ctx context.Context) (bool, error) { // ends with ctx
+			_ = renew(ctx)
+			return false, nil
+		})
 	})
-}
-
-func (r *renewals) end() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.endLocked()
-}
-
-func (r *renewals) endLocked() {
-	if r.stop != nil {
-		r.stop()
-		r.running.Wait()
-	}
-	r.account, r.stop = "", nil
-}
-
-// pause waits; false when ctx ended first.
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return func() { stop(); running.Wait() }
 }

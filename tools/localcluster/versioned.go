@@ -24,10 +24,6 @@ func (c *Cluster) startVersioned(context.Context) error {
 	if err != nil {
 		return err
 	}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
-	if err != nil {
-		return err
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /version", c.reportVersion)
 	mux.Handle("/", &httputil.ReverseProxy{
@@ -36,9 +32,9 @@ func (c *Cluster) startVersioned(context.Context) error {
 		FlushInterval: -1, // a watch is one long answer
 		ErrorLog:      slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
 	})
-	c.server = "https://" + listener.Addr().String()
-	c.serveOn(listener, mux)
-	return nil
+	port, err := c.serve(mux, config)
+	c.server = "https://" + address(port)
+	return err
 }
 
 func (c *Cluster) reportVersion(w http.ResponseWriter, _ *http.Request) {

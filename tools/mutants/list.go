@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,18 @@ type Mutant struct {
 	// File is what Edits change, relative to the module.
 	File  string `json:"file"`
 	Edits []Edit `json:"edits"`
+	// By is the test that has to turn red, in the package In, "." when empty.
+	// Without it any test of Runs may.
+	By string `json:"by,omitempty"`
+	In string `json:"in,omitempty"`
+}
+
+// runs are the arguments of `go test` for the mutant.
+func (l List) runs(m Mutant) [][]string {
+	if m.By == "" {
+		return l.Runs
+	}
+	return [][]string{{"-run", "^" + m.By + "$", cmp.Or(m.In, ".")}}
 }
 
 // Edit replaces the first occurrence of Old.

@@ -71,6 +71,20 @@ func TestAMutantThatATestNoticesIsRedAndAnotherSurvives(t *testing.T) {
 	}
 }
 
+// The test that a mutant names has to notice it: that another one does is not enough.
+func TestAMutantIsRedByTheTestThatItNames(t *testing.T) {
+	for by, want := range map[string]string{"TestTheLimitHolds": "TestTheLimitHolds", "TestNothing": ""} {
+		dir := module(t, strings.Replace(list, "no upper limit,", "no upper limit, by: "+by+",", 1))
+		all, err := mutants.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if red, err := all.Try(t.Context(), dir, all.Mutants[0]); err != nil || red != want {
+			t.Errorf("by %s: red by %q, %v", by, red, err)
+		}
+	}
+}
+
 func TestAListThatDoesNotFitIsRefused(t *testing.T) {
 	for name, test := range map[string]struct{ old, new, want string }{
 		"rewritten source": {`old: "n > 10"`, `old: "n > 11"`, `mutants[0] (no upper limit): edits[0].old: m.go does not contain "n > 11"`},

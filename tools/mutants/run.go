@@ -21,7 +21,7 @@ func (l List) Try(ctx context.Context, module string, m Mutant) (red string, err
 	if err := m.plant(module, dir); err != nil {
 		return "", err
 	}
-	for _, run := range l.Runs {
+	for _, run := range l.runs(m) {
 		// Trimmed paths let the packages that did not change come from the cache.
 		out, err := goTest(ctx, dir, append([]string{"-trimpath", "-vet=off", "-failfast", "-timeout", "5m"}, run...))
 		switch {

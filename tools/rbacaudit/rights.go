@@ -51,35 +51,26 @@ func Of(role, namespace string, rules []rbacv1.PolicyRule) []Right {
 // Granted reads what a cluster grants a ServiceAccount by name: the roles that all
 // accounts have are left out.
 func Granted(ctx context.Context, reader client.Reader, namespace, account string) ([]Right, error) {
-	bound := func(subjects []rbacv1.Subject) bool {
-		return slices.Contains(subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account})
-	}
-	var rights []Right
-	everywhere := &rbacv1.ClusterRoleBindingList{}
+	everywhere, somewhere := &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleBindingList{}
 	if err := reader.List(ctx, everywhere); err != nil {
 		return nil, err
 	}
-	for _, binding := range everywhere.Items {
-		if bound(binding.Subjects) {
-			more, err := role(ctx, reader, binding.RoleRef, "")
-			if err != nil {
-				return nil, fmt.Errorf("ClusterRoleBinding %s: %w", binding.Name, err)
-			}
-			rights = append(rights, more...)
-		}
-	}
-	somewhere := &rbacv1.RoleBindingList{}
 	if err := reader.List(ctx, somewhere); err != nil {
 		return nil, err
 	}
+	for _, binding := range everywhere.Items {
+		somewhere.Items = append(somewhere.Items, rbacv1.RoleBinding{ObjectMeta: binding.ObjectMeta, Subjects: binding.Subjects, RoleRef: binding.RoleRef})
+	}
+	var rights []Right
 	for _, binding := range somewhere.Items {
-		if bound(binding.Subjects) {
-			more, err := role(ctx, reader, binding.RoleRef, binding.Namespace)
-			if err != nil {
-				return nil, fmt.Errorf("RoleBinding %s/%s: %w", binding.Namespace, binding.Name, err)
-			}
-			rights = append(rights, more...)
+		if !slices.Contains(binding.Subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}) {
+			continue
 		}
+		more, err := role(ctx, reader, binding.RoleRef, binding.Namespace)
+		if err != nil {
+			return nil, fmt.Errorf("binding %s/%s: %w", binding.Namespace, binding.Name, err)
+		}
+		rights = append(rights, more...)
 	}
 	return rights, nil
 }

@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/google/go-containerregistry/pkg/registry"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
@@ -74,17 +78,19 @@ func Check(ctx context.Context, c Config) (Result, error) {
 		return r, err
 	}
 	r.Image = built[0].digest.String()
-	host, stop, err := localRegistry(ctx)
-	if err != nil {
-		return r, err
-	}
-	defer stop()
-	published, err := c.checkPublish(ctx, host, work, built)
+	local := localRegistry()
+	defer local.Close()
+	published, err := c.checkPublish(ctx, local.Listener.Addr().String(), work, built)
 	if err != nil {
 		return r, err
 	}
 	r.Charts, r.Signed = len(published.charts), true
 	return r, c.checkInstall(ctx, work, published, &r)
+}
+
+// localRegistry serves an empty registry on a free port of loopback.
+func localRegistry() *httptest.Server {
+	return httptest.NewServer(registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
 }
 
 // checkModules tags the modules in a scratch clone and imports them.

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
@@ -124,17 +126,20 @@ func (i *installation) install(ctx context.Context, crdValues map[string]any) er
 
 // runsFromImage looks at the process: whose it is, and which file.
 func (i *installation) runsFromImage() error {
-	process := fmt.Sprintf("/proc/%d/", i.cluster.Operator.PID())
-	file, err := os.Readlink(process + "exe")
+	process, err := procfs.NewProc(i.cluster.Operator.PID())
 	if err != nil {
 		return err
 	}
-	status, err := os.ReadFile(process + "status")
+	file, err := process.Executable()
 	if err != nil {
 		return err
 	}
-	user := strings.Fields(string(status)[strings.Index(string(status), "Uid:"):])[1]
-	i.step("operator: runs %s of the image as uid %s", file[strings.LastIndex(file, "/root/")+len("/root"):], user)
+	status, err := process.NewStatus()
+	if err != nil {
+		return err
+	}
+	user := status.UIDs[0]
+	i.step("operator: runs %s of the image as uid %d", file[strings.LastIndex(file, "/root/")+len("/root"):], user)
 	if !strings.Contains(file, "/pulled/") {
 		return fmt.Errorf("the operator runs %s, which is not from the image", file)
 	}
@@ -142,8 +147,8 @@ func (i *installation) runsFromImage() error {
 		i.step("operator: only root can start it as the image's user; this is not root")
 		return nil
 	}
-	if user != "65532" {
-		return fmt.Errorf("the operator runs as uid %s, want 65532", user)
+	if user != 65532 {
+		return fmt.Errorf("the operator runs as uid %d, want 65532", user)
 	}
 	return nil
 }
@@ -208,20 +213,14 @@ func (i *installation) uninstall(ctx context.Context) error {
 
 // gone waits until there is no object of a kind.
 func (i *installation) gone(ctx context.Context, kind schema.GroupVersionKind) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, objectsGone, fmt.Errorf("waited %s for the last %s to go", objectsGone, kind.Kind))
-	defer cancel()
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for {
-		if n, err := i.count(ctx, kind); err == nil && n == 0 || meta.IsNoMatchError(err) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-tick.C:
-		}
+	err := wait.PollUntilContextTimeout(ctx, poll, objectsGone, true, func(ctx context.Context) (bool, error) {
+		n, err := i.count(ctx, kind)
+		return err == nil && n == 0 || meta.IsNoMatchError(err), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the last %s to go: %w", kind.Kind, err)
 	}
+	return nil
 }
 
 // count counts the objects of a kind; of definitions, those of Karpenter.

@@ -46,10 +46,8 @@ func requireSiblings(ctx context.Context, clone, dir, version string) error {
 		if sibling == dir || !bytes.Contains(text, []byte(moduleproxy.Prefix+sibling+" v")) {
 			continue
 		}
-		edit := exec.CommandContext(ctx, "go", "mod", "edit", "-require="+moduleproxy.Prefix+sibling+"@"+version)
-		edit.Dir = filepath.Join(clone, dir)
-		if out, err := edit.CombinedOutput(); err != nil {
-			return fmt.Errorf("go mod edit: %w: %s", err, out)
+		if _, err := run(ctx, filepath.Join(clone, dir), nil, "go", "mod", "edit", "-require="+moduleproxy.Prefix+sibling+"@"+version); err != nil {
+			return err
 		}
 	}
 	changed, err := git(ctx, clone, "status", "--porcelain", "--", file)
@@ -102,28 +100,24 @@ func importModules(ctx context.Context, clone, work, version string) error {
 		packages = append(packages, moduleproxy.Prefix+dir)
 	}
 	for _, args := range [][]string{{"mod", "init", "example.com/importer"}, get, {"build", "-o", "program", "."}, append([]string{"list", "-deps"}, packages...)} {
-		if err := run(ctx, project, env, "go", args...); err != nil {
+		if _, err := run(ctx, project, env, "go", args...); err != nil {
 			return err
 		}
 	}
-	return run(ctx, project, nil, filepath.Join(project, "program"))
+	_, err = run(ctx, project, nil, filepath.Join(project, "program"))
+	return err
 }
 
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
-	out, err := cmd.Output()
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(failed.Stderr)))
-	}
-	return strings.TrimSpace(string(out)), err
+	return run(ctx, dir, nil, "git", args...)
 }
 
-func run(ctx context.Context, dir string, env []string, name string, args ...string) error {
+func run(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	_, err := cmd.Output()
+	out, err := cmd.Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		return fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(string(failed.Stderr)))
+		err = fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(string(failed.Stderr)))
 	}
-	return err
+	return strings.TrimSpace(string(out)), err
 }

@@ -30,12 +30,6 @@ func (p published) source(chart string) (reference, version string) {
 	return "oci://" + p.prefix + "/charts/" + chart, p.version
 }
 
-// signs signs what was pushed, by its reference with digest.
-type signs interface {
-	sign(ctx context.Context, reference string) error
-	attest(ctx context.Context, reference string, document []byte) error
-}
-
 // Push pushes images and charts below a registry's folder, unsigned: for a version that is not
 // released, and a registry of the user's own.
 func Push(ctx context.Context, c Config, prefix string) error {
@@ -47,17 +41,12 @@ func Push(ctx context.Context, c Config, prefix string) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.publish(ctx, prefix, built, unsigned{})
+	_, err = c.publish(ctx, prefix, built, signer{})
 	return err
 }
 
-type unsigned struct{}
-
-func (unsigned) sign(context.Context, string) error           { return nil }
-func (unsigned) attest(context.Context, string, []byte) error { return nil }
-
 // publish pushes images, SBOMs and charts below prefix, and signs them.
-func (c *Config) publish(ctx context.Context, prefix string, built []image, s signs) (published, error) {
+func (c *Config) publish(ctx context.Context, prefix string, built []image, s signer) (published, error) {
 	p := published{prefix: prefix, version: c.Version}
 	for _, i := range built {
 		c.step("image %s: pushing it with its SBOMs", i.repository)

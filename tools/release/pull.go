@@ -1,12 +1,10 @@
 package release
 
 import (
-	"archive/tar"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -54,7 +52,7 @@ func (p puller) program(ctx context.Context, reference string) (localcluster.Pro
 			return localcluster.Program{}, err
 		}
 	}
-	return program, unpack(img, program.Root)
+	return program, unpack(ctx, img, program.Root)
 }
 
 // user reads uid:gid; a name cannot be resolved without a file of users.
@@ -72,52 +70,15 @@ func user(text string) (uid, gid int, err error) {
 	return uid, gid, nil
 }
 
-// unpack writes the image's folders and files. Names that lead out of the folder are refused
-// by os.Root.
-func unpack(img v1.Image, dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
+// unpack writes the image's folders and files. tar refuses names that lead out of the folder, and removes a file of
+// a start before: a program that runs cannot be overwritten.
+func unpack(ctx context.Context, img v1.Image, dir string) error {
 	files := mutate.Extract(img)
 	defer files.Close()
-	for reader := tar.NewReader(files); ; {
-		header, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := unpackOne(root, header, reader); err != nil {
-			return fmt.Errorf("unpack %s: %w", header.Name, err)
-		}
+	tar := exec.CommandContext(ctx, "tar", "-x", "--no-same-owner", "-C", dir)
+	tar.Stdin = files
+	if out, err := tar.CombinedOutput(); err != nil {
+		return fmt.Errorf("unpack the image: %w: %s", err, out)
 	}
-}
-
-func unpackOne(root *os.Root, header *tar.Header, content io.Reader) error {
-	path := strings.TrimPrefix(filepath.Clean("/"+header.Name), "/")
-	switch header.Typeflag {
-	case tar.TypeDir:
-		if path == "" {
-			return nil
-		}
-		return root.MkdirAll(path, 0o755)
-	case tar.TypeReg:
-		if dir := filepath.Dir(path); dir != "." {
-			if err := root.MkdirAll(dir, 0o755); err != nil {
-				return err
-			}
-		}
-		_ = root.Remove(path) // of a start before: a program that runs cannot be overwritten
-		file, err := root.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(file, content)
-		return errors.Join(err, file.Close())
-	default: // the images have no others that a static program needs
-		return nil
-	}
+	return nil
 }

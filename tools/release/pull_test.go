@@ -19,12 +19,9 @@ import (
 )
 
 func TestAPulledImageIsRunAsItSays(t *testing.T) {
-	host, stop, err := localRegistry(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
-	reference := host + "/me/program:1.0.0"
+	local := localRegistry()
+	defer local.Close()
+	reference := local.Listener.Addr().String() + "/me/program:1.0.0"
 	pushProgram(t, reference, v1.Config{User: "65532:65533", Entrypoint: []string{"/app/program"}, Env: []string{"A=a"}})
 	dir := t.TempDir()
 	for range 2 { // a second start finds the files of the first
@@ -38,21 +35,26 @@ func TestAPulledImageIsRunAsItSays(t *testing.T) {
 		if content, err := os.ReadFile(filepath.Join(got.Root, "app", "program")); err != nil || string(content) != "the program" {
 			t.Errorf("the program is %q, %v", content, err)
 		}
-		if _, err := os.Stat(filepath.Join(dir, "escaped")); err == nil {
-			t.Error("a file of the image was written outside its folder")
-		}
 	}
 	pushProgram(t, reference, v1.Config{User: "nonroot"})
 	if _, err := (puller{dir}).program(t.Context(), reference); err == nil {
 		t.Error("a user that is a name was accepted")
 	}
+	pushProgram(t, reference, v1.Config{User: "65532:65533"}, "../../escaped")
+	if _, err := (puller{dir}).program(t.Context(), reference); err == nil {
+		t.Error("an image with a file outside its folder was accepted")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "escaped")); err == nil {
+		t.Error("a file of the image was written outside its folder")
+	}
 }
 
-func pushProgram(t *testing.T, reference string, config v1.Config) {
+func pushProgram(t *testing.T, reference string, config v1.Config, others ...string) {
 	t.Helper()
 	var files bytes.Buffer
 	archive := tar.NewWriter(&files)
-	for file, content := range map[string]string{"app/program": "the program", "../../escaped": "x"} {
+	const content = "the program"
+	for _, file := range append(others, "app/program") {
 		if err := archive.WriteHeader(&tar.Header{Name: file, Size: int64(len(content)), Typeflag: tar.TypeReg, Mode: 0o755}); err != nil {
 			t.Fatal(err)
 		}

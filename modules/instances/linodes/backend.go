@@ -59,11 +59,17 @@ func (b *backend) Disks(ctx context.Context, id int) ([]instances.DiskState, err
 		if err != nil {
 			return nil, unlisted("list disks", id, err)
 		}
-		disks = append(disks, instances.DiskState{
-			ID: disk.ID, Label: disk.Label, Ready: disk.Status == "ready", Swap: disk.Filesystem == "swap",
-		})
+		disks = append(disks, diskOf(disk))
 	}
 	return disks, nil
+}
+
+func (b *backend) Disk(ctx context.Context, id, diskID int) (instances.DiskState, error) {
+	disk, err := b.client.GetDisk(ctx, id, diskID)
+	if err != nil {
+		return instances.DiskState{}, failed("read disk", id, err)
+	}
+	return diskOf(*disk), nil
 }
 
 func (b *backend) Configs(ctx context.Context, id int) ([]instances.ConfigState, error) {
@@ -105,21 +111,22 @@ func (b *backend) Tag(ctx context.Context, id int, tags []string) (instances.Ins
 	return instanceOf(*i), nil
 }
 
-func (b *backend) AddDisk(ctx context.Context, id int, disk instances.Disk) error {
+func (b *backend) AddDisk(ctx context.Context, id int, disk instances.Disk) (instances.DiskState, error) {
 	request := api.InstanceDiskCreate{Size: disk.SizeMB, Label: &disk.Label}
 	filesystem := api.InstanceDiskCreateFilesystem("ext4")
 	if disk.Filesystem != "" {
 		filesystem = api.InstanceDiskCreateFilesystem(disk.Filesystem)
 	}
 	request.Filesystem = &filesystem
-	if _, err := b.client.CreateDisk(ctx, id, request); err != nil {
+	made, err := b.client.CreateDisk(ctx, id, request)
+	if err != nil {
 		e := failed("add disk", id, err)
 		if e.Field != "" {
 			e.Field = "Spec.Storage.Data"
 		}
-		return e
+		return instances.DiskState{}, e
 	}
-	return nil
+	return diskOf(*made), nil
 }
 
 func (b *backend) Attach(ctx context.Context, id, configID int, devices map[string]int) error {

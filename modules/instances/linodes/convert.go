@@ -26,6 +26,10 @@ func instanceOf(i api.Instance) instances.Instance {
 	return instance
 }
 
+func diskOf(d api.InstanceDisk) instances.DiskState {
+	return instances.DiskState{ID: d.ID, Label: d.Label, Ready: d.Status == "ready"}
+}
+
 func devicesOf(devices api.InstanceConfigDevices) map[string]int {
 	disks := map[string]int{}
 	for name, device := range map[string]*api.InstanceConfigDevice{

@@ -11,7 +11,6 @@ package hostmaintenance
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -32,14 +31,9 @@ import (
 // EventHostMaintenance is the reason of the event on a NodeClaim whose Linode's host has maintenance pending.
 const EventHostMaintenance = "HostMaintenance"
 
-// API is what a Watcher reads; *linode.Client is one.
-type API interface {
-	ListHostMaintenance(ctx context.Context, filter linode.Filter) iter.Seq2[api.HostMaintenance, error]
-}
-
 // Config of a Watcher. All must be set.
 type Config struct {
-	API       API
+	API       *linode.Client
 	Kube      client.Reader // may read from a cache
 	Events    events.Recorder
 	Interval  time.Duration

@@ -1,14 +1,12 @@
-// Package nodeclaim has what the cloud provider and the controllers ask of a NodeClaim: whether it is this provider's, which Linode
-// is behind it, and which NodeClaims use a LinodeNodeClass. All functions are pure but OfClass, which reads from a cache.
+// Package nodeclaim has what the cloud provider and the controllers ask of a NodeClaim: whether it is this provider's, and which Linode
+// is behind it.
 package nodeclaim
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -30,15 +28,4 @@ func InstanceID(providerID string) (int, error) {
 		return 0, fmt.Errorf("provider ID %q is not of the form %s<instance ID>", providerID, v1alpha1.ProviderIDPrefix)
 	}
 	return id, nil
-}
-
-// OfClass returns the NodeClaims of a LinodeNodeClass, from a cache with core's indexes. They are the cache's own: to be read only.
-func OfClass(ctx context.Context, kube client.Reader, class string) ([]karpv1.NodeClaim, error) {
-	list := &karpv1.NodeClaimList{}
-	if err := kube.List(ctx, list, client.MatchingFields{
-		"spec.nodeClassRef.group": v1alpha1.Group, "spec.nodeClassRef.kind": v1alpha1.Kind, "spec.nodeClassRef.name": class,
-	}, client.UnsafeDisableDeepCopy); err != nil { // at every reconcile, and there may be a thousand
-		return nil, fmt.Errorf("listing the NodeClaims of LinodeNodeClass %s: %w", class, err)
-	}
-	return list.Items, nil
 }

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -31,13 +33,10 @@ func Of(class *v1alpha1.LinodeNodeClass) []string {
 	return past[max(0, len(past)-most):]
 }
 
-// Record adds the class's tags to its annotations, which must not be nil.
+// Record adds the class's tags to its annotation.
 func Record(class *v1alpha1.LinodeNodeClass) {
-	tags := Of(class)
-	if len(tags) == 0 {
-		return
-	}
-	if text, err := json.Marshal(tags); err == nil { // strings always encode
-		class.Annotations[Annotation] = string(text)
+	if tags := Of(class); len(tags) > 0 {
+		text, _ := json.Marshal(tags) // strings always encode
+		metav1.SetMetaDataAnnotation(&class.ObjectMeta, Annotation, string(text))
 	}
 }

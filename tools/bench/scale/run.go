@@ -218,12 +218,10 @@ func (r *run) sameLoad() error {
 
 // pause waits; the error is ctx's when it ended first.
 func pause(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(wait):
 		return nil
 	}
 }

@@ -75,7 +75,7 @@ func (s *side) load(ctx context.Context) error {
 
 // window watches the program for the length of Rest.
 func (s *side) window(ctx context.Context) (bench.Window, error) {
-	before, err := usageOf("/proc", s.program.PID())
+	before, err := usageOf(s.program.PID())
 	if err != nil {
 		return bench.Window{}, err
 	}
@@ -103,7 +103,7 @@ func (s *side) window(ctx context.Context) (bench.Window, error) {
 // watchRest waits, and reports every minute what the program has used meanwhile. memory is the mean of what it had.
 func (s *side) watchRest(ctx context.Context, before usage) (memory int, last usage, err error) {
 	sum, samples, minute := 0, 0, before
-	machine, err := idleOf("/proc")
+	machine, err := machineIdle()
 	if err != nil {
 		return 0, before, err
 	}
@@ -112,13 +112,13 @@ func (s *side) watchRest(ctx context.Context, before usage) (memory int, last us
 		if err := pause(ctx, step); err != nil {
 			return 0, last, err
 		}
-		if last, err = usageOf("/proc", s.program.PID()); err != nil {
+		if last, err = usageOf(s.program.PID()); err != nil {
 			return 0, last, err
 		}
 		waited += step
 		sum += last.rss
 		if waited-reported >= time.Minute || waited == s.Rest {
-			now, err := idleOf("/proc")
+			now, err := machineIdle()
 			if err != nil {
 				return 0, last, err
 			}

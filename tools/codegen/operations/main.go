@@ -9,12 +9,14 @@ package main
 
 import (
 	"bytes"
+	"embed"
 	"fmt"
 	"go/format"
 	"os"
 	"path/filepath"
 	"sort"
 	"strings"
+	"text/template"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -30,34 +32,46 @@ func main() {
 	}
 }
 
+//go:embed *.go.tmpl
+var layouts embed.FS
+
+// outputs are the files below the folder of modules, by their templates.
+var outputs = map[string]string{
+	"api.go.tmpl":      "linode/api/operations.gen.go",
+	"examples.go.tmpl": "linode/api/examples_gen_test.go",
+	"client.go.tmpl":   "linode/operations.gen.go",
+	"handlers.go.tmpl": "linodesim/internal/handlers/operations.gen.go",
+}
+
 func run(description, modules string) error {
 	doc, err := openapi3.NewLoader().LoadFromFile(description)
 	if err != nil {
 		return err
 	}
-	classes, err := readClasses(doc)
+	var content struct {
+		Classes    []class
+		Operations []operation
+		Examples   []example
+	}
+	if content.Classes, err = readClasses(doc); err != nil {
+		return err
+	}
+	if content.Operations, err = readOperations(doc, content.Classes); err != nil {
+		return err
+	}
+	if content.Examples, err = readExamples(doc); err != nil {
+		return err
+	}
+	all, err := template.New("").Funcs(template.FuncMap{"exported": exported, "comment": comment}).ParseFS(layouts, "*.go.tmpl")
 	if err != nil {
 		return err
 	}
-	operations, err := readOperations(doc, classes)
-	if err != nil {
-		return err
-	}
-	examples, err := readExamples(doc)
-	if err != nil {
-		return err
-	}
-	exampleSource, err := renderExamples(examples)
-	if err != nil {
-		return err
-	}
-	for output, source := range map[string][]byte{
-		"linode/api/operations.gen.go":                  render(classes, operations),
-		"linode/operations.gen.go":                      renderMethods(operations),
-		"linodesim/internal/handlers/operations.gen.go": renderRoutes(operations),
-		"linode/api/examples_gen_test.go":               exampleSource,
-	} {
-		formatted, err := format.Source(source)
+	for layout, output := range outputs {
+		var source bytes.Buffer
+		if err := all.ExecuteTemplate(&source, layout, content); err != nil {
+			return err
+		}
+		formatted, err := format.Source(source.Bytes())
 		if err != nil {
 			return fmt.Errorf("%s: %w", output, err)
 		}
@@ -70,19 +84,19 @@ func run(description, modules string) error {
 
 // class is an entry of x-linode-rate-classes.
 type class struct {
-	name              string
-	requests, seconds int
-	counts            string
+	Name              string
+	Requests, Seconds int
+	Counts            string
 }
 
-// operation is what the table has of one operation.
+// operation is what is generated of one operation.
 type operation struct {
-	id, method, route, class string
-	paginated, beta, public  bool
-	scopes, filterable       []string
-	signature                signature
-	entry                    entry
-	client                   method
+	ID, Method, Route, Class string
+	Paginated, Beta, Public  bool
+	Scopes, Filterable       []string
+	Signature                signature
+	Entry                    entry
+	Client                   method
 }
 
 func readClasses(doc *openapi3.T) ([]class, error) {
@@ -103,7 +117,7 @@ func readClasses(doc *openapi3.T) ([]class, error) {
 		counts, _ := fields["counts"].(string)
 		classes = append(classes, class{name, requests, seconds, counts})
 	}
-	sort.Slice(classes, func(i, j int) bool { return classes[i].name < classes[j].name })
+	sort.Slice(classes, func(i, j int) bool { return classes[i].Name < classes[j].Name })
 	return classes, nil
 }
 
@@ -127,7 +141,7 @@ func readOperations(doc *openapi3.T, classes []class) ([]operation, error) {
 		for method, op := range item.Operations() {
 			read, err := readOperation(doc, route, method, op)
 			if err == nil {
-				err = known(classes, read.class)
+				err = known(classes, read.Class)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("%s %s: %w", method, route, err)
@@ -135,13 +149,13 @@ func readOperations(doc *openapi3.T, classes []class) ([]operation, error) {
 			operations = append(operations, read)
 		}
 	}
-	sort.Slice(operations, func(i, j int) bool { return operations[i].id < operations[j].id })
+	sort.Slice(operations, func(i, j int) bool { return operations[i].ID < operations[j].ID })
 	return operations, nil
 }
 
 func known(classes []class, name string) error {
 	for _, c := range classes {
-		if c.name == name {
+		if c.Name == name {
 			return nil
 		}
 	}
@@ -149,12 +163,12 @@ func known(classes []class, name string) error {
 }
 
 func readOperation(doc *openapi3.T, route, method string, op *openapi3.Operation) (operation, error) {
-	o := operation{id: op.OperationID, method: method, route: route, signature: readSignature(op)}
-	o.class, _ = op.Extensions["x-linode-rate-class"].(string)
-	o.paginated, _ = op.Extensions["x-linode-paginated"].(bool)
-	o.beta, _ = op.Extensions["x-linode-beta"].(bool)
+	o := operation{ID: op.OperationID, Method: method, Route: route, Signature: readSignature(op)}
+	o.Class, _ = op.Extensions["x-linode-rate-class"].(string)
+	o.Paginated, _ = op.Extensions["x-linode-paginated"].(bool)
+	o.Beta, _ = op.Extensions["x-linode-beta"].(bool)
 	var err error
-	if o.client, err = readMethod(op); err != nil {
+	if o.Client, err = readMethod(op); err != nil {
 		return o, err
 	}
 	security := doc.Security
@@ -163,20 +177,20 @@ func readOperation(doc *openapi3.T, route, method string, op *openapi3.Operation
 	}
 	for _, requirement := range security {
 		if len(requirement) == 0 {
-			o.public = true
+			o.Public = true
 		}
-		o.scopes = append(o.scopes, requirement["oauth"]...)
+		o.Scopes = append(o.Scopes, requirement["oauth"]...)
 	}
-	sort.Strings(o.scopes)
-	if o.paginated {
+	sort.Strings(o.Scopes)
+	if o.Paginated {
 		schema := op.Responses.Value("200").Value.Content["application/json"].Schema.Value
 		data := schema.Properties["data"]
 		if data == nil || data.Value.Items == nil {
 			return o, fmt.Errorf("x-linode-paginated, but the answer has no array data")
 		}
-		o.entry = readEntry(data)
-		o.filterable = filterable(data.Value.Items.Value, "", 0)
-		sort.Strings(o.filterable)
+		o.Entry = readEntry(data)
+		o.Filterable = filterable(data.Value.Items.Value, "", 0)
+		sort.Strings(o.Filterable)
 	}
 	return o, nil
 }
@@ -203,47 +217,6 @@ func marked(property *openapi3.SchemaRef) bool {
 		}
 	}
 	return false
-}
-
-func render(classes []class, operations []operation) []byte {
-	var b bytes.Buffer
-	b.WriteString("// Code generated by tools/codegen/operations from openapi/linode.yaml. DO NOT EDIT.\n\npackage api\n\nimport \"time\"\n\n")
-	b.WriteString("// Rate classes: what one limit of the API counts.\nconst (\n")
-	for _, c := range classes {
-		fmt.Fprintf(&b, "\t// RateClass%s counts %s.\n\tRateClass%s RateClass = %q\n", exported(c.name), c.counts, exported(c.name), c.name)
-	}
-	b.WriteString(")\n\n// rateLimits are the documented limits, per token.\nvar rateLimits = map[RateClass]RateLimit{\n")
-	for _, c := range classes {
-		fmt.Fprintf(&b, "\tRateClass%s: {Requests: %d, Per: %d * time.Second},\n", exported(c.name), c.requests, c.seconds)
-	}
-	b.WriteString("}\n\n// Operations of the description.\nconst (\n")
-	for _, o := range operations {
-		fmt.Fprintf(&b, "\t// Op%s is %s %s.\n\tOp%s OperationID = %q\n", exported(o.id), o.method, o.route, exported(o.id), o.id)
-	}
-	b.WriteString(")\n\nvar operations = []Operation{\n")
-	for _, o := range operations {
-		fmt.Fprintf(&b, "\t{ID: Op%s, Method: %q, Route: %q, Class: RateClass%s", exported(o.id), o.method, o.route, exported(o.class))
-		for _, flag := range []struct {
-			name string
-			on   bool
-		}{{"Paginated", o.paginated}, {"Beta", o.beta}, {"Public", o.public}} {
-			if flag.on {
-				fmt.Fprintf(&b, ", %s: true", flag.name)
-			}
-		}
-		list(&b, "Scopes", o.scopes)
-		list(&b, "Filterable", o.filterable)
-		b.WriteString("},\n")
-	}
-	b.WriteString("}\n")
-	return b.Bytes()
-}
-
-func list(b *bytes.Buffer, field string, values []string) {
-	if len(values) == 0 {
-		return
-	}
-	fmt.Fprintf(b, ", %s: %#v", field, values)
 }
 
 // exported turns create-instance into CreateInstance, listTypes into ListTypes and url into URL.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"sort"
 	"strings"
@@ -11,8 +11,8 @@ import (
 
 // method is how the client offers an operation, from x-linode-client; without a name it does not.
 type method struct {
-	name, doc string
-	arguments map[string]string // names and types of arguments where they differ from the path's
+	Name, Doc string
+	body      string // its name; "" = body
 }
 
 func readMethod(op *openapi3.Operation) (method, error) {
@@ -30,19 +30,19 @@ func readMethod(op *openapi3.Operation) (method, error) {
 	if name == "" || doc == "" {
 		return method{}, fmt.Errorf("x-linode-client needs name and doc")
 	}
-	return method{name: name, doc: doc, arguments: map[string]string{"body": body}}, nil
+	return method{Name: name, Doc: doc, body: body}, nil
 }
 
 // entry is what one element of a collection is, and by which fields two are distinguished.
 type entry struct {
-	schema string
+	Schema string
 	key    []string
 	number bool // the key is one number
 }
 
 func readEntry(data *openapi3.SchemaRef) entry {
 	ref := data.Value.Items.Ref
-	e := entry{schema: ref[strings.LastIndex(ref, "/")+1:]}
+	e := entry{Schema: ref[strings.LastIndex(ref, "/")+1:]}
 	properties := data.Value.Items.Value.Properties
 	if id := properties["id"]; id != nil {
 		e.key, e.number = []string{"ID"}, id.Value.Type.Is("integer")
@@ -66,85 +66,75 @@ func texts(prefix string, object *openapi3.Schema) (names []string) {
 	return names
 }
 
-// renderMethods writes the client's methods.
-func renderMethods(operations []operation) []byte {
-	var b bytes.Buffer
-	b.WriteString(generated + "package linode\n\nimport (\n\t\"context\"\n\t\"iter\"\n\n\t\"github.com/karpenter-linode/karpenter-linode/modules/linode/api\"\n)\n")
-	for _, o := range operations {
-		if o.client.name != "" {
-			o.renderMethod(&b)
-		}
-	}
-	return b.Bytes()
-}
-
-func (o operation) renderMethod(b *bytes.Buffer) {
-	parameters, arguments := []string{"ctx context.Context"}, []string{}
-	for _, p := range o.signature.path {
+// Parameters are those of the client's method.
+func (o operation) Parameters() string {
+	parameters := []string{"ctx context.Context"}
+	for _, p := range o.Signature.Path {
 		kind := "string"
-		if p.number {
+		switch {
+		case p.number:
 			kind = "int"
-		}
-		if p.name == "tier" {
+		case p.name == "tier":
 			kind = "api.LKETier"
 		}
-		parameters, arguments = append(parameters, p.variable+" "+kind), append(arguments, p.variable)
+		parameters = append(parameters, p.variable+" "+kind)
 	}
-	body := "nil"
-	if o.signature.body != "" {
-		body = o.client.arguments["body"]
-		if body == "" {
-			body = "body"
-		}
-		parameters = append(parameters, body+" api."+o.signature.body)
+	if o.Signature.Body != "" {
+		parameters = append(parameters, o.Body()+" api."+o.Signature.Body)
 	}
-	operation := "api.Op" + exported(o.id)
-	b.WriteString("\n" + comment(o.client.name+" "+o.client.doc))
-	switch {
-	case o.paginated:
-		filter := "Filter{}"
-		if len(o.filterable) > 0 {
-			parameters, filter = append(parameters, "filter Filter"), "filter"
-		}
-		fmt.Fprintf(b, "func (c *Client) %s(%s) iter.Seq2[api.%s, error] {\n\treturn iterate(%s)\n}\n",
-			o.client.name, strings.Join(parameters, ", "), o.entry.schema,
-			strings.Join(append([]string{"ctx", "c", operation, filter, o.entry.keyFunction()}, arguments...), ", "))
-	case o.signature.rows != "":
-		fmt.Fprintf(b, "func (c *Client) %s(%s) ([]api.%s, error) {\n\treturn rows(fetch[api.%s](%s))\n}\n",
-			o.client.name, strings.Join(parameters, ", "), o.signature.rows, o.signature.answer,
-			strings.Join(append([]string{"ctx", "c", operation, body}, arguments...), ", "))
-	case o.signature.answer == "Empty":
-		fmt.Fprintf(b, "func (c *Client) %s(%s) error {\n\treturn send(%s)\n}\n",
-			o.client.name, strings.Join(parameters, ", "), strings.Join(append([]string{"ctx", "c", operation, body}, arguments...), ", "))
-	default:
-		fmt.Fprintf(b, "func (c *Client) %s(%s) (*api.%s, error) {\n\treturn fetch[api.%s](%s)\n}\n",
-			o.client.name, strings.Join(parameters, ", "), o.signature.answer, o.signature.answer,
-			strings.Join(append([]string{"ctx", "c", operation, body}, arguments...), ", "))
+	if len(o.Filterable) > 0 {
+		parameters = append(parameters, "filter Filter")
 	}
+	return strings.Join(parameters, ", ")
 }
 
-func (e entry) keyFunction() string {
+// Arguments are those of what the method calls.
+func (o operation) Arguments(own ...string) string {
+	arguments := append([]string{"ctx", "c", "api.Op" + exported(o.ID)}, own...)
+	for _, p := range o.Signature.Path {
+		arguments = append(arguments, p.variable)
+	}
+	return strings.Join(arguments, ", ")
+}
+
+// Body is the method's name of the body that it sends.
+func (o operation) Body() string {
+	if o.Signature.Body == "" {
+		return "nil"
+	}
+	return cmp.Or(o.Client.body, "body")
+}
+
+// Filter is what a collection is asked for.
+func (o operation) Filter() string {
+	if len(o.Filterable) > 0 {
+		return "filter"
+	}
+	return "Filter{}"
+}
+
+// KeyFunction is the text of a function that returns the key of an element.
+func (e entry) KeyFunction() string {
 	if len(e.key) == 1 {
 		kind := "string"
 		if e.number {
 			kind = "int"
 		}
-		return fmt.Sprintf("func(e api.%s) %s { return e.%s }", e.schema, kind, e.key[0])
+		return fmt.Sprintf("func(e api.%s) %s { return e.%s }", e.Schema, kind, e.key[0])
 	}
-	return fmt.Sprintf("func(e api.%s) [%d]string { return [%d]string{e.%s} }", e.schema, len(e.key), len(e.key), strings.Join(e.key, ", e."))
+	return fmt.Sprintf("func(e api.%s) [%d]string { return [%d]string{e.%s} }", e.Schema, len(e.key), len(e.key), strings.Join(e.key, ", e."))
 }
 
-// comment wraps a text at 120 characters.
-func comment(text string) string {
+// comment is the documentation of a function, wrapped at 120 characters.
+func comment(function, doc string) string {
 	var b strings.Builder
 	line := "//"
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(function + " " + doc) {
 		if len(line)+1+len(word) > 120 {
 			b.WriteString(line + "\n")
 			line = "//"
 		}
 		line += " " + word
 	}
-	b.WriteString(line + "\n")
-	return b.String()
+	return b.String() + line
 }

@@ -70,60 +70,10 @@ func Metrics(string) (string, error) {
 			others = append(others, code(m.Name))
 		}
 	}
-	return strings.Join([]string{
-		generated("the metrics that modules/operator/metrics and Karpenter core declare"),
-		metricsIntroduction,
-		"## Of this provider\n", ownIntroduction, table([]string{"Metric", "Type", "Labels", "Meaning"}, ownRows),
-		valuesOfLabels, table([]string{"Label", "Values"}, valueRows),
-		"## Of Karpenter core\n", coreMetricsIntroduction, table([]string{"Metric", "Labels", "Meaning"}, coreRows),
-		"Further ones: " + strings.Join(others, ", ") + ".\n",
-		metricsQuestions, metricsDashboard,
-	}, "\n"), nil
+	return page("metrics", map[string]string{
+		"Own":    table([]string{"Metric", "Type", "Labels", "Meaning"}, ownRows),
+		"Labels": table([]string{"Label", "Values"}, valueRows),
+		"Core":   table([]string{"Metric", "Labels", "Meaning"}, coreRows),
+		"Others": strings.Join(others, ", "),
+	})
 }
-
-const metricsIntroduction = `# Metrics
-
-Each replica serves ` + "`/metrics`" + ` on ` + "`METRICS_PORT`" + ` (8080), in the clear and to every client that reaches it: the pod network, no
-farther, with the chart's Service, which is of type ClusterIP. ` + "`serviceMonitor.enabled=true`" + ` has the Prometheus operator
-scrape it. A name that ends in ` + "`_total`" + ` is a counter, one that ends in ` + "`duration_seconds` or `wait_seconds`" + ` a histogram
-or a summary, any other a gauge; ` + "`karpenter_nodepools_cost_total`" + ` is a gauge all the same.
-`
-
-const ownIntroduction = `Labels have a bounded set of values: routes are templates without IDs, outcomes and results a closed set, instance types
-what the Linode API lists. No label holds a name of a NodeClaim, an ID or a token.
-`
-
-const valuesOfLabels = `Values of labels that are known beforehand; ` + "`other`" + ` is what would otherwise be a new one. ` + "`status`" + ` is the HTTP status, 0 for a
-request without an answer. What each outcome means is in [troubleshooting](troubleshooting.md#a-nodeclaim-is-not-launched).
-`
-
-const coreMetricsIntroduction = `A choice; the controllers' libraries export more about themselves (` + "`controller_runtime_*`, `workqueue_*`, `client_go_*`, `go_*`, `process_*`" + `).
-Those of conditions, ` + "`operator_*`" + `, appear once there is an object with conditions.
-`
-
-const metricsQuestions = `## Questions and queries
-
-| question | query |
-|---|---|
-| Do requests of the claim engine fail? | ` + "`sum by (result) (rate(karpenter_linode_pool_actions_total{result!=\"ok\"}[5m]))`" + ` |
-| How old are prices? | ` + "`time() - karpenter_linode_catalog_refreshed_timestamp_seconds`" + ` |
-| Is the API's limit near? | ` + "`sum(rate(karpenter_linode_api_requests_total{status=\"429\"}[5m]))`" + ` above 0, and ` + "`sum(rate(karpenter_linode_api_limiter_wait_seconds_sum[5m]))`" + ` |
-| How many requests a minute? | ` + "`60 * sum(rate(karpenter_linode_api_requests_total[5m]))`" + ` |
-| How do claims end? | ` + "`sum by (outcome) (rate(karpenter_linode_claims_total[5m]))`" + ` |
-| Was an instance or pool bought that no NodeClaim used? | ` + "`sum by (kind) (increase(karpenter_linode_collected_total[1h]))`" + ` |
-| What does an hour cost? | ` + "`sum(karpenter_nodepools_cost_total)`" + ` |
-| Which plans are not listed as available? | ` + "`karpenter_cloudprovider_instance_type_offering_available == 0`" + ` |
-
-What to do about what they show: [troubleshooting](troubleshooting.md).
-`
-
-const metricsDashboard = `## Dashboard
-
-` + "`grafanaDashboard.enabled=true`" + ` creates a ConfigMap with a dashboard for Grafana's sidecar; without a sidecar, import
-` + "`charts/karpenter/files/dashboard.json`" + `. Tests check it against Grafana's schema, and its queries against what a running operator exports.
-
-![Panels of the dashboard: nodes, cost and claims while nodes come, a plan has no capacity, and a node goes](images/dashboard.png)
-
-No Grafana server has drawn this picture: ` + "`tools/make/pictures.sh dashboard`" + ` gives Grafana's own panel components (` + "`@grafana/ui`" + `) what a
-Prometheus has scraped of an operator on the [local cluster](local-cluster.md) in a minute and a half. Below these panels are those of the Linode API and of the operator itself.
-`

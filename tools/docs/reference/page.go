@@ -1,8 +1,10 @@
 package reference
 
 import (
+	"embed"
 	"path/filepath"
 	"strings"
+	"text/template"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
@@ -39,40 +41,21 @@ func Configuration(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.Join([]string{
-		generated("modules/operator/options, the CRD of LinodeNodeClass and charts/karpenter"),
-		configurationIntroduction,
-		"## Settings of this provider\n", settingsIntroduction, own,
-		"## Settings of Karpenter core\n", coreIntroduction, core,
-		"## LinodeNodeClass\n", classIntroduction, "### spec\n", spec, "### status\n", statusTable(fields),
-		"## Values of the chart karpenter\n", valuesIntroduction, valuesTable(values, variables, valueSchema),
-	}, "\n"), nil
+	return page("configuration", map[string]string{
+		"Own": own, "Core": core, "Spec": spec, "Status": statusTable(fields), "Values": valuesTable(values, variables, valueSchema),
+	})
 }
 
-const configurationIntroduction = `# Configuration reference
+//go:embed *.md.tmpl
+var layouts embed.FS
 
-Four tables: the operator's settings for Linode, those that it has from Karpenter core, the fields of a
-LinodeNodeClass, and the values of the Helm chart. NodePool and NodeClaim are Karpenter's own; ` + "`kubectl explain nodepool.spec`" + `
-describes them.
-`
-
-const settingsIntroduction = `Each is an environment variable; those with a flag can be given as a flag, which wins over the variable. An empty variable
-counts as not set. Where a variable has two names the first wins. "Chart value" is what sets it in the chart; a variable
-without one goes into ` + "`controller.env`" + `. A wrong value ends the process with one line that names the setting.
-
-Durations are written like ` + "`90s`" + `, ` + "`1m30s`" + ` or ` + "`2h`" + `.
-`
-
-const coreIntroduction = `The same rules apply. Defaults are core's; the chart sets some of them to other values.
-`
-
-const classIntroduction = `Cluster scoped, ` + "`karpenter.k8s.linode/v1alpha1`" + `, short names ` + "`lnc` and `lncs`" + `. Every field of the spec is optional.
-
-"Mode" is where a field has an effect: ` + "`lke`" + ` (LKE node pools), there perhaps on the Enterprise tier only, and ` + "`instance`" + ` (plain
-Linodes, see [instance mode](instance-mode.md)). In another place it is either refused (the class is not Ready, with the
-reason) or ignored (a condition of the class names the fields without effect). "A change" is what happens to nodes that exist, where the field has its effect;
-see [drift](drift-and-upgrades.md). What the API server checks stands at the end of each meaning.
-`
-
-const valuesIntroduction = `"Variable" is what a value sets in the operator's environment. A value that the chart does not know is refused.
-`
+// page fills the layout of a page with its tables.
+func page(name string, tables map[string]string) (string, error) {
+	layout, err := template.ParseFS(layouts, name+".md.tmpl")
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	err = layout.Option("missingkey=error").Execute(&text, tables)
+	return text.String(), err
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
@@ -21,20 +20,15 @@ func Plans(string) (string, error) {
 	}
 	regions := make([]string, 0, len(shown.Regions))
 	for _, region := range shown.Regions {
-		regions = append(regions, code(region.ID))
+		regions = append(regions, region.ID)
 	}
 	denied := slices.DeleteFunc(slices.Clone(shown.Plans), func(p instancetype.Plan) bool { return p.Excluded(shown.Selection) == "" })
 	names := make([]string, 0, len(denied))
 	for _, plan := range denied {
-		names = append(names, code(plan.ID))
+		names = append(names, plan.ID)
 	}
 	shown.Plans = slices.DeleteFunc(slices.Clone(shown.Plans), func(p instancetype.Plan) bool { return p.Excluded(shown.Selection) != "" })
-	return strings.Join([]string{
-		generated("the plans of modules/linodesim/catalog, as modules/operator would offer them"),
-		plansIntroduction, plans.Markdown(shown),
-		"Denied by the default of `PLANS_DENY`, which [can be changed](instance-types.md#allow-and-deny): " + strings.Join(names, ", ") + ".\n",
-		"Regions: " + strings.Join(regions, ", ") + ".\n",
-	}, "\n"), nil
+	return page("plans", map[string]string{"Plans": plans.Markdown(shown), "Denied": codes(names), "Regions": codes(regions)})
 }
 
 func simulatedPlans(ctx context.Context) (plans.Shown, error) {
@@ -72,17 +66,3 @@ func simulatedPlans(ctx context.Context) (plans.Shown, error) {
 	}
 	return shown, nil
 }
-
-const plansIntroduction = `# Plans
-
-What a NodePool can buy, cheapest first: size, what a node has to allocate for pods (an [estimate](instance-types.md#what-a-node-holds) before the first node), price and availability. Plans, prices
-and availability are those of the simulator, which are Linode's of 2024; today's are in
-
-` + "```sh" + `
-kubectl --namespace "$KARPENTER_NAMESPACE" exec deployment/karpenter -- controller plans
-kubectl --namespace "$KARPENTER_NAMESPACE" exec deployment/karpenter -- controller plans --nodepool default
-make plans NODEPOOL=default   # the same on the local cluster
-` + "```" + `
-
-The second prints what one NodePool could buy, and for each other plan the requirement that excludes it. ` + "`--regions us-ord,id-cgk`" + ` or ` + "`--regions all`" + ` compares regions.
-`

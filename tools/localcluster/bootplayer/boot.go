@@ -12,6 +12,7 @@ import (
 	"time"
 
 	metadata "github.com/linode/go-metadata"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
@@ -151,41 +152,35 @@ func (m *machine) startKubelet() (*process.Process, error) {
 	if err := json.Unmarshal(content, &flags); err != nil {
 		return nil, err
 	}
-	ports, err := plane.FreePorts(1)
-	if err != nil {
-		return nil, err
-	}
-	e := m.event
-	return StartKubelet(Kubelet{
-		Program: m.cfg.Program, Name: e.Name, Root: m.root.dir, Port: ports[0], Event: e, Flags: flags,
-		LogFile: filepath.Join(m.cfg.LogDir, "kubelet-"+e.Name+".log"),
-	})
+	return StartKubelet(Kubelet{Program: m.cfg.Program, Root: m.root.dir, LogDir: m.cfg.LogDir, Event: m.event, Flags: flags})
 }
 
 // Kubelet is one real kubelet of a machine that is not there.
 type Kubelet struct {
 	Program string      // the file of controlplane.Machine
-	Name    string      // of the Node
 	Root    string      // the directory that stands for the machine's root; a short path
-	Port    int         // to serve on
-	Event   world.Event // the machine's size
+	LogDir  string      // of its log, kubelet-<node>.log
+	Event   world.Event // the machine's size, and the Node's name
 	Flags   []string    // the kubelet's own
-	LogFile string
 }
 
-// StartKubelet starts the kubelet's own code in a process of its own.
+// StartKubelet starts the kubelet's own code in a process of its own, which serves on a free port.
 func StartKubelet(k Kubelet) (*process.Process, error) {
+	ports, err := plane.FreePorts(1)
+	if err != nil {
+		return nil, err
+	}
 	e := k.Event
 	capacity, _ := lkeplayer.Capacity(lkeplayer.Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: e.DiskMB})
+	delete(capacity, corev1.ResourcePods)
 	var size []string
 	for name, quantity := range capacity {
-		if name != "pods" {
-			size = append(size, fmt.Sprintf("%s=%s", name, quantity.String()))
-		}
+		size = append(size, fmt.Sprintf("%s=%s", name, quantity.String()))
 	}
-	args := []string{"kubelet", "--root=" + k.Root, "--port=" + strconv.Itoa(k.Port), "--capacity=" + strings.Join(size, ","), "--"}
+	args := []string{"kubelet", "--root=" + k.Root, "--port=" + strconv.Itoa(ports[0]), "--capacity=" + strings.Join(size, ","), "--"}
 	return process.Start(process.Spec{
-		Name: "kubelet of " + k.Name, Path: k.Program, Dir: k.Root, Env: environment(k.Root), Args: append(args, k.Flags...), LogFile: k.LogFile,
+		Name: "kubelet of " + e.Name, Path: k.Program, Dir: k.Root, Env: environment(k.Root), Args: append(args, k.Flags...),
+		LogFile: filepath.Join(k.LogDir, "kubelet-"+e.Name+".log"),
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
@@ -93,8 +94,7 @@ func (p *Player) awaitReady(ctx context.Context, e world.Event) {
 		if err != nil {
 			return false, client.IgnoreNotFound(err)
 		}
-		condition := ready(node)
-		return condition != nil && condition.Status == corev1.ConditionTrue, nil
+		return nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionTrue, nil
 	})
 }
 

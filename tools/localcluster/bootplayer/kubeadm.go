@@ -15,6 +15,7 @@ var kubeadmDropIn = []string{
 }
 
 const (
+	joinTimeout   = "30s"                                // bounds discovery; kubeadm's own bound is 5 minutes
 	kubeadmFlags  = "/var/lib/kubelet/kubeadm-flags.env" // KUBELET_KUBEADM_ARGS=...
 	kubeletFlags  = "/etc/default/kubelet"               // KUBELET_EXTRA_ARGS=..., the user's
 	kubeadmHandle = "KUBELET_KUBEADM_ARGS"
@@ -28,7 +29,7 @@ func (m *machine) kubeadm(ctx context.Context, call invocation) error {
 		return fmt.Errorf("%q: only join --config FILE is played", args)
 	}
 	var problem bytes.Buffer
-	cmd := exec.CommandContext(ctx, m.cfg.Program, "join", "--root="+m.root.dir, "--config="+machinePath(call.dir, args[2]), "--discovery-timeout="+m.cfg.JoinTimeout.String())
+	cmd := exec.CommandContext(ctx, m.cfg.Program, "join", "--root="+m.root.dir, "--config="+machinePath(call.dir, args[2]), "--discovery-timeout="+joinTimeout)
 	cmd.Env, cmd.Dir = environment(m.root.dir), m.root.dir
 	cmd.Stdout, cmd.Stderr = call.out, &problem
 	if err := cmd.Run(); err != nil {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -25,8 +24,6 @@ type Config struct {
 	Dir         string // the machines' roots; a short path
 	LogDir      string // the kubelets' logs
 	MetadataURL string // of the simulator's Metadata service
-	// JoinTimeout bounds kubeadm's discovery; 0 = 30 s. kubeadm's own is 5 minutes.
-	JoinTimeout time.Duration
 	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20.
 	Kubelets int
 	// Own is how labels of Linodes begin that were set up by hand; kwok plays them.
@@ -59,7 +56,7 @@ type life struct {
 
 // New makes a Player; Run plays.
 func New(nodes Nodes, cfg Config) *Player {
-	cfg.JoinTimeout, cfg.Kubelets = cmp.Or(cfg.JoinTimeout, 30*time.Second), cmp.Or(cfg.Kubelets, 20)
+	cfg.Kubelets = cmp.Or(cfg.Kubelets, 20)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,20 +64,12 @@ func (s *shell) install() error {
 			return err
 		}
 	}
-	for _, name := range slices.Concat(Played(), fileCommands, []string{"sh"}, keys(s.programs)) {
+	for _, name := range slices.Concat(Played(), fileCommands, []string{"sh"}, slices.Collect(maps.Keys(s.programs))) {
 		if err := s.root.write(filepath.Join(binDir, name), "", 0o755); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func keys[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	return names
 }
 
 // run runs one command of runcmd.

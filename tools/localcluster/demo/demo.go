@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
@@ -183,7 +183,7 @@ func (d *demo) observe(ctx context.Context) (row, error) {
 	}
 	for _, node := range nodes.Items {
 		r.nodes++
-		if ready(node) {
+		if nodeutils.GetCondition(&node, corev1.NodeReady).Status == corev1.ConditionTrue {
 			r.nodesReady++
 		}
 	}
@@ -253,10 +253,4 @@ func linodes(state world.State) map[int]bool {
 		ids[i.ID] = true
 	}
 	return ids
-}
-
-func ready(node corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
 }

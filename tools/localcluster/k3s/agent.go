@@ -8,9 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +19,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/client-go/util/keyutil"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
 )
@@ -167,11 +167,11 @@ func (s *session) certificate(ctx context.Context, name string) (pki.Pair, error
 	if err != nil {
 		return pki.Pair{}, err
 	}
-	private, err := x509.MarshalECPrivateKey(key)
+	private, err := keyutil.MarshalPrivateKeyToPEM(key)
 	if err != nil {
 		return pki.Pair{}, err
 	}
-	pair := pki.Pair{Cert: answer, Key: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private})}
+	pair := pki.Pair{Cert: answer, Key: private}
 	if err := s.Files.Write(s.path(name+".crt"), pair.Cert); err != nil {
 		return pki.Pair{}, err
 	}
@@ -183,11 +183,7 @@ func (s *session) password() (string, error) {
 	if kept, err := s.Files.Read(passwordFile); err == nil {
 		return strings.TrimSpace(string(kept)), nil
 	}
-	random := make([]byte, 16)
-	if _, err := rand.Read(random); err != nil {
-		return "", err
-	}
-	password := hex.EncodeToString(random)
+	password := rand.Text()
 	return password, s.Files.Write(passwordFile, []byte(password+"\n"))
 }
 

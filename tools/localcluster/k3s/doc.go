@@ -10,14 +10,14 @@
 //   - Requests for an agent go to /v1-k3s/ or /v1-rke2/, with the user node and the agent token as basic authentication:
 //     config, client-ca.crt, server-ca.crt, and, with a certificate request as body, serving-kubelet.crt and
 //     client-kubelet.crt.
-//   - The certificate requests carry the node's name, addresses and password. The first password of a name is kept as a hash
+//   - The certificate requests carry the node's name and password. The first password of a name is kept as a hash
 //     in the Secret <name>.node-password.k3s in kube-system; another one is refused with 403.
 //
 // # What is not as in k3s and RKE2
 //
 // There is one certificate authority for clients and servers. The Secret of a node's password stays when its Node is deleted.
-// Tokens of kubeadm's form, the tunnel to the server, the agent's own load balancer, its containerd, flannel and kube-proxy
-// are not here.
+// Addresses of the node in a certificate request, tokens of kubeadm's form, the tunnel to the server, the agent's own load
+// balancer, its containerd, flannel and kube-proxy are not here.
 //
 // A [Server] is safe for concurrent use; [Join] is one agent's start.
 package k3s

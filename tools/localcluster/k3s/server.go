@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,7 +56,7 @@ func (s *Server) TLS() (*tls.Config, error) {
 // Handler serves agents of both programs.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /cacerts", s.sendAuthority)
+	mux.HandleFunc("GET /cacerts", func(w http.ResponseWriter, r *http.Request) { _ = s.sendAuthority(w, r) }) // the agent may be gone
 	for _, program := range []string{"k3s", "rke2"} {
 		prefix := "/v1-" + program + "/"
 		mux.HandleFunc("GET "+prefix+"config", s.agents(func(w http.ResponseWriter, r *http.Request) error {
@@ -67,10 +66,7 @@ func (s *Server) Handler() http.Handler {
 			})
 		}))
 		for _, file := range []string{"client-ca.crt", "server-ca.crt"} {
-			mux.HandleFunc("GET "+prefix+file, s.agents(func(w http.ResponseWriter, r *http.Request) error {
-				s.sendAuthority(w, r)
-				return nil
-			}))
+			mux.HandleFunc("GET "+prefix+file, s.agents(s.sendAuthority))
 		}
 		mux.HandleFunc("POST "+prefix+"client-kubelet.crt", s.agents(s.signed(program, s.client)))
 		mux.HandleFunc("POST "+prefix+"serving-kubelet.crt", s.agents(s.signed(program, s.serving)))
@@ -78,9 +74,10 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-func (s *Server) sendAuthority(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) sendAuthority(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "text/plain")
-	_, _ = w.Write(s.Authority)
+	_, err := w.Write(s.Authority)
+	return err
 }
 
 // refusal is an error with its HTTP status.
@@ -112,7 +109,7 @@ func (s *Server) agents(serve func(http.ResponseWriter, *http.Request) error) ht
 }
 
 // signed answers a certificate request of a node that proves its name by its password.
-func (s *Server) signed(program string, sign func(r *http.Request, public any, node string) ([]byte, error)) func(http.ResponseWriter, *http.Request) error {
+func (s *Server) signed(program string, sign func(public any, node string) ([]byte, error)) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		node, password := r.Header.Get(program+"-Node-Name"), r.Header.Get(program+"-Node-Password")
 		if node == "" || password == "" {
@@ -129,8 +126,7 @@ func (s *Server) signed(program string, sign func(r *http.Request, public any, n
 		if err != nil {
 			return &refusal{http.StatusBadRequest, fmt.Errorf("the body is no certificate request: %w", err)}
 		}
-		r.Header.Set("Node-IP", r.Header.Get(program+"-Node-IP"))
-		certificate, err := sign(r, request.PublicKey, node)
+		certificate, err := sign(request.PublicKey, node)
 		if err != nil {
 			return err
 		}
@@ -139,30 +135,20 @@ func (s *Server) signed(program string, sign func(r *http.Request, public any, n
 	}
 }
 
-func (s *Server) client(_ *http.Request, public any, node string) ([]byte, error) {
+func (s *Server) client(public any, node string) ([]byte, error) {
 	return s.Signer.SignClient(public, "system:node:"+node, "system:nodes")
 }
 
-func (s *Server) serving(r *http.Request, public any, node string) ([]byte, error) {
-	hosts := []string{node, "localhost", "127.0.0.1"}
-	for _, address := range strings.Split(r.Header.Get("Node-IP"), ",") {
-		if address == "" {
-			continue
-		}
-		if net.ParseIP(address) == nil {
-			return nil, &refusal{http.StatusBadRequest, fmt.Errorf("node IP %q is no address", address)}
-		}
-		hosts = append(hosts, address)
-	}
-	return s.Signer.SignServer(public, node, hosts...)
+func (s *Server) serving(public any, node string) ([]byte, error) {
+	return s.Signer.SignServer(public, node, node, "localhost", "127.0.0.1")
 }
 
 // verify keeps the first password of a name, and refuses another.
 func (s *Server) verify(ctx context.Context, node, password string) error {
 	name := node + ".node-password.k3s"
-	hash := sha256.Sum256([]byte(password))
+	hash := fmt.Appendf(nil, "%x", sha256.Sum256([]byte(password)))
 	_, err := s.Secrets.Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Immutable: new(true), Data: map[string][]byte{"hash": []byte(hex.EncodeToString(hash[:]))},
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Immutable: new(true), Data: map[string][]byte{"hash": hash},
 	}, metav1.CreateOptions{})
 	if err == nil || !apierrors.IsAlreadyExists(err) {
 		return err
@@ -171,7 +157,7 @@ func (s *Server) verify(ctx context.Context, node, password string) error {
 	if err != nil {
 		return err
 	}
-	if subtle.ConstantTimeCompare(kept.Data["hash"], []byte(hex.EncodeToString(hash[:]))) != 1 {
+	if subtle.ConstantTimeCompare(kept.Data["hash"], hash) != 1 {
 		return &refusal{http.StatusForbidden, fmt.Errorf("node password of %s does not match the one of its first registration", node)}
 	}
 	return nil

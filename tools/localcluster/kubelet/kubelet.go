@@ -1,69 +1,29 @@
 // Package kubelet serves the part of a kubelet's API that `kubectl logs` needs, because kwok, which plays the kubelets,
 // reads only files in a container runtime's format.
 //
-// It is called by package localcluster, which starts one for all nodes: each Node names this server's port, and the API
+// It is called by package localcluster, which serves one Handler for all nodes: each Node names that server's port, and the API
 // server finds it by the Node's InternalDNS address. A container that is a process of this machine has its log file
 // served, with --tail, --limit-bytes and --follow; any other container's log is one line: it is simulated.
 // What it cannot do is refused by name: --since, --timestamps, --previous, exec, attach, port-forward.
 //
-// It listens on loopback and answers only clients with a certificate of the cluster's authority.
+// The caller lets in only clients with a certificate of the cluster's authority.
 package kubelet
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/logfile"
 )
-
-const readHeaderTimeout = 10 * time.Second
 
 // Container is one container of a Pod.
 type Container struct{ Namespace, Pod, Name string }
 
 // Logs finds the log file of a container; "" = no program runs in it.
 type Logs func(ctx context.Context, c Container) (path string, err error)
-
-// Server listens for all played nodes.
-type Server struct {
-	server *http.Server
-	done   chan struct{}
-	Port   int
-}
-
-// Serve starts serving on a free port of loopback. config holds the certificate and the clients' authority.
-func Serve(config *tls.Config, logs Logs) (*Server, error) {
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
-	if err != nil {
-		return nil, fmt.Errorf("kubelet: %w", err)
-	}
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return nil, errors.Join(fmt.Errorf("kubelet: %s is no TCP address", listener.Addr()), listener.Close())
-	}
-	s := &Server{
-		server: &http.Server{Handler: Handler(logs), ReadHeaderTimeout: readHeaderTimeout},
-		done:   make(chan struct{}), Port: address.Port,
-	}
-	go func() {
-		defer close(s.done)
-		_ = s.server.Serve(listener) // ends with Close
-	}()
-	return s, nil
-}
-
-// Close ends all requests, followed logs included.
-func (s *Server) Close() {
-	_ = s.server.Close()
-	<-s.done
-}
 
 // Handler answers as a kubelet does.
 func Handler(logs Logs) http.Handler {

@@ -3,6 +3,7 @@ package lkeplayer
 import (
 	"maps"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -133,17 +134,9 @@ func poolTaints(e world.Event) []corev1.Taint {
 // withoutTaints returns the taints of which no equal one (key, value and effect)
 // is in drop.
 func withoutTaints(taints, drop []corev1.Taint) []corev1.Taint {
-	kept := make([]corev1.Taint, 0, len(taints))
-next:
-	for _, t := range taints {
-		for _, d := range drop {
-			if t.Key == d.Key && t.Value == d.Value && t.Effect == d.Effect {
-				continue next
-			}
-		}
-		kept = append(kept, t)
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool {
+		return slices.ContainsFunc(drop, func(d corev1.Taint) bool { return t.Key == d.Key && t.Value == d.Value && t.Effect == d.Effect })
+	})
 }
 
 // Addresses of the Node, as the cloud controller manager reports them.

@@ -42,7 +42,7 @@ func (p *Plane) apiserver() component {
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--service-cluster-ip-range=" + serviceRange,
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-		"--service-account-key-file=" + p.path("pki", "serviceaccount.crt"),
+		"--service-account-key-file=" + p.path("pki", "serviceaccount.key"),
 		"--service-account-signing-key-file=" + p.path("pki", "serviceaccount.key"),
 		// Without these the other components complain that they cannot tell a
 		// front proxy's requests.

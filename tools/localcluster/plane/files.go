@@ -1,21 +1,29 @@
 package plane
 
 import (
+	_ "embed"
+
+	"k8s.io/client-go/util/keyutil"
+
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
 )
 
 const (
 	serviceRange = "10.96.0.0/16"
 	firstService = "10.96.0.1" // the address of the Service "kubernetes"
+	// administrators is the group that may do everything.
+	administrators = "system:masters"
 )
 
 // auditPolicy records who did what to which object, not the content.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-- level: Metadata
-`
+//
+//go:embed audit-policy.yaml
+var auditPolicy []byte
+
+// kwokConfiguration is what a kubelet does, in stages.
+//
+//go:embed kwok.yaml
+var kwokConfiguration []byte
 
 // writeFiles makes the certificates, keys and configuration of all components.
 func (p *Plane) writeFiles() error {
@@ -24,28 +32,23 @@ func (p *Plane) writeFiles() error {
 		return err
 	}
 	p.authority = authority
-	return inOrder(
-		p.writeServerFiles,
-		p.writeEtcdFiles,
-		func() error { return p.writeKubeconfig("admin", "kubernetes-admin", "system:masters") },
-		func() error {
-			return p.writeKubeconfig("kube-controller-manager", "system:kube-controller-manager")
-		},
-		func() error { return p.writeKubeconfig("kube-scheduler", "system:kube-scheduler") },
-		func() error { return p.writeKubeconfig("kwok", "kwok", "system:masters") },
-		func() error { return pki.WriteFile(p.path("kwok.yaml"), []byte(kwokConfiguration)) },
-		func() error { return pki.WriteFile(p.path("audit-policy.yaml"), []byte(auditPolicy)) },
-	)
-}
-
-// inOrder ends at the first error: a full disk is one line, not ten.
-func inOrder(steps ...func() error) error {
-	for _, step := range steps {
-		if err := step(); err != nil {
+	for file, content := range map[string][]byte{"kwok.yaml": kwokConfiguration, "audit-policy.yaml": auditPolicy} {
+		if err := pki.WriteFile(p.path(file), content); err != nil {
 			return err
 		}
 	}
-	return nil
+	for file, user := range map[string][]string{ // with its groups
+		"admin": {"kubernetes-admin", administrators}, "kwok": {"kwok", administrators},
+		"kube-controller-manager": {"system:kube-controller-manager"}, "kube-scheduler": {"system:kube-scheduler"},
+	} {
+		if err := p.writeKubeconfig(file, user[0], user[1:]...); err != nil {
+			return err
+		}
+	}
+	if err := p.writeServerFiles(); err != nil {
+		return err
+	}
+	return p.writeEtcdFiles()
 }
 
 func (p *Plane) writeServerFiles() error {
@@ -62,8 +65,11 @@ func (p *Plane) writeServerFiles() error {
 	if err != nil {
 		return err
 	}
-	signing, err := pki.SigningKey()
+	signing, err := keyutil.MakeEllipticPrivateKeyPEM() // of ServiceAccounts' tokens
 	if err != nil {
+		return err
+	}
+	if err := pki.WriteFile(p.path("pki", "serviceaccount.key"), signing); err != nil {
 		return err
 	}
 	// An authority of its own: a client that it signs for may act as any user. It signs for none.
@@ -73,7 +79,7 @@ func (p *Plane) writeServerFiles() error {
 	}
 	return p.writePairs(map[string]pki.Pair{
 		"front-proxy-ca": frontProxy.Pair, "ca": p.authority.Pair, "apiserver": serving,
-		"component": component, "kubelet-client": kubeletClient, "serviceaccount": signing,
+		"component": component, "kubelet-client": kubeletClient,
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
@@ -36,14 +35,6 @@ func (p *Plane) letNodesJoin(ctx context.Context) error {
 		return fmt.Errorf("kubeadm's part of the control plane: %w: %s", err, lines[len(lines)-1])
 	}
 	return nil
-}
-
-func (p *Plane) client() (kubernetes.Interface, error) {
-	config, err := p.RESTConfig("localcluster")
-	if err != nil {
-		return nil, err
-	}
-	return kubernetes.NewForConfig(config)
 }
 
 // kubeadmConfiguration describes this plane as kubeadm would have made it.

@@ -9,10 +9,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -24,6 +26,10 @@ import (
 var Programs = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"}
 
 const (
+	// Only nodes with this label are played by kwok.
+	NodeLabel      = "local.karpenter.k8s.linode/kubelet"
+	NodeLabelValue = "kwok"
+
 	loopback = "127.0.0.1"
 	// stopGrace is short: nothing that a component could still write is wanted.
 	stopGrace = 3 * time.Second
@@ -138,7 +144,11 @@ func (p *Plane) launch(ctx context.Context, components ...component) error {
 		children[i] = child
 	}
 	for i, c := range components {
-		if err := p.waitHealthy(ctx, c, children[i]); err != nil {
+		client, err := p.healthClient(c.name == "etcd")
+		if err != nil {
+			return err
+		}
+		if err := children[i].WaitHealthy(ctx, client, c.health); err != nil {
 			return err
 		}
 	}
@@ -171,16 +181,11 @@ func (p *Plane) Died() <-chan error { return p.died }
 func (p *Plane) Processes() []*process.Process {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]*process.Process(nil), p.running...)
+	return slices.Clone(p.running)
 }
 
 func (p *Plane) portTaken() bool {
-	for _, child := range p.Processes() {
-		if child.PortTaken() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Processes(), (*process.Process).PortTaken)
 }
 
 // Stop ends all children and returns when they have ended: at the latest after a
@@ -253,7 +258,7 @@ func (p *Plane) AdminKubeconfig() string { return p.kubeconfigFile("admin") }
 // RESTConfig returns a client configuration for a component that plays a part of
 // the outside world with all rights, under its own name in audit logs.
 func (p *Plane) RESTConfig(user string) (*rest.Config, error) {
-	if err := p.writeKubeconfig(user, user, "system:masters"); err != nil {
+	if err := p.writeKubeconfig(user, user, administrators); err != nil {
 		return nil, err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfigFile(user))
@@ -263,6 +268,15 @@ func (p *Plane) RESTConfig(user string) (*rest.Config, error) {
 	config.UserAgent = user
 	config.QPS, config.Burst = -1, -1 // the API server's own limits are enough here
 	return config, nil
+}
+
+// Client is a client for such a component.
+func (p *Plane) Client(user string) (*kubernetes.Clientset, error) {
+	config, err := p.RESTConfig(user)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(config)
 }
 
 func (p *Plane) path(elements ...string) string {

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
+
+	"github.com/gofrs/flock"
 )
 
 // ports of one control plane, all on loopback.
@@ -77,19 +78,14 @@ var reserved sync.Map
 // reserve takes the lock of a port, which the kernel lets go when this process ends,
 // unless some process listens on it.
 func reserve(folder string, port int) error {
-	file, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return err
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		file.Close()
-		return err
+	lock := flock.New(filepath.Join(folder, strconv.Itoa(port)))
+	if taken, err := lock.TryLock(); err != nil || !taken {
+		return errors.Join(errors.New("another process has reserved it"), err)
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
 	if err != nil {
-		file.Close()
-		return err
+		return errors.Join(err, lock.Close())
 	}
-	reserved.Store(port, file)
+	reserved.Store(port, lock)
 	return listener.Close()
 }

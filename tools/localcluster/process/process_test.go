@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 )
 
@@ -148,69 +151,57 @@ func TestMissingProgram(t *testing.T) {
 	}
 }
 
-func firstNumber(t *testing.T, file string) int {
+func firstNumber(t *testing.T, file string) (number int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+	eventually(t, "a number in the log", func() bool {
 		content, _ := os.ReadFile(file)
-		if number, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil {
-			return number
-		}
+		var err error
+		number, err = strconv.Atoi(strings.TrimSpace(string(content)))
+		return err == nil
+	})
+	return number
+}
+
+func eventually(t *testing.T, what string, check func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, patience, true, func(context.Context) (bool, error) { return check(), nil })
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
 	}
-	t.Fatal("no number in the log")
-	return 0
+}
+
+// state is what the kernel says of a process, "" where there is no /proc.
+func state(pid int) string {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return ""
+	}
+	stat, err := p.Stat()
+	if err != nil {
+		return ""
+	}
+	return stat.State
 }
 
 // waitGone waits until the process has ended. One whose parent has not waited for it yet
 // counts as ended: it is a number and nothing else.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
-		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) {
-			return
-		}
-	}
-	t.Errorf("process %d is still there", pid)
-}
-
-func zombie(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && strings.Contains(string(stat), ") Z ")
+	eventually(t, "the end of the process", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || state(pid) == "Z" })
 }
 
 func TestAFrozenProcessGoesOnOrIsKilled(t *testing.T) {
-	p := start(t, shell(t.TempDir(), "exec sleep 600"))
-	p.Pause()
-	waitState(t, p, "T", true)
-	p.Resume()
-	waitState(t, p, "T", false)
-	p.Pause()
-	p.Kill()
-	waitExit(t, p)
-}
-
-// waitState waits until the kernel says that a process is, or is not, in a state.
-func waitState(t *testing.T, p *process.Process, state string, want bool) {
-	t.Helper()
 	if runtime.GOOS != "linux" {
 		return // there is no /proc
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for ticker := time.NewTicker(time.Millisecond); ; {
-		content, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID()), "stat"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, after, _ := strings.Cut(string(content), ") ")
-		if strings.HasPrefix(after, state) == want {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("it never comes to be in state %s: %t", state, want)
-		case <-ticker.C:
-		}
-	}
+	p := start(t, shell(t.TempDir(), "exec sleep 600"))
+	p.Pause()
+	eventually(t, "it is frozen", func() bool { return state(p.PID()) == "T" })
+	p.Resume()
+	eventually(t, "it goes on", func() bool { return state(p.PID()) != "T" })
+	p.Pause()
+	p.Kill()
+	waitExit(t, p)
 }
 
 func TestAChildRunsAsItsUser(t *testing.T) {

@@ -3,19 +3,17 @@ package supervisor_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
 )
 
@@ -34,7 +32,7 @@ func TestAnOperatorThatEndsIsStartedAgain(t *testing.T) {
 		pid := before
 		err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 			pid = operatorPID(t, info.PID)
-			return pid != 0 && pid != before && ready(info.HealthURL+"/readyz"), nil
+			return pid != 0 && pid != before && process.Probe(ctx, http.DefaultClient, info.HealthURL+"/readyz") == nil, nil
 		})
 		if err != nil {
 			t.Fatalf("no operator is ready after process %d: %v; log: %s", before, err, supervisor.LogFile(dir))
@@ -49,27 +47,15 @@ func TestAnOperatorThatEndsIsStartedAgain(t *testing.T) {
 // operatorPID is the child of a process that runs the operator; 0 = none does.
 func operatorPID(t *testing.T, parent int) int {
 	t.Helper()
-	children, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
+	all, err := procfs.AllProcs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range children {
-		list, _ := os.ReadFile(file) // a thread may have ended
-		for child := range strings.FieldsSeq(string(list)) {
-			program, _ := os.Readlink("/proc/" + child + "/exe")
-			if pid, err := strconv.Atoi(child); err == nil && filepath.Base(program) == "controller" {
-				return pid
-			}
+	for _, running := range all {
+		stat, err := running.Stat() // it may have ended
+		if err == nil && stat.PPID == parent && stat.Comm == "controller" {
+			return running.PID
 		}
 	}
 	return 0
-}
-
-func ready(url string) bool {
-	answer, err := http.Get(url) //nolint:gosec,noctx // of the local cluster
-	if err != nil {
-		return false
-	}
-	defer answer.Body.Close()
-	return answer.StatusCode == http.StatusOK
 }

@@ -29,11 +29,14 @@ const (
 // log.
 func Run(ctx context.Context, opts localcluster.Options, report io.WriteCloser, log io.Writer) error {
 	opts.Progress = steps{report}
-	cluster, err := localcluster.Start(ctx, opts)
-	if err != nil {
+	refuse := func(err error) error {
 		fmt.Fprintln(report, sayError+err.Error())
 		report.Close()
 		return err
+	}
+	cluster, err := localcluster.Start(ctx, opts)
+	if err != nil {
+		return refuse(err)
 	}
 	defer func() {
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
@@ -41,9 +44,7 @@ func Run(ctx context.Context, opts localcluster.Options, report io.WriteCloser, 
 		cluster.Stop(stopping)
 	}()
 	if err := write(opts.StateDir, describe(cluster, opts)); err != nil {
-		fmt.Fprintln(report, sayError+err.Error())
-		report.Close()
-		return err
+		return refuse(err)
 	}
 	fmt.Fprintln(report, sayReady)
 	report.Close()
@@ -82,8 +83,10 @@ func revive(ctx context.Context, operator *localcluster.Operator, log io.Writer)
 			restart = firstRestart
 		}
 		fmt.Fprintf(log, "%s operator ended; it is started again in %s\n", time.Now().UTC().Format(time.RFC3339), restart)
-		if !pause(ctx, restart) {
+		select {
+		case <-ctx.Done():
 			return
+		case <-time.After(restart):
 		}
 		restart = min(2*restart, longestRestart)
 		again(ctx, operator, log)
@@ -95,17 +98,6 @@ func again(ctx context.Context, operator *localcluster.Operator, log io.Writer) 
 	defer cancel()
 	if err := operator.Start(ctx); err != nil {
 		fmt.Fprintln(log, err)
-	}
-}
-
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
@@ -128,10 +130,5 @@ func Down(ctx context.Context, stateDir string) error {
 
 // gone waits until no process holds the folder's lock.
 func gone(ctx context.Context, stateDir string) bool {
-	for localcluster.Holder(stateDir) != 0 {
-		if !pause(ctx, holderPoll) {
-			return false
-		}
-	}
-	return true
+	return wait.PollUntilContextCancel(ctx, holderPoll, true, func(context.Context) (bool, error) { return localcluster.Holder(stateDir) == 0, nil }) == nil
 }

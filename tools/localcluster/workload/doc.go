@@ -3,7 +3,7 @@
 //
 // It is called by package localcluster, which runs the operator as a local
 // process with exactly what the installed Deployment gives it. It reads the
-// ConfigMaps and Secrets that the container names, through Sources, and nothing
+// ConfigMaps and Secrets of the pod's namespace that the container names, and nothing
 // else.
 //
 // Understood: env with values, secretKeyRef, configMapKeyRef, fieldRef and

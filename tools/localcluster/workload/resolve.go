@@ -8,34 +8,31 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 )
-
-// Sources gives the objects that a container's environment may name, from the
-// pod's namespace. An object that does not exist is a NotFound API error.
-type Sources interface {
-	ConfigMap(ctx context.Context, name string) (map[string]string, error)
-	Secret(ctx context.Context, name string) (map[string][]byte, error)
-}
 
 // Command is what to run.
 type Command struct {
-	Command []string // the container's entry point; empty = the image's
-	Args    []string
-	Env     []string // NAME=value, sorted by name
+	Container *corev1.Container
+	Command   []string // the container's entry point; empty = the image's
+	Args      []string
+	Env       []string // NAME=value, sorted by name
 }
 
 // Resolve works out the command of a container of the pod. node, which may be
 // nil, is asked for resources that the container has no limit for.
-func Resolve(ctx context.Context, pod *corev1.Pod, container string, node *corev1.Node, sources Sources) (Command, error) {
+func Resolve(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, container string, node *corev1.Node) (Command, error) {
 	at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container })
 	if at < 0 {
 		return Command{}, fmt.Errorf("pod %s has no container %q", pod.Name, container)
 	}
-	r := resolver{pod: pod, container: &pod.Spec.Containers[at], node: node, sources: sources, env: map[string]string{}}
+	r := resolver{client: client, pod: pod, container: &pod.Spec.Containers[at], node: node, env: map[string]string{}}
 	if err := r.environment(ctx); err != nil {
 		return Command{}, fmt.Errorf("container %s: %w", container, err)
 	}
-	command := Command{Command: r.expandAll(r.container.Command), Args: r.expandAll(r.container.Args)}
+	command := Command{Container: r.container, Command: r.expandAll(r.container.Command), Args: r.expandAll(r.container.Args)}
 	for _, name := range slices.Sorted(maps.Keys(r.env)) {
 		command.Env = append(command.Env, name+"="+r.env[name])
 	}
@@ -43,17 +40,17 @@ func Resolve(ctx context.Context, pod *corev1.Pod, container string, node *corev
 }
 
 type resolver struct {
+	client    kubernetes.Interface
 	pod       *corev1.Pod
 	container *corev1.Container
 	node      *corev1.Node
-	sources   Sources
 	env       map[string]string
 }
 
 func (r *resolver) environment(ctx context.Context) error {
 	for _, from := range r.container.EnvFrom {
 		if err := r.addAll(ctx, from); err != nil {
-			return err
+			return fmt.Errorf("envFrom: %w", err)
 		}
 	}
 	for _, variable := range r.container.Env {
@@ -69,32 +66,18 @@ func (r *resolver) environment(ctx context.Context) error {
 }
 
 // addAll takes every key of a ConfigMap or Secret as a variable.
-func (r *resolver) addAll(ctx context.Context, from corev1.EnvFromSource) error {
+func (r *resolver) addAll(ctx context.Context, from corev1.EnvFromSource) (err error) {
+	var data map[string]string
 	switch {
 	case from.ConfigMapRef != nil:
-		data, err := r.sources.ConfigMap(ctx, from.ConfigMapRef.Name)
-		if absent(err, from.ConfigMapRef.Optional) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("envFrom: ConfigMap %s: %w", from.ConfigMapRef.Name, err)
-		}
-		for key, value := range data {
-			r.env[from.Prefix+key] = value
-		}
+		data, err = r.data(ctx, configMap, from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
 	case from.SecretRef != nil:
-		data, err := r.sources.Secret(ctx, from.SecretRef.Name)
-		if absent(err, from.SecretRef.Optional) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("envFrom: Secret %s: %w", from.SecretRef.Name, err)
-		}
-		for key, value := range data {
-			r.env[from.Prefix+key] = string(value)
-		}
+		data, err = r.data(ctx, secret, from.SecretRef.Name, from.SecretRef.Optional)
 	}
-	return nil
+	for key, value := range data {
+		r.env[from.Prefix+key] = value
+	}
+	return err
 }
 
 // value is a variable's value; not present when an optional reference leads
@@ -105,9 +88,9 @@ func (r *resolver) value(ctx context.Context, variable corev1.EnvVar) (value str
 	case from == nil:
 		return expand(variable.Value, r.env), true, nil
 	case from.ConfigMapKeyRef != nil:
-		return r.configMapKey(ctx, from.ConfigMapKeyRef)
+		return r.key(ctx, configMap, from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key, from.ConfigMapKeyRef.Optional)
 	case from.SecretKeyRef != nil:
-		return r.secretKey(ctx, from.SecretKeyRef)
+		return r.key(ctx, secret, from.SecretKeyRef.Name, from.SecretKeyRef.Key, from.SecretKeyRef.Optional)
 	case from.FieldRef != nil:
 		value, err = field(r.pod, from.FieldRef.FieldPath)
 		return value, true, err
@@ -119,39 +102,48 @@ func (r *resolver) value(ctx context.Context, variable corev1.EnvVar) (value str
 	}
 }
 
-func (r *resolver) configMapKey(ctx context.Context, ref *corev1.ConfigMapKeySelector) (string, bool, error) {
-	data, err := r.sources.ConfigMap(ctx, ref.Name)
-	if absent(err, ref.Optional) {
-		return "", false, nil
-	}
+func (r *resolver) key(ctx context.Context, kind, name, key string, optional *bool) (string, bool, error) {
+	data, err := r.data(ctx, kind, name, optional)
 	if err != nil {
-		return "", false, fmt.Errorf("ConfigMap %s: %w", ref.Name, err)
+		return "", false, err
 	}
-	value, found := data[ref.Key]
-	if !found && !optional(ref.Optional) {
-		return "", false, fmt.Errorf("ConfigMap %s has no key %q", ref.Name, ref.Key)
+	value, found := data[key]
+	if !found && !ptr.Deref(optional, false) {
+		return "", false, fmt.Errorf("%s %s has no key %q", kind, name, key)
 	}
 	return value, found, nil
 }
 
-func (r *resolver) secretKey(ctx context.Context, ref *corev1.SecretKeySelector) (string, bool, error) {
-	data, err := r.sources.Secret(ctx, ref.Name)
-	if absent(err, ref.Optional) {
-		return "", false, nil
+// Kinds of objects that an environment may name.
+const (
+	configMap = "ConfigMap"
+	secret    = "Secret"
+)
+
+// data is what an object of the pod's namespace contains: nothing if it is optional and does not exist.
+func (r *resolver) data(ctx context.Context, kind, name string, optional *bool) (data map[string]string, err error) {
+	data = map[string]string{}
+	if kind == configMap {
+		var object *corev1.ConfigMap
+		if object, err = r.client.CoreV1().ConfigMaps(r.pod.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
+			data = object.Data
+		}
+	} else {
+		var object *corev1.Secret
+		if object, err = r.client.CoreV1().Secrets(r.pod.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
+			for key, value := range object.Data {
+				data[key] = string(value)
+			}
+		}
 	}
-	if err != nil {
-		return "", false, fmt.Errorf("Secret %s: %w", ref.Name, err)
+	switch {
+	case apierrors.IsNotFound(err) && ptr.Deref(optional, false):
+		return data, nil
+	case err != nil:
+		return nil, fmt.Errorf("%s %s: %w", kind, name, err)
 	}
-	value, found := data[ref.Key]
-	if !found && !optional(ref.Optional) {
-		return "", false, fmt.Errorf("Secret %s has no key %q", ref.Name, ref.Key)
-	}
-	return string(value), found, nil
+	return data, nil
 }
-
-func optional(flag *bool) bool { return flag != nil && *flag }
-
-func absent(err error, flag *bool) bool { return apierrors.IsNotFound(err) && optional(flag) }
 
 func (r *resolver) expandAll(texts []string) []string {
 	var out []string

@@ -1,42 +1,27 @@
 package workload_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/workload"
 )
 
-type objects struct {
-	configMaps map[string]map[string]string
-	secrets    map[string]map[string][]byte
+var stored = []runtime.Object{
+	&corev1.ConfigMap{ObjectMeta: named("settings"), Data: map[string]string{"MODE": "lke", "level": "debug"}},
+	&corev1.Secret{ObjectMeta: named("credentials"), Data: map[string][]byte{"LINODE_TOKEN": []byte("s3cret"), "LINODE_URL": []byte("http://x")}},
 }
 
-func (o objects) ConfigMap(_ context.Context, name string) (map[string]string, error) {
-	if data, found := o.configMaps[name]; found {
-		return data, nil
-	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, name)
-}
-
-func (o objects) Secret(_ context.Context, name string) (map[string][]byte, error) {
-	if data, found := o.secrets[name]; found {
-		return data, nil
-	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, name)
-}
-
-var stored = objects{
-	configMaps: map[string]map[string]string{"settings": {"MODE": "lke", "level": "debug"}},
-	secrets:    map[string]map[string][]byte{"credentials": {"LINODE_TOKEN": []byte("s3cret"), "LINODE_URL": []byte("http://x")}},
+func named(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "kube-system", Name: name}
 }
 
 // container makes the pod of a Deployment whose container "controller" has this
@@ -136,7 +121,7 @@ args: [--b=$(B), --plain, "5$"]`,
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := workload.Resolve(t.Context(), pod(t, c.container), "controller", node, stored)
+			got, err := workload.Resolve(t.Context(), fake.NewClientset(stored...), pod(t, c.container), "controller", node)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,13 +146,13 @@ func TestResolveRefuses(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := workload.Resolve(t.Context(), pod(t, c.container), "controller", nil, stored)
+			_, err := workload.Resolve(t.Context(), fake.NewClientset(stored...), pod(t, c.container), "controller", nil)
 			if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
 		})
 	}
-	if _, err := workload.Resolve(t.Context(), pod(t, "env: []"), "manager", nil, stored); err == nil || !strings.Contains(err.Error(), `no container "manager"`) {
+	if _, err := workload.Resolve(t.Context(), fake.NewClientset(), pod(t, "env: []"), "manager", nil); err == nil || !strings.Contains(err.Error(), `no container "manager"`) {
 		t.Errorf("got %v", err)
 	}
 }

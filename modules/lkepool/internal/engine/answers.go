@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
 )
 
 func notFound(id int) error {
@@ -216,7 +218,7 @@ func (c *Core) setTags(r *request) (bool, error) {
 	tags := slices.DeleteFunc(slices.Clone(n.Tags), func(tag string) bool {
 		return slices.Contains(r.ask.Remove, tag) && !slices.Contains(r.ask.Add, tag)
 	})
-	tags = union(tags, r.ask.Add)
+	tags = claimtag.Union(tags, r.ask.Add)
 	if !claimIn(tags).is(n.hold.who) {
 		tags = claimTags(tags, n.hold.who, cmp.Or(n.hold.claimedAt, c.now))
 	}

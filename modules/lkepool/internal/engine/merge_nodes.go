@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
 )
 
 func (c *Core) mergeInstances(d Done) {
@@ -76,9 +78,9 @@ func (c *Core) seeInstance(reading Instance, began time.Time, direct bool) {
 	// person must not be lost by the next write.
 	switch {
 	case outranked:
-		reading.Tags = union(n.Tags, slices.DeleteFunc(slices.Clone(reading.Tags), claimTag))
+		reading.Tags = claimtag.Union(n.Tags, slices.DeleteFunc(slices.Clone(reading.Tags), claimTag))
 	case !n.tagged.IsZero() && !c.settled(began, n.tagged):
-		reading.Tags = union(reading.Tags, slices.DeleteFunc(slices.Clone(n.Tags), claimTag))
+		reading.Tags = claimtag.Union(reading.Tags, slices.DeleteFunc(slices.Clone(n.Tags), claimTag))
 	}
 	state := max(n.State, reading.State)
 	if n.State != Leaving {

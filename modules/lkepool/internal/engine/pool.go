@@ -1,6 +1,10 @@
 package engine
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+)
 
 // ours reports whether the pool was made by this engine.
 func (p Pool) ours() bool { return slices.Contains(p.Tags, ManagedTag) && p.keyHash() != "" }
@@ -8,7 +12,7 @@ func (p Pool) ours() bool { return slices.Contains(p.Tags, ManagedTag) && p.keyH
 // keyHash returns the hash of the key that the pool was made for, "" if the
 // pool is not ours.
 func (p Pool) keyHash() string {
-	hash := valueOf(p.Tags, poolKeyPrefix)
+	hash := claimtag.ValueOf(p.Tags, poolKeyPrefix)
 	if len(hash) != 16 {
 		return ""
 	}

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
 )
 
 // simEdit is what a person does by hand, or the platform by itself.
@@ -81,7 +83,7 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 			return false
 		}
 		kept := slices.DeleteFunc(slices.Clone(i.Tags), claimTag)
-		i.Tags = union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !claimTag(tag) }))
+		i.Tags = claimtag.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !claimTag(tag) }))
 		i.edited, i.copied = true, true
 	case editDeleteLinode:
 		p.lose(i)

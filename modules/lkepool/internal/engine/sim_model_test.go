@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
 )
 
 // simPlatform is LKE as the engine depends on it, both tiers, in memory and in
@@ -65,10 +67,9 @@ type simPool struct {
 }
 
 type simPlace struct {
-	nodeID   string
-	instance *simInstance
-	unlisted bool
-	removed  bool
+	nodeID            string
+	instance          *simInstance
+	unlisted, removed bool
 }
 
 type simInstance struct {
@@ -167,7 +168,7 @@ func (p *simPlatform) record(of *simPool) {
 func (p *simPlatform) recordInstance(i *simInstance) {
 	i.PoolID = 0
 	if p.enterprise {
-		i.PoolID, _ = strconv.Atoi(valueOf(i.Tags, simPoolTag))
+		i.PoolID, _ = strconv.Atoi(claimtag.ValueOf(i.Tags, simPoolTag))
 	}
 	i.history.record(p.now, i.Instance, !i.gone)
 }
@@ -246,7 +247,7 @@ func (p *simPlatform) start(of *simPool, place *simPlace) {
 	p.instances = append(p.instances, i)
 	if p.enterprise {
 		p.after(p.between(0, p.delays.tagged), func() {
-			i.Tags = union(i.Tags, of.Tags, []string{simCluster, simPoolTag + strconv.Itoa(of.ID)})
+			i.Tags = claimtag.Union(i.Tags, of.Tags, []string{simCluster, simPoolTag + strconv.Itoa(of.ID)})
 			p.recordInstance(i)
 		})
 	}

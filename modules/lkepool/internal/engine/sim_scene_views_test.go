@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
 )
 
 // hand is what a person does.
@@ -49,7 +51,7 @@ func (sc *scene) copyClaim(from *simInstance, to string) error {
 		return err
 	}
 	kept := slices.DeleteFunc(slices.Clone(i.Tags), claimTag)
-	i.Tags = union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !claimTag(tag) }))
+	i.Tags = claimtag.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !claimTag(tag) }))
 	i.edited, i.copied = true, true
 	sc.recordInstance(i)
 	return nil

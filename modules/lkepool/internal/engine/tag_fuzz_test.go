@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
 )
 
 // FuzzTags reads claims out of any tags and writes one over them: no other claimant's tag survives, no other tag is lost, and what was
@@ -46,14 +48,14 @@ func checkClaimValue(t *testing.T, name string, written []string) {
 	value := ClaimValue(name)
 	claims := 0
 	for _, tag := range written {
-		if strings.HasPrefix(tag, claimPrefix) {
+		if strings.HasPrefix(tag, claimtag.Name) {
 			claims++
 		}
 	}
-	if claims != 1 || utf8.RuneCountInString(claimPrefix+value) > MaxTagLength || !utf8.ValidString(value) {
+	if claims != 1 || utf8.RuneCountInString(claimtag.Name+value) > MaxTagLength || !utf8.ValidString(value) {
 		t.Errorf("%q is claimed as %q in %q", name, value, written)
 	}
-	if value != name && !strings.Contains(value, cutMark) {
+	if value != name && !strings.Contains(value, claimtag.CutMark) {
 		t.Errorf("%q is cut to %q, which may be the name of another object", name, value)
 	}
 }

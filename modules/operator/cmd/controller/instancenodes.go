@@ -39,7 +39,7 @@ func instanceNodes(ctx context.Context, p *platform, op *coreoperator.Operator, 
 	tokens := bootstraptoken.NewIssuer(op.GetAPIReader(), op.GetClient(), op.Clock)
 	joining := instancemode.Config{
 		ClusterName: o.ClusterName, Region: p.found.Region, Engine: manager, Tokens: tokens, Cluster: info, Secrets: op.GetAPIReader(),
-		Generation:          nodeclass.NewSettings(p.client, answerTTL).Generation,
+		Generation:          nodeclass.Generation(p.client, answerTTL),
 		ServingCertificates: o.ServingCertificates,
 	}
 	if lookup != nil {

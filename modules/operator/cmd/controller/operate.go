@@ -121,7 +121,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		lookup = nodeclass.NewLookup(p.client, answerTTL)
 		classes.Lookup, classes.Recheck = lookup, lookup.Young()
 	}
-	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder, drain.Config{Clock: op.Clock})
+	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder)
 	newNodes := lkeNodes
 	if o.Mode == options.ModeInstance {
 		newNodes = instanceNodes
@@ -167,7 +167,7 @@ func remember(ctx context.Context, p *platform, op *coreoperator.Operator) (*lea
 	if p.options.LearnedCapacity.Name == "" {
 		return nil, nil
 	}
-	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.catalog, learnedcapacity.Config{ConfigMap: p.options.LearnedCapacity})
+	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.catalog, p.options.LearnedCapacity)
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := memory.Load(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -19,37 +20,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/operator/injection"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/bootstraptoken"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
-
-// Tokens takes tokens back; *bootstraptoken.Issuer does.
-type Tokens interface {
-	Revoke(ctx context.Context, nodeClaim types.UID) error
-}
 
 // A token that is older than this has expired, and Kubernetes' token cleaner has removed it.
 const longest = 2 * bootstraptoken.Lifetime
 
 // Controller reconciles UIDs of NodeClaims whose node needs no token any more.
 type Controller struct {
-	tokens Tokens
+	tokens *bootstraptoken.Issuer
 	clock  clock.PassiveClock
 }
 
 // NewController returns a Controller.
-func NewController(tokens Tokens, now clock.PassiveClock) *Controller {
+func NewController(tokens *bootstraptoken.Issuer, now clock.PassiveClock) *Controller {
 	return &Controller{tokens: tokens, clock: now}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "nodeclaim.bootstraptokens" }
-
 // Reconcile takes the token of a NodeClaim back.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim types.UID) (reconcile.Result, error) {
-	return reconcile.Result{}, c.tokens.Revoke(injection.WithControllerName(ctx, c.Name()), nodeClaim)
+	return reconcile.Result{}, c.tokens.Revoke(ctx, nodeClaim)
 }
 
 // done returns whether a NodeClaim needs its token no more, and since when.
@@ -61,12 +53,11 @@ func done(object client.Object) (since time.Time, is bool) {
 	if !claim.DeletionTimestamp.IsZero() {
 		return claim.DeletionTimestamp.Time, true
 	}
-	for _, condition := range claim.Status.Conditions {
-		if condition.Type == karpv1.ConditionTypeRegistered && condition.IsTrue() {
-			return condition.LastTransitionTime.Time, true
-		}
+	registered := claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered)
+	if !registered.IsTrue() {
+		return time.Time{}, false
 	}
-	return time.Time{}, false
+	return registered.LastTransitionTime.Time, true
 }
 
 type queue = workqueue.TypedRateLimitingInterface[types.UID]
@@ -96,7 +87,7 @@ func (c *Controller) events() handler.TypedFuncs[client.Object, types.UID] {
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 	return builder.TypedControllerManagedBy[types.UID](m).
-		Named(c.Name()).
+		Named("nodeclaim.bootstraptokens").
 		Watches(&karpv1.NodeClaim{}, c.events()).
 		Complete(c)
 }

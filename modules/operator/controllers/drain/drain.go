@@ -1,11 +1,9 @@
 // Package drain empties Nodes that no NodeClaim owns, before their instances go.
 //
-// Karpenter core drains the Nodes of NodeClaims; the pods of those that have none would die with the
-// instance. A Drainer keeps new pods off such a Node with the taint that core uses for that, karpenter.sh/disrupted, and
-// asks the Eviction API to let the pods go: PodDisruptionBudgets hold, pods end in their own time and start elsewhere.
-// Which pods have to leave, and which may be asked to, is core's rule and core's code: not mirror pods, not pods that
-// tolerate the taint; one with the annotation karpenter.sh/do-not-disrupt is waited for and never asked. Pods of
-// DaemonSets and critical ones leave after the others.
+// Karpenter core drains the Nodes of NodeClaims only. A Drainer keeps new pods off another Node with core's taint karpenter.sh/disrupted, and
+// asks the Eviction API to let its pods go, so PodDisruptionBudgets hold. Which pods have to leave, and which may be asked to, is core's rule
+// and core's code: not mirror pods, not pods that tolerate the taint; one with the annotation karpenter.sh/do-not-disrupt is waited for and
+// never asked. Pods of DaemonSets and critical ones leave after the others.
 //
 // Should a NodeClaim take the Node after all, core lifts the taint again (its disruption controller does from every
 // Node of a NodeClaim that is not being disrupted), and the Drainer lets the pods be.
@@ -30,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -42,20 +41,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
 )
 
-// Config configures a Drainer. The zero value is usable.
-type Config struct {
-	Settle time.Duration // how long the scheduler may take to see a taint; 0 = core's own figure, 5 s
-	Clock  clock.Clock   // nil = the real one
-}
-
 // Drainer empties Nodes.
 type Drainer struct {
+	Settle time.Duration // how long the scheduler may take to see a taint; core's own figure, 5 s
+
 	kube     client.Client
 	live     client.Reader
 	recorder events.Recorder
-	cfg      Config
-
-	said *cache.Expiring // by the Node's UID: the last message
+	said     *cache.Expiring // by the Node's UID: the last message
 }
 
 // saidTTL is for how long the last message about a Node is kept after the last call about it.
@@ -63,14 +56,8 @@ const saidTTL = 10 * time.Minute
 
 // New returns a Drainer. kube may read from a cache, which needs core's indexes of pods and Nodes; live must read from
 // the API server.
-func New(kube client.Client, live client.Reader, recorder events.Recorder, cfg Config) *Drainer {
-	if cfg.Settle <= 0 {
-		cfg.Settle = termination.MinDrainTime
-	}
-	if cfg.Clock == nil {
-		cfg.Clock = clock.RealClock{}
-	}
-	return &Drainer{kube: kube, live: live, recorder: recorder, cfg: cfg, said: cache.NewExpiringWithClock(cfg.Clock)}
+func New(kube client.Client, live client.Reader, recorder events.Recorder) *Drainer {
+	return &Drainer{Settle: termination.MinDrainTime, kube: kube, live: live, recorder: recorder, said: cache.NewExpiring()}
 }
 
 // Vacate keeps new pods off the Node, asks pods to leave, and returns whether none is left that would have to, or whether the deadline
@@ -84,25 +71,21 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.D
 	}
 	since, closed := closedSince(node)
 	if !closed {
-		_, err := conflict.Requeue(d.close(ctx, node)) // the caller asks again
+		_, err := conflict.Requeue(d.Taint(ctx, node, karpv1.DisruptedNoScheduleTaint)) // the caller asks again
 		return false, err
 	}
-	pods, err := nodeutils.GetPods(ctx, d.kube, node)
-	if err != nil {
+	pods, err := d.leaving(ctx, node)
+	switch {
+	case err != nil:
 		return false, err
-	}
-	pods = d.leaving(pods)
-	if len(pods) == 0 {
-		if d.cfg.Clock.Since(since) < d.cfg.Settle {
-			return false, nil
-		}
+	case len(pods) == 0 && time.Since(since) < d.Settle:
+		return false, nil
+	case len(pods) == 0:
 		return d.empty(ctx, node)
-	}
-	if deadline > 0 && d.cfg.Clock.Since(since) > deadline {
+	case deadline > 0 && time.Since(since) > deadline:
 		d.say(ctx, node, events.FailedDraining, fmt.Sprintf("Pods have kept this node for longer than %s, and no NodeClaim owns it: its instance is removed with %d pods", deadline, len(pods)), len(pods))
 		return true, nil
-	}
-	if !node.DeletionTimestamp.IsZero() && slices.Contains(node.Finalizers, karpv1.TerminationFinalizer) {
+	case !node.DeletionTimestamp.IsZero() && slices.Contains(node.Finalizers, karpv1.TerminationFinalizer):
 		return false, nil // core drains a Node that is deleted
 	}
 	d.say(ctx, node, "", fmt.Sprintf("Draining, because no NodeClaim owns this node; pods to leave: %d", len(pods)), len(pods))
@@ -112,23 +95,19 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.D
 // Settled returns how many pods have to leave the Node before it is empty, those of DaemonSets apart: they follow the
 // Node's taints.
 func (d *Drainer) Settled(ctx context.Context, node *corev1.Node) (int, error) {
+	pods, err := d.leaving(ctx, node)
+	return len(slices.DeleteFunc(pods, podutils.IsOwnedByDaemonSet)), err
+}
+
+func (d *Drainer) leaving(ctx context.Context, node *corev1.Node) ([]*corev1.Pod, error) {
 	pods, err := nodeutils.GetPods(ctx, d.kube, node)
-	if err != nil {
-		return 0, err
-	}
-	return len(slices.DeleteFunc(d.leaving(pods), podutils.IsOwnedByDaemonSet)), nil
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !podutils.IsWaitingEviction(pod, clock.RealClock{}) }), err
 }
 
-func (d *Drainer) leaving(pods []*corev1.Pod) []*corev1.Pod {
-	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !podutils.IsWaitingEviction(pod, d.cfg.Clock) })
-}
-
-// close keeps new pods off the Node. Load balancers leave a Node out that served once.
-func (d *Drainer) close(ctx context.Context, node *corev1.Node) error {
+// Taint puts a taint on a Node as it was read. Load balancers leave a Node out that served once.
+func (d *Drainer) Taint(ctx context.Context, node *corev1.Node, taint corev1.Taint) error {
 	stored := node.DeepCopy()
-	taint := karpv1.DisruptedNoScheduleTaint
-	now := metav1.NewTime(d.cfg.Clock.Now())
-	taint.TimeAdded = &now
+	taint.TimeAdded = new(metav1.Now())
 	node.Spec.Taints = append(node.Spec.Taints, taint)
 	if _, served := node.Labels[karpv1.NodeRegisteredLabelKey]; served {
 		node.Labels[corev1.LabelNodeExcludeBalancers] = "karpenter"
@@ -144,10 +123,7 @@ func (d *Drainer) close(ctx context.Context, node *corev1.Node) error {
 func closedSince(node *corev1.Node) (time.Time, bool) {
 	for _, t := range node.Spec.Taints {
 		if t.MatchTaint(&karpv1.DisruptedNoScheduleTaint) || t.MatchTaint(&karpv1.UnregisteredNoExecuteTaint) {
-			if t.TimeAdded != nil {
-				return t.TimeAdded.Time, true
-			}
-			return node.CreationTimestamp.Time, true
+			return ptr.Deref(t.TimeAdded, node.CreationTimestamp).Time, true
 		}
 	}
 	return time.Time{}, false
@@ -159,11 +135,7 @@ func (d *Drainer) empty(ctx context.Context, node *corev1.Node) (bool, error) {
 	if err := d.live.List(ctx, list, client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("spec.nodeName", node.Name)}); err != nil {
 		return false, fmt.Errorf("listing the pods of node %s: %w", node.Name, err)
 	}
-	pods := make([]*corev1.Pod, 0, len(list.Items))
-	for i := range list.Items {
-		pods = append(pods, &list.Items[i])
-	}
-	return len(d.leaving(pods)) == 0, nil
+	return !slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool { return podutils.IsWaitingEviction(&pod, clock.RealClock{}) }), nil
 }
 
 // evict evicts the first group of pods, and returns what keeps any of them.
@@ -175,10 +147,6 @@ func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pods []*corev1.P
 		if turn(pod) != turn(first) || podutils.IsTerminating(pod) {
 			continue
 		}
-		if !podutils.IsEvictable(pod, d.cfg.Clock, d.recorder) {
-			held = append(held, fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, karpv1.DoNotDisruptAnnotationKey))
-			continue
-		}
 		reason, err := d.evictOne(ctx, pod)
 		failed = append(failed, err)
 		if reason != "" {
@@ -187,16 +155,12 @@ func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pods []*corev1.P
 	}
 	if len(held) > 0 {
 		slices.Sort(held)
-		d.say(ctx, node, events.FailedDraining, "Failed to drain node: "+held[0]+more(len(held)-1), len(pods))
+		if more := len(held) - 1; more > 0 {
+			held[0] += fmt.Sprintf(", and %d more", more)
+		}
+		d.say(ctx, node, events.FailedDraining, "Failed to drain node: "+held[0], len(pods))
 	}
 	return errors.Join(failed...)
-}
-
-func more(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", and %d more", n)
 }
 
 // turn is the order in which pods leave: what is critical after the rest, DaemonSets after what they serve.
@@ -213,6 +177,9 @@ func turn(pod *corev1.Pod) int {
 
 // evictOne returns what holds the pod, if something does.
 func (d *Drainer) evictOne(ctx context.Context, pod *corev1.Pod) (string, error) {
+	if !podutils.IsEvictable(pod, clock.RealClock{}, d.recorder) {
+		return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, karpv1.DoNotDisruptAnnotationKey), nil
+	}
 	err := d.kube.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}},
 	})
@@ -231,26 +198,18 @@ func (d *Drainer) evictOne(ctx context.Context, pod *corev1.Pod) (string, error)
 	return "", nil
 }
 
-// say publishes and logs what is new about a Node.
+// say publishes and logs a message about a Node that differs from the last one. That it is being drained is news only as the first.
 func (d *Drainer) say(ctx context.Context, node *corev1.Node, reason, message string, pods int) {
-	if !d.news(node, reason, message) {
+	before, said := d.said.Get(node.UID)
+	if said && (reason == "" || before == message) {
+		d.said.Set(node.UID, before, saidTTL)
 		return
 	}
+	d.said.Set(node.UID, message, saidTTL)
 	e := events.Event{InvolvedObject: node, Type: corev1.EventTypeNormal, Reason: "DrainingUnclaimed", Message: message}
 	if reason != "" {
 		e.Type, e.Reason = corev1.EventTypeWarning, reason
 	}
 	d.recorder.Publish(e)
 	log.FromContext(ctx).Info("draining a node that no NodeClaim owns", "node", node.Name, "pods", pods, "state", message)
-}
-
-// news returns whether a message differs from the last one about the Node; that the Node is being drained is none after any other.
-func (d *Drainer) news(node *corev1.Node, reason, message string) bool {
-	before, said := d.said.Get(node.UID)
-	is := !said || reason != "" && before != message
-	if !is {
-		message, _ = before.(string)
-	}
-	d.said.Set(node.UID, message, saidTTL)
-	return is
 }

@@ -24,7 +24,8 @@ const (
 var _ = Describe("Draining", func() {
 	var drainer *drain.Drainer
 	BeforeEach(func() {
-		drainer = drain.New(Manager.GetClient(), Manager.GetAPIReader(), Recorded, drain.Config{Settle: time.Nanosecond})
+		drainer = drain.New(Manager.GetClient(), Manager.GetAPIReader(), Recorded)
+		drainer.Settle = time.Nanosecond
 	})
 	vacate := func(ctx context.Context, node *corev1.Node) bool {
 		GinkgoHelper()
@@ -46,7 +47,7 @@ var _ = Describe("Draining", func() {
 		vacant(ctx, node)
 	})
 	It("waits until the scheduler has seen the taint", func(ctx context.Context) {
-		drainer = drain.New(Manager.GetClient(), Manager.GetAPIReader(), Recorded, drain.Config{Settle: time.Hour})
+		drainer.Settle = time.Hour
 		node := NewNode(ctx, nil)
 		Expect(vacate(ctx, node)).To(BeFalse())
 		Consistently(func() bool { return vacate(ctx, node) }).Should(BeFalse())

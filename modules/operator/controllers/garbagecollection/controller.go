@@ -1,21 +1,16 @@
 // Package garbagecollection finds instances that no NodeClaim owns and releases them.
 //
-// On an interval it hands lkepool the names of all NodeClaims, read at that moment from the API server
-// and not from a cache, and lkepool releases what no NodeClaim claims: claimed instances whose NodeClaim
-// is gone, nodes that were never claimed, empty pools. Ages are measured by lkepool, from the claim, and
-// what a running Create has reserved is left alone. The other direction, NodeClaims whose instance is
-// gone, is Karpenter core's own garbage collection, through CloudProvider.List.
+// On an interval it hands lkepool the names of all NodeClaims, read at that moment from the API server and not from a cache, and lkepool
+// releases what none of them claims: claimed instances whose NodeClaim is gone, nodes that were never claimed, empty pools. Ages are measured by
+// lkepool, from the claim, and what a running Create has reserved is left alone. When the NodeClaims cannot be read, nothing is collected. The
+// other direction, NodeClaims whose instance is gone, is Karpenter core's own garbage collection, through CloudProvider.List.
 //
-// An instance goes when it has no Node or its Node is vacant: pods may run on an instance that has lost its NodeClaim, or on one that
-// joined while no operator was there. Between two sweeps the nodes that were not vacant are drained further, which asks
-// nothing of the Linode API, and the next sweep comes as soon as one of them is empty. A Node that cannot be drained
-// keeps its instance, and no other, until the terminationGracePeriod of its NodePool, or else Config.DrainTimeout, has passed.
+// An instance goes when it has no Node or its Node is vacant, because pods may run on it. Between two sweeps the nodes that were not vacant
+// are drained further, which asks nothing of the Linode API, and the next sweep comes as soon as one of them is empty. A Node that cannot
+// be drained keeps its instance, and no other, until the terminationGracePeriod of its NodePool, or else Config.DrainTimeout, has passed.
 //
 // The Node of an instance is the one with its provider ID, or else the one of its name if that has no provider ID. Where neither is found,
-// the instance stays while a Node without provider ID could be its own.
-//
-// When the NodeClaims cannot be read, nothing is collected. Registered with controller-runtime by
-// cmd/controller; it runs on the leader only.
+// the instance stays while a Node without provider ID could be its own. Registered by cmd/controller; it runs on the leader only.
 package garbagecollection
 
 import (
@@ -29,13 +24,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/clock"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/karpenter/pkg/apis"
-	"sigs.k8s.io/karpenter/pkg/operator/injection"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
@@ -55,7 +48,6 @@ type Config struct {
 	Interval     time.Duration                     // between sweeps; 0 = 2 min
 	DrainTimeout time.Duration                     // for how long pods may keep an instance without NodeClaim; 0 = 1 h
 	OnCollected  func(collected lkepool.Collected) // after a sweep; may be nil
-	Clock        clock.Clock                       // nil = the real one
 }
 
 // Controller sweeps on an interval. Reconcile is called by one goroutine.
@@ -81,19 +73,12 @@ func NewController(reader, cached client.Reader, pools Pools, drainer Drainer, c
 	if cfg.DrainTimeout <= 0 {
 		cfg.DrainTimeout = time.Hour
 	}
-	if cfg.Clock == nil {
-		cfg.Clock = clock.RealClock{}
-	}
 	return &Controller{reader: reader, cached: cached, pools: pools, drainer: drainer, cfg: cfg}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "instance.garbagecollection" }
-
 // Reconcile sweeps, or goes on with what the last sweep has left to be drained until the next one is due.
 func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
-	ctx = injection.WithControllerName(ctx, c.Name())
-	if wait := c.due.Sub(c.cfg.Clock.Now()); len(c.draining) > 0 && wait > 0 && !c.emptied(ctx) {
+	if wait := time.Until(c.due); len(c.draining) > 0 && wait > 0 && !c.emptied(ctx) {
 		return reconciler.Result{RequeueAfter: c.pause(wait)}, nil
 	}
 	c.draining = map[int]lkepool.Node{}
@@ -114,7 +99,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	if err != nil {
 		return reconciler.Result{}, fmt.Errorf("collecting instances without NodeClaim: %w", err)
 	}
-	c.due = c.cfg.Clock.Now().Add(c.cfg.Interval)
+	c.due = time.Now().Add(c.cfg.Interval)
 	return reconciler.Result{RequeueAfter: c.pause(c.cfg.Interval)}, nil
 }
 
@@ -135,7 +120,7 @@ func (c *Controller) nodeClaims(ctx context.Context) ([]lkepool.Claimant, error)
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
+		Named("instance.garbagecollection").
 		WatchesRawSource(singleton.Source()).
 		Complete(singleton.AsReconciler(c))
 }

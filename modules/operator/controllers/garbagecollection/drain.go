@@ -3,6 +3,7 @@ package garbagecollection
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ const (
 	vacateTimeout = 30 * time.Second
 	// soonestJoin is less than any Linode takes to boot and join.
 	soonestJoin = 10 * time.Second
+
+	nodePoolTag = v1alpha1.TagNodePool + "="
 )
 
 // pause is until the next look.
@@ -134,21 +137,14 @@ func couldBe(k8sNode *corev1.Node, node lkepool.Node) bool {
 
 // deadline is for how long pods may keep an instance: the terminationGracePeriod of its NodePool, or else the setting.
 func (c *Controller) deadline(ctx context.Context, node lkepool.Node) (time.Duration, error) {
-	for _, tag := range node.Tags {
-		name, ok := strings.CutPrefix(tag, v1alpha1.TagNodePool+"=")
-		if !ok {
-			continue
-		}
-		nodePool := &karpv1.NodePool{}
-		if err := c.cached.Get(ctx, types.NamespacedName{Name: name}, nodePool); err != nil {
-			if apierrors.IsNotFound(err) {
-				break
-			}
-			return 0, fmt.Errorf("reading NodePool %s: %w", name, err)
-		}
-		if grace := nodePool.Spec.Template.Spec.TerminationGracePeriod; grace != nil {
-			return grace.Duration, nil
-		}
+	i := slices.IndexFunc(node.Tags, func(tag string) bool { return strings.HasPrefix(tag, nodePoolTag) })
+	if i < 0 {
+		return c.cfg.DrainTimeout, nil
 	}
-	return c.cfg.DrainTimeout, nil
+	nodePool := &karpv1.NodePool{}
+	err := c.cached.Get(ctx, types.NamespacedName{Name: strings.TrimPrefix(node.Tags[i], nodePoolTag)}, nodePool)
+	if grace := nodePool.Spec.Template.Spec.TerminationGracePeriod; err == nil && grace != nil {
+		return grace.Duration, nil
+	}
+	return c.cfg.DrainTimeout, client.IgnoreNotFound(err)
 }

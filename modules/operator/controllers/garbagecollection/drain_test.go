@@ -5,12 +5,12 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -169,41 +169,42 @@ func TestWhichNodesMayGo(t *testing.T) {
 // Between two sweeps, which cost calls to the Linode API, draining goes on. The sweep that releases comes when a node is
 // empty, and the others keep to their interval.
 func TestDrainingGoesOnBetweenSweeps(t *testing.T) {
-	clock := clocktesting.NewFakeClock(time.Unix(1700000000, 0))
-	kube := kubeWith(k8sNode("a", "linode://1"), k8sNode("b", "linode://2"))
-	pools := &candidates{nodes: []lkepool.Node{named(1, "a"), named(2, "b")}}
-	drainer := &script{answers: map[string]func() (bool, error){"a": says(false, nil), "b": says(false, nil)}}
-	c := garbagecollection.NewController(kube, kube, pools, drainer, garbagecollection.Config{Clock: clock})
-	reconcile := func(wantSweeps int, wantPause time.Duration) {
-		t.Helper()
-		asked := len(drainer.asked)
-		result, err := c.Reconcile(t.Context())
-		if err != nil || pools.sweeps != wantSweeps || result.RequeueAfter != wantPause {
-			t.Errorf("%d sweeps, pause %s, %v; want %d, %s", pools.sweeps, result.RequeueAfter, err, wantSweeps, wantPause)
+	synctest.Test(t, func(t *testing.T) {
+		kube := kubeWith(k8sNode("a", "linode://1"), k8sNode("b", "linode://2"))
+		pools := &candidates{nodes: []lkepool.Node{named(1, "a"), named(2, "b")}}
+		drainer := &script{answers: map[string]func() (bool, error){"a": says(false, nil), "b": says(false, nil)}}
+		c := garbagecollection.NewController(kube, kube, pools, drainer, garbagecollection.Config{})
+		reconcile := func(wantSweeps int, wantPause time.Duration) {
+			t.Helper()
+			asked := len(drainer.asked)
+			result, err := c.Reconcile(t.Context())
+			if err != nil || pools.sweeps != wantSweeps || result.RequeueAfter != wantPause {
+				t.Errorf("%d sweeps, pause %s, %v; want %d, %s", pools.sweeps, result.RequeueAfter, err, wantSweeps, wantPause)
+			}
+			if len(pools.nodes) > 0 && len(drainer.asked) == asked {
+				t.Error("nothing was drained")
+			}
+			time.Sleep(result.RequeueAfter)
 		}
-		if len(pools.nodes) > 0 && len(drainer.asked) == asked {
-			t.Error("nothing was drained")
-		}
-		clock.Step(result.RequeueAfter)
-	}
-	const drains, interval = 2 * time.Second, 2 * time.Minute
-	reconcile(1, drains)
-	for range 10 {
+		const drains, interval = 2 * time.Second, 2 * time.Minute
 		reconcile(1, drains)
-	}
-	drainer.answers["b"] = says(true, nil)
-	reconcile(2, drains)
-	if len(pools.nodes) != 1 || pools.nodes[0].Name != "a" {
-		t.Errorf("left: %+v", pools.nodes)
-	}
-	for range int(interval/drains) - 1 {
+		for range 10 {
+			reconcile(1, drains)
+		}
+		drainer.answers["b"] = says(true, nil)
 		reconcile(2, drains)
-	}
-	reconcile(3, drains)
-	drainer.answers["a"] = says(true, nil)
-	reconcile(4, interval)
-	drainer.answers = nil
-	reconcile(5, interval)
+		if len(pools.nodes) != 1 || pools.nodes[0].Name != "a" {
+			t.Errorf("left: %+v", pools.nodes)
+		}
+		for range int(interval/drains) - 1 {
+			reconcile(2, drains)
+		}
+		reconcile(3, drains)
+		drainer.answers["a"] = says(true, nil)
+		reconcile(4, interval)
+		drainer.answers = nil
+		reconcile(5, interval)
+	})
 }
 
 // A process that ends in the middle of a sweep has nothing to report: a line with ERROR would call a person for nothing.

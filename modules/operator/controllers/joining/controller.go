@@ -10,20 +10,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/awslabs/operatorpkg/reasonable"
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
-	controllerruntime "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -45,9 +41,6 @@ func NewController(recorder events.Recorder, now clock.PassiveClock) *Controller
 	return &Controller{recorder: recorder, clock: now, reported: cache.NewExpiring()}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "nodeclaim.joining" }
-
 // Reconcile reports the minute that has passed, and comes back at the end of the next one.
 func (c *Controller) Reconcile(_ context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
 	since, waiting := launched(nodeClaim)
@@ -58,10 +51,8 @@ func (c *Controller) Reconcile(_ context.Context, nodeClaim *karpv1.NodeClaim) (
 	}
 	minute := int(waited / time.Minute)
 	last, seen := c.reported.Get(nodeClaim.UID)
-	if !seen || last.(int) < minute { //nolint:forcetypeassert // nothing else is in it
-		c.reported.Set(nodeClaim.UID, minute, GivenUpAfter)
-	}
-	if seen && last.(int) < minute { //nolint:forcetypeassert // as above
+	c.reported.Set(nodeClaim.UID, minute, GivenUpAfter)
+	if seen && last != minute {
 		c.report(nodeClaim, minute, since)
 	}
 	return reconcile.Result{RequeueAfter: time.Duration(minute+1)*time.Minute - waited}, nil
@@ -69,15 +60,12 @@ func (c *Controller) Reconcile(_ context.Context, nodeClaim *karpv1.NodeClaim) (
 
 // launched returns since when a NodeClaim has a Linode and no node.
 func launched(nodeClaim *karpv1.NodeClaim) (since time.Time, waiting bool) {
-	for _, condition := range nodeClaim.Status.Conditions {
-		switch {
-		case condition.Type == karpv1.ConditionTypeRegistered && condition.IsTrue():
-			return time.Time{}, false
-		case condition.Type == karpv1.ConditionTypeLaunched && condition.IsTrue():
-			since = condition.LastTransitionTime.Time
-		}
+	conditions := nodeClaim.StatusConditions(status.WithObservedOnly())
+	launch := conditions.Get(karpv1.ConditionTypeLaunched)
+	if !launch.IsTrue() || conditions.IsTrue(karpv1.ConditionTypeRegistered) || !nodeClaim.DeletionTimestamp.IsZero() || !nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) {
+		return time.Time{}, false
 	}
-	return since, !since.IsZero() && nodeClaim.DeletionTimestamp.IsZero() && nodeclaim.Ours(nodeClaim.Spec.NodeClassRef)
+	return launch.LastTransitionTime.Time, true
 }
 
 func (c *Controller) report(nodeClaim *karpv1.NodeClaim, minutes int, since time.Time) {
@@ -95,12 +83,9 @@ func (c *Controller) report(nodeClaim *karpv1.NodeClaim, minutes int, since time
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
-		For(&karpv1.NodeClaim{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
-			_, waiting := launched(o.(*karpv1.NodeClaim))
-			return waiting
-		}))).
-		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter()}).
-		Complete(reconcile.AsReconciler(m.GetClient(), c))
+	booting := controllers.When(func(nodeClaim *karpv1.NodeClaim) bool {
+		_, waiting := launched(nodeClaim)
+		return waiting
+	})
+	return controllers.For(m, "nodeclaim.joining", &karpv1.NodeClaim{}, 1, booting).Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

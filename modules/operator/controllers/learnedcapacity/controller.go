@@ -1,15 +1,12 @@
-// Package learnedcapacity lets nodes teach the catalog what they really have.
+// Package learnedcapacity replaces the catalog's estimates of what nodes have, capacity and what is reserved of it, by what nodes show.
 //
-// A plan's memory is not what its node shows: the kernel keeps some of it. Until a node of a type has been seen, the
-// catalog estimates. Controller looks at each Node that Karpenter has initialized. What two nodes of a type have shown, of
-// capacity and of what is reserved, it hands to the catalog, which keeps the smallest figure of each type and ignores figures that cannot
-// be: one kubelet alone changes nothing for others. A node that cannot hold the pods it was made for is reported at once.
-// Memory remembers the figures in a ConfigMap, so that a restarted process, and the replica that takes over, know what
-// was learned.
+// Controller looks at each Node that Karpenter has initialized. What two nodes of a type have shown it hands to the catalog, which keeps the
+// smallest figure of each type and ignores figures that cannot be: one kubelet alone changes nothing for others. A node that cannot hold the
+// pods it was made for is reported at once. Memory keeps the figures in a ConfigMap, for a restarted process and for the replica that takes over.
 //
 // The ConfigMap belongs to the chart, which makes it empty and leaves its data alone. It is read by every replica, and
 // written by the leader only, only when there is something new, and never over what another client has written in
-// between. To have a type learned anew, delete its key; every replica notices within Config.Interval. Without the
+// between. To have a type learned anew, delete its key; every replica notices within Memory.Interval. Without the
 // ConfigMap, or without the right to it, everything works but the remembering, which one line in the log reports.
 //
 // Keys are instance types. Values are resource lists in JSON, {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}, with what is
@@ -21,34 +18,25 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	controllerruntime "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/operator/injection"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Catalog learns; *instancetype.Catalog is one.
-type Catalog interface {
-	Learn(seen map[string]instancetype.Figures) (changed bool)
-	Learned() map[string]instancetype.Figures
-	Forget(instanceType string)
-}
-
 // Controller takes the figures of each initialized node.
 type Controller struct {
 	kube    client.Reader
-	catalog Catalog
+	catalog *instancetype.Catalog
 	memory  *Memory
 
 	tooSmall  func(context.Context, *karpv1.NodeClaim, *corev1.Node)
@@ -57,17 +45,13 @@ type Controller struct {
 
 // NewController returns a Controller. kube may read from a cache. memory may be nil: nothing is remembered then. tooSmall, which may be nil,
 // is called for a node that cannot hold what its NodeClaim was made for.
-func NewController(kube client.Reader, catalog Catalog, memory *Memory, tooSmall func(context.Context, *karpv1.NodeClaim, *corev1.Node)) *Controller {
+func NewController(kube client.Reader, catalog *instancetype.Catalog, memory *Memory, tooSmall func(context.Context, *karpv1.NodeClaim, *corev1.Node)) *Controller {
 	return &Controller{kube: kube, catalog: catalog, memory: memory, tooSmall: tooSmall}
 }
-
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "node.learnedcapacity" }
 
 // Reconcile looks at the Node of one NodeClaim. The type is the NodeClaim's, which the provider has set: labels of a
 // Node can be changed by its kubelet.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
-	ctx = injection.WithControllerName(ctx, c.Name())
 	instanceType := nodeClaim.Labels[corev1.LabelInstanceTypeStable]
 	if !teaches(nodeClaim) || instanceType == "" {
 		return reconcile.Result{}, nil
@@ -100,15 +84,10 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 func teaches(nodeClaim *karpv1.NodeClaim) bool {
 	return nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) &&
 		nodeClaim.DeletionTimestamp.IsZero() && nodeClaim.Status.NodeName != "" && nodeClaim.Status.ProviderID != "" &&
-		nodeClaim.StatusConditions().Get(karpv1.ConditionTypeInitialized).IsTrue()
+		nodeClaim.StatusConditions(status.WithObservedOnly()).IsTrue(karpv1.ConditionTypeInitialized)
 }
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
-		For(&karpv1.NodeClaim{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
-			return o.(*karpv1.NodeClaim).Status.NodeName != ""
-		}))).
-		Complete(reconcile.AsReconciler(m.GetClient(), c))
+	return controllers.For(m, "node.learnedcapacity", &karpv1.NodeClaim{}, 1, controllers.When(teaches)).Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

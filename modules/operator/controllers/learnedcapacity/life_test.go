@@ -44,8 +44,10 @@ func newCatalog(ctx context.Context) *instancetype.Catalog {
 	return c
 }
 
-func newMemory(catalog learnedcapacity.Catalog, as client.Client) *learnedcapacity.Memory {
-	return learnedcapacity.NewMemory(as, as, catalog, learnedcapacity.Config{ConfigMap: learningConfigMap, Interval: 1})
+func newMemory(catalog *instancetype.Catalog, as client.Client) *learnedcapacity.Memory {
+	memory := learnedcapacity.NewMemory(as, as, catalog, learningConfigMap)
+	memory.Interval = 1
+	return memory
 }
 
 func memoryOf(catalog *instancetype.Catalog, name string) string {

@@ -3,7 +3,6 @@ package learnedcapacity
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
@@ -20,18 +20,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
-// Config configures a Memory.
-type Config struct {
-	ConfigMap types.NamespacedName
-	Interval  time.Duration // between reads, and between attempts when there is nothing to read; 0 = 5 min
-}
-
 // Memory is the ConfigMap in which figures are remembered. All methods are safe for concurrent use.
 type Memory struct {
-	reader  client.Reader
-	writer  client.Writer
-	catalog Catalog
-	cfg     Config
+	Interval time.Duration // between reads, and between attempts when there is nothing to read
+
+	reader    client.Reader
+	writer    client.Writer
+	catalog   *instancetype.Catalog
+	configMap types.NamespacedName
 
 	mu     sync.Mutex
 	stored map[string]instancetype.Figures // what the ConfigMap held when it was last read or written
@@ -40,12 +36,9 @@ type Memory struct {
 	out    time.Time                       // until then nothing is written: the ConfigMap or the right to it is missing; zero = it is not
 }
 
-// NewMemory returns a Memory. reader must read from the API server: a cache would need the right to list and watch.
-func NewMemory(reader client.Reader, writer client.Writer, catalog Catalog, cfg Config) *Memory {
-	if cfg.Interval <= 0 {
-		cfg.Interval = 5 * time.Minute
-	}
-	return &Memory{reader: reader, writer: writer, catalog: catalog, cfg: cfg, stored: map[string]instancetype.Figures{}, from: map[string][]string{}}
+// NewMemory returns a Memory that reads every 5 minutes. reader must read from the API server: a cache would need the right to list and watch.
+func NewMemory(reader client.Reader, writer client.Writer, catalog *instancetype.Catalog, configMap types.NamespacedName) *Memory {
+	return &Memory{Interval: 5 * time.Minute, reader: reader, writer: writer, catalog: catalog, configMap: configMap, from: map[string][]string{}}
 }
 
 // NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
@@ -55,9 +48,9 @@ func (m *Memory) NeedLeaderElection() bool { return false }
 func (m *Memory) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := m.Load(ctx); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", m.cfg.ConfigMap)
+			log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", m.configMap)
 		}
-	}, m.cfg.Interval)
+	}, m.Interval)
 	return nil
 }
 
@@ -67,7 +60,7 @@ func (m *Memory) Load(ctx context.Context) error {
 	writes := m.writes
 	m.mu.Unlock()
 	configMap := &corev1.ConfigMap{}
-	if err := m.reader.Get(ctx, m.cfg.ConfigMap, configMap); err != nil {
+	if err := m.reader.Get(ctx, m.configMap, configMap); err != nil {
 		return m.missing(ctx, err)
 	}
 	m.mu.Lock()
@@ -124,7 +117,7 @@ func (m *Memory) news() map[string]instancetype.Figures {
 // the version that was read and fails if another client has written since.
 func (m *Memory) write(ctx context.Context) error {
 	configMap := &corev1.ConfigMap{}
-	if err := m.reader.Get(ctx, m.cfg.ConfigMap, configMap); err != nil {
+	if err := m.reader.Get(ctx, m.configMap, configMap); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -138,15 +131,9 @@ func (m *Memory) write(ctx context.Context) error {
 		configMap.Data = map[string]string{}
 	}
 	for instanceType, f := range news {
-		text, err := encode(f)
-		if err != nil {
-			return err
-		}
-		configMap.Data[instanceType] = text
+		configMap.Data[instanceType] = encode(f)
 	}
-	if err := m.sources(configMap, news); err != nil {
-		return err
-	}
+	m.sources(configMap, news)
 	if err := m.writer.Update(ctx, configMap); err != nil {
 		return err
 	}
@@ -166,16 +153,18 @@ func (m *Memory) missing(ctx context.Context, err error) error {
 	defer m.mu.Unlock()
 	if m.out.IsZero() {
 		log.FromContext(ctx).Info("what is learned of instance types will be lost with the process, because the ConfigMap for it cannot be used",
-			"ConfigMap", m.cfg.ConfigMap, "reason", err.Error())
+			"ConfigMap", m.configMap, "reason", err.Error())
 	}
-	m.out = time.Now().Add(m.cfg.Interval)
+	m.out = time.Now().Add(m.Interval)
 	return nil
 }
 
 // sources writes which nodes have shown the news.
-func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]instancetype.Figures) error {
-	known := map[string][]string{}
-	_ = json.Unmarshal([]byte(configMap.Annotations[AnnotationSources]), &known) // what cannot be read is written anew
+func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]instancetype.Figures) {
+	var known map[string][]string
+	if err := json.Unmarshal([]byte(configMap.Annotations[AnnotationSources]), &known); err != nil || known == nil {
+		known = map[string][]string{} // what cannot be read is written anew
+	}
 	m.mu.Lock()
 	for instanceType := range news {
 		if nodes := m.from[instanceType]; len(nodes) > 0 {
@@ -183,18 +172,10 @@ func (m *Memory) sources(configMap *corev1.ConfigMap, news map[string]instancety
 		}
 	}
 	m.mu.Unlock()
-	if len(known) == 0 {
-		return nil
+	if len(known) > 0 {
+		text, _ := json.Marshal(known) // strings always encode
+		metav1.SetMetaDataAnnotation(&configMap.ObjectMeta, AnnotationSources, string(text))
 	}
-	text, err := json.Marshal(known)
-	if err != nil {
-		return fmt.Errorf("writing the names of nodes: %w", err)
-	}
-	if configMap.Annotations == nil {
-		configMap.Annotations = map[string]string{}
-	}
-	configMap.Annotations[AnnotationSources] = string(text)
-	return nil
 }
 
 func parse(data map[string]string) map[string]instancetype.Figures {
@@ -213,18 +194,15 @@ func parse(data map[string]string) map[string]instancetype.Figures {
 	return result
 }
 
-func encode(f instancetype.Figures) (string, error) {
+func encode(f instancetype.Figures) string {
 	list := corev1.ResourceList{}
 	for _, field := range fieldsOf(&f) {
 		if *field.value > 0 {
 			list[field.name] = *resource.NewMilliQuantity(*field.value*field.unit, field.format)
 		}
 	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		return "", fmt.Errorf("writing figures: %w", err)
-	}
-	return string(text), nil
+	text, _ := json.Marshal(list) // quantities always encode
+	return string(text)
 }
 
 // A field is one figure as the ConfigMap has it.

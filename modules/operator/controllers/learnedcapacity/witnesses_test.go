@@ -42,10 +42,7 @@ func TestWhatANodeShows(t *testing.T) {
 	if got := shown(status); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	text, err := encode(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := encode(want)
 	if got := parse(map[string]string{"plan": text})["plan"]; got != want {
 		t.Errorf("%s is read as %+v", text, got)
 	}
@@ -55,11 +52,23 @@ func TestFiguresAreResourceListsInJSON(t *testing.T) {
 	figures := instancetype.Figures{
 		Memory: 8140000 << 10, EphemeralStorage: 164900000 << 10, Pods: 110, ReservedCPU: 80, ReservedMemory: 1 << 30, ReservedStorage: 1000 << 20,
 	}
-	text, err := encode(figures)
-	if want := `{"ephemeral-storage":"164900000Ki","memory":"8140000Ki","pods":"110","reserved-cpu":"80m","reserved-ephemeral-storage":"1000Mi","reserved-memory":"1Gi"}`; err != nil || text != want {
-		t.Errorf("got %s, want %s (%v)", text, want, err)
+	text := encode(figures)
+	if want := `{"ephemeral-storage":"164900000Ki","memory":"8140000Ki","pods":"110","reserved-cpu":"80m","reserved-ephemeral-storage":"1000Mi","reserved-memory":"1Gi"}`; text != want {
+		t.Errorf("got %s, want %s", text, want)
 	}
 	if read := parse(map[string]string{"plan": text})["plan"]; read != figures {
 		t.Errorf("read as %+v, want %+v", read, figures)
+	}
+}
+
+func TestSourcesThatCannotBeReadAreWrittenAnew(t *testing.T) {
+	for _, text := range []string{"", "null", "not JSON", `{"plan":7}`, `["plan"]`} {
+		m := &Memory{from: map[string][]string{"plan": {"node"}}}
+		configMap := &corev1.ConfigMap{}
+		configMap.Annotations = map[string]string{AnnotationSources: text}
+		m.sources(configMap, map[string]instancetype.Figures{"plan": {Memory: 1}})
+		if got := configMap.Annotations[AnnotationSources]; got != `{"plan":["node"]}` {
+			t.Errorf("%q becomes %s", text, got)
+		}
 	}
 }

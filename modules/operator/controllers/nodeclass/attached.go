@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 )
@@ -22,7 +23,7 @@ type vpc struct {
 	read    time.Time
 }
 
-func readFirewall(ctx context.Context, client API, id int) (*firewall, error) {
+func readFirewall(ctx context.Context, client *linode.Client, id int) (*firewall, error) {
 	read := time.Now()
 	found, err := client.GetFirewall(ctx, id)
 	if err != nil {
@@ -50,7 +51,7 @@ func protected(entities []api.FirewallEntity) []int {
 	return linodes
 }
 
-func readVPC(ctx context.Context, client API, id int) (*vpc, error) {
+func readVPC(ctx context.Context, client *linode.Client, id int) (*vpc, error) {
 	read := time.Now()
 	found, err := client.GetVPC(ctx, id)
 	if err != nil {
@@ -62,8 +63,8 @@ func readVPC(ctx context.Context, client API, id int) (*vpc, error) {
 		if networks, err := subnet.IPv6.Get(); err == nil && len(networks) > 0 { // null, and absent from older answers, without any
 			answer.IPv6Subnets = append(answer.IPv6Subnets, subnet.ID)
 		}
-		for _, linode := range subnet.Linodes {
-			answer.linodes[subnet.ID] = append(answer.linodes[subnet.ID], linode.ID)
+		for _, attached := range subnet.Linodes {
+			answer.linodes[subnet.ID] = append(answer.linodes[subnet.ID], attached.ID)
 		}
 	}
 	return answer, nil
@@ -71,18 +72,18 @@ func readVPC(ctx context.Context, client API, id int) (*vpc, error) {
 
 // Protected returns the Linodes behind a firewall, and when that was read; nil when it is not known.
 func (l *Lookup) Protected(ctx context.Context, firewallID int) ([]int, time.Time, error) {
-	found, err := l.firewalls.get(ctx, firewallID)
+	found, err := l.firewalls(ctx, firewallID, l.age)
 	if found == nil {
-		return nil, time.Time{}, missing(err)
+		return nil, time.Time{}, err
 	}
 	return found.linodes, found.read, nil
 }
 
 // Connected returns the Linodes in each subnet of a VPC, and when that was read; nil when it is not known.
 func (l *Lookup) Connected(ctx context.Context, vpcID int) (map[int][]int, time.Time, error) {
-	found, err := l.vpcs.get(ctx, vpcID)
+	found, err := l.vpcs(ctx, vpcID, l.age)
 	if found == nil {
-		return nil, time.Time{}, missing(err)
+		return nil, time.Time{}, err
 	}
 	return found.linodes, found.read, nil
 }

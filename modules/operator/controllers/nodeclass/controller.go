@@ -10,26 +10,19 @@
 //   - there is one event per change of the class's status, none per reconcile and none after a restart: what was reported
 //     is in the status. An event is lost when the process is killed between the two writes.
 //
-// What makes a class ready is decided by package status of module nodeclass; Karpenter core keeps NodePools whose
-// class is not ready from making nodes. The mode of the cluster decides what is checked and what the hash covers.
-//
-// The Linode API is not read at every event: what is read comes through Config.Cluster and Config.Lookup,
-// which remember answers. Registered by cmd/controller; it runs on the leader only.
+// What makes a class ready is decided by package status of module nodeclass, by the mode of the cluster; Karpenter core keeps NodePools whose
+// class is not ready from making nodes. Registered by cmd/controller; it runs on the leader only.
 package nodeclass
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/awslabs/operatorpkg/reasonable"
 	operatorstatus "github.com/awslabs/operatorpkg/status"
 	"k8s.io/apimachinery/pkg/api/equality"
-	controllerruntime "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -37,11 +30,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
-	"sigs.k8s.io/karpenter/pkg/operator/injection"
+	nodeclaimutils "sigs.k8s.io/karpenter/pkg/utils/nodeclaim"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/taghistory"
 )
@@ -55,7 +49,7 @@ type Config struct {
 	// Recheck is Lookup for a class that is not ready, with younger answers: what it waits for may be there by now. nil = Lookup.
 	Recheck status.Lookup
 	// Reader reads NodeClaims from the API server and not from a cache, once before a class is let go: one that the
-	// cache does not know yet may use it. nil = the cache will do.
+	// cache does not know yet may use it. Required.
 	Reader client.Reader
 	// Interval between checks of a class that does not change; 0 = 5 min.
 	Interval time.Duration
@@ -77,21 +71,14 @@ func NewController(kube client.Client, recorder events.Recorder, cfg Config) *Co
 	if cfg.Interval <= 0 {
 		cfg.Interval = 5 * time.Minute
 	}
-	if cfg.Reader == nil {
-		cfg.Reader = kube
-	}
 	if cfg.Recheck == nil {
 		cfg.Recheck = cfg.Lookup
 	}
 	return &Controller{kube: kube, recorder: recorder, cfg: cfg}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "linodenodeclass" }
-
 // Reconcile brings one class up to date.
 func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) (reconcile.Result, error) {
-	ctx = injection.WithControllerName(ctx, c.Name())
 	if !nodeClass.DeletionTimestamp.IsZero() {
 		return c.finalize(ctx, nodeClass)
 	}
@@ -105,15 +92,14 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNo
 		if err := c.kube.Status().Patch(ctx, nodeClass, conflict.Lock(before)); err != nil {
 			return conflict.Requeue(err)
 		}
-		c.publishReadiness(before, nodeClass)
-		c.publishNotices(before, nodeClass)
+		c.publish(before, nodeClass)
 	}
 	// What could not be found out is in the conditions; core's backoff for an error would ask the API more often.
 	return reconcile.Result{RequeueAfter: c.pause(nodeClass, evaluated)}, nil
 }
 
 func (c *Controller) lookup(nodeClass *v1alpha1.LinodeNodeClass) status.Lookup {
-	if ready := readyOf(nodeClass); ready != nil && ready.IsFalse() {
+	if nodeClass.StatusConditions(operatorstatus.WithObservedOnly()).Get(operatorstatus.ConditionReady).IsFalse() {
 		return c.cfg.Recheck
 	}
 	return c.cfg.Lookup
@@ -125,11 +111,8 @@ func (c *Controller) pause(nodeClass *v1alpha1.LinodeNodeClass, evaluated status
 	if evaluated.Ready() && evaluated.Err == nil {
 		return c.cfg.Interval
 	}
-	pause := retryInterval
-	if ready := readyOf(nodeClass); ready != nil {
-		pause = max(pause, time.Since(ready.LastTransitionTime.Time))
-	}
-	return min(pause, c.cfg.Interval)
+	notReadyFor := time.Since(nodeClass.StatusConditions().Root().LastTransitionTime.Time)
+	return min(max(retryInterval, notReadyFor), c.cfg.Interval)
 }
 
 // annotate sets the finalizer and the hash.
@@ -141,11 +124,8 @@ func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	}
 	stored := nodeClass.DeepCopy()
 	controllerutil.AddFinalizer(nodeClass, v1alpha1.Finalizer)
-	if nodeClass.Annotations == nil {
-		nodeClass.Annotations = map[string]string{}
-	}
-	nodeClass.Annotations[v1alpha1.AnnotationHash] = hash
-	nodeClass.Annotations[v1alpha1.AnnotationHashVersion] = v1alpha1.HashVersion
+	metav1.SetMetaDataAnnotation(&nodeClass.ObjectMeta, v1alpha1.AnnotationHash, hash)
+	metav1.SetMetaDataAnnotation(&nodeClass.ObjectMeta, v1alpha1.AnnotationHashVersion, v1alpha1.HashVersion)
 	taghistory.Record(nodeClass)
 	if equality.Semantic.DeepEqual(stored, nodeClass) {
 		return nil
@@ -153,14 +133,11 @@ func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	return c.kube.Patch(ctx, nodeClass, conflict.Lock(stored))
 }
 
-// migrateNodeClaims gives the class's NodeClaims the hash of the present version. A hash of another version cannot
-// be compared, so the node counts as up to date, except where it has been found drifted already: then the old
-// hash, which will differ, stays.
-//
-// It looks at every reconcile, whatever the class's version: a replica of an older release may finish a launch after
-// this one has become the leader, and the class's annotations may have been lost.
+// migrateNodeClaims gives the class's NodeClaims the hash of the present version, at every reconcile, because a replica of an older release
+// may finish a launch late. A hash of another version cannot be compared, so the node counts as up to date, except where it has been found
+// drifted already: then the old hash, which will differ, stays.
 func (c *Controller) migrateNodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass, hash string) error {
-	nodeClaims, err := nodeclaim.OfClass(ctx, c.kube, nodeClass.Name)
+	nodeClaims, err := c.nodeClaims(ctx, nodeClass)
 	if err != nil {
 		return err
 	}
@@ -169,11 +146,8 @@ func (c *Controller) migrateNodeClaims(ctx context.Context, nodeClass *v1alpha1.
 			continue
 		}
 		stored, nodeClaim := &nodeClaims[i], nodeClaims[i].DeepCopy()
-		if nodeClaim.Annotations == nil {
-			nodeClaim.Annotations = map[string]string{}
-		}
-		nodeClaim.Annotations[v1alpha1.AnnotationHashVersion] = v1alpha1.HashVersion
-		if !foundDrifted(nodeClaim) {
+		metav1.SetMetaDataAnnotation(&nodeClaim.ObjectMeta, v1alpha1.AnnotationHashVersion, v1alpha1.HashVersion)
+		if nodeClaim.StatusConditions(operatorstatus.WithObservedOnly()).Get(karpv1.ConditionTypeDrifted) == nil {
 			nodeClaim.Annotations[v1alpha1.AnnotationHash] = hash
 		}
 		if err := c.kube.Patch(ctx, nodeClaim, client.MergeFrom(stored)); client.IgnoreNotFound(err) != nil {
@@ -188,12 +162,6 @@ func upToDate(nodeClaim *karpv1.NodeClaim) bool {
 	version, hashed := nodeClaim.Annotations[v1alpha1.AnnotationHashVersion]
 	_, ok := nodeClaim.Annotations[v1alpha1.AnnotationHash]
 	return version == v1alpha1.HashVersion || !hashed && !ok && nodeClaim.Status.ProviderID == ""
-}
-
-func foundDrifted(nodeClaim *karpv1.NodeClaim) bool {
-	return slices.ContainsFunc(nodeClaim.Status.Conditions, func(condition operatorstatus.Condition) bool {
-		return condition.Type == karpv1.ConditionTypeDrifted
-	})
 }
 
 // finalize keeps the class until no NodeClaim uses it.
@@ -211,7 +179,7 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 			if err := c.kube.Status().Patch(ctx, nodeClass, conflict.Lock(before)); err != nil {
 				return conflict.Requeue(err)
 			}
-			c.publishWaiting(nodeClass)
+			c.publish(before, nodeClass)
 		}
 		return reconcile.Result{RequeueAfter: c.cfg.Interval}, nil // the deletion of a NodeClaim comes back at once
 	}
@@ -221,10 +189,17 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	return conflict.Requeue(err)
 }
 
+// nodeClaims returns those of the class, which are the cache's own: there may be a thousand, at every reconcile.
+func (c *Controller) nodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]karpv1.NodeClaim, error) {
+	list := &karpv1.NodeClaimList{}
+	err := c.kube.List(ctx, list, nodeclaimutils.ForNodeClass(nodeClass), client.UnsafeDisableDeepCopy)
+	return list.Items, err
+}
+
 // users returns the names of the NodeClaims that use the class. Only when the cache has none the API server is asked,
 // which has no index on the class.
 func (c *Controller) users(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]string, error) {
-	nodeClaims, err := nodeclaim.OfClass(ctx, c.kube, nodeClass.Name)
+	nodeClaims, err := c.nodeClaims(ctx, nodeClass)
 	if err != nil {
 		return nil, err
 	}
@@ -246,12 +221,8 @@ func (c *Controller) users(ctx context.Context, nodeClass *v1alpha1.LinodeNodeCl
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
-		For(&v1alpha1.LinodeNodeClass{}, builder.WithPredicates(
-			// Own writes of the status are no reason to look again.
-			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+	changes := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}) // not own writes of the status
+	return controllers.For(m, "linodenodeclass", &v1alpha1.LinodeNodeClass{}, 10, changes).
 		Watches(&karpv1.NodeClaim{}, handler.Funcs{DeleteFunc: deleted}).
-		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter(), MaxConcurrentReconciles: 10}).
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

@@ -17,53 +17,26 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// publishReadiness reports that the class has become ready, or is not and why: once until that changes.
-func (c *Controller) publishReadiness(before, after *v1alpha1.LinodeNodeClass) {
-	was, is := readyOf(before), readyOf(after)
-	if is == nil || (was != nil && was.Status == is.Status && was.Reason == is.Reason && was.Message == is.Message) {
-		return
-	}
-	e := events.Event{InvolvedObject: after, Type: corev1.EventTypeNormal, Reason: "Ready", Message: "Nodes can be made from this LinodeNodeClass"}
-	if !is.IsTrue() {
-		e.Type, e.Reason, e.Message = corev1.EventTypeWarning, is.Reason, is.Message
-	}
-	c.recorder.Publish(e)
-}
-
-func readyOf(nodeClass *v1alpha1.LinodeNodeClass) *status.Condition {
-	for _, condition := range nodeClass.Status.Conditions {
-		if condition.Type == status.ConditionReady {
-			return &condition
-		}
-	}
-	return nil
-}
-
-// publishNotices reports what is true and worth knowing all the same, such as a firewall that is switched off, when the
-// status begins to say so.
-func (c *Controller) publishNotices(before, after *v1alpha1.LinodeNodeClass) {
-	for _, condition := range after.Status.Conditions {
-		if condition.Type == status.ConditionReady || !condition.IsTrue() || !slices.Contains(notices, condition.Reason) ||
-			slices.ContainsFunc(before.Status.Conditions, func(was status.Condition) bool {
-				return was.Type == condition.Type && was.Reason == condition.Reason && was.Message == condition.Message
-			}) {
+// publish reports what has changed in the conditions: the class has become ready, or is not and why; and what is true and worth knowing all
+// the same, such as a firewall that is switched off. Ready, which is the last of the conditions, comes first.
+func (c *Controller) publish(before, after *v1alpha1.LinodeNodeClass) {
+	for _, is := range slices.Backward(after.Status.Conditions) {
+		e := events.Event{InvolvedObject: after, Type: corev1.EventTypeWarning, Reason: is.Reason, Message: is.Message}
+		switch {
+		case slices.ContainsFunc(before.Status.Conditions, func(was status.Condition) bool {
+			return was.Type == is.Type && was.Status == is.Status && was.Reason == is.Reason && was.Message == is.Message
+		}):
+			continue
+		case is.Type == status.ConditionReady && is.IsTrue():
+			e.Type, e.Reason, e.Message = corev1.EventTypeNormal, "Ready", "Nodes can be made from this LinodeNodeClass"
+		case is.Type != status.ConditionReady && (!is.IsTrue() || !slices.Contains(notices, is.Reason)):
 			continue
 		}
-		c.recorder.Publish(events.Event{InvolvedObject: after, Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message})
+		c.recorder.Publish(e)
 	}
 }
 
 var notices = []string{v1alpha1.ReasonFieldsWithoutEffect, v1alpha1.ReasonFirewallDisabled, v1alpha1.ReasonImageDeprecated}
-
-// publishWaiting reports which NodeClaims keep a class that is being deleted, and what to do: meanwhile its NodePools get no nodes.
-func (c *Controller) publishWaiting(nodeClass *v1alpha1.LinodeNodeClass) {
-	c.recorder.Publish(events.Event{
-		InvolvedObject: nodeClass,
-		Type:           corev1.EventTypeWarning,
-		Reason:         v1alpha1.ReasonWaitingOnNodeClaimTermination,
-		Message:        readyOf(nodeClass).Message,
-	})
-}
 
 // deleted queues the class of a NodeClaim that is gone; nothing else about a NodeClaim matters to its class.
 func deleted(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {

@@ -2,57 +2,45 @@ package nodeclass
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 )
-
-// API is what a Lookup reads; *linode.Client is one.
-type API interface {
-	GetFirewall(ctx context.Context, id int) (*api.Firewall, error)
-	GetImage(ctx context.Context, id string) (*api.Image, error)
-	GetPlacementGroup(ctx context.Context, id int) (*api.PlacementGroup, error)
-	GetRegion(ctx context.Context, id string) (*api.Region, error)
-	GetVPC(ctx context.Context, id int) (*api.VPC, error)
-	ListImages(ctx context.Context, filter linode.Filter) iter.Seq2[api.Image, error]
-}
-
-// How long is remembered that an object is missing, and that the API gave no answer. It is short, because a user
-// may be about to make it right, and long enough that events do not become requests.
-const doubtTTL = 20 * time.Second
 
 // Lookup reads what LinodeNodeClasses name from the Linode API, and remembers answers for a while, so that events do
 // not become requests: an object that was found for the time given to NewLookup, one that is missing, or an error, for
 // 20 seconds. Reconciles of classes that need the same object at the same time share one request. Every method returns
 // nil without an error when the API has answered that there is no such object. Safe for concurrent use.
 type Lookup struct {
-	firewalls  *memory[int, firewall]
-	images     *memory[string, api.Image]
-	placements *memory[int, api.PlacementGroup]
-	regions    *memory[string, api.Region]
-	vpcs       *memory[int, vpc]
-	newest     *memory[string, api.Image] // by pattern
-	age        time.Duration              // of answers that are still given
+	firewalls  reader[int, firewall]
+	images     reader[string, api.Image]
+	placements reader[int, api.PlacementGroup]
+	regions    reader[string, api.Region]
+	vpcs       reader[int, vpc]
+	newest     reader[string, api.Image] // by pattern
+	age        time.Duration             // of answers that are still given
 }
 
 var _ status.Lookup = (*Lookup)(nil)
 
 // NewLookup returns a Lookup whose answers are up to ttl old.
-func NewLookup(client API, ttl time.Duration) *Lookup {
+func NewLookup(client *linode.Client, ttl time.Duration) *Lookup {
 	return &Lookup{
-		firewalls:  newMemory(ttl, func(ctx context.Context, id int) (*firewall, error) { return readFirewall(ctx, client, id) }),
-		images:     newMemory(ttl, client.GetImage),
-		placements: newMemory(ttl, client.GetPlacementGroup),
-		regions:    newMemory(ttl, client.GetRegion),
-		vpcs:       newMemory(ttl, func(ctx context.Context, id int) (*vpc, error) { return readVPC(ctx, client, id) }),
-		newest: newMemory(ttl, func(ctx context.Context, pattern string) (*api.Image, error) {
+		firewalls:  remembered(ttl, func(ctx context.Context, id int) (*firewall, error) { return readFirewall(ctx, client, id) }),
+		images:     remembered(ttl, client.GetImage),
+		placements: remembered(ttl, client.GetPlacementGroup),
+		regions:    remembered(ttl, client.GetRegion),
+		vpcs:       remembered(ttl, func(ctx context.Context, id int) (*vpc, error) { return readVPC(ctx, client, id) }),
+		newest: remembered(ttl, func(ctx context.Context, pattern string) (*api.Image, error) {
 			return newestImage(client.ListImages(ctx, linode.Filter{}), glob(pattern))
 		}),
 		age: ttl,
@@ -68,30 +56,30 @@ func (l *Lookup) Young() *Lookup {
 
 // Firewall implements status.Lookup.
 func (l *Lookup) Firewall(ctx context.Context, id int) (*status.Firewall, error) {
-	found, err := l.firewalls.young(ctx, id, l.age)
+	found, err := l.firewalls(ctx, id, l.age)
 	if found == nil {
-		return nil, missing(err)
+		return nil, err
 	}
 	return &found.Firewall, nil
 }
 
 // Image implements status.Lookup.
 func (l *Lookup) Image(ctx context.Context, id string) (*status.Image, error) {
-	found, err := l.images.young(ctx, id, l.age)
+	found, err := l.images(ctx, id, l.age)
 	if found == nil {
-		return nil, missing(err)
+		return nil, err
 	}
 	return &status.Image{Label: found.Label, Deprecated: found.Deprecated, Available: found.Status == "available", CloudInit: cloudInit(*found)}, nil
 }
 
 // PlacementGroup implements status.Lookup.
 func (l *Lookup) PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error) {
-	found, err := l.placements.young(ctx, id, l.age)
+	found, err := l.placements(ctx, id, l.age)
 	if found == nil {
-		return nil, missing(err)
+		return nil, err
 	}
 	group := &status.PlacementGroup{Label: found.Label, Region: found.Region, Members: len(found.Members)}
-	if region, err := l.regions.young(ctx, found.Region, l.age); err == nil && region != nil { // without the region's answer no limit is known
+	if region, err := l.regions(ctx, found.Region, l.age); err == nil && region != nil { // without the region's answer no limit is known
 		group.Limit = memberLimit(region.PlacementGroupLimits, found.PlacementGroupPolicy == "flexible")
 	}
 	return group, nil
@@ -99,29 +87,47 @@ func (l *Lookup) PlacementGroup(ctx context.Context, id int) (*status.PlacementG
 
 // Region implements status.Lookup.
 func (l *Lookup) Region(ctx context.Context, id string) (*status.Region, error) {
-	found, err := l.regions.young(ctx, id, l.age)
+	found, err := l.regions(ctx, id, l.age)
 	if found == nil {
-		return nil, missing(err)
+		return nil, err
 	}
 	return &status.Region{Capabilities: found.Capabilities}, nil
 }
 
 // VPC implements status.Lookup.
 func (l *Lookup) VPC(ctx context.Context, id int) (*status.VPC, error) {
-	found, err := l.vpcs.young(ctx, id, l.age)
+	found, err := l.vpcs(ctx, id, l.age)
 	if found == nil {
-		return nil, missing(err)
+		return nil, err
 	}
 	return &found.VPC, nil
 }
 
 // NewestImage returns the newest image that can be deployed and whose label the pattern matches, "" for none.
 func (l *Lookup) NewestImage(ctx context.Context, pattern string) (id, label string, err error) {
-	found, err := l.newest.young(ctx, pattern, l.age)
+	found, err := l.newest(ctx, pattern, l.age)
 	if found == nil {
-		return "", "", missing(err)
+		return "", "", err
 	}
 	return found.ID, found.Label, nil
+}
+
+// Generation returns which kind of network interfaces the account gives new Linodes, from a memory that is up to ttl old; "" when the
+// account's settings do not contain it.
+func Generation(client *linode.Client, ttl time.Duration) func(context.Context) (instances.Generation, error) {
+	settings := remembered(ttl, func(ctx context.Context, _ struct{}) (*api.AccountSettings, error) {
+		return client.GetAccountSettings(ctx)
+	})
+	return func(ctx context.Context) (instances.Generation, error) {
+		found, err := settings(ctx, struct{}{}, ttl)
+		switch {
+		case err != nil || found == nil || found.InterfacesForNewLinodes == nil:
+			return "", err
+		case strings.HasPrefix(string(*found.InterfacesForNewLinodes), "linode_"):
+			return instances.GenerationLinode, nil
+		}
+		return instances.GenerationLegacy, nil
+	}
 }
 
 func newestImage(images iter.Seq2[api.Image, error], matches func(label string) bool) (newest *api.Image, err error) {
@@ -147,10 +153,7 @@ func memberLimit(limits *api.PlacementGroupLimits, flexible bool) int {
 	if most, err := limits.MaximumLinodesPerFlexiblePG.Get(); flexible && err == nil {
 		return most
 	}
-	if limits.MaximumLinodesPerPG == nil {
-		return 0
-	}
-	return *limits.MaximumLinodesPerPG
+	return ptr.Deref(limits.MaximumLinodesPerPG, 0)
 }
 
 func cloudInit(image api.Image) bool { return slices.Contains(image.Capabilities, "cloud-init") }
@@ -162,16 +165,4 @@ func glob(pattern string) func(string) bool {
 		parts[i] = regexp.QuoteMeta(parts[i])
 	}
 	return regexp.MustCompile(`(?s)\A` + strings.Join(parts, ".*") + `\z`).MatchString
-}
-
-// missing turns an error of the API into what package status makes of it: nil for a proven absence. A token that is not
-// accepted at all (401) proves nothing about the object, unlike one that lacks the scope to read it (403).
-func missing(err error) error {
-	switch linode.KindOf(err) {
-	case linode.KindNotFound:
-		return nil
-	case linode.KindForbidden:
-		return fmt.Errorf("%w: %w", status.ErrForbidden, err)
-	}
-	return err
 }

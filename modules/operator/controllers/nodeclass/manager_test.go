@@ -225,6 +225,7 @@ func TestWithAManager(t *testing.T) {
 	Suite(t, "LinodeNodeClass", func(ctx context.Context) {
 		Expect(nodeclass.NewController(Manager.GetClient(), Recorded, nodeclass.Config{
 			Cluster:  func(context.Context) status.Cluster { return currentCluster() },
+			Reader:   Kube,
 			Lookup:   nodeclass.NewLookup(NewLinode(), time.Hour),
 			Interval: 500 * time.Millisecond,
 		}).Register(ctx, Manager)).To(Succeed())

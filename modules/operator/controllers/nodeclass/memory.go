@@ -8,15 +8,17 @@ import (
 
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/util/cache"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 )
 
-// memory remembers what was read about objects with IDs of one kind.
-type memory[K comparable, V any] struct {
-	ttl     time.Duration
-	read    func(context.Context, K) (*V, error)
-	answers *cache.Expiring
-	reading singleflight.Group
-}
+// How long is remembered that an object is missing, and that the API gave no answer. It is short, because a user
+// may be about to make it right, and long enough that events do not become requests.
+const doubtTTL = 20 * time.Second
+
+// A reader gives the object of an ID as it was at most age ago: nil without an error when the API has answered that there is none.
+type reader[K comparable, V any] func(ctx context.Context, id K, age time.Duration) (*V, error)
 
 type answer[V any] struct {
 	found *V // nil: there is none, or it is not known
@@ -24,30 +26,38 @@ type answer[V any] struct {
 	read  time.Time
 }
 
-func newMemory[K comparable, V any](ttl time.Duration, read func(context.Context, K) (*V, error)) *memory[K, V] {
-	return &memory[K, V]{ttl: ttl, read: read, answers: cache.NewExpiring()}
+// remembered keeps what read has found for ttl, and reads what is not there or too old. No lock is held while it does.
+func remembered[K comparable, V any](ttl time.Duration, read func(context.Context, K) (*V, error)) reader[K, V] {
+	answers, reading := cache.NewExpiring(), &singleflight.Group{}
+	return func(ctx context.Context, id K, age time.Duration) (*V, error) {
+		result, _, _ := reading.Do(fmt.Sprint(id, age), func() (any, error) {
+			if known, ok := answers.Get(id); ok && time.Since(known.(answer[V]).read) <= age { //nolint:forcetypeassert // set below
+				return known, nil
+			}
+			began := time.Now()
+			found, err := read(ctx, id)
+			a, lasts := answer[V]{found, err, began}, ttl
+			if err != nil || found == nil {
+				a, lasts = answer[V]{nil, missing(err), began}, min(ttl, doubtTTL)
+			}
+			if !errors.Is(err, context.Canceled) { // the caller has left, which proves nothing
+				answers.Set(id, a, lasts)
+			}
+			return a, nil
+		})
+		a := result.(answer[V]) //nolint:forcetypeassert // the function above returns nothing else
+		return a.found, a.err
+	}
 }
 
-// get returns what is remembered, and reads it otherwise. No lock is held while it does.
-func (m *memory[K, V]) get(ctx context.Context, id K) (*V, error) { return m.young(ctx, id, m.ttl) }
-
-// young is get for an answer that is up to so old.
-func (m *memory[K, V]) young(ctx context.Context, id K, age time.Duration) (*V, error) {
-	result, _, _ := m.reading.Do(fmt.Sprint(id, age), func() (any, error) {
-		if known, ok := m.answers.Get(id); ok && time.Since(known.(answer[V]).read) <= age { //nolint:forcetypeassert // set below
-			return known, nil
-		}
-		began := time.Now()
-		found, err := m.read(ctx, id)
-		ttl := m.ttl
-		if err != nil || found == nil {
-			found, ttl = nil, min(ttl, doubtTTL)
-		}
-		if !errors.Is(err, context.Canceled) { // the caller has left, which proves nothing
-			m.answers.Set(id, answer[V]{found, err, began}, ttl)
-		}
-		return answer[V]{found, err, began}, nil
-	})
-	a := result.(answer[V]) //nolint:forcetypeassert // the function above returns nothing else
-	return a.found, a.err
+// missing turns an error of the API into what package status makes of it: nil for a proven absence. A token that is not
+// accepted at all (401) proves nothing about the object, unlike one that lacks the scope to read it (403).
+func missing(err error) error {
+	switch linode.KindOf(err) {
+	case linode.KindNotFound:
+		return nil
+	case linode.KindForbidden:
+		return fmt.Errorf("%w: %w", status.ErrForbidden, err)
+	}
+	return err
 }

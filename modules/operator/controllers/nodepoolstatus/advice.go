@@ -43,7 +43,7 @@ func (c *Controller) warn(nodePool *karpv1.NodePool, reason, message string) {
 // answered for the NodePool, which its condition shows.
 func unserved(nodePool *karpv1.NodePool) string {
 	ref := nodePool.Spec.Template.Spec.NodeClassRef
-	if ready := conditionOf(nodePool, karpv1.ConditionTypeNodeClassReady); ref == nil || ready != nil && !ready.IsUnknown() {
+	if ready := observed(nodePool).Get(karpv1.ConditionTypeNodeClassReady); ref == nil || !ready.IsUnknown() {
 		return ""
 	}
 	return fmt.Sprintf("spec.template.spec.nodeClassRef has group %q and kind %q, and this Karpenter serves group %q and kind %q only, so the NodePool gets no nodes: "+
@@ -66,23 +66,23 @@ func labelsOfOtherProviders(nodePool *karpv1.NodePool) (messages []string) {
 	return messages
 }
 
-// notReady returns why a NodePool is not ready, and how soon to look again when it has been so for a moment only.
+// notReady returns why a NodePool is not ready, and when to look again: soon if it has been so for a moment only.
 func (c *Controller) notReady(ctx context.Context, nodePool *karpv1.NodePool) (message string, again time.Duration, err error) {
-	ready := conditionOf(nodePool, status.ConditionReady)
+	ready := observed(nodePool).Root()
 	if !ready.IsFalse() {
-		return "", 0, nil
+		return "", interval, nil
 	}
 	if left := settling - time.Since(ready.LastTransitionTime.Time); left > 0 {
 		return "", left, nil
 	}
 	var reasons []string
 	for _, conditionType := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
-		if condition := conditionOf(nodePool, conditionType); condition.IsFalse() {
+		if condition := observed(nodePool).Get(conditionType); condition.IsFalse() {
 			reasons = append(reasons, fmt.Sprintf("%s is false, %s: %s", condition.Type, condition.Reason, condition.Message))
 		}
 	}
 	hint, err := c.otherClasses(ctx, nodePool.Spec.Template.Spec.NodeClassRef.Name)
-	return "the NodePool gets no nodes: " + strings.Join(reasons, "; ") + hint, 0, err
+	return "the NodePool gets no nodes: " + strings.Join(reasons, "; ") + hint, interval, err
 }
 
 // otherClasses names the LinodeNodeClasses that there are when the one that a NodePool names does not exist.
@@ -108,12 +108,7 @@ func (c *Controller) otherClasses(ctx context.Context, name string) (string, err
 	return fmt.Sprintf(". There is no LinodeNodeClass %s, nor any other", name), nil
 }
 
-// conditionOf returns a condition that is stored, nil if there is none: that of core's set is made up when it is missing.
-func conditionOf(nodePool *karpv1.NodePool, conditionType string) *status.Condition {
-	for i := range nodePool.Status.Conditions {
-		if nodePool.Status.Conditions[i].Type == conditionType {
-			return &nodePool.Status.Conditions[i]
-		}
-	}
-	return nil
+// observed are the conditions that are stored, without those that core makes up where one is missing.
+func observed(nodePool *karpv1.NodePool) status.ConditionSet {
+	return nodePool.StatusConditions(status.WithObservedOnly())
 }

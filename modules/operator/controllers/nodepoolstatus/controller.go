@@ -15,22 +15,22 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/awslabs/operatorpkg/reasonable"
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	controllerruntime "sigs.k8s.io/controller-runtime"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
-	"sigs.k8s.io/karpenter/pkg/operator/injection"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -61,12 +61,8 @@ func NewController(kube client.Client, provider Provider, recorder events.Record
 	return &Controller{kube: kube, provider: provider, recorder: recorder}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "nodepool.status" }
-
 // Reconcile brings the conditions of one NodePool up to date.
 func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (reconcile.Result, error) {
-	ctx = injection.WithControllerName(ctx, c.Name())
 	switch {
 	case !nodePool.DeletionTimestamp.IsZero():
 		return reconcile.Result{}, nil
@@ -85,8 +81,8 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 		return reconcile.Result{}, err
 	}
 	stored := nodePool.DeepCopy()
-	c.show(nodePool, ConditionNodesJoining, "NodesNeverJoin", failing(c.provider.Failures(nodePool.Name)))
-	c.show(nodePool, ConditionDriftStalled, "NoRoomForReplacement", stalled)
+	c.show(nodePool, ConditionNodesJoining, metav1.ConditionFalse, "NodesNeverJoin", failing(c.provider.Failures(nodePool.Name)))
+	c.show(nodePool, ConditionDriftStalled, metav1.ConditionTrue, "NoRoomForReplacement", stalled)
 	if !equality.Semantic.DeepEqual(stored.Status.Conditions, nodePool.Status.Conditions) {
 		if err := c.kube.Status().Patch(ctx, nodePool, conflict.Lock(stored)); err != nil {
 			return conflict.Requeue(err)
@@ -102,32 +98,18 @@ func (c *Controller) advise(ctx context.Context, nodePool *karpv1.NodePool) (tim
 		c.warn(nodePool, EventLabelOfOtherProvider, message)
 	}
 	message, again, err := c.notReady(ctx, nodePool)
-	if err != nil {
-		return 0, err
-	}
-	if message != "" {
+	if err == nil && message != "" {
 		c.warn(nodePool, EventNodePoolNotReady, message)
 	}
-	if again > 0 {
-		return again, nil
-	}
-	return interval, nil
+	return again, err
 }
 
 // show sets a condition, or removes it when there is no message.
-func (c *Controller) show(nodePool *karpv1.NodePool, condition, reason, message string) {
+func (c *Controller) show(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus, reason, message string) {
 	conditions := nodePool.StatusConditions()
 	if message == "" {
 		_ = conditions.Clear(condition) // fails only for conditions that Ready depends on
-		return
-	}
-	var changed bool
-	if condition == ConditionNodesJoining {
-		changed = conditions.SetFalse(condition, reason, message)
-	} else {
-		changed = conditions.SetTrueWithReason(condition, reason, message)
-	}
-	if changed {
+	} else if conditions.Set(status.Condition{Type: condition, Status: is, Reason: reason, Message: message}) {
 		c.recorder.Publish(events.Event{
 			InvolvedObject: nodePool, Type: corev1.EventTypeWarning, Reason: condition, Message: message, DedupeValues: []string{nodePool.Name, message},
 		})
@@ -164,7 +146,7 @@ func (c *Controller) stalled(ctx context.Context, nodePool *karpv1.NodePool) (st
 	}
 	drifted := 0
 	for i := range list.Items {
-		if condition := list.Items[i].StatusConditions().Get(karpv1.ConditionTypeDrifted); condition.IsTrue() {
+		if list.Items[i].StatusConditions(status.WithObservedOnly()).IsTrue(karpv1.ConditionTypeDrifted) {
 			drifted++
 		}
 	}
@@ -182,9 +164,5 @@ func full(nodePool *karpv1.NodePool) bool {
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
-		For(&karpv1.NodePool{}).
-		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter()}).
-		Complete(reconcile.AsReconciler(m.GetClient(), c))
+	return controllers.For(m, "nodepool.status", &karpv1.NodePool{}, 1, predicate.Funcs{}).Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

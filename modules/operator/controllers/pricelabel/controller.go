@@ -12,14 +12,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	controllerruntime "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/operator/injection"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 )
 
 // Label is where eks-node-viewer looks for a price.
@@ -42,12 +40,8 @@ func NewController(kube client.Client, catalog Catalog, interval time.Duration) 
 	return &Controller{kube: kube, catalog: catalog, interval: interval}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "node.pricelabel" }
-
 // Reconcile labels one node.
 func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcile.Result, error) {
-	ctx = injection.WithControllerName(ctx, c.Name())
 	again := reconcile.Result{RequeueAfter: c.interval}
 	usd, known := c.catalog.HourlyUSD(node.Labels[corev1.LabelInstanceTypeStable])
 	price := strconv.FormatFloat(usd, 'f', -1, 64)
@@ -61,10 +55,6 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
-		For(&corev1.Node{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
-			return o.GetLabels()[karpv1.NodePoolLabelKey] != ""
-		}))).
-		Complete(reconcile.AsReconciler(m.GetClient(), c))
+	karpenters := controllers.When(func(node *corev1.Node) bool { return node.Labels[karpv1.NodePoolLabelKey] != "" })
+	return controllers.For(m, "node.pricelabel", &corev1.Node{}, 1, karpenters).Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

@@ -3,26 +3,23 @@ package servingcertificates
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/awslabs/operatorpkg/reasonable"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
-	controllerruntime "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -69,32 +66,23 @@ func NewController(kube client.Client, recorder events.Recorder, cfg Config) *Co
 	return &Controller{kube: kube, recorder: recorder, cfg: cfg, reported: cache.NewExpiring()}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "certificatesigningrequest.servingcertificates" }
-
-// verdict is about one request: it is approved if there is no reason not to.
-type verdict struct {
-	reason string
-	passes bool // time may cure the reason
-}
-
 // Reconcile approves a request, or reports why it does not.
 func (c *Controller) Reconcile(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (reconcile.Result, error) {
 	if !open(csr) {
 		return reconcile.Result{}, nil
 	}
-	found, err := c.judge(ctx, csr)
-	if err != nil {
+	reason, passes, err := c.judge(ctx, csr)
+	switch {
+	case err != nil:
 		return reconcile.Result{}, err
-	}
-	if found.reason == "" {
+	case reason == "":
 		return reconcile.Result{}, c.approve(ctx, csr)
 	}
 	age := c.cfg.Clock.Since(csr.CreationTimestamp.Time)
-	if !found.passes || age > quiet {
-		c.report(ctx, csr, found.reason)
+	if !passes || age > quiet {
+		c.report(ctx, csr, reason)
 	}
-	if found.passes && age < givenUp {
+	if passes && age < givenUp {
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
 	return reconcile.Result{}, nil
@@ -106,36 +94,35 @@ func open(csr *certificatesv1.CertificateSigningRequest) bool {
 		len(csr.Status.Conditions) == 0 && len(csr.Status.Certificate) == 0
 }
 
-func (c *Controller) judge(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (verdict, error) {
+// judge returns why a request is not approved, empty if it is, and whether time may cure that.
+func (c *Controller) judge(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (reason string, passes bool, err error) {
 	asked, reason := read(csr)
 	if reason != "" {
-		return verdict{reason: reason}, nil
+		return reason, false, nil
 	}
 	id, reason, err := c.instance(ctx, asked.node)
 	if err != nil || reason != "" {
-		return verdict{reason: reason, passes: true}, err
+		return reason, true, err
 	}
 	linode, err := c.cfg.Linode(ctx, id)
 	switch kind := instances.KindOf(err); {
 	case kind == instances.KindNotFound || kind == instances.KindConflict:
-		return verdict{reason: fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node)}, nil
+		return fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node), false, nil
 	case err != nil:
-		return verdict{}, fmt.Errorf("reading Linode %d, which asks for a serving certificate: %w", id, err)
+		return "", false, fmt.Errorf("reading Linode %d, which asks for a serving certificate: %w", id, err)
 	case linode.Label != asked.node:
-		return verdict{reason: fmt.Sprintf("Linode %d has the label %q; the node that asks is %s", id, linode.Label, asked.node)}, nil
+		return fmt.Sprintf("Linode %d has the label %q; the node that asks is %s", id, linode.Label, asked.node), false, nil
+	case len(asked.foreign(linode.Addresses)) == 0:
+		return "", false, nil
 	}
-	foreign := asked.foreign(linode.Addresses)
-	if len(foreign) > 0 {
-		all, err := c.cfg.Addresses(ctx, id)
-		if err != nil {
-			return verdict{}, fmt.Errorf("reading the addresses of Linode %d, which asks for a serving certificate: %w", id, err)
-		}
-		foreign = asked.foreign(append(all, linode.Addresses...))
+	all, err := c.cfg.Addresses(ctx, id)
+	if err != nil {
+		return "", false, fmt.Errorf("reading the addresses of Linode %d, which asks for a serving certificate: %w", id, err)
 	}
-	if len(foreign) > 0 {
-		return verdict{reason: fmt.Sprintf("%s is not an address of Linode %d", foreign[0], id)}, nil
+	if foreign := asked.foreign(append(all, linode.Addresses...)); len(foreign) > 0 {
+		return fmt.Sprintf("%s is not an address of Linode %d", foreign[0], id), false, nil
 	}
-	return verdict{}, nil
+	return "", false, nil
 }
 
 // instance is the Linode of the launched NodeClaim whose node has the name.
@@ -144,22 +131,21 @@ func (c *Controller) instance(ctx context.Context, node string) (id int, reason 
 	if err := c.kube.List(ctx, claims); err != nil {
 		return 0, "", fmt.Errorf("listing NodeClaims: %w", err)
 	}
-	for i := range claims.Items {
-		claim := &claims.Items[i]
-		if !nodeclaim.Ours(claim.Spec.NodeClassRef) || c.cfg.NodeName(claim.Name) != node {
-			continue
-		}
-		id, err := nodeclaim.InstanceID(claim.Status.ProviderID)
-		launched := err == nil && claim.StatusConditions().Get(karpv1.ConditionTypeLaunched).IsTrue()
-		switch {
-		case !claim.DeletionTimestamp.IsZero():
-			return 0, fmt.Sprintf("NodeClaim %s of the node %s is being deleted", claim.Name, node), nil
-		case !launched:
-			return 0, fmt.Sprintf("NodeClaim %s of the node %s is not launched", claim.Name, node), nil
-		}
-		return id, "", nil
+	i := slices.IndexFunc(claims.Items, func(claim karpv1.NodeClaim) bool {
+		return nodeclaim.Ours(claim.Spec.NodeClassRef) && c.cfg.NodeName(claim.Name) == node
+	})
+	if i < 0 {
+		return 0, fmt.Sprintf("no NodeClaim has the node %s", node), nil
 	}
-	return 0, fmt.Sprintf("no NodeClaim has the node %s", node), nil
+	claim := &claims.Items[i]
+	id, err = nodeclaim.InstanceID(claim.Status.ProviderID)
+	switch {
+	case !claim.DeletionTimestamp.IsZero():
+		return 0, fmt.Sprintf("NodeClaim %s of the node %s is being deleted", claim.Name, node), nil
+	case err != nil || !claim.StatusConditions().IsTrue(karpv1.ConditionTypeLaunched):
+		return 0, fmt.Sprintf("NodeClaim %s of the node %s is not launched", claim.Name, node), nil //nolint:nilerr // it has no Linode yet
+	}
+	return id, "", nil
 }
 
 // approve decides on the request as it was read: one that changed meanwhile is refused by the API server and read again.
@@ -192,12 +178,6 @@ func (c *Controller) report(ctx context.Context, csr *certificatesv1.Certificate
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
-		For(&certificatesv1.CertificateSigningRequest{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
-			csr, is := o.(*certificatesv1.CertificateSigningRequest)
-			return is && open(csr)
-		}))).
-		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter()}).
+	return controllers.For(m, "certificatesigningrequest.servingcertificates", &certificatesv1.CertificateSigningRequest{}, 1, controllers.When(open)).
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

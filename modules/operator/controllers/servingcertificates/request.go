@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 const (
@@ -23,9 +24,9 @@ type request struct {
 }
 
 // The sets of usages that the signer takes; a key that is no RSA key enciphers no other.
-var usageSets = [][]certificatesv1.KeyUsage{
-	{certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment, certificatesv1.UsageServerAuth},
-	{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
+var usageSets = []sets.Set[certificatesv1.KeyUsage]{
+	sets.New(certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment, certificatesv1.UsageServerAuth),
+	sets.New(certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth),
 }
 
 // read returns what is asked for, or why a kubelet would not ask for it.
@@ -34,7 +35,7 @@ func read(csr *certificatesv1.CertificateSigningRequest) (request, string) {
 	switch {
 	case !is || node == "" || !slices.Contains(csr.Spec.Groups, nodeGroup):
 		return request{}, fmt.Sprintf("%q, who asks, is not a node", csr.Spec.Username)
-	case !slices.ContainsFunc(usageSets, func(set []certificatesv1.KeyUsage) bool { return sameSet(set, csr.Spec.Usages) }):
+	case !slices.ContainsFunc(usageSets, sets.New(csr.Spec.Usages...).Equal):
 		return request{}, fmt.Sprintf("its usages are %q; those of a serving certificate are digital signature, server auth and, for an RSA key, key encipherment", csr.Spec.Usages)
 	}
 	block, rest := pem.Decode(csr.Spec.Request)
@@ -69,11 +70,6 @@ func subject(wanted *x509.CertificateRequest, user, node string) string {
 		return "it asks for no IP address"
 	}
 	return ""
-}
-
-func sameSet[T comparable](a, b []T) bool {
-	in := func(set []T) func(T) bool { return func(x T) bool { return !slices.Contains(set, x) } }
-	return !slices.ContainsFunc(a, in(b)) && !slices.ContainsFunc(b, in(a))
 }
 
 // foreign are the addresses that are not among a Linode's, which may have a prefix length.

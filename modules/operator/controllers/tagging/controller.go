@@ -1,10 +1,9 @@
 // Package tagging keeps the user's tags on instances in step with the LinodeNodeClass.
 //
 // Tags are changed on the running Linode; no node is replaced for them. Of an instance's tags only those that
-// came from the class are replaced: a NodeClaim's annotation lists those applied last, and the class's history those that it has had, so tags
-// that others have set stay. The annotation is written after the tags, so a restart in between repeats the
-// change, which then writes nothing. A NodeClaim without a readable annotation, as the alpha provider or a user
-// leaves it, gets the class's tags and loses none: which of its tags came from a class is not known.
+// came from the class are replaced: a NodeClaim's annotation lists those applied last, and the class's history those that it has had. The
+// annotation is written after the tags, so a restart in between repeats the change, which then writes nothing. A NodeClaim without a
+// readable annotation, as the alpha provider or a user leaves it, gets the class's tags and loses none.
 //
 // The Linode API is called only when the annotation and the class differ: a read and a write for each instance. The
 // claim on the instance is never lost: lkepool writes under the instance's lock and refuses tags that are not a
@@ -21,25 +20,22 @@ import (
 	"slices"
 	"time"
 
-	"github.com/awslabs/operatorpkg/reasonable"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
-	controllerruntime "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/operator/injection"
+	nodeclaimutils "sigs.k8s.io/karpenter/pkg/utils/nodeclaim"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/taghistory"
 )
@@ -66,12 +62,8 @@ func NewController(kube client.Client, pools Pools) *Controller {
 	return &Controller{kube: kube, pools: pools, refused: cache.NewExpiring()}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "nodeclaim.tagging" }
-
 // Reconcile brings the tags of one NodeClaim's instance up to date.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
-	ctx = injection.WithControllerName(ctx, c.Name())
 	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
 	if err != nil || !nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) || !nodeClaim.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil //nolint:nilerr // without a provider ID it has no instance yet; one of another provider is not ours
@@ -86,14 +78,14 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		return reconcile.Result{}, nil // its status comes as an event
 	}
 	last, known := applied(nodeClaim)
-	wanted := sorted(nodeClass.Spec.Tags)
-	if known && slices.Equal(last, wanted) {
+	wanted := sets.New(nodeClass.Spec.Tags...)
+	if known && last.Equal(wanted) {
 		return reconcile.Result{}, nil
 	}
-	if refused, is := c.refused.Get(nodeClaim.UID); is && slices.Equal(refused.([]string), wanted) {
+	if refused, is := c.refused.Get(nodeClaim.UID); is && wanted.Equal(refused.(sets.Set[string])) {
 		return reconcile.Result{}, nil // the reconcile that follows the pause is queued
 	}
-	remove, add := difference(last, wanted, taghistory.Of(nodeClass))
+	remove, add := removable(last.Difference(wanted), taghistory.Of(nodeClass)), sets.List(wanted) // a tag that is there already costs nothing
 	err = c.pools.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
 	switch lkepool.KindOf(err) {
 	case lkepool.KindNotFound:
@@ -107,82 +99,45 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		return reconcile.Result{}, fmt.Errorf("setting the tags of instance %d: %w", id, err)
 	}
 	log.FromContext(ctx).Info("changed the tags of an instance", "instance", id, "removed", remove, "added", add)
-	return reconcile.Result{}, c.remember(ctx, nodeClaim, wanted)
+	return reconcile.Result{}, c.remember(ctx, nodeClaim, add)
 }
 
 // remember notes what was applied. Were the process killed before, the same change would be made again, which changes
 // nothing.
 func (c *Controller) remember(ctx context.Context, nodeClaim *karpv1.NodeClaim, tags []string) error {
-	text, err := json.Marshal(tags)
-	if err != nil {
-		return fmt.Errorf("writing tags: %w", err)
-	}
+	text, _ := json.Marshal(tags) // strings always encode
 	stored := nodeClaim.DeepCopy()
-	if nodeClaim.Annotations == nil {
-		nodeClaim.Annotations = map[string]string{}
-	}
-	nodeClaim.Annotations[v1alpha1.AnnotationLastAppliedUserTags] = string(text)
-	if err := c.kube.Patch(ctx, nodeClaim, client.MergeFrom(stored)); err != nil && !apierrors.IsNotFound(err) {
+	metav1.SetMetaDataAnnotation(&nodeClaim.ObjectMeta, v1alpha1.AnnotationLastAppliedUserTags, string(text))
+	if err := c.kube.Patch(ctx, nodeClaim, client.MergeFrom(stored)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("noting the tags of NodeClaim %s: %w", nodeClaim.Name, err)
 	}
 	return nil
 }
 
 // applied reads what was applied last; false when that is not known, or not readable.
-func applied(nodeClaim *karpv1.NodeClaim) ([]string, bool) {
-	text, ok := nodeClaim.Annotations[v1alpha1.AnnotationLastAppliedUserTags]
-	if !ok {
-		return nil, false
-	}
+func applied(nodeClaim *karpv1.NodeClaim) (sets.Set[string], bool) {
 	var tags []string
-	if err := json.Unmarshal([]byte(text), &tags); err != nil {
-		return nil, false
+	err := json.Unmarshal([]byte(nodeClaim.Annotations[v1alpha1.AnnotationLastAppliedUserTags]), &tags)
+	if err != nil {
+		tags = nil
 	}
-	return sorted(tags), true
+	return sets.New(tags...), err == nil
 }
 
-func sorted(tags []string) []string {
-	result := append([]string{}, tags...)
-	slices.Sort(result)
-	return result
-}
-
-// difference returns what to take off and what to put on. A tag is taken off only if the class has had it, and never one that the provider
-// manages: the annotation is its writer's. All that is wanted is put on: a tag that is there already costs nothing.
-func difference(last, wanted, had []string) (remove, add []string) {
-	for _, tag := range last {
-		if slices.Contains(had, tag) && !slices.Contains(wanted, tag) && !v1alpha1.IsRestrictedTag(tag) {
-			remove = append(remove, tag)
-		}
-	}
-	return remove, wanted
+// removable are the tags that the class has had, and none that the provider manages: the annotation is its writer's.
+func removable(tags sets.Set[string], had []string) []string {
+	return slices.DeleteFunc(sets.List(tags), func(tag string) bool { return !slices.Contains(had, tag) || v1alpha1.IsRestrictedTag(tag) })
 }
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
-		For(&karpv1.NodeClaim{}, builder.WithPredicates(predicate.Or(predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: launches}))).
-		Watches(&v1alpha1.LinodeNodeClass{}, handler.EnqueueRequestsFromMapFunc(c.nodeClaimsOf)).
-		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter(), MaxConcurrentReconciles: 10}).
+	changes := predicate.Or(predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: launches})
+	return controllers.For(m, "nodeclaim.tagging", &karpv1.NodeClaim{}, 10, changes).
+		Watches(&v1alpha1.LinodeNodeClass{}, nodeclaimutils.NodeClassEventHandler(c.kube)).
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
 }
 
 // launches lets a NodeClaim pass that has got its instance: the class's tags may have changed on the way.
 func launches(e event.UpdateEvent) bool {
 	return e.ObjectOld.(*karpv1.NodeClaim).Status.ProviderID != e.ObjectNew.(*karpv1.NodeClaim).Status.ProviderID
-}
-
-// nodeClaimsOf maps a class to its NodeClaims.
-func (c *Controller) nodeClaimsOf(ctx context.Context, o client.Object) []reconcile.Request {
-	nodeClaims, err := nodeclaim.OfClass(ctx, c.kube, o.GetName())
-	if err != nil {
-		log.FromContext(ctx).Error(err, "mapping a LinodeNodeClass to its NodeClaims")
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(nodeClaims))
-	for i := range nodeClaims {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&nodeClaims[i])})
-	}
-	return requests
 }

@@ -120,7 +120,7 @@ func TestWithAManager(t *testing.T) {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(tagging.NewController(Manager.GetClient(), tagPools).Register(ctx, Manager)).To(Succeed())
 		// Tags are taken from classes that were checked.
-		Expect(nodeclass.NewController(Manager.GetClient(), Recorded, nodeclass.Config{Cluster: func(context.Context) status.Cluster {
+		Expect(nodeclass.NewController(Manager.GetClient(), Recorded, nodeclass.Config{Reader: Kube, Cluster: func(context.Context) status.Cluster {
 			return status.Cluster{Mode: v1alpha1.ModeLKE, Tier: info.Tier, Region: "us-ord", ControlPlaneVersion: "1.34"}
 		}}).Register(ctx, Manager)).To(Succeed())
 	})

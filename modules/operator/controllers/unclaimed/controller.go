@@ -6,9 +6,9 @@
 // registers the Node when a NodeClaim takes it, which removes the taint and sets the label karpenter.sh/registered.
 //
 //   - A Node is one of ours when its provider ID is that of a NodeClaim's instance, or of an instance that lkepool finds in one of its
-//     pools. A label of a Node proves nothing: its kubelet, and every client that may create Nodes, can set it. It saves requests (a pool that
-//     is not ours needs no look at the instance), and it has to agree with what lkepool reports, as the Linode's label has to be the
-//     Node's name. Claimed Nodes cost no request; one that no NodeClaim claims costs one.
+//     pools. A label of a Node proves nothing, since its kubelet can set it. It saves requests (a pool that is not ours needs no look at the
+//     instance), and it has to agree with what lkepool reports, as the Linode's label has to be the Node's name. Claimed Nodes cost no
+//     request; one that no NodeClaim claims costs one.
 //   - While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides: the taint has to be there when that one
 //     goes. So it does for a Node without provider ID. A Node of the cluster that neither identifies is reported: metric, and an
 //     event on the Node.
@@ -19,13 +19,10 @@
 //     moment; if not, it is drained, and then tainted.
 //   - A taint that is back on a registered Node was put back by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT), if the
 //     pool has it, the Node is the NodeClaim's and no other Node has its provider ID. It is not removed again, which would have no end.
-//     Config.OnReturned is called, so that pools are made without the taint, and the NodeClaim is deleted: no pod can use the Node, and core
-//     would wait for it for ever.
+//     Config.OnReturned is called, so that pools are made without the taint, and the NodeClaim is deleted, because no pod can use the Node.
 //
-// When core registers a Node before the taint is there, it logs an error and publishes an event about it, and goes on; the page on
-// troubleshooting lists that line among those that need nothing.
-//
-// Registered with controller-runtime by cmd/controller; it runs on the leader only.
+// When core registers a Node before the taint is there, it logs an error that needs nothing, and goes on.
+// Registered by cmd/controller; it runs on the leader only.
 package unclaimed
 
 import (
@@ -34,26 +31,22 @@ import (
 	"slices"
 	"time"
 
-	"github.com/awslabs/operatorpkg/reasonable"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
-	controllerruntime "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
-	"sigs.k8s.io/karpenter/pkg/operator/injection"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
+	nodeclaimutils "sigs.k8s.io/karpenter/pkg/utils/nodeclaim"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -75,40 +68,30 @@ type Pools interface {
 	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
 }
 
-// Drainer empties a Node; *drain.Drainer does.
-type Drainer interface {
-	Settled(ctx context.Context, node *corev1.Node) (int, error)
-	Vacate(ctx context.Context, node *corev1.Node, deadline time.Duration) (bool, error)
-}
-
-// Config configures a Controller.
+// Config configures a Controller. All must be set.
 type Config struct {
 	Cluster        int    // ID of the LKE cluster: its Nodes are named lke<ID>-...
-	OnReturned     func() // LKE has put the taint back on a Node that is registered; may be nil
-	OnUnidentified func() // a Node of the cluster is identified neither by its provider ID nor by its label; may be nil
+	OnReturned     func() // LKE has put the taint back on a Node that is registered
+	OnUnidentified func() // a Node of the cluster is identified neither by its provider ID nor by its label
 }
 
 // Controller taints Nodes that no NodeClaim has.
 type Controller struct {
 	kube     client.Client
 	pools    Pools
-	drainer  Drainer
+	drainer  *drain.Drainer
 	recorder events.Recorder
 	cfg      Config
 	foreign  *cache.Expiring // instances that are not ours, and Nodes that were reported
 }
 
 // NewController returns a Controller. kube may read from a cache.
-func NewController(kube client.Client, pools Pools, drainer Drainer, recorder events.Recorder, cfg Config) *Controller {
+func NewController(kube client.Client, pools Pools, drainer *drain.Drainer, recorder events.Recorder, cfg Config) *Controller {
 	return &Controller{kube: kube, pools: pools, drainer: drainer, recorder: recorder, cfg: cfg, foreign: cache.NewExpiring()}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "node.unclaimed" }
-
 // Reconcile looks at one Node.
 func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcile.Result, error) {
-	ctx = injection.WithControllerName(ctx, c.Name())
 	if !concerns(node) {
 		return reconcile.Result{}, nil
 	}
@@ -130,7 +113,7 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 		return reconcile.Result{}, c.cameBack(ctx, node, claims)
 	}
 	if len(claims) == 0 {
-		ours, err := c.ours(ctx, node)
+		ours, err := c.ours(ctx, node, labelled)
 		if err == nil && !ours && (labelled || time.Since(node.CreationTimestamp.Time) < youngest) {
 			return reconcile.Result{RequeueAfter: pause(node)}, nil
 		}
@@ -138,14 +121,17 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 			return reconcile.Result{}, err
 		}
 	}
-	settled, err := c.drainer.Settled(ctx, node)
-	if err != nil {
+	switch settled, err := c.drainer.Settled(ctx, node); {
+	case err != nil:
 		return reconcile.Result{}, err
-	}
-	if settled > 0 {
+	case settled > 0:
 		return c.occupied(ctx, node, len(claims) > 0)
 	}
-	return c.taint(ctx, node)
+	err = c.drainer.Taint(ctx, node, karpv1.UnregisteredNoExecuteTaint)
+	if err == nil {
+		log.FromContext(ctx).V(1).Info("keeping pods off a node until a NodeClaim takes it", "node", node.Name)
+	}
+	return conflict.Requeue(err) // the Node has changed since, as it does when core registers it
 }
 
 // pause grows with the age of the Node: a pool that lkepool never learns of must not be asked about every second.
@@ -153,27 +139,14 @@ func pause(node *corev1.Node) time.Duration {
 	return min(max(untilKnown, time.Since(node.CreationTimestamp.Time)/8), longestPause)
 }
 
-// taint puts the taint on, unless the Node has changed since, as it does when core registers it.
-func (c *Controller) taint(ctx context.Context, node *corev1.Node) (reconcile.Result, error) {
-	stored := node.DeepCopy()
-	taint, now := karpv1.UnregisteredNoExecuteTaint, metav1.Now()
-	taint.TimeAdded = &now // package drain reads it
-	node.Spec.Taints = append(node.Spec.Taints, taint)
-	if err := c.kube.Patch(ctx, node, conflict.Lock(stored)); err != nil {
-		return conflict.Requeue(fmt.Errorf("tainting node %s: %w", node.Name, err))
-	}
-	log.FromContext(ctx).V(1).Info("keeping pods off a node until a NodeClaim takes it", "node", node.Name)
-	return reconcile.Result{}, nil
-}
-
 // occupied deals with a Node on which pods have settled. Core's registration of it is an event; a NodeClaim that may take it is none.
 func (c *Controller) occupied(ctx context.Context, node *corev1.Node, claimed bool) (reconcile.Result, error) {
 	if !claimed {
 		awaited, err := c.awaited(ctx, node)
-		if err != nil || awaited {
-			return reconcile.Result{RequeueAfter: untilDrained}, err
+		if err == nil && !awaited {
+			_, err = c.drainer.Vacate(ctx, node, 0)
 		}
-		if _, err := c.drainer.Vacate(ctx, node, 0); err != nil {
+		if err != nil {
 			return reconcile.Result{}, err
 		}
 	}
@@ -205,21 +178,19 @@ func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*
 		return nil
 	}
 	claim := claims[0]
-	twins := &corev1.NodeList{}
-	if err := c.kube.List(ctx, twins, client.MatchingFields{"spec.providerID": node.Spec.ProviderID}); err != nil {
-		return fmt.Errorf("listing the nodes with the provider ID %s: %w", node.Spec.ProviderID, err)
+	twins, err := nodeclaimutils.AllNodesForNodeClaim(ctx, c.kube, claim)
+	if err != nil {
+		return err
 	}
 	id, err := nodeclaim.InstanceID(node.Spec.ProviderID)
-	if err != nil || len(twins.Items) != 1 {
+	if err != nil || len(twins) != 1 {
 		return nil //nolint:nilerr // no Linode can have that provider ID
 	}
 	instance, err := c.instance(ctx, id, true)
 	if err != nil || instance == nil || !agrees(node, *instance) || !slices.ContainsFunc(instance.Taints, func(t lkepool.Taint) bool { return t.Key == karpv1.UnregisteredTaintKey }) {
 		return err
 	}
-	if c.cfg.OnReturned != nil {
-		c.cfg.OnReturned()
-	}
+	c.cfg.OnReturned()
 	if err := c.kube.Delete(ctx, claim); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("deleting NodeClaim %s: %w", claim.Name, err))
 	}
@@ -250,11 +221,5 @@ func tainted(node *corev1.Node) bool {
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
-		For(&corev1.Node{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
-			return concerns(o.(*corev1.Node))
-		}))).
-		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter(), MaxConcurrentReconciles: 10}).
-		Complete(reconcile.AsReconciler(m.GetClient(), c))
+	return controllers.For(m, "node.unclaimed", &corev1.Node{}, 10, controllers.When(concerns)).Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

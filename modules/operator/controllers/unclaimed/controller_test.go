@@ -110,7 +110,8 @@ const (
 )
 
 func newGuard() *unclaimed.Controller {
-	drainer := drain.New(Manager.GetClient(), Manager.GetAPIReader(), Recorded, drain.Config{Settle: time.Nanosecond})
+	drainer := drain.New(Manager.GetClient(), Manager.GetAPIReader(), Recorded)
+	drainer.Settle = time.Nanosecond
 	return unclaimed.NewController(Manager.GetClient(), guarded, drainer, Recorded, unclaimed.Config{Cluster: 1, OnReturned: guarded.onReturned, OnUnidentified: guarded.onUnidentified})
 }
 

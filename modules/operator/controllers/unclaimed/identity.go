@@ -23,8 +23,7 @@ func poolOf(node *corev1.Node) (id int, labelled bool) {
 }
 
 // ours returns whether a Node without NodeClaim is one of our pools'.
-func (c *Controller) ours(ctx context.Context, node *corev1.Node) (bool, error) {
-	_, labelled := poolOf(node)
+func (c *Controller) ours(ctx context.Context, node *corev1.Node, labelled bool) (bool, error) {
 	if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider }) {
 		return labelled, nil // before it is initialized no pod can be there, so a taint harms none; afterwards a read would come too late
 	}
@@ -69,9 +68,7 @@ func (c *Controller) unidentified(ctx context.Context, node *corev1.Node) {
 		return
 	}
 	c.foreign.Set(node.UID, true, 24*time.Hour)
-	if c.cfg.OnUnidentified != nil {
-		c.cfg.OnUnidentified()
-	}
+	c.cfg.OnUnidentified()
 	c.recorder.Publish(events.Event{
 		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "NodeNotIdentified",
 		Message: "The node has neither a provider ID nor the label " + PoolIDLabel + ": pods are not kept off it before a NodeClaim takes it",

@@ -7,7 +7,6 @@ package unlaunched
 
 import (
 	"context"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
@@ -18,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/operator/injection"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -39,25 +37,19 @@ func NewController(kube client.Reader, provider Provider) *Controller {
 	return &Controller{kube: kube, provider: provider}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "nodeclaim.unlaunched" }
-
 // Reconcile releases what the claim of the name has, if no NodeClaim has that name.
 func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	ctx = injection.WithControllerName(ctx, c.Name())
-	switch err := c.kube.Get(ctx, request.NamespacedName, &karpv1.NodeClaim{}); {
-	case err == nil:
-		return reconcile.Result{}, nil
-	case !apierrors.IsNotFound(err):
-		return reconcile.Result{}, fmt.Errorf("reading NodeClaim %s: %w", request.Name, err)
+	err := c.kube.Get(ctx, request.NamespacedName, &karpv1.NodeClaim{})
+	if apierrors.IsNotFound(err) {
+		err = c.provider.ReleaseClaimOf(ctx, request.Name)
 	}
-	return reconcile.Result{}, c.provider.ReleaseClaimOf(ctx, request.Name)
+	return reconcile.Result{}, err
 }
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
+		Named("nodeclaim.unlaunched").
 		Watches(&karpv1.NodeClaim{}, handler.Funcs{DeleteFunc: deleted}).
 		Complete(c)
 }

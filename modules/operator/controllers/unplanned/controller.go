@@ -12,12 +12,12 @@ package unplanned
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/awslabs/operatorpkg/reconciler"
 	"github.com/awslabs/operatorpkg/singleton"
-	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	controllerruntime "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,7 +25,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
-	"sigs.k8s.io/karpenter/pkg/operator/injection"
 	"sigs.k8s.io/karpenter/pkg/utils/node"
 )
 
@@ -58,23 +57,16 @@ func NewController(kube client.Client, types Types, recorder events.Recorder) *C
 	return &Controller{kube: kube, types: types, recorder: recorder}
 }
 
-// Name is the controller's name in logs and metrics.
-func (c *Controller) Name() string { return "pod.unplanned" }
-
 // Reconcile reports once to each pod that waits.
 func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
-	ctx = injection.WithControllerName(ctx, c.Name())
 	list := &karpv1.NodePoolList{}
 	if err := c.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return reconciler.Result{}, fmt.Errorf("listing NodePools: %w", err)
 	}
-	why, bounds := whyNone(list.Items), []bound(nil)
-	if why == "" {
-		bounds = c.bounds(ctx, list.Items)
-	}
-	if why == "" && len(bounds) == 0 {
-		return reconciler.Result{RequeueAfter: interval}, nil
-	}
+	dynamic := slices.DeleteFunc(list.Items, func(nodePool karpv1.NodePool) bool {
+		return nodePool.Spec.Replicas != nil || !nodePool.DeletionTimestamp.IsZero()
+	})
+	why, bounds := whyNone(dynamic), c.bounds(ctx, dynamic)
 	pods, err := node.GetProvisionablePods(ctx, c.kube)
 	if err != nil {
 		return reconciler.Result{}, err
@@ -101,15 +93,11 @@ func whyNone(nodePools []karpv1.NodePool) string {
 	const settling = 10 * time.Second
 	var names []string
 	for i := range nodePools {
-		nodePool := &nodePools[i]
-		if nodePool.Spec.Replicas != nil || !nodePool.DeletionTimestamp.IsZero() {
-			continue
-		}
-		ready := nodePool.StatusConditions().Get(status.ConditionReady)
+		ready := nodePools[i].StatusConditions().Root()
 		if ready.IsTrue() || time.Since(ready.LastTransitionTime.Time) < settling {
 			return ""
 		}
-		names = append(names, nodePool.Name)
+		names = append(names, nodePools[i].Name)
 	}
 	if len(names) == 0 {
 		return "Karpenter makes no node for this pod: there is no NodePool (or static ones only)"
@@ -123,7 +111,7 @@ func whyNone(nodePools []karpv1.NodePool) string {
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 	return controllerruntime.NewControllerManagedBy(m).
-		Named(c.Name()).
+		Named("pod.unplanned").
 		WatchesRawSource(singleton.Source()).
 		Complete(singleton.AsReconciler(c))
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -24,25 +23,16 @@ type bound struct {
 	beyond       []*cloudprovider.InstanceType
 }
 
-// bounds returns the ready NodePools, in order of their names; nil when limits exclude none of their plans. A NodePool whose plans are
-// not known is left out: core logs why.
+// bounds returns the ready NodePools, in order of their names. One whose plans are not known is left out: core logs why.
 func (c *Controller) bounds(ctx context.Context, nodePools []karpv1.NodePool) (all []bound) {
-	excluding := false
 	for i := range nodePools {
 		nodePool := &nodePools[i]
-		if nodePool.Spec.Replicas != nil || !nodePool.DeletionTimestamp.IsZero() || !nodePool.StatusConditions().Get(status.ConditionReady).IsTrue() {
+		if !nodePool.StatusConditions().Root().IsTrue() {
 			continue
 		}
-		types, err := c.types.GetInstanceTypes(ctx, nodePool)
-		if err != nil {
-			continue
+		if types, err := c.types.GetInstanceTypes(ctx, nodePool); err == nil {
+			all = append(all, bounded(nodePool, types))
 		}
-		b := bounded(nodePool, types)
-		excluding = excluding || len(b.within) > 0 && len(b.beyond) > 0
-		all = append(all, b)
-	}
-	if !excluding {
-		return nil
 	}
 	slices.SortFunc(all, func(a, b bound) int { return strings.Compare(a.nodePool, b.nodePool) })
 	return all

@@ -31,10 +31,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&o.Version, "version", "", "version of the images, x.y.z; dev if empty")
 	flag.StringVar(&o.Base, "base", image.Scratch, "base image: scratch, or name@sha256:...")
 	flag.Parse()
-	programs, err := image.Find(flag.Args()...)
-	if err != nil {
-		return err
-	}
+	var err error
 	if o.Root, err = filepath.Abs(o.Root); err != nil {
 		return err
 	}
@@ -49,7 +46,7 @@ func run(ctx context.Context) error {
 	}
 	var detail bytes.Buffer // ko's own log, which also has the compiler's output
 	log.SetOutput(&detail)
-	for _, p := range programs {
+	for _, p := range image.Programs {
 		digest, err := image.Build(ctx, p, o)
 		if err != nil {
 			fmt.Fprint(os.Stderr, detail.String())

@@ -2,11 +2,10 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
@@ -40,11 +39,7 @@ func (f *clusterFlags) register(verb *cobra.Command) {
 	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"), "how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of lkeprobe")
 	flags.StringVar(&f.given.file, "values", "", "file with values of the chart karpenter")
 	flags.StringVar(&f.given.gates, "gates", "", "feature gates of the operator, as CapacityBuffer=true,NodeRepair=true")
-	flags.Float64Var(&opts.TimeScale, "time-scale", 1, "divides the profile's delays")
 	flags.IntVar(&opts.Port, "port", 0, "port of the Kubernetes API server; 0 = a free one")
-	flags.BoolVar(&opts.WithoutCharts, "without-charts", false, "install nothing, run no operator")
-	flags.BoolVar(&opts.NoOperator, "no-operator", false, "install the charts, run no operator")
-	flags.BoolVar(&opts.Audit, "audit", false, "log every request to the API server to logs/audit.log")
 	for flag, values := range map[string][]string{
 		"mode": {localcluster.LKE, localcluster.Instance},
 		"tier": {localcluster.Standard, localcluster.Enterprise}, "profile": {"fast", "realistic", "slow", "stale", "hostile"},
@@ -88,13 +83,8 @@ func stateDir(name string) (string, error) {
 	return localcluster.DefaultStateDir(root, name), err
 }
 
-// arguments are the flags that lead to the same options again.
-func arguments(opts localcluster.Options, given chosen) []string {
-	return []string{
-		"--values=" + given.file, "--gates=" + given.gates,
-		"--mode=" + opts.Mode, "--name=" + opts.Name, "--tier=" + opts.Tier, "--profile=" + opts.Profile,
-		"--time-scale=" + strconv.FormatFloat(opts.TimeScale, 'g', -1, 64), "--port=" + strconv.Itoa(opts.Port),
-		fmt.Sprintf("--without-charts=%t", opts.WithoutCharts), fmt.Sprintf("--no-operator=%t", opts.NoOperator),
-		fmt.Sprintf("--audit=%t", opts.Audit),
-	}
+// arguments are the flags that a verb was given, for one that has the same.
+func arguments(verb *cobra.Command) (args []string) {
+	verb.Flags().Visit(func(f *pflag.Flag) { args = append(args, "--"+f.Name+"="+f.Value.String()) })
+	return args
 }

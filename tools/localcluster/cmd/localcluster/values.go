@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
@@ -53,29 +54,16 @@ func (c *chosen) setGates(values map[string]any) error {
 	if c.gates == "" {
 		return nil
 	}
-	settings, gates := within(values, "settings"), map[string]any{}
-	if settings != nil {
-		gates = within(settings, "featureGates")
-	}
-	if settings == nil || gates == nil {
-		return fmt.Errorf("values: settings and settings.featureGates of %s must be objects", c.file)
-	}
 	for gate := range strings.SplitSeq(c.gates, ",") {
 		name, text, given := strings.Cut(strings.TrimSpace(gate), "=")
 		on, err := strconv.ParseBool(text)
 		if name == "" || !given || err != nil {
 			return fmt.Errorf("gates: %q: use a list such as CapacityBuffer=true,NodeRepair=true", gate)
 		}
-		gates[strings.ToLower(name[:1])+name[1:]] = on
+		path := []string{"settings", "featureGates", strings.ToLower(name[:1]) + name[1:]}
+		if err := unstructured.SetNestedField(values, on, path...); err != nil {
+			return fmt.Errorf("values: settings and settings.featureGates of %s must be objects", c.file)
+		}
 	}
 	return nil
-}
-
-// within is the object below a key, made if there is none; nil if something else is there.
-func within(values map[string]any, key string) map[string]any {
-	if values[key] == nil {
-		values[key] = map[string]any{}
-	}
-	object, _ := values[key].(map[string]any)
-	return object
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/breakage"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
 )
 
@@ -36,7 +37,7 @@ func upVerb() *cobra.Command {
 }
 
 func up(verb *cobra.Command, opts localcluster.Options, given chosen) error {
-	info, err := supervisor.Up(verb.Context(), opts.StateDir, append([]string{"supervise"}, arguments(opts, given)...), os.Stderr)
+	info, err := supervisor.Up(verb.Context(), opts.StateDir, append([]string{"supervise"}, arguments(verb)...), os.Stderr)
 	if errors.Is(err, localcluster.ErrRunning) {
 		return already(info, opts, given)
 	}
@@ -119,19 +120,8 @@ func running(name, dir string) (supervisor.Info, error) {
 }
 
 func health(ctx context.Context, url string) string {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err.Error()
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "not running"
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return "not ready (" + answer.Status + ")"
+	if err := process.Probe(ctx, &http.Client{Timeout: 2 * time.Second}, url); err != nil {
+		return "not ready (" + err.Error() + ")"
 	}
 	return "ready"
 }

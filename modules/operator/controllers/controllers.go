@@ -1,0 +1,30 @@
+// Package controllers begins every controller of the provider that reconciles objects in the same way: after a failure it pauses as core's
+// do, from 100 ms to a minute.
+package controllers
+
+import (
+	"github.com/awslabs/operatorpkg/reasonable"
+	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+)
+
+// For returns a builder for a controller of the objects of a kind whose events pass the filter, so many of them at a time. name is the
+// controller's in logs and metrics.
+func For(m manager.Manager, name string, kind client.Object, parallel int, filter predicate.Predicate) *builder.Builder {
+	return controllerruntime.NewControllerManagedBy(m).
+		Named(name).
+		For(kind, builder.WithPredicates(filter)).
+		WithOptions(controller.Options{RateLimiter: reasonable.RateLimiter(), MaxConcurrentReconciles: parallel})
+}
+
+// When filters events by the object as it is now.
+func When[T client.Object](concerns func(T) bool) predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(o client.Object) bool {
+		object, is := o.(T)
+		return is && concerns(object)
+	})
+}
