@@ -92,14 +92,16 @@ func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprov
 	return suspected, nil
 }
 
-// versionGrace keeps a new node from being replaced for its version: what LKE makes shortly after an upgrade may still be older.
+// versionGrace keeps a node that has just joined from being replaced for its version: what LKE makes shortly after an upgrade may still be
+// older.
 const versionGrace = time.Hour
 
 // outdated compares the version of a node's kubelet with the control plane's, where the backend makes nodes of another version by now.
 func (c *CloudProvider) outdated(ctx context.Context, wanted Launch) (cloudprovider.DriftReason, error) {
 	nodeClaim := wanted.NodeClaim
+	registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
 	if c.cfg.ControlPlaneVersion == nil || nodeClaim.Status.NodeName == "" ||
-		time.Since(nodeClaim.CreationTimestamp.Time) < versionGrace {
+		!registered.IsTrue() || time.Since(registered.LastTransitionTime.Time) < versionGrace {
 		return "", nil
 	}
 	node := &corev1.Node{}

@@ -53,7 +53,10 @@ func instanceNodes(ctx context.Context, p *platform, op *coreoperator.Operator, 
 	n := nodes{
 		provider: cloudprovider.Over(op.GetClient(), backend, p.catalog, config), engine: backend, begin: manager.Begin,
 		cluster: func(ctx context.Context) status.Cluster {
-			return status.Cluster{Mode: v1alpha1.ModeInstance, Region: p.found.Region, ControlPlaneVersion: config.ControlPlaneVersion(ctx), Bootstrap: backend.Check}
+			return status.Cluster{
+				Mode: v1alpha1.ModeInstance, Region: p.found.Region, ControlPlaneVersion: config.ControlPlaneVersion(ctx),
+				Bootstrap: backend.Check, LinodeInterfaces: backend.LinodeInterfaces,
+			}
 		},
 		controllers: []operatorcontroller.Controller{bootstraptokens.NewController(tokens)},
 	}

@@ -119,7 +119,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	var lookup *nodeclass.Lookup // nil = nothing that a class names is looked up
 	if !o.DisableDryRun {
 		lookup = nodeclass.NewLookup(p.client, answerTTL)
-		classes.Lookup = lookup
+		classes.Lookup, classes.Recheck = lookup, lookup.Young()
 	}
 	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder)
 	newNodes := lkeNodes
