@@ -49,24 +49,31 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 	}
 }
 
-// A reading that began less than the settle time after a write of tags may be of
-// before it.
-func TestOwnTagsOutrankOlderReadings(t *testing.T) {
-	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+// oneInstance is a core that knows one instance, of claimant a.
+func oneInstance(t *testing.T) (*core, *object) {
+	t.Helper()
 	cfg, err := Config{Cluster: "demo"}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
 	who := claimID{value: "a"}
-	for after, believed := range map[time.Duration]bool{0: false, cfg.SettleTime - 1: false, cfg.SettleTime: true} {
-		core := newCore(cfg, start)
-		o := core.add(Instance{ID: 7, Tags: cfg.claimTags(who, "old")}, who)
-		core.done(result{effect: effect{op: opTag, id: 7, tags: cfg.claimTags(who, "new"), term: core.term}, began: start})
-		core.now = start.Add(after)
+	c := newCore(cfg, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	return c, c.add(Instance{ID: 7, Tags: cfg.claimTags(who)}, who)
+}
+
+// A reading that began less than the settle time after a write of tags may be of
+// before it.
+func TestOwnTagsOutrankOlderReadings(t *testing.T) {
+	const settle = 4 * time.Second
+	for after, believed := range map[time.Duration]bool{0: false, settle - 1: false, settle: true} {
+		core, o := oneInstance(t)
+		old, written := slices.Clone(append(o.Tags, "old")), slices.Clone(append(o.Tags, "new"))
+		core.done(result{effect: effect{op: opTag, id: o.ID, tags: written, term: core.term}, began: core.now})
+		core.now = core.now.Add(after)
 		if _, s := core.look(7, core.now, core.seq, "test"); s.effect == nil {
 			t.Fatalf("no reading is under way: %+v", s)
 		}
-		core.done(result{effect: effect{op: opRead, id: 7, term: core.term}, began: core.now, instance: Instance{ID: 7, Tags: cfg.claimTags(who, "old")}})
+		core.done(result{effect: effect{op: opRead, id: 7, term: core.term}, began: core.now, instance: Instance{ID: 7, Tags: old}})
 		if slices.Contains(o.Tags, "old") != believed {
 			t.Errorf("%s after the write, a reading of the old tags: %v", after, o.Tags)
 		}
@@ -75,17 +82,11 @@ func TestOwnTagsOutrankOlderReadings(t *testing.T) {
 
 // A disk that a person has deleted is answered with 404, as often as it is read.
 func TestADiskThatIsGoneProvesNothingOfItsInstance(t *testing.T) {
-	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	cfg, err := Config{Cluster: "demo"}.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	who := claimID{value: "a"}
-	core := newCore(cfg, start)
-	o := core.add(Instance{ID: 7, Tags: cfg.claimTags(who)}, who)
+	core, o := oneInstance(t)
 	gone := &Error{Kind: KindNotFound, Op: "read disk", Effect: EffectNone}
-	for _, at := range []time.Duration{0, time.Minute} {
-		core.now, o.build.making, o.build.hasDisks = start.Add(at), 3, true
+	for range 2 {
+		core.now = core.now.Add(time.Minute)
+		o.build.making, o.build.hasDisks = 3, true
 		core.done(result{effect: effect{op: opDisk, id: 7, diskID: 3, term: core.term}, began: core.now, err: gone})
 		if core.world.objects[7] == nil {
 			t.Fatal("the instance counts as gone")
@@ -99,15 +100,9 @@ func TestADiskThatIsGoneProvesNothingOfItsInstance(t *testing.T) {
 // A removal is answered with 404 while a reading is under way, which is answered
 // with what was before.
 func TestAReadingThatWasUnderWayRefutesNoProof(t *testing.T) {
-	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	cfg, err := Config{Cluster: "demo"}.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	who := claimID{value: "a"}
-	core := newCore(cfg, start)
-	there := Instance{ID: 7, Tags: cfg.claimTags(who)}
-	core.add(there, who).accepted = start
+	core, o := oneInstance(t)
+	start, there := core.now, o.Instance
+	o.accepted = start
 	if _, s := core.look(7, start, 0, "test"); s.effect == nil {
 		t.Fatalf("no reading is under way: %+v", s)
 	}
