@@ -25,6 +25,11 @@ func second[T any](_ T, err error) error { return err }
 // calls has a call for every operation that the client offers.
 var calls = map[api.OperationID]func(context.Context, *linode.Client) error{
 	api.OpBootInstance: func(ctx context.Context, c *linode.Client) error { return c.BootInstance(ctx, 5, api.InstanceBoot{}) },
+	api.OpCreateFirewallDevice: func(ctx context.Context, c *linode.Client) error {
+		return second(c.CreateFirewallDevice(ctx, 5, api.FirewallDeviceCreate{}))
+	},
+	api.OpDeleteFirewallDevice: func(ctx context.Context, c *linode.Client) error { return c.DeleteFirewallDevice(ctx, 5, 6) },
+	api.OpListFirewallDevices:  func(ctx context.Context, c *linode.Client) error { return drained(c.ListFirewallDevices(ctx, 5)) },
 	api.OpCreateInstance: func(ctx context.Context, c *linode.Client) error {
 		return second(c.CreateInstance(ctx, api.InstanceCreate{}))
 	},

@@ -14,6 +14,11 @@ func (c *Client) BootInstance(ctx context.Context, linodeID int, boot api.Instan
 	return send(ctx, c, api.OpBootInstance, boot, linodeID)
 }
 
+// CreateFirewallDevice puts a Linode, or one of its interfaces, behind a Cloud Firewall.
+func (c *Client) CreateFirewallDevice(ctx context.Context, firewallID int, device api.FirewallDeviceCreate) (*api.FirewallDevice, error) {
+	return fetch[api.FirewallDevice](ctx, c, api.OpCreateFirewallDevice, device, firewallID)
+}
+
 // CreateInstance creates a Linode. After KindAmbiguous look for its label, which is unique on the account, before
 // creating another.
 func (c *Client) CreateInstance(ctx context.Context, instance api.InstanceCreate) (*api.Instance, error) {
@@ -39,6 +44,11 @@ func (c *Client) CreatePool(ctx context.Context, clusterID int, pool api.LKENode
 // CreateTag creates a tag and puts it on objects. Naming a tag on an object creates it as well.
 func (c *Client) CreateTag(ctx context.Context, tag api.TagCreate) (*api.TagObject, error) {
 	return fetch[api.TagObject](ctx, c, api.OpCreateTag, tag)
+}
+
+// DeleteFirewallDevice takes what a device stands for out of a Cloud Firewall.
+func (c *Client) DeleteFirewallDevice(ctx context.Context, firewallID int, deviceID int) error {
+	return send(ctx, c, api.OpDeleteFirewallDevice, nil, firewallID, deviceID)
 }
 
 // DeleteInstance deletes a Linode with its disks. Not for nodes of LKE: delete the node. See the package's doc for what
@@ -192,6 +202,11 @@ func (c *Client) GetSubnet(ctx context.Context, vpcID int, subnetID int) (*api.V
 // ListAccountAvailability iterates over the regions with the services that the account may use in each.
 func (c *Client) ListAccountAvailability(ctx context.Context) iter.Seq2[api.AccountAvailability, error] {
 	return iterate(ctx, c, api.OpListAccountAvailability, Filter{}, func(e api.AccountAvailability) string { return e.Region })
+}
+
+// ListFirewallDevices iterates over what a Cloud Firewall protects.
+func (c *Client) ListFirewallDevices(ctx context.Context, firewallID int) iter.Seq2[api.FirewallDevice, error] {
+	return iterate(ctx, c, api.OpListFirewallDevices, Filter{}, func(e api.FirewallDevice) int { return e.ID }, firewallID)
 }
 
 // ListFirewalls iterates over the account's Cloud Firewalls.

@@ -131,7 +131,7 @@ func TestNeighbours(t *testing.T) {
 			t.Errorf("Linode %s", made.raw)
 		}
 		where := fmt.Sprintf("/v4beta/networking/firewalls/%v", number(firewall))
-		if got := mustDo(t, api, "GET", where, ""); !strings.Contains(got.raw, fmt.Sprintf(`"url":"/v4/linode/instances/%v"`, number(made.body["id"]))) {
+		if got := mustDo(t, api, "GET", where, ""); !strings.Contains(got.raw, fmt.Sprintf(`"url":"/v4/linode/instances/%v"`, number(made.body["id"]))) || len(got.body["entities"].([]any)) != 2 {
 			t.Errorf("firewall %s", got.raw)
 		}
 		list := mustDo(t, api, "GET", path+"/interfaces", "").body["interfaces"].([]any)

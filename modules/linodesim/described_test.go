@@ -144,6 +144,8 @@ func oneOfEverything(t *testing.T, operation string) replay {
 		time.Sleep(time.Hour)
 	case "getLKEControlPlaneACL": // the example is of a list in force
 		mustDo(t, api, "PUT", "/v4beta/lke/clusters/"+id(cluster)+"/control_plane_acl", `{"acl":{"enabled":true,"addresses":{"ipv4":["192.0.2.1"]}}}`)
+	case "listFirewallDevices", "deleteFirewallDevice":
+		p.ids["{deviceId}"] = id(made("/networking/firewalls/"+id(firewall)+"/devices", `{"type":"linode","id":`+id(linode)+`}`))
 	case "deleteVPC":
 		mustDo(t, api, "DELETE", "/v4beta"+where, "")
 	case "getInstanceInterface", "listInstanceInterfaces":

@@ -129,6 +129,8 @@
 //     Cloud Manager does; taint keys have at most 63 characters;
 //   - every 429 has a Retry-After; a refused request does not count;
 //   - text filters compare exactly, tags are case sensitive;
+//   - a firewall that is disabled counts as one, of which a Linode or interface
+//     has one at a time; the words of that refusal;
 //   - firewalls, versions and strategies of a pool change at once for the API
 //     and have no effect on existing nodes;
 //   - a private image of another account is a 404, deleting a public one a 403;

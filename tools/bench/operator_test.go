@@ -72,7 +72,7 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 			t.Errorf("at rest %d nodes and %d pools were collected", len(c.Released), len(c.Pools))
 		}
 	}})
-	o.tagger = tagging.NewController(o.kube, l.pools)
+	o.tagger = tagging.NewController(o.kube, l.pools, o.provider)
 	o.tracker = discovery.NewTracker(l.client, cluster, answersLast)
 	o.lookup = nodeclass.NewLookup(l.client, answersLast)
 	return o

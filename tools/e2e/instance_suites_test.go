@@ -47,6 +47,7 @@ func TestInstanceRestarts(t *testing.T) {
 	t.Parallel()
 	e := start(t, "plain-restarts", "standard", soonCollected(), plainLinodes(5))
 	e.scenario(t, "tags change in place, and a claim that is taken away is written again", plainTags)
+	e.scenario(t, "a firewall is attached in place, or replaces nodes", keptBehindFirewall)
 	e.scenario(t, "a newer image is ignored, or replaces nodes", driftedImage)
 	e.scenario(t, "the cheapest type cannot be had", nextType)
 	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)

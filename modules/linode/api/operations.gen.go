@@ -32,6 +32,8 @@ const (
 	OpBootInstance OperationID = "bootInstance"
 	// OpCreateFirewall is POST /networking/firewalls.
 	OpCreateFirewall OperationID = "createFirewall"
+	// OpCreateFirewallDevice is POST /networking/firewalls/{firewallId}/devices.
+	OpCreateFirewallDevice OperationID = "createFirewallDevice"
 	// OpCreateImage is POST /images.
 	OpCreateImage OperationID = "createImage"
 	// OpCreateInstance is POST /linode/instances.
@@ -52,6 +54,8 @@ const (
 	OpCreateVPC OperationID = "createVPC"
 	// OpDeleteFirewall is DELETE /networking/firewalls/{firewallId}.
 	OpDeleteFirewall OperationID = "deleteFirewall"
+	// OpDeleteFirewallDevice is DELETE /networking/firewalls/{firewallId}/devices/{deviceId}.
+	OpDeleteFirewallDevice OperationID = "deleteFirewallDevice"
 	// OpDeleteImage is DELETE /images/{imageId}.
 	OpDeleteImage OperationID = "deleteImage"
 	// OpDeleteInstance is DELETE /linode/instances/{linodeId}.
@@ -136,6 +140,8 @@ const (
 	OpListAccountAvailability OperationID = "listAccountAvailability"
 	// OpListAccountEvents is GET /account/events.
 	OpListAccountEvents OperationID = "listAccountEvents"
+	// OpListFirewallDevices is GET /networking/firewalls/{firewallId}/devices.
+	OpListFirewallDevices OperationID = "listFirewallDevices"
 	// OpListFirewalls is GET /networking/firewalls.
 	OpListFirewalls OperationID = "listFirewalls"
 	// OpListHostMaintenance is GET /account/maintenance.
@@ -210,6 +216,7 @@ var operations = []Operation{
 	{ID: OpAssignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/assign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpBootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/boot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateFirewall, Method: "POST", Route: "/networking/firewalls", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
+	{ID: OpCreateFirewallDevice, Method: "POST", Route: "/networking/firewalls/{firewallId}/devices", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpCreateImage, Method: "POST", Route: "/images", Class: RateClassGeneral, Scopes: []string{"images:read_write", "linodes:read_only"}},
 	{ID: OpCreateInstance, Method: "POST", Route: "/linode/instances", Class: RateClassCreateInstance, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateInstanceConfig, Method: "POST", Route: "/linode/instances/{linodeId}/configs", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
@@ -220,6 +227,7 @@ var operations = []Operation{
 	{ID: OpCreateTag, Method: "POST", Route: "/tags", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
 	{ID: OpCreateVPC, Method: "POST", Route: "/vpcs", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
 	{ID: OpDeleteFirewall, Method: "DELETE", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
+	{ID: OpDeleteFirewallDevice, Method: "DELETE", Route: "/networking/firewalls/{firewallId}/devices/{deviceId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpDeleteImage, Method: "DELETE", Route: "/images/{imageId}", Class: RateClassGeneral, Scopes: []string{"images:read_write"}},
 	{ID: OpDeleteInstance, Method: "DELETE", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteInstanceConfig, Method: "DELETE", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
@@ -262,6 +270,7 @@ var operations = []Operation{
 	{ID: OpGetVPCSubnet, Method: "GET", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral},
 	{ID: OpListAccountAvailability, Method: "GET", Route: "/account/availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListAccountEvents, Method: "GET", Route: "/account/events", Class: RateClassCollections, Paginated: true, Scopes: []string{"events:read_only"}, Filterable: []string{"action", "created", "entity.id", "entity.type", "entity.url", "id", "read", "seen", "status", "username"}},
+	{ID: OpListFirewallDevices, Method: "GET", Route: "/networking/firewalls/{firewallId}/devices", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}},
 	{ID: OpListFirewalls, Method: "GET", Route: "/networking/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
 	{ID: OpListHostMaintenance, Method: "GET", Route: "/account/maintenance", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}, Filterable: []string{"status", "type", "when"}},
 	{ID: OpListImages, Method: "GET", Route: "/images", Class: RateClassImages, Paginated: true, Public: true, Scopes: []string{"images:read_only"}, Filterable: []string{"deprecated", "is_public", "is_shared", "label", "size", "status", "tags", "type", "vendor"}},

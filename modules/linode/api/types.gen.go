@@ -130,6 +130,27 @@ func (e FirewallAction) Valid() bool {
 	}
 }
 
+// Defines values for FirewallDeviceCreateType.
+const (
+	FirewallDeviceCreateTypeLinode          FirewallDeviceCreateType = "linode"
+	FirewallDeviceCreateTypeLinodeInterface FirewallDeviceCreateType = "linode_interface"
+	FirewallDeviceCreateTypeNodebalancer    FirewallDeviceCreateType = "nodebalancer"
+)
+
+// Valid indicates whether the value is a known member of the FirewallDeviceCreateType enum.
+func (e FirewallDeviceCreateType) Valid() bool {
+	switch e {
+	case FirewallDeviceCreateTypeLinode:
+		return true
+	case FirewallDeviceCreateTypeLinodeInterface:
+		return true
+	case FirewallDeviceCreateTypeNodebalancer:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FirewallEntityType.
 const (
 	FirewallEntityTypeLinode          FirewallEntityType = "linode"
@@ -1195,6 +1216,47 @@ type FirewallCreate struct {
 
 	// Tags Tags.
 	Tags *[]Tag `json:"tags,omitempty"`
+}
+
+// FirewallDevice That a firewall protects a Linode, an interface or a NodeBalancer. Its ID is not that of its entity.
+type FirewallDevice struct {
+	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Created Timestamp `json:"created"`
+
+	// Entity A Linode or other device that a firewall protects.
+	Entity FirewallEntity `json:"entity"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Updated Timestamp `json:"updated"`
+}
+
+// FirewallDeviceCreate What a firewall is to protect.
+type FirewallDeviceCreate struct {
+	// ID ID of the Linode or interface.
+	ID int `json:"id"`
+
+	// Type Kind of the object.
+	Type FirewallDeviceCreateType `json:"type"`
+}
+
+// FirewallDeviceCreateType Kind of the object.
+type FirewallDeviceCreateType string
+
+// FirewallDevicePage defines model for FirewallDevicePage.
+type FirewallDevicePage struct {
+	Data []FirewallDevice `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
 }
 
 // FirewallDevicesCreate What a new firewall protects.
@@ -3504,6 +3566,9 @@ type ClusterID = int
 // ConfigID defines model for ConfigID.
 type ConfigID = int
 
+// DeviceID defines model for DeviceID.
+type DeviceID = int
+
 // DiskID defines model for DiskID.
 type DiskID = int
 
@@ -3849,6 +3914,25 @@ type ListFirewallsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListFirewallDevicesParams defines parameters for ListFirewallDevices.
+type ListFirewallDevicesParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListPlacementGroupsParams defines parameters for ListPlacementGroups.
 type ListPlacementGroupsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -4042,6 +4126,9 @@ type RegenerateLKEClusterJSONRequestBody = LKEClusterRegenerate
 
 // CreateFirewallJSONRequestBody defines body for CreateFirewall for application/json ContentType.
 type CreateFirewallJSONRequestBody = FirewallCreate
+
+// CreateFirewallDeviceJSONRequestBody defines body for CreateFirewallDevice for application/json ContentType.
+type CreateFirewallDeviceJSONRequestBody = FirewallDeviceCreate
 
 // CreatePlacementGroupJSONRequestBody defines body for CreatePlacementGroup for application/json ContentType.
 type CreatePlacementGroupJSONRequestBody = PlacementGroupCreate

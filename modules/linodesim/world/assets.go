@@ -17,13 +17,14 @@ type assets struct {
 	groups     map[int]api.PlacementGroup
 	vpcs       map[int]api.VPC
 	firewalls  map[int]api.Firewall
+	devices    map[int]device
 	tags       map[string]bool // made on their own; on objects or not
 }
 
 func newAssets() assets {
 	return assets{
 		disks: map[int][]disk{}, configs: map[int][]config{}, interfaces: map[int][]nic{}, images: map[string]api.Image{},
-		groups: map[int]api.PlacementGroup{}, vpcs: map[int]api.VPC{}, firewalls: map[int]api.Firewall{}, tags: map[string]bool{},
+		groups: map[int]api.PlacementGroup{}, vpcs: map[int]api.VPC{}, firewalls: map[int]api.Firewall{}, devices: map[int]device{}, tags: map[string]bool{},
 	}
 }
 
@@ -31,7 +32,7 @@ func newAssets() assets {
 func (a assets) clone() assets {
 	return assets{
 		disks: copied(a.disks), configs: copied(a.configs), interfaces: copied(a.interfaces), images: maps.Clone(a.images),
-		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), tags: maps.Clone(a.tags),
+		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), devices: maps.Clone(a.devices), tags: maps.Clone(a.tags),
 	}
 }
 
@@ -48,6 +49,7 @@ func (a assets) forget(linode int) {
 	delete(a.disks, linode)
 	delete(a.configs, linode)
 	delete(a.interfaces, linode)
+	maps.DeleteFunc(a.devices, func(_ int, d device) bool { return d.linode == linode })
 }
 
 func (w *Moment) note(action, what string, linode int) {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/oapi-codegen/nullable"
-
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
@@ -44,10 +42,10 @@ func (w *Moment) addFirewall(b *api.FirewallCreate) api.Firewall {
 		},
 	}
 	w.assets.firewalls[id] = f
-	for _, linode := range deref(deref(b.Devices).Linodes) {
-		w.instances[linode].FirewallID = id
-	}
 	w.note(AssetCreated, fmt.Sprintf("firewall %d", id), 0)
+	for _, linode := range deref(deref(b.Devices).Linodes) {
+		w.attach(id, linode, 0)
+	}
 	return f
 }
 
@@ -89,7 +87,7 @@ func (w *Moment) checkFirewall(b *api.FirewallCreate) error {
 	checkProtocols(&bad, "rules.inbound", inbound)
 	checkProtocols(&bad, "rules.outbound", outbound)
 	for n, id := range deref(deref(b.Devices).Linodes) {
-		if w.instances[id] == nil {
+		if _, _, err := w.target("linode", id); err != nil {
 			bad.invalid(fmt.Sprintf("devices.linodes[%d]", n))
 		}
 	}
@@ -120,26 +118,16 @@ func (w *Moment) DeleteFirewall(firewallID int) error {
 		return err
 	}
 	delete(w.assets.firewalls, firewallID)
-	for _, i := range w.instances {
-		if i.FirewallID == firewallID {
-			i.FirewallID = 0
-		}
+	for _, d := range w.devicesOf(firewallID) {
+		w.detach(d)
 	}
 	w.note(AssetDeleted, fmt.Sprintf("firewall %d", firewallID), 0)
 	return nil
 }
 
-// protecting fills in the Linodes behind a firewall, by ID.
+// protecting fills in what is behind a firewall.
 func (w *Moment) protecting(f api.Firewall) api.Firewall {
-	f.Entities = []api.FirewallEntity{}
-	for _, i := range sorted(w.instances) {
-		if i.FirewallID == f.ID {
-			f.Entities = append(f.Entities, api.FirewallEntity{
-				ID: i.ID, Label: new(i.Label), Type: "linode", URL: fmt.Sprintf("/v4/linode/instances/%d", i.ID),
-				ParentEntity: nullable.NewNullNullable[map[string]any](),
-			})
-		}
-	}
+	f.Entities = each(w.devicesOf(f.ID), w.entityOf)
 	return f
 }
 

@@ -29,6 +29,7 @@ type nic struct {
 	address, nat    string // in the VPC
 	ranges          []string
 	ipv6            *nicIPv6 // in the VPC
+	firewall        int      // asked for; 0 = the Linode's, -1 = none
 	created         time.Time
 }
 
@@ -64,7 +65,8 @@ func readInterface(n int, f map[string]any, generation string) (nic, error) {
 		if len(kinds) != 1 {
 			return nic{}, Refuse(field, "Exactly one of public, vlan and vpc must be given")
 		}
-		out.purpose, out.primary, label = kinds[0], n == 0, "vlan_label"
+		firewall, _ := f["firewall_id"].(float64)
+		out.purpose, out.primary, out.firewall, label = kinds[0], n == 0, int(firewall), "vlan_label"
 		f, _ = f[kinds[0]].(map[string]any)
 	}
 	out.label, _ = f[label].(string)
@@ -104,6 +106,9 @@ func (w *Moment) checkInterfaces(bad *reasons, region, generation string, list [
 	}
 	for n, f := range list {
 		field := fmt.Sprintf("interfaces[%d].", n)
+		if _, there := w.assets.firewalls[f.firewall]; f.firewall > 0 && !there || f.firewall < -1 {
+			bad.invalid(field + "firewall_id")
+		}
 		switch f.purpose {
 		case "public":
 			f.ipv6.checkPublic(bad, field, generation)

@@ -148,7 +148,7 @@ func (w *Moment) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 		ID: id, Label: cmp.Or(deref(b.Label), fmt.Sprintf("linode%d", id)), Type: b.Type, Region: b.Region, Image: deref(b.Image),
 		Status: StatusProvisioning, Tags: union(deref(b.Tags)), Group: deref(b.Group), Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
 		Placement: Placement{HostUUID: w.hostUUID()},
-		Network:   Network{PublicIPv4: public, IPv6: v6, Generation: string(deref(b.InterfaceGeneration)), FirewallID: max(deref(b.FirewallID), 0)},
+		Network:   Network{PublicIPv4: public, IPv6: v6, Generation: string(deref(b.InterfaceGeneration))},
 		Settings:  Settings{DiskEncryption: string(cmp.Or(deref(b.DiskEncryption), "enabled")), WatchdogEnabled: true},
 		Guest:     Guest{HasUserData: deref(b.Metadata).UserData != nil, userData: deref(deref(b.Metadata).UserData), keys: readKeys(b)},
 	}
@@ -165,6 +165,7 @@ func (w *Moment) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 	}
 	boot := w.profile.Join.draw(w.draws.rng)
 	w.equip(i, b, nics, boot/2)
+	w.protect(i, deref(b.FirewallID))
 	if i.Image == "" || b.Booted != nil && !*b.Booted {
 		w.after(boot/2, func() { w.setStatus(LKE, i, StatusOffline) })
 		return i

@@ -152,7 +152,7 @@ type Network struct {
 	PrivateIPv4 string // "" = none
 	IPv6        string
 	Generation  string // of its interfaces: legacy_config or linode; "" = legacy_config
-	FirewallID  int    // 0 = none
+	FirewallID  int    // 0 = none; of an interface, where they are protected one by one
 }
 
 // IPv4 lists the addresses, the public one first.

@@ -178,11 +178,12 @@ func (w *Moment) stamp() api.Time { return api.Time{Time: w.now} }
 type sequence struct {
 	cluster, pool, instance, firewall, address     int
 	disk, config, iface, image, group, vpc, subnet int
+	device                                         int
 }
 
 var firstIDs = sequence{
 	cluster: 584600, pool: 855400, instance: 94907000, firewall: 9618600,
-	disk: 183299500, config: 85836800, iface: 4500, image: 38637300, group: 448200, vpc: 505300, subnet: 5100,
+	disk: 183299500, config: 85836800, iface: 4500, image: 38637300, group: 448200, vpc: 505300, subnet: 5100, device: 107500,
 }
 
 func (w *Moment) nextID(counter *int) int {

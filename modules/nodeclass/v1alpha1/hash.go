@@ -15,7 +15,7 @@ import (
 //
 // It is not of the plain form v1: the alpha provider writes the same annotations, with versions of that form and
 // hashes of another definition. Were the versions equal, each of its nodes would count as drifted.
-const HashVersion = "linode-v3"
+const HashVersion = "linode-v4"
 
 // lkeFields are the fields an LKE node is made from. A pool fixes them for all its nodes. The other fields have
 // no effect in lke mode, so a change of them must not replace nodes there.
@@ -30,7 +30,7 @@ type lkeFields struct {
 
 // Hash returns a short text that changes exactly when a Linode made from the class before would be made
 // differently now. Only fields that have an effect in the mode count. Tags do not count, since they are changed
-// on the running Linode. Fields that are not set do not count either, so that a field added to the type later
+// on the running Linode, nor in instance mode the firewall. Fields that are not set do not count either, so that a field added to the type later
 // changes no hash; nor does the order of a list that is a set, or the name under which the size of swap is given.
 func (in *LinodeNodeClass) Hash(mode Mode) string {
 	if mode == ModeLKE {
@@ -39,7 +39,8 @@ func (in *LinodeNodeClass) Hash(mode Mode) string {
 		})
 	}
 	spec := in.Spec.DeepCopy()
-	spec.Tags, spec.LKEK8sVersion, spec.Isolation = nil, "", nil // changed in place, and of lke mode
+	spec.Tags, spec.FirewallID = nil, nil        // changed in place
+	spec.LKEK8sVersion, spec.Isolation = "", nil // of lke mode
 	spec.SwapSize, spec.SwapSizeAlpha = spec.Swap(), nil
 	spec.ImageDriftPolicy = "" // what it asks for is compared with the instance
 	if spec.ImageSelector != nil {

@@ -46,7 +46,7 @@ func TestHashChanges(t *testing.T) {
 		drifts []bool // in lke mode, in instance mode
 	}{
 		"Tags":            {func(s *v1alpha1.LinodeNodeClassSpec) { s.Tags = nil }, never},
-		"FirewallID":      {func(s *v1alpha1.LinodeNodeClassSpec) { s.FirewallID = ptr(13) }, both},
+		"FirewallID":      {func(s *v1alpha1.LinodeNodeClassSpec) { s.FirewallID = ptr(13) }, lke},
 		"LKEK8sVersion":   {func(s *v1alpha1.LinodeNodeClassSpec) { s.LKEK8sVersion = "" }, never},
 		"DiskEncryption":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.DiskEncryption = v1alpha1.DiskEncryptionDisabled }, both},
 		"Isolation":       {func(s *v1alpha1.LinodeNodeClassSpec) { s.Isolation.PublicIPv4 = ptr(true) }, lke},
@@ -96,7 +96,7 @@ func TestHashChanges(t *testing.T) {
 // when it is one of those that LKE's pools have. A field that is added to the type is found here.
 func TestHashCoversEveryField(t *testing.T) {
 	lke := []string{"FirewallID", "DiskEncryption", "Isolation"}
-	notInstance := []string{"Tags", "LKEK8sVersion", "Isolation", "ImageDriftPolicy"}
+	notInstance := []string{"Tags", "FirewallID", "LKEK8sVersion", "Isolation", "ImageDriftPolicy"}
 	empty := &v1alpha1.LinodeNodeClass{}
 	for _, path := range leaves(reflect.TypeFor[v1alpha1.LinodeNodeClassSpec](), nil) {
 		t.Run(strings.Join(path, "."), func(t *testing.T) {
@@ -219,5 +219,5 @@ func TestHashIsStable(t *testing.T) {
 
 const (
 	lkeHash      = "605f6c72dea9669e"
-	instanceHash = "aa0e46c0a02a274b"
+	instanceHash = "3fdfdfb1adde54fc"
 )

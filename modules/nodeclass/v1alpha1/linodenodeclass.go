@@ -98,7 +98,8 @@ type LinodeNodeClassSpec struct {
 
 	// FirewallID is the ID of the Cloud Firewall that protects the instances (both modes). It must exist; without
 	// it, Linode's own default applies. In lke mode it needs the Enterprise tier, because node pools of the
-	// Standard tier take no firewall. A change replaces the nodes. Example: 12345.
+	// Standard tier take no firewall, and a change replaces the nodes. In instance mode running Linodes are attached
+	// in place; where the Linode API refuses that, their nodes are replaced. Example: 12345.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	FirewallID *int `json:"firewallID,omitempty"`

@@ -223,6 +223,11 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	return claims, nil
 }
 
+// Tags returns an instance's tags as they were listed last; core lists every two minutes. It asks nothing.
+func (c *CloudProvider) Tags(instanceID int) (tags []string, known bool) {
+	return c.inventory.tags(instanceID)
+}
+
 // GetInstanceTypes returns all plans, those that cannot be bought now without an available offering. A NodePool of another
 // provider's kind gets none. One whose LinodeNodeClass does not exist gets all, none of them available: for an error core would
 // write the same line at each of its rounds, and its NodePool's condition contains the reason.

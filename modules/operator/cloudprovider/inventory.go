@@ -69,6 +69,14 @@ func (i *inventory) claimOf(claim string) (id int, found bool) {
 	return 0, false
 }
 
+// tags returns an instance's tags as the last list shows them, without reading one. It is not changed while that list is kept.
+func (i *inventory) tags(id int) (tags []string, known bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	node, known := i.nodes[id]
+	return node.Tags, known
+}
+
 // refresh reads the list now.
 func (i *inventory) refresh(ctx context.Context) ([]lkepool.Node, error) {
 	asked := time.Now()

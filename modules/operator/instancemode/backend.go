@@ -46,7 +46,7 @@ type Groups interface {
 	PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error)
 }
 
-// Config is what a Backend is made of. All but Groups, Generation and Attachments are required.
+// Config is what a Backend is made of. All but Groups, Generation, Attachments and FirewallRefused are required.
 type Config struct {
 	ClusterName string
 	Region      string
@@ -60,6 +60,8 @@ type Config struct {
 	Generation func(ctx context.Context) (instances.Generation, error)
 	// Attachments show what was detached by hand; nil = that is no drift.
 	Attachments Attachments
+	// FirewallRefused reports that a NodeClaim's Linode cannot be put behind its class's firewall; nil = that is no drift.
+	FirewallRefused func(nodeClaim types.UID, firewallID int) bool
 	// ServingCertificates: kubelets ask the cluster for their serving certificates.
 	ServingCertificates bool
 }

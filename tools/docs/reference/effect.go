@@ -73,6 +73,8 @@ func effectOf(name string) (effect, error) {
 		e.change = "replaces nodes"
 	case name == "tags":
 		e.change = "is made on running Linodes"
+	case name == "firewallID":
+		e.change = "replaces nodes in lke mode; is made on running Linodes in instance mode"
 	case class.Hash(v1alpha1.ModeLKE) != empty.Hash(v1alpha1.ModeLKE):
 		e.change = "replaces nodes"
 	case e.modes == modeInstance && class.Hash(v1alpha1.ModeInstance) != empty.Hash(v1alpha1.ModeInstance):

@@ -27,6 +27,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.CreateFirewall(body)
 	},
+	api.OpCreateFirewallDevice: func(r Request) (any, error) {
+		firewallID, body := r.number("firewallId"), decode[api.FirewallDeviceCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.CreateFirewallDevice(firewallID, body)
+	},
 	api.OpCreateImage: func(r Request) (any, error) {
 		body := decode[api.ImageCreate](r)
 		if r.in.err != nil {
@@ -96,6 +103,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.DeleteFirewall(firewallID)
+	},
+	api.OpDeleteFirewallDevice: func(r Request) (any, error) {
+		firewallID, deviceID := r.number("firewallId"), r.number("deviceId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.DeleteFirewallDevice(firewallID, deviceID)
 	},
 	api.OpDeleteImage: func(r Request) (any, error) {
 		imageID := r.text("imageId")
@@ -367,6 +381,14 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	},
 	api.OpListAccountEvents: func(r Request) (any, error) {
 		items, err := r.Seen.ListAccountEvents()
+		return list(r, items, err)
+	},
+	api.OpListFirewallDevices: func(r Request) (any, error) {
+		firewallID := r.number("firewallId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.ListFirewallDevices(firewallID)
 		return list(r, items, err)
 	},
 	api.OpListFirewalls: func(r Request) (any, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/clusterinfo"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/bootstraptokens"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/firewalls"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/servingcertificates"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancemode"
@@ -42,9 +43,17 @@ func instanceNodes(ctx context.Context, p *platform, op *coreoperator.Operator, 
 		Generation:          nodeclass.Generation(p.client, answerTTL),
 		ServingCertificates: o.ServingCertificates,
 	}
+	readings := lookup
 	if lookup != nil {
 		joining.Groups, joining.Attachments = lookup, lookup
+	} else {
+		readings = nodeclass.NewLookup(p.client, answerTTL)
 	}
+	attaching := firewalls.NewController(op.GetClient(), op.EventRecorder, firewalls.Config{
+		Readings: readings, Linodes: manager, API: p.client, Interfaces: instancemode.ProtectedInterfaces,
+		SettleTime: o.TagVerificationTimeout, Clock: op.Clock,
+	})
+	joining.FirewallRefused = attaching.Refused
 	backend := instancemode.New(joining)
 	config.ControlPlaneVersion = func(ctx context.Context) string {
 		found, _ := info.Cluster(ctx) // what was known before, if it cannot be read now
@@ -58,7 +67,7 @@ func instanceNodes(ctx context.Context, p *platform, op *coreoperator.Operator, 
 				Bootstrap: backend.Check, LinodeInterfaces: backend.LinodeInterfaces,
 			}
 		},
-		controllers: []operatorcontroller.Controller{bootstraptokens.NewController(tokens)},
+		controllers: []operatorcontroller.Controller{bootstraptokens.NewController(tokens), attaching},
 	}
 	if o.ServingCertificates {
 		n.controllers = append(n.controllers, approver(p, op, manager))

@@ -151,7 +151,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		garbagecollection.NewController(op.GetAPIReader(), op.GetClient(), from.engine, drainer, garbagecollection.Config{
 			Interval: o.GarbageCollectionInterval, DrainTimeout: o.OrphanDrainTimeout, OnCollected: p.metrics.Collected,
 		}),
-		tagging.NewController(op.GetClient(), from.engine),
+		tagging.NewController(op.GetClient(), from.engine, from.provider),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, from.provider.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), from.provider, op.EventRecorder),
 		unlaunched.NewController(op.GetClient(), from.provider),

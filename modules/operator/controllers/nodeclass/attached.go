@@ -9,11 +9,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 )
 
-// firewall is an answer about a firewall, with the Linodes behind it; nil = one of them could not be told from the answer.
+// firewall is an answer about a firewall, with what is behind it.
 type firewall struct {
 	status.Firewall
-	linodes []int
-	read    time.Time
+	entities []api.FirewallEntity // never nil
+	read     time.Time
 }
 
 // vpc is an answer about a VPC, with the Linodes in each subnet.
@@ -29,26 +29,7 @@ func readFirewall(ctx context.Context, client *linode.Client, id int) (*firewall
 	if err != nil {
 		return nil, err
 	}
-	return &firewall{status.Firewall{Label: found.Label, Status: string(found.Status)}, protected(found.Entities), read}, nil
-}
-
-// protected are the Linodes among what a firewall protects; those with the newer interfaces are named as the parents of these.
-func protected(entities []api.FirewallEntity) []int {
-	linodes := []int{}
-	for _, entity := range entities {
-		switch entity.Type {
-		case api.FirewallEntityTypeLinode:
-			linodes = append(linodes, entity.ID)
-		case api.FirewallEntityTypeLinodeInterface:
-			parent, err := entity.ParentEntity.Get()
-			id, is := parent["id"].(float64)
-			if err != nil || !is {
-				return nil
-			}
-			linodes = append(linodes, int(id))
-		}
-	}
-	return linodes
+	return &firewall{status.Firewall{Label: found.Label, Status: string(found.Status)}, append([]api.FirewallEntity{}, found.Entities...), read}, nil
 }
 
 func readVPC(ctx context.Context, client *linode.Client, id int) (*vpc, error) {
@@ -70,14 +51,17 @@ func readVPC(ctx context.Context, client *linode.Client, id int) (*vpc, error) {
 	return answer, nil
 }
 
-// Protected returns the Linodes behind a firewall, and when that was read; nil when it is not known.
-func (l *Lookup) Protected(ctx context.Context, firewallID int) ([]int, time.Time, error) {
+// Protected returns what is behind a firewall, and when that was read; nil when it is not known.
+func (l *Lookup) Protected(ctx context.Context, firewallID int) ([]api.FirewallEntity, time.Time, error) {
 	found, err := l.firewalls(ctx, firewallID, l.age)
 	if found == nil {
 		return nil, time.Time{}, err
 	}
-	return found.linodes, found.read, nil
+	return found.entities, found.read, nil
 }
+
+// ForgetFirewall makes the next question about a firewall a request.
+func (l *Lookup) ForgetFirewall(firewallID int) { l.forget(firewallID) }
 
 // Connected returns the Linodes in each subnet of a VPC, and when that was read; nil when it is not known.
 func (l *Lookup) Connected(ctx context.Context, vpcID int) (map[int][]int, time.Time, error) {

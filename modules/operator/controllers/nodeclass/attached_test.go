@@ -34,7 +34,7 @@ func TestAttachedLinodesComeWithTheClassesAnswers(t *testing.T) {
 		before := calls(sim)
 		for range 2 {
 			protected, read, err := l.Protected(ctx, firewall)
-			if err != nil || !slices.Equal(protected, []int{linode}) || read.IsZero() {
+			if err != nil || len(protected) != 1 || protected[0].ID != linode || read.IsZero() {
 				t.Errorf("the firewall protects %v, read %s, %v; expected %d", protected, read, err, linode)
 			}
 			connected, read, err := l.Connected(ctx, vpc)
@@ -50,6 +50,10 @@ func TestAttachedLinodesComeWithTheClassesAnswers(t *testing.T) {
 		}
 		if n := calls(sim) - before; n != 2 {
 			t.Errorf("%d requests, expected one for the firewall and one for the VPC", n)
+		}
+		l.ForgetFirewall(firewall)
+		if _, _, err := l.Protected(ctx, firewall); err != nil || calls(sim)-before != 3 {
+			t.Errorf("%d requests, %v; expected one more for a firewall that was forgotten", calls(sim)-before, err)
 		}
 		if protected, _, err := l.Protected(ctx, firewall+1); err != nil || protected != nil {
 			t.Errorf("a firewall that does not exist protects %v, %v; expected that it is not known", protected, err)

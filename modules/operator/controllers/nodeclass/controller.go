@@ -34,10 +34,10 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/classhistory"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/taghistory"
 )
 
 // Config configures a Controller.
@@ -126,7 +126,7 @@ func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	controllerutil.AddFinalizer(nodeClass, v1alpha1.Finalizer)
 	metav1.SetMetaDataAnnotation(&nodeClass.ObjectMeta, v1alpha1.AnnotationHash, hash)
 	metav1.SetMetaDataAnnotation(&nodeClass.ObjectMeta, v1alpha1.AnnotationHashVersion, v1alpha1.HashVersion)
-	taghistory.Record(nodeClass)
+	classhistory.Record(nodeClass)
 	if equality.Semantic.DeepEqual(stored, nodeClass) {
 		return nil
 	}

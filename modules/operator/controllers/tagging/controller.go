@@ -3,10 +3,11 @@
 // Tags are changed on the running Linode; no node is replaced for them. Of an instance's tags only those that
 // came from the class are replaced: a NodeClaim's annotation lists those applied last, and the class's history those that it has had. The
 // annotation is written after the tags, so a restart in between repeats the change, which then writes nothing. A NodeClaim without a
-// readable annotation, as the alpha provider or a user leaves it, gets the class's tags and loses none.
+// readable annotation, as the alpha provider or a user leaves it, gets the class's tags and loses none. A tag of the class that was taken
+// off by hand, alone or with all others, is put on again, at most once in ten minutes.
 //
-// The Linode API is called only when the annotation and the class differ: a read and a write for each instance. The
-// claim on the instance is never lost: lkepool writes under the instance's lock and refuses tags that are not a
+// The Linode API is called only when the annotation and the class differ, or the last list of instances, which others ask for, lacks a
+// tag: a read and a write for each instance. The claim on the instance is never lost: lkepool writes under the instance's lock and refuses tags that are not a
 // user's. A change that lkepool refuses is not tried again for ten minutes. Names of instances are left alone: in
 // lke mode they are LKE's, and the names of the nodes.
 //
@@ -35,9 +36,9 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/classhistory"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/taghistory"
 )
 
 // Pools changes tags; *lkepool.Allocator is one.
@@ -45,21 +46,32 @@ type Pools interface {
 	SetTags(ctx context.Context, instanceID int, by lkepool.Claimant, remove, add []string) error
 }
 
+// Inventory has the tags of instances as they were listed last, without asking; *cloudprovider.CloudProvider does. known is false for
+// one that the list does not have.
+type Inventory interface {
+	Tags(instanceID int) (tags []string, known bool)
+}
+
 // A change that was refused is tried again after this time: pools of another release, for example, are not ours to write to, and each
 // attempt costs requests. A restart forgets it, which costs one attempt each.
 const refusalPause = 10 * time.Minute
+
+// sweep is how often tags are compared with the last list; a new one comes as often.
+const sweep = 2 * time.Minute
 
 // Controller reconciles the tags of NodeClaims' instances.
 type Controller struct {
 	kube    client.Client
 	pools   Pools
+	listed  Inventory
 	refused *cache.Expiring // by UID: the tags that could not be set
+	written *cache.Expiring // UIDs of NodeClaims whose instance had its tags set, which a list may not show yet
 }
 
 // NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of
-// NodeClaims.
-func NewController(kube client.Client, pools Pools) *Controller {
-	return &Controller{kube: kube, pools: pools, refused: cache.NewExpiring()}
+// NodeClaims. Without listed, which may be nil, tags that were taken off stay away.
+func NewController(kube client.Client, pools Pools, listed Inventory) *Controller {
+	return &Controller{kube: kube, pools: pools, listed: listed, refused: cache.NewExpiring(), written: cache.NewExpiring()}
 }
 
 // Reconcile brings the tags of one NodeClaim's instance up to date.
@@ -77,15 +89,16 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if !validated.IsTrue() || validated.ObservedGeneration != nodeClass.Generation {
 		return reconcile.Result{}, nil // its status comes as an event
 	}
-	last, known := applied(nodeClaim)
+	last, known := lastApplied(nodeClaim)
 	wanted := sets.New(nodeClass.Spec.Tags...)
-	if known && last.Equal(wanted) {
-		return reconcile.Result{}, nil
+	applied := known && last.Equal(wanted)
+	if applied && !c.lacks(id, nodeClaim.UID, wanted) {
+		return reconcile.Result{RequeueAfter: c.next(wanted)}, nil
 	}
 	if refused, is := c.refused.Get(nodeClaim.UID); is && wanted.Equal(refused.(sets.Set[string])) {
 		return reconcile.Result{}, nil // the reconcile that follows the pause is queued
 	}
-	remove, add := removable(last.Difference(wanted), taghistory.Of(nodeClass)), sets.List(wanted) // a tag that is there already costs nothing
+	remove, add := removable(last.Difference(wanted), classhistory.Tags(nodeClass)), sets.List(wanted) // a tag that is there already costs nothing
 	err = c.pools.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
 	switch lkepool.KindOf(err) {
 	case lkepool.KindNotFound:
@@ -99,7 +112,29 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		return reconcile.Result{}, fmt.Errorf("setting the tags of instance %d: %w", id, err)
 	}
 	log.FromContext(ctx).Info("changed the tags of an instance", "instance", id, "removed", remove, "added", add)
-	return reconcile.Result{}, c.remember(ctx, nodeClaim, add)
+	c.written.Set(nodeClaim.UID, nil, refusalPause)
+	if !applied {
+		err = c.remember(ctx, nodeClaim, add)
+	}
+	return reconcile.Result{RequeueAfter: c.next(wanted)}, err
+}
+
+// lacks returns whether the last list shows an instance without a tag that was put on it. SetTags reads the instance before it writes,
+// which is the second reading.
+func (c *Controller) lacks(instanceID int, uid types.UID, wanted sets.Set[string]) bool {
+	if _, lately := c.written.Get(uid); lately || c.listed == nil {
+		return false
+	}
+	tags, known := c.listed.Tags(instanceID)
+	return known && !sets.New(tags...).IsSuperset(wanted)
+}
+
+// next is when an instance's tags are looked at again, 0 for not before an event.
+func (c *Controller) next(wanted sets.Set[string]) time.Duration {
+	if c.listed == nil || len(wanted) == 0 {
+		return 0
+	}
+	return sweep
 }
 
 // remember notes what was applied. Were the process killed before, the same change would be made again, which changes
@@ -114,8 +149,8 @@ func (c *Controller) remember(ctx context.Context, nodeClaim *karpv1.NodeClaim, 
 	return nil
 }
 
-// applied reads what was applied last; false when that is not known, or not readable.
-func applied(nodeClaim *karpv1.NodeClaim) (sets.Set[string], bool) {
+// lastApplied reads what was applied last; false when that is not known, or not readable.
+func lastApplied(nodeClaim *karpv1.NodeClaim) (sets.Set[string], bool) {
 	var tags []string
 	err := json.Unmarshal([]byte(nodeClaim.Annotations[v1alpha1.AnnotationLastAppliedUserTags]), &tags)
 	if err != nil {

@@ -28,8 +28,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/classhistory"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/taghistory"
 )
 
 // Here no manager runs: each test reconciles itself, so that it can count requests and restart the operator.
@@ -131,7 +131,7 @@ func (w *world) pools(t *testing.T) *lkepool.Allocator {
 // start is a life of the operator, which remembers nothing of an earlier one.
 func (w *world) start(t *testing.T, kube client.Client) *tagging.Controller {
 	t.Helper()
-	return tagging.NewController(kube, w.pools(t))
+	return tagging.NewController(kube, w.pools(t), nil)
 }
 
 // want gives the class tags, and the verdict on them that its own controller would.
@@ -141,7 +141,7 @@ func (w *world) want(t *testing.T, tags ...string) {
 	if w.class.Annotations == nil {
 		w.class.Annotations = map[string]string{}
 	}
-	taghistory.Record(w.class)
+	classhistory.Record(w.class)
 	if err := kube.Update(t.Context(), w.class); err != nil {
 		t.Fatal(err)
 	}
