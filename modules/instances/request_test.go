@@ -179,6 +179,14 @@ func TestInvalidSpecsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 		"Spec.Network.Interfaces[0].VPC.IPv6.Ranges[1]": func(s *instances.Spec) {
 			s.Network = vpcNetwork(instances.VPCIPv6{Ranges: []string{"/64", "/129"}})
 		},
+		"Spec.Network.Interfaces[1].Ranges": func(s *instances.Spec) {
+			s.Network = instances.Network{Generation: instances.GenerationLinode, Interfaces: []instances.Interface{
+				{VPC: &instances.VPCInterface{SubnetID: 1}}, {Public: true, Ranges: []string{"/64", "/80"}},
+			}}
+		},
+		"Spec.Network.Interfaces[0].Ranges": func(s *instances.Spec) {
+			s.Network = instances.Network{Generation: instances.GenerationLegacy, Interfaces: []instances.Interface{{Public: true, Ranges: []string{"/64"}}}}
+		},
 		"Spec.Network.Interfaces[0].VPC.SubnetID": func(s *instances.Spec) {
 			s.Network = instances.Network{Generation: instances.GenerationLegacy, Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{}}}}
 		},

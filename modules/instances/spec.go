@@ -75,6 +75,8 @@ const (
 // Interface is one network interface. Exactly one of Public, VPC and VLAN is set.
 type Interface struct {
 	Public bool
+	// Ranges are prefix lengths, "/56" or "/64": one range of IPv6 of each is routed to a public interface of GenerationLinode.
+	Ranges []string
 	VPC    *VPCInterface
 	VLAN   *VLANInterface
 	// Primary: it has the default route.

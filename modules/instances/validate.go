@@ -96,6 +96,10 @@ func (n *Network) check(op string) error {
 			return invalid(op, field, "is the second %s interface; one is allowed", kinds[0])
 		}
 		switch {
+		case len(f.Ranges) > 0 && (!f.Public || n.Generation != GenerationLinode):
+			return invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own", GenerationLinode)
+		case slices.ContainsFunc(f.Ranges, func(length string) bool { return length != "/56" && length != "/64" }):
+			return invalid(op, field+".Ranges", "%q must be /56 and /64", f.Ranges)
 		case f.VPC != nil && f.VPC.SubnetID <= 0:
 			return invalid(op, field+".VPC.SubnetID", "%d is not the ID of a subnet", f.VPC.SubnetID)
 		case f.VPC != nil && f.VPC.IPv6 != nil:

@@ -18,7 +18,8 @@ import (
 //	DELETE /rules/{id}       ends one rule
 //	DELETE /rules            ends all rules and conditions
 //	POST   /conditions       {"maintenance": true, "account_limit": 5, "never_boot": 1, "stall": 1, "pool": 855401,
-//	                          "no_capacity": {"type": "g6-standard-2", "region": "us-ord"}, "restore_capacity": true}
+//	                          "no_capacity": {"type": "g6-standard-2", "region": "us-ord"}, "restore_capacity": true,
+//	                          "no_capability": {"region": "us-ord", "capability": "Metadata"}, "restore_capabilities": true}
 //	                          pool narrows never_boot and stall; without it they are about any
 func (s *Sim) Admin() http.Handler {
 	mux := http.NewServeMux()
@@ -80,13 +81,15 @@ func (s *Sim) adminAddRule(w http.ResponseWriter, r *http.Request) {
 
 func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {
 	var q struct {
-		Maintenance  *bool       `json:"maintenance"`
-		AccountLimit *int        `json:"account_limit"`
-		NeverBoot    *int        `json:"never_boot"`
-		Stall        *int        `json:"stall"`
-		Pool         int         `json:"pool"`
-		Restore      bool        `json:"restore_capacity"`
-		NoCapacity   *NoCapacity `json:"no_capacity"`
+		Maintenance         *bool         `json:"maintenance"`
+		AccountLimit        *int          `json:"account_limit"`
+		NeverBoot           *int          `json:"never_boot"`
+		Stall               *int          `json:"stall"`
+		Pool                int           `json:"pool"`
+		RestoreCapacity     bool          `json:"restore_capacity"`
+		NoCapacity          *NoCapacity   `json:"no_capacity"`
+		RestoreCapabilities bool          `json:"restore_capabilities"`
+		NoCapability        *NoCapability `json:"no_capability"`
 	}
 	if err := decode(r, &q); err != nil {
 		done(w, err)
@@ -104,8 +107,14 @@ func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {
 	if q.Stall != nil {
 		s.StallNodes(q.Pool, *q.Stall)
 	}
-	if q.Restore {
+	if q.RestoreCapacity {
 		s.RestoreCapacity()
+	}
+	if q.RestoreCapabilities {
+		s.RestoreCapabilities()
+	}
+	if q.NoCapability != nil {
+		s.WithdrawCapability(*q.NoCapability)
 	}
 	if q.NoCapacity != nil {
 		s.RefuseCapacity(*q.NoCapacity)

@@ -49,7 +49,7 @@ func (s *Sim) Heal(id RuleID) {
 }
 
 // HealAll ends all rules, those of the profile included, and all conditions:
-// capacity, account limit, maintenance, Linodes that do not boot or do not come.
+// capacity, capabilities, account limit, maintenance, Linodes that do not boot or do not come.
 func (s *Sim) HealAll() {
 	s.SetMaintenance(false)
 	s.do(func(w *world.Moment) {
@@ -78,6 +78,14 @@ func (s *Sim) RefuseCapacity(c NoCapacity) { s.do(func(w *world.Moment) { w.Refu
 
 // RestoreCapacity ends all refusals of RefuseCapacity.
 func (s *Sim) RestoreCapacity() { s.do((*world.Moment).RestoreCapacity) }
+
+// WithdrawCapability makes a region lack a capability such as Metadata.
+func (s *Sim) WithdrawCapability(c NoCapability) {
+	s.do(func(w *world.Moment) { w.WithdrawCapability(c) })
+}
+
+// RestoreCapabilities ends all effects of WithdrawCapability.
+func (s *Sim) RestoreCapabilities() { s.do((*world.Moment).RestoreCapabilities) }
 
 // SetAccountLimit bounds the Linodes of the account; 0 = no bound.
 func (s *Sim) SetAccountLimit(n int) { s.do(func(w *world.Moment) { w.SetAccountLimit(n) }) }

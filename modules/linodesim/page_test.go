@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -91,6 +92,24 @@ func TestAdmin(t *testing.T) {
 				sim.SetMaintenance(false)
 				if _, reason := api.do("POST", path+"/pools", `{"type":"g6-standard-2","count":1}`).reason(); !strings.Contains(reason, "capacity") {
 					t.Errorf("reason %q", reason)
+				}
+			}},
+		{name: "a region without Metadata", method: "POST", path: "/conditions", body: `{"no_capability":{"region":"us-ord","capability":"Metadata"}}`, status: 200,
+			then: func(t *testing.T, sim *linodesim.Sim, api client, _ string) {
+				const linode = `{"type":"g6-nanode-1","region":%q,"image":"linode/debian12","root_pass":"not-a-secret","metadata":{"user_data":""}}`
+				has := func(region string) bool {
+					capabilities := mustDo(t, api, "GET", "/v4/regions/"+region, "").body["capabilities"].([]any)
+					return slices.Contains(capabilities, any("Metadata")) && slices.Contains(capabilities, any("Linodes"))
+				}
+				if got := api.do("POST", "/v4beta/linode/instances", fmt.Sprintf(linode, "us-ord")); has("us-ord") || got.status != 400 || !strings.Contains(got.raw, "Metadata") {
+					t.Errorf("the region has it: %v; a Linode with user data: %d %s", has("us-ord"), got.status, got.raw)
+				}
+				if !has("us-sea") {
+					t.Error("another region lost it, too")
+				}
+				sim.RestoreCapabilities()
+				if mustDo(t, api, "POST", "/v4beta/linode/instances", fmt.Sprintf(linode, "us-ord")); !has("us-ord") {
+					t.Error("it is not there again")
 				}
 			}},
 		{name: "conditions with a typo", method: "POST", path: "/conditions", body: `{"maintain":true}`, status: 400},

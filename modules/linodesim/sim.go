@@ -49,6 +49,8 @@ type (
 	FirewallSpec = world.FirewallSpec
 	// NoCapacity refuses new nodes of a plan in a region.
 	NoCapacity = world.NoCapacity
+	// NoCapability is a capability that a region lacks.
+	NoCapability = world.NoCapability
 	// Event is what happened to a worker node.
 	Event = world.Event
 	// Entry is one change of state.

@@ -2,6 +2,9 @@ package linodesim_test
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -53,6 +56,38 @@ func TestInterfacesInVPCsHaveIPv6(t *testing.T) {
 				if got.status != 400 || len(errors) != 1 || errors[0].(map[string]any)["field"] != c.field {
 					t.Errorf("%s %s: %d %s", generation, c.ipv6, got.status, got.raw)
 				}
+			}
+		}
+	})
+}
+
+// A public interface of the generation linode has the ranges that were asked for, of lengths that it takes.
+func TestPublicInterfacesHaveIPv6Ranges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, api := newSim(t, linodesim.Config{Profile: even()})
+		const form = `{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","interface_generation":%q,"interfaces":[%s]}`
+		path, _ := newLinode(t, api, fmt.Sprintf(form, "linode", `{"public":{"ipv6":{"ranges":[{"range":"/64"},{"range":"/56"}]}}}`))
+		public := mustDo(t, api, "GET", path+"/interfaces", "").body["interfaces"].([]any)[0].(map[string]any)["public"].(map[string]any)
+		slaac := strings.TrimSuffix(mustDo(t, api, "GET", path, "").body["ipv6"].(string), "/128")
+		var lengths []int
+		for _, entry := range public["ipv6"].(map[string]any)["ranges"].([]any) {
+			network, err := netip.ParsePrefix(entry.(map[string]any)["range"].(string))
+			if err != nil || network != network.Masked() || entry.(map[string]any)["route_target"] != slaac {
+				t.Errorf("range %v, %v", entry, err)
+			}
+			lengths = append(lengths, network.Bits())
+		}
+		if !slices.Equal(lengths, []int{64, 56}) || len(public["ipv4"].(map[string]any)["addresses"].([]any)) != 1 {
+			t.Errorf("%v", public)
+		}
+		for _, c := range []struct{ generation, entry, field string }{
+			{"linode", `{"public":{"ipv6":{"ranges":[{"range":"/80"}]}}}`, "interfaces[0].public.ipv6.ranges[0].range"},
+			{"legacy_config", `{"purpose":"public","ipv6":{"ranges":[{"range":"/64"}]}}`, "interfaces[0].ipv6"},
+		} {
+			got := api.do("POST", "/v4beta/linode/instances", fmt.Sprintf(form, c.generation, c.entry))
+			errors, _ := got.body["errors"].([]any)
+			if got.status != 400 || len(errors) != 1 || errors[0].(map[string]any)["field"] != c.field {
+				t.Errorf("%s %s: %d %s", c.generation, c.entry, got.status, got.raw)
 			}
 		}
 	})

@@ -60,11 +60,7 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 		defer cancel()
 		cluster.Stop(ctx)
 	})
-	config, err := cluster.RESTConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kube, err := client.New(config, client.Options{})
+	kube, err := cluster.Client()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,16 +20,20 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// TestInstanceBoots is every way in which a Linode joins a self-managed cluster, but for kubeadm, which TestInstance is about.
+// TestInstanceBoots is every way in which a Linode joins a self-managed cluster, but for kubeadm, which TestInstance is about, and what
+// joining needs of the region and of the control plane.
 func TestInstanceBoots(t *testing.T) {
 	t.Parallel()
+	server := &reported{}
 	e := start(t, "boots", "standard", map[string]any{"settings": map[string]any{"instance": map[string]any{
 		"secrets": []any{map[string]any{"namespace": "kube-system", "name": "boots"}},
-	}}}, func(o *localcluster.Options) { o.Mode = localcluster.Instance })
+	}}}, func(o *localcluster.Options) { o.Mode, o.ServerVersion = localcluster.Instance, server.get })
+	e.scenario(t, "a region without Metadata", withoutMetadata)
 	images := map[string]string{"talos": e.image(t, "talos-worker"), "flatcar": e.image(t, "flatcar-stable")}
 	e.before = e.Sim.Snapshot()
 	e.bootSecrets(t)
 	e.scenario(t, "nodes of every way to join run pods", func(t *testing.T, e *environment) { e.joined(t, goodBoots(e, images)) })
+	e.scenario(t, "the control plane is upgraded", outdated(server))
 	e.scenario(t, "boots that fail", func(t *testing.T, e *environment) { e.notJoined(t, badBoots(e, images)) })
 }
 

@@ -52,11 +52,15 @@ func TestInstanceRestarts(t *testing.T) {
 	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
 }
 
-// TestInstanceReplicas is two replicas, and how many Linodes one of them makes at once.
+// TestInstanceReplicas is two replicas, and what the account's limit does to them.
 func TestInstanceReplicas(t *testing.T) {
 	t.Parallel()
 	e := start(t, "plain-replicas", "standard", nil, plainLinodes(20), func(o *localcluster.Options) { o.Replicas = 2 })
 	e.scenario(t, "the leader is killed in a scale-up of twenty", leaderKilled)
+	e.scenario(t, "the leader stands still and wakes after another finished its work", leaderPaused(false))
+	e.scenario(t, "the leader stands still and wakes in the middle of another's work", leaderPaused(true))
+	e.scenario(t, "the leader stands still while its requests are answered", leaderUnanswered)
+	e.scenario(t, "the account's limit is reached", linodeLimit)
 }
 
 // plainTags changes the class's tags, and takes the claim away from a Linode as a person may: the Linode stays, with the

@@ -107,8 +107,14 @@ func (e *environment) faulty(t *testing.T, id int, words ...string) world.Instan
 	return found
 }
 
-// overdue makes a NodeClaim wait for its node for longer than core does. Core reads since when from the status.
+// overdue makes a NodeClaim wait for its node for longer than core does.
 func (e *environment) overdue(t *testing.T, name string) {
+	t.Helper()
+	e.aged(t, name, 2*joining.GivenUpAfter)
+}
+
+// aged lets a NodeClaim have been launched, and registered or not, for so long. Since when is read from the status.
+func (e *environment) aged(t *testing.T, name string, age time.Duration) {
 	t.Helper()
 	ctx := t.Context()
 	NewWithT(t).Eventually(ctx, func(g Gomega) {
@@ -117,7 +123,7 @@ func (e *environment) overdue(t *testing.T, name string) {
 		patch := client.MergeFromWithOptions(claim.DeepCopy(), client.MergeFromWithOptimisticLock{})
 		for i := range claim.Status.Conditions {
 			if slices.Contains([]string{karpv1.ConditionTypeLaunched, karpv1.ConditionTypeRegistered}, claim.Status.Conditions[i].Type) {
-				claim.Status.Conditions[i].LastTransitionTime = metav1.NewTime(time.Now().Add(-2 * joining.GivenUpAfter))
+				claim.Status.Conditions[i].LastTransitionTime = metav1.NewTime(time.Now().Add(-age))
 			}
 		}
 		g.Expect(e.kube.Status().Patch(ctx, claim, patch)).To(Succeed())

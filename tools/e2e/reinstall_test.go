@@ -4,14 +4,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
@@ -123,23 +122,14 @@ func (e *environment) installDefinitions(t *testing.T) {
 // definitionsGoing names the custom resource definitions that are being deleted.
 func (e *environment) definitionsGoing(t *testing.T) []string {
 	t.Helper()
-	config, err := e.RESTConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	scheme := runtime.NewScheme()
-	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	reader, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := &apiextensionsv1.CustomResourceDefinitionList{}
-	NewWithT(t).Expect(reader.List(t.Context(), list)).To(Succeed())
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
+	NewWithT(t).Expect(e.kube.List(t.Context(), list)).To(Succeed())
 	var names []string
-	for _, definition := range slices.DeleteFunc(list.Items, func(d apiextensionsv1.CustomResourceDefinition) bool { return d.DeletionTimestamp == nil }) {
-		names = append(names, definition.Name)
+	for _, definition := range list.Items {
+		if definition.DeletionTimestamp != nil {
+			names = append(names, definition.Name)
+		}
 	}
 	return names
 }

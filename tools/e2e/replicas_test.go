@@ -107,12 +107,18 @@ func leaderPaused(middle bool) func(*testing.T, *environment) {
 		} else {
 			e.settled(t, "twenty", crowd)
 		}
-		ended := leader.Exited()
-		leader.Resume()
-		g.Eventually(ctx, ended).WithTimeout(patience).Should(BeClosed(), "the former leader ends")
+		wakesAndEnds(t, leader)
 		e.settled(t, "twenty", crowd)
 		since.exactly(t, crowd)
 	}
+}
+
+// wakesAndEnds lets a leader go on that was frozen.
+func wakesAndEnds(t *testing.T, leader *localcluster.Operator) {
+	t.Helper()
+	ended := leader.Exited()
+	leader.Resume()
+	NewWithT(t).Eventually(t.Context(), ended).WithTimeout(patience).Should(BeClosed(), "the former leader ends")
 }
 
 // crowd makes n pods that need a host each.
@@ -163,9 +169,12 @@ func (h history) claimsByInstance() map[int][]string {
 }
 
 // exactly checks that n instances were made in all, one for each NodeClaim, that none
-// was ever handed to a second one, and that no NodeClaim was ever given two.
+// was removed or ever handed to a second one, and that no NodeClaim was ever given two.
 func (h history) exactly(t *testing.T, n int) {
 	t.Helper()
+	for _, entry := range h.of(world.InstanceGone) {
+		t.Errorf("instance %d was removed: %+v", entry.InstanceID, entry)
+	}
 	if got := h.e.oneToOne(t); got != n || h.made() != n {
 		t.Errorf("%d NodeClaims and %d instances made, want %d of each", got, h.made(), n)
 	}

@@ -17,7 +17,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -244,11 +243,7 @@ func answeredWith(status int) func(linodesim.CallCount) bool {
 // smallest number of available pods since, and ends the watch.
 func (e *environment) leastAvailable(t *testing.T, name string) func() int {
 	t.Helper()
-	config, err := e.RESTConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	watching, err := client.NewWithWatch(config, client.Options{Scheme: scheme.Scheme})
+	watching, err := e.Client()
 	if err != nil {
 		t.Fatal(err)
 	}

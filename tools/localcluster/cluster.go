@@ -39,12 +39,11 @@ type Cluster struct {
 
 	opts     Options
 	plane    *plane.Plane
+	server   string // URL by which the operator reaches the API server
 	client   kubernetes.Interface
 	logsPort int // of what serves `kubectl logs`
 	log      *slog.Logger
-
-	stopOnce sync.Once
-	closers  []func(context.Context) // run in reverse by Stop
+	end      ending
 }
 
 // Account is the simulated account, where its interfaces are served, and where Linodes join beside the API server.
@@ -87,6 +86,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"", c.prepareFolders, false},
 		{"Linode API simulator", c.startSimulator, false},
 		{"Kubernetes control plane", c.startPlane, false},
+		{"", c.startVersioned, c.opts.ServerVersion == nil},
 		{"", c.startKubelet, false},
 		{"LKE's nodes", c.startPlayer, c.instances()},
 		{"", c.startAgentServer, !c.instances()},
@@ -166,7 +166,7 @@ func (c *Cluster) startPlane(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.plane, c.Kubeconfig = p, p.AdminKubeconfig()
+	c.plane, c.Kubeconfig, c.server = p, p.AdminKubeconfig(), p.Server()
 	c.onStop(p.Stop)
 	c.client, err = p.Client("localcluster")
 	return err
@@ -267,6 +267,15 @@ func (c *Cluster) play(ctx context.Context, run func(context.Context)) {
 // limits.
 func (c *Cluster) RESTConfig() (*rest.Config, error) { return c.plane.RESTConfig("localcluster") }
 
+// Client is a client with it.
+func (c *Cluster) Client() (ctrlclient.WithWatch, error) {
+	config, err := c.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	return ctrlclient.NewWithWatch(config, ctrlclient.Options{})
+}
+
 // LogDir is where the logs of all parts are.
 func (c *Cluster) LogDir() string { return c.opts.logDir() }
 
@@ -285,16 +294,4 @@ func (c *Cluster) PIDs() map[string]int {
 		}
 	}
 	return pids
-}
-
-func (c *Cluster) onStop(do func(context.Context)) { c.closers = append(c.closers, do) }
-
-// Stop ends everything in the reverse order of its start and returns when all of
-// it has ended: within seconds, at once when ctx ends. It may be called again.
-func (c *Cluster) Stop(ctx context.Context) {
-	c.stopOnce.Do(func() {
-		for i := len(c.closers) - 1; i >= 0; i-- {
-			c.closers[i](ctx)
-		}
-	})
 }

@@ -63,6 +63,10 @@ type Options struct {
 	// Deployment's image is not looked at and .bin/controller is run.
 	Image func(ctx context.Context, reference string) (Program, error)
 
+	// ServerVersion gives the version that the API server reports to the operator: an upgrade of the control plane, of which only
+	// one release is here, is played. nil = its own.
+	ServerVersion func() string
+
 	// NodeSilence is for how long a node may be silent before it is not ready; 0 = Kubernetes' default, which hundreds of played
 	// nodes miss on a busy machine. Their pods are not ready from then on, because a played kubelet does not report them again.
 	NodeSilence time.Duration

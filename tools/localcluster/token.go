@@ -34,7 +34,7 @@ func (o *Operator) serviceAccountKubeconfig(ctx context.Context, namespace, name
 	}
 	o.tokens.replace(keepFresh(ctx, renew))
 	user := pki.User{Name: "system:serviceaccount:" + namespace + ":" + name, TokenFile: tokenFile}
-	content, err := pki.Kubeconfig(c.Name, c.plane.Server(), c.plane.CA(), user)
+	content, err := pki.Kubeconfig(c.Name, c.server, c.plane.CA(), user)
 	if err != nil {
 		return "", err
 	}

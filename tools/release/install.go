@@ -73,12 +73,8 @@ func (c *Config) checkInstall(ctx context.Context, work string, p published, r *
 	return nil
 }
 
-func (i *installation) connect() error {
-	config, err := i.cluster.RESTConfig()
-	if err != nil {
-		return err
-	}
-	i.kube, err = client.New(config, client.Options{})
+func (i *installation) connect() (err error) {
+	i.kube, err = i.cluster.Client()
 	return err
 }
 

@@ -87,6 +87,24 @@ func TestIPv6InAVPCHasOneFormInBothGenerations(t *testing.T) {
 	}
 }
 
+func TestAPublicInterfaceAsksForRangesWithItsAddress(t *testing.T) {
+	for name, c := range map[string]struct {
+		ranges []string
+		want   string
+	}{
+		"none": {nil, `{}`},
+		"two":  {[]string{"/64", "/56"}, `{"ipv4":{"addresses":[{"address":"auto","primary":true}]},"ipv6":{"ranges":[{"range":"/64"},{"range":"/56"}]}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := instances.Spec{Network: instances.Network{Generation: instances.GenerationLinode, Interfaces: []instances.Interface{{Public: true, Ranges: c.ranges}}}}
+			entry, _ := requestOf(t, instances.Creation{Spec: spec})["interfaces"].([]any)[0].(map[string]any)
+			if text := encode(t, entry["public"]); text != c.want {
+				t.Errorf("%s, want %s", text, c.want)
+			}
+		})
+	}
+}
+
 func requestOf(t *testing.T, c instances.Creation) map[string]any {
 	t.Helper()
 	var fields map[string]any

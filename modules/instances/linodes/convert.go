@@ -163,10 +163,29 @@ func newInterface(firewallID int) func(instances.Interface) map[string]any {
 		case f.VLAN != nil:
 			entry["vlan"] = map[string]any{"vlan_label": f.VLAN.Label, "ipam_address": f.VLAN.Address}
 		default:
-			entry["public"] = map[string]any{}
+			entry["public"] = publicInterface(f.Ranges)
 		}
 		return entry
 	}
+}
+
+// publicInterface asks for the address that it gets without a word as well, because a request for ranges names all addresses.
+func publicInterface(lengths []string) map[string]any {
+	if len(lengths) == 0 {
+		return map[string]any{}
+	}
+	return map[string]any{
+		"ipv4": map[string]any{"addresses": []any{map[string]any{"address": "auto", "primary": true}}},
+		"ipv6": map[string]any{"ranges": ranges(lengths)},
+	}
+}
+
+func ranges(lengths []string) []any {
+	var all []any
+	for _, length := range lengths {
+		all = append(all, map[string]any{"range": length})
+	}
+	return all
 }
 
 // slaacRange is what SLAAC takes an address from: hosts choose the last 64 bits of it.
@@ -181,12 +200,8 @@ func addIPv6(to map[string]any, v *instances.VPCIPv6) {
 	if v.SLAAC {
 		ipv6["slaac"] = []any{map[string]any{"range": slaacRange}}
 	}
-	var ranges []any
-	for _, length := range v.Ranges {
-		ranges = append(ranges, map[string]any{"range": length})
-	}
-	if len(ranges) > 0 {
-		ipv6["ranges"] = ranges
+	if len(v.Ranges) > 0 {
+		ipv6["ranges"] = ranges(v.Ranges)
 	}
 	if v.Public != nil {
 		ipv6["is_public"] = *v.Public

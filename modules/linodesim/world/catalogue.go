@@ -22,11 +22,28 @@ func (w *Moment) ListTypes() ([]api.LinodeType, error) { return w.catalog.Types,
 func (w *Moment) GetType(typeID string) (api.LinodeType, error) { return found(w.catalog.Type(typeID)) }
 
 // ListRegions lists the regions.
-func (w *Moment) ListRegions() ([]api.Region, error) { return w.catalog.Regions, nil }
+func (w *Moment) ListRegions() ([]api.Region, error) { return w.regions(), nil }
 
 // GetRegion finds a region.
 func (w *Moment) GetRegion(regionID string) (api.Region, error) {
-	return found(w.catalog.Region(regionID))
+	return found(w.region(regionID))
+}
+
+func (w *Moment) regions() []api.Region { return each(w.catalog.Regions, w.present) }
+
+func (w *Moment) region(id string) (api.Region, bool) {
+	r, ok := w.catalog.Region(id)
+	return w.present(r), ok
+}
+
+// present is a region without the capabilities that were withdrawn.
+func (w *Moment) present(r api.Region) api.Region {
+	for _, c := range w.conditions.noCapability {
+		if c.Region == r.ID {
+			r.Capabilities = slices.DeleteFunc(slices.Clone(r.Capabilities), func(capability string) bool { return capability == c.Capability })
+		}
+	}
+	return r
 }
 
 // ListRegionsAvailability lists where restricted plans can be deployed.
@@ -42,7 +59,7 @@ func (w *Moment) GetRegionAvailability(regionID string) (api.RegionAvailabilityL
 
 // ListRegionsVPCAvailability lists where VPCs can be made.
 func (w *Moment) ListRegionsVPCAvailability() ([]api.RegionVPCAvailability, error) {
-	return each(w.catalog.Regions, vpcAvailability), nil
+	return each(w.regions(), vpcAvailability), nil
 }
 
 // GetRegionVPCAvailability is the same of one region.
@@ -62,7 +79,7 @@ func vpcAvailability(r api.Region) api.RegionVPCAvailability {
 
 // ListAccountAvailability lists what the account may use in the regions: what they have.
 func (w *Moment) ListAccountAvailability() ([]api.AccountAvailability, error) {
-	return each(w.catalog.Regions, services), nil
+	return each(w.regions(), services), nil
 }
 
 // GetAccountAvailability is the same of one region.
@@ -111,7 +128,7 @@ func (w *Moment) GetLKETierVersion(tier, version string) (api.LKETierVersion, er
 
 // checkRegion refuses a region that does not exist, or has not what is wanted there.
 func (w *Moment) checkRegion(bad *reasons, id, capability, what string) {
-	if r, ok := w.catalog.Region(id); !ok {
+	if r, ok := w.region(id); !ok {
 		bad.invalid("region")
 	} else if !catalog.Has(r, capability) {
 		bad.add("region", "%s not available in region %s", what, id)

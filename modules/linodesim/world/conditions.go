@@ -16,8 +16,12 @@ type NoCapacity struct {
 	Reason       string // "" = words of our own
 }
 
+// NoCapability takes a capability from a region: the platform does not offer it there.
+type NoCapability struct{ Region, Capability string }
+
 type conditions struct {
 	noCapacity   []NoCapacity
+	noCapability []NoCapability
 	accountLimit int         // 0 = none
 	neverBoot    map[int]int // pool -> how many of its next Linodes never boot; pool 0 = any
 	stall        map[int]int // pool -> how many of its next nodes never get a Linode; pool 0 = any
@@ -31,6 +35,16 @@ func (w *Moment) RefuseCapacity(c NoCapacity) {
 // RestoreCapacity ends all refusals of RefuseCapacity.
 func (w *Moment) RestoreCapacity() {
 	w.conditions.noCapacity = nil
+}
+
+// WithdrawCapability makes a region lack something.
+func (w *Moment) WithdrawCapability(c NoCapability) {
+	w.conditions.noCapability = append(w.conditions.noCapability, c)
+}
+
+// RestoreCapabilities ends all effects of WithdrawCapability.
+func (w *Moment) RestoreCapabilities() {
+	w.conditions.noCapability = nil
 }
 
 // ClearConditions ends everything that this file's methods began, for nodes
@@ -57,7 +71,8 @@ func (w *Moment) StallNodes(poolID, n int) {
 }
 
 func (c conditions) clone() conditions {
-	c.noCapacity, c.neverBoot, c.stall = slices.Clone(c.noCapacity), maps.Clone(c.neverBoot), maps.Clone(c.stall)
+	c.noCapacity, c.noCapability = slices.Clone(c.noCapacity), slices.Clone(c.noCapability)
+	c.neverBoot, c.stall = maps.Clone(c.neverBoot), maps.Clone(c.stall)
 	return c
 }
 

@@ -126,7 +126,7 @@ func (w *Moment) checkConfig(i *Instance, edit api.InstanceConfigUpdate) ([]nic,
 	if len(nics) > 0 && i.generation() != legacyConfig {
 		bad.add("interfaces", "A Linode of the generation linode has no interfaces in its configurations")
 	}
-	w.checkInterfaces(&bad, i.Region, nics)
+	w.checkInterfaces(&bad, i.Region, i.generation(), nics)
 	return nics, bad.err()
 }
 

@@ -98,7 +98,7 @@ func (f *nic) readAddress(from map[string]any, legacy bool) {
 	}
 }
 
-func (w *Moment) checkInterfaces(bad *reasons, region string, list []nic) {
+func (w *Moment) checkInterfaces(bad *reasons, region, generation string, list []nic) {
 	if len(list) > 3 {
 		bad.add("interfaces", "At most 3 interfaces are allowed")
 	}
@@ -106,6 +106,7 @@ func (w *Moment) checkInterfaces(bad *reasons, region string, list []nic) {
 		field := fmt.Sprintf("interfaces[%d].", n)
 		switch f.purpose {
 		case "public":
+			f.ipv6.checkPublic(bad, field, generation)
 		case "vlan":
 			if f.label == "" {
 				bad.add(field+"label", "label is required")
@@ -125,6 +126,9 @@ func (w *Moment) checkInterfaces(bad *reasons, region string, list []nic) {
 // connect gives an interface its ID and, in a VPC, its address.
 func (w *Moment) connect(i *Instance, f *nic) {
 	f.id, f.created = w.sideID(&w.seq.iface), w.now
+	if f.purpose == "public" {
+		f.ipv6 = f.ipv6.route(f.id)
+	}
 	if f.purpose != "vpc" {
 		return
 	}
@@ -185,7 +189,7 @@ func (f nic) linode(of *Instance) api.InstanceInterface {
 		if f.primary {
 			out.DefaultRoute["ipv6"] = true
 		}
-		out.Public = &map[string]any{"ipv4": map[string]any{"addresses": address(of.PublicIPv4)}, "ipv6": map[string]any{"ranges": []any{}}}
+		out.Public = &map[string]any{"ipv4": map[string]any{"addresses": address(of.PublicIPv4)}, "ipv6": map[string]any{"ranges": f.ipv6.routed(of)}}
 	case "vlan":
 		out.Vlan = &map[string]any{"vlan_label": f.label, "ipam_address": optional(f.ipam)}
 	case "vpc":

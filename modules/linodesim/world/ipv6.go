@@ -10,14 +10,15 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// nicIPv6 is what an interface in a VPC has of IPv6: nothing was recorded, the fields are those of the vendor's Go client. Networks are
-// asked for by length; one that is named is not modelled.
+// nicIPv6 is what an interface has of IPv6, a public one ranges alone: nothing was recorded, the fields are those of the vendor's Go client
+// and public documentation. Networks are asked for by length; one that is named is not modelled, nor that an account gets one public range
+// in a region until Linode's support raises that.
 type nicIPv6 struct {
 	slaac, ranges []string // lengths at first, then networks
 	public        bool
 }
 
-// readIPv6 reads the field ipv6 of a VPC interface, which has one form in both generations; nil without one.
+// readIPv6 reads the field ipv6 of an interface, which has one form in both generations; nil without one.
 func readIPv6(of map[string]any) *nicIPv6 {
 	from, ok := of["ipv6"].(map[string]any)
 	if !ok {
@@ -101,4 +102,44 @@ func (v *nicIPv6) shown() map[string]any {
 		ranges = append(ranges, map[string]any{"range": network})
 	}
 	return map[string]any{"slaac": slaac, "ranges": ranges, "is_public": v.public}
+}
+
+// checkPublic refuses what a public interface does not take.
+func (v *nicIPv6) checkPublic(bad *reasons, field, generation string) {
+	if v == nil {
+		return
+	}
+	if generation != linodeInterfaces {
+		bad.add(field+"ipv6", "ipv6 is only for interfaces of the generation linode")
+	}
+	for n, length := range v.ranges {
+		if length != "/56" && length != "/64" {
+			bad.add(fmt.Sprintf("%spublic.ipv6.ranges[%d].range", field, n), "range is not valid")
+		}
+	}
+}
+
+// route gives a public interface with an ID its ranges: each is the first of a /56 of its own.
+func (v *nicIPv6) route(id int) *nicIPv6 {
+	if v == nil {
+		return nil
+	}
+	out := &nicIPv6{}
+	for n, length := range v.ranges {
+		out.ranges = append(out.ranges, fmt.Sprintf("2001:db8:%x:%x::%s", id&0xffff, n<<8, length))
+	}
+	return out
+}
+
+// routed are the ranges of a public interface in answers.
+func (v *nicIPv6) routed(to *Instance) []any {
+	out := []any{}
+	if v == nil {
+		return out
+	}
+	target, _, _ := strings.Cut(to.IPv6, "/")
+	for _, network := range v.ranges {
+		out = append(out, map[string]any{"range": network, "route_target": target})
+	}
+	return out
 }

@@ -83,7 +83,7 @@ func (w *Moment) checkInstance(b *api.InstanceCreate, nics []nic) error {
 	checkPolicy(&bad, deref(b.MaintenancePolicy))
 	w.checkUserData(&bad, b)
 	w.checkPlace(&bad, b)
-	w.checkInterfaces(&bad, b.Region, nics)
+	w.checkInterfaces(&bad, b.Region, string(deref(b.InterfaceGeneration)), nics)
 	if err := bad.err(); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (w *Moment) checkUserData(bad *reasons, b *api.InstanceCreate) {
 	} else if _, err := base64.StdEncoding.DecodeString(*data); err != nil {
 		bad.add(field, "Must be base64")
 	}
-	if r, ok := w.catalog.Region(b.Region); ok && !catalog.Has(r, catalog.CapMetadata) {
+	if r, ok := w.region(b.Region); ok && !catalog.Has(r, catalog.CapMetadata) {
 		bad.add("region", "Metadata is not available in region %s", b.Region)
 	}
 	if i, err := w.image(deref(b.Image)); err == nil && !slices.Contains(i.Capabilities, cloudInit) {

@@ -28,6 +28,9 @@ type Cluster struct {
 	ControlPlaneVersion string
 	// Bootstrap checks what nodes of a class would join with, in instance mode; nil = it is not checked.
 	Bootstrap func(ctx context.Context, class *v1alpha1.LinodeNodeClass) Finding
+	// LinodeInterfaces returns whether new Linodes get Linode interfaces, in instance mode, and not legacy ones or what is not known;
+	// nil = they do not.
+	LinodeInterfaces func(context.Context) bool
 }
 
 // Finding is what a check found: the zero value that all is well.

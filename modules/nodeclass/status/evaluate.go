@@ -52,7 +52,7 @@ func (r Result) firstUnhealthy() *status.Condition {
 // have to be asked counts as fine (DISABLE_DRY_RUN).
 func Evaluate(ctx context.Context, class *v1alpha1.LinodeNodeClass, cluster Cluster, lookup Lookup) Result {
 	e := evaluation{class: class, cluster: cluster, lookup: lookup, result: Result{Mode: cluster.Mode}}
-	e.add(e.validation())
+	e.add(e.validation(ctx))
 	e.add(e.kubernetesVersion())
 	e.add(e.firewall(ctx))
 	if cluster.Mode == v1alpha1.ModeInstance {

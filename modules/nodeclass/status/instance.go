@@ -55,22 +55,22 @@ func (e *evaluation) bootstrap(ctx context.Context) status.Condition {
 	return status.Condition{Type: conditionType, Status: found.Status, Reason: found.Reason, Message: found.Message}
 }
 
-// neededCapabilities are the region's capabilities that the class needs, with the field that needs them.
-func neededCapabilities(spec v1alpha1.LinodeNodeClassSpec) (names, fields []string) {
-	names, fields = []string{CapabilityMetadata}, []string{"the bootstrap by user data"}
-	for _, needed := range []struct {
-		is          bool
-		name, field string
-	}{
-		{spec.VPCID != nil, CapabilityVPCs, "spec.vpcID"},
-		{len(spec.Groups()) > 0, CapabilityPlacementGroup, "spec.placementGroup"},
-		{spec.DiskEncryption == v1alpha1.DiskEncryptionEnabled, CapabilityDiskEncryption, "spec.diskEncryption"},
-	} {
-		if needed.is {
-			names, fields = append(names, needed.name), append(fields, needed.field)
-		}
+// need is a capability of the region that the class needs, the field that needs it, and what to do without.
+type need struct{ capability, field, cure string }
+
+func needs(spec v1alpha1.LinodeNodeClassSpec) []need {
+	const cure = "remove that, or use another region"
+	needed := []need{{CapabilityMetadata, "spec.bootstrap, whatever its type,", "use another region (CLUSTER_REGION)"}}
+	if spec.VPCID != nil {
+		needed = append(needed, need{CapabilityVPCs, "spec.vpcID", cure})
 	}
-	return names, fields
+	if len(spec.Groups()) > 0 {
+		needed = append(needed, need{CapabilityPlacementGroup, "spec.placementGroup", cure})
+	}
+	if spec.DiskEncryption == v1alpha1.DiskEncryptionEnabled {
+		needed = append(needed, need{CapabilityDiskEncryption, "spec.diskEncryption", cure})
+	}
+	return needed
 }
 
 func (e *evaluation) region(ctx context.Context) status.Condition {
@@ -86,14 +86,13 @@ func (e *evaluation) region(ctx context.Context) status.Condition {
 	case found == nil:
 		return isFalse(conditionType, v1alpha1.ReasonRegionUnsuitable, "Linode has no region %q; correct the setting region (CLUSTER_REGION)", id)
 	}
-	names, fields := neededCapabilities(e.class.Spec)
-	for i, name := range names {
+	for _, need := range needs(e.class.Spec) {
 		has := slices.ContainsFunc(found.Capabilities, func(c string) bool {
-			return c == name || name == CapabilityDiskEncryption && strings.HasSuffix(c, name) // LA Disk Encryption
+			return c == need.capability || need.capability == CapabilityDiskEncryption && strings.HasSuffix(c, need.capability) // LA Disk Encryption
 		})
 		if !has {
 			return isFalse(conditionType, v1alpha1.ReasonRegionUnsuitable,
-				"region %s does not have the capability %q, which %s needs; remove that, or use another region", id, name, fields[i])
+				"region %s does not have the capability %q, which %s needs; %s", id, need.capability, need.field, need.cure)
 		}
 	}
 	return isTrue(conditionType, conditionType, "")

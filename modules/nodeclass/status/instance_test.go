@@ -35,7 +35,7 @@ func TestConditionsOfInstanceMode(t *testing.T) {
 		{"nothing set", "us-ord", v1alpha1.LinodeNodeClassSpec{}, bootstrap, "True", v1alpha1.ReasonCheckSkipped, nil},
 		{"nothing set", "us-ord", v1alpha1.LinodeNodeClassSpec{}, region, "True", region, nil},
 		{"unknown region", "mars", v1alpha1.LinodeNodeClassSpec{}, region, "False", v1alpha1.ReasonRegionUnsuitable, []string{`"mars"`, "CLUSTER_REGION"}},
-		{"region without Metadata", "old", v1alpha1.LinodeNodeClassSpec{}, region, "False", v1alpha1.ReasonRegionUnsuitable, []string{"Metadata", "another region"}},
+		{"region without Metadata", "old", v1alpha1.LinodeNodeClassSpec{}, region, "False", v1alpha1.ReasonRegionUnsuitable, []string{"Metadata", "spec.bootstrap", "another region (CLUSTER_REGION)"}},
 		{"region without VPCs", "bare", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3)}, region, "False", v1alpha1.ReasonRegionUnsuitable, []string{"VPCs", "spec.vpcID"}},
 		{"region without placement groups", "bare", v1alpha1.LinodeNodeClassSpec{PlacementGroup: &v1alpha1.PlacementGroup{ID: 1}}, region,
 			"False", v1alpha1.ReasonRegionUnsuitable, []string{"spec.placementGroup"}},
@@ -72,6 +72,8 @@ func TestConditionsOfInstanceMode(t *testing.T) {
 			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"ipv6Options", "an interface in a VPC"}},
 		{"IPv6 on a public interface beside a VPC", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3), SubnetID: ptr(31), Interfaces: []v1alpha1.Interface{{Type: v1alpha1.InterfacePublic}}, IPv6Options: dual},
 			v1alpha1.ConditionValidationSucceeded, "True", v1alpha1.ReasonFieldsWithoutEffect, []string{"ipv6Options", "an interface in a VPC"}},
+		{"IPv6 ranges on a legacy public interface", "us-ord", v1alpha1.LinodeNodeClassSpec{IPv6Options: &v1alpha1.IPv6Options{EnableRanges: []string{"/64"}}},
+			v1alpha1.ConditionValidationSucceeded, "True", v1alpha1.ReasonFieldsWithoutEffect, []string{"ipv6Options", "Linode interfaces", "account:read_only"}},
 		{"VPC without a public address", "us-ord", v1alpha1.LinodeNodeClassSpec{VPCID: ptr(3), SubnetID: ptr(30), Interfaces: private}, network,
 			"True", v1alpha1.ReasonMetadataUnreachable, []string{"Metadata service", "nat: true"}},
 
@@ -92,6 +94,29 @@ func TestConditionsOfInstanceMode(t *testing.T) {
 				if !strings.Contains(got.Message, words) {
 					t.Errorf("the message %q lacks %q", got.Message, words)
 				}
+			}
+		})
+	}
+}
+
+// The account is asked only about a class whose public interface is to get ranges.
+func TestIPv6RangesOfAPublicInterfaceNeedLinodeInterfaces(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec   v1alpha1.LinodeNodeClassSpec
+		linode bool
+		reason string
+		asked  int
+	}{
+		"no ranges":         {v1alpha1.LinodeNodeClassSpec{}, true, v1alpha1.ConditionValidationSucceeded, 0},
+		"Linode interfaces": {v1alpha1.LinodeNodeClassSpec{IPv6Options: &v1alpha1.IPv6Options{EnableRanges: []string{"/64"}}}, true, v1alpha1.ConditionValidationSucceeded, 1},
+		"legacy interfaces": {v1alpha1.LinodeNodeClassSpec{IPv6Options: &v1alpha1.IPv6Options{EnableRanges: []string{"/64"}}}, false, v1alpha1.ReasonFieldsWithoutEffect, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster, asked := instance, 0
+			cluster.LinodeInterfaces = func(context.Context) bool { asked++; return test.linode }
+			conditions := status.Evaluate(context.Background(), classOf(test.spec), cluster, anAccount()).Conditions
+			if got := find(t, conditions, v1alpha1.ConditionValidationSucceeded); got.Reason != test.reason || asked != test.asked {
+				t.Errorf("reason %s after %d questions, expected %s after %d", got.Reason, asked, test.reason, test.asked)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -18,14 +19,14 @@ type problem struct {
 
 // validation judges the spec from the spec and the cluster alone. The first problem gives the reason, the
 // message names them all, so that a user corrects them in one go.
-func (e *evaluation) validation() status.Condition {
+func (e *evaluation) validation(ctx context.Context) status.Condition {
 	const conditionType = v1alpha1.ConditionValidationSucceeded
 	problems := tagProblems(e.class.Spec.Tags)
 	if p := e.versionProblem(); p != nil {
 		problems = append(problems, *p)
 	}
 	if len(problems) == 0 {
-		if fields := fieldsWithoutEffect(e.class.Spec, e.cluster.Mode); len(fields) > 0 {
+		if fields := e.fieldsWithoutEffect(ctx); len(fields) > 0 {
 			return isTrue(conditionType, v1alpha1.ReasonFieldsWithoutEffect,
 				fmt.Sprintf("these fields of spec have no effect in %s mode: %s", e.cluster.Mode, strings.Join(fields, ", ")))
 		}
@@ -117,20 +118,29 @@ func (e *evaluation) pinnedTo(version string) bool {
 	return version != "" && (pin == "" || strings.TrimPrefix(pin, "v") == strings.TrimPrefix(version, "v"))
 }
 
-// fieldsWithoutEffect returns the names of fields that are set and mean nothing in the mode. The image does not
-// count when it is the default, which an older CRD filled in. Of the kubelet's settings those mean something in
-// lke mode that the estimate of a node's capacity rests on.
-func fieldsWithoutEffect(spec v1alpha1.LinodeNodeClassSpec, mode v1alpha1.Mode) []string {
-	if mode != v1alpha1.ModeLKE {
-		var names []string
-		if spec.Isolation != nil {
-			names = append(names, "isolation")
-		}
-		if spec.IPv6Options != nil && spec.IPv6InVPC() == nil {
-			names = append(names, "ipv6Options (it needs an interface in a VPC, and enableSLAAC or enableRanges)")
-		}
-		return names
+// fieldsWithoutEffect returns the names of fields that are set and mean nothing in the mode.
+func (e *evaluation) fieldsWithoutEffect(ctx context.Context) []string {
+	spec := e.class.Spec
+	if e.cluster.Mode == v1alpha1.ModeLKE {
+		return withoutEffectOnLKE(spec)
 	}
+	var names []string
+	if spec.Isolation != nil {
+		names = append(names, "isolation")
+	}
+	switch {
+	case spec.IPv6Options == nil || spec.IPv6InVPC() != nil:
+	case len(spec.IPv6OnPublic()) == 0:
+		names = append(names, "ipv6Options (it needs enableRanges, or an interface in a VPC and enableSLAAC)")
+	case e.cluster.LinodeInterfaces == nil || !e.cluster.LinodeInterfaces(ctx):
+		names = append(names, "ipv6Options (a public interface takes ranges only if the account makes new Linodes with Linode interfaces, which the operator reads with the scope account:read_only; or use an interface in a VPC)")
+	}
+	return names
+}
+
+// withoutEffectOnLKE: the image does not count when it is the default, which an older CRD filled in. Of the kubelet's settings those mean
+// something that the estimate of a node's capacity rests on.
+func withoutEffectOnLKE(spec v1alpha1.LinodeNodeClassSpec) []string {
 	kubelet := v1alpha1.KubeletConfiguration{}
 	if spec.Kubelet != nil {
 		kubelet = *spec.Kubelet

@@ -114,7 +114,11 @@ func TestAdmission(t *testing.T) {
 
 		{"vpcID", `spec: {vpcID: 9}`, accepted},
 		{"vpcID 0", `spec: {vpcID: 0}`, refusal{"spec.vpcID", "0", "greater than or equal to 1"}},
-		{"ipv6Options", `spec: {ipv6Options: {enableSLAAC: true, enableRanges: ["/64", "/64", "/128"], isPublicIPv6: false}}`, accepted},
+		{"ipv6Options in a VPC", `spec: {vpcID: 9, ipv6Options: {enableSLAAC: true, enableRanges: ["/64", "/64", "/128"], isPublicIPv6: false}}`, accepted},
+		{"ipv6Options in a VPC beside a public interface", `spec: {vpcID: 9, interfaces: [{type: public}, {type: vpc}], ipv6Options: {enableRanges: ["/80"]}}`, accepted},
+		{"ipv6Options of a public interface", `spec: {ipv6Options: {enableRanges: ["/64", "/56"]}}`, accepted},
+		{"ipv6Options, a range that no public interface takes", `spec: {ipv6Options: {enableRanges: ["/64", "/80"]}}`, refusal{"spec.ipv6Options.enableRanges", "", "takes ranges of /56 and /64"}},
+		{"ipv6Options, a range that no public interface takes, with a VPC", `spec: {vpcID: 9, interfaces: [{type: public}], ipv6Options: {enableRanges: ["/80"]}}`, refusal{"spec.ipv6Options.enableRanges", "", "need an interface in a VPC"}},
 		{"ipv6Options, a range that is none", `spec: {ipv6Options: {enableRanges: ["64"]}}`, refusal{"spec.ipv6Options.enableRanges[0]", `"64"`, "must be a prefix length from /1 to /128"}},
 		{"ipv6Options, a prefix too long", `spec: {ipv6Options: {enableRanges: ["/129"]}}`, refusal{"spec.ipv6Options.enableRanges[0]", `"/129"`, "must be a prefix length"}},
 

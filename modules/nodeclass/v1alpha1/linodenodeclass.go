@@ -78,6 +78,7 @@ type Isolation struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.placementGroup) || !has(self.placementGroups)",message="placementGroup and placementGroups exclude each other; set one of them",fieldPath=".placementGroups"
 // +kubebuilder:validation:XValidation:rule="!has(self.subnetID) || has(self.vpcID)",message="subnetID needs the vpcID of its VPC",fieldPath=".subnetID"
 // +kubebuilder:validation:XValidation:rule="!has(self.interfaces) || has(self.vpcID) || !self.interfaces.exists(i, i.type == 'vpc')",message="interfaces of the type vpc need vpcID and subnetID",fieldPath=".interfaces"
+// +kubebuilder:validation:XValidation:rule="!has(self.ipv6Options) || !has(self.ipv6Options.enableRanges) || has(self.vpcID) && (!has(self.interfaces) || self.interfaces.size() == 0 || self.interfaces.exists(i, i.type == 'vpc')) || self.ipv6Options.enableRanges.all(r, r in ['/56', '/64'])",message="a public interface takes ranges of /56 and /64; those of other lengths need an interface in a VPC",fieldPath=".ipv6Options.enableRanges"
 // +kubebuilder:validation:XValidation:rule="!has(self.swapSize) || !has(self.swap_size)",message="swapSize and swap_size are two names of one field; set swapSize alone",fieldPath=".swap_size"
 type LinodeNodeClassSpec struct {
 	// Tags are put on each instance, beside the tags that the provider manages (both modes). A change is made on
@@ -220,7 +221,7 @@ type LinodeNodeClassSpec struct {
 	MaintenancePolicy string `json:"maintenancePolicy,omitempty"`
 
 	// (no effect in lke mode) IPv6Options sets the IPv6 addresses of the interface in the VPC, whose subnet must have an IPv6
-	// network. A public interface has an address by SLAAC whatever is set here.
+	// network, or without such an interface the ranges of the public one, which has an address by SLAAC whatever is set here.
 	// +optional
 	IPv6Options *IPv6Options `json:"ipv6Options,omitempty"`
 

@@ -86,19 +86,28 @@ func (in *LinodeNodeClassSpec) IPv6InVPC() *IPv6Options {
 	return options
 }
 
-// IPv6Options sets the IPv6 addresses of an instance's interface in the VPC.
+// IPv6OnPublic are the ranges that an instance's public interface gets: those that are not for an interface in a VPC.
+func (in *LinodeNodeClassSpec) IPv6OnPublic() []string {
+	if in.IPv6Options == nil || in.ConnectsVPC() {
+		return nil
+	}
+	return in.IPv6Options.EnableRanges
+}
+
+// IPv6Options sets the IPv6 addresses of an instance's interface in the VPC, or the ranges of its public one where none is in a VPC.
 type IPv6Options struct {
-	// EnableSLAAC gives the interface an address by SLAAC, from a /64 of the subnet's network.
+	// EnableSLAAC gives the interface in the VPC an address by SLAAC, from a /64 of the subnet's network.
 	// +optional
 	EnableSLAAC *bool `json:"enableSLAAC,omitempty"`
-	// EnableRanges are the prefix lengths of the ranges that are routed to the interface, one range for each.
-	// Example: ["/64"].
+	// EnableRanges are the prefix lengths of the ranges that are routed to the interface, one range for each. Without an interface
+	// in a VPC they are the public one's, each /56 or /64, where the account's new Linodes have Linode interfaces. Linode gives an
+	// account one public range in a region unless its support raises that. Example: ["/64"].
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=4
 	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^/([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$')`,message="each of enableRanges must be a prefix length from /1 to /128, for example /64"
 	// +optional
 	EnableRanges []string `json:"enableRanges,omitempty"`
-	// IsPublicIPv6 lets the addresses be reached from the internet. Default: Linode's.
+	// IsPublicIPv6 lets the addresses in the VPC be reached from the internet. Default: Linode's.
 	// +optional
 	IsPublicIPv6 *bool `json:"isPublicIPv6,omitempty"`
 }

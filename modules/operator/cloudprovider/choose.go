@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/samber/lo"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -18,34 +18,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
-// cheapest picks the instance type of the lowest price among those that meet the NodeClaim's requirements,
-// hold its resources and can be bought; of two with the same price the first by name, so that the choice is
-// the same every time. Prices are those of the instance types given, overlays applied.
-//
-// A requirement's minValues asks for a choice of so many values when the node is bought; strict means that without
-// that choice nothing is bought, as core has it.
+// cheapest picks the instance type of the lowest price among those that meet the NodeClaim's requirements, hold its resources and can be
+// bought; of two with the same price the first by name, so that the choice is the same every time. Prices are those of the instance types
+// given, overlays applied. strict means that without the choice that minValues asks for nothing is bought, as core has it.
 func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, strict bool) (*cloudprovider.InstanceType, error) {
-	wanted := scheduling.NewNodeSelectorRequirementsWithMinValues(nodeClaim.Spec.Requirements...)
-	requests := launchRequests(nodeClaim)
-	type candidate struct {
-		instanceType *cloudprovider.InstanceType
-		price        float64
-	}
-	var candidates []candidate
-	var compatible, fitting []*cloudprovider.InstanceType
-	for _, it := range all {
-		if !wanted.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels) {
-			continue
-		}
-		compatible = append(compatible, it)
-		if !resources.Fits(requests, it.Allocatable()) {
-			continue
-		}
-		fitting = append(fitting, it)
-		if offerings := it.Offerings.Available().Compatible(wanted); len(offerings) > 0 {
-			candidates = append(candidates, candidate{it, offerings.Cheapest().Price})
-		}
-	}
+	requests, wanted := launchRequests(nodeClaim), scheduling.NewNodeSelectorRequirementsWithMinValues(nodeClaim.Spec.Requirements...)
+	compatible := requirement.Meeting(nodeClaim.Spec.Requirements, all)
+	fitting := lo.Filter(compatible, func(it *cloudprovider.InstanceType, _ int) bool { return resources.Fits(requests, it.Allocatable()) })
+	candidates := fitting.Compatible(wanted)
 	if err := requirement.Unmet(nodeClaim.Spec.Requirements, all); err != nil {
 		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %w", err)
 	}
@@ -53,32 +33,23 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, st
 		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: of %d types %d meet its requirements, %s",
 			len(all), len(compatible), unbuyable(requests, compatible, fitting))
 	}
-	if strict {
-		var choice cloudprovider.InstanceTypes
-		for _, c := range candidates {
-			choice = append(choice, c.instanceType)
-		}
-		if _, _, err := choice.SatisfiesMinValues(wanted); err != nil {
-			return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %d can be, which is not the choice that it asks for: %w", len(candidates), err)
-		}
+	if _, _, err := candidates.SatisfiesMinValues(wanted); err != nil && strict {
+		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %d can be, which is not the choice that it asks for: %w", len(candidates), err)
 	}
-	return slices.MinFunc(candidates, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.instanceType.Name, b.instanceType.Name))
-	}).instanceType, nil
+	price := func(it *cloudprovider.InstanceType) float64 {
+		return it.Offerings.Available().Compatible(wanted).Cheapest().Price
+	}
+	return slices.MinFunc(candidates, func(a, b *cloudprovider.InstanceType) int {
+		return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(a.Name, b.Name))
+	}), nil
 }
 
 // unbuyable returns why none of the types that meet the requirements can be bought: a resource of which none has enough, or
 // that those which have enough are not available now.
 func unbuyable(requests corev1.ResourceList, compatible, fitting []*cloudprovider.InstanceType) string {
 	if len(fitting) > 0 {
-		names := make([]string, 0, len(fitting))
-		for _, it := range fitting {
-			names = append(names, it.Name)
-		}
-		if more := len(names) - 5; more > 0 {
-			names = append(names[:5], fmt.Sprintf("%d more", more))
-		}
-		return fmt.Sprintf("%d of them hold its resources, none of them is available now: %s", len(fitting), strings.Join(names, ", "))
+		names := lo.Map(fitting, func(it *cloudprovider.InstanceType, _ int) string { return it.Name })
+		return fmt.Sprintf("%d of them hold its resources, none of them is available now: %s", len(fitting), requirement.List(names))
 	}
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		var most resource.Quantity
@@ -101,11 +72,7 @@ func impossible(all []*cloudprovider.InstanceType, nodePool *karpv1.NodePool, st
 	if err := requirement.Unmet(requirements, all); err != nil || !strict {
 		return err
 	}
-	wanted := scheduling.NewNodeSelectorRequirementsWithMinValues(requirements...)
-	compatible := cloudprovider.InstanceTypes(slices.DeleteFunc(slices.Clone(all), func(it *cloudprovider.InstanceType) bool {
-		return !wanted.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels)
-	}))
-	_, _, err := compatible.SatisfiesMinValues(wanted)
+	_, _, err := requirement.Meeting(requirements, all).SatisfiesMinValues(scheduling.NewNodeSelectorRequirementsWithMinValues(requirements...))
 	return err
 }
 
@@ -116,20 +83,10 @@ func launchRequests(nodeClaim *karpv1.NodeClaim) corev1.ResourceList {
 	if nodeClaim.Annotations[karpv1alpha1.CapacityOverlayAppliedAnnotationKey] == "" {
 		return requests
 	}
-	known := corev1.ResourceList{}
-	for name, quantity := range requests {
-		if karpv1.WellKnownResources.Has(name) {
-			known[name] = quantity
-		}
-	}
-	return known
+	return lo.PickBy(requests, func(name corev1.ResourceName, _ resource.Quantity) bool { return karpv1.WellKnownResources.Has(name) })
 }
 
 func find(all []*cloudprovider.InstanceType, name string) *cloudprovider.InstanceType {
-	for _, it := range all {
-		if it.Name == name {
-			return it
-		}
-	}
-	return nil
+	it, _ := lo.Find(all, func(it *cloudprovider.InstanceType) bool { return it.Name == name })
+	return it
 }

@@ -3,14 +3,11 @@ package cloudprovider
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -25,7 +22,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Catalog is what can be bought; *instancetype.Catalog is one.
+// Catalog is what can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are shared.
 type Catalog interface {
 	InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType
 	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
@@ -53,17 +50,12 @@ type Config struct {
 	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues asks for.
 	RelaxMinValues bool
 	// Events publishes events; may be nil.
-	Events Events
+	Events events.Recorder
 }
 
 // Overlays applies NodeOverlays to the instance types of a NodePool; core's *nodeoverlay.InstanceTypeStore is one.
 type Overlays interface {
 	ApplyAll(nodePool string, all []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error)
-}
-
-// Events publishes events; core's events.Recorder is one.
-type Events interface {
-	Publish(published ...events.Event)
 }
 
 // CloudProvider implements Karpenter's cloudprovider.CloudProvider.
@@ -72,16 +64,16 @@ type CloudProvider struct {
 	backend   Backend
 	catalog   Catalog
 	cfg       Config
-	attempts  attempts
 	backoff   *backoff.Backoff
 	inventory *inventory
+	attempts  *cache.Expiring // by NodeClaim's UID: the last attempt, until it has a node or is given up
 	confirmed *cache.Expiring // by NodeClaim's UID: the drift that a second reading has confirmed
 	failed    *cache.Expiring // UIDs of NodeClaims whose node never joined
 
 	shortfalls *cache.Expiring // by target: what a node had that was too small
 	limited    *cache.Expiring // NodePools that were refused because of a limit
 	held       *cache.Expiring // by static NodePool: why it makes no NodeClaims now
-	missing    missingClasses
+	missing    sync.Map        // by NodePool: the LinodeNodeClass that does not exist
 }
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
@@ -94,9 +86,19 @@ func Over(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clo
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
-	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, attempts: newAttempts(), backoff: backoff.New(), inventory: newInventory(backend),
+	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, backoff: backoff.New(), inventory: newInventory(backend), attempts: cache.NewExpiring(),
 		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(), held: cache.NewExpiring()}
 }
+
+// An attempt is a call of Create. Prices and availability change between two; a NodeClaim that asked for another type would leave the
+// capacity that it caused unused. Core calls Create for one NodeClaim by one goroutine at a time.
+type attempt struct {
+	instanceType string
+	number       int // from 1
+}
+
+// A NodeClaim that was deleted between two attempts is forgotten after this time; core gives a launch up after 5 minutes.
+const attemptTTL = time.Hour
 
 // Create claims a node of the cheapest plan that meets the NodeClaim.
 func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
@@ -112,27 +114,30 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	instanceType := find(all, c.attempts.get(nodeClaim.UID).instanceType)
+	known, _ := c.attempts.Get(nodeClaim.UID)
+	last, _ := known.(attempt)
+	instanceType := find(all, last.instanceType)
 	if instanceType == nil {
 		if instanceType, err = cheapest(all, nodeClaim, !c.cfg.RelaxMinValues); err != nil {
 			c.publishNothing(nodePool, err)
 			return nil, c.insufficient(nodePool, err)
 		}
 	}
-	number := c.attempts.put(nodeClaim.UID, instanceType.Name)
+	number := last.number + 1
+	c.attempts.Set(nodeClaim.UID, attempt{instanceType.Name, number}, attemptTTL)
 
 	node, err := c.claim(ctx, Launch{nodeClaim, nodePool, nodeClass, instanceType})
 	if err == nil {
 		err = c.unshared(node, nodeclaim.Claimant(nodeClaim))
 	}
 	if err != nil {
-		final, coreErr := c.launchError(err, nodePool, instanceType.Name, number)
-		if final {
-			c.attempts.drop(nodeClaim.UID)
+		err = c.launchError(err, nodePool, instanceType.Name, number)
+		if cloudprovider.IsInsufficientCapacityError(err) {
+			c.attempts.Delete(nodeClaim.UID)
 		}
-		return nil, coreErr
+		return nil, err
 	}
-	c.attempts.drop(nodeClaim.UID)
+	c.attempts.Delete(nodeClaim.UID)
 	c.inventory.grant(node)
 	// A NodeClaim that has a node already, from before a restart, gets that one, whatever would be chosen now.
 	return launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Cluster.Region)
@@ -208,8 +213,7 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	}
 	all := c.catalog.InstanceTypes(nil)
 	claims := make([]*karpv1.NodeClaim, 0, len(nodes))
-	for _, id := range slices.Sorted(maps.Keys(nodes)) {
-		node := nodes[id]
+	for _, node := range nodes {
 		claim, err := observed(node, find(all, node.InstanceType), c.cfg.Cluster.Region)
 		if err != nil {
 			return nil, err
@@ -231,13 +235,13 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 		return nil, nil
 	}
 	nodeClass := &v1alpha1.LinodeNodeClass{}
-	err := c.kube.Get(ctx, types.NamespacedName{Name: ref.Name}, nodeClass)
-	c.missing.note(ctx, nodePool, apierrors.IsNotFound(err))
-	switch {
-	case apierrors.IsNotFound(err):
+	exists, err := c.read(ctx, v1alpha1.Kind, ref.Name, nodeClass)
+	if err != nil {
+		return nil, err
+	}
+	c.noteClass(ctx, nodePool, exists)
+	if !exists {
 		return without(c.catalog.InstanceTypes(nil), func(string) bool { return true }), nil
-	case err != nil:
-		return nil, fmt.Errorf("reading LinodeNodeClass %s: %w", ref.Name, err)
 	}
 	all := c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)
 	if c.cfg.Events != nil {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
@@ -18,7 +19,7 @@ import (
 // Delete releases the NodeClaim's node. It returns nil when the removal was accepted and NodeClaimNotFound
 // when the instance is proven to be gone.
 func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
-	c.attempts.drop(nodeClaim.UID)
+	c.attempts.Delete(nodeClaim.UID)
 	c.noteFailure(ctx, nodeClaim)
 	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
 	if err != nil { // none, or one that no Linode can have
@@ -27,10 +28,13 @@ func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	return c.release(ctx, id, nodeclaim.Claimant(nodeClaim))
 }
 
-// noteFailure counts a node that never joined, once for its NodeClaim.
+// noteFailure counts, once for its NodeClaim, a node that never joined although its instance was there for so long that it should have.
+// Core gives a registration up after 15 minutes.
 func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeClaim) {
+	const joins = 14 * time.Minute
 	nodePool, plan := nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable]
-	if _, noted := c.failed.Get(nodeClaim.UID); noted || nodePool == "" || !neverJoined(nodeClaim) {
+	launched, registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeLaunched), nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
+	if _, noted := c.failed.Get(nodeClaim.UID); noted || nodePool == "" || registered.IsTrue() || !launched.IsTrue() || time.Since(launched.LastTransitionTime.Time) <= joins {
 		return
 	}
 	c.failed.Set(nodeClaim.UID, true, time.Hour)
@@ -39,13 +43,15 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 		c.cfg.OnNeverJoined(plan)
 	}
 	if found, err := c.nodePoolOf(ctx, nodeClaim); err == nil {
-		c.publishNeverJoined(found, nodeClaim.Name, plan, pause)
+		c.publish(found, events.Event{
+			Reason: EventNodesNeverJoin, DedupeValues: []string{nodeClaim.Name}, DedupeTimeout: eventSilence,
+			Message: fmt.Sprintf("The %s of NodeClaim %s was launched and never joined; the next one is not asked for before %s", plan, nodeClaim.Name, pause),
+		})
 	}
 }
 
-// release accepts a removal that cannot be done yet: the last node of a pool goes with the pool, for example, and
-// a claimant waits for a node of it. Core calls Delete every five seconds until the instance is proven to be gone;
-// an error would be a line in the log that calls a person for nothing.
+// release accepts a removal that cannot be done yet: of the last node of a pool, for example, of which a claimant waits for another. Core
+// calls Delete every five seconds until the instance is proven to be gone, and would log an error each time.
 func (c *CloudProvider) release(ctx context.Context, id int, by lkepool.Claimant) error {
 	err := c.backend.Release(ctx, id, by)
 	if err != nil && lkepool.KindOf(err) == lkepool.KindProvisioning {

@@ -2,15 +2,12 @@ package cloudprovider
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"maps"
 	"time"
 
+	"github.com/samber/lo"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -41,11 +38,8 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 		return "", nil
 	}
 	nodeClass := &v1alpha1.LinodeNodeClass{}
-	if err := c.kube.Get(ctx, types.NamespacedName{Name: nodeClaim.Spec.NodeClassRef.Name}, nodeClass); err != nil {
-		if apierrors.IsNotFound(err) {
-			return "", nil // nothing to compare with; a class that is in use cannot be deleted
-		}
-		return "", fmt.Errorf("reading LinodeNodeClass %s: %w", nodeClaim.Spec.NodeClassRef.Name, err)
+	if exists, err := c.read(ctx, v1alpha1.Kind, nodeClaim.Spec.NodeClassRef.Name, nodeClass); err != nil || !exists {
+		return "", err // without it there is nothing to compare with; a class that is in use cannot be deleted
 	}
 	if registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered); registered.IsTrue() {
 		c.backoff.Joined(nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable], registered.LastTransitionTime.Time)
@@ -60,7 +54,7 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	if c.cfg.HostMaintenance != nil && c.cfg.HostMaintenance(id) {
 		return DriftHostMaintenance, nil
 	}
-	node, err := c.nodeOf(ctx, id)
+	node, err := c.inventory.node(ctx, id)
 	if err != nil {
 		return "", lookupError(err)
 	}
@@ -98,19 +92,21 @@ func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprov
 	return suspected, nil
 }
 
-// versionGrace keeps a new node from being replaced for its version: what LKE makes shortly after an upgrade may still be older.
+// versionGrace keeps a node that has just joined from being replaced for its version: what LKE makes shortly after an upgrade may still be
+// older.
 const versionGrace = time.Hour
 
 // outdated compares the version of a node's kubelet with the control plane's, where the backend makes nodes of another version by now.
 func (c *CloudProvider) outdated(ctx context.Context, wanted Launch) (cloudprovider.DriftReason, error) {
 	nodeClaim := wanted.NodeClaim
+	registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
 	if c.cfg.ControlPlaneVersion == nil || nodeClaim.Status.NodeName == "" ||
-		time.Since(nodeClaim.CreationTimestamp.Time) < versionGrace {
+		!registered.IsTrue() || time.Since(registered.LastTransitionTime.Time) < versionGrace {
 		return "", nil
 	}
 	node := &corev1.Node{}
-	if err := c.kube.Get(ctx, types.NamespacedName{Name: nodeClaim.Status.NodeName}, node); err != nil {
-		return "", client.IgnoreNotFound(err)
+	if exists, err := c.read(ctx, "Node", nodeClaim.Status.NodeName, node); err != nil || !exists {
+		return "", err
 	}
 	if node.Spec.ProviderID == nodeClaim.Status.ProviderID && c.backend.Outdated(node.Status.NodeInfo.KubeletVersion, c.cfg.ControlPlaneVersion(ctx), wanted) {
 		return DriftKubernetesVersion, nil
@@ -125,26 +121,15 @@ func OlderMinor(kubelet, controlPlane string) bool {
 		return false
 	}
 	cluster, err := version.ParseGeneric(controlPlane)
-	return err == nil && (node.Major() < cluster.Major() || node.Major() == cluster.Major() && node.Minor() < cluster.Minor())
+	return err == nil && node.LessThan(version.MajorMinor(cluster.Major(), cluster.Minor()))
 }
 
 // staticallyDrifted compares the hash a NodeClaim was made with to the class's. Hashes of different versions,
 // and one that is missing, say nothing.
 func staticallyDrifted(nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) bool {
 	made, is := nodeClaim.Annotations, nodeClass.Annotations
-	if made[v1alpha1.AnnotationHash] == "" || is[v1alpha1.AnnotationHash] == "" {
-		return false
-	}
-	return made[v1alpha1.AnnotationHashVersion] == is[v1alpha1.AnnotationHashVersion] &&
-		made[v1alpha1.AnnotationHash] != is[v1alpha1.AnnotationHash]
-}
-
-// nodeOf takes the node from the last list, and reads it alone only if it is not there.
-func (c *CloudProvider) nodeOf(ctx context.Context, id int) (lkepool.Node, error) {
-	if node, found, err := c.inventory.find(ctx, id); err != nil || found {
-		return node, err
-	}
-	return c.backend.Get(ctx, id)
+	const hash, version = v1alpha1.AnnotationHash, v1alpha1.AnnotationHashVersion
+	return made[hash] != "" && is[hash] != "" && made[version] == is[version] && made[hash] != is[hash]
 }
 
 // drift compares a node, and the pool it is in, with the template it would be made from now: only what the template sets, and only what
@@ -157,9 +142,9 @@ func drift(node lkepool.Node, wanted lkepool.Template) cloudprovider.DriftReason
 		return DriftInstanceStopped
 	case node.PoolID == 0:
 		return "" // without its pool nothing is known of the template
-	case !hasLabels(node.Labels, wanted.Labels):
+	case node.Labels != nil && !maps.Equal(lo.PickByKeys(node.Labels, lo.Keys(wanted.Labels)), wanted.Labels):
 		return DriftPoolLabels
-	case !hasTaints(node.Taints, wanted.Taints):
+	case node.Taints != nil && !lo.Every(node.Taints, wanted.Taints):
 		return DriftPoolTaints
 	case node.FirewallID != wanted.FirewallID && wanted.FirewallID != 0 && node.FirewallID != 0:
 		// Without a firewall in the class LKE Enterprise may choose one; that is no difference.
@@ -168,17 +153,4 @@ func drift(node lkepool.Node, wanted lkepool.Template) cloudprovider.DriftReason
 		return DriftKubernetesVersion
 	}
 	return ""
-}
-
-func hasLabels(pool, wanted map[string]string) bool {
-	for key, value := range wanted {
-		if is, known := pool[key]; pool != nil && (!known || is != value) {
-			return false
-		}
-	}
-	return true
-}
-
-func hasTaints(pool, wanted []lkepool.Taint) bool {
-	return pool == nil || !slices.ContainsFunc(wanted, func(t lkepool.Taint) bool { return !slices.Contains(pool, t) })
 }

@@ -55,7 +55,7 @@ func TestAStandardNodeOfAnOlderMinorVersionHasDrifted(t *testing.T) {
 		"after an upgrade":            {"standard", "v1.34.6", "1.35", 2 * time.Hour, cloudprovider.DriftKubernetesVersion},
 		"of another major version":    {"standard", "v1.36.0", "2.0", 2 * time.Hour, cloudprovider.DriftKubernetesVersion},
 		"newer than what is known":    {"standard", "v1.36.0", "1.35", 2 * time.Hour, ""},
-		"just made":                   {"standard", "v1.34.6", "1.35", 59 * time.Minute, ""},
+		"just joined":                 {"standard", "v1.34.6", "1.35", 59 * time.Minute, ""},
 		"Enterprise, by its pool":     {"enterprise", "v1.34.6+lke1", "v1.35.0+lke1", 2 * time.Hour, ""},
 		"a kubelet that is not known": {"standard", "", "1.35", 2 * time.Hour, ""},
 		"a version that is not known": {"standard", "v1.34.6", "", 2 * time.Hour, ""},
@@ -63,7 +63,10 @@ func TestAStandardNodeOfAnOlderMinorVersionHasDrifted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claim := nodeClaim(func(c *karpv1.NodeClaim) {
 				c.Status.ProviderID, c.Status.NodeName = "linode://5", "lke1-2-5"
-				c.CreationTimestamp = metav1.NewTime(time.Now().Add(-tt.age))
+				c.StatusConditions().SetTrue(karpv1.ConditionTypeRegistered)
+				for i := range c.Status.Conditions {
+					c.Status.Conditions[i].LastTransitionTime = metav1.NewTime(time.Now().Add(-tt.age))
+				}
 			})
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke1-2-5"}, Spec: corev1.NodeSpec{ProviderID: "linode://5"}}
 			node.Status.NodeInfo.KubeletVersion = tt.kubelet

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/samber/lo"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
@@ -26,10 +27,9 @@ type verdict struct {
 	detail  bool // the error's own text goes into the condition: a user has to act on it
 }
 
-// verdicts is the one table from lkepool's kinds to core's error types: with a cause the error is an
-// InsufficientCapacityError, which makes core give up this NodeClaim and schedule the pods anew; without
-// one it is a CreateError, which makes core call Create again, with growing pauses. A request that can
-// never work is repeated too: its cause is a setting, and the launch succeeds once that is corrected.
+// verdicts is the one table from lkepool's kinds to core's error types. With a cause the error is an InsufficientCapacityError: core gives
+// this NodeClaim up and schedules the pods anew. Without one it is a CreateError: core calls Create again, with growing pauses, also for a
+// request that can never work, because its cause is a setting that a user may correct.
 var verdicts = map[lkepool.Kind]verdict{
 	lkepool.KindProvisioning:         {outcome: outcomeProvisioning, reason: "Provisioning", message: "The node is on its way"},
 	lkepool.KindInsufficientCapacity: {outcome: "insufficient_capacity", cause: instancetype.NoCapacity},
@@ -40,39 +40,35 @@ var verdicts = map[lkepool.Kind]verdict{
 	lkepool.KindConflict:             {outcome: "conflict", reason: "Conflict", message: "The pool or Linode is in a state that needs a person", detail: true},
 	lkepool.KindForbidden:            {outcome: "forbidden", reason: "Forbidden", message: "The Linode API refuses the token or its scopes", detail: true},
 	lkepool.KindUnavailable:          {outcome: "unavailable", reason: "LinodeAPIUnavailable", message: "The Linode API does not answer; trying again"},
+	planRefused:                      {outcome: "plan_refused", cause: instancetype.PlanRefused},
+	ceiling:                          {outcome: "ceiling", cause: instancetype.Ceiling},
+	unknown:                          {outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true},
 }
 
 const (
 	outcomeClaimed      = "claimed"
 	outcomeProvisioning = "provisioning"
+
+	planRefused lkepool.Kind = "plan"    // the request was refused because of the plan
+	ceiling     lkepool.Kind = "ceiling" // the settings MAX_NODES and MAX_HOURLY_PRICE refuse
+	unknown     lkepool.Kind = "unknown" // no kind, as of a cancelled context
 )
-
-// planRefused is the verdict on a request that was refused because of the plan.
-var planRefused = verdict{outcome: "plan_refused", cause: instancetype.PlanRefused}
-
-// ceiling is the verdict on a claim that the settings MAX_NODES and MAX_HOURLY_PRICE refuse.
-var ceiling = verdict{outcome: "ceiling", cause: instancetype.Ceiling}
-
-// unknown is the verdict on an error without a kind, a cancelled context for example.
-var unknown = verdict{outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true}
 
 // verdictOn looks the error up. A request is refused because of the plan when the API names the field
 // `type`: then, and only then, does an invalid request say anything about what can be bought.
 func verdictOn(err error) verdict {
-	var poolErr *lkepool.Error
-	if !errors.As(err, &poolErr) {
-		return unknown
+	kind := unknown
+	if e, ok := errors.AsType[*lkepool.Error](err); ok {
+		switch {
+		case e.Kind == lkepool.KindInvalid && e.Field == "type":
+			kind = planRefused
+		case e.Field == lkepool.FieldMaxNodes || e.Field == lkepool.FieldMaxHourlyPrice:
+			kind = ceiling
+		default:
+			kind = e.Kind
+		}
 	}
-	if poolErr.Kind == lkepool.KindInvalid && poolErr.Field == "type" {
-		return planRefused
-	}
-	if poolErr.Field == lkepool.FieldMaxNodes || poolErr.Field == lkepool.FieldMaxHourlyPrice {
-		return ceiling
-	}
-	if v, ok := verdicts[poolErr.Kind]; ok {
-		return v
-	}
-	return unknown
+	return lo.ValueOr(verdicts, kind, verdicts[unknown])
 }
 
 // outcome is the label of the claim metric for the result of a claim.
@@ -85,7 +81,7 @@ func outcome(err error) string {
 
 // Outcomes lists what Config.OnClaim can hear.
 func Outcomes() []string {
-	outcomes := []string{outcomeClaimed, planRefused.outcome, ceiling.outcome, unknown.outcome}
+	outcomes := []string{outcomeClaimed}
 	for _, v := range verdicts {
 		outcomes = append(outcomes, v.outcome)
 	}
@@ -97,17 +93,15 @@ func Outcomes() []string {
 // pod of the cluster, while a NodeClaim has no provider ID, and gives it up after 5 minutes.
 const givenUpAfter = 4
 
-// launchError turns the error of a claim into core's. final is true when core gives the NodeClaim up.
-//
-// While the node is on its way the message counts the attempts, for people and for core: core repeats a launch a
-// second after its failure was news for the NodeClaim's status, and otherwise after pauses that grow to a minute,
-// during which the node would go unnoticed (measured: 100 slow nodes came 1.4 times as late, docs/performance.md).
-func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instanceType string, number int) (final bool, coreErr error) {
+// launchError turns the error of a claim into core's. While the node is on its way the message counts the attempts: core repeats a launch
+// a second after its failure was news for the NodeClaim's status, and otherwise after pauses that grow to a minute, during which the node
+// would go unnoticed (measured: 100 slow nodes came 1.4 times as late, docs/performance.md).
+func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instanceType string, number int) error {
 	v := verdictOn(err)
 	err = fmt.Errorf("claiming a %s: %w", instanceType, err)
 	if v.cause != "" {
 		c.publishRefusal(nodePool, c.catalog.MarkUnavailable(instanceType, v.cause), err)
-		return true, cloudprovider.NewInsufficientCapacityError(err) // the next NodeClaim gets another type, if there is one
+		return cloudprovider.NewInsufficientCapacityError(err) // the next NodeClaim gets another type, if there is one
 	}
 	message := v.message
 	if v.outcome == outcomeProvisioning {
@@ -118,10 +112,13 @@ func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instan
 	}
 	if v.detail && number >= givenUpAfter {
 		c.giveUp(nodePool, v.reason, message)
-		return true, c.insufficient(nodePool, err)
+		return c.insufficient(nodePool, err)
 	}
-	return false, cloudprovider.NewCreateError(err, v.reason, message)
+	return cloudprovider.NewCreateError(err, v.reason, message)
 }
+
+// launchPauses are those after launches that were given up. They stay short: a user who corrects the cause waits for the next one.
+var launchPauses = []time.Duration{0, time.Minute}
 
 // giveUp pauses the NodePool, so that the next launch of it does not follow at once, and reports why.
 func (c *CloudProvider) giveUp(nodePool *karpv1.NodePool, reason, message string) {
@@ -129,7 +126,7 @@ func (c *CloudProvider) giveUp(nodePool *karpv1.NodePool, reason, message string
 		return
 	}
 	pause := c.backoff.Failed(backoff.Target{NodePool: nodePool.Name}, launchPauses)
-	c.publish(nodePool, events.Event{Reason: reason, Message: bounded(fmt.Sprintf("Launch given up, next one after %s: %s", pause, message)), DedupeTimeout: time.Minute})
+	c.publish(nodePool, events.Event{Reason: reason, Message: fmt.Sprintf("Launch given up, next one after %s: %s", pause, message), DedupeTimeout: time.Minute})
 }
 
 // bounded cuts a text that holds words of the API's to what a condition and an event may have, and to printable characters.
@@ -168,9 +165,22 @@ func (c *CloudProvider) Held(nodeClaim *karpv1.NodeClaim) error {
 	return nil
 }
 
-// lookupError turns the error of reading or releasing one instance into core's: lkepool reports not found
-// only when the API has proven it, and nothing else may become NodeClaimNotFound, since core then forgets
-// an instance that goes on running.
+// limitMemory is for how long a refusal because of the account's or the cluster's limit counts as the reason why nothing can surge.
+const limitMemory = 15 * time.Minute
+
+// Limited returns whether a launch of the NodePool was refused lately because of a limit of the account or the cluster.
+func (c *CloudProvider) Limited(nodePool string) bool {
+	_, is := c.limited.Get(nodePool)
+	return is
+}
+
+// Failures returns what of a NodePool fails, until a node joins.
+func (c *CloudProvider) Failures(nodePool string) []backoff.Failure {
+	return c.backoff.Failures(nodePool)
+}
+
+// lookupError turns the error of reading or releasing one instance into core's. Only not found, which lkepool reports when the API has
+// proven it, may become NodeClaimNotFound: core then forgets the instance.
 func lookupError(err error) error {
 	if err != nil && lkepool.KindOf(err) == lkepool.KindNotFound {
 		return cloudprovider.NewNodeClaimNotFoundError(err)

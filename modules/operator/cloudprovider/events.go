@@ -52,14 +52,6 @@ func (c *CloudProvider) publishNothing(nodePool *karpv1.NodePool, err error) {
 	c.publish(nodePool, events.Event{Reason: EventNoCompatibleInstanceTypes, Message: err.Error(), DedupeTimeout: eventSilence})
 }
 
-// publishNeverJoined reports a node that was paid for in vain, and when the next one of its plan is asked for.
-func (c *CloudProvider) publishNeverJoined(nodePool *karpv1.NodePool, nodeClaim, plan string, pause time.Duration) {
-	c.publish(nodePool, events.Event{
-		Reason: EventNodesNeverJoin, Message: fmt.Sprintf("The %s of NodeClaim %s was launched and never joined; the next one is not asked for before %s", plan, nodeClaim, pause),
-		DedupeValues: []string{nodeClaim}, DedupeTimeout: eventSilence,
-	})
-}
-
 func (c *CloudProvider) publish(nodePool *karpv1.NodePool, e events.Event) {
 	if nodePool == nil || c.cfg.Events == nil {
 		return

@@ -2,6 +2,7 @@ package cloudprovider_test
 
 import (
 	"context"
+	"iter"
 	"testing"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -76,21 +79,29 @@ func grant(_ context.Context, r lkepool.Request) (lkepool.Node, error) {
 		Region: "us-ord", Claim: lkepool.ClaimValue(r.Claimant.Name), Tags: r.PoolTags, Template: r.Key.Template}, nil
 }
 
-// plans is a source of instance types.
-type plans []instancetype.Plan
+// plans are an API that lists them, each available.
+type plans []api.LinodeType
 
-func (p plans) Plans(context.Context) ([]instancetype.Plan, error) {
-	return append([]instancetype.Plan{}, p...), nil
+func (p plans) ListTypes(context.Context, linode.Filter) iter.Seq2[api.LinodeType, error] {
+	return func(yield func(api.LinodeType, error) bool) {
+		for _, plan := range p {
+			if !yield(plan, nil) {
+				return
+			}
+		}
+	}
 }
 
-func (p plans) Availability(context.Context, string) (map[string]bool, error) { return nil, nil }
+func (p plans) RegionAvailability(context.Context, string) ([]api.RegionAvailability, error) {
+	return nil, nil
+}
 
 var somePlans = plans{
-	{ID: "g6-standard-1", Class: "standard", VCPUs: 1, MemoryMB: 2048, DiskMB: 51200, HourlyUSD: 0.018},
-	{ID: "g6-standard-2", Class: "standard", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920, HourlyUSD: 0.036},
-	{ID: "g6-dedicated-2", Class: "dedicated", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920, HourlyUSD: 0.036},
-	{ID: "g6-standard-4", Class: "standard", VCPUs: 4, MemoryMB: 8192, DiskMB: 163840, HourlyUSD: 0.072},
-	{ID: "g1-gpu-rtx4000a-1", Class: "gpu", VCPUs: 4, GPUs: 1, MemoryMB: 16384, DiskMB: 512000, HourlyUSD: 0.52},
+	{ID: "g6-standard-1", Class: "standard", VCPUs: 1, Memory: 2048, Disk: 51200, Price: api.Price{Hourly: 0.018}},
+	{ID: "g6-standard-2", Class: "standard", VCPUs: 2, Memory: 4096, Disk: 81920, Price: api.Price{Hourly: 0.036}},
+	{ID: "g6-dedicated-2", Class: "dedicated", VCPUs: 2, Memory: 4096, Disk: 81920, Price: api.Price{Hourly: 0.036}},
+	{ID: "g6-standard-4", Class: "standard", VCPUs: 4, Memory: 8192, Disk: 163840, Price: api.Price{Hourly: 0.072}},
+	{ID: "g1-gpu-rtx4000a-1", Class: "gpu", VCPUs: 4, GPUs: 1, Memory: 16384, Disk: 512000, Price: api.Price{Hourly: 0.52}},
 }
 
 func catalog(t *testing.T) *instancetype.Catalog {

@@ -1,7 +1,6 @@
 package cloudprovider
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
-	"sigs.k8s.io/karpenter/pkg/scheduling"
+	"sigs.k8s.io/karpenter/pkg/utils/pretty"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -23,22 +22,14 @@ func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alp
 	if err != nil {
 		return nil, err
 	}
-	tags, err := json.Marshal(sortedTags(nodeClass.Spec.Tags))
-	if err != nil {
-		return nil, fmt.Errorf("writing the tags of LinodeNodeClass %s: %w", nodeClass.Name, err)
-	}
+	tags := append([]string{}, nodeClass.Spec.Tags...)
+	slices.Sort(tags)
 	claim.Annotations = map[string]string{
 		v1alpha1.AnnotationHash:                nodeClass.Hash(mode),
 		v1alpha1.AnnotationHashVersion:         v1alpha1.HashVersion,
-		v1alpha1.AnnotationLastAppliedUserTags: string(tags),
+		v1alpha1.AnnotationLastAppliedUserTags: pretty.Concise(tags),
 	}
 	return claim, nil
-}
-
-func sortedTags(tags []string) []string {
-	sorted := append([]string{}, tags...)
-	slices.Sort(sorted)
-	return sorted
 }
 
 // observed is the NodeClaim that a claimed node stands for. instanceType is nil when the plan is not in the
@@ -67,19 +58,10 @@ func observed(node lkepool.Node, instanceType *cloudprovider.InstanceType, regio
 	return claim, nil
 }
 
-// labels are what Karpenter puts on the Node. Linode has no zones: the zone is the region.
+// labels are what Karpenter puts on the Node.
 func labels(node lkepool.Node, instanceType *cloudprovider.InstanceType, region string) map[string]string {
-	result := map[string]string{}
-	if instanceType != nil {
-		AddSingleValued(result, instanceType.Requirements)
-		for _, offering := range instanceType.Offerings {
-			AddSingleValued(result, offering.Requirements)
-		}
-	}
+	result := LabelsOf(instanceType, region)
 	result[corev1.LabelInstanceTypeStable] = node.InstanceType
-	result[corev1.LabelTopologyRegion] = region
-	result[corev1.LabelTopologyZone] = region
-	result[karpv1.CapacityTypeLabelKey] = karpv1.CapacityTypeOnDemand
 	for _, tag := range node.Tags {
 		if nodePool, ok := strings.CutPrefix(tag, v1alpha1.TagNodePool+"="); ok {
 			result[karpv1.NodePoolLabelKey] = nodePool
@@ -88,11 +70,18 @@ func labels(node lkepool.Node, instanceType *cloudprovider.InstanceType, region 
 	return result
 }
 
-// AddSingleValued adds the labels of which requirements leave one value.
-func AddSingleValued(result map[string]string, requirements scheduling.Requirements) {
-	for key, requirement := range requirements {
-		if requirement.Operator() == corev1.NodeSelectorOpIn && requirement.Len() == 1 {
-			result[key] = requirement.Any()
+// LabelsOf are the labels of nodes of an instance type, nil where none is known. Linode has no zones: the zone is the region.
+func LabelsOf(instanceType *cloudprovider.InstanceType, region string) map[string]string {
+	result := map[string]string{}
+	if instanceType != nil {
+		for key, requirement := range instanceType.Requirements {
+			if requirement.Operator() == corev1.NodeSelectorOpIn && requirement.Len() == 1 {
+				result[key] = requirement.Any()
+			}
 		}
+		result[corev1.LabelInstanceTypeStable] = instanceType.Name
 	}
+	result[corev1.LabelTopologyRegion], result[corev1.LabelTopologyZone] = region, region
+	result[karpv1.CapacityTypeLabelKey] = karpv1.CapacityTypeOnDemand
+	return result
 }

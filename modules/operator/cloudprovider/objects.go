@@ -8,24 +8,37 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
+// read reads an object of the cluster, and returns whether it exists.
+func (c *CloudProvider) read(ctx context.Context, kind, name string, into client.Object) (exists bool, err error) {
+	switch err := c.kube.Get(ctx, types.NamespacedName{Name: name}, into); {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("reading %s %s: %w", kind, name, err)
+	}
+	return true, nil
+}
+
 // readyNodeClass returns the NodeClaim's LinodeNodeClass if nodes may be made from it.
 func (c *CloudProvider) readyNodeClass(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*v1alpha1.LinodeNodeClass, error) {
 	if nodeClaim.Spec.NodeClassRef == nil {
 		return nil, cloudprovider.NewNodeClassNotReadyError(errors.New("the NodeClaim names no LinodeNodeClass"))
 	}
-	name := nodeClaim.Spec.NodeClassRef.Name
-	nodeClass := &v1alpha1.LinodeNodeClass{}
-	switch err := c.kube.Get(ctx, types.NamespacedName{Name: name}, nodeClass); {
-	case apierrors.IsNotFound(err):
-		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s does not exist", name))
+	name, nodeClass := nodeClaim.Spec.NodeClassRef.Name, &v1alpha1.LinodeNodeClass{}
+	exists, err := c.read(ctx, v1alpha1.Kind, name, nodeClass)
+	switch {
 	case err != nil:
-		return nil, fmt.Errorf("reading LinodeNodeClass %s: %w", name, err)
+		return nil, err
+	case !exists:
+		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s does not exist", name))
 	case !nodeClass.DeletionTimestamp.IsZero():
 		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s is being deleted", name))
 	}
@@ -34,25 +47,34 @@ func (c *CloudProvider) readyNodeClass(ctx context.Context, nodeClaim *karpv1.No
 		return nodeClass, nil
 	case ready.IsFalse():
 		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s: %s", name, ready.Message))
-	default:
-		// It has just been made or changed; core asks again.
-		return nil, cloudprovider.NewCreateError(fmt.Errorf("LinodeNodeClass %s is not checked yet", name),
-			"NodeClassReadinessUnknown", "The LinodeNodeClass is not checked yet")
 	}
+	// It has just been made or changed; core asks again.
+	return nil, cloudprovider.NewCreateError(fmt.Errorf("LinodeNodeClass %s is not checked yet", name),
+		"NodeClassReadinessUnknown", "The LinodeNodeClass is not checked yet")
 }
 
 // nodePoolOf returns the NodeClaim's NodePool, nil if it has none or none any more.
 func (c *CloudProvider) nodePoolOf(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*karpv1.NodePool, error) {
-	name := nodeClaim.Labels[karpv1.NodePoolLabelKey]
+	name, nodePool := nodeClaim.Labels[karpv1.NodePoolLabelKey], &karpv1.NodePool{}
 	if name == "" {
 		return nil, nil
 	}
-	nodePool := &karpv1.NodePool{}
-	if err := c.kube.Get(ctx, types.NamespacedName{Name: name}, nodePool); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("reading NodePool %s: %w", name, err)
+	if exists, err := c.read(ctx, "NodePool", name, nodePool); err != nil || !exists {
+		return nil, err
 	}
 	return nodePool, nil
+}
+
+// noteClass writes a line in the log when the LinodeNodeClass of a NodePool goes missing or exists again, and not at each of core's
+// questions.
+func (c *CloudProvider) noteClass(ctx context.Context, nodePool *karpv1.NodePool, exists bool) {
+	name := nodePool.Spec.Template.Spec.NodeClassRef.Name
+	logger := log.FromContext(ctx).WithValues("NodePool", nodePool.Name, v1alpha1.Kind, name)
+	if exists {
+		if _, was := c.missing.LoadAndDelete(nodePool.Name); was {
+			logger.Info("the LinodeNodeClass of a NodePool exists now")
+		}
+	} else if was, _ := c.missing.Swap(nodePool.Name, name); was != name {
+		logger.Error(nil, "the LinodeNodeClass of a NodePool does not exist; it gets no nodes")
+	}
 }

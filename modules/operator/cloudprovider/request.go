@@ -36,9 +36,8 @@ func (c *CloudProvider) Wanted(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.Nod
 	return request(c.cfg.Cluster, nodeClaim, nodePool, nodeClass, instanceType)
 }
 
-// template is what an LKE pool fixes for all its nodes. Startup taints are not in it: LKE would put them back
-// after they were removed. Whatever else the NodeClaim has for its node, Karpenter puts on the Node
-// when it registers.
+// template is what an LKE pool fixes for all its nodes. Startup taints are not in it: LKE would put them back after they were removed.
+// Whatever else the NodeClaim has for its node, Karpenter puts on the Node when it registers.
 func template(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) lkepool.Template {
 	t := lkepool.Template{
 		Labels:         poolLabels(nodeClaim, nodePool),
@@ -89,14 +88,12 @@ func poolTaints(taints []corev1.Taint) []lkepool.Taint {
 	var result []lkepool.Taint
 	for _, t := range taints {
 		taint := lkepool.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
-		if !reserved(t.Key) && lke.CheckTaint(taint) == nil && !strings.Contains(t.Key, "kubernetes.io") && !strings.Contains(t.Key, "linode.com") {
+		if !strings.HasPrefix(t.Key, apis.Group+"/") && lke.CheckTaint(taint) == nil && !strings.Contains(t.Key, "kubernetes.io") && !strings.Contains(t.Key, "linode.com") {
 			result = append(result, taint)
 		}
 	}
 	return result
 }
-
-func reserved(key string) bool { return strings.HasPrefix(key, apis.Group+"/") }
 
 // reservedTaint refuses a NodePool whose nodes would have a taint of Karpenter's from the start: they would never be usable.
 func reservedTaint(nodePool *karpv1.NodePool) error {
@@ -106,4 +103,26 @@ func reservedTaint(nodePool *karpv1.NodePool) error {
 		}
 	}
 	return nil
+}
+
+// identityTags say whose a pool or an instance is. lkepool adds the NodeClaim's own tag to instances.
+func identityTags(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
+	return append(OwnerTags(cluster.Name, nodeClaim, nodeClass),
+		lkepool.Tag(v1alpha1.TagLKEManaged, "true"), lkepool.Tag(v1alpha1.TagLKEClusterName, cluster.Name))
+}
+
+// OwnerTags say which cluster, class and NodePool an instance is for, in both modes.
+func OwnerTags(cluster string, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
+	tags := []string{clusterTag(cluster), lkepool.Tag(v1alpha1.TagNodeClass, nodeClass.Name)}
+	if nodePool := nodeClaim.Labels[karpv1.NodePoolLabelKey]; nodePool != "" {
+		tags = append(tags, lkepool.Tag(v1alpha1.TagNodePool, nodePool))
+	}
+	return tags
+}
+
+// clusterTag is kubernetes.io/cluster/<cluster>=owned. Here the key carries the name, so the key is what is
+// shortened: a tag has at most 50 characters, and 22 + 32 + 6 would be too many for the longest label.
+func clusterTag(cluster string) string {
+	room := lkepool.MaxTagLength - len(v1alpha1.TagClusterPrefix) - len("="+v1alpha1.TagClusterOwned)
+	return v1alpha1.TagClusterPrefix + lkepool.Shorten(cluster, room) + "=" + v1alpha1.TagClusterOwned
 }

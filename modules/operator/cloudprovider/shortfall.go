@@ -37,21 +37,31 @@ func (c *CloudProvider) TooSmall(ctx context.Context, nodeClaim *karpv1.NodeClai
 	})
 }
 
+// without makes the offerings of some of the instance types unavailable. They stay in the list: core replaces the nodes of a type that is
+// not there.
+func without(all []*cloudprovider.InstanceType, leftOut func(plan string) bool) []*cloudprovider.InstanceType {
+	for i, it := range all {
+		if leftOut(it.Name) {
+			all[i] = it.DeepCopy()
+			for _, offering := range all[i].Offerings {
+				offering.Available = false
+			}
+		}
+	}
+	return all
+}
+
 // shortened returns the instance type with no more to allocate than a node of it had.
 func shortened(it *cloudprovider.InstanceType, had corev1.ResourceList) *cloudprovider.InstanceType {
-	overhead := *it.Overhead
-	overhead.KubeReserved = it.Overhead.KubeReserved.DeepCopy()
+	short := it.DeepCopy()
 	for name, quantity := range it.Allocatable() {
-		is, known := had[name]
-		if !known || quantity.Cmp(is) <= 0 {
-			continue
+		if is, known := had[name]; known && quantity.Cmp(is) > 0 {
+			quantity.Sub(is)
+			quantity.Add(short.Overhead.KubeReserved[name])
+			short.Overhead.KubeReserved[name] = quantity
 		}
-		quantity.Sub(is)
-		reserved := overhead.KubeReserved[name]
-		reserved.Add(quantity)
-		overhead.KubeReserved[name] = reserved
 	}
-	return &cloudprovider.InstanceType{Name: it.Name, Requirements: it.Requirements, Offerings: it.Offerings, Capacity: it.Capacity, Overhead: &overhead}
+	return short
 }
 
 // withShortfalls plans with what nodes of the NodePool had, where they were too small.

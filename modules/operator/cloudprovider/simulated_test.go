@@ -41,7 +41,7 @@ func simulatedWith(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo,
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog := instancetype.NewCatalog(instancetype.FromAPI(client), instancetype.Config{Region: info.Region, MemoryOverhead: 0.075})
+	catalog := instancetype.NewCatalog(client, instancetype.Config{Region: info.Region, MemoryOverhead: 0.075})
 	cfg.HourlyPrice = catalog.HourlyUSD
 	pools, err := lkepool.New(backend, cfg)
 	if err != nil {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/samber/lo"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -102,7 +104,7 @@ func (b *Backend) create(ctx context.Context, spec instances.Spec, groups []v1al
 	}
 	var refusals []error
 	for _, group := range groups {
-		spec.PlacementGroup = instances.PlacementGroup{ID: group.ID, CompliantOnly: group.CompliantOnly != nil && *group.CompliantOnly}
+		spec.PlacementGroup = instances.PlacementGroup{ID: group.ID, CompliantOnly: ptr.Deref(group.CompliantOnly, false)}
 		made, err := b.cfg.Engine.Create(ctx, spec)
 		if !ofGroup(err) {
 			return made, err
@@ -117,8 +119,8 @@ func (b *Backend) create(ctx context.Context, spec instances.Spec, groups []v1al
 
 // ofGroup returns whether a placement group refused a Linode that another one may take.
 func ofGroup(err error) bool {
-	var e *instances.Error
-	return errors.As(err, &e) && e.Field == "Spec.PlacementGroup" && (e.Kind == instances.KindQuotaExceeded || e.Kind == instances.KindInsufficientCapacity)
+	e, is := errors.AsType[*instances.Error](err)
+	return is && e.Field == "Spec.PlacementGroup" && (e.Kind == instances.KindQuotaExceeded || e.Kind == instances.KindInsufficientCapacity)
 }
 
 // groups are the class's placement groups, those with room first.
@@ -127,15 +129,10 @@ func (b *Backend) groups(ctx context.Context, class *v1alpha1.LinodeNodeClass) [
 	if b.cfg.Groups == nil || len(all) < 2 {
 		return all
 	}
-	var free, full []v1alpha1.PlacementGroup
-	for _, group := range all {
+	full, free := lo.FilterReject(all, func(group v1alpha1.PlacementGroup, _ int) bool {
 		found, err := b.cfg.Groups.PlacementGroup(ctx, group.ID)
-		if err == nil && found != nil && found.Limit > 0 && found.Members >= found.Limit {
-			full = append(full, group)
-		} else {
-			free = append(free, group)
-		}
-	}
+		return err == nil && found != nil && found.Limit > 0 && found.Members >= found.Limit
+	})
 	return append(free, full...)
 }
 
@@ -171,11 +168,7 @@ func (b *Backend) SetTags(ctx context.Context, instanceID int, by lkepool.Claima
 func (b *Backend) Collect(ctx context.Context, how lkepool.Sweep) (lkepool.Collected, error) {
 	sweep := instances.Sweep{Alive: func(ctx context.Context) ([]instances.Claimant, error) {
 		alive, err := how.Alive(ctx)
-		claimants := make([]instances.Claimant, 0, len(alive))
-		for _, claimant := range alive {
-			claimants = append(claimants, instances.Claimant(claimant))
-		}
-		return claimants, err
+		return lo.Map(alive, func(claimant lkepool.Claimant, _ int) instances.Claimant { return instances.Claimant(claimant) }), err
 	}}
 	if how.Vacate != nil {
 		sweep.Vacate = func(ctx context.Context, instance instances.Instance) (bool, error) {
@@ -183,11 +176,7 @@ func (b *Backend) Collect(ctx context.Context, how lkepool.Sweep) (lkepool.Colle
 		}
 	}
 	collected, err := b.cfg.Engine.Collect(ctx, sweep)
-	var result lkepool.Collected
-	for _, instance := range collected.Removed {
-		result.Released = append(result.Released, nodeOf(instance))
-	}
-	return result, failure(err)
+	return lkepool.Collected{Released: lo.Map(collected.Removed, func(i instances.Instance, _ int) lkepool.Node { return nodeOf(i) })}, failure(err)
 }
 
 // secret reads one value that a class names.

@@ -178,6 +178,49 @@ func TestIPv6OptionsReachTheInterfaceInTheVPC(t *testing.T) {
 	}
 }
 
+// The public interface gets the ranges where there is none in a VPC, and where it is a Linode interface. The API has them then.
+func TestIPv6RangesReachThePublicInterface(t *testing.T) {
+	vpc, subnet := 3, 30
+	asked := &v1alpha1.IPv6Options{EnableRanges: []string{"/64", "/56"}}
+	public := []v1alpha1.Interface{{Type: v1alpha1.InterfacePublic}}
+	for name, c := range map[string]struct {
+		generation instances.Generation
+		spec       v1alpha1.LinodeNodeClassSpec
+		want       []string
+	}{
+		"nothing else set":       {instances.GenerationLinode, v1alpha1.LinodeNodeClassSpec{IPv6Options: asked}, asked.EnableRanges},
+		"a public interface":     {instances.GenerationLinode, v1alpha1.LinodeNodeClassSpec{IPv6Options: asked, Interfaces: public}, asked.EnableRanges},
+		"legacy interfaces":      {instances.GenerationLegacy, v1alpha1.LinodeNodeClassSpec{IPv6Options: asked, Interfaces: public}, nil},
+		"beside one in a VPC":    {instances.GenerationLinode, v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet, IPv6Options: asked, Interfaces: []v1alpha1.Interface{public[0], {Type: v1alpha1.InterfaceVPC}}}, nil},
+		"without any, on legacy": {instances.GenerationLegacy, v1alpha1.LinodeNodeClassSpec{IPv6Options: asked}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, known, func(config *instancemode.Config) {
+				config.Generation = func(context.Context) (instances.Generation, error) { return c.generation, nil }
+			})
+			node, err := w.backend.Claim(t.Context(), launch(classWith(c.spec)))
+			var got []string
+			for _, i := range w.engine.specs[0].Network.Interfaces {
+				got = append(got, i.Ranges...)
+			}
+			if !slices.Equal(got, c.want) || len(got) > 0 && err != nil {
+				t.Errorf("the interfaces ask for %q, %v; want %q", got, err, c.want)
+			}
+			if len(got) == 0 {
+				return
+			}
+			interfaces, err := w.api.ListInterfaces(t.Context(), node.InstanceID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ranges, _ := (*interfaces.Interfaces[0].Public)["ipv6"].(map[string]any)["ranges"].([]any)
+			if len(ranges) != len(c.want) {
+				t.Errorf("the Linode has %v, want one range of each of %q", ranges, c.want)
+			}
+		})
+	}
+}
+
 // refusing answers for placement groups that are full.
 type refusing struct {
 	instancemode.Engine

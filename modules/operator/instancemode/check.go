@@ -54,8 +54,8 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 }
 
 func finding(err error) status.Finding {
-	var p *problem
-	if !errors.As(err, &p) {
+	p, ok := errors.AsType[*problem](err)
+	if !ok {
 		return status.Finding{Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonCheckFailed, Message: err.Error()}
 	}
 	found := status.Finding{Status: metav1.ConditionFalse, Reason: p.reason, Message: p.Error()}
@@ -73,8 +73,8 @@ var specFields = []struct{ spec, class string }{
 }
 
 func specProblem(err error) error {
-	var e *instances.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*instances.Error](err)
+	if !ok {
 		return err
 	}
 	field := e.Field

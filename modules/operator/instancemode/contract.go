@@ -1,9 +1,9 @@
 package instancemode
 
 import (
-	"maps"
 	"slices"
 
+	"github.com/samber/lo"
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -15,17 +15,7 @@ import (
 // nodeOfClaim is what a node is told about itself: labels and taints that the scheduler counted on, Karpenter's taint that keeps pods off
 // until it is registered, and the kubelet settings that its allocatable was computed from.
 func (b *Backend) nodeOfClaim(name string, l cloudprovider.Launch) bootstrap.Node {
-	region := b.cfg.Region
-	labels := maps.Clone(l.NodeClaim.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	if l.InstanceType != nil {
-		cloudprovider.AddSingleValued(labels, l.InstanceType.Requirements)
-		labels[corev1.LabelInstanceTypeStable] = l.InstanceType.Name
-	}
-	labels[corev1.LabelTopologyRegion], labels[corev1.LabelTopologyZone] = region, region
-	labels[karpv1.CapacityTypeLabelKey] = karpv1.CapacityTypeOnDemand
+	labels := lo.Assign(l.NodeClaim.Labels, cloudprovider.LabelsOf(l.InstanceType, b.cfg.Region))
 	delete(labels, corev1.LabelHostname)
 	node := bootstrap.Node{Name: name, Labels: labels, Taints: taints(l.NodeClaim), Kubelet: kubelet(l.NodeClass.Spec.Kubelet)}
 	node.Kubelet.ServerTLSBootstrap = b.cfg.ServingCertificates && !servesOwnCertificates(l.NodeClass.Spec.BootstrapType())
@@ -38,14 +28,10 @@ func servesOwnCertificates(how v1alpha1.BootstrapType) bool {
 }
 
 func taints(nodeClaim *karpv1.NodeClaim) []bootstrap.Taint {
-	var all []bootstrap.Taint
-	for _, t := range slices.Concat([]corev1.Taint{karpv1.UnregisteredNoExecuteTaint}, nodeClaim.Spec.Taints, nodeClaim.Spec.StartupTaints) {
-		taint := bootstrap.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
-		if !slices.Contains(all, taint) {
-			all = append(all, taint)
-		}
-	}
-	return all
+	all := slices.Concat([]corev1.Taint{karpv1.UnregisteredNoExecuteTaint}, nodeClaim.Spec.Taints, nodeClaim.Spec.StartupTaints)
+	return lo.Uniq(lo.Map(all, func(t corev1.Taint, _ int) bootstrap.Taint {
+		return bootstrap.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
+	}))
 }
 
 // The kubelet's own default thresholds. A kubelet that is given one threshold forgets the defaults of the others.
@@ -75,17 +61,9 @@ func number(from *int32) *int {
 	if from == nil {
 		return nil
 	}
-	n := int(*from)
-	return &n
+	return new(int(*from))
 }
 
 func texts[T ~string](from map[string]T) map[string]string {
-	if len(from) == 0 {
-		return nil
-	}
-	result := make(map[string]string, len(from))
-	for key, value := range from {
-		result[key] = string(value)
-	}
-	return result
+	return lo.MapValues(from, func(value T, _ string) string { return string(value) })
 }

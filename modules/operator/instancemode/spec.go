@@ -27,7 +27,7 @@ func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.S
 
 // generation is asked for only where the form of the request depends on it. Without an answer the account's default is used.
 func (b *Backend) generation(ctx context.Context, spec v1alpha1.LinodeNodeClassSpec) instances.Generation {
-	if b.cfg.Generation == nil || spec.FirewallID == nil && spec.VPCID == nil && len(spec.Interfaces) == 0 {
+	if b.cfg.Generation == nil || spec.FirewallID == nil && spec.VPCID == nil && len(spec.Interfaces)+len(spec.IPv6OnPublic()) == 0 {
 		return ""
 	}
 	generation, err := b.cfg.Generation(ctx)
@@ -35,6 +35,15 @@ func (b *Backend) generation(ctx context.Context, spec v1alpha1.LinodeNodeClassS
 		return ""
 	}
 	return generation
+}
+
+// LinodeInterfaces returns whether the account gives new Linodes Linode interfaces; false if it is not known.
+func (b *Backend) LinodeInterfaces(ctx context.Context) bool {
+	if b.cfg.Generation == nil {
+		return false
+	}
+	generation, err := b.cfg.Generation(ctx)
+	return err == nil && generation == instances.GenerationLinode
 }
 
 // specOfClass is what all Linodes of a class have in common.
@@ -98,17 +107,17 @@ func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
 	return s
 }
 
-// network is the class's interfaces. With a VPC and nothing else said there is one interface, in the VPC and with a public address by NAT,
-// without which the Linode may not reach the Metadata service.
+// network is the class's interfaces.
 func network(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) instances.Network {
 	n := instances.Network{Generation: generation}
 	if spec.FirewallID != nil {
 		n.FirewallID = *spec.FirewallID
 	}
-	interfaces := spec.Interfaces
-	if len(interfaces) == 0 && spec.VPCID != nil {
-		interfaces = []v1alpha1.Interface{{Type: v1alpha1.InterfaceVPC}}
+	var ranges []string // legacy interfaces take none
+	if generation == instances.GenerationLinode {
+		ranges = spec.IPv6OnPublic()
 	}
+	interfaces := interfacesOf(spec, len(ranges) > 0)
 	if len(interfaces) == 0 {
 		return n
 	}
@@ -120,21 +129,40 @@ func network(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation)
 	for at, from := range interfaces {
 		i := instances.Interface{Primary: at == primary}
 		if from.Type == v1alpha1.InterfaceVPC {
-			i.VPC = &instances.VPCInterface{NAT: !public, IPv6: ipv6(spec.IPv6InVPC())}
-			if from.NAT != nil {
-				i.VPC.NAT = *from.NAT
-			}
-			if subnet := from.SubnetID; subnet != nil {
-				i.VPC.SubnetID = *subnet
-			} else if spec.SubnetID != nil {
-				i.VPC.SubnetID = *spec.SubnetID
-			}
+			i.VPC = inVPC(spec, from, !public)
 		} else {
-			i.Public = true
+			i.Public, i.Ranges = true, ranges
 		}
 		n.Interfaces = append(n.Interfaces, i)
 	}
 	return n
+}
+
+// interfacesOf are those that a request has to name. With a VPC and nothing else said there is one interface, in the VPC and with a public
+// address by NAT, without which the Linode may not reach the Metadata service.
+func interfacesOf(spec v1alpha1.LinodeNodeClassSpec, publicRanges bool) []v1alpha1.Interface {
+	switch {
+	case len(spec.Interfaces) > 0:
+		return spec.Interfaces
+	case spec.VPCID != nil:
+		return []v1alpha1.Interface{{Type: v1alpha1.InterfaceVPC}}
+	case publicRanges:
+		return []v1alpha1.Interface{{Type: v1alpha1.InterfacePublic}}
+	}
+	return nil
+}
+
+func inVPC(spec v1alpha1.LinodeNodeClassSpec, from v1alpha1.Interface, nat bool) *instances.VPCInterface {
+	vpc := &instances.VPCInterface{NAT: nat, IPv6: ipv6(spec.IPv6InVPC())}
+	if from.NAT != nil {
+		vpc.NAT = *from.NAT
+	}
+	if subnet := from.SubnetID; subnet != nil {
+		vpc.SubnetID = *subnet
+	} else if spec.SubnetID != nil {
+		vpc.SubnetID = *spec.SubnetID
+	}
+	return vpc
 }
 
 func ipv6(from *v1alpha1.IPv6Options) *instances.VPCIPv6 {

@@ -1,11 +1,12 @@
 package instancemode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
@@ -22,10 +23,7 @@ type ingredients struct {
 
 // gather reads what the class's way to join needs. token issues the node's own token where it has one.
 func (b *Backend) gather(ctx context.Context, class *v1alpha1.LinodeNodeClass, token func() (string, error)) (ingredients, error) {
-	settings := v1alpha1.Bootstrap{}
-	if class.Spec.Bootstrap != nil {
-		settings = *class.Spec.Bootstrap
-	}
+	settings := ptr.Deref(class.Spec.Bootstrap, v1alpha1.Bootstrap{})
 	var from ingredients
 	var err error
 	how := class.Spec.BootstrapType()
@@ -52,23 +50,21 @@ func (b *Backend) gather(ctx context.Context, class *v1alpha1.LinodeNodeClass, t
 
 // joined is what nodes of the class join: what the class says, else what is known of the cluster.
 func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, settings v1alpha1.Bootstrap) (bootstrap.Cluster, error) {
-	target := bootstrap.Cluster{Endpoint: settings.APIServerEndpoint, CACertHashes: settings.CACertHashes, Version: class.Status.KubernetesVersion}
 	found, err := b.cfg.Cluster.Cluster(ctx)
-	if target.Endpoint == "" {
-		target.Endpoint = found.Endpoint
+	target := bootstrap.Cluster{
+		Endpoint: cmp.Or(settings.APIServerEndpoint, found.Endpoint), CACertHashes: settings.CACertHashes, Version: class.Status.KubernetesVersion,
 	}
 	if len(target.CACertHashes) == 0 {
 		target.CACertHashes = found.CACertHashes
 	}
-	hashed := class.Spec.BootstrapType() == v1alpha1.BootstrapKubeadm
-	if err != nil && (target.Endpoint == "" || hashed && len(target.CACertHashes) == 0) {
-		return target, &problem{reason: v1alpha1.ReasonCheckFailed, field: "spec.bootstrap", text: "the cluster's endpoint or CA could not be read; trying again", unknown: true, err: err}
-	}
+	unhashed := class.Spec.BootstrapType() == v1alpha1.BootstrapKubeadm && len(target.CACertHashes) == 0
 	switch {
+	case err != nil && (target.Endpoint == "" || unhashed):
+		return target, &problem{reason: v1alpha1.ReasonCheckFailed, field: "spec.bootstrap", text: "the cluster's endpoint or CA could not be read; trying again", unknown: true, err: err}
 	case target.Endpoint == "":
 		return target, &problem{reason: v1alpha1.ReasonEndpointUnknown, field: "spec.bootstrap.apiServerEndpoint",
 			text: "the address that nodes join is not known: the cluster has no ConfigMap kube-public/cluster-info; set this field, or the chart's settings.clusterEndpoint"}
-	case hashed && len(target.CACertHashes) == 0:
+	case unhashed:
 		return target, &problem{reason: v1alpha1.ReasonCAUnknown, field: "spec.bootstrap.caCertHashes",
 			text: "the cluster's CA is not known; set this field, or the chart's settings.clusterCABundle"}
 	}
@@ -77,10 +73,7 @@ func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, s
 
 // render is the user data of a node. It is pure.
 func render(class *v1alpha1.LinodeNodeClass, node bootstrap.Node, from ingredients) (instances.UserData, error) {
-	settings := v1alpha1.Bootstrap{}
-	if class.Spec.Bootstrap != nil {
-		settings = *class.Spec.Bootstrap
-	}
+	settings := ptr.Deref(class.Spec.Bootstrap, v1alpha1.Bootstrap{})
 	config := bootstrap.Config{Node: node, Cluster: from.cluster, Before: settings.PreJoinCommands, After: settings.PostJoinCommands}
 	var data instances.UserData
 	var err error
@@ -109,27 +102,22 @@ func render(class *v1alpha1.LinodeNodeClass, node bootstrap.Node, from ingredien
 const noInstaller = "none"
 
 func installer(wanted, usual string) string {
-	switch wanted {
-	case "":
-		return usual
-	case noInstaller:
+	if wanted == noInstaller {
 		return ""
 	}
-	return wanted
+	return cmp.Or(wanted, usual)
 }
 
 func (b *Backend) userData(ctx context.Context, l cloudprovider.Launch, name string) (instances.UserData, error) {
-	from, err := b.gather(ctx, l.NodeClass, func() (string, error) { return b.token(ctx, l.NodeClaim) })
+	from, err := b.gather(ctx, l.NodeClass, func() (string, error) {
+		token, err := b.cfg.Tokens.Issue(ctx, l.NodeClaim)
+		if err != nil {
+			return "", &problem{reason: v1alpha1.ReasonCheckFailed, field: "bootstrap token", text: err.Error(), unknown: true, err: err}
+		}
+		return token, nil
+	})
 	if err != nil {
 		return instances.UserData{}, err
 	}
 	return render(l.NodeClass, b.nodeOfClaim(name, l), from)
-}
-
-func (b *Backend) token(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string, error) {
-	token, err := b.cfg.Tokens.Issue(ctx, nodeClaim)
-	if err != nil {
-		return "", &problem{reason: v1alpha1.ReasonCheckFailed, field: "bootstrap token", text: err.Error(), unknown: true, err: err}
-	}
-	return token, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/samber/lo"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
@@ -71,22 +72,15 @@ var fields = map[string]string{
 
 // failure is an error of instances in lkepool's words: both have the same kinds. Nil stays nil.
 func failure(err error) error {
-	if err == nil {
-		return nil
-	}
-	var e *instances.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*instances.Error](err)
+	if !ok {
 		return err
-	}
-	field, known := fields[e.Field]
-	if !known {
-		field = e.Field
 	}
 	cause := e.Err
 	if e.InstanceID != 0 {
 		cause = fmt.Errorf("instance %d: %w", e.InstanceID, e.Err)
 	}
-	return &lkepool.Error{Kind: lkepool.Kind(e.Kind), Op: e.Op, Field: field, RetryAfter: e.RetryAfter, Effect: lkepool.Effect(e.Effect), Err: cause}
+	return &lkepool.Error{Kind: lkepool.Kind(e.Kind), Op: e.Op, Field: lo.ValueOr(fields, e.Field, e.Field), RetryAfter: e.RetryAfter, Effect: lkepool.Effect(e.Effect), Err: cause}
 }
 
 // problem is why no Linode can be made from a class: the condition BootstrapReady has it, and a launch that finds it.
@@ -102,8 +96,8 @@ func (p *problem) Unwrap() error { return p.err }
 
 // asFailure is a problem as the error of a launch.
 func asFailure(err error) error {
-	var p *problem
-	if !errors.As(err, &p) {
+	p, ok := errors.AsType[*problem](err)
+	if !ok {
 		return err
 	}
 	kind := lkepool.KindInvalid
@@ -129,8 +123,7 @@ func secretProblem(field string, ref *v1alpha1.SecretKeyReference, err error) er
 // renderProblem names the field of the class behind a value that package bootstrap refuses.
 func renderProblem(err error) error {
 	text := err.Error()
-	var e *bootstrap.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*bootstrap.Error](err); ok {
 		text = fmt.Sprintf("%s: %s; correct it in the class, the NodePool's template or the settings", e.Field, e.Err)
 	}
 	return &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: "spec.bootstrap", text: text}

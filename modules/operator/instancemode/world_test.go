@@ -58,6 +58,7 @@ func (r *recorder) Create(ctx context.Context, spec instances.Spec) (instances.I
 type world struct {
 	*testing.T
 	sim     *linodesim.Sim
+	api     *linode.Client
 	engine  *recorder
 	tokens  *tokens
 	backend *instancemode.Backend
@@ -84,7 +85,7 @@ func newWorld(t *testing.T, cluster joined, change func(*instancemode.Config), o
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, sim: sim, engine: &recorder{Engine: manager}, tokens: &tokens{}}
+	w := &world{T: t, sim: sim, api: api, engine: &recorder{Engine: manager}, tokens: &tokens{}}
 	config := instancemode.Config{
 		ClusterName: "own", Region: "us-ord", Engine: w.engine, Tokens: w.tokens, Cluster: cluster,
 		Secrets: fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build(),

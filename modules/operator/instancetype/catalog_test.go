@@ -26,7 +26,7 @@ func simulated(t *testing.T, cfg instancetype.Config) (*linodesim.Sim, *instance
 		t.Fatal(err)
 	}
 	cfg.MemoryOverhead = 0.075
-	c := instancetype.NewCatalog(instancetype.FromAPI(client), cfg)
+	c := instancetype.NewCatalog(client, cfg)
 	if err := c.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

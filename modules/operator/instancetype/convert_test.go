@@ -7,22 +7,25 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
 // Figures of the Linode API: memory and disk in MB, price in USD per hour, dearer in Jakarta and Sao Paulo.
 var (
-	standard2 = instancetype.Plan{ID: "g6-standard-2", Class: "standard", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920,
-		TransferGB: 4000, NetworkOutMbit: 4000, HourlyUSD: 0.036, RegionHourlyUSD: map[string]float64{"id-cgk": 0.043, "br-gru": 0.05}}
-	standard1 = instancetype.Plan{ID: "g6-standard-1", Class: "standard", VCPUs: 1, MemoryMB: 2048, DiskMB: 51200,
-		TransferGB: 2000, NetworkOutMbit: 2000, HourlyUSD: 0.018, RegionHourlyUSD: map[string]float64{"id-cgk": 0.022, "br-gru": 0.025}}
-	gpu2 = instancetype.Plan{ID: "g1-gpu-rtx4000a-2", Class: "gpu", VCPUs: 16, GPUs: 2, MemoryMB: 65536, DiskMB: 655360,
-		TransferGB: 0, NetworkOutMbit: 10000, HourlyUSD: 1.04}
+	standard2 = instancetype.Plan{ID: "g6-standard-2", Class: "standard", VCPUs: 2, Memory: 4096, Disk: 81920,
+		Transfer: 4000, NetworkOut: 4000, Price: api.Price{Hourly: 0.036}, RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.043}, {ID: "br-gru", Hourly: 0.05}}}
+	standard1 = instancetype.Plan{ID: "g6-standard-1", Class: "standard", VCPUs: 1, Memory: 2048, Disk: 51200,
+		Transfer: 2000, NetworkOut: 2000, Price: api.Price{Hourly: 0.018}, RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.022}, {ID: "br-gru", Hourly: 0.025}}}
+	gpu2 = instancetype.Plan{ID: "g1-gpu-rtx4000a-2", Class: "gpu", VCPUs: 16, GPUs: 2, Memory: 65536, Disk: 655360,
+		Transfer: 0, NetworkOut: 10000, Price: api.Price{Hourly: 1.04}}
 	// In Jakarta the order of these two is the other way round than elsewhere.
-	cheapAbroad = instancetype.Plan{ID: "g6-dedicated-2", Class: "dedicated", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920,
-		HourlyUSD: 0.04, RegionHourlyUSD: map[string]float64{"id-cgk": 0.042}}
+	cheapAbroad = instancetype.Plan{ID: "g6-dedicated-2", Class: "dedicated", VCPUs: 2, Memory: 4096, Disk: 81920,
+		Price: api.Price{Hourly: 0.04}, RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.042}}}
 )
+
+func hourly(p instancetype.Plan, region string) float64 { return p.PriceIn(region).Hourly }
 
 func convert(p instancetype.Plan, region string, kubelet *v1alpha1.KubeletConfiguration) map[corev1.ResourceName]int64 {
 	it := instancetype.Convert(p, true, instancetype.Settings{Region: region, MemoryOverhead: 0.075, Kubelet: kubelet})
@@ -55,7 +58,7 @@ func TestPriceIsTheRegions(t *testing.T) {
 		})
 	}
 	t.Run("the cheapest changes with the region", func(t *testing.T) {
-		if !(cheapAbroad.Price("us-ord") > standard2.Price("us-ord") && cheapAbroad.Price("id-cgk") < standard2.Price("id-cgk")) {
+		if !(hourly(cheapAbroad, "us-ord") > hourly(standard2, "us-ord") && hourly(cheapAbroad, "id-cgk") < hourly(standard2, "id-cgk")) {
 			t.Error("the order of prices does not follow the region")
 		}
 	})
@@ -73,7 +76,7 @@ func TestEveryWellKnownLabelIsARequirement(t *testing.T) {
 			t.Errorf("core does not know %s", label)
 		}
 	}
-	for _, plan := range []instancetype.Plan{standard2, gpu2, {ID: "odd", VCPUs: 1, MemoryMB: 1, DiskMB: 1}} {
+	for _, plan := range []instancetype.Plan{standard2, gpu2, {ID: "odd", VCPUs: 1, Memory: 1, Disk: 1}} {
 		it := instancetype.Convert(plan, true, instancetype.Settings{Region: "us-ord"})
 		for label := range karpv1.WellKnownLabels {
 			if label == karpv1.NodePoolLabelKey {

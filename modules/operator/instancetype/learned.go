@@ -1,8 +1,6 @@
 package instancetype
 
-import (
-	"maps"
-)
+import "maps"
 
 // Figures are what nodes of a plan have shown; 0 = nothing yet. Bytes, pods and thousandths of a CPU.
 type Figures struct {
@@ -20,22 +18,22 @@ type Figures struct {
 func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range c.snapshot.plans {
+	for _, p := range c.plans {
 		known, figures := c.learned[p.ID], seen[p.ID]
 		next := Figures{
-			Memory:           smaller(known.Memory, figures.Memory, int64(p.MemoryMB)*mib),
-			EphemeralStorage: smaller(known.EphemeralStorage, figures.EphemeralStorage, int64(p.DiskMB)*mib),
+			Memory:           smaller(known.Memory, figures.Memory, int64(p.Memory)*mib),
+			EphemeralStorage: smaller(known.EphemeralStorage, figures.EphemeralStorage, int64(p.Disk)*mib),
 			Pods:             smaller(known.Pods, figures.Pods, defaultMaxPods),
 			ReservedCPU:      larger(known.ReservedCPU, figures.ReservedCPU, int64(p.VCPUs)*1000),
-			ReservedMemory:   larger(known.ReservedMemory, figures.ReservedMemory, int64(p.MemoryMB)*mib),
-			ReservedStorage:  larger(known.ReservedStorage, figures.ReservedStorage, int64(p.DiskMB)*mib),
+			ReservedMemory:   larger(known.ReservedMemory, figures.ReservedMemory, int64(p.Memory)*mib),
+			ReservedStorage:  larger(known.ReservedStorage, figures.ReservedStorage, int64(p.Disk)*mib),
 		}
 		if next != known {
 			c.learned[p.ID], changed = next, true
 		}
 	}
 	if changed {
-		c.learnedVersion++
+		c.version++
 	}
 	return changed
 }
@@ -62,7 +60,7 @@ func (c *Catalog) Forget(instanceType string) {
 	defer c.mu.Unlock()
 	if _, known := c.learned[instanceType]; known {
 		delete(c.learned, instanceType)
-		c.learnedVersion++
+		c.version++
 	}
 }
 

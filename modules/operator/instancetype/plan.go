@@ -4,43 +4,24 @@ import (
 	"regexp"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
 )
 
-// A Plan is what the Linode API returns of one type.
-type Plan struct {
-	ID                 string
-	Class              string // nanode, standard, dedicated, highmem, premium, gpu, accelerated
-	VCPUs              int
-	GPUs               int
-	AcceleratedDevices int
-	MemoryMB           int
-	DiskMB             int
-	TransferGB         int
-	NetworkOutMbit     int
-	HourlyUSD          float64
-	RegionHourlyUSD    map[string]float64 // regions whose price differs
-	MonthlyUSD         float64            // what a month costs at most
-	RegionMonthlyUSD   map[string]float64 // in these regions
-}
+// A Plan is one type of the Linode API.
+type Plan api.LinodeType
 
-// Price is the plan's price in a region, USD per hour. Jakarta and Sao Paulo, for two, are dearer than
-// the rest, and not by the same factor for every plan.
-func (p Plan) Price(region string) float64 {
-	if price, ok := p.RegionHourlyUSD[region]; ok {
-		return price
+// PriceIn is the plan's price in a region. Jakarta and Sao Paulo, for two, are dearer than the rest, and not by the same factor for every plan.
+func (p Plan) PriceIn(region string) api.Price {
+	for _, own := range p.RegionPrices {
+		if own.ID == region {
+			return api.Price{Hourly: own.Hourly, Monthly: own.Monthly}
+		}
 	}
-	return p.HourlyUSD
-}
-
-// Monthly is what a month of the plan costs at most in a region, in USD.
-func (p Plan) Monthly(region string) float64 {
-	if price, ok := p.RegionMonthlyUSD[region]; ok {
-		return price
-	}
-	return p.MonthlyUSD
+	return p.Price
 }
 
 var (
@@ -68,23 +49,18 @@ func (p Plan) GPUName() string {
 	return p.ID
 }
 
+func (p Plan) acceleratedDevices() int { return ptr.Deref(p.AcceleratedDevices, 0) }
+
 // Excluded returns why the settings keep the plan from being bought; empty if they do not. A plan with accelerators is of that class too.
 func (p Plan) Excluded(by selection.Selection) string {
-	if p.AcceleratedDevices > 0 {
-		return by.Excludes(p.ID, p.Class, v1alpha1.InstanceClassAccelerated)
+	if p.acceleratedDevices() > 0 {
+		return by.Excludes(p.ID, string(p.Class), v1alpha1.InstanceClassAccelerated)
 	}
-	return by.Excludes(p.ID, p.Class)
+	return by.Excludes(p.ID, string(p.Class))
 }
 
-// unusable returns why nothing can be planned with the API's answer; empty if it can.
-func (p Plan) unusable() string {
-	switch {
-	case p.VCPUs <= 0 || p.MemoryMB <= 0 || p.DiskMB <= 0:
-		return "incomplete"
-	case p.ID == "" || !labelValue(p.ID) || !labelValue(p.Class):
-		return "its name or class cannot be the value of a label"
-	}
-	return ""
+// usable returns whether the API's answer is complete, and its name and class can be values of labels.
+func (p Plan) usable() bool {
+	return p.ID != "" && p.VCPUs > 0 && p.Memory > 0 && p.Disk > 0 &&
+		len(validation.IsValidLabelValue(p.ID)) == 0 && len(validation.IsValidLabelValue(string(p.Class))) == 0
 }
-
-func labelValue(text string) bool { return len(validation.IsValidLabelValue(text)) == 0 }

@@ -2,6 +2,7 @@ package instancetype
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
@@ -14,26 +15,22 @@ type API interface {
 	RegionAvailability(ctx context.Context, region string) ([]api.RegionAvailability, error)
 }
 
-// FromAPI is the Source that reads the Linode API.
-func FromAPI(client API) Source { return source{client} }
-
-type source struct{ client API }
-
-func (s source) Plans(ctx context.Context) ([]Plan, error) {
-	var plans []Plan
-	for t, err := range s.client.ListTypes(ctx, linode.Filter{}) {
+// Plans reads all plans.
+func Plans(ctx context.Context, client API) (plans []Plan, err error) {
+	for t, err := range client.ListTypes(ctx, linode.Filter{}) {
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("reading Linode types: %w", err)
 		}
-		plans = append(plans, PlanOf(t))
+		plans = append(plans, Plan(t))
 	}
 	return plans, nil
 }
 
-func (s source) Availability(ctx context.Context, region string) (map[string]bool, error) {
-	rows, err := s.client.RegionAvailability(ctx, region)
+// Availability reads whether plans can be bought in a region. Only those of restricted availability have an entry.
+func Availability(ctx context.Context, client API, region string) (map[string]bool, error) {
+	rows, err := client.RegionAvailability(ctx, region)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading the availability of Linode types in %s: %w", region, err)
 	}
 	available := map[string]bool{}
 	for _, row := range rows {
@@ -42,23 +39,4 @@ func (s source) Availability(ctx context.Context, region string) (map[string]boo
 		}
 	}
 	return available, nil
-}
-
-// PlanOf takes from an API type what matters here.
-func PlanOf(t api.LinodeType) Plan {
-	p := Plan{
-		ID: t.ID, Class: string(t.Class),
-		VCPUs: t.VCPUs, GPUs: t.GPUs, MemoryMB: t.Memory, DiskMB: t.Disk,
-		TransferGB: t.Transfer, NetworkOutMbit: t.NetworkOut,
-		HourlyUSD: float64(t.Price.Hourly), RegionHourlyUSD: map[string]float64{},
-		MonthlyUSD: float64(t.Price.Monthly), RegionMonthlyUSD: map[string]float64{},
-	}
-	if t.AcceleratedDevices != nil {
-		p.AcceleratedDevices = *t.AcceleratedDevices
-	}
-	for _, price := range t.RegionPrices {
-		p.RegionHourlyUSD[price.ID] = float64(price.Hourly)
-		p.RegionMonthlyUSD[price.ID] = float64(price.Monthly)
-	}
-	return p
 }

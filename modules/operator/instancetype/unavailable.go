@@ -37,36 +37,31 @@ type Refusal struct {
 
 // MarkUnavailable remembers that a plan was refused in the catalog's region, and returns what that means.
 //
-// An account's limit concerns more than the plan that was refused: an account that may not have one more Linode of 4
-// GiB may not have one of 8 GiB either, whether its limit is on the number of Linodes or on their size. Every plan
-// that is at least as large in all respects is marked with it. Without that core would try every plan in turn, each
-// dearer than the last, with a NodeClaim and a refused request each. Smaller plans stay: the limit may be on large
-// plans alone, or on GPUs. The same holds for a ceiling of the settings.
+// A limit, of the account or of the settings, concerns every plan that is at least as large in all respects: without marking those, core
+// would try them in turn, each dearer than the last. Smaller plans stay: the limit may be on large plans alone, or on GPUs.
 func (c *Catalog) MarkUnavailable(instanceType string, cause Cause) Refusal {
 	refusal := Refusal{InstanceType: instanceType, Region: c.cfg.Region, Cause: cause, Lasts: unavailableTTL[cause]}
-	plans := []string{instanceType}
+	news := c.mark(instanceType, cause)
 	if cause == AccountLimit || cause == Ceiling {
 		larger := c.atLeastAsLarge(instanceType)
+		for _, plan := range larger {
+			c.mark(plan, cause)
+		}
 		refusal.Others = len(larger)
-		plans = append(plans, larger...)
 	}
-	if news := c.mark(cause, plans...); news && c.cfg.OnRefused != nil {
+	if news && c.cfg.OnRefused != nil {
 		c.cfg.OnRefused(refusal)
 	}
 	return refusal
 }
 
 // atLeastAsLarge names the other plans that have at least as much of everything as one.
-func (c *Catalog) atLeastAsLarge(instanceType string) []string {
+func (c *Catalog) atLeastAsLarge(instanceType string) (names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.snapshot.plans, func(p Plan) bool { return p.ID == instanceType })
-	if i < 0 {
-		return nil
-	}
-	refused, names := c.snapshot.plans[i], []string(nil)
-	for _, p := range c.snapshot.plans {
-		if p.ID != instanceType && p.VCPUs >= refused.VCPUs && p.MemoryMB >= refused.MemoryMB && p.GPUs >= refused.GPUs {
+	i := slices.IndexFunc(c.plans, func(p Plan) bool { return p.ID == instanceType })
+	for _, p := range c.plans {
+		if i >= 0 && p.ID != instanceType && p.VCPUs >= c.plans[i].VCPUs && p.Memory >= c.plans[i].Memory && p.GPUs >= c.plans[i].GPUs {
 			names = append(names, p.ID)
 		}
 	}
@@ -79,18 +74,12 @@ type marked struct {
 	ends  time.Time
 }
 
-// mark remembers a refusal of plans; a mark is never shortened. It returns whether the first of them was not marked with this cause.
-func (c *Catalog) mark(cause Cause, plans ...string) (news bool) {
-	ends := time.Now().Add(unavailableTTL[cause])
-	for i, plan := range plans {
-		known, found := c.unavailable.Get(plan)
-		old, _ := known.(marked)
-		if i == 0 {
-			news = !found || old.cause != cause
-		}
-		if old.ends.Before(ends) {
-			c.unavailable.Set(plan, marked{cause, ends}, unavailableTTL[cause])
-		}
+// mark remembers the refusal of a plan, and returns whether it was not marked with this cause. A mark is never shortened.
+func (c *Catalog) mark(plan string, cause Cause) (news bool) {
+	known, _ := c.unavailable.Get(plan)
+	old, _ := known.(marked)
+	if ends := time.Now().Add(unavailableTTL[cause]); old.ends.Before(ends) {
+		c.unavailable.Set(plan, marked{cause, ends}, unavailableTTL[cause])
 	}
-	return news
+	return old.cause != cause
 }

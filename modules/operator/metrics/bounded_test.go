@@ -59,17 +59,17 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog := instancetype.NewCatalog(instancetype.FromAPI(client), instancetype.Config{
+	catalog := instancetype.NewCatalog(client, instancetype.Config{
 		Region: "us-ord", OnRefused: m.Refused, OnRefresh: func(err error) { m.Refreshed(err, time.Unix(1, 0)) },
 	})
 	if err := catalog.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	m.Offerings(catalog.Offered)
+	m.Offerings(catalog)
 	offered := []string{"g6-dedicated-2", "g6-standard-2", "g6-free-1", "g6-negative-1"}
-	for _, o := range catalog.Offered() {
-		if o.Available != (o.InstanceType == "g6-standard-2") {
-			t.Errorf("%s at %v is available: %v", o.InstanceType, o.HourlyUSD, o.Available)
+	for _, it := range catalog.InstanceTypes(nil) {
+		if o := it.Offerings[0]; o.Available != (it.Name == "g6-standard-2") {
+			t.Errorf("%s at %v is available: %v", it.Name, o.Price, o.Available)
 		}
 	}
 
@@ -145,7 +145,15 @@ func TestDescribeIsComplete(t *testing.T) {
 	m.Refused(instancetype.Refusal{})
 	m.Refreshed(nil, time.Now())
 	m.Refreshed(context.Canceled, time.Now())
-	m.Offerings(func() []instancetype.Offered { return []instancetype.Offered{{InstanceType: "a", Region: "us-ord"}} })
+	client, err := linode.New(linode.Config{Token: linode.StaticToken("t"), Transport: hostile()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog := instancetype.NewCatalog(client, instancetype.Config{Region: "us-ord"})
+	if err := catalog.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.Offerings(catalog)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -3,13 +3,16 @@ package metrics
 import (
 	"cmp"
 	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 var seconds = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120}
 
-// declare makes all metrics, registered nowhere.
-func declare() (*Metrics, *declarations) {
-	d := &declarations{}
+// declare makes all metrics in a registry.
+func declare(registry prometheus.Registerer) (*Metrics, *declarations) {
+	d := &declarations{Factory: promauto.With(registry)}
 	m := &Metrics{}
 	m.requesting = requesting{
 		requests: d.counter("linode_api", "requests_total",
@@ -49,7 +52,7 @@ func declare() (*Metrics, *declarations) {
 		refreshes: d.counter("linode", "catalog_refreshes_total", "Reads of plans, prices and availability by result.", labelResult),
 		refreshed: d.gauge("linode", "catalog_refreshed_timestamp_seconds", "When plans, prices and availability were last read, in seconds since 1970."),
 	}
-	d.collectors = append(d.collectors, newOfferings(m, d))
+	registry.MustRegister(newOfferings(m, d))
 	slices.SortFunc(d.described, func(a, b Description) int { return cmp.Compare(a.Name, b.Name) })
 	return m, d
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -50,7 +51,7 @@ type Description struct {
 
 // Describe returns all metrics of the provider, ordered by name. Those of Karpenter core are not among them.
 func Describe() []Description {
-	_, all := declare()
+	_, all := declare(prometheus.NewRegistry())
 	return all.described
 }
 
@@ -103,10 +104,10 @@ func bounded(label, value string) string {
 	return other
 }
 
-// declarations are metrics with their descriptions.
+// declarations make metrics, and describe them.
 type declarations struct {
-	collectors []prometheus.Collector
-	described  []Description
+	promauto.Factory
+	described []Description
 }
 
 // describe returns the metric's name in full.
@@ -116,22 +117,16 @@ func (d *declarations) describe(kind, subsystem, name, help string, labels []str
 	return name
 }
 
-// collected adds a metric to what is registered.
-func collected[C prometheus.Collector](d *declarations, c C) C {
-	d.collectors = append(d.collectors, c)
-	return c
-}
-
 func (d *declarations) counter(subsystem, name, help string, labels ...string) *prometheus.CounterVec {
-	return collected(d, prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.describe("counter", subsystem, name, help, labels), Help: help}, labels))
+	return d.NewCounterVec(prometheus.CounterOpts{Name: d.describe("counter", subsystem, name, help, labels), Help: help}, labels)
 }
 
 func (d *declarations) gauge(subsystem, name, help string, labels ...string) *prometheus.GaugeVec {
-	return collected(d, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: d.describe("gauge", subsystem, name, help, labels), Help: help}, labels))
+	return d.NewGaugeVec(prometheus.GaugeOpts{Name: d.describe("gauge", subsystem, name, help, labels), Help: help}, labels)
 }
 
 func (d *declarations) histogram(subsystem, name, help string, labels ...string) *prometheus.HistogramVec {
-	return collected(d, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: d.describe("histogram", subsystem, name, help, labels), Help: help, Buckets: seconds}, labels))
+	return d.NewHistogramVec(prometheus.HistogramOpts{Name: d.describe("histogram", subsystem, name, help, labels), Help: help, Buckets: seconds}, labels)
 }
 
 // desc describes a gauge that a collector of its own makes at every scrape.

@@ -11,11 +11,13 @@ package metrics
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -63,13 +65,12 @@ type catalog struct {
 	refreshes *prometheus.CounterVec
 	refreshed *prometheus.GaugeVec
 
-	source atomic.Pointer[func() []instancetype.Offered]
+	source atomic.Pointer[instancetype.Catalog]
 }
 
 // New declares the metrics in a registry.
 func New(registry prometheus.Registerer) *Metrics {
-	m, all := declare()
-	registry.MustRegister(all.collectors...)
+	m, _ := declare(registry)
 	return m
 }
 
@@ -157,23 +158,20 @@ func (m *Metrics) Refreshed(err error, at time.Time) {
 	m.refreshed.WithLabelValues().Set(float64(at.Unix()))
 }
 
-// Offerings sets where offerings and the facts of instance types are read from at every scrape: from a function that
-// answers from memory and may be called at any time.
-func (m *Metrics) Offerings(source func() []instancetype.Offered) { m.source.Store(&source) }
+// Offerings sets the catalog, from which offerings and the facts of instance types are read at every scrape.
+func (m *Metrics) Offerings(source *instancetype.Catalog) { m.source.Store(source) }
 
-func (m *Metrics) offered() []instancetype.Offered {
+func (m *Metrics) offered() []*cloudprovider.InstanceType {
 	if source := m.source.Load(); source != nil {
-		return (*source)()
+		return source.InstanceTypes(nil)
 	}
 	return nil
 }
 
 // offeredName bounds the name of an instance type by what is offered now.
 func (m *Metrics) offeredName(name string) string {
-	for _, o := range m.offered() {
-		if o.InstanceType == name {
-			return name
-		}
+	if slices.ContainsFunc(m.offered(), func(it *cloudprovider.InstanceType) bool { return it.Name == name }) {
+		return name
 	}
 	return other
 }

@@ -1,9 +1,6 @@
 package metrics
 
-import (
-	"github.com/prometheus/client_golang/prometheus"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 // offerings makes the catalog's metrics at every scrape, so that plans that go and marks that end need no
 // event. It is a prometheus.Collector.
@@ -38,14 +35,11 @@ func (o *offerings) Collect(metrics chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	for _, offered := range o.metrics.offered() {
-		available := 0.0
-		if offered.Available {
-			available = 1
-		}
-		gauge(o.price, offered.HourlyUSD, offered.InstanceType, karpv1.CapacityTypeOnDemand, offered.Region)
-		gauge(o.available, available, offered.InstanceType, karpv1.CapacityTypeOnDemand, offered.Region)
-		gauge(o.cpu, float64(offered.VCPUs), offered.InstanceType)
-		gauge(o.memory, float64(offered.MemoryBytes), offered.InstanceType)
+	for _, it := range o.metrics.offered() {
+		offering := it.Offerings[0] // each type has exactly one
+		gauge(o.price, offering.Price, it.Name, offering.CapacityType(), offering.Zone())
+		gauge(o.available, float64(len(it.Offerings.Available())), it.Name, offering.CapacityType(), offering.Zone())
+		gauge(o.cpu, it.Capacity.Cpu().AsApproximateFloat64(), it.Name)
+		gauge(o.memory, it.Capacity.Memory().AsApproximateFloat64(), it.Name)
 	}
 }

@@ -21,7 +21,7 @@ func TestOfferingsFollowTheCatalog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		catalog := instancetype.NewCatalog(instancetype.FromAPI(client), instancetype.Config{Region: "us-ord", OnRefused: m.Refused})
+		catalog := instancetype.NewCatalog(client, instancetype.Config{Region: "us-ord", OnRefused: m.Refused})
 		if err := catalog.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestOfferingsFollowTheCatalog(t *testing.T) {
 		if n := len(series(t, registry)); n != 0 {
 			t.Errorf("%d series before there is a catalog", n)
 		}
-		m.Offerings(catalog.Offered)
+		m.Offerings(catalog)
 		for name, want := range map[string]float64{
 			available: 1,
 			"karpenter_cloudprovider_instance_type_offering_price_estimate": 0.036,

@@ -21,7 +21,7 @@ func OpenCost(w io.Writer, plans []instancetype.Plan, regions []string) error {
 	rows := [][]string{columns}
 	for _, region := range regions {
 		for _, plan := range plans {
-			if price := plan.Price(region); price > 0 {
+			if price := plan.PriceIn(region).Hourly; price > 0 {
 				rows = append(rows, []string{"", plan.ID, region, "node", byType, plan.ID, dollars(price), "v1"})
 			}
 		}

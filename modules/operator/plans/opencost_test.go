@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/plans"
 )
 
 func TestOpenCostHasTheRegionsOwnPrices(t *testing.T) {
 	listed := []instancetype.Plan{
-		{ID: "g6-standard-2", HourlyUSD: 0.036, RegionHourlyUSD: map[string]float64{"id-cgk": 0.0432}},
-		{ID: "g6-dedicated-2", HourlyUSD: 0.054},
+		{ID: "g6-standard-2", Price: api.Price{Hourly: 0.036}, RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.0432}}},
+		{ID: "g6-dedicated-2", Price: api.Price{Hourly: 0.054}},
 		{ID: "g9-unpriced"},
 	}
 	var out bytes.Buffer

@@ -107,14 +107,14 @@ func Markdown(shown Shown) string {
 		}
 		var prices, without []string
 		for _, o := range offers {
-			if o.plan.Price(o.region) != plan.HourlyUSD {
+			if o.plan.PriceIn(o.region).Hourly != plan.Price.Hourly {
 				prices = append(prices, fmt.Sprintf("%s %s, %s", o.region, o.hourly(), o.monthly()))
 			}
 			if o.out != "" {
 				without = append(without, o.region)
 			}
 		}
-		cells := append(offers[0].columns(), dollars(plan.HourlyUSD), dollars(plan.MonthlyUSD), strings.Join(prices, "<br>"), regions(without, len(offers)))
+		cells := append(offers[0].columns(), dollars(plan.Price.Hourly), dollars(plan.Price.Monthly), strings.Join(prices, "<br>"), regions(without, len(offers)))
 		cells[0] = "`" + cells[0] + "`"
 		rows.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
@@ -133,7 +133,7 @@ func regions(without []string, of int) string {
 
 func byPrice(region string) func(a, b instancetype.Plan) int {
 	return func(a, b instancetype.Plan) int {
-		return cmp.Or(cmp.Compare(a.Price(region), b.Price(region)), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.PriceIn(region).Hourly, b.PriceIn(region).Hourly), strings.Compare(a.ID, b.ID))
 	}
 }
 
@@ -142,7 +142,7 @@ func byPrice(region string) func(a, b instancetype.Plan) int {
 func (s Shown) offers(kubelet *v1alpha1.KubeletConfiguration) (all []offer) {
 	for _, region := range s.Regions {
 		for _, plan := range slices.SortedFunc(slices.Values(s.Plans), byPrice(region.ID)) {
-			if plan.VCPUs <= 0 || plan.MemoryMB <= 0 {
+			if plan.VCPUs <= 0 || plan.Memory <= 0 {
 				continue
 			}
 			o := offer{plan: plan, region: region.ID, out: plan.Excluded(s.Selection), it: instancetype.Convert(plan, true, instancetype.Settings{
@@ -164,13 +164,13 @@ func (o offer) columns() []string {
 	}
 	allocatable := o.it.Allocatable()
 	return []string{
-		o.plan.ID, o.plan.Class, strconv.Itoa(o.plan.VCPUs), gib(int64(o.plan.MemoryMB) << 20),
+		o.plan.ID, string(o.plan.Class), strconv.Itoa(o.plan.VCPUs), gib(int64(o.plan.Memory) << 20),
 		fmt.Sprintf("%s, %s", allocatable.Cpu(), gib(allocatable.Memory().Value())), gpu,
 	}
 }
 
-func (o offer) hourly() string  { return dollars(o.plan.Price(o.region)) }
-func (o offer) monthly() string { return dollars(o.plan.Monthly(o.region)) }
+func (o offer) hourly() string  { return dollars(o.plan.PriceIn(o.region).Hourly) }
+func (o offer) monthly() string { return dollars(o.plan.PriceIn(o.region).Monthly) }
 
 func (o offer) available() string {
 	if o.out != "" {

@@ -1,8 +1,10 @@
 package requirement
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/samber/lo"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/karpenter/pkg/apis"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -17,7 +19,8 @@ func Equivalent(key string) (ours string, elsewhere bool) {
 	if !otherProvider(domain) {
 		return "", false
 	}
-	return equivalents[name], true
+	ours, _ = lo.FindKeyBy(equivalents, func(_ string, theirs []string) bool { return slices.Contains(theirs, name) })
+	return ours, true
 }
 
 // otherProvider returns whether labels of a domain describe the machines of another cloud. Other Karpenter providers have
@@ -32,31 +35,18 @@ func otherProvider(domain string) bool {
 	return strings.HasPrefix(domain, "karpenter.") && !strings.HasSuffix(domain, "."+apis.Group)
 }
 
-// equivalents are by the name after the domain, which providers share for the most part.
-var equivalents = map[string]string{
-	"instance-category":          v1alpha1.LabelInstanceClass,
-	"instance-family":            v1alpha1.LabelInstanceClass,
-	"machine-family":             v1alpha1.LabelInstanceClass,
-	"sku-family":                 v1alpha1.LabelInstanceClass,
-	"sku-series":                 v1alpha1.LabelInstanceClass,
-	"instance-generation":        v1alpha1.LabelInstanceGeneration,
-	"sku-version":                v1alpha1.LabelInstanceGeneration,
-	"instance-cpu":               v1alpha1.LabelInstanceCPU,
-	"sku-cpu":                    v1alpha1.LabelInstanceCPU,
-	"instance-memory":            v1alpha1.LabelInstanceMemory,
-	"sku-memory":                 v1alpha1.LabelInstanceMemory,
-	"instance-local-nvme":        v1alpha1.LabelInstanceDisk,
-	"sku-gpu-name":               v1alpha1.LabelInstanceGPUName,
-	"instance-gpu-name":          v1alpha1.LabelInstanceGPUName,
-	"gke-accelerator":            v1alpha1.LabelInstanceGPUName,
-	"instance-gpu-count":         v1alpha1.LabelInstanceGPUCount,
-	"sku-gpu-count":              v1alpha1.LabelInstanceGPUCount,
-	"instance-accelerator-count": v1alpha1.LabelInstanceAcceleratedDevicesCount,
-	"instance-network-bandwidth": v1alpha1.LabelInstanceNetworkOut,
-	"instance-size":              corev1.LabelInstanceTypeStable,
-	"sku-name":                   corev1.LabelInstanceTypeStable,
-	"zone-id":                    corev1.LabelTopologyZone,
-	"capacityType":               karpv1.CapacityTypeLabelKey,
-	"gke-spot":                   karpv1.CapacityTypeLabelKey,
-	"gke-provisioning":           karpv1.CapacityTypeLabelKey,
+// equivalents has, by the label of this provider, the names after the domain of those that mean the same elsewhere.
+var equivalents = map[string][]string{
+	v1alpha1.LabelInstanceClass:                   {"instance-category", "instance-family", "machine-family", "sku-family", "sku-series"},
+	v1alpha1.LabelInstanceGeneration:              {"instance-generation", "sku-version"},
+	v1alpha1.LabelInstanceCPU:                     {"instance-cpu", "sku-cpu"},
+	v1alpha1.LabelInstanceMemory:                  {"instance-memory", "sku-memory"},
+	v1alpha1.LabelInstanceDisk:                    {"instance-local-nvme"},
+	v1alpha1.LabelInstanceGPUName:                 {"sku-gpu-name", "instance-gpu-name", "gke-accelerator"},
+	v1alpha1.LabelInstanceGPUCount:                {"instance-gpu-count", "sku-gpu-count"},
+	v1alpha1.LabelInstanceAcceleratedDevicesCount: {"instance-accelerator-count"},
+	v1alpha1.LabelInstanceNetworkOut:              {"instance-network-bandwidth"},
+	corev1.LabelInstanceTypeStable:                {"instance-size", "sku-name"},
+	corev1.LabelTopologyZone:                      {"zone-id"},
+	karpv1.CapacityTypeLabelKey:                   {"capacityType", "gke-spot", "gke-provisioning"},
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/samber/lo"
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -44,10 +45,7 @@ func Unmet(wanted []Selector, all []*cloudprovider.InstanceType) error {
 	if len(reasons) == 1 {
 		return single(reasons[0], all)
 	}
-	texts := make([]string, 0, len(reasons))
-	for _, reason := range reasons {
-		texts = append(texts, Text(reason))
-	}
+	texts := lo.Map(reasons, func(reason Selector, _ int) string { return Text(reason) })
 	return fmt.Errorf("no plan meets these requirements together: %s", strings.Join(texts, "; "))
 }
 
@@ -61,11 +59,16 @@ func Excluding(wanted []Selector, it *cloudprovider.InstanceType) (texts []strin
 	return texts
 }
 
-func met(wanted []Selector, all []*cloudprovider.InstanceType) bool {
-	requirements := scheduling.NewNodeSelectorRequirementsWithMinValues(slices.Clone(wanted)...)
-	return slices.ContainsFunc(all, func(it *cloudprovider.InstanceType) bool {
+// Meeting returns the instance types that meet all of the requirements, whether they can be bought now or not.
+func Meeting(wanted []Selector, all []*cloudprovider.InstanceType) cloudprovider.InstanceTypes {
+	requirements := scheduling.NewNodeSelectorRequirementsWithMinValues(wanted...)
+	return lo.Filter(all, func(it *cloudprovider.InstanceType, _ int) bool {
 		return requirements.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels)
 	})
+}
+
+func met(wanted []Selector, all []*cloudprovider.InstanceType) bool {
+	return len(Meeting(wanted, all)) > 0
 }
 
 // onDemand refuses requirements that leave no room for the one capacity type that there is.
@@ -105,11 +108,7 @@ func single(selector Selector, all []*cloudprovider.InstanceType) error {
 
 // Text is a requirement in short form: "kubernetes.io/arch = arm64".
 func Text(selector Selector) string {
-	values := slices.Clone(selector.Values)
-	if more := len(values) - 5; more > 0 {
-		values = append(values[:5], fmt.Sprintf("%d more", more))
-	}
-	list := strings.Join(values, ", ")
+	list := List(selector.Values)
 	switch selector.Operator {
 	case corev1.NodeSelectorOpIn:
 		if len(selector.Values) == 1 {
@@ -124,6 +123,14 @@ func Text(selector Selector) string {
 		return selector.Key + " does not exist"
 	}
 	return strings.Join([]string{selector.Key, operators[selector.Operator], list}, " ")
+}
+
+// List is the first five of some texts, and how many there are more.
+func List(texts []string) string {
+	if more := len(texts) - 5; more > 0 {
+		texts = append(slices.Clone(texts[:5]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(texts, ", ")
 }
 
 var operators = map[corev1.NodeSelectorOperator]string{

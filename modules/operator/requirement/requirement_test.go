@@ -27,7 +27,7 @@ func types(t *testing.T) (all []*cloudprovider.InstanceType) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plans, err := instancetype.FromAPI(client).Plans(t.Context())
+	plans, err := instancetype.Plans(t.Context(), client)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,12 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Defaults of a Selection, as its text.
-//
-// Linode's documentation and its console offer neither Nanodes nor the Quadro RTX 6000 for node pools. Whether
-// accelerated (VPU) plans work in LKE is documented nowhere, and offering a plan that is refused costs every pod that
-// matches it a failed launch. GPU plans stay in on both tiers; the documentation speaks of standard clusters only, and a
-// refusal by an Enterprise cluster takes the plan out for a while like any other refusal.
+// Defaults of a Selection, as its text. Linode offers neither Nanodes nor the Quadro RTX 6000 for node pools, and documents nowhere that
+// accelerated (VPU) plans work in LKE; a plan that is refused costs every pod that matches it a failed launch. GPU plans are documented
+// for standard clusters only, and stay in on both tiers: a refusal takes them out for a while.
 const (
 	DefaultAllow = "*"
 	DefaultDeny  = "class=nanode,g1-gpu-rtx6000-*,class=accelerated"

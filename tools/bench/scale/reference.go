@@ -12,7 +12,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	kwokapis "sigs.k8s.io/karpenter/kwok/apis"
 	coreapis "sigs.k8s.io/karpenter/pkg/apis"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -91,11 +90,7 @@ func buildReference(ctx context.Context) (string, error) {
 
 // defineKinds installs core's definitions and waits until they are served.
 func defineKinds(ctx context.Context, cluster *localcluster.Cluster) error {
-	config, err := cluster.RESTConfig()
-	if err != nil {
-		return err
-	}
-	kube, err := client.New(config, client.Options{})
+	kube, err := cluster.Client()
 	if err != nil {
 		return err
 	}
@@ -134,18 +129,17 @@ func writePlans(ctx context.Context, cluster *localcluster.Cluster, file string)
 	if err != nil {
 		return err
 	}
-	source := instancetype.FromAPI(api)
-	catalog := instancetype.NewCatalog(source, instancetype.Config{Region: "us-ord"})
+	catalog := instancetype.NewCatalog(api, instancetype.Config{Region: "us-ord"})
 	if err := catalog.Refresh(ctx); err != nil {
 		return err
 	}
-	sizes, err := source.Plans(ctx)
+	sizes, err := instancetype.Plans(ctx, api)
 	if err != nil {
 		return err
 	}
 	reported := map[string]corev1.ResourceList{}
 	for _, p := range sizes {
-		reported[p.ID], _ = lkeplayer.Capacity(lkeplayer.Machine{VCPUs: p.VCPUs, GPUs: p.GPUs, MemoryMB: p.MemoryMB, DiskMB: p.DiskMB})
+		reported[p.ID], _ = lkeplayer.Capacity(lkeplayer.Machine{VCPUs: p.VCPUs, GPUs: p.GPUs, MemoryMB: p.Memory, DiskMB: p.Disk})
 	}
 	var plans []plan
 	for _, it := range catalog.InstanceTypes(nil) {

@@ -55,13 +55,11 @@ func (s *side) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 
 // load gives the program its pods, and waits until all run.
 func (s *side) load(ctx context.Context) error {
-	config, err := s.cluster.RESTConfig()
+	kube, err := s.cluster.Client()
 	if err != nil {
 		return err
 	}
-	if s.kube, err = client.New(config, client.Options{}); err != nil {
-		return err
-	}
+	s.kube = kube
 	s.began = time.Now()
 	if err := s.apply(ctx); err != nil {
 		return err

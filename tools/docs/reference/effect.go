@@ -122,7 +122,7 @@ var kubeletExamples = map[string]string{
 // kubeletModes distinguishes a setting that only the kubelet reads, which LKE configures itself, from one that changes what a
 // node is expected to hold.
 func kubeletModes(name string) string {
-	plan := instancetype.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, MemoryMB: 4096, DiskMB: 81920}
+	plan := instancetype.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, Memory: 4096, Disk: 81920}
 	allocatable := func(kubelet string) string {
 		var configuration v1alpha1.KubeletConfiguration
 		if json.Unmarshal([]byte(kubelet), &configuration) != nil {

@@ -2,7 +2,6 @@ package reference
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
@@ -47,8 +46,8 @@ func simulatedPlans(ctx context.Context) (plans.Shown, error) {
 	if err != nil {
 		return plans.Shown{}, err
 	}
-	shown, source := plans.Shown{Selection: o.Plans(), MemoryOverhead: o.VMMemoryOverhead}, instancetype.FromAPI(client)
-	if shown.Plans, err = source.Plans(ctx); err != nil {
+	shown := plans.Shown{Selection: o.Plans(), MemoryOverhead: o.VMMemoryOverhead}
+	if shown.Plans, err = instancetype.Plans(ctx, client); err != nil {
 		return plans.Shown{}, err
 	}
 	for region, err := range client.ListRegions(ctx, linode.Filter{}) {
@@ -58,9 +57,9 @@ func simulatedPlans(ctx context.Context) (plans.Shown, error) {
 		if !slices.Contains(region.Capabilities, "Kubernetes") {
 			continue
 		}
-		availability, err := source.Availability(ctx, region.ID)
+		availability, err := instancetype.Availability(ctx, client, region.ID)
 		if err != nil {
-			return plans.Shown{}, fmt.Errorf("availability in %s: %w", region.ID, err)
+			return plans.Shown{}, err
 		}
 		shown.Regions = append(shown.Regions, plans.Region{ID: region.ID, Availability: availability})
 	}

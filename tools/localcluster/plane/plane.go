@@ -224,7 +224,17 @@ func (p *Plane) Authority() *pki.Authority { return p.authority }
 // KubeletTLS is what a server on loopback needs to play a kubelet: a certificate that the API server accepts, and to
 // take requests from the cluster's clients alone.
 func (p *Plane) KubeletTLS() (*tls.Config, error) {
-	pair, err := p.authority.Server("kubelet", loopback, "localhost")
+	config, err := p.ServerTLS("kubelet")
+	if err != nil {
+		return nil, err
+	}
+	config.ClientCAs, config.ClientAuth = p.Roots(), tls.RequireAndVerifyClientCert
+	return config, nil
+}
+
+// ServerTLS is what a server on loopback needs to be trusted in the cluster.
+func (p *Plane) ServerTLS(name string) (*tls.Config, error) {
+	pair, err := p.authority.Server(name, loopback, "localhost")
 	if err != nil {
 		return nil, err
 	}
@@ -232,12 +242,14 @@ func (p *Plane) KubeletTLS() (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	clients := x509.NewCertPool()
-	clients.AppendCertsFromPEM(p.authority.Cert)
-	return &tls.Config{
-		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate},
-		ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert,
-	}, nil
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}, nil
+}
+
+// Roots are what the cluster's clients verify its servers by.
+func (p *Plane) Roots() *x509.CertPool {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(p.authority.Cert)
+	return roots
 }
 
 // AdminKubeconfig is the file for people and tests: group system:masters.

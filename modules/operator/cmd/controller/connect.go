@@ -91,7 +91,7 @@ func (p *platform) connect(ctx context.Context) error {
 	if p.found, err = find(ctx, p.client, wanted); err != nil {
 		return err
 	}
-	p.catalog = instancetype.NewCatalog(instancetype.FromAPI(p.client), instancetype.Config{
+	p.catalog = instancetype.NewCatalog(p.client, instancetype.Config{
 		Region: p.found.Region, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
 		OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
@@ -104,7 +104,7 @@ func (p *platform) connect(ctx context.Context) error {
 	if err := p.catalog.Refresh(ctx); err != nil {
 		return &setting.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err, Fix: "try again, or check the address"}
 	}
-	p.metrics.Offerings(p.catalog.Offered)
+	p.metrics.Offerings(p.catalog)
 	return nil
 }
 

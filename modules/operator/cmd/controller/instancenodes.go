@@ -53,9 +53,12 @@ func instanceNodes(ctx context.Context, p *platform, op *coreoperator.Operator, 
 	n := nodes{
 		provider: cloudprovider.Over(op.GetClient(), backend, p.catalog, config), engine: backend, begin: manager.Begin,
 		cluster: func(ctx context.Context) status.Cluster {
-			return status.Cluster{Mode: v1alpha1.ModeInstance, Region: p.found.Region, ControlPlaneVersion: config.ControlPlaneVersion(ctx), Bootstrap: backend.Check}
+			return status.Cluster{
+				Mode: v1alpha1.ModeInstance, Region: p.found.Region, ControlPlaneVersion: config.ControlPlaneVersion(ctx),
+				Bootstrap: backend.Check, LinodeInterfaces: backend.LinodeInterfaces,
+			}
 		},
-		controllers: []operatorcontroller.Controller{bootstraptokens.NewController(tokens, op.Clock)},
+		controllers: []operatorcontroller.Controller{bootstraptokens.NewController(tokens)},
 	}
 	if o.ServingCertificates {
 		n.controllers = append(n.controllers, approver(p, op, manager))
@@ -124,6 +127,5 @@ func approver(p *platform, op *coreoperator.Operator, manager *instances.Manager
 			}
 			return all, nil
 		},
-		Clock: op.Clock,
 	})
 }

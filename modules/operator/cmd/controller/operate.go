@@ -119,7 +119,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	var lookup *nodeclass.Lookup // nil = nothing that a class names is looked up
 	if !o.DisableDryRun {
 		lookup = nodeclass.NewLookup(p.client, answerTTL)
-		classes.Lookup = lookup
+		classes.Lookup, classes.Recheck = lookup, lookup.Young()
 	}
 	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder)
 	newNodes := lkeNodes
@@ -155,7 +155,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, from.provider.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), from.provider, op.EventRecorder),
 		unlaunched.NewController(op.GetClient(), from.provider),
-		joining.NewController(op.EventRecorder, op.Clock),
+		joining.NewController(op.EventRecorder),
 		unplanned.NewController(op.GetClient(), from.provider, op.EventRecorder),
 	)
 	return nil

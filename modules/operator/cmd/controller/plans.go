@@ -111,11 +111,8 @@ func listPlans(ctx context.Context, o options.Options) (*linode.Client, []instan
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := instancetype.FromAPI(api).Plans(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading Linode types: %w", err)
-	}
-	return api, all, nil
+	all, err := instancetype.Plans(ctx, api)
+	return api, all, err
 }
 
 func readPlans(ctx context.Context, o options.Options, wanted string) (plans.Shown, error) {
@@ -137,9 +134,9 @@ func readPlans(ctx context.Context, o options.Options, wanted string) (plans.Sho
 	}
 	shown := plans.Shown{Plans: all, Selection: o.Plans(), MemoryOverhead: o.VMMemoryOverhead}
 	for _, region := range regions {
-		availability, err := instancetype.FromAPI(api).Availability(ctx, region)
+		availability, err := instancetype.Availability(ctx, api, region)
 		if err != nil {
-			return plans.Shown{}, fmt.Errorf("reading the availability of Linode types in %s: %w", region, err)
+			return plans.Shown{}, err
 		}
 		shown.Regions = append(shown.Regions, plans.Region{ID: region, Availability: availability})
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -29,15 +28,10 @@ import (
 const longest = 2 * bootstraptoken.Lifetime
 
 // Controller reconciles UIDs of NodeClaims whose node needs no token any more.
-type Controller struct {
-	tokens *bootstraptoken.Issuer
-	clock  clock.PassiveClock
-}
+type Controller struct{ tokens *bootstraptoken.Issuer }
 
 // NewController returns a Controller.
-func NewController(tokens *bootstraptoken.Issuer, now clock.PassiveClock) *Controller {
-	return &Controller{tokens: tokens, clock: now}
-}
+func NewController(tokens *bootstraptoken.Issuer) *Controller { return &Controller{tokens: tokens} }
 
 // Reconcile takes the token of a NodeClaim back.
 func (c *Controller) Reconcile(ctx context.Context, nodeClaim types.UID) (reconcile.Result, error) {
@@ -63,10 +57,10 @@ func done(object client.Object) (since time.Time, is bool) {
 type queue = workqueue.TypedRateLimitingInterface[types.UID]
 
 // events queue a NodeClaim when it is done: at that moment, or when it is first seen and was done not long ago.
-func (c *Controller) events() handler.TypedFuncs[client.Object, types.UID] {
+func events() handler.TypedFuncs[client.Object, types.UID] {
 	return handler.TypedFuncs[client.Object, types.UID]{
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) {
-			if since, is := done(e.Object); is && c.clock.Since(since) < longest {
+			if since, is := done(e.Object); is && time.Since(since) < longest {
 				q.Add(e.Object.GetUID())
 			}
 		},
@@ -88,6 +82,6 @@ func (c *Controller) events() handler.TypedFuncs[client.Object, types.UID] {
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
 	return builder.TypedControllerManagedBy[types.UID](m).
 		Named("nodeclaim.bootstraptokens").
-		Watches(&karpv1.NodeClaim{}, c.events()).
+		Watches(&karpv1.NodeClaim{}, events()).
 		Complete(c)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -32,19 +31,18 @@ const GivenUpAfter = 15 * time.Minute
 // Controller reconciles NodeClaims from their launch to the registration of their node.
 type Controller struct {
 	recorder events.Recorder
-	clock    clock.PassiveClock
 	reported *cache.Expiring // by UID: the last full minute that was reported or had passed before
 }
 
 // NewController returns a Controller.
-func NewController(recorder events.Recorder, now clock.PassiveClock) *Controller {
-	return &Controller{recorder: recorder, clock: now, reported: cache.NewExpiring()}
+func NewController(recorder events.Recorder) *Controller {
+	return &Controller{recorder: recorder, reported: cache.NewExpiring()}
 }
 
 // Reconcile reports the minute that has passed, and comes back at the end of the next one.
 func (c *Controller) Reconcile(_ context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
 	since, waiting := launched(nodeClaim)
-	waited := c.clock.Since(since)
+	waited := time.Since(since)
 	if !waiting || waited >= GivenUpAfter {
 		c.reported.Delete(nodeClaim.UID)
 		return reconcile.Result{}, nil

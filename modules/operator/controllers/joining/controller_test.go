@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clock "k8s.io/utils/clock/testing"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
@@ -33,7 +33,8 @@ func (p *published) Publish(all ...events.Event) {
 	}
 }
 
-var launch = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+// launch is when the time of a test begins.
+var launch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func booting() *karpv1.NodeClaim {
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x7k2p", UID: "uid", Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-2"}}}
@@ -60,41 +61,47 @@ func reconcile(t *testing.T, c *joining.Controller, claim *karpv1.NodeClaim) (pa
 }
 
 func TestEachMinuteOfABootIsOneEventOnTheNodeClaim(t *testing.T) {
-	now, told, claim := clock.NewFakePassiveClock(launch.Add(4*time.Second)), &published{}, booting()
-	c := joining.NewController(told, now)
-	for rounds := 0; ; rounds++ {
-		pause := reconcile(t, c, claim)
-		if pause == 0 {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		told, claim := &published{}, booting()
+		c := joining.NewController(told)
+		time.Sleep(4 * time.Second)
+		for rounds := 0; ; rounds++ {
+			pause := reconcile(t, c, claim)
+			if pause == 0 {
+				break
+			}
+			if rounds > 20 {
+				t.Fatal("it goes on after core has given the NodeClaim up")
+			}
+			time.Sleep(pause + 40*time.Millisecond)
 		}
-		if rounds > 20 {
-			t.Fatal("it goes on after core has given the NodeClaim up")
+		if len(*told) != 14 {
+			t.Fatalf("%d events in 15 minutes, want 14: %q", len(*told), *told)
 		}
-		now.SetTime(now.Now().Add(pause + 40*time.Millisecond))
-	}
-	if len(*told) != 14 {
-		t.Fatalf("%d events in 15 minutes, want 14: %q", len(*told), *told)
-	}
-	if want := "Normal WaitingForNode: Linode 94907002, a g6-standard-2, was launched 2 min ago and its node has not joined yet; Karpenter gives it up after 15 min, at 08:15:00 UTC"; (*told)[1] != want {
-		t.Errorf("got  %s\nwant %s", (*told)[1], want)
-	}
-	if all := slices.Clone(*told); len(slices.Compact(all)) != 14 {
-		t.Errorf("two events are the same: %q", *told)
-	}
+		if want := "Normal WaitingForNode: Linode 94907002, a g6-standard-2, was launched 2 min ago and its node has not joined yet; Karpenter gives it up after 15 min, at 00:15:00 UTC"; (*told)[1] != want {
+			t.Errorf("got  %s\nwant %s", (*told)[1], want)
+		}
+		if all := slices.Clone(*told); len(slices.Compact(all)) != 14 {
+			t.Errorf("two events are the same: %q", *told)
+		}
+	})
 }
 
 // The minute in which a replica takes over was reported by the one before.
 func TestANewLeaderReportsFromTheNextMinuteOn(t *testing.T) {
-	now, told, claim := clock.NewFakePassiveClock(launch.Add(3*time.Minute+25*time.Second)), &published{}, booting()
-	c := joining.NewController(told, now)
-	if pause := reconcile(t, c, claim); pause != 35*time.Second || len(*told) != 0 {
-		t.Errorf("looks again after %s, told %q", pause, *told)
-	}
-	now.SetTime(launch.Add(4 * time.Minute))
-	reconcile(t, c, claim)
-	if len(*told) != 1 || !strings.Contains((*told)[0], "launched 4 min ago") {
-		t.Errorf("told %q", *told)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		told, claim := &published{}, booting()
+		c := joining.NewController(told)
+		time.Sleep(3*time.Minute + 25*time.Second)
+		if pause := reconcile(t, c, claim); pause != 35*time.Second || len(*told) != 0 {
+			t.Errorf("looks again after %s, told %q", pause, *told)
+		}
+		time.Sleep(35 * time.Second)
+		reconcile(t, c, claim)
+		if len(*told) != 1 || !strings.Contains((*told)[0], "launched 4 min ago") {
+			t.Errorf("told %q", *told)
+		}
+	})
 }
 
 func TestNothingIsReportedOfANodeClaimThatDoesNotBoot(t *testing.T) {
@@ -104,18 +111,20 @@ func TestNothingIsReportedOfANodeClaimThatDoesNotBoot(t *testing.T) {
 		"being deleted":           func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: launch} },
 		"another provider's":      func(c *karpv1.NodeClaim) { c.Spec.NodeClassRef.Kind = "EC2NodeClass" },
 	} {
-		now, told, claim := clock.NewFakePassiveClock(launch), &published{}, booting()
-		change(claim)
-		c := joining.NewController(told, now)
-		for range 5 {
-			if pause := reconcile(t, c, claim); pause != 0 {
-				t.Errorf("%s: looked at again after %s", name, pause)
+		synctest.Test(t, func(t *testing.T) {
+			told, claim := &published{}, booting()
+			change(claim)
+			c := joining.NewController(told)
+			for range 5 {
+				if pause := reconcile(t, c, claim); pause != 0 {
+					t.Errorf("%s: looked at again after %s", name, pause)
+				}
+				time.Sleep(time.Minute)
 			}
-			now.SetTime(now.Now().Add(time.Minute))
-		}
-		if len(*told) != 0 {
-			t.Errorf("%s: told %q", name, *told)
-		}
+			if len(*told) != 0 {
+				t.Errorf("%s: told %q", name, *told)
+			}
+		})
 	}
 }
 

@@ -39,7 +39,7 @@ func registerLearning(ctx context.Context) {
 
 func newCatalog(ctx context.Context) *instancetype.Catalog {
 	GinkgoHelper()
-	c := instancetype.NewCatalog(instancetype.FromAPI(NewLinode()), instancetype.Config{Region: "us-ord", MemoryOverhead: 0.075})
+	c := instancetype.NewCatalog(NewLinode(), instancetype.Config{Region: "us-ord", MemoryOverhead: 0.075})
 	Expect(c.Refresh(ctx)).To(Succeed())
 	return c
 }

@@ -72,7 +72,7 @@ func readVPC(ctx context.Context, client *linode.Client, id int) (*vpc, error) {
 
 // Protected returns the Linodes behind a firewall, and when that was read; nil when it is not known.
 func (l *Lookup) Protected(ctx context.Context, firewallID int) ([]int, time.Time, error) {
-	found, err := l.firewalls(ctx, firewallID)
+	found, err := l.firewalls(ctx, firewallID, l.age)
 	if found == nil {
 		return nil, time.Time{}, err
 	}
@@ -81,7 +81,7 @@ func (l *Lookup) Protected(ctx context.Context, firewallID int) ([]int, time.Tim
 
 // Connected returns the Linodes in each subnet of a VPC, and when that was read; nil when it is not known.
 func (l *Lookup) Connected(ctx context.Context, vpcID int) (map[int][]int, time.Time, error) {
-	found, err := l.vpcs(ctx, vpcID)
+	found, err := l.vpcs(ctx, vpcID, l.age)
 	if found == nil {
 		return nil, time.Time{}, err
 	}

@@ -46,6 +46,8 @@ type Config struct {
 	Cluster func(context.Context) status.Cluster
 	// Lookup reads what a class names; nil skips these checks. It must not read the Linode API every time.
 	Lookup status.Lookup
+	// Recheck is Lookup for a class that is not ready, with younger answers: what it waits for may be there by now. nil = Lookup.
+	Recheck status.Lookup
 	// Reader reads NodeClaims from the API server and not from a cache, once before a class is let go: one that the
 	// cache does not know yet may use it. Required.
 	Reader client.Reader
@@ -69,6 +71,9 @@ func NewController(kube client.Client, recorder events.Recorder, cfg Config) *Co
 	if cfg.Interval <= 0 {
 		cfg.Interval = 5 * time.Minute
 	}
+	if cfg.Recheck == nil {
+		cfg.Recheck = cfg.Lookup
+	}
 	return &Controller{kube: kube, recorder: recorder, cfg: cfg}
 }
 
@@ -81,7 +86,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNo
 	if err := c.annotate(ctx, nodeClass, cluster.Mode); err != nil {
 		return conflict.Requeue(err)
 	}
-	evaluated := status.Evaluate(ctx, nodeClass, cluster, c.cfg.Lookup)
+	evaluated := status.Evaluate(ctx, nodeClass, cluster, c.lookup(nodeClass))
 	before := nodeClass.DeepCopy()
 	if status.Apply(nodeClass, evaluated) {
 		if err := c.kube.Status().Patch(ctx, nodeClass, conflict.Lock(before)); err != nil {
@@ -91,6 +96,13 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNo
 	}
 	// What could not be found out is in the conditions; core's backoff for an error would ask the API more often.
 	return reconcile.Result{RequeueAfter: c.pause(nodeClass, evaluated)}, nil
+}
+
+func (c *Controller) lookup(nodeClass *v1alpha1.LinodeNodeClass) status.Lookup {
+	if nodeClass.StatusConditions(operatorstatus.WithObservedOnly()).Get(operatorstatus.ConditionReady).IsFalse() {
+		return c.cfg.Recheck
+	}
+	return c.cfg.Lookup
 }
 
 // pause is how long a class may stay as it is. One that is not ready is about to be corrected, or not for days: the

@@ -27,6 +27,7 @@ type Lookup struct {
 	regions    reader[string, api.Region]
 	vpcs       reader[int, vpc]
 	newest     reader[string, api.Image] // by pattern
+	age        time.Duration             // of answers that are still given
 }
 
 var _ status.Lookup = (*Lookup)(nil)
@@ -42,12 +43,20 @@ func NewLookup(client *linode.Client, ttl time.Duration) *Lookup {
 		newest: remembered(ttl, func(ctx context.Context, pattern string) (*api.Image, error) {
 			return newestImage(client.ListImages(ctx, linode.Filter{}), glob(pattern))
 		}),
+		age: ttl,
 	}
+}
+
+// Young shares this Lookup's memory and gives no answer older than 20 seconds: what a class waits for is about to change.
+func (l *Lookup) Young() *Lookup {
+	young := *l
+	young.age = min(l.age, doubtTTL)
+	return &young
 }
 
 // Firewall implements status.Lookup.
 func (l *Lookup) Firewall(ctx context.Context, id int) (*status.Firewall, error) {
-	found, err := l.firewalls(ctx, id)
+	found, err := l.firewalls(ctx, id, l.age)
 	if found == nil {
 		return nil, err
 	}
@@ -56,7 +65,7 @@ func (l *Lookup) Firewall(ctx context.Context, id int) (*status.Firewall, error)
 
 // Image implements status.Lookup.
 func (l *Lookup) Image(ctx context.Context, id string) (*status.Image, error) {
-	found, err := l.images(ctx, id)
+	found, err := l.images(ctx, id, l.age)
 	if found == nil {
 		return nil, err
 	}
@@ -65,12 +74,12 @@ func (l *Lookup) Image(ctx context.Context, id string) (*status.Image, error) {
 
 // PlacementGroup implements status.Lookup.
 func (l *Lookup) PlacementGroup(ctx context.Context, id int) (*status.PlacementGroup, error) {
-	found, err := l.placements(ctx, id)
+	found, err := l.placements(ctx, id, l.age)
 	if found == nil {
 		return nil, err
 	}
 	group := &status.PlacementGroup{Label: found.Label, Region: found.Region, Members: len(found.Members)}
-	if region, err := l.regions(ctx, found.Region); err == nil && region != nil { // without the region's answer no limit is known
+	if region, err := l.regions(ctx, found.Region, l.age); err == nil && region != nil { // without the region's answer no limit is known
 		group.Limit = memberLimit(region.PlacementGroupLimits, found.PlacementGroupPolicy == "flexible")
 	}
 	return group, nil
@@ -78,7 +87,7 @@ func (l *Lookup) PlacementGroup(ctx context.Context, id int) (*status.PlacementG
 
 // Region implements status.Lookup.
 func (l *Lookup) Region(ctx context.Context, id string) (*status.Region, error) {
-	found, err := l.regions(ctx, id)
+	found, err := l.regions(ctx, id, l.age)
 	if found == nil {
 		return nil, err
 	}
@@ -87,7 +96,7 @@ func (l *Lookup) Region(ctx context.Context, id string) (*status.Region, error) 
 
 // VPC implements status.Lookup.
 func (l *Lookup) VPC(ctx context.Context, id int) (*status.VPC, error) {
-	found, err := l.vpcs(ctx, id)
+	found, err := l.vpcs(ctx, id, l.age)
 	if found == nil {
 		return nil, err
 	}
@@ -96,7 +105,7 @@ func (l *Lookup) VPC(ctx context.Context, id int) (*status.VPC, error) {
 
 // NewestImage returns the newest image that can be deployed and whose label the pattern matches, "" for none.
 func (l *Lookup) NewestImage(ctx context.Context, pattern string) (id, label string, err error) {
-	found, err := l.newest(ctx, pattern)
+	found, err := l.newest(ctx, pattern, l.age)
 	if found == nil {
 		return "", "", err
 	}
@@ -110,7 +119,7 @@ func Generation(client *linode.Client, ttl time.Duration) func(context.Context) 
 		return client.GetAccountSettings(ctx)
 	})
 	return func(ctx context.Context) (instances.Generation, error) {
-		found, err := settings(ctx, struct{}{})
+		found, err := settings(ctx, struct{}{}, ttl)
 		switch {
 		case err != nil || found == nil || found.InterfacesForNewLinodes == nil:
 			return "", err

@@ -17,26 +17,28 @@ import (
 // may be about to make it right, and long enough that events do not become requests.
 const doubtTTL = 20 * time.Second
 
-// A reader reads the object of an ID: nil without an error when the API has answered that there is none.
-type reader[K comparable, V any] func(ctx context.Context, id K) (*V, error)
+// A reader gives the object of an ID as it was at most age ago: nil without an error when the API has answered that there is none.
+type reader[K comparable, V any] func(ctx context.Context, id K, age time.Duration) (*V, error)
 
 type answer[V any] struct {
 	found *V // nil: there is none, or it is not known
 	err   error
+	read  time.Time
 }
 
-// remembered returns what read has found up to ttl ago, and reads otherwise. No lock is held while it does.
-func remembered[K comparable, V any](ttl time.Duration, read reader[K, V]) reader[K, V] {
+// remembered keeps what read has found for ttl, and reads what is not there or too old. No lock is held while it does.
+func remembered[K comparable, V any](ttl time.Duration, read func(context.Context, K) (*V, error)) reader[K, V] {
 	answers, reading := cache.NewExpiring(), &singleflight.Group{}
-	return func(ctx context.Context, id K) (*V, error) {
-		result, _, _ := reading.Do(fmt.Sprint(id), func() (any, error) {
-			if known, ok := answers.Get(id); ok {
+	return func(ctx context.Context, id K, age time.Duration) (*V, error) {
+		result, _, _ := reading.Do(fmt.Sprint(id, age), func() (any, error) {
+			if known, ok := answers.Get(id); ok && time.Since(known.(answer[V]).read) <= age { //nolint:forcetypeassert // set below
 				return known, nil
 			}
+			began := time.Now()
 			found, err := read(ctx, id)
-			a, lasts := answer[V]{found, err}, ttl
+			a, lasts := answer[V]{found, err, began}, ttl
 			if err != nil || found == nil {
-				a, lasts = answer[V]{nil, missing(err)}, min(ttl, doubtTTL)
+				a, lasts = answer[V]{nil, missing(err), began}, min(ttl, doubtTTL)
 			}
 			if !errors.Is(err, context.Canceled) { // the caller has left, which proves nothing
 				answers.Set(id, a, lasts)

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -50,7 +49,6 @@ type Config struct {
 	Linode func(ctx context.Context, instanceID int) (Linode, error)
 	// Addresses reads all addresses of a Linode, those in VPCs as well.
 	Addresses func(ctx context.Context, instanceID int) ([]string, error)
-	Clock     clock.PassiveClock
 }
 
 // Controller reconciles CertificateSigningRequests.
@@ -78,7 +76,7 @@ func (c *Controller) Reconcile(ctx context.Context, csr *certificatesv1.Certific
 	case reason == "":
 		return reconcile.Result{}, c.approve(ctx, csr)
 	}
-	age := c.cfg.Clock.Since(csr.CreationTimestamp.Time)
+	age := time.Since(csr.CreationTimestamp.Time)
 	if !passes || age > quiet {
 		c.report(ctx, csr, reason)
 	}
@@ -154,7 +152,7 @@ func (c *Controller) approve(ctx context.Context, csr *certificatesv1.Certificat
 	decided.Status.Conditions = append(decided.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "KarpenterNode",
 		Message:        "the node of a NodeClaim asks, with the name and the addresses of its Linode",
-		LastUpdateTime: metav1.NewTime(c.cfg.Clock.Now()),
+		LastUpdateTime: metav1.Now(),
 	})
 	if err := c.kube.SubResource("approval").Update(ctx, decided); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("approving CertificateSigningRequest %s: %w", csr.Name, err))

@@ -20,7 +20,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -42,7 +41,7 @@ const (
 	another = "192.0.2.21"
 )
 
-var now = time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
+var now = time.Now()
 
 // scene is one request and what there is around it.
 type scene struct {
@@ -68,7 +67,7 @@ func proper() *scene {
 			DNSNames: []string{node}, IPAddresses: addresses(public, private, slaac),
 		},
 		csr: &certificatesv1.CertificateSigningRequest{
-			ObjectMeta: metav1.ObjectMeta{Name: "csr-1", UID: "uid-csr-1", CreationTimestamp: metav1.NewTime(now)},
+			ObjectMeta: metav1.ObjectMeta{Name: "csr-1", UID: "uid-csr-1"},
 			Spec: certificatesv1.CertificateSigningRequestSpec{
 				SignerName: certificatesv1.KubeletServingSignerName, Username: "system:node:" + node, Groups: []string{"system:nodes", "system:authenticated"},
 				Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
@@ -88,6 +87,8 @@ func addresses(texts ...string) []net.IP {
 
 // run reconciles the request once, so long after it was made, and returns it as it is stored then.
 func (s *scene) run(t *testing.T, after time.Duration) (*certificatesv1.CertificateSigningRequest, *controllertest.Recorder, time.Duration) {
+	t.Helper()
+	s.csr.CreationTimestamp = metav1.NewTime(time.Now().Add(-after))
 	t.Helper()
 	if s.csr.Spec.Request == nil {
 		s.csr.Spec.Request = encoded(t, s.certificate)
@@ -110,7 +111,6 @@ func (s *scene) run(t *testing.T, after time.Duration) (*certificatesv1.Certific
 			return servingcertificates.Linode{Label: s.label, Addresses: []string{public, private, slaac + "/128"}}, s.err
 		},
 		Addresses: func(context.Context, int) ([]string, error) { s.more++; return []string{inVPC}, nil },
-		Clock:     clocktesting.NewFakePassiveClock(now.Add(after)),
 	})
 	stored := &certificatesv1.CertificateSigningRequest{}
 	key := client.ObjectKeyFromObject(s.csr)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/demo"
@@ -34,11 +33,7 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 		return err
 	}
 	defer cluster.Stop(context.WithoutCancel(ctx))
-	config, err := cluster.RESTConfig()
-	if err != nil {
-		return err
-	}
-	kube, err := client.New(config, client.Options{})
+	kube, err := cluster.Client()
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,155 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
+)
+
+// withoutMetadata: Linodes join by the Metadata service. In a region without it none is asked for, until the region has it.
+func withoutMetadata(t *testing.T, e *environment) {
+	e.Sim.WithdrawCapability(linodesim.NoCapability{Region: "us-ord", Capability: status.CapabilityMetadata})
+	t.Cleanup(e.Sim.RestoreCapabilities)
+	since, asked := e.now(), e.creations()
+	e.apply(t, class("{}"))
+	e.apply(t, nodePoolSpec{}.yaml())
+	e.apply(t, deployment("waiting", 1, ""))
+	ctx, g := t.Context(), NewWithT(t)
+	g.Eventually(ctx, func(g Gomega) {
+		found := &v1alpha1.LinodeNodeClass{}
+		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.named("default")}, found)).To(Succeed())
+		condition := found.StatusConditions().Get(v1alpha1.ConditionRegionReady)
+		g.Expect(condition.IsFalse()).To(BeTrue(), "%+v", condition)
+		g.Expect(condition.Reason).To(Equal(v1alpha1.ReasonRegionUnsuitable))
+		g.Expect(condition.Message).To(And(ContainSubstring("us-ord"), ContainSubstring(status.CapabilityMetadata), ContainSubstring("spec.bootstrap"), ContainSubstring("use another region")))
+		g.Expect(found.StatusConditions().Root().IsFalse()).To(BeTrue(), "the class is not ready")
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	e.event(t, "LinodeNodeClass", "default", v1alpha1.ReasonRegionUnsuitable, status.CapabilityMetadata)
+	e.event(t, "NodePool", "default", nodepoolstatus.EventNodePoolNotReady)
+	if left := e.remains(ctx); left != "" || since.made() != 0 || e.creations() != asked {
+		t.Errorf("%d Linodes were asked for and %d made in a region without Metadata, and there is %s", e.creations()-asked, since.made(), left)
+	}
+	e.Sim.RestoreCapabilities()
+	e.settled(t, "waiting", 1)
+	e.matched(t, 1)
+	e.oneEach(t, since, 1)
+}
+
+// creations counts the requests for a Linode, whatever their answer.
+func (e *environment) creations() int {
+	n := 0
+	for _, call := range e.Sim.Calls() {
+		if call.Method == http.MethodPost && call.Route == "/linode/instances" {
+			n += call.N
+		}
+	}
+	return n
+}
+
+// Versions that the API server reports to the operator before and after an upgrade. It stays as it is, and so do the kubelets' programs:
+// only one release is here. What a node installs is what the API server reports.
+const olderRelease, newerRelease = controlplane.KubernetesVersion + "+k3s1", "v1.37.1+k3s1"
+
+// reported is the version that the API server reports.
+type reported struct{ version atomic.Value }
+
+func (r *reported) get() string {
+	if version, changed := r.version.Load().(string); changed {
+		return version
+	}
+	return olderRelease
+}
+
+// outdated upgrades the control plane under nodes that joined two hours ago: their minor version is behind, and they are replaced by nodes
+// that install the new one. The operator is restarted after the upgrade; one that runs reads the version every four minutes.
+func outdated(server *reported) func(*testing.T, *environment) {
+	return func(t *testing.T, e *environment) {
+		spec := fmt.Sprintf(`{image: linode/debian12, authorizedUsers: [me], bootstrap: {type: k3s, apiServerEndpoint: "%s", tokenSecretRef: {namespace: kube-system, name: boots, key: agent-token}}}`, e.AgentEndpoint)
+		twoApart(t, e, nodePoolSpec{budget: "1", class: spec})
+		e.installed(t, olderRelease)
+		g, ctx := NewWithT(t), t.Context()
+		rolled(t, e, func() {
+			server.version.Store(newerRelease)
+			e.Operator.Stop(ctx)
+			g.Expect(e.Operator.Start(ctx)).To(Succeed())
+			g.Eventually(ctx, func(g Gomega) {
+				found := &v1alpha1.LinodeNodeClass{}
+				g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: e.named("default")}, found)).To(Succeed())
+				g.Expect(found.Status.KubernetesVersion).To(Equal(newerRelease))
+			}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+			for _, claim := range e.nodeClaims(ctx, g) {
+				e.aged(t, claim.Name, 2*time.Hour)
+			}
+			g.Eventually(ctx, func(g Gomega) { // the second waits for the replacement of the first
+				var reasons []string
+				for _, claim := range e.nodeClaims(ctx, g) {
+					if drifted := claim.StatusConditions().Get(karpv1.ConditionTypeDrifted); drifted.IsTrue() {
+						reasons = append(reasons, drifted.Reason)
+					}
+				}
+				g.Expect(reasons).To(ContainElement(string(cloudprovider.DriftKubernetesVersion)))
+			}).WithTimeout(patience).WithPolling(interval / 5).Should(Succeed())
+		})
+		e.installed(t, newerRelease)
+	}
+}
+
+// installed checks which release the Linodes have installed.
+func (e *environment) installed(t *testing.T, release string) {
+	t.Helper()
+	for _, instance := range e.ourInstances() {
+		NewWithT(t).Expect(instance.Console).To(ContainSubstring("k3s "+release+" is installed"), "console of %s", instance.Label)
+	}
+}
+
+// linodeLimit: the account's limit says nothing of a plan's capacity.
+func linodeLimit(t *testing.T, e *environment) {
+	accountLimit(t, e)
+	leader, _ := e.leaderAndOther(t)
+	families, err := leader.Metrics(t.Context())
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	refused := 0.0
+	for _, metric := range families["karpenter_linode_offering_refusals_total"].GetMetric() {
+		for _, label := range metric.GetLabel() {
+			if label.GetName() == "cause" && label.GetValue() != string(instancetype.AccountLimit) && metric.GetCounter().GetValue() > 0 {
+				t.Errorf("plans are marked because of %s: %v", label.GetValue(), metric)
+			}
+		}
+		refused += metric.GetCounter().GetValue()
+	}
+	if refused == 0 {
+		t.Error("no plan is marked because of the limit")
+	}
+}
+
+// leaderUnanswered freezes the leader while all its Linodes are made and none of its requests is answered: the next leader finds each by its
+// label, and the first one, awake, neither makes a second nor deletes one.
+func leaderUnanswered(t *testing.T, e *environment) {
+	const n = 5
+	leader, other := e.leaderAndOther(t)
+	since := e.now()
+	unanswered := e.Sim.Fail(linodesim.Rule{Method: http.MethodPost, Route: "/linode/instances", Hang: true, AfterEffect: true})
+	e.crowd(t, "unanswered", n)
+	since.awaitClaimed(t, n)
+	leader.Pause()
+	e.Sim.Heal(unanswered)
+	e.takesOver(t, other)
+	e.settled(t, "unanswered", n)
+	wakesAndEnds(t, leader)
+	e.settled(t, "unanswered", n)
+	since.exactly(t, n)
+}

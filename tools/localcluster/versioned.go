@@ -1,0 +1,52 @@
+package localcluster
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/version"
+	apiversion "k8s.io/apimachinery/pkg/version"
+)
+
+// startVersioned serves the API server to the operator with another answer to /version. Everything else passes through.
+func (c *Cluster) startVersioned(context.Context) error {
+	target, err := url.Parse(c.plane.Server())
+	if err != nil {
+		return err
+	}
+	config, err := c.plane.ServerTLS("kube-apiserver")
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /version", c.reportVersion)
+	mux.Handle("/", &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:     &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.plane.Roots()}, ForceAttemptHTTP2: true},
+		FlushInterval: -1, // a watch is one long answer
+		ErrorLog:      slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
+	})
+	port, err := c.serve(mux, config)
+	c.server = "https://" + address(port)
+	return err
+}
+
+func (c *Cluster) reportVersion(w http.ResponseWriter, _ *http.Request) {
+	text := c.opts.ServerVersion()
+	parsed, err := version.ParseGeneric(text)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	info := apiversion.Info{
+		GitVersion: text, Major: strconv.FormatUint(uint64(parsed.Major()), 10), Minor: strconv.FormatUint(uint64(parsed.Minor()), 10),
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(info) // the caller may be gone
+}
