@@ -91,7 +91,7 @@ race: build ## Run the modules' tests under the race detector (needs a C compile
 
 .PHONY: bench
 bench: ## Measure API calls and waiting, check the targets, write docs/performance.md
-	@GOWORK=off go -C tools/bench test -run '^TestBench$$' -count=1 -timeout 30m -args -full \
+	@GOWORK=off go -C tools/bench test -run '^TestBench$$' -count=1 -timeout 60m -args -full \
 		$(if $(filter %.json,$(PROFILE)),-profile $(abspath $(PROFILE)),-write ../../docs/performance.md)
 
 .PHONY: pictures

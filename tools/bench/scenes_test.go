@@ -67,12 +67,19 @@ func measurements(sizes map[string]size, profiles []linodesim.Profile) []measure
 	return all
 }
 
+// mostWithDisks bounds the bursts of a class with disks: they take thousands of
+// requests, and with the profile slow minutes to play.
+const mostWithDisks = 100
+
 // plainMeasurements are the bursts of instance mode.
 func plainMeasurements(sizes []int, profiles []linodesim.Profile) []measurement {
 	var all []measurement
 	for _, class := range []string{classUsual, classNetwork, classDisks} {
 		for _, profile := range profiles {
 			for _, n := range sizes {
+				if class == classDisks && n > mostWithDisks {
+					continue
+				}
 				all = append(all, measurement{
 					fmt.Sprintf("instance/%s/%s/%d", class, profile.Name, n), scene{class: class, profile: profile, n: n}, ofClass,
 				})
