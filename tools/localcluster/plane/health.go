@@ -53,7 +53,7 @@ func (p *Plane) waitForServiceAccounts(ctx context.Context) error {
 	err = wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
 		for _, namespace := range []string{"default", "kube-system"} {
 			if _, last = client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{}); last != nil {
-				return false, nil
+				return false, nil //nolint:nilerr // it is asked again
 			}
 		}
 		return true, nil
