@@ -119,8 +119,7 @@ func (e *environment) installed(t *testing.T, release string) {
 // linodeLimit: the account's limit says nothing of a plan's capacity.
 func linodeLimit(t *testing.T, e *environment) {
 	accountLimit(t, e)
-	leader, _ := e.leaderAndOther(t)
-	families, err := leader.Metrics(t.Context())
+	families, err := e.Operator.Metrics(t.Context())
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	refused := 0.0
 	for _, metric := range families["karpenter_linode_offering_refusals_total"].GetMetric() {

@@ -47,13 +47,11 @@ func TestInstanceRestarts(t *testing.T) {
 	t.Parallel()
 	e := start(t, "plain-restarts", "standard", soonCollected(), plainLinodes(5))
 	e.scenario(t, "tags change in place, and a claim that is taken away is written again", plainTags)
-	e.scenario(t, "a firewall is attached in place, or replaces nodes", keptBehindFirewall)
 	e.scenario(t, "a newer image is ignored, or replaces nodes", driftedImage)
 	e.scenario(t, "the cheapest type cannot be had", nextType)
 	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
 }
 
-// TestInstanceReplicas is two replicas, and what the account's limit does to them.
 func TestInstanceReplicas(t *testing.T) {
 	t.Parallel()
 	e := start(t, "plain-replicas", "standard", nil, plainLinodes(20), func(o *localcluster.Options) { o.Replicas = 2 })
@@ -61,6 +59,17 @@ func TestInstanceReplicas(t *testing.T) {
 	e.scenario(t, "the leader stands still and wakes after another finished its work", leaderPaused(false))
 	e.scenario(t, "the leader stands still and wakes in the middle of another's work", leaderPaused(true))
 	e.scenario(t, "the leader stands still while its requests are answered", leaderUnanswered)
+}
+
+func TestInstanceFirewall(t *testing.T) {
+	t.Parallel()
+	e := start(t, "plain-firewall", "standard", soonCollected(), plainLinodes(5))
+	e.scenario(t, "a firewall is attached in place, or replaces nodes", keptBehindFirewall)
+}
+
+func TestInstanceAccountLimit(t *testing.T) {
+	t.Parallel()
+	e := start(t, "plain-limit", "standard", nil, plainLinodes(5))
 	e.scenario(t, "the account's limit is reached", linodeLimit)
 }
 
