@@ -40,7 +40,7 @@ func TestAnswersForAClassThatIsNotReadyAreYoung(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if has(l) || !has(l.Young()) || !has(l) || calls(sim) != before+1 {
-			t.Errorf("%d calls; the capability that came is not seen by those who wait for it", calls(sim)-before)
+			t.Errorf("%d calls; a class that waits for the capability gets an answer without it", calls(sim)-before)
 		}
 	})
 }
