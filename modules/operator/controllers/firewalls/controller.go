@@ -62,16 +62,16 @@ type API interface {
 	DeleteFirewallDevice(ctx context.Context, firewallID int, deviceID int) error
 }
 
-// Config configures a Controller. All but SettleTime and Clock are required.
+// Config configures a Controller. All of it is required.
 type Config struct {
 	Readings Readings
 	Linodes  Linodes
 	API      API
 	// Interfaces returns how many interfaces a Linode of the class has that a firewall protects, if it has the newer ones.
 	Interfaces func(spec v1alpha1.LinodeNodeClassSpec) int
-	// SettleTime is for how long after a write a reading may still be without it; 0 = 4 s.
+	// SettleTime is for how long after a write a reading may still be without it.
 	SettleTime time.Duration
-	Clock      clock.Clock // nil = the real one
+	Clock      clock.Clock
 }
 
 const (
@@ -98,12 +98,6 @@ type Controller struct {
 
 // NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of NodeClaims.
 func NewController(kube client.Client, recorder events.Recorder, cfg Config) *Controller {
-	if cfg.SettleTime <= 0 {
-		cfg.SettleTime = 4 * time.Second
-	}
-	if cfg.Clock == nil {
-		cfg.Clock = clock.RealClock{}
-	}
 	expiring := func() *cache.Expiring { return cache.NewExpiringWithClock(cfg.Clock) }
 	return &Controller{kube: kube, recorder: recorder, cfg: cfg,
 		doubts: expiring(), pending: expiring(), refused: expiring(), scope: expiring(), devices: expiring()}

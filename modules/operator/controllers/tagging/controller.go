@@ -69,7 +69,7 @@ type Controller struct {
 }
 
 // NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of
-// NodeClaims. Without listed, which may be nil, tags that were taken off stay away.
+// NodeClaims.
 func NewController(kube client.Client, pools Pools, listed Inventory) *Controller {
 	return &Controller{kube: kube, pools: pools, listed: listed, refused: cache.NewExpiring(), written: cache.NewExpiring()}
 }
@@ -122,7 +122,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 // lacks returns whether the last list shows an instance without a tag that was put on it. SetTags reads the instance before it writes,
 // which is the second reading.
 func (c *Controller) lacks(instanceID int, uid types.UID, wanted sets.Set[string]) bool {
-	if _, lately := c.written.Get(uid); lately || c.listed == nil {
+	if _, lately := c.written.Get(uid); lately {
 		return false
 	}
 	tags, known := c.listed.Tags(instanceID)
@@ -131,7 +131,7 @@ func (c *Controller) lacks(instanceID int, uid types.UID, wanted sets.Set[string
 
 // next is when an instance's tags are looked at again, 0 for not before an event.
 func (c *Controller) next(wanted sets.Set[string]) time.Duration {
-	if c.listed == nil || len(wanted) == 0 {
+	if len(wanted) == 0 {
 		return 0
 	}
 	return sweep

@@ -118,7 +118,7 @@ func TestWithAManager(t *testing.T) {
 		Expect(err).NotTo(HaveOccurred())
 		tagPools, err = lkepool.New(backend, lkepool.Config{})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(tagging.NewController(Manager.GetClient(), tagPools, nil).Register(ctx, Manager)).To(Succeed())
+		Expect(tagging.NewController(Manager.GetClient(), tagPools, inventory{}).Register(ctx, Manager)).To(Succeed())
 		// Tags are taken from classes that were checked.
 		Expect(nodeclass.NewController(Manager.GetClient(), Recorded, nodeclass.Config{Reader: Kube, Cluster: func(context.Context) status.Cluster {
 			return status.Cluster{Mode: v1alpha1.ModeLKE, Tier: info.Tier, Region: "us-ord", ControlPlaneVersion: "1.34"}

@@ -131,7 +131,7 @@ func (w *world) pools(t *testing.T) *lkepool.Allocator {
 // start is a life of the operator, which remembers nothing of an earlier one.
 func (w *world) start(t *testing.T, kube client.Client) *tagging.Controller {
 	t.Helper()
-	return tagging.NewController(kube, w.pools(t), nil)
+	return tagging.NewController(kube, w.pools(t), inventory{})
 }
 
 // want gives the class tags, and the verdict on them that its own controller would.
