@@ -93,7 +93,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	wanted := sets.New(nodeClass.Spec.Tags...)
 	applied := known && last.Equal(wanted)
 	if applied && !c.lacks(id, nodeClaim.UID, wanted) {
-		return reconcile.Result{RequeueAfter: c.next(wanted)}, nil
+		return reconcile.Result{RequeueAfter: next(wanted)}, nil
 	}
 	if refused, is := c.refused.Get(nodeClaim.UID); is && wanted.Equal(refused.(sets.Set[string])) {
 		return reconcile.Result{}, nil // the reconcile that follows the pause is queued
@@ -116,7 +116,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if !applied {
 		err = c.remember(ctx, nodeClaim, add)
 	}
-	return reconcile.Result{RequeueAfter: c.next(wanted)}, err
+	return reconcile.Result{RequeueAfter: next(wanted)}, err
 }
 
 // lacks returns whether the last list shows an instance without a tag that was put on it. SetTags reads the instance before it writes,
@@ -130,7 +130,7 @@ func (c *Controller) lacks(instanceID int, uid types.UID, wanted sets.Set[string
 }
 
 // next is when an instance's tags are looked at again, 0 for not before an event.
-func (c *Controller) next(wanted sets.Set[string]) time.Duration {
+func next(wanted sets.Set[string]) time.Duration {
 	if len(wanted) == 0 {
 		return 0
 	}
