@@ -24,6 +24,11 @@ func TestAPatchFromTheCacheTakesNothingAway(t *testing.T) {
 	t.Cleanup(func() { must(t, environment.Stop()) })
 	kube, err := client.New(environment.Config, client.Options{Scheme: scheme.Scheme})
 	must(t, err)
+	t.Run("node", func(t *testing.T) { aNodeKeepsItsImages(t, environment.Config, kube) })
+	t.Run("pod", func(t *testing.T) { aPodKeepsItsContents(t, environment.Config, kube) })
+}
+
+func aNodeKeepsItsImages(t *testing.T, config *rest.Config, kube client.Client) {
 	ctx := t.Context()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "cached", Labels: map[string]string{"team": "a"}}}
 	must(t, kube.Create(ctx, node))
@@ -31,7 +36,8 @@ func TestAPatchFromTheCacheTakesNothingAway(t *testing.T) {
 	node.Status.NodeInfo.KubeletVersion = "v1.34.0"
 	must(t, kube.Status().Update(ctx, node))
 
-	cached := fromCache(t, environment.Config, node.Name)
+	cached := &corev1.Node{}
+	fromCache(t, config, client.ObjectKeyFromObject(node), cached)
 	if len(cached.ManagedFields) > 0 || len(cached.Status.Images) > 0 || cached.Labels["team"] != "a" || cached.Status.NodeInfo.KubeletVersion != "v1.34.0" {
 		t.Errorf("the cache has %+v", cached)
 	}
@@ -45,7 +51,24 @@ func TestAPatchFromTheCacheTakesNothingAway(t *testing.T) {
 	}
 }
 
-func fromCache(t *testing.T, config *rest.Config, name string) *corev1.Node {
+func aPodKeepsItsContents(t *testing.T, config *rest.Config, kube client.Client) {
+	ctx, pod := t.Context(), fullPod()
+	must(t, kube.Create(ctx, pod))
+	cached := &corev1.Pod{}
+	fromCache(t, config, client.ObjectKeyFromObject(pod), cached)
+	if len(cached.ManagedFields) > 0 || len(cached.Spec.Volumes) != 1 || len(cached.Spec.Containers[0].Env) > 0 {
+		t.Errorf("the cache has %+v", cached)
+	}
+	stored := cached.DeepCopy()
+	cached.Labels["app"] = "patched"
+	must(t, kube.Patch(ctx, cached, client.MergeFrom(stored)))
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(pod), pod))
+	if pod.Labels["app"] != "patched" || len(pod.Spec.Volumes) != 2 || len(pod.Spec.Containers[0].Env) != 1 || len(pod.ManagedFields) == 0 {
+		t.Errorf("after the patch: %+v", pod)
+	}
+}
+
+func fromCache(t *testing.T, config *rest.Config, key client.ObjectKey, object client.Object) {
 	t.Helper()
 	options := karpentercore.CacheOptions()
 	options.Scheme = scheme.Scheme
@@ -57,11 +80,9 @@ func fromCache(t *testing.T, config *rest.Config, name string) *corev1.Node {
 	if !objects.WaitForCacheSync(t.Context()) {
 		t.Fatal("the cache did not start")
 	}
-	node := &corev1.Node{}
-	must(t, objects.Get(t.Context(), client.ObjectKey{Name: name}, node))
+	must(t, objects.Get(t.Context(), key, object))
 	stop()
 	must(t, <-ended)
-	return node
 }
 
 func must(t *testing.T, err error) {

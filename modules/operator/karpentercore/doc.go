@@ -8,8 +8,9 @@
 //     the cache's options as parameters. TestTheManagerHasTheOptionsOfCore reads core's source and fails when core sets an option,
 //     a readiness check or an index that is missing here.
 //   - Index, core's unexported setupIndexers (pkg/operator/operator.go:269): TestTheIndexesAreThoseOfCore.
-//   - CacheOptions keeps managed fields and the images of Nodes out of the cache: core copies all Nodes, NodeClaims and many Pods
-//     several times in every round of consolidation (pkg/controllers/state/cluster.go, DeepCopyNodes).
+//   - CacheOptions keeps managed fields, the images of Nodes and the contents of pods (variables, commands, mounts, probes, volumes
+//     without claims) out of the cache: core copies all Nodes, NodeClaims and many Pods several times in every round of consolidation
+//     (pkg/controllers/state/cluster.go, DeepCopyNodes). TestCoreReadsNothingOfAPodThatTheCacheLeavesOut.
 //
 // Work-arounds:
 //

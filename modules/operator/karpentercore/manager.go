@@ -16,10 +16,6 @@ import (
 	"github.com/awslabs/operatorpkg/serrors"
 	"github.com/go-logr/logr"
 	"github.com/go-logr/zapr"
-	certificatesv1 "k8s.io/api/certificates/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
@@ -27,8 +23,6 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -148,26 +142,6 @@ func newLock(cfg Config) (resourcelock.Interface, error) {
 	}
 	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, cfg.Options.LeaderElectionName,
 		resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())}, cfg.Kubernetes, renewDeadline)
-}
-
-// CacheOptions are the cache's: the Leases of kubelets and their requests for serving certificates only, and no fields that nothing here reads. What is not cached is not in the
-// patches that are made from the cache either, so it is not removed.
-func CacheOptions() cache.Options {
-	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{
-			&coordinationv1.Lease{}:                     {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
-			&corev1.Node{}:                              {Transform: withoutImages},
-			&certificatesv1.CertificateSigningRequest{}: {Field: fields.SelectorFromSet(fields.Set{"spec.signerName": certificatesv1.KubeletServingSignerName})},
-		},
-	}
-}
-
-func withoutImages(in any) (any, error) {
-	if node, is := in.(*corev1.Node); is {
-		node.ManagedFields, node.Status.Images = nil, nil
-	}
-	return in, nil
 }
 
 func addChecks(mgr manager.Manager) error {

@@ -131,11 +131,9 @@ func (s *side) watchRest(ctx context.Context, before usage) (memory int, last us
 // seconds of it core looks at all nodes.
 const profiled = time.Minute
 
-// profileAtRest finds the part of a core that this repository's code uses at rest.
+// profileAtRest finds the part of a core that this repository's code uses at rest. The reference is profiled too: a profile
+// takes memory, which the next window would show.
 func (s *side) profileAtRest(ctx context.Context) error {
-	if !s.program.ours && s.Profiles == "" {
-		return nil
-	}
 	window := min(s.Rest, profiled).Round(time.Second)
 	s.say("looking for %s whose the processor time is", window)
 	cpu, err := s.profile(ctx, fmt.Sprintf("profile?seconds=%d", int(window.Seconds())), "cpu-underutilized")

@@ -1,0 +1,57 @@
+package karpentercore
+
+import (
+	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// CacheOptions are the cache's: the Leases of kubelets and their requests for serving certificates only, and no fields that nothing here reads. What is not cached is not in the
+// patches that are made from the cache either, so it is not removed.
+func CacheOptions() cache.Options {
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
+			&corev1.Node{}:          {Transform: withoutImages},
+			&corev1.Pod{}:           {Transform: withoutContents},
+			&certificatesv1.CertificateSigningRequest{}: {Field: fields.SelectorFromSet(fields.Set{"spec.signerName": certificatesv1.KubeletServingSignerName})},
+		},
+	}
+}
+
+func withoutImages(in any) (any, error) {
+	if node, is := in.(*corev1.Node); is {
+		node.ManagedFields, node.Status.Images = nil, nil
+	}
+	return in, nil
+}
+
+// withoutContents leaves of a pod what decides where it can run, and when it may go. Core copies all pods of all nodes every few
+// seconds; and what variables hold is nobody's business here.
+func withoutContents(in any) (any, error) {
+	pod, is := in.(*corev1.Pod)
+	if !is {
+		return in, nil
+	}
+	pod.ManagedFields = nil
+	var volumes []corev1.Volume
+	for _, volume := range pod.Spec.Volumes {
+		if volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil {
+			volumes = append(volumes, volume)
+		}
+	}
+	pod.Spec.Volumes = volumes
+	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range containers {
+			c := &containers[i]
+			c.Command, c.Args, c.Env, c.EnvFrom = nil, nil, nil, nil
+			c.VolumeMounts, c.VolumeDevices = nil, nil
+			c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle = nil, nil, nil, nil
+		}
+	}
+	return in, nil
+}
