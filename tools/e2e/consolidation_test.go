@@ -1,8 +1,8 @@
 package e2e_test
 
 import (
-	"context"
 	"slices"
+	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -17,29 +17,37 @@ func TestDisruptionEnterprise(t *testing.T) { disruption(t, "enterprise") }
 // disruption is why nodes end: they are not needed, they have drifted, they are too old, they are broken.
 func disruption(t *testing.T, tier string) {
 	t.Parallel()
-	start(t, "disruption", tier, map[string]any{
-		"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}},
-	}).disrupted(t, inLane("drift", "the taints of a NodePool and its class change", driftedTaintsAndClass, swept))
+	e := start(t, "disruption", tier, withRepair())
+	replaced := mergedBefore(inLane("drift", "the taints of a NodePool and its class change", driftedTaintsAndClass, swept))
+	e.together(t, append(replaced, aged()...)...)
 }
 
-// disrupted runs the scenarios beside each other, with one about drift and more.
-func (e *environment) disrupted(t *testing.T, drift part, more ...part) {
-	t.Helper()
-	// The first restarts the operator, which forgets then that it is about to replace a node.
-	restarted, done := context.WithCancel(t.Context())
+// withRepair are the chart's values with the feature gate for repair.
+func withRepair() map[string]any {
+	return map[string]any{"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}}}
+}
+
+// mergedBefore is consolidation, and drift beside it, which begins when consolidation has restarted the operator: that forgets
+// then that it is about to replace a node.
+func mergedBefore(drift part) []part {
+	restarted := make(chan struct{})
+	done := sync.OnceFunc(func() { close(restarted) })
 	merge := inLane("merge", "consolidation, held back and let go", consolidation(done), swept)
 	merge.ended = done
 	drifted := drift.do
 	drift.do = func(t *testing.T, e *environment) {
-		<-restarted.Done()
+		<-restarted
 		drifted(t, e)
 	}
-	e.together(t, append(more,
-		merge,
-		drift,
+	return []part{merge, drift}
+}
+
+// aged are nodes that end because they are too old, or broken; the latter needs withRepair.
+func aged() []part {
+	return []part{
 		inLane("expiry", "a node expires, and a budget forbids its drain", expiry, swept),
 		inLane("repair", "nodes that stay broken are replaced", repair, swept),
-	)...)
+	}
 }
 
 // consolidation fills two nodes, then needs less and less of them: the nodes are

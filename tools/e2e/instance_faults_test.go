@@ -36,6 +36,12 @@ func TestInstanceFaults(t *testing.T) {
 	e.scenario(t, "serving certificates, a token that is used twice, a volume that is still attached", joinedNode)
 	e.scenario(t, "a boot that fails, and a token that has expired", failedBoot)
 	e.scenario(t, "the hash of another CA", otherAuthority)
+}
+
+// TestInstanceRefusals is what the platform, or a look at the class, refuses.
+func TestInstanceRefusals(t *testing.T) {
+	t.Parallel()
+	e := start(t, "instance-refusals", "standard", nil, func(o *localcluster.Options) { o.Mode = localcluster.Instance })
 	e.scenario(t, "a label that a foreign Linode has", takenLabel)
 	e.scenario(t, "classes that cannot work", unusableClasses)
 	e.scenario(t, "a VPC with NAT", nodeInVPC)

@@ -29,17 +29,20 @@ func plainLinodes(kubelets int) func(*localcluster.Options) {
 	return func(o *localcluster.Options) { o.Mode, o.Kubelets = localcluster.Instance, kubelets }
 }
 
-// TestInstanceDisruption is why Linodes end: they are not needed, they have drifted, they are too old, they are broken.
+// TestInstanceDisruption and TestInstanceLifetime are why Linodes end: they are not needed, they have drifted, they are too old, they are broken.
 func TestInstanceDisruption(t *testing.T) {
 	t.Parallel()
-	values := soonCollected()
-	values["settings"] = map[string]any{"featureGates": map[string]any{"nodeRepair": true}}
-	e := start(t, "plain-disruption", "standard", values, plainLinodes(2))
-	e.disrupted(t,
-		inLane("drift", "a class gets another subnet and another kubelet, and a firewall in place", driftedNetworkAndKubelet, swept),
+	e := start(t, "plain-disruption", "standard", soonCollected(), plainLinodes(2))
+	replaced := mergedBefore(inLane("drift", "a class gets another subnet and another kubelet, and a firewall in place", driftedNetworkAndKubelet, swept))
+	e.together(t, append(replaced,
 		inLane("gpu", "a pod that asks for a GPU", gpuPod, swept),
 		inLane("stranded", "a Linode without NodeClaim", strandedInstance, swept),
-	)
+	)...)
+}
+
+func TestInstanceLifetime(t *testing.T) {
+	t.Parallel()
+	start(t, "plain-lifetime", "standard", withRepair(), plainLinodes(2)).together(t, aged()...)
 }
 
 // TestInstanceRestarts has the scenarios that stop the operator, and one that changes what the whole account can buy.

@@ -26,9 +26,9 @@ func TestInstance(t *testing.T) {
 	}
 	e.before = e.Sim.Snapshot()
 	e.run(t, "scale up and down", scaleUpAndDown)
-	e.run(t, "a deleted node takes its Linode with it", deletedNode)
-	e.run(t, "the answer to a POST of a Linode is lost", lostPOST)
-	e.run(t, "the operator is killed between the POST and the boot", killedBeforeBoot)
+	e.scenario(t, "a deleted node takes its Linode with it", deletedNode)
+	e.scenario(t, "the answer to a POST of a Linode is lost", lostPOST)
+	e.scenario(t, "the operator is killed between the POST and the boot", killedBeforeBoot)
 	for _, entry := range e.Sim.Audit() {
 		if entry.InstanceID == foreign && entry.Actor.RequestID != "" {
 			t.Errorf("another cluster's Linode was changed by a request: %+v", entry)
