@@ -46,6 +46,7 @@ func TestInstanceRefusals(t *testing.T) {
 	e.scenario(t, "classes that cannot work", unusableClasses)
 	e.scenario(t, "a VPC with NAT", nodeInVPC)
 	e.scenario(t, "placement groups that are full", fullGroups)
+	e.scenario(t, "the cheapest type cannot be had", nextType)
 }
 
 // joinedNode is a node that joined: its kubelet serves a certificate of the cluster's, its token lets no second Linode join, and its Linode

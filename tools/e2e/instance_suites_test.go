@@ -45,13 +45,12 @@ func TestInstanceLifetime(t *testing.T) {
 	start(t, "plain-lifetime", "standard", withRepair(), plainLinodes(2)).together(t, aged()...)
 }
 
-// TestInstanceRestarts has the scenarios that stop the operator, and one that changes what the whole account can buy.
+// TestInstanceRestarts has scenarios that stop the operator.
 func TestInstanceRestarts(t *testing.T) {
 	t.Parallel()
 	e := start(t, "plain-restarts", "standard", soonCollected(), plainLinodes(5))
 	e.scenario(t, "tags change in place, and a claim that is taken away is written again", plainTags)
 	e.scenario(t, "a newer image is ignored, or replaces nodes", driftedImage)
-	e.scenario(t, "the cheapest type cannot be had", nextType)
 	e.scenario(t, "uninstalled with nodes and installed again", reinstalled)
 }
 
