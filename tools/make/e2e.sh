@@ -19,10 +19,12 @@ case $suite in
 */*) scenario=/${suite#*/} suite=${suite%%/*} ;;
 esac
 pattern="^Test(?i:$suite)(?i:${tier:-standard|enterprise})?\$"
-found=$(go test -list "$pattern" ./e2e | grep '^Test' || true)
+go test -c -o ../.bin/e2e.test ./e2e # linked once, for the list and for the run
+cd e2e
+found=$(../../.bin/e2e.test -test.list "$pattern")
 if [ -z "$found" ]; then
 	echo "e2e: there is no suite '$suite' for tier '${tier:-any}'; there are:" >&2
-	go test -list '^Test' ./e2e | sed -n 's/^Test/  /p' >&2
+	../../.bin/e2e.test -test.list '^Test' | sed 's/^Test/  /' >&2
 	exit 2
 fi
-exec go test -count=1 -timeout 30m -v -run "$pattern$scenario" ./e2e
+exec ../../.bin/e2e.test -test.timeout 30m -test.v -test.run "$pattern$scenario"
