@@ -38,10 +38,11 @@ func TestInstanceFaults(t *testing.T) {
 	e.scenario(t, "the hash of another CA", otherAuthority)
 }
 
-// TestInstanceRefusals is what the platform, or a look at the class, refuses.
-func TestInstanceRefusals(t *testing.T) {
+// TestInstancePlatform is what the platform refuses or does not answer, and what a look at the class refuses.
+func TestInstancePlatform(t *testing.T) {
 	t.Parallel()
-	e := start(t, "instance-refusals", "standard", nil, func(o *localcluster.Options) { o.Mode = localcluster.Instance })
+	e := start(t, "instance-platform", "standard", nil, func(o *localcluster.Options) { o.Mode = localcluster.Instance })
+	e.scenario(t, "the answer to a POST of a Linode is lost", lostPOST)
 	e.scenario(t, "a label that a foreign Linode has", takenLabel)
 	e.scenario(t, "classes that cannot work", unusableClasses)
 	e.scenario(t, "a VPC with NAT", nodeInVPC)

@@ -27,7 +27,6 @@ func TestInstance(t *testing.T) {
 	e.before = e.Sim.Snapshot()
 	e.run(t, "scale up and down", scaleUpAndDown)
 	e.scenario(t, "a deleted node takes its Linode with it", deletedNode)
-	e.scenario(t, "the answer to a POST of a Linode is lost", lostPOST)
 	e.scenario(t, "the operator is killed between the POST and the boot", killedBeforeBoot)
 	for _, entry := range e.Sim.Audit() {
 		if entry.InstanceID == foreign && entry.Actor.RequestID != "" {
