@@ -37,7 +37,8 @@ func withoutContents(in any) (any, error) {
 	if !is {
 		return in, nil
 	}
-	pod.ManagedFields = nil
+	pod.ManagedFields, pod.Spec.EphemeralContainers = nil, nil
+	delete(pod.Annotations, corev1.LastAppliedConfigAnnotation) // it repeats the containers
 	var volumes []corev1.Volume
 	for _, volume := range pod.Spec.Volumes {
 		if volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil {

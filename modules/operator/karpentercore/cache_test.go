@@ -63,7 +63,7 @@ func aPodKeepsItsContents(t *testing.T, config *rest.Config, kube client.Client)
 	cached.Labels["app"] = "patched"
 	must(t, kube.Patch(ctx, cached, client.MergeFrom(stored)))
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(pod), pod))
-	if pod.Labels["app"] != "patched" || len(pod.Spec.Volumes) != 2 || len(pod.Spec.Containers[0].Env) != 1 || len(pod.ManagedFields) == 0 {
+	if pod.Labels["app"] != "patched" || len(pod.Spec.Volumes) != 2 || len(pod.Spec.Containers[0].Env) != 1 || pod.Annotations[corev1.LastAppliedConfigAnnotation] == "" || len(pod.ManagedFields) == 0 {
 		t.Errorf("after the patch: %+v", pod)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
@@ -40,7 +41,10 @@ func fullPod() *corev1.Pod {
 	sidecar := everyContent("sidecar")
 	sidecar.RestartPolicy, sidecar.Ports = new(corev1.ContainerRestartPolicyAlways), nil
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "full", Namespace: metav1.NamespaceDefault, Labels: map[string]string{"app": "full"}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "full", Namespace: metav1.NamespaceDefault, Labels: map[string]string{"app": "full"},
+			Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "env: [{name: PASSWORD, value: secret}]", karpv1.DoNotDisruptAnnotationKey: "true"},
+		},
 		Spec: corev1.PodSpec{
 			Containers: []corev1.Container{everyContent("main")}, InitContainers: []corev1.Container{sidecar},
 			NodeSelector: map[string]string{corev1.LabelTopologyZone: "us-ord"}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
@@ -67,7 +71,12 @@ func throughTheCache(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 }
 
 func TestWhatVariablesOfAPodHoldIsNotKept(t *testing.T) {
-	cached := throughTheCache(t, fullPod())
+	pod := fullPod()
+	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon(everyContent("debugger"))}}
+	cached := throughTheCache(t, pod)
+	if text := cached.String(); strings.Contains(text, "PASSWORD") || !strings.Contains(text, karpv1.DoNotDisruptAnnotationKey) {
+		t.Errorf("kept: %s", text)
+	}
 	for _, container := range slices.Concat(cached.Spec.Containers, cached.Spec.InitContainers) {
 		rest := corev1.Container{Name: container.Name, Image: container.Image, Ports: container.Ports, Resources: container.Resources, RestartPolicy: container.RestartPolicy}
 		if !reflect.DeepEqual(container, rest) {
@@ -97,7 +106,7 @@ func TestAPodFromTheCacheNeedsTheSameNode(t *testing.T) {
 
 // Core's virtual pods are made from templates, which the cache has whole.
 func TestCoreReadsNothingOfAPodThatTheCacheLeavesOut(t *testing.T) {
-	left := []string{"Command", "Args", "Env", "EnvFrom", "VolumeMounts", "VolumeDevices", "LivenessProbe", "ReadinessProbe", "StartupProbe", "Lifecycle"}
+	left := []string{"Command", "Args", "Env", "EnvFrom", "VolumeMounts", "VolumeDevices", "LivenessProbe", "ReadinessProbe", "StartupProbe", "Lifecycle", "EphemeralContainers"}
 	for field := range reflect.TypeFor[corev1.VolumeSource]().Fields() {
 		_, persistent := reflect.TypeFor[corev1.PersistentVolumeSource]().FieldByName(field.Name) // core reads these of PersistentVolumes
 		if field.Name != "PersistentVolumeClaim" && field.Name != "Ephemeral" && !persistent {
