@@ -31,7 +31,7 @@ func withoutImages(in any) (any, error) {
 }
 
 // withoutContents leaves of a pod what decides where it can run, and when it may go. Core copies all pods of all nodes every few
-// seconds; and what variables hold is nobody's business here.
+// seconds, and values of variables have no place in this process.
 func withoutContents(in any) (any, error) {
 	pod, is := in.(*corev1.Pod)
 	if !is {
