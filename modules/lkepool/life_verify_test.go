@@ -1,6 +1,8 @@
 package lkepool_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,12 +41,24 @@ func (s *life) allClaimants() map[string]*claimant {
 	return all
 }
 
+// histories is what happened to instances, a line each.
+func (s *life) histories(instances ...int) string {
+	var lines strings.Builder
+	for _, e := range s.sim.Audit() {
+		if slices.Contains(instances, e.InstanceID) {
+			fmt.Fprintf(&lines, "  %s %s %d by %s: %q -> %q\n", moment(e.At), e.Action, e.InstanceID, e.Actor.User, e.Before, e.After)
+		}
+	}
+	return lines.String()
+}
+
 // checkHands is I1, I2 and I4 over all tags that were written. A claimant that
 // recorded no answer may get a second node while lists lag by minutes; it is
-// collected.
+// collected. A tag on an instance that is being deleted, as by a person while the
+// write was under way, gives its claimant nothing.
 func (s *life) checkHands() {
 	all := s.allClaimants()
-	owner, holds := map[int]string{}, map[string]int{}
+	owner, holds, ends := map[int]string{}, map[string]int{}, map[int]bool{}
 	for _, e := range s.sim.Audit() {
 		ours := e.Actor.User == engine
 		switch e.Action {
@@ -57,12 +71,16 @@ func (s *life) checkHands() {
 				s.errorf("I1: at %s, instance %d was %s's and became %q's", moment(e.At), e.InstanceID, before, after)
 			}
 			if held := holds[after]; after != "" && held != 0 && held != e.InstanceID && !s.lagging {
-				s.errorf("I2: at %s, %s had %d and got %d", moment(e.At), after, held, e.InstanceID)
+				s.errorf("I2: at %s, %s had %d and got %d\n%s", moment(e.At), after, held, e.InstanceID, s.histories(held, e.InstanceID))
 			}
 			if after != "" {
-				owner[e.InstanceID], holds[after] = after, e.InstanceID
+				owner[e.InstanceID] = after
+			}
+			if after != "" && !ends[e.InstanceID] {
+				holds[after] = e.InstanceID
 			}
 		case world.InstanceDeleting, world.InstanceGone, world.NodeRemoved:
+			ends[e.InstanceID] = true
 			if claim := owner[e.InstanceID]; holds[claim] == e.InstanceID {
 				delete(holds, claim)
 			}
