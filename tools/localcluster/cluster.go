@@ -195,6 +195,7 @@ func (c *Cluster) startPlayer(ctx context.Context) error {
 	player := lkeplayer.New(client.CoreV1().Nodes(), lkeplayer.Config{
 		ClusterID: c.ClusterID, Kubelets: kubelets, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
 		Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue}, KubeletPort: c.logsPort,
+		Annotations: map[string]string{plane.ReadyAfterNote: c.opts.ReadyAfter.String()},
 	})
 	c.play(ctx, func(ctx context.Context) { player.Run(ctx, c.Sim.Subscribe(ctx)) })
 	return c.waitForUserNodes(ctx)

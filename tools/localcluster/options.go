@@ -71,6 +71,10 @@ type Options struct {
 	// nodes miss on a busy machine. Their pods are not ready from then on, because a played kubelet does not report them again.
 	NodeSilence time.Duration
 
+	// ReadyAfter is how long LKE's new nodes are registered before they are ready. On real ones it is the time their pod network takes
+	// to start, never 0, which is the default here for speed.
+	ReadyAfter time.Duration
+
 	// Unchecked: the simulator's answers are not compared with the API's
 	// description, which takes most of its time when there are hundreds of nodes.
 	Unchecked bool

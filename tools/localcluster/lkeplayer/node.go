@@ -42,6 +42,11 @@ func Registered(e world.Event, extra map[string]string) *corev1.Node {
 		Spec:       corev1.NodeSpec{Taints: append([]corev1.Taint{uninitialized}, poolTaints(e)...)},
 		Status: corev1.NodeStatus{
 			Capacity: capacity, Allocatable: allocatable, Addresses: Addresses(e),
+			// Without it the controller manager takes Kubernetes' own taint of a node that is not ready away at once.
+			Conditions: []corev1.NodeCondition{{
+				Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: "the pod network is not ready",
+				LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+			}},
 			NodeInfo: corev1.NodeSystemInfo{
 				Architecture: "amd64", OperatingSystem: "linux", OSImage: "Debian GNU/Linux 12 (bookworm)",
 				ContainerRuntimeVersion: "containerd://2.0", KernelVersion: "6.1.0",

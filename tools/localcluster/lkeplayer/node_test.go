@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
@@ -107,6 +108,9 @@ func TestRegistered(t *testing.T) {
 	wantTaints(t, node,
 		corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: "NoSchedule"},
 		corev1.Taint{Key: "only", Value: "a", Effect: "NoSchedule"})
+	if c := nodeutils.GetCondition(node, corev1.NodeReady); c.Status != corev1.ConditionFalse {
+		t.Errorf("ready: %+v", c)
+	}
 	want := []corev1.NodeAddress{
 		{Type: "Hostname", Address: node.Name}, {Type: "ExternalIP", Address: "198.51.100.7"},
 		{Type: "ExternalIP", Address: "2001:db8::7"}, {Type: "InternalIP", Address: "192.168.128.7"},

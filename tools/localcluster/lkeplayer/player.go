@@ -3,6 +3,7 @@ package lkeplayer
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -32,8 +33,9 @@ type Nodes = corev1client.NodeInterface
 
 // Config of a Player.
 type Config struct {
-	ClusterID int               // other clusters' nodes are ignored
-	Labels    map[string]string // on every Node, for who plays the kubelet
+	ClusterID int // other clusters' nodes are ignored
+	// Labels and Annotations on every Node, for who plays the kubelet.
+	Labels, Annotations map[string]string
 	// KubeletPort of the server on this machine that serves the nodes' logs; 0 = none does.
 	KubeletPort int
 	// ReapplyRemoved: labels and taints of the pool that a user removes from a
@@ -191,6 +193,7 @@ func (p *Player) change(name string, edit func(*machine)) {
 func (p *Player) register(ctx context.Context, name string, m machine) error {
 	node := Registered(m.wanted, p.cfg.Labels)
 	ServedBy(node, p.cfg.KubeletPort)
+	maps.Copy(node.Annotations, p.cfg.Annotations)
 	_, err := p.nodes.Create(ctx, node, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err

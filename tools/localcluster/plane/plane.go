@@ -29,6 +29,8 @@ const (
 	// Only nodes with this label are played by kwok.
 	NodeLabel      = "local.karpenter.k8s.linode/kubelet"
 	NodeLabelValue = "kwok"
+	// ReadyAfterNote is a Node's annotation with the duration from its registration until kwok makes it ready; kwok.yaml has it, too.
+	ReadyAfterNote = "local.karpenter.k8s.linode/ready-after"
 
 	loopback = "127.0.0.1"
 	// stopGrace is short: nothing that a component could still write is wanted.

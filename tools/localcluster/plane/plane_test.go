@@ -130,13 +130,21 @@ func TestPlaneRunsPodsAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// runPod makes a node and a pod, sees the pod run on it and go again.
+// runPod makes a node and a pod, sees the pod run on it when it is ready, and go again.
 func runPod(ctx context.Context, t *testing.T, c *kubernetes.Clientset) {
 	t.Helper()
 	room := corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi"), "pods": resource.MustParse("10")}
+	const readyAfter = 2 * time.Second
+	made := time.Now()
 	_, err := c.CoreV1().Nodes().Create(ctx, &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue}},
-		Status:     corev1.NodeStatus{Capacity: room, Allocatable: room},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "n", Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
+			Annotations: map[string]string{plane.ReadyAfterNote: readyAfter.String()},
+		},
+		Status: corev1.NodeStatus{
+			Capacity: room, Allocatable: room,
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady"}},
+		},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -153,6 +161,9 @@ func runPod(ctx context.Context, t *testing.T, c *kubernetes.Clientset) {
 		pod, err := pods.Get(ctx, "p", metav1.GetOptions{})
 		return err == nil && pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName == "n" && pod.Status.PodIP != ""
 	})
+	if took := time.Since(made); took < readyAfter {
+		t.Errorf("the pod runs after %s, and its node is ready after %s", took, readyAfter)
+	}
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default"}}
 	if err := pods.EvictV1(ctx, eviction); err != nil {
 		t.Fatal(err)
