@@ -6,9 +6,10 @@
 #
 #   1. what computes; meanwhile the clusters of TestBurst come to rest, which takes them two minutes, and the pages of
 #      docs/ are followed, where commands wait as well;
-#   2. TestBurst, which counts what a hundred claims cost, alone on the machine;
-#   3. all other end-to-end suites, ten clusters at once. Beside them, one package at a time, runs what starts
-#      clusters as they do, and with the lowest priority what computes in virtual time, where being late changes nothing.
+#   2. TestBurst, which counts what a hundred claims cost, alone on the machine but for what computes in virtual time: it has
+#      the lowest priority, because being late changes nothing there, and goes on beside the rest;
+#   3. all other end-to-end suites, ten clusters at once, and beside them, one package at a time, what starts
+#      clusters as they do.
 #
 # Vet is the linter's (.golangci.yml).
 set -eu
@@ -38,26 +39,28 @@ e2e() {
 
 fail() { touch "$work/failed"; }
 
+# each PRIORITY PATTERN: tests those packages of all modules, one at a time
+each() {
+	for module in $modules; do
+		packages "$1" 1 "$module" -e "$2" || fail
+	done
+}
+
+modules=$*
 (e2e -run '^TestBurst$' -args -begin "$work/begin" || fail) >"$work/burst" &
+burst=$!
 (packages 0 1 tools -e "$pages" || fail) >"$work/pages" &
 docs=$!
-for module in "$@"; do
+for module in $modules; do
 	packages 0 2 "$module" -v -e "$pages" -e "$clusters" -e "$virtual" || fail
 done
 wait $docs
 touch "$work/begin"
-wait
+each 19 "$virtual" >"$work/virtual" &
+wait $burst
 cat "$work/pages" "$work/burst"
 
-for kind in clusters virtual; do
-	case $kind in
-	clusters) pattern=$clusters priority=0 ;;
-	virtual) pattern=$virtual priority=19 ;;
-	esac
-	for module in "$@"; do
-		packages $priority 1 "$module" -e "$pattern" || fail
-	done >"$work/$kind" &
-done
+each 0 "$clusters" >"$work/clusters" &
 e2e -skip '^TestBurst$' || fail
 wait
 cat "$work/clusters" "$work/virtual"
