@@ -110,7 +110,11 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 	}
 	claims = slices.DeleteFunc(claims, func(claim *karpv1.NodeClaim) bool { return !nodeclaim.Ours(claim.Spec.NodeClassRef) })
 	if registered(node) {
-		return reconcile.Result{}, c.cameBack(ctx, node, claims)
+		decided, err := c.cameBack(ctx, node, claims)
+		if err != nil || decided {
+			return reconcile.Result{}, err
+		}
+		return reconcile.Result{RequeueAfter: pause(node)}, nil
 	}
 	if len(claims) == 0 {
 		ours, err := c.ours(ctx, node, labelled)
@@ -172,27 +176,34 @@ func (c *Controller) awaited(ctx context.Context, node *corev1.Node) (bool, erro
 }
 
 // cameBack replaces a Node whose taint LKE has put back, by one that comes without. A Node that a client has made to look like another
-// NodeClaim's changes nothing.
-func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*karpv1.NodeClaim) error {
-	if len(claims) != 1 || claims[0].Status.NodeName != node.Name || !claims[0].DeletionTimestamp.IsZero() {
-		return nil
+// NodeClaim's changes nothing. It is not decided while what identifies the Node is not complete: LKE may be sooner than core, which
+// writes the NodeClaim's node name after it has removed the taint, and no event of the Node tells of that.
+func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*karpv1.NodeClaim) (decided bool, err error) {
+	if len(claims) != 1 || claims[0].Status.NodeName != node.Name {
+		return false, nil
 	}
 	claim := claims[0]
+	if !claim.DeletionTimestamp.IsZero() {
+		return true, nil
+	}
 	twins, err := nodeclaimutils.AllNodesForNodeClaim(ctx, c.kube, claim)
 	if err != nil {
-		return err
+		return false, err
 	}
 	id, err := nodeclaim.InstanceID(node.Spec.ProviderID)
 	if err != nil || len(twins) != 1 {
-		return nil //nolint:nilerr // no Linode can have that provider ID
+		return false, nil //nolint:nilerr // no Linode can have that provider ID
 	}
 	instance, err := c.instance(ctx, id, true)
-	if err != nil || instance == nil || !agrees(node, *instance) || !slices.ContainsFunc(instance.Taints, func(t lkepool.Taint) bool { return t.Key == karpv1.UnregisteredTaintKey }) {
-		return err
+	if err != nil || instance == nil {
+		return false, err
+	}
+	if !agrees(node, *instance) || !slices.ContainsFunc(instance.Taints, func(t lkepool.Taint) bool { return t.Key == karpv1.UnregisteredTaintKey }) {
+		return true, nil
 	}
 	c.cfg.OnReturned()
 	if err := c.kube.Delete(ctx, claim); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("deleting NodeClaim %s: %w", claim.Name, err))
+		return true, client.IgnoreNotFound(fmt.Errorf("deleting NodeClaim %s: %w", claim.Name, err))
 	}
 	c.recorder.Publish(events.Event{
 		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "UnregisteredTaintReturned",
@@ -201,7 +212,7 @@ func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*
 	})
 	log.FromContext(ctx).Info("replacing a node whose unregistered taint LKE has put back; new pools come without, set LKE_UNREGISTERED_TAINT to false",
 		"node", node.Name, "NodeClaim", claim.Name)
-	return nil
+	return true, nil
 }
 
 func registered(node *corev1.Node) bool {

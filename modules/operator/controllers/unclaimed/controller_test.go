@@ -268,6 +268,14 @@ var _ = Describe("Nodes without a NodeClaim", func() {
 		Eventually(func() int { return Recorded.Count(node.Name, "UnregisteredTaintReturned") }).Should(Equal(1))
 		Expect(TaintsOf(ctx, node)).To(ConsistOf(unregistered), "the controller does not fight about it")
 	})
+	It("are replaced when LKE is sooner than core, which has not written yet which Node the NodeClaim has", func(ctx context.Context) {
+		node := NewNode(ctx, inPool("1", isRegistered))
+		claim := NewClaim(ctx, node)
+		addTaint(ctx, node)
+		Consistently(func() bool { return Exists(ctx, claim) }).WithTimeout(2 * time.Second).Should(BeTrue())
+		registerAs(ctx, claim, node.Name)
+		Eventually(func() bool { return Exists(ctx, claim) }).Should(BeFalse())
+	})
 	DescribeTable("that are made to look like a NodeClaim's change nothing", func(ctx context.Context, forge func(context.Context, *corev1.Node, *karpv1.NodeClaim)) {
 		victim := NewNode(ctx, inPool("1", isRegistered))
 		claim := NewClaim(ctx, victim)
