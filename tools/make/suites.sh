@@ -6,10 +6,12 @@
 #
 #   1. what computes; meanwhile the clusters of TestBurst come to rest, which takes them two minutes, and the pages of
 #      docs/ are followed, where commands wait as well;
-#   2. TestBurst, which counts what a hundred claims cost, alone on the machine but for what computes in virtual time: it has
-#      the lowest priority, because being late changes nothing there, and goes on beside the rest;
+#   2. TestBurst, which counts what a hundred claims cost;
 #   3. all other end-to-end suites, ten clusters at once, and beside them, one package at a time, what starts
 #      clusters as they do.
+#
+# What computes in virtual time, where being late changes nothing, has what processors the rest leaves from the beginning
+# on: it has the lowest priority, so that TestBurst is alone on the machine beside it.
 #
 # Vet is the linter's (.golangci.yml).
 set -eu
@@ -47,6 +49,7 @@ each() {
 }
 
 modules=$*
+each 19 "$virtual" >"$work/virtual" &
 (e2e -run '^TestBurst$' -args -begin "$work/begin" || fail) >"$work/burst" &
 burst=$!
 (packages 0 1 tools -e "$pages" || fail) >"$work/pages" &
@@ -56,7 +59,6 @@ for module in $modules; do
 done
 wait $docs
 touch "$work/begin"
-each 19 "$virtual" >"$work/virtual" &
 wait $burst
 cat "$work/pages" "$work/burst"
 
