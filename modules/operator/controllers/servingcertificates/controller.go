@@ -26,7 +26,7 @@ import (
 const EventNotApproved = "ServingCertificateNotApproved"
 
 const (
-	again = 5 * time.Second
+	again = 5 * time.Second // the shortest pause; it grows with the age of the request
 	// quiet is how long a reason that time may cure is not reported.
 	quiet = 30 * time.Second
 	// givenUp is when a kubelet stops waiting for its request and makes another one.
@@ -81,7 +81,7 @@ func (c *Controller) Reconcile(ctx context.Context, csr *certificatesv1.Certific
 		c.report(ctx, csr, reason)
 	}
 	if passes && age < givenUp {
-		return reconcile.Result{RequeueAfter: again}, nil
+		return reconcile.Result{RequeueAfter: max(again, age/4)}, nil
 	}
 	return reconcile.Result{}, nil
 }
@@ -105,7 +105,8 @@ func (c *Controller) judge(ctx context.Context, csr *certificatesv1.CertificateS
 	linode, err := c.cfg.Linode(ctx, id)
 	switch kind := instances.KindOf(err); {
 	case kind == instances.KindNotFound || kind == instances.KindConflict:
-		return fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node), false, nil
+		// One reading that does not show a new Linode proves nothing; another's stays another's.
+		return fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node), kind == instances.KindNotFound, nil
 	case err != nil:
 		return "", false, fmt.Errorf("reading Linode %d, which asks for a serving certificate: %w", id, err)
 	case linode.Label != asked.node:

@@ -194,7 +194,7 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 		"a usage less":                     {func(s *scene) { s.csr.Spec.Usages = s.csr.Spec.Usages[:1] }, "its usages are", 0},
 		"no request":                       {func(s *scene) { s.csr.Spec.Request = []byte("none") }, "is not one certificate request in PEM", 0},
 		"a label that was changed by hand": {func(s *scene) { s.label = "other" }, `Linode 4711 has the label "other"`, 1},
-		"a Linode that is gone":            {func(s *scene) { s.err = &instances.Error{Kind: instances.KindNotFound, Err: errors.New("gone")} }, "does not exist", 1},
+		"a Linode of another cluster":      {func(s *scene) { s.err = &instances.Error{Kind: instances.KindConflict, Err: errors.New("foreign")} }, "is not of this cluster", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := proper()
@@ -213,9 +213,11 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 	}
 }
 
-// A NodeClaim whose launch is not recorded yet may be soon: a request is looked at again, and reported only if it stays so.
+// A NodeClaim whose launch is not recorded yet may be soon, and a new Linode that one reading does not show is there in
+// the next: a request is looked at again, and reported only if it stays so.
 func TestRequestBeforeTheLaunchIsLookedAtAgain(t *testing.T) {
 	foreign := func(s *scene) { s.claim.Spec.NodeClassRef.Kind = "EC2NodeClass" }
+	unseen := func(s *scene) { s.err = &instances.Error{Kind: instances.KindNotFound, Err: errors.New("gone")} }
 	for name, test := range map[string]struct {
 		change func(*scene)
 		after  time.Duration
@@ -231,12 +233,19 @@ func TestRequestBeforeTheLaunchIsLookedAtAgain(t *testing.T) {
 		"being deleted": {func(s *scene) {
 			s.claim.Finalizers, s.claim.DeletionTimestamp = []string{"karpenter.sh/termination"}, &metav1.Time{Time: now}
 		}, time.Minute, true, "is being deleted"},
+		"a Linode that the API does not show yet":      {unseen, time.Second, true, ""},
+		"a Linode that the API does not show":          {unseen, time.Minute, true, "does not exist"},
+		"a Linode that the API does not show for ever": {unseen, time.Hour, false, "does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := proper()
 			test.change(s)
 			csr, events, again := s.run(t, test.after)
-			if len(csr.Status.Conditions) != 0 || s.reads != 0 || (again > 0) != test.again {
+			reads := 0
+			if s.err != nil {
+				reads = 1
+			}
+			if len(csr.Status.Conditions) != 0 || s.reads != reads || (again > 0) != test.again {
 				t.Errorf("conditions %v, %d reads, again after %s; expected that the request is left, again %t", csr.Status.Conditions, s.reads, again, test.again)
 			}
 			got := events.Of(s.csr.Name)
