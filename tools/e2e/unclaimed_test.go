@@ -24,6 +24,8 @@ import (
 
 func TestUnclaimedStandard(t *testing.T)   { unclaimed(t, "standard") }
 func TestUnclaimedEnterprise(t *testing.T) { unclaimed(t, "enterprise") }
+func TestOutageStandard(t *testing.T)      { withoutOperator(t, "standard") }
+func TestOutageEnterprise(t *testing.T)    { withoutOperator(t, "enterprise") }
 
 // networkStart is a tenth of what a node's pod network takes, and what the operator has on a busy machine to keep pods off.
 const networkStart = 3 * time.Second
@@ -36,6 +38,12 @@ func unclaimed(t *testing.T, tier string) {
 		inLane("quiet", "nodes come and go without an error in the log", quietScaleUp, cleared),
 		inLane("joins", "a node that joins while no NodeClaim takes it", joinsUnclaimed, cleared),
 	)
+}
+
+// withoutOperator is about what happened to such nodes while there was no operator.
+func withoutOperator(t *testing.T, tier string) {
+	t.Parallel()
+	e := start(t, "outage", tier, soonCollected())
 	without := newOutage(t, e, "settled", "lost")
 	e.together(t,
 		without.part("settled", "pods that settled while there was no operator", settledPods),
