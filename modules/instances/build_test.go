@@ -31,7 +31,8 @@ func (l *lab) checkBuilt(id int) {
 			l.t.Errorf("disk %s: %s", label, text)
 		}
 	}
-	if configs := l.read(fmt.Sprintf("/linode/instances/%d/configs", id)); strings.Count(configs, `"disk_id":`) != 4 || strings.Count(configs, `"kernel"`) != 1 {
+	if configs := l.read(fmt.Sprintf("/linode/instances/%d/configs", id)); strings.Count(configs, `"disk_id":`) != 4 ||
+		strings.Count(configs, `"kernel"`) != 1 {
 		l.t.Errorf("configurations: %s", configs)
 	}
 	all := l.ours()

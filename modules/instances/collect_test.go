@@ -92,7 +92,8 @@ func TestTagsThatWereTakenAwayAreWrittenAgain(t *testing.T) {
 			}
 			time.Sleep(2 * time.Minute)
 		}
-		if tags := l.ours()[0].Tags; !slices.Contains(tags, clusterTag) || !slices.Contains(tags, "karpenter.sh/nodeclaim=a") || !slices.Contains(tags, "by-hand") {
+		if tags := l.ours()[0].Tags; !slices.Contains(tags, clusterTag) || !slices.Contains(tags, "karpenter.sh/nodeclaim=a") ||
+			!slices.Contains(tags, "by-hand") {
 			t.Errorf("tags %v", tags)
 		}
 		if err := l.sim.EditInstanceTags(i.ID, []string{"by-hand"}); err != nil {

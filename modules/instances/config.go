@@ -90,11 +90,13 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Cluster == "":
 		return c, invalid("configure", "Config.Cluster", "is empty; it must be the name of the cluster")
 	case !objectName.MatchString(c.Cluster):
-		return c, invalid("configure", "Config.Cluster", "%q must be letters, digits, '-' and '.', with a letter or digit at both ends", c.Cluster)
+		return c, invalid("configure", "Config.Cluster", "%q must be letters, digits, '-' and '.', with a letter or digit at both ends",
+			c.Cluster)
 	case c.MaxInstances < 0:
 		return c, invalid("configure", "Config.MaxInstances", "%d is negative; it must be 0 (no bound) or positive", c.MaxInstances)
 	case c.Creations < 0 || c.Creations > creationLimit:
-		return c, invalid("configure", "Config.Creations", "%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations, creationLimit)
+		return c, invalid("configure", "Config.Creations", "%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations,
+			creationLimit)
 	}
 	if c.Creations == 0 {
 		c.Creations = creationLimit

@@ -153,7 +153,8 @@ func (t *createTask) resolve(c *core) step {
 		c.queue.leave(cl)
 		return refuse(&Error{
 			Kind: KindConflict, Op: "create", Field: "label", Effect: EffectNone,
-			Err: fmt.Errorf("the API refuses the label %s as taken, and lists no Linode that has it: it may be one that the token does not show", cl.label),
+			Err: fmt.Errorf("the API refuses the label %s as taken, and lists no Linode that has it: it may be one that the token does not show",
+				cl.label),
 		})
 	}
 	if hold := latest(since, cl.found).Add(growing(firstFind, longestFind, cl.finds)); c.now.Before(hold) {
@@ -242,7 +243,8 @@ func (t *createTask) finish(c *core, o *object) step {
 // afterRemoval waits until an instance that is being removed is gone.
 func (t *createTask) afterRemoval(c *core, o *object) step {
 	if o.build.abandoned {
-		return refuse(fail(KindUnavailable, "create", o.ID, "disks and boot were not finished within %s; the instance is being removed", c.cfg.FinishTimeout))
+		return refuse(fail(KindUnavailable, "create", o.ID, "disks and boot were not finished within %s; the instance is being removed",
+			c.cfg.FinishTimeout))
 	}
 	if !o.accepted.IsZero() && c.now.Sub(o.accepted) > removalResend && stateOf(o.Status) != leaving {
 		return c.remove(o, "its removal had no effect")

@@ -153,7 +153,8 @@ func TestARenamedInstanceIsFoundByItsTags(t *testing.T) {
 
 func (l *lab) rename(id int, label string) {
 	l.t.Helper()
-	request, err := http.NewRequest(http.MethodPut, fmt.Sprintf("https://api.linode.com/v4beta/linode/instances/%d", id), strings.NewReader(`{"label":"`+label+`"}`))
+	request, err := http.NewRequest(http.MethodPut, fmt.Sprintf("https://api.linode.com/v4beta/linode/instances/%d", id),
+		strings.NewReader(`{"label":"`+label+`"}`))
 	if err != nil {
 		l.t.Fatal(err)
 	}

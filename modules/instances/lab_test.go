@@ -58,7 +58,8 @@ func newLab(t *testing.T, cfg linodesim.Config) *lab {
 		}
 		l.foreign = append(l.foreign, id)
 	}
-	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "lke", Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}}})
+	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "lke", Settled: true,
+		Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}

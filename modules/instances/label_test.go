@@ -63,7 +63,8 @@ func TestTagsAndLabelsKeepTheirForm(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for _, tag := range []string{ClusterTag(long, ""), ClusterTag(long, "uid"), claimtag.Name + ClaimValue(long), claimtag.UID + claimtag.UIDValue("x")} {
+	for _, tag := range []string{ClusterTag(long, ""), ClusterTag(long, "uid"), claimtag.Name + ClaimValue(long),
+		claimtag.UID + claimtag.UIDValue("x")} {
 		if len(tag) > MaxTagLength {
 			t.Errorf("%s has %d characters", tag, len(tag))
 		}

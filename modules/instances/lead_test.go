@@ -33,7 +33,8 @@ func TestAnElectedProcessForgetsWhatItSawBefore(t *testing.T) {
 		time.Sleep(time.Second)
 		standby.Begin()
 		l.sim.Heal(rule)
-		if list, err := standby.List(t.Context()); err != nil || slices.ContainsFunc(list, func(i instances.Instance) bool { return i.ID == old.ID }) {
+		if list, err := standby.List(t.Context()); err != nil ||
+			slices.ContainsFunc(list, func(i instances.Instance) bool { return i.ID == old.ID }) {
 			t.Errorf("after: %v, %v", list, err)
 		}
 		if err := <-waiting; err != nil {

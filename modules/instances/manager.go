@@ -187,7 +187,8 @@ func (m *Manager) evictOne(ctx context.Context, how Sweep, orphan Instance, aliv
 			return false, nil
 		}
 	}
-	t := &deleteTask{op: "collect", id: orphan.ID, reason: "nothing needs it", judge: func(c *core, o *object) bool { return c.needless(o, alive) }}
+	t := &deleteTask{op: "collect", id: orphan.ID, reason: "nothing needs it",
+		judge: func(c *core, o *object) bool { return c.needless(o, alive) }}
 	err := m.shell.call(ctx, t).err
 	if KindOf(err) == KindNotFound {
 		return false, nil

@@ -106,7 +106,8 @@ func TestACallerWhoseTimeEndsLearnsItsPosition(t *testing.T) {
 func TestA429OfAnotherClientIsWaitedOut(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
-		l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Answer: linodesim.Answer{Status: 429, RetryAfter: 100 * time.Second}, Times: 1})
+		l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Answer: linodesim.Answer{Status: 429, RetryAfter: 100 * time.Second},
+			Times: 1})
 		p := l.start(instances.Config{})
 		_, err := p.Create(within(t, 20*time.Second), spec("a", "1"))
 		wantKind(t, err, instances.KindRateLimited)

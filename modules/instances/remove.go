@@ -90,7 +90,8 @@ func (t *deleteTask) send(c *core, o *object) step {
 	case o.disputed():
 		return refuse(fail(KindConflict, t.op, t.id, "its tags name another claimant, %s", claimIn(o.Tags).value))
 	case !t.by.none() && !o.who.is(t.by):
-		return refuse(fail(KindConflict, t.op, t.id, "it is of claimant %s (UID hash %q), not of %s (UID hash %q)", o.who.value, o.who.uid, t.by.value, t.by.uid))
+		return refuse(fail(KindConflict, t.op, t.id, "it is of claimant %s (UID hash %q), not of %s (UID hash %q)", o.who.value, o.who.uid,
+			t.by.value, t.by.uid))
 	case t.judge != nil && !t.judge(c, o):
 		t.withdrawn = true
 		return end(answer{})

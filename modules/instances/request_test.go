@@ -26,25 +26,34 @@ func TestRefusalsNameTheFieldAndWhatToDo(t *testing.T) {
 		{name: "bad image", field: "Spec.Image", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Image = "linode/none" }},
 		{name: "bad region", field: "Spec.Region", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Region = "us-none" }},
 		{name: "bad plan", field: "Spec.Plan", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Plan = "g6-none" }},
-		{name: "bad firewall", field: "Spec.Network.FirewallID", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Network.FirewallID = 77 }},
+		{name: "bad firewall", field: "Spec.Network.FirewallID", kind: instances.KindInvalid,
+			change: func(s *instances.Spec) { s.Network.FirewallID = 77 }},
 		{name: "bad subnet", field: "Spec.Network.Interfaces[0].subnet_id", kind: instances.KindInvalid, change: func(s *instances.Spec) {
-			s.Network = instances.Network{Generation: instances.GenerationLinode, Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{SubnetID: 77}}}}
+			s.Network = instances.Network{Generation: instances.GenerationLinode,
+				Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{SubnetID: 77}}}}
 		}},
-		{name: "no such placement group", field: "Spec.PlacementGroup", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.PlacementGroup.ID = 77 }},
-		{name: "disk larger than the plan", field: "Spec.Storage.SwapMB", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Storage.BootMB = 900_000 }},
+		{name: "no such placement group", field: "Spec.PlacementGroup", kind: instances.KindInvalid,
+			change: func(s *instances.Spec) { s.PlacementGroup.ID = 77 }},
+		{name: "disk larger than the plan", field: "Spec.Storage.SwapMB", kind: instances.KindInvalid,
+			change: func(s *instances.Spec) { s.Storage.BootMB = 900_000 }},
 		{name: "account limit", kind: instances.KindQuotaExceeded, prepare: func(l *lab) { l.sim.SetAccountLimit(1) }},
-		{name: "no capacity", field: "Spec.Plan", kind: instances.KindInsufficientCapacity, prepare: func(l *lab) { l.sim.RefuseCapacity(linodesim.NoCapacity{Type: "g6-standard-2"}) }},
+		{name: "no capacity", field: "Spec.Plan", kind: instances.KindInsufficientCapacity,
+			prepare: func(l *lab) { l.sim.RefuseCapacity(linodesim.NoCapacity{Type: "g6-standard-2"}) }},
 		{name: "plan not in the region", kind: instances.KindInsufficientCapacity, prepare: func(l *lab) {
 			l.sim.RefuseCapacity(linodesim.NoCapacity{Type: "g6-standard-2", Reason: "This plan is not available in the selected region"})
 		}},
 		{name: "placement group full", field: "Spec.PlacementGroup", kind: instances.KindQuotaExceeded, prepare: func(l *lab) {
-			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Answer: linodesim.Answer{Status: 400, Field: "placement_group.id", Reason: "A placement group in region us-ord holds 5 Linodes; this one has 5"}})
+			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute,
+				Answer: linodesim.Answer{Status: 400, Field: "placement_group.id",
+					Reason: "A placement group in region us-ord holds 5 Linodes; this one has 5"}})
 		}},
 		{name: "placement group not compliant", field: "Spec.PlacementGroup", kind: instances.KindInsufficientCapacity, prepare: func(l *lab) {
-			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Answer: linodesim.Answer{Status: 400, Field: "placement_group", Reason: "Cannot place the Linode compliantly"}})
+			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute,
+				Answer: linodesim.Answer{Status: 400, Field: "placement_group", Reason: "Cannot place the Linode compliantly"}})
 		}},
 		{name: "words of capacity about another field", field: "Spec.Tags[0]", kind: instances.KindInvalid, prepare: func(l *lab) {
-			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Answer: linodesim.Answer{Status: 400, Field: "tags[0]", Reason: "limited to 50 characters"}})
+			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute,
+				Answer: linodesim.Answer{Status: 400, Field: "tags[0]", Reason: "limited to 50 characters"}})
 		}},
 		{name: "scope", kind: instances.KindForbidden, prepare: func(l *lab) {
 			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Answer: linodesim.Answer{Status: 403, Reason: "insufficient scope"}})
@@ -85,7 +94,8 @@ func TestUserDataHasALimit(t *testing.T) {
 		{"at the limit", instances.UserData{Content: random[:instances.MaxUserData]}, true},
 		{"too large and not compressible", instances.UserData{Content: random}, false},
 		{"too large, gzip helps", instances.UserData{Content: bytes.Repeat([]byte("#cloud-config\n"), 5000)}, true},
-		{"too large, gzip would help, and is not wanted", instances.UserData{Content: bytes.Repeat([]byte("machine: {}\n"), 5000), Verbatim: true}, false},
+		{"too large, gzip would help, and is not wanted",
+			instances.UserData{Content: bytes.Repeat([]byte("machine: {}\n"), 5000), Verbatim: true}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -185,10 +195,12 @@ func TestInvalidSpecsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 			}}
 		},
 		"Spec.Network.Interfaces[0].Ranges": func(s *instances.Spec) {
-			s.Network = instances.Network{Generation: instances.GenerationLegacy, Interfaces: []instances.Interface{{Public: true, Ranges: []string{"/64"}}}}
+			s.Network = instances.Network{Generation: instances.GenerationLegacy,
+				Interfaces: []instances.Interface{{Public: true, Ranges: []string{"/64"}}}}
 		},
 		"Spec.Network.Interfaces[0].VPC.SubnetID": func(s *instances.Spec) {
-			s.Network = instances.Network{Generation: instances.GenerationLegacy, Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{}}}}
+			s.Network = instances.Network{Generation: instances.GenerationLegacy,
+				Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{}}}}
 		},
 	} {
 		t.Run(field, func(t *testing.T) {
@@ -206,5 +218,6 @@ func TestInvalidSpecsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 }
 
 func vpcNetwork(ipv6 instances.VPCIPv6) instances.Network {
-	return instances.Network{Generation: instances.GenerationLinode, Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{SubnetID: 1, IPv6: &ipv6}}}}
+	return instances.Network{Generation: instances.GenerationLinode,
+		Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{SubnetID: 1, IPv6: &ipv6}}}}
 }

@@ -116,7 +116,8 @@ func testsHere(t *testing.T) map[string]bool {
 func mutantsHere(t *testing.T) map[string]string {
 	t.Helper()
 	mutants := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^  - name: (.+)\n(?:    by: (\w+)\n)?`).FindAllStringSubmatch(readFile(t, "testdata/mutants.yaml"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  - name: (.+)\n(?:    by: (\w+)\n)?`).FindAllStringSubmatch(readFile(t,
+		"testdata/mutants.yaml"), -1) {
 		mutants[m[1]] = m[2]
 	}
 	if len(mutants) < 50 || !slices.ContainsFunc(slices.Collect(maps.Values(mutants)), func(by string) bool { return by != "" }) {

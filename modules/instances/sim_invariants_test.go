@@ -148,7 +148,8 @@ func (s *sim) checkUserTags(i *simInstance) {
 // checkSlots: while a creation may be sent, no caller waits for its turn behind
 // a claimant that sends none.
 func (s *sim) checkSlots() {
-	if at := s.core.queue.slot(s.now); at.IsZero() || at.After(s.now) || s.core.survey.began.IsZero() || s.core.survey.began.Before(s.core.complete()) {
+	if at := s.core.queue.slot(s.now); at.IsZero() || at.After(s.now) || s.core.survey.began.IsZero() ||
+		s.core.survey.began.Before(s.core.complete()) {
 		return
 	}
 	for _, cl := range s.core.queue.waiting {

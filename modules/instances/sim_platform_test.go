@@ -147,7 +147,8 @@ func (p *simPlatform) create(c Creation) (Instance, error) {
 	if p.room > 0 && len(all) >= p.room {
 		return Instance{}, simRefusal(KindQuotaExceeded, EffectNone, "account limit")
 	}
-	i := p.add(Instance{Label: c.Label, Plan: c.Plan, Region: c.Region, Status: "provisioning", Tags: slices.Clone(c.Tags), Created: p.now}, false)
+	i := p.add(Instance{Label: c.Label, Plan: c.Plan, Region: c.Region, Status: "provisioning", Tags: slices.Clone(c.Tags), Created: p.now},
+		false)
 	i.disks = []DiskState{{ID: 1, Label: "boot"}, {ID: 2, Label: "swap"}}
 	i.config = ConfigState{ID: 1, Devices: map[string]int{"sda": 1, "sdb": 2}}
 	p.record(i)
@@ -193,7 +194,8 @@ func (p *simPlatform) read(e effect, at time.Time) (r result) {
 	if e.op == opList || e.op == opFind {
 		for _, i := range p.instances {
 			v := i.at(at)
-			if v.exists && (e.op == opList && slices.Contains(v.value.Tags, e.text) || e.op == opFind && (v.value.Label == e.text || slices.Contains(v.value.Tags, claimtag.Name+e.claim.id.value))) {
+			if v.exists && (e.op == opList && slices.Contains(v.value.Tags, e.text) || e.op == opFind &&
+				(v.value.Label == e.text || slices.Contains(v.value.Tags, claimtag.Name+e.claim.id.value))) {
 				r.instances = append(r.instances, copyOf(v.value))
 			}
 		}

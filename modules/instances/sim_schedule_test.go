@@ -78,9 +78,11 @@ const (
 )
 
 var (
-	simWriteFaults = []simFault{faultLost, faultUnsent, faultHang, faultDeaf, faultLate, faultRefused, faultLimited, faultForbidden, faultNoEffect, faultGone}
-	simReadFaults  = []simFault{faultRefused, faultDeaf, faultLimited, faultGone, faultMissing, faultForbidden}
-	simOps         = []op{opCreate, opCreate, opCreate, opDelete, opTag, opRead, opRead, opList, opFind, opDisks, opDisk, opConfigs, opAddDisk, opAttach, opBoot}
+	simWriteFaults = []simFault{faultLost, faultUnsent, faultHang, faultDeaf, faultLate, faultRefused, faultLimited, faultForbidden,
+		faultNoEffect, faultGone}
+	simReadFaults = []simFault{faultRefused, faultDeaf, faultLimited, faultGone, faultMissing, faultForbidden}
+	simOps        = []op{opCreate, opCreate, opCreate, opDelete, opTag, opRead, opRead, opList, opFind, opDisks, opDisk, opConfigs, opAddDisk,
+		opAttach, opBoot}
 )
 
 // simFate is what happens to requests: to the first of an op after from, and to

@@ -5,9 +5,11 @@ import "fmt"
 // The words of transcripts.
 
 var simFaultWords = [...]string{
-	faultLost: "answer lost after the effect", faultUnsent: "lost before the effect", faultHang: "no answer until the timeout, after the effect",
+	faultLost: "answer lost after the effect", faultUnsent: "lost before the effect",
+	faultHang: "no answer until the timeout, after the effect",
 	faultDeaf: "no answer until the timeout, no effect", faultLate: "no answer, the effect comes later", faultRefused: "refused for now",
-	faultLimited: "429", faultForbidden: "forbidden", faultNoEffect: "success without effect", faultGone: "wrong 404", faultMissing: "an entry is missing",
+	faultLimited: "429", faultForbidden: "forbidden", faultNoEffect: "success without effect", faultGone: "wrong 404",
+	faultMissing: "an entry is missing",
 }
 
 func (f simFault) String() string { return simFaultWords[f] }

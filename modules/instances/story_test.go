@@ -63,7 +63,8 @@ func stories() map[string]*simSchedule {
 	s.steps = []simStep{{at: 2050 * time.Millisecond, kind: stepDeath}, {at: 143 * time.Second, kind: stepRename}}
 	story("a list of the first minutes does not show all that was made before", s)
 
-	s = simSchedule{seed: 7, stale: 3900 * time.Millisecond, lag: time.Second, latency: 80 * time.Millisecond, boot: 20 * time.Second, orphanTTL: time.Minute, creations: 1}
+	s = simSchedule{seed: 7, stale: 3900 * time.Millisecond, lag: time.Second, latency: 80 * time.Millisecond, boot: 20 * time.Second,
+		orphanTTL: time.Minute, creations: 1}
 	s.lives = []simLife{{at: 5250 * time.Millisecond, patience: 5 * time.Second, again: time.Second, disks: 2}}
 	s.steps = []simStep{{at: 33500 * time.Millisecond, kind: stepBegin}}
 	story("parts that were being read before an election prove nothing after it", s)

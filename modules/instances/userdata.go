@@ -19,7 +19,8 @@ func (u UserData) encode(op string) ([]byte, error) {
 		return u.Content, nil
 	}
 	if u.Verbatim {
-		return nil, invalid(op, field, "has %d bytes, at most %d are allowed; it is sent as it is, because its reader takes no gzip", len(u.Content), MaxUserData)
+		return nil, invalid(op, field, "has %d bytes, at most %d are allowed; it is sent as it is, because its reader takes no gzip",
+			len(u.Content), MaxUserData)
 	}
 	compressed, err := compress(u.Content)
 	if err != nil {

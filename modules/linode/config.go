@@ -110,7 +110,8 @@ func serverURL(cfg Config) (string, error) {
 		return "", fmt.Errorf("linode: Config.BaseURL must have no user, query or fragment: %q", redactUserinfo(base))
 	}
 	if u.Scheme == "http" && !cfg.AllowHTTP && !loopback(u.Hostname()) {
-		return "", fmt.Errorf("linode: Config.BaseURL %q would send the token in clear; use https, or permit it with Config.AllowHTTP (LINODE_ALLOW_HTTP=true)", redactUserinfo(base))
+		return "", fmt.Errorf("linode: Config.BaseURL %q would send the token in clear; use https, or permit it with Config.AllowHTTP "+
+			"(LINODE_ALLOW_HTTP=true)", redactUserinfo(base))
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	if last := path.Base(u.Path); last == "v4" || last == "v4beta" {

@@ -14,8 +14,8 @@
 // Retries. A request is tried at most five times. It is tried again when it is certain that it had no effect: 429, the
 // 400 "Linode busy." of a Linode on which another job runs, no connection, and 401 when the token source has a newer
 // token. GET, PUT and DELETE are also tried again when that is not certain: 408, 5xx, an answer of something in front of
-// the API (a proxy's HTML), a lost connection or a timeout. Waits grow from half a second, or follow Retry-After. A POST is never repeated after such
-// an outcome: its error is KindAmbiguous, and the caller looks up whether the effect is there. Planned maintenance (503
+// the API (a proxy's HTML), a lost connection or a timeout. Waits grow from half a second, or follow Retry-After. A POST is never repeated
+// after such an outcome: its error is KindAmbiguous, and the caller looks up whether the effect is there. Planned maintenance (503
 // with X-Maintenance-Mode) and refusals are never retried.
 //
 // A DELETE that was tried again because an earlier attempt may have been carried out, and then finds nothing (404), has

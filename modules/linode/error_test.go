@@ -23,7 +23,8 @@ func TestErrorText(t *testing.T) {
 	}{
 		{
 			"several reasons", always(400, `{"errors":[{"reason":"is too short","field":"tags[0]"},{"reason":"Something else"}]}`),
-			linode.Error{Kind: linode.KindInvalid, Status: 400, Reasons: []linode.Reason{{Field: "tags[0]", Reason: "is too short"}, {Reason: "Something else"}}},
+			linode.Error{Kind: linode.KindInvalid, Status: 400,
+				Reasons: []linode.Reason{{Field: "tags[0]", Reason: "is too short"}, {Reason: "Something else"}}},
 			"linode: GET /lke/clusters/{clusterId}/pools/{poolId}: Invalid (status 400): [tags[0]] is too short; Something else",
 		},
 		{
@@ -33,7 +34,8 @@ func TestErrorText(t *testing.T) {
 		},
 		{
 			"rate limited", always(429, refusal("Too many requests"), "Retry-After", "600"),
-			linode.Error{Kind: linode.KindRateLimited, Status: 429, RetryAfter: 10 * time.Minute, Reasons: []linode.Reason{{Reason: "Too many requests"}}},
+			linode.Error{Kind: linode.KindRateLimited, Status: 429, RetryAfter: 10 * time.Minute,
+				Reasons: []linode.Reason{{Reason: "Too many requests"}}},
 			"linode: GET /lke/clusters/{clusterId}/pools/{poolId}: RateLimited (status 429): Too many requests",
 		},
 		{
@@ -177,7 +179,8 @@ func FuzzErrorBody(f *testing.F) {
 		}
 		inBubble(t, func(t *testing.T) {
 			s := &server{answer: func(int, *http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(string(body)))}, nil
+				return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}},
+					Body: io.NopCloser(strings.NewReader(string(body)))}, nil
 			}}
 			err := methods[http.MethodGet](t.Context(), newClient(t, s))
 			if err == nil && status >= 300 {

@@ -34,7 +34,8 @@ func TestLimiterLearnsFromHeaders(t *testing.T) {
 			return []string{"X-RateLimit-Remaining", "50", "X-RateLimit-Reset", unix(now.Add(20 * time.Second))}
 		}, 51, 20 * time.Second, 20 * time.Second},
 		{"a smaller limit", func(time.Time) []string { return []string{"X-RateLimit-Limit", "40"} }, 40, time.Minute, time.Minute},
-		{"a larger limit is not believed", func(time.Time) []string { return []string{"X-RateLimit-Limit", "1840"} }, 200, time.Minute, time.Minute},
+		{"a larger limit is not believed", func(time.Time) []string { return []string{"X-RateLimit-Limit", "1840"} }, 200, time.Minute,
+			time.Minute},
 		{"our clock is an hour off", func(now time.Time) []string {
 			return []string{
 				"Date", now.Add(time.Hour).UTC().Format(http.TimeFormat),
@@ -79,7 +80,8 @@ func TestNoRoomBeforeTheDeadline(t *testing.T) {
 			defer cancel()
 			err := listOne(ctx, client)
 			var e *linode.Error
-			if !errors.As(err, &e) || e.Kind != linode.KindRateLimited || e.Status != 0 || e.RetryAfter != time.Minute || !strings.HasSuffix(err.Error(), "rate limited: next slot in 1m0s, after the deadline") {
+			if !errors.As(err, &e) || e.Kind != linode.KindRateLimited || e.Status != 0 || e.RetryAfter != time.Minute ||
+				!strings.HasSuffix(err.Error(), "rate limited: next slot in 1m0s, after the deadline") {
 				t.Errorf("got %v", err)
 			}
 			return nil
@@ -184,7 +186,8 @@ func TestSharedToken(t *testing.T) {
 			}
 			if len(arrivals) >= 200 {
 				refused++
-				return reply(429, refusal("Too many requests"), "Retry-After", strconv.Itoa(int(time.Minute.Seconds()-now.Sub(arrivals[0]).Seconds())+1))
+				return reply(429, refusal("Too many requests"), "Retry-After",
+					strconv.Itoa(int(time.Minute.Seconds()-now.Sub(arrivals[0]).Seconds())+1))
 			}
 			arrivals = append(arrivals, now)
 			return reply(200, emptyPage)

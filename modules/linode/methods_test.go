@@ -175,7 +175,8 @@ func TestEveryMethodSendsItsOperation(t *testing.T) {
 			if sent.Method != operation.Method || !regexp.MustCompile(pattern).MatchString(sent.URL.EscapedPath()) {
 				t.Errorf("sent %s %s for %s %s", sent.Method, sent.URL.EscapedPath(), operation.Method, operation.Route)
 			}
-			if told.Operation != string(operation.ID) || told.Route != operation.Route || told.Method != operation.Method || told.RateClass != string(operation.Class) {
+			if told.Operation != string(operation.ID) || told.Route != operation.Route || told.Method != operation.Method ||
+				told.RateClass != string(operation.Class) {
 				t.Errorf("told %+v", told)
 			}
 			if paged := sent.URL.Query().Get("page_size") == "500"; paged != operation.Paginated {
@@ -193,7 +194,8 @@ func TestPoolUpdateSendsWhatIsSet(t *testing.T) {
 		want   string
 	}{
 		{"count alone", api.LKENodePoolUpdate{Count: new(0)}, `{"count":0}`},
-		{"cleared", api.LKENodePoolUpdate{Labels: &map[string]string{}, Taints: &[]api.LKETaint{}, Tags: &[]string{}}, `{"labels":{},"tags":[],"taints":[]}`},
+		{"cleared", api.LKENodePoolUpdate{Labels: &map[string]string{}, Taints: &[]api.LKETaint{}, Tags: &[]string{}},
+			`{"labels":{},"tags":[],"taints":[]}`},
 		{"set", api.LKENodePoolUpdate{
 			Labels: &map[string]string{"a": "b"},
 			Taints: &[]api.LKETaint{{Key: "k", Effect: api.LKETaintEffectNoSchedule}},

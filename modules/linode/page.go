@@ -31,7 +31,8 @@ type page[T any] struct {
 
 // iterate yields the entries of a collection, page by page. When it shrinks between two pages, what follows the removed entries has
 // moved to a page already read; then it is read again from the start, and entries that were yielded are left out.
-func iterate[T any, K comparable](ctx context.Context, c *Client, id api.OperationID, filter Filter, key func(T) K, segments ...any) iter.Seq2[T, error] {
+func iterate[T any, K comparable](ctx context.Context, c *Client, id api.OperationID, filter Filter, key func(T) K,
+	segments ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		operation, _ := api.OperationByID(id)

@@ -100,7 +100,8 @@ func (a attempt) answered(request *http.Request, made int) *http.Response {
 		status = http.StatusTooManyRequests
 		header.Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
 	}
-	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, Body: http.NoBody, Request: request}
+	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, Body: http.NoBody,
+		Request: request}
 }
 
 // mayHaveEffect reports whether after this attempt the request may have been carried out.

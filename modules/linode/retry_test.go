@@ -54,7 +54,8 @@ func TestRetryTable(t *testing.T) {
 		want    want
 	}{
 		{"429 without headers", all, always(429, refusal("Too many requests")), want{5, linode.KindRateLimited, 30 * s, 36 * s}},
-		{"429 with Retry-After", all, always(429, refusal("Too many requests"), "Retry-After", "5"), want{5, linode.KindRateLimited, 20 * s, 29 * s}},
+		{"429 with Retry-After", all, always(429, refusal("Too many requests"), "Retry-After", "5"),
+			want{5, linode.KindRateLimited, 20 * s, 29 * s}},
 		{"429 with X-RateLimit-Reset", all, func(int, *http.Request) (*http.Response, error) {
 			return reply(429, refusal("Too many requests"), "X-RateLimit-Reset", unix(time.Now().Add(7*s)))
 		}, want{5, linode.KindRateLimited, 24 * s, 40 * s}},
@@ -76,8 +77,10 @@ func TestRetryTable(t *testing.T) {
 			httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{})
 			return nil, errReset
 		}, once(linode.KindAmbiguous)},
-		{"connection lost", repeatable, func(int, *http.Request) (*http.Response, error) { return nil, errReset }, want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
-		{"connection lost", []string{post}, func(int, *http.Request) (*http.Response, error) { return nil, errReset }, once(linode.KindAmbiguous)},
+		{"connection lost", repeatable, func(int, *http.Request) (*http.Response, error) { return nil, errReset },
+			want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
+		{"connection lost", []string{post}, func(int, *http.Request) (*http.Response, error) { return nil, errReset },
+			once(linode.KindAmbiguous)},
 		{"answer breaks off", repeatable, brokenBody, want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"answer breaks off", []string{post}, brokenBody, once(linode.KindAmbiguous)},
 		{"no answer in time", repeatable, hang, want{5, linode.KindUnavailable, 157*s + 500*ms, 159 * s}},
@@ -94,7 +97,8 @@ func TestRetryTable(t *testing.T) {
 		{"502 of a proxy", []string{post}, always(502, htmlPage, "Content-Type", "text/html"), once(linode.KindAmbiguous)},
 		{"400 of a proxy", repeatable, always(400, htmlPage, "Content-Type", "text/html"), want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"400 of a proxy", []string{post}, always(400, htmlPage, "Content-Type", "text/html"), once(linode.KindAmbiguous)},
-		{"404 of a proxy is no proof", repeatable, always(404, "404 page not found", "Content-Type", "text/plain"), want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
+		{"404 of a proxy is no proof", repeatable, always(404, "404 page not found", "Content-Type", "text/plain"),
+			want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"200 with HTML", repeatable, always(200, htmlPage), want{5, linode.KindMalformed, 7500 * ms, 9 * s}},
 		{"200 with HTML", []string{post}, always(200, htmlPage), once(linode.KindAmbiguous)},
 		{"200 of another shape", []string{get, put}, always(200, `{"id":"seven"}`), once(linode.KindMalformed)},
@@ -166,7 +170,8 @@ func TestRepeatedRequests(t *testing.T) {
 		{"POST is ambiguous after a 429 and a loss", http.MethodPost, sequence(always(429, refusal("x")), lost), 2, linode.KindAmbiguous},
 		{"DELETE is done when gone after a loss", http.MethodDelete, sequence(lost, always(404, refusal("Not found"))), 2, ""},
 		{"DELETE is done when gone after a 502", http.MethodDelete, sequence(always(502, htmlPage), always(404, refusal("Not found"))), 2, ""},
-		{"DELETE is not found after a 429", http.MethodDelete, sequence(always(429, refusal("x")), always(404, refusal("Not found"))), 2, linode.KindNotFound},
+		{"DELETE is not found after a 429", http.MethodDelete, sequence(always(429, refusal("x")), always(404, refusal("Not found"))), 2,
+			linode.KindNotFound},
 		{"DELETE is not found at once", http.MethodDelete, always(404, refusal("Not found")), 1, linode.KindNotFound},
 		{"DELETE does not take a proxy's 404 for the end", http.MethodDelete, sequence(lost, always(404, htmlPage)), 5, linode.KindUnavailable},
 		{"GET is not found after a loss", http.MethodGet, sequence(lost, always(404, refusal("Not found"))), 2, linode.KindNotFound},

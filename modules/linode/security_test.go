@@ -53,7 +53,8 @@ func TestTokenIsNotInErrors(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				for offset := range 200 {
 					status, body, headers := place(strings.Repeat("-", offset))
-					client := newClient(t, &server{answer: always(status, body, headers...)}, func(c *linode.Config) { c.Token = linode.StaticToken(longToken) })
+					client := newClient(t, &server{answer: always(status, body, headers...)},
+						func(c *linode.Config) { c.Token = linode.StaticToken(longToken) })
 					_, err := client.GetPool(t.Context(), 1, 7)
 					if name == "a time" {
 						_, err = linode.Collect(client.ListVPCs(t.Context(), linode.Filter{}))
@@ -118,7 +119,8 @@ func TestAnswersAreBounded(t *testing.T) {
 		endless := &server{answer: func(n int, _ *http.Request) (*http.Response, error) {
 			return reply(200, fmt.Sprintf(`{"page":%d,"pages":%d,"results":9,"data":[{"id":%d}]}`, n, n+1, n))
 		}}
-		if _, err := linode.Collect(newClient(t, endless).ListVPCs(t.Context(), linode.Filter{})); linode.KindOf(err) != linode.KindMalformed || endless.count() != 100 {
+		if _, err := linode.Collect(newClient(t, endless).ListVPCs(t.Context(), linode.Filter{})); linode.KindOf(err) != linode.KindMalformed ||
+			endless.count() != 100 {
 			t.Errorf("an endless collection: %v after %d pages", err, endless.count())
 		}
 	})
@@ -128,8 +130,9 @@ func TestAnswersAreBounded(t *testing.T) {
 func TestTextsOfAnswersAreBoundedAndPrintable(t *testing.T) {
 	long := strings.Repeat(`x\u0000\u001b[31m\n\u202e `, 100_000)
 	for name, s := range map[string]*server{
-		"long reason":       {answer: always(400, refusal(long))},
-		"many reasons":      {answer: always(400, `{"errors":[`+strings.TrimSuffix(strings.Repeat(`{"reason":"abc","field":"`+strings.Repeat("f", 500)+`"},`, 5000), ",")+`]}`)},
+		"long reason": {answer: always(400, refusal(long))},
+		"many reasons": {answer: always(400,
+			`{"errors":[`+strings.TrimSuffix(strings.Repeat(`{"reason":"abc","field":"`+strings.Repeat("f", 500)+`"},`, 5000), ",")+`]}`)},
 		"long content type": {answer: always(400, "x", "Content-Type", strings.Repeat("t\x1b", 5000))},
 		"long page":         {answer: always(400, strings.Repeat("\x00page", 100_000))},
 	} {
@@ -170,7 +173,8 @@ func TestPlainHTTPNeedsPermission(t *testing.T) {
 
 func TestSecretsInAnAddressAreNotPrinted(t *testing.T) {
 	for _, address := range []string{
-		"https://user:hunter2@api.example", "ftp://hunter2@api.example", "https://api.example?token=hunter2", "https://api.example#hunter2", "http://u:hunter2@api.example",
+		"https://user:hunter2@api.example", "ftp://hunter2@api.example", "https://api.example?token=hunter2", "https://api.example#hunter2",
+		"http://u:hunter2@api.example",
 		"https://hunter2%zz@api.example", "//hunter2@api.example",
 	} {
 		cfg := linode.Config{Token: linode.StaticToken(secret), BaseURL: address}

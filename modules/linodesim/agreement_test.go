@@ -54,13 +54,15 @@ func TestRequestFieldsAreJudgedByOperation(t *testing.T) {
 			t.Errorf("group %v", got.body["group"])
 		}
 		const rules = `"rules":{"inbound_policy":"DROP","outbound_policy":"ACCEPT"}`
-		firewall := mustDo(t, c, "POST", "/v4/networking/firewalls", fmt.Sprintf(`{"label":"fw-1",%s,"devices":{"linodes":[%v],"nodebalancers":null}}`, rules, number(linode["id"])))
+		firewall := mustDo(t, c, "POST", "/v4/networking/firewalls",
+			fmt.Sprintf(`{"label":"fw-1",%s,"devices":{"linodes":[%v],"nodebalancers":null}}`, rules, number(linode["id"])))
 		if entities := firewall.body["entities"].([]any); len(entities) != 1 || entities[0].(map[string]any)["id"] != linode["id"] {
 			t.Errorf("entities %v", firewall.body["entities"])
 		}
 		for body, field := range map[string]string{
-			`{"label":"fw-2",` + rules + `,"devices":{"linodes":[1]}}`: "devices.linodes[0]", `{"label":"fw-3",` + rules + `,"devices":{"nodebalancers":[1]}}`: "devices.nodebalancers[0]",
-			`{"label":"fw-4",` + rules + `,"colour":"red"}`: "colour",
+			`{"label":"fw-2",` + rules + `,"devices":{"linodes":[1]}}`:       "devices.linodes[0]",
+			`{"label":"fw-3",` + rules + `,"devices":{"nodebalancers":[1]}}`: "devices.nodebalancers[0]",
+			`{"label":"fw-4",` + rules + `,"colour":"red"}`:                  "colour",
 		} {
 			if got, _ := c.do("POST", "/v4/networking/firewalls", body).reason(); got != field {
 				t.Errorf("%s: field %q, want %q", body, got, field)
@@ -77,7 +79,8 @@ func TestRequestFieldsAreJudgedByOperation(t *testing.T) {
 
 func TestReadsThatTakeAnyToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Instant(), Tokens: map[string][]string{"a": {"lke:read_write", "linodes:read_write"}, "b": {"*"}}})
+		sim, err := linodesim.New(linodesim.Config{Profile: linodesim.Instant(),
+			Tokens: map[string][]string{"a": {"lke:read_write", "linodes:read_write"}, "b": {"*"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +89,8 @@ func TestReadsThatTakeAnyToken(t *testing.T) {
 		one := fmt.Sprintf("/v4/vpcs/%v", number(vpc.body["id"]))
 		subnet := fmt.Sprintf("%s/subnets/%v", one, number(vpc.body["subnets"].([]any)[0].(map[string]any)["id"]))
 		for path, scopes := range map[string]string{
-			"/v4/profile": "*", "/v4/vpcs": "*", one: "*", one + "/subnets": "*", subnet: "*", "/v4/images": "images:read_only", "/v4/images/linode%2Fdebian12": "images:read_only",
+			"/v4/profile": "*", "/v4/vpcs": "*", one: "*", one + "/subnets": "*", subnet: "*", "/v4/images": "images:read_only",
+			"/v4/images/linode%2Fdebian12": "images:read_only",
 		} {
 			if got := narrow.do("GET", path, ""); got.status != 200 || got.header.Get("X-Accepted-OAuth-Scopes") != scopes {
 				t.Errorf("%s: %d, scopes %q, want 200 and %q", path, got.status, got.header.Get("X-Accepted-OAuth-Scopes"), scopes)
@@ -113,7 +117,8 @@ func TestProfileHasEveryRecordedField(t *testing.T) {
 
 func TestVPCsWithIPv6(t *testing.T) {
 	_, c := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
-	vpc := mustDo(t, c, "POST", "/v4beta/vpcs", `{"label":"one","region":"us-ord","ipv6":[{"range":"/52"}],"subnets":[{"label":"a","ipv4":"10.0.0.0/24"},{"label":"b","ipv4":"10.0.1.0/24","ipv6":[{"range":"/56"}]}]}`)
+	vpc := mustDo(t, c, "POST", "/v4beta/vpcs",
+		`{"label":"one","region":"us-ord","ipv6":[{"range":"/52"}],"subnets":[{"label":"a","ipv4":"10.0.0.0/24"},{"label":"b","ipv4":"10.0.1.0/24","ipv6":[{"range":"/56"}]}]}`)
 	subnets := vpc.body["subnets"].([]any)
 	first, second := subnets[0].(map[string]any), subnets[1].(map[string]any)
 	if null, there := first["ipv6"]; null != nil || !there || vpc.body["vpc_type"] == nil || first["vpc_type"] == nil {
@@ -137,7 +142,8 @@ func TestVPCsWithIPv6(t *testing.T) {
 
 func TestEnterpriseClustersShowAuditLogs(t *testing.T) {
 	sim, c := newSim(t, linodesim.Config{})
-	for tier, want := range map[string]string{linodesim.Enterprise: "map[audit_logs_enabled:false high_availability:true]", linodesim.Standard: "map[high_availability:false]"} {
+	for tier, want := range map[string]string{linodesim.Enterprise: "map[audit_logs_enabled:false high_availability:true]",
+		linodesim.Standard: "map[high_availability:false]"} {
 		_, path := addCluster(t, sim, tier)
 		if got := fmt.Sprint(mustDo(t, c, "GET", path, "").body["control_plane"]); got != want {
 			t.Errorf("%s: %s, want %s", tier, got, want)
@@ -155,7 +161,8 @@ func TestFirewallRulesKeepTheirForm(t *testing.T) {
 			t.Errorf("%s", got.raw)
 		}
 	}
-	for protocol, status := range map[string]int{"TCP": 200, "ALL": 200, "50": 200, "6": 200, "IPENCAP": 200, "tcp": 400, "256": 400, "": 400} {
+	for protocol, status := range map[string]int{"TCP": 200, "ALL": 200, "50": 200, "6": 200, "IPENCAP": 200, "tcp": 400, "256": 400,
+		"": 400} {
 		got := create(fmt.Sprintf(`"inbound":[{"action":"ACCEPT","protocol":%q}]`, protocol))
 		if field, _ := got.reason(); got.status != status || status == 400 && field != "rules.inbound[0].protocol" {
 			t.Errorf("protocol %q: %d [%s]", protocol, got.status, field)
@@ -166,7 +173,8 @@ func TestFirewallRulesKeepTheirForm(t *testing.T) {
 func TestImagesHaveTheRecordedSizes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newSim(t, linodesim.Config{Profile: even()})
-		for id, size := range map[string]float64{"debian11": 1500, "debian12": 1800, "debian13": 1800, "almalinux9": 2500, "rocky9": 2500, "alpine3.22": 500} {
+		for id, size := range map[string]float64{"debian11": 1500, "debian12": 1800, "debian13": 1800, "almalinux9": 2500, "rocky9": 2500,
+			"alpine3.22": 500} {
 			if got := c.do("GET", "/v4/images/linode%2F"+id, "").body["size"]; got != size {
 				t.Errorf("%s: %v, want %v", id, got, size)
 			}
@@ -199,8 +207,10 @@ func TestImagesHaveTheRecordedSizes(t *testing.T) {
 }
 
 func TestTierVersionsCarryNoRateLimits(t *testing.T) {
-	sim, c := newSim(t, linodesim.Config{Profile: linodesim.Instant(), RateLimits: map[string]linodesim.RateLimit{"collections": {Requests: 1, Window: time.Hour}}})
-	for path, want := range map[string]bool{"/v4beta/lke/tiers/standard/versions": false, "/v4beta/lke/tiers/standard/versions/1.35": false, "/v4beta/lke/versions/1.35": true} {
+	sim, c := newSim(t, linodesim.Config{Profile: linodesim.Instant(),
+		RateLimits: map[string]linodesim.RateLimit{"collections": {Requests: 1, Window: time.Hour}}})
+	for path, want := range map[string]bool{"/v4beta/lke/tiers/standard/versions": false, "/v4beta/lke/tiers/standard/versions/1.35": false,
+		"/v4beta/lke/versions/1.35": true} {
 		if got := c.do("GET", path, ""); (got.header.Get("X-RateLimit-Limit") != "") != want {
 			t.Errorf("%s: %v", path, got.header)
 		}
@@ -218,7 +228,8 @@ func TestLegacyInterfacesKeepNulls(t *testing.T) {
 		vpc := mustDo(t, c, "POST", "/v4/vpcs", `{"label":"one","region":"us-ord","subnets":[{"label":"one","ipv4":"10.0.0.0/24"}]}`)
 		subnet := vpc.body["subnets"].([]any)[0].(map[string]any)["id"]
 		linode, _ := newLinode(t, c, `{"type":"g6-nanode-1","region":"us-ord"}`)
-		got := mustDo(t, c, "POST", linode+"/configs", fmt.Sprintf(`{"label":"a","devices":{},"interfaces":[{"purpose":"public"},{"purpose":"vlan","label":"v"},{"purpose":"vpc","subnet_id":%v,"ipv4":{"nat_1_1":"any"}}]}`, number(subnet)))
+		got := mustDo(t, c, "POST", linode+"/configs",
+			fmt.Sprintf(`{"label":"a","devices":{},"interfaces":[{"purpose":"public"},{"purpose":"vlan","label":"v"},{"purpose":"vpc","subnet_id":%v,"ipv4":{"nat_1_1":"any"}}]}`, number(subnet)))
 		want := []string{
 			`"active":false,"id":%d,"ip_ranges":null,"ipam_address":null,"ipv4":null,"ipv6":null,"label":null,"primary":false,"purpose":"public","subnet_id":null,"vpc_id":null`,
 			`"active":false,"id":%d,"ip_ranges":null,"ipam_address":"","ipv4":null,"ipv6":null,"label":"v","primary":false,"purpose":"vlan","subnet_id":null,"vpc_id":null`,
@@ -242,7 +253,8 @@ func TestLegacyInterfacesKeepNulls(t *testing.T) {
 				}
 			}
 		}
-		if nat := fmt.Sprint(got.body["interfaces"].([]any)[2].(map[string]any)["ipv4"]); !strings.Contains(nat, "vpc:10.0.0.2") || strings.Contains(nat, "any") {
+		if nat := fmt.Sprint(got.body["interfaces"].([]any)[2].(map[string]any)["ipv4"]); !strings.Contains(nat, "vpc:10.0.0.2") ||
+			strings.Contains(nat, "any") {
 			t.Errorf("addresses %s", nat)
 		}
 		if got := c.do("GET", linode+"/configs", "", "X-Filter", `{"interfaces":"x"}`); got.status != 200 {

@@ -23,16 +23,19 @@ func newLinode(t *testing.T, api client, body string) (string, reply) {
 func TestLinodeLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, api := newSim(t, linodesim.Config{Profile: even()})
-		path, made := newLinode(t, api, `{"type":"g6-standard-2","region":"us-ord","label":"web-1","image":"linode/debian12","root_pass":"not-a-secret","private_ip":true,"metadata":{"user_data":"eA=="},"swap_size":1024}`)
+		path, made := newLinode(t, api,
+			`{"type":"g6-standard-2","region":"us-ord","label":"web-1","image":"linode/debian12","root_pass":"not-a-secret","private_ip":true,"metadata":{"user_data":"eA=="},"swap_size":1024}`)
 		if made.body["status"] != "provisioning" || made.body["has_user_data"] != true || len(made.body["ipv4"].([]any)) != 2 {
 			t.Errorf("new Linode: %s", made.raw)
 		}
 		disks := api.do("GET", path+"/disks", "").data(t)
-		if len(disks) != 2 || disks[0]["label"] != "Debian 12 Disk" || disks[0]["size"] != float64(81920-1024) || disks[0]["status"] != "not ready" || disks[1]["filesystem"] != "swap" {
+		if len(disks) != 2 || disks[0]["label"] != "Debian 12 Disk" || disks[0]["size"] != float64(81920-1024) ||
+			disks[0]["status"] != "not ready" || disks[1]["filesystem"] != "swap" {
 			t.Errorf("disks %v", disks)
 		}
 		configs := api.do("GET", path+"/configs", "").data(t)
-		if len(configs) != 1 || fmt.Sprint(configs[0]["devices"].(map[string]any)["sda"]) != fmt.Sprintf("map[disk_id:%v volume_id:<nil>]", disks[0]["id"]) {
+		if len(configs) != 1 || fmt.Sprint(configs[0]["devices"].(map[string]any)["sda"]) != fmt.Sprintf("map[disk_id:%v volume_id:<nil>]",
+			disks[0]["id"]) {
 			t.Errorf("configs %v", configs)
 		}
 		for _, step := range []struct {
@@ -85,20 +88,24 @@ func TestLinodeRefused(t *testing.T) {
 		{"tag too short", `{"type":"g6-nanode-1","region":"us-ord","tags":["x"]}`, "tags[0]", "3-50"},
 		{"label with two dashes", `{"type":"g6-nanode-1","region":"us-ord","label":"a--b"}`, "label", "doubled"},
 		{"label in use", `{"type":"g6-nanode-1","region":"us-ord","label":"taken"}`, "label", "Label must be unique"},
-		{"image without a way to log in", `{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12"}`, "", "Must provide valid root_pass, authorized_keys, or authorized_users"},
+		{"image without a way to log in", `{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12"}`, "",
+			"Must provide valid root_pass, authorized_keys, or authorized_users"},
 		{"unknown image", `{"type":"g6-nanode-1","region":"us-ord","image":"linode/x","root_pass":"not-a-secret"}`, "image", "not valid"},
 		{"image without cloud-init", `{"type":"g6-nanode-1","region":"us-ord","image":"linode/slackware15.0","root_pass":"not-a-secret","metadata":{"user_data":"eA=="}}`, "image", "user data"},
 		{"user data that is no base64", `{"type":"g6-nanode-1","region":"us-ord","metadata":{"user_data":"%"}}`, "metadata.user_data", "base64"},
-		{"user data too long", `{"type":"g6-nanode-1","region":"us-ord","metadata":{"user_data":"` + strings.Repeat("a", 65536) + `"}}`, "metadata.user_data", "65535"},
+		{"user data too long", `{"type":"g6-nanode-1","region":"us-ord","metadata":{"user_data":"` + strings.Repeat("a", 65536) + `"}}`,
+			"metadata.user_data", "65535"},
 		{"unknown firewall", `{"type":"g6-nanode-1","region":"us-ord","firewall_id":5}`, "firewall_id", "not valid"},
 		{"unknown group", `{"type":"g6-nanode-1","region":"us-ord","placement_group":{"id":5}}`, "placement_group.id", "not valid"},
-		{"unknown policy", `{"type":"g6-nanode-1","region":"us-ord","maintenance_policy":"x"}`, "maintenance_policy", "Unsupported maintenance policy slug format."},
+		{"unknown policy", `{"type":"g6-nanode-1","region":"us-ord","maintenance_policy":"x"}`, "maintenance_policy",
+			"Unsupported maintenance policy slug format."},
 		{"unknown field", `{"type":"g6-nanode-1","region":"us-ord","colour":"red"}`, "colour", "not a known field"},
 		{"no backup", `{"type":"g6-nanode-1","region":"us-ord","backup_id":5}`, "backup_id", "not valid"},
 		{"no script", `{"type":"g6-nanode-1","region":"us-ord","stackscript_id":5}`, "stackscript_id", "not valid"},
 		{"swap larger than the plan", `{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","swap_size":99999}`, "swap_size", "do not fit"},
 		{"interface of the other kind", `{"type":"g6-nanode-1","region":"us-ord","interfaces":[{"public":{}}]}`, "interfaces[0]", "generation"},
-		{"unknown subnet", `{"type":"g6-nanode-1","region":"us-ord","interfaces":[{"purpose":"vpc","subnet_id":5}]}`, "interfaces[0].subnet_id", "not valid"},
+		{"unknown subnet", `{"type":"g6-nanode-1","region":"us-ord","interfaces":[{"purpose":"vpc","subnet_id":5}]}`, "interfaces[0].subnet_id",
+			"not valid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -120,18 +127,22 @@ func TestLinodeRefused(t *testing.T) {
 func TestNeighbours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, api := newSim(t, linodesim.Config{Profile: even()})
-		firewall := mustDo(t, api, "POST", "/v4beta/networking/firewalls", `{"label":"web","rules":{"inbound":[{"action":"ACCEPT","protocol":"TCP","ports":"22"}],"inbound_policy":"DROP","outbound_policy":"ACCEPT"}}`).body["id"]
-		group := mustDo(t, api, "POST", "/v4beta/placement/groups", `{"label":"spread","region":"us-ord","placement_group_type":"anti_affinity:local","placement_group_policy":"strict"}`).body["id"]
+		firewall := mustDo(t, api, "POST", "/v4beta/networking/firewalls",
+			`{"label":"web","rules":{"inbound":[{"action":"ACCEPT","protocol":"TCP","ports":"22"}],"inbound_policy":"DROP","outbound_policy":"ACCEPT"}}`).body["id"]
+		group := mustDo(t, api, "POST", "/v4beta/placement/groups",
+			`{"label":"spread","region":"us-ord","placement_group_type":"anti_affinity:local","placement_group_policy":"strict"}`).body["id"]
 		vpc := mustDo(t, api, "POST", "/v4beta/vpcs", `{"label":"net","region":"us-ord","subnets":[{"label":"nodes","ipv4":"10.0.0.0/24"}]}`)
 		subnet := vpc.body["subnets"].([]any)[0].(map[string]any)["id"]
 
-		path, made := newLinode(t, api, fmt.Sprintf(`{"type":"g6-nanode-1","region":"us-ord","firewall_id":%v,"placement_group":{"id":%v},"interface_generation":"linode","interfaces":[{"public":{}},{"vpc":{"subnet_id":%v}}]}`,
-			number(firewall), number(group), number(subnet)))
+		path, made := newLinode(t, api,
+			fmt.Sprintf(`{"type":"g6-nanode-1","region":"us-ord","firewall_id":%v,"placement_group":{"id":%v},"interface_generation":"linode","interfaces":[{"public":{}},{"vpc":{"subnet_id":%v}}]}`,
+				number(firewall), number(group), number(subnet)))
 		if made.body["placement_group"].(map[string]any)["label"] != "spread" || made.body["interface_generation"] != "linode" {
 			t.Errorf("Linode %s", made.raw)
 		}
 		where := fmt.Sprintf("/v4beta/networking/firewalls/%v", number(firewall))
-		if got := mustDo(t, api, "GET", where, ""); !strings.Contains(got.raw, fmt.Sprintf(`"url":"/v4/linode/instances/%v"`, number(made.body["id"]))) || len(got.body["entities"].([]any)) != 2 {
+		if got := mustDo(t, api, "GET", where, ""); !strings.Contains(got.raw,
+			fmt.Sprintf(`"url":"/v4/linode/instances/%v"`, number(made.body["id"]))) || len(got.body["entities"].([]any)) != 2 {
 			t.Errorf("firewall %s", got.raw)
 		}
 		list := mustDo(t, api, "GET", path+"/interfaces", "").body["interfaces"].([]any)
@@ -222,7 +233,8 @@ func TestDisksAndConfigs(t *testing.T) {
 		}
 		disk := mustDo(t, api, "POST", path+"/disks", `{"size":1000,"label":"data","filesystem":"raw"}`).body["id"]
 		for _, c := range []struct{ body, field string }{
-			{`{"label":"boot","devices":{"sdz":{"disk_id":1}}}`, "devices.sdz"}, {`{"label":"boot","devices":{"sda":{"disk_id":1}}}`, "devices.sda.disk_id"},
+			{`{"label":"boot","devices":{"sdz":{"disk_id":1}}}`, "devices.sdz"},
+			{`{"label":"boot","devices":{"sda":{"disk_id":1}}}`, "devices.sda.disk_id"},
 			{`{"label":"boot","devices":{"sda":{"volume_id":1}}}`, "devices.sda.volume_id"}, {`{"label":"boot","devices":{},"initrd":5}`, "initrd"},
 			{`{"label":"boot","devices":{},"interfaces":[{"purpose":"vlan"}]}`, "interfaces[0].label"},
 		} {
@@ -230,9 +242,11 @@ func TestDisksAndConfigs(t *testing.T) {
 				t.Errorf("%s: refused for %q (%s), want %q", c.body, field, reason, c.field)
 			}
 		}
-		made := mustDo(t, api, "POST", path+"/configs", fmt.Sprintf(`{"label":"boot","devices":{"sda":{"disk_id":%v}},"interfaces":[{"purpose":"public","primary":true},{"purpose":"vlan","label":"lan"}]}`, number(disk)))
+		made := mustDo(t, api, "POST", path+"/configs",
+			fmt.Sprintf(`{"label":"boot","devices":{"sda":{"disk_id":%v}},"interfaces":[{"purpose":"public","primary":true},{"purpose":"vlan","label":"lan"}]}`, number(disk)))
 		config := fmt.Sprintf("%s/configs/%v", path, number(made.body["id"]))
-		if got := mustDo(t, api, "PUT", config, `{"kernel":"linode/grub2"}`); got.body["kernel"] != "linode/grub2" || got.body["label"] != "boot" || len(got.body["interfaces"].([]any)) != 2 {
+		if got := mustDo(t, api, "PUT", config, `{"kernel":"linode/grub2"}`); got.body["kernel"] != "linode/grub2" ||
+			got.body["label"] != "boot" || len(got.body["interfaces"].([]any)) != 2 {
 			t.Errorf("config %s", got.raw)
 		}
 		where := fmt.Sprintf("%s/disks/%v", path, number(disk))
@@ -254,14 +268,16 @@ func TestTags(t *testing.T) {
 		path, made := newLinode(t, api, `{"type":"g6-nanode-1","region":"us-ord","tags":["from-linode"]}`)
 		mustDo(t, api, "POST", "/v4beta/tags", fmt.Sprintf(`{"label":"a=b/c","linodes":[%v]}`, number(made.body["id"])))
 		mustDo(t, api, "POST", "/v4beta/tags", `{"label":"on-nothing"}`)
-		if got := api.do("GET", "/v4beta/tags", "").data(t); fmt.Sprint(got) != "[map[label:a=b/c] map[label:from-linode] map[label:on-nothing]]" {
+		if got := api.do("GET", "/v4beta/tags",
+			"").data(t); fmt.Sprint(got) != "[map[label:a=b/c] map[label:from-linode] map[label:on-nothing]]" {
 			t.Errorf("tags %v", got)
 		}
 		if got := api.do("GET", "/v4beta/tags/a=b%2Fc", "").data(t); len(got) != 1 || got[0]["type"] != "linode" {
 			t.Errorf("tagged %v", got)
 		}
 		for _, c := range []struct{ body, field string }{
-			{`{"label":"x"}`, "label"}, {`{"label":"on-nothing"}`, "label"}, {`{"label":"other","linodes":[1]}`, "linodes"}, {`{"label":"other","volumes":[1]}`, "volumes"},
+			{`{"label":"x"}`, "label"}, {`{"label":"on-nothing"}`, "label"}, {`{"label":"other","linodes":[1]}`, "linodes"},
+			{`{"label":"other","volumes":[1]}`, "volumes"},
 		} {
 			if field, _ := api.do("POST", "/v4beta/tags", c.body).reason(); field != c.field {
 				t.Errorf("%s: refused for %q", c.body, field)
@@ -282,7 +298,8 @@ func TestClusterOverHTTP(t *testing.T) {
 		_, api := newSim(t, linodesim.Config{Profile: profile})
 		for _, c := range []struct{ name, body, field string }{
 			{"no pools", `{"label":"a","region":"us-ord","k8s_version":"1.35","node_pools":[]}`, "node_pools"},
-			{"bad plan", `{"label":"a","region":"us-ord","k8s_version":"1.35","node_pools":[{"type":"g6-nanode-1","count":1}]}`, "node_pools[0].type"},
+			{"bad plan", `{"label":"a","region":"us-ord","k8s_version":"1.35","node_pools":[{"type":"g6-nanode-1","count":1}]}`,
+				"node_pools[0].type"},
 			{"too many nodes", `{"label":"a","region":"us-ord","k8s_version":"1.35","node_pools":[{"type":"g6-standard-1","count":100},{"type":"g6-standard-1","count":100},{"type":"g6-standard-1","count":100}]}`, "node_pools[2].count"},
 			{"a VPC on Standard", `{"label":"a","region":"us-ord","k8s_version":"1.35","vpc_id":1,"node_pools":[{"type":"g6-standard-1","count":1}]}`, "vpc_id"},
 			{"no VPC", `{"label":"a","region":"us-ord","k8s_version":"v1.33.6+lke7","tier":"enterprise","vpc_id":1,"node_pools":[]}`, "vpc_id"},
@@ -291,7 +308,8 @@ func TestClusterOverHTTP(t *testing.T) {
 				t.Errorf("%s: refused for %q (%s), want %q", c.name, field, reason, c.field)
 			}
 		}
-		made := mustDo(t, api, "POST", "/v4beta/lke/clusters", `{"label":"a","region":"us-ord","k8s_version":"1.35","control_plane":{"high_availability":true},"node_pools":[{"type":"g6-standard-1","count":2}]}`)
+		made := mustDo(t, api, "POST", "/v4beta/lke/clusters",
+			`{"label":"a","region":"us-ord","k8s_version":"1.35","control_plane":{"high_availability":true},"node_pools":[{"type":"g6-standard-1","count":2}]}`)
 		path := fmt.Sprintf("/v4beta/lke/clusters/%v", number(made.body["id"]))
 		for _, young := range []string{"/kubeconfig", "/api-endpoints"} {
 			if got := api.do("GET", path+young, ""); got.status != 503 {

@@ -89,7 +89,8 @@ func busySim(t *testing.T) *linodesim.Sim {
 	sim, api := newSim(t, linodesim.Config{Profile: linodesim.Profile{Name: "quick", Join: linodesim.Span{Min: time.Hour, Max: time.Hour}}})
 	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
 		info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo-" + tier, Tier: tier, Settled: true, Pools: []linodesim.PoolSpec{
-			{Type: "g6-standard-2", Count: 3, Tags: []string{"karpenter.k8s.linode/pool-key=0a1b2c3d4e5f6071"}, Labels: map[string]string{"team": "web"},
+			{Type: "g6-standard-2", Count: 3, Tags: []string{"karpenter.k8s.linode/pool-key=0a1b2c3d4e5f6071"},
+				Labels: map[string]string{"team": "web"},
 				Taints: []linodesim.Taint{{Key: "karpenter.sh/unregistered", Value: "", Effect: "NoExecute"}}},
 			{Type: "g6-dedicated-4", Count: 1},
 		}})
@@ -99,7 +100,8 @@ func busySim(t *testing.T) *linodesim.Sim {
 		path := fmt.Sprintf("/v4beta/lke/clusters/%d/pools", info.ID)
 		mustDo(t, api, "POST", path, `{"type":"g6-standard-4","count":1,"tags":["karpenter.sh/nodepool=default"]}`)
 		id := info.Pools[0].Nodes[0].InstanceID
-		mustDo(t, api, "PUT", fmt.Sprintf("/v4beta/linode/instances/%d", id), `{"tags":["karpenter.sh/nodeclaim=default-7xk2p","karpenter.k8s.linode/claimed-at=1767225600"]}`)
+		mustDo(t, api, "PUT", fmt.Sprintf("/v4beta/linode/instances/%d", id),
+			`{"tags":["karpenter.sh/nodeclaim=default-7xk2p","karpenter.k8s.linode/claimed-at=1767225600"]}`)
 	}
 	if _, err := sim.AddInstance(linodesim.InstanceSpec{Label: "bastion", Type: "g6-nanode-1", Image: "linode/debian12"}); err != nil {
 		t.Fatal(err)
@@ -108,7 +110,8 @@ func busySim(t *testing.T) *linodesim.Sim {
 		api.do("GET", "/v4beta/images?page_size=500", "")
 	}
 	api.do("GET", "/v4beta/volumes", "")
-	api.do("GET", "/v4beta/linode/instances?page_size=500", "", "X-Filter", `{"+and":[{"tags":"karpenter.sh/nodepool=default"},{"label":{"+contains":"lke584601-"}}]}`)
+	api.do("GET", "/v4beta/linode/instances?page_size=500", "", "X-Filter",
+		`{"+and":[{"tags":"karpenter.sh/nodepool=default"},{"label":{"+contains":"lke584601-"}}]}`)
 	return sim
 }
 

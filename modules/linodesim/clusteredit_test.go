@@ -16,14 +16,16 @@ func TestClustersCanBeChanged(t *testing.T) {
 	for _, c := range []struct{ name, tier, body, field, want string }{
 		{"label and tags", linodesim.Standard, `{"label":"new","tags":["abc","abc"]}`, "", "new 1.35 [abc] map[high_availability:false]"},
 		{"high availability", linodesim.Standard, `{"control_plane":{"high_availability":true}}`, "", "demo 1.35 [] map[high_availability:true]"},
-		{"audit logs", linodesim.Enterprise, `{"control_plane":{"audit_logs_enabled":true}}`, "", "demo v1.33.6+lke7 [] map[audit_logs_enabled:true high_availability:true]"},
+		{"audit logs", linodesim.Enterprise, `{"control_plane":{"audit_logs_enabled":true}}`, "",
+			"demo v1.33.6+lke7 [] map[audit_logs_enabled:true high_availability:true]"},
 		{"audit logs of Standard", linodesim.Standard, `{"control_plane":{"audit_logs_enabled":true}}`, "control_plane.audit_logs_enabled", ""},
 		{"no high availability", linodesim.Enterprise, `{"control_plane":{"high_availability":false}}`, "control_plane.high_availability", ""},
 		{"older version", linodesim.Standard, `{"k8s_version":"1.31"}`, "k8s_version", ""},
 		{"unknown version", linodesim.Standard, `{"k8s_version":"9.99"}`, "k8s_version", ""},
 		{"tag too short", linodesim.Standard, `{"tags":["x"]}`, "tags[0]", ""},
 		{"empty label", linodesim.Standard, `{"label":""}`, "label", ""},
-		{"no network", linodesim.Standard, `{"control_plane":{"acl":{"enabled":true,"addresses":{"ipv4":["10.0.0.0/33"]}}}}`, "control_plane.acl.addresses.ipv4[0]", ""},
+		{"no network", linodesim.Standard, `{"control_plane":{"acl":{"enabled":true,"addresses":{"ipv4":["10.0.0.0/33"]}}}}`,
+			"control_plane.acl.addresses.ipv4[0]", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -50,7 +52,8 @@ func TestClustersCanBeChanged(t *testing.T) {
 func TestUpgradeReachesNodesThatAreRecycled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: even()})
-		info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "up", K8sVersion: "1.34", Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 2}, {Type: "g6-standard-4", Count: 1}}})
+		info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "up", K8sVersion: "1.34", Settled: true,
+			Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 2}, {Type: "g6-standard-4", Count: 1}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +173,8 @@ func TestAccountAndItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: even()})
 		_, path := addCluster(t, sim, linodesim.Standard)
-		_, created := newLinode(t, api, `{"type":"g6-nanode-1","region":"us-ord","label":"one","image":"linode/debian12","root_pass":"not-a-secret"}`)
+		_, created := newLinode(t, api,
+			`{"type":"g6-nanode-1","region":"us-ord","label":"one","image":"linode/debian12","root_pass":"not-a-secret"}`)
 		time.Sleep(time.Hour)
 		mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-2","count":1}`)
 		list := func(filter string) []map[string]any {
@@ -184,11 +188,13 @@ func TestAccountAndItsEvents(t *testing.T) {
 		if want := []string{"linode_create", "linode_boot"}; !slices.Equal(actions, want) {
 			t.Errorf("actions %q, want %q", actions, want)
 		}
-		if got := list(`{"action":"lke_pool_create"}`); len(got) != 2 || got[0]["id"].(float64) < got[1]["id"].(float64) || got[0]["username"] != "user1" {
+		if got := list(`{"action":"lke_pool_create"}`); len(got) != 2 || got[0]["id"].(float64) < got[1]["id"].(float64) ||
+			got[0]["username"] != "user1" {
 			t.Errorf("pools: %v", got)
 		}
 		one := api.do("GET", fmt.Sprintf("/v4beta/account/events/%v", number(mine[0]["id"])), "")
-		if entity := one.body["entity"].(map[string]any); entity["label"] != "one" || entity["url"] != fmt.Sprintf("/v4/linode/instances/%v", number(created.body["id"])) {
+		if entity := one.body["entity"].(map[string]any); entity["label"] != "one" ||
+			entity["url"] != fmt.Sprintf("/v4/linode/instances/%v", number(created.body["id"])) {
 			t.Errorf("%s", one.raw)
 		}
 		if got := api.do("GET", "/v4/account", ""); got.status != 200 || !strings.Contains(got.raw, `"Kubernetes Enterprise"`) {

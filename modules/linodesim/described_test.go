@@ -99,19 +99,24 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	t.Helper()
 	profile := even()
 	_, api := newSim(t, linodesim.Config{Profile: profile})
-	p := replay{client: api, ids: map[string]string{"{tier}": "standard", "{version}": "1.35", "{regionId}": "au-mel", "{typeId}": "g6-standard-2", "{tagLabel}": "tagged"}}
+	p := replay{client: api, ids: map[string]string{"{tier}": "standard", "{version}": "1.35", "{regionId}": "au-mel",
+		"{typeId}": "g6-standard-2", "{tagLabel}": "tagged"}}
 	made := func(path, body string) reply { return mustDo(t, api, "POST", "/v4beta"+path, body) }
 	get := func(path string) map[string]any { return mustDo(t, api, "GET", "/v4beta"+path, "").body }
 	first := func(path, list string) map[string]any { return get(path)[list].([]any)[0].(map[string]any) }
 	id := func(r reply) string { return fmt.Sprint(number(r.body["id"])) }
 
-	cluster := made("/lke/clusters", `{"label":"one","region":"au-mel","k8s_version":"1.35","tags":["tagged"],"node_pools":[{"type":"g6-standard-2","count":2}]}`)
+	cluster := made("/lke/clusters",
+		`{"label":"one","region":"au-mel","k8s_version":"1.35","tags":["tagged"],"node_pools":[{"type":"g6-standard-2","count":2}]}`)
 	enterprise := made("/lke/clusters", `{"label":"two","region":"us-lax","k8s_version":"v1.33.6+lke7","tier":"enterprise","node_pools":[]}`)
-	firewall := made("/networking/firewalls", `{"label":"one","tags":["tagged"],"rules":{"inbound":[{"action":"ACCEPT","protocol":"TCP","ports":"22","label":"ssh","addresses":{"ipv4":["192.0.2.0/24"],"ipv6":["2001:db8::/32"]}}],"inbound_policy":"DROP","outbound_policy":"ACCEPT"}}`)
-	group := made("/placement/groups", `{"label":"one","region":"au-mel","placement_group_type":"anti_affinity:local","placement_group_policy":"flexible"}`)
+	firewall := made("/networking/firewalls",
+		`{"label":"one","tags":["tagged"],"rules":{"inbound":[{"action":"ACCEPT","protocol":"TCP","ports":"22","label":"ssh","addresses":{"ipv4":["192.0.2.0/24"],"ipv6":["2001:db8::/32"]}}],"inbound_policy":"DROP","outbound_policy":"ACCEPT"}}`)
+	group := made("/placement/groups",
+		`{"label":"one","region":"au-mel","placement_group_type":"anti_affinity:local","placement_group_policy":"flexible"}`)
 	vpc := made("/vpcs", `{"label":"one","region":"au-mel","ipv6":[{"range":"/52"}],"subnets":[{"label":"one","ipv4":"10.0.0.0/24"}]}`)
 	subnet := fmt.Sprint(number(vpc.body["subnets"].([]any)[0].(map[string]any)["id"]))
-	linode := made("/linode/instances", `{"type":"g6-standard-2","region":"au-mel","image":"linode/debian12","root_pass":"not-a-secret","swap_size":0,"tags":["tagged"],"booted":`+fmt.Sprint(operation == "shutdownInstance")+`}`)
+	linode := made("/linode/instances",
+		`{"type":"g6-standard-2","region":"au-mel","image":"linode/debian12","root_pass":"not-a-secret","swap_size":0,"tags":["tagged"],"booted":`+fmt.Sprint(operation == "shutdownInstance")+`}`)
 	where := "/linode/instances/" + id(linode)
 	disk := fmt.Sprint(number(first(where+"/disks", "data")["id"]))
 	made(where+"/configs", `{"label":"vpc","devices":{"sda":{"disk_id":`+disk+`}},"interfaces":[{"purpose":"vpc","subnet_id":`+subnet+`}]}`)
@@ -143,7 +148,8 @@ func oneOfEverything(t *testing.T, operation string) replay {
 		p.ids["{poolId}"] = id(made("/lke/clusters/"+id(enterprise)+"/pools", `{"type":"g6-standard-2","count":1}`))
 		time.Sleep(time.Hour)
 	case "getLKEControlPlaneACL": // the example is of a list in force
-		mustDo(t, api, "PUT", "/v4beta/lke/clusters/"+id(cluster)+"/control_plane_acl", `{"acl":{"enabled":true,"addresses":{"ipv4":["192.0.2.1"]}}}`)
+		mustDo(t, api, "PUT", "/v4beta/lke/clusters/"+id(cluster)+"/control_plane_acl",
+			`{"acl":{"enabled":true,"addresses":{"ipv4":["192.0.2.1"]}}}`)
 	case "listFirewallDevices", "deleteFirewallDevice":
 		p.ids["{deviceId}"] = id(made("/networking/firewalls/"+id(firewall)+"/devices", `{"type":"linode","id":`+id(linode)+`}`))
 	case "deleteVPC":

@@ -14,12 +14,14 @@ func TestFirewallDevices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, api := newSim(t, linodesim.Config{Profile: even()})
 		firewall := func(label string) string {
-			made := mustDo(t, api, "POST", "/v4beta/networking/firewalls", `{"label":"`+label+`","rules":{"inbound_policy":"DROP","outbound_policy":"ACCEPT"}}`)
+			made := mustDo(t, api, "POST", "/v4beta/networking/firewalls",
+				`{"label":"`+label+`","rules":{"inbound_policy":"DROP","outbound_policy":"ACCEPT"}}`)
 			return fmt.Sprintf("/v4beta/networking/firewalls/%v", number(made.body["id"]))
 		}
 		one, other := firewall("one"), firewall("other")
 		_, older := newLinode(t, api, `{"type":"g6-nanode-1","region":"us-ord"}`)
-		path, newer := newLinode(t, api, `{"type":"g6-nanode-1","region":"us-ord","interface_generation":"linode","interfaces":[{"public":{}},{"vlan":{"vlan_label":"side"}}]}`)
+		path, newer := newLinode(t, api,
+			`{"type":"g6-nanode-1","region":"us-ord","interface_generation":"linode","interfaces":[{"public":{}},{"vlan":{"vlan_label":"side"}}]}`)
 		interfaces := mustDo(t, api, "GET", path+"/interfaces", "").body["interfaces"].([]any)
 		id := func(n int) any { return number(interfaces[n].(map[string]any)["id"]) }
 		device := func(kind string, id any) string { return fmt.Sprintf(`{"type":%q,"id":%v}`, kind, id) }

@@ -159,7 +159,8 @@ func TestAuditSaysWhoDidWhat(t *testing.T) {
 			log = append(log, text)
 		}
 		want := []string{
-			"request: user1 pool.create >1 owner=me,team", "request: user1 node.request", "lke instance.create", "lke instance.status offline>booting",
+			"request: user1 pool.create >1 owner=me,team", "request: user1 node.request", "lke instance.create",
+			"lke instance.status offline>booting",
 			"lke instance.status booting>running", "lke node.join", "request: user1 instance.tags >mine",
 			"owner pool.count 1>2", "owner node.request", "owner node.remove", "lke instance.deleting running>deleting", "owner node.remove",
 			"owner pool.delete 2>", "lke instance.gone mine>",

@@ -122,7 +122,8 @@ func (p replay) prepare() replay {
 
 // image makes a private one that is available.
 func (p replay) image() {
-	made := mustDo(p.t, p.client, "POST", "/v4beta/linode/instances", `{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret"}`)
+	made := mustDo(p.t, p.client, "POST", "/v4beta/linode/instances",
+		`{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret"}`)
 	time.Sleep(time.Hour)
 	disks := p.do("GET", fmt.Sprintf("/v4beta/linode/instances/%v/disks", number(made.body["id"])), "").data(p.t)
 	mustDo(p.t, p.client, "POST", "/v4beta/images", fmt.Sprintf(`{"disk_id":%v}`, number(disks[0]["id"])))

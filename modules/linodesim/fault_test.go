@@ -30,13 +30,16 @@ func TestFaultRules(t *testing.T) {
 					t.Errorf("reason %q, Retry-After %q", reason, r.header.Get("Retry-After"))
 				}
 			}},
-		{name: "status with Retry-After", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 429, RetryAfter: 7 * time.Second}, Times: 1}, statuses: []int{429, 200}, pools: 1,
+		{name: "status with Retry-After", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 429, RetryAfter: 7 * time.Second}, Times: 1},
+			statuses: []int{429, 200}, pools: 1,
 			check: func(t *testing.T, r reply) {
 				if r.header.Get("Retry-After") != "7" {
 					t.Errorf("Retry-After %q, want 7", r.header.Get("Retry-After"))
 				}
 			}},
-		{name: "reason, field and header", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 400, Reason: "Linode busy.", Field: "type", Header: http.Header{"X-Extra": {"1"}}}}, statuses: []int{400},
+		{name: "reason, field and header",
+			rule: linodesim.Rule{Answer: linodesim.Answer{Status: 400, Reason: "Linode busy.", Field: "type",
+				Header: http.Header{"X-Extra": {"1"}}}}, statuses: []int{400},
 			check: func(t *testing.T, r reply) {
 				if field, reason := r.reason(); field != "type" || reason != "Linode busy." || r.header.Get("X-Extra") != "1" {
 					t.Errorf("[%s] %q, header %v", field, reason, r.header)
@@ -50,13 +53,18 @@ func TestFaultRules(t *testing.T) {
 			}},
 		{name: "the second only", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Nth: 2}, statuses: []int{200, 500, 200}, pools: 2},
 		{name: "another method", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Method: "GET"}, statuses: []int{200}, pools: 1},
-		{name: "another route", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Route: pools + "/{poolId}"}, statuses: []int{200}, pools: 1},
+		{name: "another route", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Route: pools + "/{poolId}"}, statuses: []int{200},
+			pools: 1},
 		{name: "this route", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Route: pools, Method: "POST"}, statuses: []int{500}},
-		{name: "a condition", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Match: func(r *http.Request) bool { return r.URL.Path == "/x" }}, statuses: []int{200}, pools: 1},
-		{name: "never by chance", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Probability: 1e-12}, statuses: []int{200, 200}, pools: 2},
-		{name: "status after the effect", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, AfterEffect: true}, statuses: []int{500}, pools: 1},
+		{name: "a condition", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500},
+			Match: func(r *http.Request) bool { return r.URL.Path == "/x" }}, statuses: []int{200}, pools: 1},
+		{name: "never by chance", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, Probability: 1e-12}, statuses: []int{200, 200},
+			pools: 2},
+		{name: "status after the effect", rule: linodesim.Rule{Answer: linodesim.Answer{Status: 500}, AfterEffect: true}, statuses: []int{500},
+			pools: 1},
 		{name: "connection dropped before the effect", rule: linodesim.Rule{Drop: true, Times: 1}, statuses: []int{0, 200}, pools: 1},
-		{name: "connection dropped after the effect", rule: linodesim.Rule{Drop: true, AfterEffect: true, Times: 1}, statuses: []int{0, 200}, pools: 2},
+		{name: "connection dropped after the effect", rule: linodesim.Rule{Drop: true, AfterEffect: true, Times: 1}, statuses: []int{0, 200},
+			pools: 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -113,7 +121,8 @@ func TestConditions(t *testing.T) {
 		{"no capacity here", func(s *linodesim.Sim) { s.RefuseCapacity(linodesim.NoCapacity{Region: "us-ord"}) }, 400, "us-ord"},
 		{"no capacity elsewhere", func(s *linodesim.Sim) { s.RefuseCapacity(linodesim.NoCapacity{Region: "us-lax"}) }, 200, ""},
 		{"no capacity for another plan", func(s *linodesim.Sim) { s.RefuseCapacity(linodesim.NoCapacity{Type: "g6-standard-4"}) }, 200, ""},
-		{"no capacity in other words", func(s *linodesim.Sim) { s.RefuseCapacity(linodesim.NoCapacity{Status: 503, Reason: "sold out"}) }, 503, "sold out"},
+		{"no capacity in other words", func(s *linodesim.Sim) { s.RefuseCapacity(linodesim.NoCapacity{Status: 503, Reason: "sold out"}) }, 503,
+			"sold out"},
 		{"capacity again", func(s *linodesim.Sim) { s.RefuseCapacity(linodesim.NoCapacity{}); s.RestoreCapacity() }, 200, ""},
 		{"account limit", func(s *linodesim.Sim) { s.SetAccountLimit(2) }, 400, "Account Limit reached"},
 		{"within the account limit", func(s *linodesim.Sim) { s.SetAccountLimit(3) }, 200, ""},

@@ -12,7 +12,8 @@ import (
 // What a page of another site, a name that resolves to this machine, and another
 // machine try.
 func TestAdminAndPageTakeOnlyTheirOwn(t *testing.T) {
-	sim, err := linodesim.New(linodesim.Config{Tokens: map[string][]string{"mine": {"*"}, "narrow": {"lke:read_write"}, linodesim.DefaultToken: {"*"}}})
+	sim, err := linodesim.New(linodesim.Config{Tokens: map[string][]string{"mine": {"*"}, "narrow": {"lke:read_write"},
+		linodesim.DefaultToken: {"*"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,8 @@ func TestAdminAndPageTakeOnlyTheirOwn(t *testing.T) {
 		{"a name that resolves here", "GET", "evil.example", "", [2]string{}, 403},
 		{"a name that begins as an address", "GET", "127.0.0.1.evil.example:80", "", [2]string{}, 403},
 		{"another machine", "POST", "192.0.2.1:8471", "application/json", [2]string{}, 403},
-		{"with the known token", "POST", "192.0.2.1:8471", "application/json", [2]string{"Authorization", "Bearer " + linodesim.DefaultToken}, 403},
+		{"with the known token", "POST", "192.0.2.1:8471", "application/json", [2]string{"Authorization", "Bearer " + linodesim.DefaultToken},
+			403},
 		{"with few scopes", "POST", "192.0.2.1:8471", "application/json", [2]string{"Authorization", "Bearer narrow"}, 403},
 		{"with the owner's token", "POST", "192.0.2.1:8471", "application/json", [2]string{"Authorization", "Bearer mine"}, 200},
 	} {

@@ -15,13 +15,15 @@ func TestTheOwnersHands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: even()})
 		info, path := addCluster(t, sim, linodesim.Enterprise)
-		id, err := sim.AddInstance(linodesim.InstanceSpec{Label: "bastion", Type: "g6-nanode-1", Image: "linode/debian12", Tags: []string{"mine"}})
+		id, err := sim.AddInstance(linodesim.InstanceSpec{Label: "bastion", Type: "g6-nanode-1", Image: "linode/debian12",
+			Tags: []string{"mine"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		linode := fmt.Sprintf("/v4/linode/instances/%d", id)
 		for _, want := range []string{"provisioning", "booting", "running"} {
-			if got := api.do("GET", linode, ""); got.body["status"] != want || got.body["lke_cluster_id"] != nil || got.body["image"] != "linode/debian12" {
+			if got := api.do("GET", linode, ""); got.body["status"] != want || got.body["lke_cluster_id"] != nil ||
+				got.body["image"] != "linode/debian12" {
 				t.Errorf("status %v, want %s; %s", got.body["status"], want, got.raw)
 			}
 			time.Sleep(50 * time.Second)
@@ -33,12 +35,14 @@ func TestTheOwnersHands(t *testing.T) {
 			t.Errorf("tags %v", got.body["tags"])
 		}
 		other := fmt.Sprintf("/v4/linode/instances/%d", info.Pools[0].Nodes[0].InstanceID)
-		if field, reason := api.do("PUT", other, `{"label":"bastion"}`).reason(); field != "label" || !strings.Contains(reason, "Label must be unique") {
+		if field, reason := api.do("PUT", other, `{"label":"bastion"}`).reason(); field != "label" ||
+			!strings.Contains(reason, "Label must be unique") {
 			t.Errorf("a label in use: [%s] %s", field, reason)
 		}
 
 		firewall := sim.AddFirewall(linodesim.FirewallSpec{Label: "mine", InboundPolicy: "DROP", OutboundPolicy: "DROP", Disabled: true})
-		if got := api.do("GET", "/v4/networking/firewalls", "", "X-Filter", `{"label":"mine"}`).data(t); len(got) != 1 || got[0]["status"] != "disabled" {
+		if got := api.do("GET", "/v4/networking/firewalls", "", "X-Filter", `{"label":"mine"}`).data(t); len(got) != 1 ||
+			got[0]["status"] != "disabled" {
 			t.Errorf("firewalls %v", got)
 		}
 		pool, err := sim.AddPool(info.ID, linodesim.PoolSpec{Type: "g6-standard-2", Count: 2, FirewallID: &firewall})
@@ -105,7 +109,8 @@ func TestSettingsOfALinode(t *testing.T) {
 		{"watchdog", `{"watchdog_enabled":false}`, "watchdog_enabled", "false"},
 		{"policy", `{"maintenance_policy":"linode/migrate"}`, "maintenance_policy", "linode/migrate"},
 		{"alerts", `{"alerts":{"cpu":10}}`, "alerts", "map[cpu:10 io:10000 network_in:10 network_out:10 transfer_quota:80]"},
-		{"backups", `{"backups":{"schedule":{"day":"Monday","window":"W22"}}}`, "backups", "map[available:false enabled:false last_successful:<nil> schedule:map[day:Monday window:W22]]"},
+		{"backups", `{"backups":{"schedule":{"day":"Monday","window":"W22"}}}`, "backups",
+			"map[available:false enabled:false last_successful:<nil> schedule:map[day:Monday window:W22]]"},
 		{"tags, each once", `{"tags":["abc","abc","def"]}`, "tags", "[abc def]"},
 		{"nothing", `{}`, "tags", "[]"},
 	} {

@@ -57,7 +57,8 @@ func TestLinodeClient(t *testing.T) {
 				}
 				byTier := linode.Where("label").Contains(fmt.Sprintf("lke%d-%d-", info.ID, pool.ID))
 				if tier == linodesim.Enterprise {
-					byTier = linode.And(linode.Where("tags").Equal(fmt.Sprintf("lke%d", info.ID)), linode.Where("tags").Equal(fmt.Sprintf("nodepool=%d", pool.ID)))
+					byTier = linode.And(linode.Where("tags").Equal(fmt.Sprintf("lke%d", info.ID)),
+						linode.Where("tags").Equal(fmt.Sprintf("nodepool=%d", pool.ID)))
 				}
 				if linodes := collect(t, client.ListInstances(ctx, byTier)); len(linodes) != 3 {
 					t.Fatalf("%d Linodes, want 3", len(linodes))
@@ -131,7 +132,8 @@ func addPools(t testing.TB, sim *linodesim.Sim, pools, nodes int) {
 	t.Helper()
 	spec := linodesim.ClusterSpec{Label: "large", Tier: linodesim.Enterprise, Settled: true}
 	for range pools {
-		spec.Pools = append(spec.Pools, linodesim.PoolSpec{Type: "g6-standard-2", Count: nodes, Tags: []string{"team-a", "kubernetes.io/cluster/large=owned"}})
+		spec.Pools = append(spec.Pools,
+			linodesim.PoolSpec{Type: "g6-standard-2", Count: nodes, Tags: []string{"team-a", "kubernetes.io/cluster/large=owned"}})
 	}
 	if _, err := sim.AddCluster(spec); err != nil {
 		t.Fatal(err)
@@ -165,7 +167,8 @@ func TestTokenIsNowhereInADebuggingRun(t *testing.T) {
 		}
 		pool := info.Pools[0]
 		for _, rule := range []linodesim.Rule{
-			{}, {Answer: linodesim.Answer{Status: 503}}, {Answer: linodesim.Answer{Status: 429, RetryAfter: time.Second}}, {Drop: true}, {Drop: true, AfterEffect: true}, {Answer: linodesim.Answer{Status: 502, HTML: true}}, {Delay: time.Minute},
+			{}, {Answer: linodesim.Answer{Status: 503}}, {Answer: linodesim.Answer{Status: 429, RetryAfter: time.Second}}, {Drop: true},
+			{Drop: true, AfterEffect: true}, {Answer: linodesim.Answer{Status: 502, HTML: true}}, {Delay: time.Minute},
 		} {
 			sim.Fail(rule)
 			_, create := client.CreatePool(t.Context(), info.ID, api.LKENodePoolCreate{Type: "g6-nanode-1", Count: 1})

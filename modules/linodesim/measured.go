@@ -20,7 +20,8 @@ func ProfileFrom(nameOrFile string) (Profile, Behaviour, error) {
 		return p, Behaviour{}, nil
 	}
 	if !strings.HasSuffix(nameOrFile, ".json") {
-		return Profile{}, Behaviour{}, fmt.Errorf("profile %q: one of %s, or a report of lkeprobe whose name ends in .json", nameOrFile, strings.Join(ProfileNames(), ", "))
+		return Profile{}, Behaviour{},
+			fmt.Errorf("profile %q: one of %s, or a report of lkeprobe whose name ends in .json", nameOrFile, strings.Join(ProfileNames(), ", "))
 	}
 	f, err := os.Open(nameOrFile)
 	if err != nil {
@@ -109,17 +110,20 @@ func behaviourOf(switches map[string]string) (Behaviour, error) {
 	none := func() {}
 	choose(report.LostLinode, map[string]func(){report.ValueRecreated: none, report.ValueLeft: func() { b.LostLinode = world.LeaveHole }})
 	choose(report.LastNode, map[string]func(){
-		report.ValuePoolKept: none, report.ValuePoolRemoved: func() { b.LastNode = world.RemovePool }, report.ValueRefused: func() { b.LastNode = world.RefuseLastDelete },
+		report.ValuePoolKept: none, report.ValuePoolRemoved: func() { b.LastNode = world.RemovePool },
+		report.ValueRefused: func() { b.LastNode = world.RefuseLastDelete },
 	})
 	choose(report.ZeroCount, map[string]func(){report.ValueRefused: none, report.ValueAccepted: func() { b.AllowZeroCount = true }})
-	choose(report.ReservedTaintKeys, map[string]func(){report.ValueAccepted: none, report.ValueRefused: func() { b.RefuseReservedTaintKeys = true }})
+	choose(report.ReservedTaintKeys,
+		map[string]func(){report.ValueAccepted: none, report.ValueRefused: func() { b.RefuseReservedTaintKeys = true }})
 	choose(report.PoolFilter, map[string]func(){report.ValueHonoured: none, report.ValueIgnored: func() { b.IgnorePoolFilter = true }})
 	choose(report.UnlistedNode, map[string]func(){report.ValueFound: none, report.ValueNotFound: func() { b.UnlistedNotFound = true }})
 	choose(report.PageBeyondEnd, map[string]func(){report.ValueNotFound: none, report.ValueEmptyPage: func() { b.LenientPages = true }})
 	if form := switches[report.LabelForm]; form != "" && form != report.ValueLKELabel {
 		b.LabelForm = strings.TrimPrefix(form, report.ValueUnknownPrefix)
 		if !strings.Contains(b.LabelForm, world.LabelHex) {
-			wrong = append(wrong, fmt.Errorf("switches.%s is %q; it must contain %s, or labels would not be unique", report.LabelForm, form, world.LabelHex))
+			wrong = append(wrong, fmt.Errorf("switches.%s is %q; it must contain %s, or labels would not be unique", report.LabelForm, form,
+				world.LabelHex))
 		}
 	}
 	return b, errors.Join(wrong...)

@@ -23,7 +23,8 @@ func measure(t *testing.T, tier string, cfg linodesim.Config) *bytes.Buffer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "probed", Tier: tier, Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}}})
+	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "probed", Tier: tier, Settled: true,
+		Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +51,10 @@ func TestMeasuredWorldIsLikeTheOneThatWasMeasured(t *testing.T) {
 		behaviour linodesim.Behaviour
 	}{
 		{linodesim.Standard, linodesim.Fast(), linodesim.Behaviour{}},
-		{linodesim.Standard, linodesim.Realistic(), linodesim.Behaviour{LostLinode: linodesim.LeaveHole, LastNode: linodesim.RemovePool, IgnorePoolFilter: true}},
-		{linodesim.Enterprise, linodesim.Realistic(), linodesim.Behaviour{LastNode: linodesim.RefuseLastDelete, AllowZeroCount: true, RefuseReservedTaintKeys: true, UnlistedNotFound: true}},
+		{linodesim.Standard, linodesim.Realistic(),
+			linodesim.Behaviour{LostLinode: linodesim.LeaveHole, LastNode: linodesim.RemovePool, IgnorePoolFilter: true}},
+		{linodesim.Enterprise, linodesim.Realistic(),
+			linodesim.Behaviour{LastNode: linodesim.RefuseLastDelete, AllowZeroCount: true, RefuseReservedTaintKeys: true, UnlistedNotFound: true}},
 		{linodesim.Enterprise, linodesim.Slow(), linodesim.Behaviour{LenientPages: true}},
 		{linodesim.Standard, linodesim.Stale(), linodesim.Behaviour{LabelForm: "node-<cluster>-<pool>-<12 hex digits>"}},
 	} {
@@ -96,7 +99,8 @@ func like(t *testing.T, tier string, got, want linodesim.Profile) {
 			t.Errorf("%s is %v, want it within %v", name, s[0], s[1])
 		}
 	}
-	for name, d := range map[string][2]time.Duration{"StaleReads": {got.StaleReads, want.StaleReads}, "StaleLists": {got.StaleLists, want.StaleLists}} {
+	for name, d := range map[string][2]time.Duration{"StaleReads": {got.StaleReads, want.StaleReads},
+		"StaleLists": {got.StaleLists, want.StaleLists}} {
 		if d[0] > d[1] || d[0] < d[1]/4 {
 			t.Errorf("%s is %v, want at most %v and at least a quarter of it", name, d[0], d[1])
 		}
@@ -112,8 +116,10 @@ func TestProfileFrom(t *testing.T) {
 		{"no JSON", `hello`, "not JSON of schema lkeprobe/1"},
 		{"no delays", `{"schema":"lkeprobe/1"}`, "has no delays"},
 		{"bounds", `{"schema":"lkeprobe/1","delays":{"gone":[{"at_least_ms":5,"at_most_ms":4}]}}`, "delays.gone[0] is 5 to 4 ms"},
-		{"switch", `{"schema":"lkeprobe/1","delays":{"gone":[{"at_least_ms":1,"at_most_ms":4}]},"switches":{"last_node":"explodes"}}`, `switches.last_node is "explodes"`},
-		{"label", `{"schema":"lkeprobe/1","delays":{"gone":[{"at_least_ms":1,"at_most_ms":4}]},"switches":{"label_form":"other: same"}}`, "must contain <12 hex digits>"},
+		{"switch", `{"schema":"lkeprobe/1","delays":{"gone":[{"at_least_ms":1,"at_most_ms":4}]},"switches":{"last_node":"explodes"}}`,
+			`switches.last_node is "explodes"`},
+		{"label", `{"schema":"lkeprobe/1","delays":{"gone":[{"at_least_ms":1,"at_most_ms":4}]},"switches":{"label_form":"other: same"}}`,
+			"must contain <12 hex digits>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "report.json")

@@ -160,7 +160,8 @@ func metadataNetwork(d world.Metadata) any {
 			private = append(private, address+"/17")
 		}
 	}
-	v6 := map[string]any{"ranges": []string{}, "shared_ranges": []string{}, "link_local": fmt.Sprintf("%s%x/64", linkLocalIPv6, d.Instance.ID&0xffff)}
+	v6 := map[string]any{"ranges": []string{}, "shared_ranges": []string{},
+		"link_local": fmt.Sprintf("%s%x/64", linkLocalIPv6, d.Instance.ID&0xffff)}
 	if d.Instance.IPv6 != nil {
 		v6["slaac"] = *d.Instance.IPv6
 	}

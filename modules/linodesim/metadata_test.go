@@ -52,8 +52,9 @@ func TestMetadataOfALinode(t *testing.T) {
 		for path, want := range map[string][]string{
 			"user-data": {"I2Nsb3VkLWNvbmZpZwo="},
 			"ssh-keys":  {"users.root: ssh-ed25519 AAAA me\n"},
-			"instance":  {"id: " + id + "\n", "label: first\n", "region: us-ord\n", "specs.memory: 4096\n", "specs.vcpus: 2\n", "tags: mine\n", "backups.enabled: false\n", "type: g6-standard-2\n"},
-			"network":   {"ipv4.public: 198.51.100.", "ipv6.slaac: 2001:db8::", "ipv6.link_local: fe80::"},
+			"instance": {"id: " + id + "\n", "label: first\n", "region: us-ord\n", "specs.memory: 4096\n", "specs.vcpus: 2\n", "tags: mine\n",
+				"backups.enabled: false\n", "type: g6-standard-2\n"},
+			"network": {"ipv4.public: 198.51.100.", "ipv6.slaac: 2001:db8::", "ipv6.link_local: fe80::"},
 		} {
 			status, text := inLinode(t, service, "GET", "/"+id+"/v1/"+path, "Metadata-Token", token)
 			for _, part := range want {
@@ -94,7 +95,8 @@ func TestMetadataRefusals(t *testing.T) {
 			{"token by GET", "GET", "/" + first + "/v1/token", "Metadata-Token-Expiry-Seconds", "60", 405},
 			{"no such document", "GET", "/" + first + "/v1/secrets", "Metadata-Token", token, 404},
 		} {
-			if status, text := inLinode(t, service, c.method, c.path, c.header, c.value); status != c.status || strings.Contains(text, "secret") && status != 404 {
+			if status, text := inLinode(t, service, c.method, c.path, c.header, c.value); status != c.status || strings.Contains(text, "secret") &&
+				status != 404 {
 				t.Errorf("%s: %d %q, want %d", c.name, status, text, c.status)
 			}
 		}

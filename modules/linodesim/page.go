@@ -27,7 +27,8 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"fo
 // where the API is served.
 func (s *Sim) Page() http.Handler {
 	// The page's style and script are its own and stand in it.
-	const policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'self'"
+	const policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; " +
+		"frame-ancestors 'self'"
 	return s.guard(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		var out bytes.Buffer
 		if err := pageTemplate.Execute(&out, s.pageData()); err != nil {
@@ -127,7 +128,8 @@ func (s *Sim) pageData() pageData {
 	recent := s.RecentCalls()
 	slices.Reverse(recent)
 	for _, c := range recent[:min(len(recent), 30)] {
-		out.Calls = append(out.Calls, pageCall{c, c.At.UTC().Format("15:04:05.000"), c.Took.Round(time.Millisecond).String(), callClass(c.Status)})
+		out.Calls = append(out.Calls, pageCall{c, c.At.UTC().Format("15:04:05.000"), c.Took.Round(time.Millisecond).String(),
+			callClass(c.Status)})
 	}
 	for _, c := range s.Calls() {
 		out.Requests += c.N

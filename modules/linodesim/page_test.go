@@ -31,11 +31,13 @@ func TestPage(t *testing.T) {
 			t.Errorf("page of an empty account:\n%s", text)
 		}
 		info, path := addCluster(t, sim, linodesim.Standard)
-		got := mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-4","count":1,"tags":["<script>alert(1)</script>"],"labels":{"a":"b"},"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]}`)
+		got := mustDo(t, api, "POST", path+"/pools",
+			`{"type":"g6-standard-4","count":1,"tags":["<script>alert(1)</script>"],"labels":{"a":"b"},"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]}`)
 		_, text := page(t, sim.Page(), "GET", "/", "")
 		for _, want := range []string{
 			"demo", fmt.Sprintf("cluster %d, standard, us-ord", info.ID), "1 of 2 nodes joined", fmt.Sprintf("Pool %v", got.body["id"]),
-			"g6-standard-4, count 1, by user1", "a=b, taint k=v:NoSchedule", "no Linode yet", "ready, running", "0s of 1m50s", "$0.036 per hour", "1 tag<", "API calls in 5s", "now 1, most 1", "POST " + path + "/pools", "general",
+			"g6-standard-4, count 1, by user1", "a=b, taint k=v:NoSchedule", "no Linode yet", "ready, running", "0s of 1m50s", "$0.036 per hour",
+			"1 tag<", "API calls in 5s", "now 1, most 1", "POST " + path + "/pools", "general",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page does not show %q", want)
@@ -72,7 +74,8 @@ func TestAdmin(t *testing.T) {
 		{name: "meters", method: "GET", path: "/meters", status: 200},
 		{name: "unknown", method: "GET", path: "/unknown", status: 200},
 		{name: "violations", method: "GET", path: "/violations", status: 200},
-		{name: "rule", method: "POST", path: "/rules", body: `{"method":"GET","status":418,"delay":"1.5s","times":1}`, status: 200, words: `"id":1`,
+		{name: "rule", method: "POST", path: "/rules", body: `{"method":"GET","status":418,"delay":"1.5s","times":1}`, status: 200,
+			words: `"id":1`,
 			then: func(t *testing.T, _ *linodesim.Sim, api client, path string) {
 				start := time.Now()
 				if got := api.do("GET", path, ""); got.status != 418 || time.Since(start) != 1500*time.Millisecond {
@@ -84,7 +87,8 @@ func TestAdmin(t *testing.T) {
 		{name: "end a rule", method: "DELETE", path: "/rules/1", status: 200},
 		{name: "end a rule without number", method: "DELETE", path: "/rules/x", status: 400, words: "must be a number"},
 		{name: "end all", method: "DELETE", path: "/rules", status: 200},
-		{name: "maintenance", method: "POST", path: "/conditions", body: `{"maintenance":true,"account_limit":1,"never_boot":1,"stall":1,"no_capacity":{"type":"g6-standard-2"}}`, status: 200,
+		{name: "maintenance", method: "POST", path: "/conditions",
+			body: `{"maintenance":true,"account_limit":1,"never_boot":1,"stall":1,"no_capacity":{"type":"g6-standard-2"}}`, status: 200,
 			then: func(t *testing.T, sim *linodesim.Sim, api client, path string) {
 				if got := api.do("GET", path, ""); got.status != 503 {
 					t.Errorf("answer %d, want 503", got.status)
@@ -94,14 +98,16 @@ func TestAdmin(t *testing.T) {
 					t.Errorf("reason %q", reason)
 				}
 			}},
-		{name: "a region without Metadata", method: "POST", path: "/conditions", body: `{"no_capability":{"region":"us-ord","capability":"Metadata"}}`, status: 200,
+		{name: "a region without Metadata", method: "POST", path: "/conditions",
+			body: `{"no_capability":{"region":"us-ord","capability":"Metadata"}}`, status: 200,
 			then: func(t *testing.T, sim *linodesim.Sim, api client, _ string) {
 				const linode = `{"type":"g6-nanode-1","region":%q,"image":"linode/debian12","root_pass":"not-a-secret","metadata":{"user_data":""}}`
 				has := func(region string) bool {
 					capabilities := mustDo(t, api, "GET", "/v4/regions/"+region, "").body["capabilities"].([]any)
 					return slices.Contains(capabilities, any("Metadata")) && slices.Contains(capabilities, any("Linodes"))
 				}
-				if got := api.do("POST", "/v4beta/linode/instances", fmt.Sprintf(linode, "us-ord")); has("us-ord") || got.status != 400 || !strings.Contains(got.raw, "Metadata") {
+				if got := api.do("POST", "/v4beta/linode/instances", fmt.Sprintf(linode, "us-ord")); has("us-ord") || got.status != 400 ||
+					!strings.Contains(got.raw, "Metadata") {
 					t.Errorf("the region has it: %v; a Linode with user data: %d %s", has("us-ord"), got.status, got.raw)
 				}
 				if !has("us-sea") {
@@ -126,7 +132,8 @@ func TestAdmin(t *testing.T) {
 				sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
 				info, path := addCluster(t, sim, linodesim.Standard)
 				pool := info.Pools[0]
-				where := strings.NewReplacer("{c}", fmt.Sprint(info.ID), "{p}", fmt.Sprint(pool.ID), "{n}", pool.Nodes[0].ID, "{i}", fmt.Sprint(pool.Nodes[0].InstanceID)).Replace(c.path)
+				where := strings.NewReplacer("{c}", fmt.Sprint(info.ID), "{p}", fmt.Sprint(pool.ID), "{n}", pool.Nodes[0].ID, "{i}",
+					fmt.Sprint(pool.Nodes[0].InstanceID)).Replace(c.path)
 				status, text := page(t, sim.Admin(), c.method, where, c.body)
 				if status != c.status || !strings.Contains(text, c.words) {
 					t.Errorf("%d: %s, want %d with %q", status, text, c.status, c.words)
@@ -146,7 +153,8 @@ func TestBadConfig(t *testing.T) {
 	}{
 		{"time scale", "TimeScale is -1", linodesim.Config{TimeScale: -1}},
 		{"token", "empty token", linodesim.Config{Tokens: map[string][]string{"": nil}}},
-		{"rate class", `class "lists"`, linodesim.Config{RateLimits: map[string]linodesim.RateLimit{"lists": {Requests: 1, Window: time.Second}}}},
+		{"rate class", `class "lists"`,
+			linodesim.Config{RateLimits: map[string]linodesim.RateLimit{"lists": {Requests: 1, Window: time.Second}}}},
 		{"rate limit", "collections", linodesim.Config{RateLimits: map[string]linodesim.RateLimit{"collections": {}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -66,7 +66,8 @@ func TestPagesShift(t *testing.T) {
 		t.Run(fmt.Sprint(c.shift), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
-				if _, err := sim.AddCluster(linodesim.ClusterSpec{Label: "many", Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 60}}}); err != nil {
+				if _, err := sim.AddCluster(linodesim.ClusterSpec{Label: "many", Settled: true,
+					Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 60}}}); err != nil {
 					t.Fatal(err)
 				}
 				sim.Fail(linodesim.Rule{Kind: linodesim.Lists, View: linodesim.View{Shift: c.shift}})
@@ -214,7 +215,8 @@ func TestAdminRules(t *testing.T) {
 		{`{"kind":"lists","stale":"2m","up_to":true,"missing":1,"shift":-1,"probability":0.5}`, `{"id":2}`},
 		{`{"method":"PUT","no_effect":true}`, `{"id":3}`},
 		{`{"hang":true,"after_effect":true,"nth":9}`, `{"id":4}`},
-		{`{"route":"/x","delay":"1s","status":429,"reason":"r","field":"f","retry_after":"5s","header":{"X":"1"},"html":true,"drop":true}`, `{"id":5}`},
+		{`{"route":"/x","delay":"1s","status":429,"reason":"r","field":"f","retry_after":"5s","header":{"X":"1"},"html":true,"drop":true}`,
+			`{"id":5}`},
 		{`{"kind":"list"}`, `{"error":"kind is \"list\"; it must be lists, reads, writes or empty"}`},
 		{`{"probability":7}`, `{"error":"probability is 7; it must be from 0 to 1"}`},
 	} {

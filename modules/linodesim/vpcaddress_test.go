@@ -22,7 +22,8 @@ func TestAddressesContainThoseInVPCs(t *testing.T) {
 		}{
 			{"legacy with NAT", "legacy_config", `{"purpose":"vpc","subnet_id":%v,"primary":true,"ipv4":{"nat_1_1":"any"}}`, "10.0.0.2", true},
 			{"legacy without", "legacy_config", `{"purpose":"vpc","subnet_id":%v,"primary":true,"ipv4":{"vpc":"10.0.0.77"}}`, "10.0.0.77", false},
-			{"new with NAT", "linode", `{"vpc":{"subnet_id":%v,"ipv4":{"addresses":[{"address":"auto","primary":true,"nat_1_1_address":"auto"}]}}}`, "10.0.0.4", true},
+			{"new with NAT", "linode", `{"vpc":{"subnet_id":%v,"ipv4":{"addresses":[{"address":"auto","primary":true,"nat_1_1_address":"auto"}]}}}`,
+				"10.0.0.4", true},
 			{"new without", "linode", `{"vpc":{"subnet_id":%v,"ipv4":{"addresses":[{"address":"10.0.0.99","primary":true}]}}}`, "10.0.0.99", false},
 		} {
 			path, _ := newLinode(t, api, fmt.Sprintf(`{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","interface_generation":%q,"interfaces":[`+c.asked+`]}`, c.generation, subnet))

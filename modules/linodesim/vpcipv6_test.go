@@ -26,7 +26,8 @@ func TestInterfacesInVPCsHaveIPv6(t *testing.T) {
 			return fmt.Sprintf(form, generation, fmt.Sprintf(`{"purpose":"vpc","subnet_id":%v,"ipv6":%s}`, subnet(n), ipv6))
 		}
 		for _, generation := range []string{"legacy_config", "linode"} {
-			path, _ := newLinode(t, api, asked(generation, `{"slaac":[{"range":"/64"}],"ranges":[{"range":"/64"},{"range":"auto"}],"is_public":true}`, 0))
+			path, _ := newLinode(t, api, asked(generation,
+				`{"slaac":[{"range":"/64"}],"ranges":[{"range":"/64"},{"range":"auto"}],"is_public":true}`, 0))
 			var got map[string]any
 			if generation == "linode" {
 				got = mustDo(t, api, "GET", path+"/interfaces", "").body["interfaces"].([]any)[0].(map[string]any)["vpc"].(map[string]any)

@@ -197,8 +197,10 @@ func TestWaysToLoseANode(t *testing.T) {
 			},
 			survives: func(b, a []string) bool { return slices.Equal(a, b) }},
 		{name: "all nodes, empty pool stays", count: 0, linodes: 0, act: deleteAll(200)},
-		{name: "all nodes, pool goes", count: -1, linodes: 0, behaviour: linodesim.Behaviour{LastNode: linodesim.RemovePool}, act: deleteAll(200)},
-		{name: "all nodes, last refused", count: 1, linodes: 1, behaviour: linodesim.Behaviour{LastNode: linodesim.RefuseLastDelete}, act: deleteAll(400)},
+		{name: "all nodes, pool goes", count: -1, linodes: 0, behaviour: linodesim.Behaviour{LastNode: linodesim.RemovePool},
+			act: deleteAll(200)},
+		{name: "all nodes, last refused", count: 1, linodes: 1, behaviour: linodesim.Behaviour{LastNode: linodesim.RefuseLastDelete},
+			act: deleteAll(400)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -305,20 +307,26 @@ func TestEditsOfAPool(t *testing.T) {
 	}{
 		{"left-out fields stay", linodesim.Standard, `{}`, map[string]string{
 			"labels": `{"a":"b"}`, "tags": `["team-a"]`, "taints": `[{"effect":"NoSchedule","key":"k","value":"v"}]`, "count": "1"}, "mine"},
-		{"empty values clear", linodesim.Standard, `{"labels":{},"taints":[],"tags":[]}`, map[string]string{"labels": `{}`, "tags": `[]`, "taints": `[]`}, "mine"},
-		{"null is nothing given", linodesim.Standard, `{"labels":null,"tags":null}`, map[string]string{"labels": `{"a":"b"}`, "tags": `["team-a"]`}, "mine"},
+		{"empty values clear", linodesim.Standard, `{"labels":{},"taints":[],"tags":[]}`,
+			map[string]string{"labels": `{}`, "tags": `[]`, "taints": `[]`}, "mine"},
+		{"null is nothing given", linodesim.Standard, `{"labels":null,"tags":null}`,
+			map[string]string{"labels": `{"a":"b"}`, "tags": `["team-a"]`}, "mine"},
 		{"a set replaces the whole", linodesim.Standard, `{"labels":{"c":"d"}}`, map[string]string{"labels": `{"c":"d"}`}, "mine"},
 		{"tags do not cascade", linodesim.Standard, `{"tags":["team-b"]}`, map[string]string{"tags": `["team-b"]`}, "mine"},
 		{"tags cascade", linodesim.Enterprise, `{"tags":["team-b"]}`, map[string]string{"tags": `["team-b"]`}, "{l},mine,team-b"},
-		{"autoscaler", linodesim.Standard, `{"autoscaler":{"enabled":true,"min":1,"max":3}}`, map[string]string{"autoscaler": `{"enabled":true,"max":3,"min":1}`}, "mine"},
-		{"autoscaler keeps its range", linodesim.Standard, `{"count":2}`, map[string]string{"autoscaler": `{"enabled":false,"max":1,"min":1}`, "count": "2"}, "mine"},
-		{"strategy", linodesim.Enterprise, `{"update_strategy":"rolling_update"}`, map[string]string{"update_strategy": `"rolling_update"`, "firewall_id": "null"}, "{l},team-a,mine"},
+		{"autoscaler", linodesim.Standard, `{"autoscaler":{"enabled":true,"min":1,"max":3}}`,
+			map[string]string{"autoscaler": `{"enabled":true,"max":3,"min":1}`}, "mine"},
+		{"autoscaler keeps its range", linodesim.Standard, `{"count":2}`,
+			map[string]string{"autoscaler": `{"enabled":false,"max":1,"min":1}`, "count": "2"}, "mine"},
+		{"strategy", linodesim.Enterprise, `{"update_strategy":"rolling_update"}`,
+			map[string]string{"update_strategy": `"rolling_update"`, "firewall_id": "null"}, "{l},team-a,mine"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant()})
 				info, path := addCluster(t, sim, c.tier)
-				made := mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-2","count":1,"tags":["team-a"],"labels":{"a":"b"},"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]}`)
+				made := mustDo(t, api, "POST", path+"/pools",
+					`{"type":"g6-standard-2","count":1,"tags":["team-a"],"labels":{"a":"b"},"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]}`)
 				pool := int(made.body["id"].(float64))
 				linode := fmt.Sprintf("/v4beta/linode/instances/%d", workers(sim, pool)[0])
 				own := strings.Split(strings.Trim(join(mustDo(t, api, "GET", linode, "").body["tags"])+",mine", ","), ",")

@@ -100,17 +100,20 @@ func TestMaxHourlyPriceRefusesWhatHasNoPrice(t *testing.T) {
 			return price, listed && (known || instanceType != "g6-standard-1")
 		}})
 		claim := func(claimant, instanceType string) error {
-			_, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: claimant}, Key: lkepool.Key{NodePool: "default", InstanceType: instanceType}})
+			_, err := p.Claim(within(t, 5*time.Minute),
+				lkepool.Request{Claimant: lkepool.Claimant{Name: claimant}, Key: lkepool.Key{NodePool: "default", InstanceType: instanceType}})
 			return err
 		}
-		if err := claim("unlisted", "g6-standard-6"); lkepool.KindOf(err) != lkepool.KindQuotaExceeded || !strings.Contains(err.Error(), "g6-standard-6") {
+		if err := claim("unlisted", "g6-standard-6"); lkepool.KindOf(err) != lkepool.KindQuotaExceeded ||
+			!strings.Contains(err.Error(), "g6-standard-6") {
 			t.Errorf("a type without price: %v", err)
 		}
 		if err := claim("first", "g6-standard-1"); err != nil {
 			t.Fatal(err)
 		}
 		known = false
-		if err := claim("second", "g6-standard-2"); lkepool.KindOf(err) != lkepool.KindQuotaExceeded || !strings.Contains(err.Error(), "g6-standard-1") {
+		if err := claim("second", "g6-standard-2"); lkepool.KindOf(err) != lkepool.KindQuotaExceeded ||
+			!strings.Contains(err.Error(), "g6-standard-1") {
 			t.Errorf("beside a node without price: %v", err)
 		}
 	})

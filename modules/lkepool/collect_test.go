@@ -139,7 +139,8 @@ func TestCollectAndClaimOfTheSameNode(t *testing.T) {
 				armed = false
 				group.Go(func() {
 					var err error
-					if got, err = allocator.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "late"}, Key: key}); err != nil {
+					if got, err = allocator.Claim(within(t, time.Minute),
+						lkepool.Request{Claimant: lkepool.Claimant{Name: "late"}, Key: key}); err != nil {
 						t.Error(err)
 					}
 				})

@@ -50,7 +50,8 @@ func costOf(t *testing.T, l *lab, keys, n int, within time.Duration) cost {
 		t.Errorf("I5: %d nodes were asked for, the pools hold %d", l.requested(), l.count())
 	}
 	l.audit()
-	t.Logf("%d keys, %d claims: calls=%d collection_gets=%d throttled=%d floor_ratio=%.3f", keys, n, c.calls, c.collections, c.throttled, c.ratio)
+	t.Logf("%d keys, %d claims: calls=%d collection_gets=%d throttled=%d floor_ratio=%.3f", keys, n, c.calls, c.collections, c.throttled,
+		c.ratio)
 	return c
 }
 

@@ -162,7 +162,8 @@ func TestTagsAndClaimsAtTheSameTime(t *testing.T) {
 			}
 		}
 		for _, tag := range []string{claimTag + "x", "karpenter.k8s.linode/claimed-at=1", "nodepool=5"} {
-			if err := p.SetTags(t.Context(), nodes[0].InstanceID, lkepool.Claimant{}, []string{tag}, nil); lkepool.KindOf(err) != lkepool.KindInvalid {
+			if err := p.SetTags(t.Context(), nodes[0].InstanceID, lkepool.Claimant{}, []string{tag},
+				nil); lkepool.KindOf(err) != lkepool.KindInvalid {
 				t.Errorf("removing %s: %v", tag, err)
 			}
 		}

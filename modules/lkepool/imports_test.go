@@ -36,9 +36,11 @@ func TestTheEngineKnowsNoClient(t *testing.T) {
 // The engine is a state machine: no clock, no context, no lock and no I/O.
 func TestTheEngineIsAStateMachine(t *testing.T) {
 	const engine = "./internal/engine"
-	pure := []string{"cmp", "crypto/sha256", "encoding/hex", "encoding/json", "errors", "fmt", "maps", "math", "slices", "strconv", "strings", "time"}
+	pure := []string{"cmp", "crypto/sha256", "encoding/hex", "encoding/json", "errors", "fmt", "maps", "math", "slices", "strconv", "strings",
+		"time"}
 	for _, path := range list(t, `{{join .Imports "\n"}}`, engine) {
-		ours := strings.HasSuffix(path, "modules/lkepool/internal/plan") || strings.HasSuffix(path, "modules/lkepool/pacing") || strings.HasSuffix(path, "modules/linode/claimtag")
+		ours := strings.HasSuffix(path, "modules/lkepool/internal/plan") || strings.HasSuffix(path, "modules/lkepool/pacing") ||
+			strings.HasSuffix(path, "modules/linode/claimtag")
 		if !slices.Contains(pure, path) && !ours {
 			t.Errorf("%s imports %s", engine, path)
 		}

@@ -90,7 +90,8 @@ func (s *life) drawLie(random *rand.Rand) linodesim.Rule {
 	switch {
 	case s.lossy:
 		return linodesim.Rule{
-			Method: []string{http.MethodPut, http.MethodDelete}[random.IntN(2)], View: linodesim.View{NoEffect: true}, Probability: 0.5 * random.Float64(),
+			Method: []string{http.MethodPut, http.MethodDelete}[random.IntN(2)], View: linodesim.View{NoEffect: true},
+			Probability: 0.5 * random.Float64(),
 		}
 	case s.ghosts:
 		return linodesim.Rule{Kind: fault.Reads, Answer: linodesim.Answer{Status: http.StatusNotFound, Reason: "Not found"}, Match: s.firstGhost}

@@ -117,7 +117,8 @@ func newLife(t *testing.T, seed uint64) *life {
 	profiles := []linodesim.Profile{linodesim.Fast(), linodesim.Realistic(), linodesim.Slow()}
 	s := &life{
 		seed: seed, random: random, weather: w, claims: map[string]*claimant{},
-		events: history{counted: map[int]time.Time{}, stripped: map[int]bool{}, vacated: map[int]bool{}, ghosts: map[string]bool{}, failed: map[int]int{}},
+		events: history{counted: map[int]time.Time{}, stripped: map[int]bool{}, vacated: map[int]bool{}, ghosts: map[string]bool{},
+			failed: map[int]int{}},
 		lab: openLab(t, tiers[random.IntN(2)], linodesim.Config{
 			Profile: profiles[random.IntN(3)], Seed: seed, ValidateAnswers: seed%10 == 0,
 			Tokens: map[string][]string{linodesim.DefaultToken: {"*"}, personToken: {"*"}},

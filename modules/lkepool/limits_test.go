@@ -161,7 +161,8 @@ func TestFailedNodesDelayTheNextPurchase(t *testing.T) {
 		}
 		p.Joined(key)
 		began := time.Now()
-		if _, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "after"}, Key: key}); err != nil || time.Since(began) > 30*time.Second {
+		if _, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "after"}, Key: key}); err != nil ||
+			time.Since(began) > 30*time.Second {
 			t.Errorf("after a node that joined: %s, %v", time.Since(began), err)
 		}
 	})

@@ -43,13 +43,15 @@ func TestClusterDisappears(t *testing.T) {
 		if err := <-waiting; lkepool.KindOf(err) != lkepool.KindConflict {
 			t.Errorf("who waited: %v", err)
 		}
-		if _, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "b"}, Key: key}); lkepool.KindOf(err) != lkepool.KindConflict {
+		if _, err := p.Claim(within(t, time.Minute),
+			lkepool.Request{Claimant: lkepool.Claimant{Name: "b"}, Key: key}); lkepool.KindOf(err) != lkepool.KindConflict {
 			t.Errorf("claim: %v", err)
 		}
 		if _, err := p.List(t.Context()); lkepool.KindOf(err) != lkepool.KindConflict {
 			t.Errorf("list: %v", err)
 		}
-		if collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: noneAlive}); lkepool.KindOf(err) != lkepool.KindConflict || len(collected.Released) != 0 {
+		if collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: noneAlive}); lkepool.KindOf(err) != lkepool.KindConflict ||
+			len(collected.Released) != 0 {
 			t.Errorf("collect: %+v, %v", collected, err)
 		}
 		if err := p.Release(t.Context(), node.InstanceID, lkepool.Claimant{}); lkepool.KindOf(err) == lkepool.KindNotFound {
@@ -67,7 +69,8 @@ func TestClusterDisappears(t *testing.T) {
 // A token that loses a scope in the middle: every claimant is refused at once,
 // nothing goes on in a loop, and what was bought is found when the scope is back.
 func TestTokenLosesItsScope(t *testing.T) {
-	for _, lost := range []string{"linodes:read_only lke:read_write", "linodes:read_write lke:read_only", "lke:read_write", "linodes:read_write"} {
+	for _, lost := range []string{"linodes:read_only lke:read_write", "linodes:read_write lke:read_only", "lke:read_write",
+		"linodes:read_write"} {
 		for _, after := range []time.Duration{0, 30 * time.Second} {
 			t.Run(fmt.Sprintf("left with %s after %s", lost, after), func(t *testing.T) {
 				onBothTiers(t, linodesim.Config{Profile: linodesim.Slow(), Tokens: map[string][]string{
@@ -81,7 +84,8 @@ func TestTokenLosesItsScope(t *testing.T) {
 func loseScope(t *testing.T, l *lab, after time.Duration) {
 	var token atomic.Value
 	token.Store(linodesim.DefaultToken)
-	client, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: swap{token: &token, next: l.sim.Transport()}})
+	client, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken),
+		Transport: swap{token: &token, next: l.sim.Transport()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,8 @@ func TestNodesOnTheirWayCount(t *testing.T) {
 		for i := range 10 {
 			group.Go(func() {
 				time.Sleep(time.Duration(i) * 3 * time.Second)
-				if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("c%d", i)}, Key: key}); err != nil {
+				if _, err := p.Claim(within(t, 10*time.Minute),
+					lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("c%d", i)}, Key: key}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -71,7 +72,8 @@ func TestTemplateHasItsOwnPool(t *testing.T) {
 				t.Fatal(err)
 			}
 			pools[node.PoolID]++
-			if node.FirewallID != k.Template.FirewallID || len(node.Taints) != len(k.Template.Taints) || node.Labels["example.com/team"] != k.Template.Labels["example.com/team"] {
+			if node.FirewallID != k.Template.FirewallID || len(node.Taints) != len(k.Template.Taints) ||
+				node.Labels["example.com/team"] != k.Template.Labels["example.com/team"] {
 				t.Errorf("node %+v for key %+v", node, k)
 			}
 		}
@@ -138,7 +140,8 @@ func TestRoomBelowTheAccountsLimitIsUsed(t *testing.T) {
 				p := l.start(lkepool.Config{})
 				time.Sleep(time.Minute)
 				for i := range before {
-					if _, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("early-%d", i)}, Key: key}); err != nil {
+					if _, err := p.Claim(within(t, 5*time.Minute),
+						lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("early-%d", i)}, Key: key}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -149,7 +152,8 @@ func TestRoomBelowTheAccountsLimitIsUsed(t *testing.T) {
 				var served, refused atomic.Int32
 				for i := range late {
 					group.Go(func() {
-						switch _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("late-%d", i)}, Key: key}); lkepool.KindOf(err) {
+						switch _, err := p.Claim(within(t, 10*time.Minute),
+							lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("late-%d", i)}, Key: key}); lkepool.KindOf(err) {
 						case "":
 							served.Add(1)
 						case lkepool.KindQuotaExceeded:

@@ -57,7 +57,8 @@ func TestReleasesAndClaimsOfOneKeyAtTheSameTime(t *testing.T) {
 		for i := range 10 {
 			group.Go(func() {
 				time.Sleep(time.Duration(i) * 100 * time.Millisecond)
-				if _, err := p.Claim(within(t, 10*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("new-%d", i)}, Key: key}); err != nil {
+				if _, err := p.Claim(within(t, 10*time.Minute),
+					lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("new-%d", i)}, Key: key}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -99,7 +100,8 @@ func TestReleasedInstanceIsReportedAsGone(t *testing.T) {
 		node := claimAll(t, p.Allocator, key, 1, time.Minute)[0]
 		time.Sleep(time.Minute)
 		releaseOne(t, p.Allocator, node.InstanceID)
-		if err := l.start(lkepool.Config{}).Release(t.Context(), node.InstanceID, lkepool.Claimant{}); lkepool.KindOf(err) != lkepool.KindNotFound {
+		if err := l.start(lkepool.Config{}).Release(t.Context(), node.InstanceID,
+			lkepool.Claimant{}); lkepool.KindOf(err) != lkepool.KindNotFound {
 			t.Errorf("a new process: %v", err)
 		}
 		if err := p.Release(t.Context(), 0, lkepool.Claimant{}); lkepool.KindOf(err) != lkepool.KindInvalid {

@@ -272,7 +272,8 @@ func TestSlotsOfUnlistedLinodesStay(t *testing.T) {
 		p.Claim(within(t, 2*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "unlisted"}, Key: key}) //nolint:errcheck // it may be found, or not
 		for range 20 {
 			collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: aliveOf("claim-000", "claim-001", "unlisted")})
-			if err != nil || len(collected.Places) != 0 || slices.ContainsFunc(collected.Released, func(n lkepool.Node) bool { return n.Claim != "" }) {
+			if err != nil || len(collected.Places) != 0 ||
+				slices.ContainsFunc(collected.Released, func(n lkepool.Node) bool { return n.Claim != "" }) {
 				t.Errorf("collected %+v, %v", collected, err)
 			}
 			time.Sleep(2 * time.Minute)

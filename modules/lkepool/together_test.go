@@ -18,7 +18,9 @@ func TestKeysThatBuyTogetherKeepToMaxNodes(t *testing.T) {
 			group.Go(func() {
 				k := key
 				k.NodePool = fmt.Sprintf("pool-%d", i%2)
-				if _, err := p.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("c%d", i)}, Key: k}); err != nil && lkepool.KindOf(err) != lkepool.KindQuotaExceeded {
+				if _, err := p.Claim(within(t, 5*time.Minute),
+					lkepool.Request{Claimant: lkepool.Claimant{Name: fmt.Sprintf("c%d", i)}, Key: k}); err != nil &&
+					lkepool.KindOf(err) != lkepool.KindQuotaExceeded {
 					t.Error(err)
 				}
 			})

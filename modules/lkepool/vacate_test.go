@@ -23,11 +23,13 @@ func TestNodesGoWhenTheyAreVacant(t *testing.T) {
 		left   []string // after one sweep with three claims left behind
 		err    lkepool.Kind
 	}{
-		"all":          {func(lkepool.Node) (bool, error) { return true, nil }, nil, ""},
-		"none":         {func(lkepool.Node) (bool, error) { return false, nil }, []string{"claim-002", "claim-003", "claim-004"}, ""},
-		"one stays":    {func(n lkepool.Node) (bool, error) { return n.Claim != "claim-003", nil }, []string{"claim-003"}, ""},
-		"one unknown":  {func(n lkepool.Node) (bool, error) { return true, pick(n.Claim == "claim-003", errBroken) }, []string{"claim-003"}, lkepool.KindUnavailable},
-		"all unknown":  {func(lkepool.Node) (bool, error) { return false, errBroken }, []string{"claim-002", "claim-003", "claim-004"}, lkepool.KindUnavailable},
+		"all":       {func(lkepool.Node) (bool, error) { return true, nil }, nil, ""},
+		"none":      {func(lkepool.Node) (bool, error) { return false, nil }, []string{"claim-002", "claim-003", "claim-004"}, ""},
+		"one stays": {func(n lkepool.Node) (bool, error) { return n.Claim != "claim-003", nil }, []string{"claim-003"}, ""},
+		"one unknown": {func(n lkepool.Node) (bool, error) { return true, pick(n.Claim == "claim-003", errBroken) }, []string{"claim-003"},
+			lkepool.KindUnavailable},
+		"all unknown": {func(lkepool.Node) (bool, error) { return false, errBroken }, []string{"claim-002", "claim-003", "claim-004"},
+			lkepool.KindUnavailable},
 		"answers slow": {func(lkepool.Node) (bool, error) { time.Sleep(time.Minute); return true, nil }, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,12 +40,13 @@ func TestNodesGoWhenTheyAreVacant(t *testing.T) {
 				time.Sleep(6 * time.Minute)
 				var mu sync.Mutex
 				var asked []string
-				collected, err := allocator.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(2), Vacate: func(_ context.Context, node lkepool.Node) (bool, error) {
-					mu.Lock()
-					asked = append(asked, node.Claim)
-					mu.Unlock()
-					return c.vacate(node)
-				}})
+				collected, err := allocator.Collect(t.Context(),
+					lkepool.Sweep{Alive: aliveNames(2), Vacate: func(_ context.Context, node lkepool.Node) (bool, error) {
+						mu.Lock()
+						asked = append(asked, node.Claim)
+						mu.Unlock()
+						return c.vacate(node)
+					}})
 				if lkepool.KindOf(err) != c.err || (c.err != "") != errors.Is(err, errBroken) {
 					t.Errorf("error %v", err)
 				}
@@ -91,17 +94,18 @@ func TestNodesAreHandedOutWhileTheyAreVacated(t *testing.T) {
 				var mu sync.Mutex
 				var taken lkepool.Node
 				var asked []int
-				collected, err := allocator.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(1), Vacate: func(ctx context.Context, node lkepool.Node) (bool, error) {
-					mu.Lock()
-					asked = append(asked, node.InstanceID)
-					first := len(asked) == 1
-					mu.Unlock()
-					var err error
-					if first {
-						taken, err = allocator.Claim(ctx, lkepool.Request{Claimant: lkepool.Claimant{Name: "late"}, Key: key})
-					}
-					return true, err
-				}})
+				collected, err := allocator.Collect(t.Context(),
+					lkepool.Sweep{Alive: aliveNames(1), Vacate: func(ctx context.Context, node lkepool.Node) (bool, error) {
+						mu.Lock()
+						asked = append(asked, node.InstanceID)
+						first := len(asked) == 1
+						mu.Unlock()
+						var err error
+						if first {
+							taken, err = allocator.Claim(ctx, lkepool.Request{Claimant: lkepool.Claimant{Name: "late"}, Key: key})
+						}
+						return true, err
+					}})
 				if err != nil || len(asked) != 2 {
 					t.Fatalf("asked about %v, %v", asked, err)
 				}

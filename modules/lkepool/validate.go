@@ -31,7 +31,8 @@ func (a *Allocator) check(r Request) error {
 		return err
 	}
 	if r.Key.Template.FirewallID < 0 {
-		return engine.Invalid("claim", "Key.Template.FirewallID", "%d is negative; it must be 0 (none) or the ID of a firewall", r.Key.Template.FirewallID)
+		return engine.Invalid("claim", "Key.Template.FirewallID", "%d is negative; it must be 0 (none) or the ID of a firewall",
+			r.Key.Template.FirewallID)
 	}
 	if !slices.Contains([]string{"", "enabled", "disabled"}, r.Key.Template.DiskEncryption) {
 		return engine.Invalid("claim", "Key.Template.DiskEncryption", "%q must be empty, enabled or disabled", r.Key.Template.DiskEncryption)

@@ -19,17 +19,25 @@ func TestRefusalsNameFieldValueAndRule(t *testing.T) {
 		change                   func(*lkepool.Request)
 	}{
 		{"no instance type", "Key.InstanceType", "", "is empty", func(r *lkepool.Request) { r.Key.InstanceType = "" }},
-		{"label of Kubernetes", "Key.Template.Labels", "kubernetes.io/os", "refuses keys containing", func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{"kubernetes.io/os": "linux"} }},
-		{"label of Linode", "Key.Template.Labels", "lke.linode.com/x", "refuses keys containing", func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{"lke.linode.com/x": "y"} }},
-		{"label key too long", "Key.Template.Labels", long, "at most 63 characters", func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{long: ""} }},
-		{"label value too long", "Key.Template.Labels", long, "at most 63", func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{"team": long} }},
-		{"label value", "Key.Template.Labels", "-a", "letters, digits", func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{"team": "-a"} }},
-		{"taint effect", "Key.Template.Taints[0]", "Sometimes", "must be NoSchedule, PreferNoSchedule or NoExecute", func(r *lkepool.Request) { r.Key.Template.Taints = []lkepool.Taint{{Key: "a", Effect: "Sometimes"}} }},
+		{"label of Kubernetes", "Key.Template.Labels", "kubernetes.io/os", "refuses keys containing",
+			func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{"kubernetes.io/os": "linux"} }},
+		{"label of Linode", "Key.Template.Labels", "lke.linode.com/x", "refuses keys containing",
+			func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{"lke.linode.com/x": "y"} }},
+		{"label key too long", "Key.Template.Labels", long, "at most 63 characters",
+			func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{long: ""} }},
+		{"label value too long", "Key.Template.Labels", long, "at most 63",
+			func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{"team": long} }},
+		{"label value", "Key.Template.Labels", "-a", "letters, digits",
+			func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{"team": "-a"} }},
+		{"taint effect", "Key.Template.Taints[0]", "Sometimes", "must be NoSchedule, PreferNoSchedule or NoExecute",
+			func(r *lkepool.Request) { r.Key.Template.Taints = []lkepool.Taint{{Key: "a", Effect: "Sometimes"}} }},
 		{"taint key too long", "Key.Template.Taints[1]", long, "at most 63 characters", func(r *lkepool.Request) {
 			r.Key.Template.Taints = []lkepool.Taint{{Key: "a", Effect: "NoSchedule"}, {Key: long, Effect: "NoSchedule"}}
 		}},
-		{"tag of 51 characters", "Request.Tags[0]", strings.Repeat("t", 51), "has 51 characters; a tag has 3 to 50", func(r *lkepool.Request) { r.Tags = []string{strings.Repeat("t", 51)} }},
-		{"pool tag of 51 characters", "Request.PoolTags[0]", strings.Repeat("t", 51), "has 51 characters; a tag has 3 to 50", func(r *lkepool.Request) { r.PoolTags = []string{strings.Repeat("t", 51)} }},
+		{"tag of 51 characters", "Request.Tags[0]", strings.Repeat("t", 51), "has 51 characters; a tag has 3 to 50",
+			func(r *lkepool.Request) { r.Tags = []string{strings.Repeat("t", 51)} }},
+		{"pool tag of 51 characters", "Request.PoolTags[0]", strings.Repeat("t", 51), "has 51 characters; a tag has 3 to 50",
+			func(r *lkepool.Request) { r.PoolTags = []string{strings.Repeat("t", 51)} }},
 		{"pool name of 64 characters", "Key.NodePool", long, "at most 63", func(r *lkepool.Request) { r.Key.NodePool = long }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -38,7 +46,8 @@ func TestRefusalsNameFieldValueAndRule(t *testing.T) {
 				c.change(&r)
 				_, err := l.start(lkepool.Config{}).Claim(within(t, time.Minute), r)
 				e, ok := errors.AsType[*lkepool.Error](err)
-				if !ok || e.Kind != lkepool.KindInvalid || e.Field != c.field || !strings.Contains(err.Error(), c.value) || !strings.Contains(err.Error(), c.rule) {
+				if !ok || e.Kind != lkepool.KindInvalid || e.Field != c.field || !strings.Contains(err.Error(), c.value) ||
+					!strings.Contains(err.Error(), c.rule) {
 					t.Errorf("got %v", err)
 				}
 				if total, _, _ := l.calls(); total != 0 {
@@ -70,7 +79,8 @@ func TestPoolNameOf63Characters(t *testing.T) {
 					t.Errorf("tag %q has %d characters", tag, len(tag))
 				}
 			}
-			if again, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: k.NodePool + "-x7k2p"}, Key: k}); err != nil || again.InstanceID != node.InstanceID {
+			if again, err := p.Claim(within(t, time.Minute),
+				lkepool.Request{Claimant: lkepool.Claimant{Name: k.NodePool + "-x7k2p"}, Key: k}); err != nil || again.InstanceID != node.InstanceID {
 				t.Errorf("asked again: %+v, %v", again, err)
 			}
 		}
@@ -90,7 +100,8 @@ func TestNegativeDurations(t *testing.T) {
 	} {
 		_, err := lkepool.New(memory.New(memory.Config{}), cfg)
 		e, ok := errors.AsType[*lkepool.Error](err)
-		if !ok || e.Kind != lkepool.KindInvalid || e.Field != field || !strings.Contains(err.Error(), "-1m0s") || !strings.Contains(err.Error(), "must be") {
+		if !ok || e.Kind != lkepool.KindInvalid || e.Field != field || !strings.Contains(err.Error(), "-1m0s") ||
+			!strings.Contains(err.Error(), "must be") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
@@ -134,10 +145,13 @@ func badRequests() []badRequest {
 		{"no claimant", "Request.Claimant", with(func(r *lkepool.Request) { r.Claimant = lkepool.Claimant{} })},
 		{"no instance type", "Key.InstanceType", with(func(r *lkepool.Request) { r.Key.InstanceType = "" })},
 		{"NodePool too long", "Key.NodePool", with(func(r *lkepool.Request) { r.Key.NodePool = strings.Repeat("p", 64) })},
-		{"reserved label", "Key.Template.Labels", with(func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{"kubernetes.io/os": "linux"} })},
-		{"label key too long", "Key.Template.Labels", with(func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{strings.Repeat("k", 64): ""} })},
+		{"reserved label", "Key.Template.Labels",
+			with(func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{"kubernetes.io/os": "linux"} })},
+		{"label key too long", "Key.Template.Labels",
+			with(func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{strings.Repeat("k", 64): ""} })},
 		{"label value", "Key.Template.Labels", with(func(r *lkepool.Request) { r.Key.Template.Labels = map[string]string{"team": "-a"} })},
-		{"taint effect", "Key.Template.Taints[0]", with(func(r *lkepool.Request) { r.Key.Template.Taints = []lkepool.Taint{{Key: "a", Effect: "Sometimes"}} })},
+		{"taint effect", "Key.Template.Taints[0]",
+			with(func(r *lkepool.Request) { r.Key.Template.Taints = []lkepool.Taint{{Key: "a", Effect: "Sometimes"}} })},
 		{"taint value", "Key.Template.Taints[0]", with(func(r *lkepool.Request) {
 			r.Key.Template.Taints = []lkepool.Taint{{Key: "a", Value: "kubernetes.io", Effect: "NoSchedule"}}
 		})},

@@ -19,7 +19,8 @@ var (
 	write = flag.String("write", "", "file to write the report to; goes with -full")
 	seeds = flag.Uint64("seeds", 10, "how many seeds to run each burst with; the worst counts")
 	seed  = flag.Uint64("seed", 1, "the first seed")
-	other = flag.String("profile", "", "measure in this profile of the simulator, or in the world of a report of lkeprobe, instead of realistic and slow")
+	other = flag.String("profile", "",
+		"measure in this profile of the simulator, or in the world of a report of lkeprobe, instead of realistic and slow")
 	trace = flag.Bool("trace", false, "print every request")
 )
 

@@ -59,7 +59,8 @@ func (l Large) Result() Result {
 			result.Figures = append(result.Figures, Figure{row.figure, row.operator / row.reference, 3})
 		}
 	}
-	result.Figures = append(result.Figures, Figure{"own_cpu_percent", 100 * l.Own, 2}, Figure{"idle_calls_per_minute", ratio(float64(l.Calls), l.Rest.Minutes()), 1})
+	result.Figures = append(result.Figures, Figure{"own_cpu_percent", 100 * l.Own, 2},
+		Figure{"idle_calls_per_minute", ratio(float64(l.Calls), l.Rest.Minutes()), 1})
 	return result
 }
 
@@ -89,7 +90,8 @@ func (l Large) rows() []row {
 func (l Large) Comparison() string {
 	table := [][]string{{"", "operator", "core with kwok's provider", "ratio"}}
 	for _, row := range l.rows() {
-		table = append(table, []string{row.name, Figure{"", row.operator, row.decimals}.String(), Figure{"", row.reference, row.decimals}.String(), Figure{"", row.operator / row.reference, 3}.String()})
+		table = append(table, []string{row.name, Figure{"", row.operator, row.decimals}.String(),
+			Figure{"", row.reference, row.decimals}.String(), Figure{"", row.operator / row.reference, 3}.String()})
 	}
 	return markdownTable(table)
 }
@@ -140,7 +142,8 @@ func WithSection(page, section string) (string, error) {
 	before, after, found := strings.Cut(page, sectionBegins)
 	_, rest, closed := strings.Cut(after, sectionEnds)
 	if !found || !closed {
-		return "", fmt.Errorf("the document has no place for the section: %q and %q are missing", strings.TrimSpace(sectionBegins), strings.TrimSpace(sectionEnds))
+		return "", fmt.Errorf("the document has no place for the section: %q and %q are missing", strings.TrimSpace(sectionBegins),
+			strings.TrimSpace(sectionEnds))
 	}
 	return before + sectionBegins + section + sectionEnds + rest, nil
 }

@@ -21,7 +21,8 @@ var large = bench.Large{
 }
 
 func TestLargeSaysWhatScriptsLookFor(t *testing.T) {
-	want := "bench-scale: nodes=500 pods=5000 memory_ratio=1.000 cpu_ratio=1.000 when_empty_memory_ratio=0.750 when_empty_cpu_ratio=1.000 own_cpu_percent=0.25 idle_calls_per_minute=6.6"
+	want := "bench-scale: nodes=500 pods=5000 memory_ratio=1.000 cpu_ratio=1.000 when_empty_memory_ratio=0.750 when_empty_cpu_ratio=1.000 " +
+		"own_cpu_percent=0.25 idle_calls_per_minute=6.6"
 	if got := large.Result().Line(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -32,11 +33,15 @@ func TestLargeTargets(t *testing.T) {
 		change func(*bench.Large)
 		missed string // "" = none
 	}{
-		"all are met":          {func(*bench.Large) {}, ""},
-		"memory":               {func(l *bench.Large) { l.Operator.Underutilized.Memory = 424 << 20 }, "missed: memory_ratio=1.06, the target is at most 1.05"},
-		"memory at rest":       {func(l *bench.Large) { l.Operator.Empty.Memory = 424 << 20 }, "missed: when_empty_memory_ratio=1.06, the target is at most 1.05"},
-		"processor":            {func(l *bench.Large) { l.Operator.Underutilized.CPU += 15 * time.Second }, "missed: cpu_ratio=1.062, the target is at most 1.05"},
-		"processor at rest":    {func(l *bench.Large) { l.Operator.Empty.CPU += 9 * time.Second }, "missed: when_empty_cpu_ratio=1.075, the target is at most 1.05"},
+		"all are met": {func(*bench.Large) {}, ""},
+		"memory": {func(l *bench.Large) { l.Operator.Underutilized.Memory = 424 << 20 },
+			"missed: memory_ratio=1.06, the target is at most 1.05"},
+		"memory at rest": {func(l *bench.Large) { l.Operator.Empty.Memory = 424 << 20 },
+			"missed: when_empty_memory_ratio=1.06, the target is at most 1.05"},
+		"processor": {func(l *bench.Large) { l.Operator.Underutilized.CPU += 15 * time.Second },
+			"missed: cpu_ratio=1.062, the target is at most 1.05"},
+		"processor at rest": {func(l *bench.Large) { l.Operator.Empty.CPU += 9 * time.Second },
+			"missed: when_empty_cpu_ratio=1.075, the target is at most 1.05"},
 		"own code":             {func(l *bench.Large) { l.Own = 0.011 }, "missed: own_cpu_percent=1.1, the target is at most 1"},
 		"requests":             {func(l *bench.Large) { l.Calls = 51 }, "missed: idle_calls_per_minute=10.2, the target is at most 10"},
 		"without a reference":  {func(l *bench.Large) { l.Reference.Empty = bench.Window{Memory: 400 << 20} }, "missed: when_empty_cpu_ratio="},
@@ -59,7 +64,8 @@ func TestTheSectionSurvivesTheReportAndTheReportTheSection(t *testing.T) {
 	if !strings.Contains(fresh, "Not measured yet") {
 		t.Errorf("a new document does not say that the section is missing:\n%s", fresh)
 	}
-	section, err := bench.LargeReport{Machine: bench.Machine{Cores: 2, System: "linux/amd64"}, Profile: "realistic", Settle: 5 * time.Minute, Large: large}.Markdown()
+	section, err := bench.LargeReport{Machine: bench.Machine{Cores: 2, System: "linux/amd64"}, Profile: "realistic", Settle: 5 * time.Minute,
+		Large: large}.Markdown()
 	if err != nil {
 		t.Fatal(err)
 	}

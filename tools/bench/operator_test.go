@@ -62,16 +62,18 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 		t.Fatal(err)
 	}
 	o.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(o.class, nodePool(poolName)).Build()
-	cluster := discovery.Cluster{Cluster: lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: l.cluster.Tier}, Region: l.cluster.Region, Version: l.cluster.K8sVersion}
+	cluster := discovery.Cluster{Cluster: lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: l.cluster.Tier}, Region: l.cluster.Region,
+		Version: l.cluster.K8sVersion}
 	o.provider = cloudprovider.New(o.kube, l.pools, o.catalog, cloudprovider.Config{
 		Cluster:        cluster,
 		CreateDeadline: createDeadline,
 	})
-	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil), garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
-		if len(c.Released) > 0 || len(c.Pools) > 0 {
-			t.Errorf("at rest %d nodes and %d pools were collected", len(c.Released), len(c.Pools))
-		}
-	}})
+	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil),
+		garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
+			if len(c.Released) > 0 || len(c.Pools) > 0 {
+				t.Errorf("at rest %d nodes and %d pools were collected", len(c.Released), len(c.Pools))
+			}
+		}})
 	o.tagger = tagging.NewController(o.kube, l.pools, o.provider)
 	o.tracker = discovery.NewTracker(l.client, cluster, answersLast)
 	o.lookup = nodeclass.NewLookup(l.client, answersLast)

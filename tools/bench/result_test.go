@@ -33,11 +33,14 @@ func TestLine(t *testing.T) {
 		{"too many exist", kept.Result(),
 			"bench: tier=standard profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=3 floor_ratio=1.06"},
 		{"lists that lag", burst.Lagging(bench.Keys, 10*time.Second),
-			"bench-keys: tier=standard profile=realistic n=100 list_lag_s=10 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06"},
+			"bench-keys: tier=standard profile=realistic n=100 list_lag_s=10 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 " +
+				"surplus=0 floor_ratio=1.06"},
 		{"claimants one after another", burst.Spread(100 * time.Millisecond),
-			"bench-spread: tier=standard profile=realistic n=100 spread_s=0.1 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06 purchases=2"},
+			"bench-spread: tier=standard profile=realistic n=100 spread_s=0.1 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 " +
+				"surplus=0 floor_ratio=1.06 purchases=2"},
 		{"plain Linodes", burst.OfClass("network"),
-			"bench-instance: class=network profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.06 limit_ratio=1.06"},
+			"bench-instance: class=network profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 " +
+				"floor_ratio=1.06 limit_ratio=1.06"},
 		{"plain Linodes with disks", burst.WithDisks(2),
 			"bench-disks: disks=2 profile=realistic n=100 calls=113 calls_per_claim=1.13 collection_gets=6 throttled=0 surplus=0 needed_ratio=1.08"},
 		{"rest", bench.Rest{Tier: "enterprise", Nodes: 1000, Length: time.Hour, Calls: 407}.Result(),
@@ -63,7 +66,8 @@ func TestWorstTakesTheLargestOfEachFigure(t *testing.T) {
 	cheap.Took, cheap.Calls, cheap.Attempts = 11*time.Second, 110, 3
 	first := quick.Result()
 	worst := bench.Worst([]bench.Result{first, cheap.Result()})
-	want := "bench: tier=standard profile=realistic n=100 calls=120 calls_per_claim=1.20 collection_gets=6 throttled=0 surplus=0 floor_ratio=1.10"
+	want := "bench: tier=standard profile=realistic n=100 calls=120 calls_per_claim=1.20 collection_gets=6 throttled=0 surplus=0 " +
+		"floor_ratio=1.10"
 	if got := worst.Line(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -57,7 +57,8 @@ func measurements(sizes map[string]size, profiles []linodesim.Profile) []measure
 				for _, n := range sizes[tier].keys {
 					add(fmt.Sprint("keys/", lag), scene{tier: tier, profile: profile, n: n, keys: true, lag: lag}, lagging(bench.Keys))
 				}
-				add(fmt.Sprint("restart/", lag), scene{tier: tier, profile: profile, n: sizes[tier].crowd, restarted: true, lag: lag}, lagging(bench.Restarts))
+				add(fmt.Sprint("restart/", lag), scene{tier: tier, profile: profile, n: sizes[tier].crowd, restarted: true, lag: lag},
+					lagging(bench.Restarts))
 			}
 			for _, over := range spreads {
 				add(fmt.Sprint("spread/", over), scene{tier: tier, profile: profile, n: sizes[tier].crowd, spread: over}, spread)

@@ -31,9 +31,11 @@ func TestMissed(t *testing.T) {
 		{"nothing measured", calls, nil, "missed: calls_per_claim of bench n=100 was not measured"},
 		{"a figure that does not exist", bench.Target{Bench: bench.Bursts, Figure: "kilometres", Most: 1}, with(func(*bench.Burst) {}),
 			"missed: kilometres of bench was not measured"},
-		{"another profile, nothing measured", bench.Target{Bench: bench.Bursts, N: 100, Figure: "calls_per_claim", Most: 1.20, Of: bench.Label{Name: "profile", Value: "slow"}},
+		{"another profile, nothing measured",
+			bench.Target{Bench: bench.Bursts, N: 100, Figure: "calls_per_claim", Most: 1.20, Of: bench.Label{Name: "profile", Value: "slow"}},
 			with(func(b *bench.Burst) { b.N, b.Calls = 100, 121 }), "missed: calls_per_claim of bench profile=slow n=100 was not measured"},
-		{"every size", bench.Target{Bench: bench.Bursts, Figure: "surplus", Most: 0}, with(func(b *bench.Burst) { b.N, b.Requested, b.Present = 10, 11, 10 }),
+		{"every size", bench.Target{Bench: bench.Bursts, Figure: "surplus", Most: 0},
+			with(func(b *bench.Burst) { b.N, b.Requested, b.Present = 10, 11, 10 }),
 			"missed: surplus=1, the target is at most 0"},
 		{"not a number", bench.Target{Bench: bench.Idle, Figure: "calls_per_minute", Most: 10},
 			[]bench.Result{{Bench: bench.Idle, Figures: []bench.Figure{{Name: "calls_per_minute", Value: math.NaN()}}}},
@@ -68,7 +70,8 @@ func TestEveryTargetNamesAFigure(t *testing.T) {
 	}
 	once := burst
 	once.Purchases = 1
-	results = append(results, once.Lagging(bench.Keys, 0), once.Lagging(bench.Restarts, 0), once.Spread(time.Second), burst.OfClass("usual"), burst.WithDisks(2))
+	results = append(results, once.Lagging(bench.Keys, 0), once.Lagging(bench.Restarts, 0), once.Spread(time.Second), burst.OfClass("usual"),
+		burst.WithDisks(2))
 	for _, line := range bench.Missed(bench.Targets, results) {
 		t.Error(line)
 	}

@@ -42,7 +42,8 @@ var rules = map[string]rule{
 		testImports: []string{"modules/linodesim"},
 		testing:     []string{"modules/operator/controllers/controllertest"},
 		light: []string{
-			"modules/operator/backoff", "modules/operator/discovery", "modules/operator/options", "modules/operator/selection", "modules/operator/setting",
+			"modules/operator/backoff", "modules/operator/discovery", "modules/operator/options", "modules/operator/selection",
+			"modules/operator/setting",
 		},
 	},
 }

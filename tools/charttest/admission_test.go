@@ -95,14 +95,17 @@ func TestAdmissionPolicyKeepsNodeClaimsToTheController(t *testing.T) {
 		}
 		return changed
 	}
-	refused(t, "a provider ID by an administrator", admin.Status().Patch(ctx, stolen(), client.MergeFrom(claim)), "only Karpenter's controller")
+	refused(t, "a provider ID by an administrator", admin.Status().Patch(ctx, stolen(), client.MergeFrom(claim)),
+		"only Karpenter's controller")
 	accepted(t, "a provider ID by the controller", controller.Status().Patch(ctx, stolen(), client.MergeFrom(claim)))
 	accepted(t, "the end of a NodeClaim by an administrator", admin.Delete(ctx, nodeClaimNamed(t, "made-by-hand")))
 
 	refused(t, "a NodePool without limits", admin.Create(ctx, nodePoolWith(t, "endless", "weight: 1")), "spec.limits")
-	refused(t, "a NodePool with other limits", admin.Create(ctx, nodePoolWith(t, "endless", `limits: {ephemeral-storage: 1Gi}`)), "spec.limits")
+	refused(t, "a NodePool with other limits", admin.Create(ctx, nodePoolWith(t, "endless", `limits: {ephemeral-storage: 1Gi}`)),
+		"spec.limits")
 	refused(t, "a NodePool whose limits are removed", removeLimits(ctx, t, admin), "spec.limits")
-	for name, spec := range map[string]string{"cpu": `limits: {cpu: "10"}`, "memory": `limits: {memory: 10Gi}`, "nodes": `limits: {nodes: "3"}`, "static": "replicas: 2"} {
+	for name, spec := range map[string]string{"cpu": `limits: {cpu: "10"}`, "memory": `limits: {memory: 10Gi}`,
+		"nodes": `limits: {nodes: "3"}`, "static": "replicas: 2"} {
 		accepted(t, "a NodePool with "+spec, admin.Create(ctx, nodePoolWith(t, name, spec)))
 	}
 

@@ -109,7 +109,8 @@ func grafanaSchema(t *testing.T) string {
 // write writes a dashboard as a literal of the type that it must have.
 func write(t *testing.T, folder, name string, dashboard []byte) {
 	t.Helper()
-	text := fmt.Sprintf("import type { Dashboard } from './dashboard';\nexport const dashboard: Dashboard = %s;\n", strings.TrimSpace(string(dashboard)))
+	text := fmt.Sprintf("import type { Dashboard } from './dashboard';\nexport const dashboard: Dashboard = %s;\n",
+		strings.TrimSpace(string(dashboard)))
 	if err := os.WriteFile(filepath.Join(folder, name+".ts"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,8 @@ func TestRightsOfInstanceMode(t *testing.T) {
 		if got.Namespace != role.namespace || !reflect.DeepEqual(rights(got.Rules), role.want) {
 			t.Errorf("%s in %s: %v", role.name, got.Namespace, rights(got.Rules))
 		}
-		if bound.Namespace != role.namespace || bound.RoleRef.Name != role.name || len(bound.Subjects) != 1 || bound.Subjects[0].Name != "karpenter" {
+		if bound.Namespace != role.namespace || bound.RoleRef.Name != role.name || len(bound.Subjects) != 1 ||
+			bound.Subjects[0].Name != "karpenter" {
 			t.Errorf("%s is bound by %+v", role.name, bound)
 		}
 	}
@@ -38,7 +39,8 @@ func TestJoiningNodesMayDoWhatKubeadmsTokensMay(t *testing.T) {
 	want := []string{"kubeadm:get-nodes", "system:certificates.k8s.io:certificatesigningrequests:nodeclient", "system:node-bootstrapper"}
 	for _, role := range want {
 		bound := get[rbacv1.ClusterRoleBinding](t, r, "ClusterRoleBinding", "karpenter:"+role)
-		if bound.RoleRef.Name != role || len(bound.Subjects) != 1 || bound.Subjects[0].Kind != "Group" || bound.Subjects[0].Name != "system:bootstrappers:karpenter" {
+		if bound.RoleRef.Name != role || len(bound.Subjects) != 1 || bound.Subjects[0].Kind != "Group" ||
+			bound.Subjects[0].Name != "system:bootstrappers:karpenter" {
 			t.Errorf("%s is bound by %+v", role, bound)
 		}
 	}
@@ -53,7 +55,8 @@ func TestJoiningNodesMayDoWhatKubeadmsTokensMay(t *testing.T) {
 func TestOnLKENothingOfInstanceModeIsGranted(t *testing.T) {
 	for _, object := range mustRender(t, "karpenter", quickstart).objects {
 		name := object.GetName()
-		if slices.ContainsFunc([]string{"bootstrap", "cluster-info", "kubeadm", "secret-"}, func(word string) bool { return strings.Contains(name, word) }) {
+		if slices.ContainsFunc([]string{"bootstrap", "cluster-info", "kubeadm", "secret-"},
+			func(word string) bool { return strings.Contains(name, word) }) {
 			t.Errorf("there is %s %s", object.GetKind(), name)
 		}
 	}

@@ -18,7 +18,8 @@ func TestChartsAreCleanForEveryKubernetes(t *testing.T) {
 	values := map[string]any{
 		"apiToken": "x", "settings": map[string]any{"clusterName": "c"},
 		"serviceMonitor": map[string]any{"enabled": true}, "prometheusRule": map[string]any{"enabled": true},
-		"networkPolicy": map[string]any{"enabled": true}, "admissionPolicy": map[string]any{"enabled": true}, "grafanaDashboard": map[string]any{"enabled": true},
+		"networkPolicy": map[string]any{"enabled": true}, "admissionPolicy": map[string]any{"enabled": true},
+		"grafanaDashboard": map[string]any{"enabled": true},
 	}
 	for minor := oldestMinor; minor <= newestMinor; minor++ {
 		version := fmt.Sprintf("v1.%d.0", minor)

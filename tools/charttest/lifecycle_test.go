@@ -248,12 +248,14 @@ func (b bare) checkUpgraded(t *testing.T, old *appsv1.Deployment, users []*unstr
 	if want := load(t, "karpenter").Metadata.AppVersion; !strings.HasSuffix(d.Spec.Template.Spec.Containers[0].Image, ":"+want) {
 		t.Errorf("image %s, expected version %s", d.Spec.Template.Spec.Containers[0].Image, want)
 	}
-	if *d.Spec.Replicas != 3 || !slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Env, func(v corev1.EnvVar) bool { return v.Name == "CLUSTER_NAME" && v.Value == "my-cluster" }) {
+	if *d.Spec.Replicas != 3 || !slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Env,
+		func(v corev1.EnvVar) bool { return v.Name == "CLUSTER_NAME" && v.Value == "my-cluster" }) {
 		t.Errorf("values were lost: %d replicas, %v", *d.Spec.Replicas, d.Spec.Template.Spec.Containers[0].Env)
 	}
 	for _, o := range users {
 		now := o.DeepCopy()
-		if err := b.Get(t.Context(), client.ObjectKeyFromObject(o), now); err != nil || now.GetUID() != o.GetUID() || now.GetDeletionTimestamp() != nil {
+		if err := b.Get(t.Context(), client.ObjectKeyFromObject(o), now); err != nil || now.GetUID() != o.GetUID() ||
+			now.GetDeletionTimestamp() != nil {
 			t.Errorf("%s %s was lost: %v", o.GetKind(), o.GetName(), err)
 		}
 	}

@@ -178,7 +178,8 @@ func TestDashboard(t *testing.T) {
 }
 
 func TestDashboardElsewhere(t *testing.T) {
-	r := mustRender(t, "karpenter", quickstart, `grafanaDashboard: {enabled: true, namespace: monitoring, labels: {grafana_dashboard: null, boards: "yes"}, annotations: {grafana_folder: Nodes}}`)
+	r := mustRender(t, "karpenter", quickstart,
+		`grafanaDashboard: {enabled: true, namespace: monitoring, labels: {grafana_dashboard: null, boards: "yes"}, annotations: {grafana_folder: Nodes}}`)
 	m := get[corev1.ConfigMap](t, r, "ConfigMap", "karpenter-dashboard")
 	if m.Namespace != "monitoring" || m.Labels["boards"] != "yes" || m.Annotations["grafana_folder"] != "Nodes" {
 		t.Errorf("%s: labels %v, annotations %v", m.Namespace, m.Labels, m.Annotations)

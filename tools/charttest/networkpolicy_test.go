@@ -37,10 +37,12 @@ func TestNetworkPolicy(t *testing.T) {
 		t.Errorf("types: %v", p.Spec.PolicyTypes)
 	}
 	in, out := p.Spec.Ingress, p.Spec.Egress
-	if len(in) != 2 || !slices.Equal(ports(in[0].Ports), []string{"TCP 8080"}) || !slices.Equal(ports(in[1].Ports), []string{"TCP 8081"}) || len(in[0].From)+len(in[1].From) > 0 {
+	if len(in) != 2 || !slices.Equal(ports(in[0].Ports), []string{"TCP 8080"}) || !slices.Equal(ports(in[1].Ports), []string{"TCP 8081"}) ||
+		len(in[0].From)+len(in[1].From) > 0 {
 		t.Errorf("ingress: %v", in)
 	}
-	if len(out) != 2 || !slices.Equal(ports(out[0].Ports), []string{"UDP 53", "TCP 53"}) || !slices.Equal(ports(out[1].Ports), []string{"TCP 443", "TCP 6443"}) {
+	if len(out) != 2 || !slices.Equal(ports(out[0].Ports), []string{"UDP 53", "TCP 53"}) ||
+		!slices.Equal(ports(out[1].Ports), []string{"TCP 443", "TCP 6443"}) {
 		t.Errorf("egress: %v", out)
 	}
 }
@@ -54,7 +56,8 @@ func TestNetworkPolicyValues(t *testing.T) {
 		{`apiURL: "http://linode.example/"`, "[TCP 443 TCP 6443 TCP 80]"},
 		{`apiURL: "https://linode.example:443"`, "[TCP 443 TCP 6443]"},
 		{`controller: {env: [{name: LINODE_URL, value: "https://linode.example:8443"}]}`, "[TCP 443 TCP 6443 TCP 8443]"},
-		{`{apiURL: "https://linode.example:8444", controller: {env: [{name: LINODE_URL, value: "https://linode.example:8443"}]}}`, "[TCP 443 TCP 6443 TCP 8443]"},
+		{`{apiURL: "https://linode.example:8444", controller: {env: [{name: LINODE_URL, value: "https://linode.example:8443"}]}}`,
+			"[TCP 443 TCP 6443 TCP 8443]"},
 		{`networkPolicy: {apiServerPorts: [16443]}`, "[TCP 16443 TCP 443]"},
 	} {
 		if got := fmt.Sprint(ports(policy(t, test.values).Spec.Egress[1].Ports)); got != test.want {
@@ -63,7 +66,8 @@ func TestNetworkPolicyValues(t *testing.T) {
 	}
 	p := policy(t, `{controller: {metrics: {port: 9090}, healthProbe: {port: 9091}}, networkPolicy: {metricsFrom: [{namespaceSelector: {matchLabels: {a: b}}}],
 		extraIngress: [{from: [{podSelector: {}}]}], extraEgress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}}`)
-	if in := p.Spec.Ingress; len(in) != 3 || in[0].From[0].NamespaceSelector.MatchLabels["a"] != "b" || in[0].Ports[0].Port.IntValue() != 9090 || in[1].Ports[0].Port.IntValue() != 9091 {
+	if in := p.Spec.Ingress; len(in) != 3 || in[0].From[0].NamespaceSelector.MatchLabels["a"] != "b" ||
+		in[0].Ports[0].Port.IntValue() != 9090 || in[1].Ports[0].Port.IntValue() != 9091 {
 		t.Errorf("ingress: %v", in)
 	}
 	if out := p.Spec.Egress; len(out) != 3 || out[2].To[0].IPBlock.CIDR != "10.0.0.0/8" {
@@ -77,8 +81,10 @@ func TestNetworkPolicyFollowsTheAddressInObjectsOfTheCluster(t *testing.T) {
 	b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	for _, object := range []client.Object{
-		&corev1.Secret{ObjectMeta: named("credentials"), StringData: map[string]string{"LINODE_TOKEN": "not-a-token", "LINODE_URL": "https://linode.example:8443"}},
-		&corev1.ConfigMap{ObjectMeta: named("more"), Data: map[string]string{"LINODE_URL": "https://linode.example:8444", "url": "https://linode.example:8445"}},
+		&corev1.Secret{ObjectMeta: named("credentials"),
+			StringData: map[string]string{"LINODE_TOKEN": "not-a-token", "LINODE_URL": "https://linode.example:8443"}},
+		&corev1.ConfigMap{ObjectMeta: named("more"),
+			Data: map[string]string{"LINODE_URL": "https://linode.example:8444", "url": "https://linode.example:8445"}},
 		&corev1.Secret{ObjectMeta: named("plain"), StringData: map[string]string{"LINODE_TOKEN": "not-a-token"}},
 	} {
 		if err := b.Create(t.Context(), object); err != nil {
@@ -93,7 +99,8 @@ func TestNetworkPolicyFollowsTheAddressInObjectsOfTheCluster(t *testing.T) {
 		return all
 	}
 	envFrom := list(map[string]any{"configMapRef": map[string]any{"name": "more"}})
-	valueFrom := list(map[string]any{"name": "LINODE_URL", "valueFrom": map[string]any{"configMapKeyRef": map[string]any{"name": "more", "key": "url"}}})
+	valueFrom := list(map[string]any{"name": "LINODE_URL",
+		"valueFrom": map[string]any{"configMapKeyRef": map[string]any{"name": "more", "key": "url"}}})
 	for _, test := range []struct {
 		name, secret string
 		controller   map[string]any
@@ -107,7 +114,8 @@ func TestNetworkPolicyFollowsTheAddressInObjectsOfTheCluster(t *testing.T) {
 		{"a key of a ConfigMap in env", "credentials", map[string]any{"envFrom": envFrom, "env": valueFrom}, "[TCP 443 TCP 6443 TCP 8445]"},
 	} {
 		values := map[string]any{
-			"credentialsSecretRef": test.secret, "settings": map[string]any{"clusterName": "demo"}, "networkPolicy": map[string]any{"enabled": true}, "controller": test.controller,
+			"credentialsSecretRef": test.secret, "settings": map[string]any{"clusterName": "demo"}, "networkPolicy": map[string]any{"enabled": true},
+			"controller": test.controller,
 		}
 		if test.controller == nil {
 			delete(values, "controller")

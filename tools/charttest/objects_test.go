@@ -110,7 +110,8 @@ func TestPlacement(t *testing.T) {
 	pod = deployment(t, `affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: null, preferredDuringSchedulingIgnoredDuringExecution: [
 		{weight: 1, podAffinityTerm: {topologyKey: zone, labelSelector: {matchLabels: {a: b}}}}, {weight: 2, podAffinityTerm: {topologyKey: host}}]}}`).Spec.Template.Spec
 	preferred := pod.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution
-	if preferred[0].PodAffinityTerm.LabelSelector.MatchLabels["a"] != "b" || !reflect.DeepEqual(preferred[1].PodAffinityTerm.LabelSelector.MatchLabels, own) {
+	if preferred[0].PodAffinityTerm.LabelSelector.MatchLabels["a"] != "b" ||
+		!reflect.DeepEqual(preferred[1].PodAffinityTerm.LabelSelector.MatchLabels, own) {
 		t.Errorf("preferred anti-affinity: %v", preferred)
 	}
 }
@@ -125,33 +126,43 @@ func TestPassedThrough(t *testing.T) {
 	}{
 		{"replicas", `replicas: 1`, func(d appsv1.Deployment) any { return *d.Spec.Replicas }, int32(1)},
 		{"revisionHistoryLimit", `revisionHistoryLimit: 3`, func(d appsv1.Deployment) any { return *d.Spec.RevisionHistoryLimit }, int32(3)},
-		{"strategy", `strategy: {rollingUpdate: {maxUnavailable: 2}}`, func(d appsv1.Deployment) any { return d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() }, 2},
+		{"strategy", `strategy: {rollingUpdate: {maxUnavailable: 2}}`,
+			func(d appsv1.Deployment) any { return d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() }, 2},
 		{"podLabels", `podLabels: {a: b}`, func(d appsv1.Deployment) any { return d.Spec.Template.Labels["a"] }, "b"},
 		{"podAnnotations", `podAnnotations: {a: b}`, func(d appsv1.Deployment) any { return d.Spec.Template.Annotations["a"] }, "b"},
-		{"additionalLabels", `additionalLabels: {a: b}`, func(d appsv1.Deployment) any { return d.Labels["a"] + d.Spec.Template.Labels["a"] }, "bb"},
+		{"additionalLabels", `additionalLabels: {a: b}`, func(d appsv1.Deployment) any { return d.Labels["a"] + d.Spec.Template.Labels["a"] },
+			"bb"},
 		{"labels that come twice", `{additionalLabels: {a: b, app.kubernetes.io/name: x}, podLabels: {a: c}}`, func(d appsv1.Deployment) any {
 			return d.Labels["a"] + d.Spec.Template.Labels["a"] + d.Spec.Template.Labels["app.kubernetes.io/name"]
 		}, "bckarpenter"},
 		{"additionalAnnotations", `additionalAnnotations: {a: b}`, func(d appsv1.Deployment) any { return d.Annotations["a"] }, "b"},
-		{"imagePullPolicy", `imagePullPolicy: Always`, func(d appsv1.Deployment) any { return pod(d).Containers[0].ImagePullPolicy }, corev1.PullAlways},
+		{"imagePullPolicy", `imagePullPolicy: Always`, func(d appsv1.Deployment) any { return pod(d).Containers[0].ImagePullPolicy },
+			corev1.PullAlways},
 		{"imagePullSecrets", `imagePullSecrets: [{name: s}]`, func(d appsv1.Deployment) any { return pod(d).ImagePullSecrets[0].Name }, "s"},
-		{"image", `controller: {image: {repository: r.example/x, tag: v9}}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].Image }, "r.example/x:v9"},
+		{"image", `controller: {image: {repository: r.example/x, tag: v9}}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].Image },
+			"r.example/x:v9"},
 		{"image digest", `controller: {image: {repository: r, digest: "sha256:` + strings.Repeat("0", 64) + `"}}`,
 			func(d appsv1.Deployment) any { return pod(d).Containers[0].Image }, "r:0.1.0@sha256:" + strings.Repeat("0", 64)},
-		{"podSecurityContext", `podSecurityContext: {fsGroup: 7}`, func(d appsv1.Deployment) any { return *pod(d).SecurityContext.FSGroup }, int64(7)},
+		{"podSecurityContext", `podSecurityContext: {fsGroup: 7}`, func(d appsv1.Deployment) any { return *pod(d).SecurityContext.FSGroup },
+			int64(7)},
 		{"priorityClassName", `priorityClassName: ""`, func(d appsv1.Deployment) any { return pod(d).PriorityClassName }, ""},
-		{"terminationGracePeriodSeconds", `terminationGracePeriodSeconds: 5`, func(d appsv1.Deployment) any { return *pod(d).TerminationGracePeriodSeconds }, int64(5)},
+		{"terminationGracePeriodSeconds", `terminationGracePeriodSeconds: 5`,
+			func(d appsv1.Deployment) any { return *pod(d).TerminationGracePeriodSeconds }, int64(5)},
 		{"hostNetwork", `hostNetwork: true`, func(d appsv1.Deployment) any { return pod(d).HostNetwork }, true},
 		{"dnsPolicy", `dnsPolicy: Default`, func(d appsv1.Deployment) any { return pod(d).DNSPolicy }, corev1.DNSDefault},
 		{"dnsConfig", `dnsConfig: {nameservers: [1.1.1.1]}`, func(d appsv1.Deployment) any { return pod(d).DNSConfig.Nameservers[0] }, "1.1.1.1"},
 		{"nodeSelector", `nodeSelector: {a: b}`, func(d appsv1.Deployment) any { return pod(d).NodeSelector["a"] }, "b"},
-		{"no affinity", `affinity: {nodeAffinity: null, podAntiAffinity: null}`, func(d appsv1.Deployment) any { return pod(d).Affinity == nil || pod(d).Affinity.NodeAffinity == nil }, true},
+		{"no affinity", `affinity: {nodeAffinity: null, podAntiAffinity: null}`,
+			func(d appsv1.Deployment) any { return pod(d).Affinity == nil || pod(d).Affinity.NodeAffinity == nil }, true},
 		{"no spread", `topologySpreadConstraints: []`, func(d appsv1.Deployment) any { return len(pod(d).TopologySpreadConstraints) }, 0},
 		{"tolerations", `tolerations: [{key: t, operator: Exists}]`, func(d appsv1.Deployment) any { return pod(d).Tolerations[0].Key }, "t"},
 		{"extraVolumes", `extraVolumes: [{name: v, emptyDir: {}}]`, func(d appsv1.Deployment) any { return pod(d).Volumes[0].Name }, "v"},
-		{"extraVolumeMounts", `controller: {extraVolumeMounts: [{name: v, mountPath: /v}]}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].VolumeMounts[0].MountPath }, "/v"},
-		{"envFrom", `controller: {envFrom: [{secretRef: {name: s}}]}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].EnvFrom[0].SecretRef.Name }, "s"},
-		{"initContainers", `initContainers: [{name: first, image: i}]`, func(d appsv1.Deployment) any { return pod(d).InitContainers[0].Name }, "first"},
+		{"extraVolumeMounts", `controller: {extraVolumeMounts: [{name: v, mountPath: /v}]}`,
+			func(d appsv1.Deployment) any { return pod(d).Containers[0].VolumeMounts[0].MountPath }, "/v"},
+		{"envFrom", `controller: {envFrom: [{secretRef: {name: s}}]}`,
+			func(d appsv1.Deployment) any { return pod(d).Containers[0].EnvFrom[0].SecretRef.Name }, "s"},
+		{"initContainers", `initContainers: [{name: first, image: i}]`, func(d appsv1.Deployment) any { return pod(d).InitContainers[0].Name },
+			"first"},
 		{"schedulerName", `schedulerName: other`, func(d appsv1.Deployment) any { return pod(d).SchedulerName }, "other"},
 		{"AppArmor", `controller: {securityContext: {appArmorProfile: {type: RuntimeDefault}}}`, func(d appsv1.Deployment) any {
 			return pod(d).Containers[0].SecurityContext.AppArmorProfile.Type
@@ -162,9 +173,12 @@ func TestPassedThrough(t *testing.T) {
 		{"seccomp", `controller: {securityContext: {seccompProfile: {type: Localhost, localhostProfile: p}}}`, func(d appsv1.Deployment) any {
 			return *pod(d).Containers[0].SecurityContext.SeccompProfile.LocalhostProfile
 		}, "p"},
-		{"resources", `controller: {resources: {requests: {cpu: 2}}}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].Resources.Requests.Cpu().Value() }, int64(2)},
-		{"metrics port", `controller: {metrics: {port: 9090}}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].Ports[0].ContainerPort }, int32(9090)},
-		{"probe port", `controller: {healthProbe: {port: 9091}}`, func(d appsv1.Deployment) any { return pod(d).Containers[0].Ports[1].ContainerPort }, int32(9091)},
+		{"resources", `controller: {resources: {requests: {cpu: 2}}}`,
+			func(d appsv1.Deployment) any { return pod(d).Containers[0].Resources.Requests.Cpu().Value() }, int64(2)},
+		{"metrics port", `controller: {metrics: {port: 9090}}`,
+			func(d appsv1.Deployment) any { return pod(d).Containers[0].Ports[0].ContainerPort }, int32(9090)},
+		{"probe port", `controller: {healthProbe: {port: 9091}}`,
+			func(d appsv1.Deployment) any { return pod(d).Containers[0].Ports[1].ContainerPort }, int32(9091)},
 		{"sidecar", `{controller: {extraVolumeMounts: [{name: v, mountPath: /v}], sidecarVolumeMounts: [{name: w, mountPath: /w}], sidecarContainer: [{name: side, image: i,
 			volumeMounts: [{name: u, mountPath: /u}]}]}}`, func(d appsv1.Deployment) any {
 			var paths []string
@@ -173,7 +187,8 @@ func TestPassedThrough(t *testing.T) {
 			}
 			return pod(d).Containers[1].Name + strings.Join(paths, "")
 		}, "side/u/v/w"},
-		{"serviceAccount of the user", `serviceAccount: {create: false, name: mine}`, func(d appsv1.Deployment) any { return pod(d).ServiceAccountName }, "mine"},
+		{"serviceAccount of the user", `serviceAccount: {create: false, name: mine}`,
+			func(d appsv1.Deployment) any { return pod(d).ServiceAccountName }, "mine"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := test.got(deployment(t, test.values)); !reflect.DeepEqual(got, test.want) {
@@ -190,7 +205,8 @@ func TestNames(t *testing.T) {
 		{"fullnameOverride", `fullnameOverride: nodes`, "Deployment/nodes"},
 		{"podDisruptionBudget.name", `podDisruptionBudget: {name: budget}`, "PodDisruptionBudget/budget"},
 		{"serviceAccount.name", `serviceAccount: {name: account}`, "ServiceAccount/account"},
-		{"serviceMonitor", `serviceMonitor: {enabled: true, additionalLabels: {a: b}, endpointConfig: {interval: 30s}}`, "ServiceMonitor/karpenter"},
+		{"serviceMonitor", `serviceMonitor: {enabled: true, additionalLabels: {a: b}, endpointConfig: {interval: 30s}}`,
+			"ServiceMonitor/karpenter"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if names := mustRender(t, "karpenter", quickstart, test.values).names(); !slices.Contains(names, test.object) {
@@ -198,7 +214,8 @@ func TestNames(t *testing.T) {
 			}
 		})
 	}
-	if names := mustRender(t, "karpenter", quickstart, `serviceAccount: {create: false}`).names(); slices.Contains(names, "ServiceAccount/karpenter") {
+	if names := mustRender(t, "karpenter", quickstart, `serviceAccount: {create: false}`).names(); slices.Contains(names,
+		"ServiceAccount/karpenter") {
 		t.Error("a ServiceAccount is created although serviceAccount.create is false")
 	}
 }
@@ -215,7 +232,8 @@ func TestServiceMonitor(t *testing.T) {
 		t.Errorf("sampleLimit: %v", limit)
 	}
 	drop := func(label string) []any { return []any{map[string]any{"action": "labeldrop", "regex": label}} }
-	if want := map[string]any{"port": "http-metrics", "path": "/metrics", "interval": "30s", "relabelings": drop("pod"), "metricRelabelings": drop("zone")}; !reflect.DeepEqual(endpoint, want) {
+	if want := map[string]any{"port": "http-metrics", "path": "/metrics", "interval": "30s", "relabelings": drop("pod"),
+		"metricRelabelings": drop("zone")}; !reflect.DeepEqual(endpoint, want) {
 		t.Errorf("endpoint: %v", endpoint)
 	}
 }

@@ -62,7 +62,8 @@ func TestRightsOnFinalizersAreNeeded(t *testing.T) {
 
 func own(o client.Object, version, kind string) {
 	yes := true
-	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: "owner", UID: "1", Controller: &yes, BlockOwnerDeletion: &yes}})
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: "owner", UID: "1", Controller: &yes,
+		BlockOwnerDeletion: &yes}})
 }
 
 // as is a client of another user.
@@ -91,7 +92,8 @@ func without(rules []rbacv1.PolicyRule, resource string) []rbacv1.PolicyRule {
 // eventually waits for the authorizer, which learns of a changed role a moment later.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return condition(), nil })
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true,
+		func(context.Context) (bool, error) { return condition(), nil })
 	if err != nil {
 		t.Errorf("not %s", what)
 	}

@@ -15,14 +15,16 @@ import (
 func TestPodsAreRestricted(t *testing.T) {
 	needServer(t)
 	ctx := context.Background()
-	restricted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "restricted", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+	restricted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "restricted",
+		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 	if err := api.Create(ctx, restricted); err != nil {
 		t.Fatal(err)
 	}
 	pod := func(values string) *corev1.Pod {
 		template := deployment(t, values).Spec.Template
 		template.Spec.ServiceAccountName = "" // the account is not there
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "restricted", Name: "controller", Labels: template.Labels}, Spec: template.Spec}
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "restricted", Name: "controller", Labels: template.Labels},
+			Spec: template.Spec}
 	}
 	for name, values := range map[string]string{
 		"quickstart":            ``,

@@ -179,7 +179,8 @@ func TestRealGoBuildsAProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if missing := controlplane.Missing(controlplane.BinDir(w.root), "prog"); len(missing) > 0 || !strings.Contains(out, "[1/1] prog: built in") {
+	if missing := controlplane.Missing(controlplane.BinDir(w.root), "prog"); len(missing) > 0 ||
+		!strings.Contains(out, "[1/1] prog: built in") {
 		t.Errorf("missing: %v, output %q", missing, out)
 	}
 }

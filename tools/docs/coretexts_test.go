@@ -19,7 +19,8 @@ func coreSource(t *testing.T) string {
 		t.Fatal(err)
 	}
 	core := filepath.Join(strings.TrimSpace(string(dir)), "pkg")
-	return strings.Join(slices.Concat(goSources(t, filepath.Join(core, "controllers", "provisioning")), goSources(t, filepath.Join(core, "scheduling"))), "\n")
+	return strings.Join(slices.Concat(goSources(t, filepath.Join(core, "controllers", "provisioning")),
+		goSources(t, filepath.Join(core, "scheduling"))), "\n")
 }
 
 var quoted = regexp.MustCompile("`([^`]+)`")

@@ -49,18 +49,23 @@ func named(t *testing.T, path, pattern string) []string {
 // What a user can meet has a place in the page that explains such things.
 func TestWhatUsersMeetIsExplained(t *testing.T) {
 	for _, test := range []struct{ what, path, pattern, page, before, after string }{
-		{"reason of a LinodeNodeClass", "modules/nodeclass/v1alpha1/conditions.go", `\bReason\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
-		{"reason of a NodeClaim that is not launched", "modules/operator/cloudprovider/errors.go", `reason: +"(\w+)"`, "docs/troubleshooting.md", "\n### ", "\n"},
-		{"reason of a NodeClaim that is not launched", "modules/operator/cloudprovider/cloudprovider.go", `(?s)NewCreateError\([^"]*"[^"]*"[^"]*"(\w+)"`, "docs/troubleshooting.md", "\n### ", "\n"},
+		{"reason of a LinodeNodeClass", "modules/nodeclass/v1alpha1/conditions.go", `\bReason\w+ += "(\w+)"`, "docs/troubleshooting.md", "`",
+			"`"},
+		{"reason of a NodeClaim that is not launched", "modules/operator/cloudprovider/errors.go", `reason: +"(\w+)"`, "docs/troubleshooting.md",
+			"\n### ", "\n"},
+		{"reason of a NodeClaim that is not launched", "modules/operator/cloudprovider/cloudprovider.go",
+			`(?s)NewCreateError\([^"]*"[^"]*"[^"]*"(\w+)"`, "docs/troubleshooting.md", "\n### ", "\n"},
 		{"drift reason", "modules/operator/cloudprovider/drift.go", `DriftReason += "(\w+)"`, "docs/drift-and-upgrades.md", "`", "`"},
 		{"setting in an error at start", "modules/operator/discovery", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
 		{"setting in an error at start", "modules/operator/options/options.go", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
 		{"setting in an error at start", "modules/operator/cmd/controller", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
-		{"outcome of a claim that an operator has to act on", "modules/operator/cloudprovider/errors.go", `outcome: "(invalid|conflict|forbidden|not_found|plan_refused|error)"`, "docs/troubleshooting.md", "`", "`"},
+		{"outcome of a claim that an operator has to act on", "modules/operator/cloudprovider/errors.go",
+			`outcome: "(invalid|conflict|forbidden|not_found|plan_refused|error)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event on a NodePool", "modules/operator/cloudprovider/events.go", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event of the provider", "modules/operator/controllers", `Reason: +"(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event of the provider", "modules/operator/controllers", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
-		{"line of a log", "modules/operator/controllers/garbagecollection", `Info\("(released[^"]*|deleted[^"]*)"`, "docs/troubleshooting.md", "`", "`"},
+		{"line of a log", "modules/operator/controllers/garbagecollection", `Info\("(released[^"]*|deleted[^"]*)"`, "docs/troubleshooting.md",
+			"`", "`"},
 	} {
 		text := read(t, test.page)
 		for _, name := range named(t, test.path, test.pattern) {
@@ -146,9 +151,11 @@ func operatorCalls(t *testing.T) []string {
 // Every resource that the chart gives the controller a right to has its reason in docs/security.md, and none else.
 func TestRightsAreExplained(t *testing.T) {
 	granted := map[string]bool{}
-	values := "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: instance, instance: {approveServingCertificates: true}, featureGates: {nodeOverlay: true, capacityBuffer: true}}}"
+	values := "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: instance, instance: {approveServingCertificates: true}, " +
+		"featureGates: {nodeOverlay: true, capacityBuffer: true}}}"
 	for name, text := range renders(t, values) {
-		if !strings.HasSuffix(name, "/clusterrole.yaml") && !strings.HasSuffix(name, "/role.yaml") && !strings.HasSuffix(name, "/instance-rbac.yaml") {
+		if !strings.HasSuffix(name, "/clusterrole.yaml") && !strings.HasSuffix(name, "/role.yaml") &&
+			!strings.HasSuffix(name, "/instance-rbac.yaml") {
 			continue
 		}
 		for document := range strings.SplitSeq(text, "\n---") {

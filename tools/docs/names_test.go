@@ -86,7 +86,8 @@ func TestVariablesExist(t *testing.T) {
 			t.Errorf("docs/instance-joining.md: the table of variables lacks %s", name)
 		}
 	}
-	unknown(t, "variable", mentioned(t, `(?:^|[\s"'$(\x60{-])([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\b`), func(name string) bool { return known[name] })
+	unknown(t, "variable", mentioned(t, `(?:^|[\s"'$(\x60{-])([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\b`),
+		func(name string) bool { return known[name] })
 }
 
 func TestChartValuesExist(t *testing.T) {

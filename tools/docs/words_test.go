@@ -18,16 +18,19 @@ type wording struct {
 }
 
 var (
-	persons = wording{regexp.MustCompile(`\b([Ww]hoever|[Nn]o(body|[ -]one)|([Ss]ome|[Aa]ny|[Ee]very)(body|one))\b`), "name the actor: an operator, the caller, another client, a person, no NodeClaim"}
+	persons = wording{regexp.MustCompile(`\b([Ww]hoever|[Nn]o(body|[ -]one)|([Ss]ome|[Aa]ny|[Ee]very)(body|one))\b`),
+		"name the actor: an operator, the caller, another client, a person, no NodeClaim"}
 	objects = wording{regexp.MustCompile(`(?i)\b(something|somewhere)\b`), "name the object, the place or the change"}
-	speech  = wording{regexp.MustCompile(`\b([Ss]ays|[Tt]ells|[Tt]old|[Bb]elieves)\b`), "a program or an object returns, reports, contains or means"}
+	speech  = wording{regexp.MustCompile(`\b([Ss]ays|[Tt]ells|[Tt]old|[Bb]elieves)\b`),
+		"a program or an object returns, reports, contains or means"}
 )
 
 // held are the wordings by the end of a file's name. Pages and charts are read by users; code is held to less.
 var held = map[string][]wording{
 	".md": {persons, objects, speech}, ".tmpl": {persons, objects, speech},
-	".yaml": {persons, objects, speech}, ".yml": {persons, objects, speech}, ".tpl": {persons, objects, speech}, ".json": {persons, objects, speech},
-	".go": {persons}, ".txt": {persons}, ".sh": {persons},
+	".yaml": {persons, objects, speech}, ".yml": {persons, objects, speech}, ".tpl": {persons, objects, speech},
+	".json": {persons, objects, speech},
+	".go":   {persons}, ".txt": {persons}, ".sh": {persons},
 }
 
 // faults are the wordings in a text, each with its line and what to write instead.

@@ -65,9 +65,13 @@ func adopted(t *testing.T, e *environment) {
 	claim := e.nodeClaims(ctx, g)[0]
 	g.Expect(e.kube.Delete(ctx, &claim)).To(Succeed())
 	g.Eventually(ctx, func() bool {
-		return slices.ContainsFunc(e.ourInstances(), func(i world.Instance) bool { return fmt.Sprintf("linode://%d", i.ID) == claim.Status.ProviderID })
+		return slices.ContainsFunc(e.ourInstances(),
+			func(i world.Instance) bool { return fmt.Sprintf("linode://%d", i.ID) == claim.Status.ProviderID })
 	}).WithTimeout(patience).WithPolling(interval).Should(BeFalse(), "the deleted NodeClaim's instance is gone")
-	g.Eventually(ctx, func(g Gomega) { g.Expect(e.nodeClaims(ctx, g)).To(HaveLen(2)) }).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	g.Eventually(ctx, func(g Gomega) {
+		g.Expect(e.nodeClaims(ctx,
+			g)).To(HaveLen(2))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.matched(t, 2)
 	e.settled(t, adoptee, 2)
 }
@@ -77,7 +81,8 @@ func adopted(t *testing.T, e *environment) {
 func (e *environment) alphaPool(t *testing.T, nodes int) int {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
-	tags := []string{"karpenter.k8s.linode/lke-managed:true", "karpenter.sh/nodepool:default", "karpenter.k8s.linode/linodenodeclass:default", "lke-cluster-name:" + e.Name}
+	tags := []string{"karpenter.k8s.linode/lke-managed:true", "karpenter.sh/nodepool:default", "karpenter.k8s.linode/linodenodeclass:default",
+		"lke-cluster-name:" + e.Name}
 	for i, tag := range tags {
 		tags[i] = tag[:min(len(tag), 50)]
 	}
@@ -96,7 +101,8 @@ func (e *environment) alphaPool(t *testing.T, nodes int) int {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	for _, instance := range e.ourInstances() {
 		name := "alpha-" + strings.ReplaceAll(instance.Label[len(instance.Label)-6:], "-", "")
-		g.Expect(e.Sim.EditInstanceTags(instance.ID, append(append(slices.Clone(instance.Tags), tags...), "karpenter.sh/nodeclaim:"+name))).To(Succeed())
+		g.Expect(e.Sim.EditInstanceTags(instance.ID,
+			append(append(slices.Clone(instance.Tags), tags...), "karpenter.sh/nodeclaim:"+name))).To(Succeed())
 		e.alphaNodeClaim(t, name, instance)
 	}
 	return made.ID
@@ -109,15 +115,18 @@ func (e *environment) alphaNodeClaim(t *testing.T, name string, instance world.I
 	node := &corev1.Node{}
 	g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: instance.Label}, node)).To(Succeed())
 	labels := map[string]string{
-		karpv1.NodePoolLabelKey: "default", karpv1.CapacityTypeLabelKey: karpv1.CapacityTypeOnDemand, corev1.LabelInstanceTypeStable: instance.Type,
-		corev1.LabelTopologyRegion: instance.Region, corev1.LabelTopologyZone: instance.Region, corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux",
+		karpv1.NodePoolLabelKey: "default", karpv1.CapacityTypeLabelKey: karpv1.CapacityTypeOnDemand,
+		corev1.LabelInstanceTypeStable: instance.Type,
+		corev1.LabelTopologyRegion:     instance.Region, corev1.LabelTopologyZone: instance.Region, corev1.LabelArchStable: "amd64",
+		corev1.LabelOSStable:    "linux",
 		v1alpha1.LabelNodeClass: "default", "team": "a",
 	}
 	starting := corev1.Taint{Key: "starting", Value: "x", Effect: corev1.TaintEffectNoSchedule}
 	claim := &karpv1.NodeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Finalizers: []string{karpv1.TerminationFinalizer}, Annotations: map[string]string{
-			v1alpha1.AnnotationHash: "1234567890", v1alpha1.AnnotationHashVersion: "v1",
-		}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Finalizers: []string{karpv1.TerminationFinalizer},
+			Annotations: map[string]string{
+				v1alpha1.AnnotationHash: "1234567890", v1alpha1.AnnotationHashVersion: "v1",
+			}},
 		Spec: karpv1.NodeClaimSpec{
 			NodeClassRef:  &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"},
 			StartupTaints: []corev1.Taint{starting},

@@ -60,7 +60,8 @@ func alone(t *testing.T) {
 	if *begin == "" {
 		return
 	}
-	NewWithT(t).Eventually(t.Context(), func() string { return *begin }).WithTimeout(time.Hour).WithPolling(interval).Should(BeAnExistingFile())
+	NewWithT(t).Eventually(t.Context(),
+		func() string { return *begin }).WithTimeout(time.Hour).WithPolling(interval).Should(BeAnExistingFile())
 }
 
 // hundredHosts: a spread over hosts with a skew of one, counted against the user's

@@ -76,7 +76,8 @@ func examples(t *testing.T, e *environment) {
 			g.Expect(node.Status.Capacity.Cpu().Value()).To(And(BeNumerically(">", 1), BeNumerically("<", 9)))
 		},
 		"tainted": func(g Gomega, node corev1.Node) {
-			g.Expect(node.Spec.Taints).To(ContainElement(corev1.Taint{Key: "example.com/special", Value: "true", Effect: corev1.TaintEffectNoSchedule}))
+			g.Expect(node.Spec.Taints).To(ContainElement(corev1.Taint{Key: "example.com/special", Value: "true",
+				Effect: corev1.TaintEffectNoSchedule}))
 			g.Expect(node.Labels).To(HaveKeyWithValue(corev1.LabelTopologyZone, "us-ord"))
 			g.Expect(node.Labels).To(HaveKeyWithValue(corev1.LabelTopologyRegion, "us-ord"))
 		},

@@ -144,7 +144,8 @@ func cheaper(t *testing.T, e *environment, app string) {
 func empty(t *testing.T, e *environment, app string) {
 	since := e.now()
 	e.scale(t, app, 0)
-	NewWithT(t).Eventually(t.Context(), func() string { return e.remains(t.Context()) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+	NewWithT(t).Eventually(t.Context(),
+		func() string { return e.remains(t.Context()) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
 	if since.made() != 0 {
 		t.Errorf("%d instances were made while one was to go", since.made())
 	}

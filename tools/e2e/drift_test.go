@@ -54,8 +54,10 @@ func rolled(t *testing.T, e *environment, change func()) ([]world.Pool, []corev1
 	g.Eventually(ctx, func(g Gomega) {
 		nodes := e.karpenterNodes(ctx, g)
 		g.Expect(nodes).To(HaveLen(2))
-		g.Expect(slices.ContainsFunc(nodes, func(n corev1.Node) bool { return slices.Contains(oldNodes, n.Name) })).To(BeFalse(), "an old node is left")
-		g.Expect(slices.ContainsFunc(e.ourPools(), func(p world.Pool) bool { return slices.Contains(oldPools, p.ID) })).To(BeFalse(), "an old pool is left")
+		g.Expect(slices.ContainsFunc(nodes, func(n corev1.Node) bool { return slices.Contains(oldNodes, n.Name) })).To(BeFalse(),
+			"an old node is left")
+		g.Expect(slices.ContainsFunc(e.ourPools(), func(p world.Pool) bool { return slices.Contains(oldPools, p.ID) })).To(BeFalse(),
+			"an old pool is left")
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.settled(t, drifting, 2)
 	e.matched(t, 2)

@@ -26,7 +26,8 @@ func attachedInPlace(t *testing.T, e *environment, firewall int, change func()) 
 	ctx, g := t.Context(), NewWithT(t)
 	since, nodes, pods := e.now(), e.nodeUIDs(t), e.podRestarts(t)
 	change()
-	g.Eventually(ctx, e.ourInstances).WithTimeout(patience).WithPolling(interval).Should(And(HaveLen(2), HaveEach(HaveField("FirewallID", firewall))))
+	g.Eventually(ctx, e.ourInstances).WithTimeout(patience).WithPolling(interval).Should(And(HaveLen(2),
+		HaveEach(HaveField("FirewallID", firewall))))
 	for _, claim := range e.nodeClaims(ctx, g) {
 		e.event(t, "NodeClaim", claim.Name, firewalls.EventAttached, fmt.Sprint(firewall))
 	}

@@ -38,7 +38,10 @@ template:
 `, asking(oneCPU)))
 	e.apply(t, buffer("room", "podTemplateRef: {name: chunk}"))
 	e.matched(t, 1)
-	g.Eventually(ctx, func() string { return e.bufferReason(t, "room", "Provisioning") }).WithTimeout(patience).WithPolling(interval).Should(Equal("FitsExistingCapacity"))
+	g.Eventually(ctx, func() string {
+		return e.bufferReason(t, "room",
+			"Provisioning")
+	}).WithTimeout(patience).WithPolling(interval).Should(Equal("FitsExistingCapacity"))
 	spare := e.karpenterNodes(ctx, g)[0]
 	g.Eventually(ctx, func() map[string]string { return e.karpenterNodes(ctx, g)[0].Labels }).WithTimeout(patience).WithPolling(interval).
 		Should(HaveKeyWithValue("eks-node-viewer/instance-price", "0.018"))
@@ -49,7 +52,10 @@ template:
 	e.matched(t, 2)
 
 	e.apply(t, buffer("none", "scalableRef: {kind: Deployment, name: nothing}"))
-	g.Eventually(ctx, func() string { return e.bufferReason(t, "none", "ReadyForProvisioning") }).WithTimeout(patience).WithPolling(interval).Should(Equal("ScalableRefNotFound"))
+	g.Eventually(ctx, func() string {
+		return e.bufferReason(t, "none",
+			"ReadyForProvisioning")
+	}).WithTimeout(patience).WithPolling(interval).Should(Equal("ScalableRefNotFound"))
 	e.apply(t, statefulSetOf("slow"))
 	set := &appsv1.ReplicaSetList{}
 	g.Expect(e.kube.List(ctx, set, client.InNamespace("default"), client.MatchingLabels{"app": "sudden"})).To(Succeed())
@@ -59,7 +65,10 @@ template:
 		"of-statefulset": "{apiGroup: apps, kind: StatefulSet, name: slow}",
 	} {
 		e.apply(t, buffer(name, "scalableRef: "+ref))
-		g.Eventually(ctx, func() string { return e.bufferReason(t, name, "ReadyForProvisioning") }).WithTimeout(patience).WithPolling(interval).Should(Equal("Resolved"))
+		g.Eventually(ctx, func() string {
+			return e.bufferReason(t, name,
+				"ReadyForProvisioning")
+		}).WithTimeout(patience).WithPolling(interval).Should(Equal("Resolved"))
 	}
 	e.matched(t, 5)
 	g.Expect(e.kube.DeleteAllOf(ctx, &appsv1.StatefulSet{}, client.InNamespace("default"))).To(Succeed())

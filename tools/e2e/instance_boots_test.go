@@ -49,9 +49,11 @@ func goodBoots(e *environment, images map[string]string) []boot {
 		{"k3s", agentClass(e, "k3s", "agent-token", ""), []string{"certificate authority is the one of the token"}},
 		{"rke2", agentClass(e, "rke2", "agent-password", ""), []string{"rke2 agent", "trusted unseen"}},
 		{"talos", userDataClass("talos", "talos", images["talos"]), []string{"the machine config is valid"}},
-		{"cloud-init", userDataClass("custom", "cloud-init", ""), []string{"[cloud-init] wrote /etc/default/kubelet", "cluster-info is signed with the token"}},
+		{"cloud-init", userDataClass("custom", "cloud-init", ""),
+			[]string{"[cloud-init] wrote /etc/default/kubelet", "cluster-info is signed with the token"}},
 		{"script", userDataClass("custom", "script", ""), []string{"cluster-info is signed with the token"}},
-		{"ignition", userDataClass("custom", "ignition", images["flatcar"]), []string{"[ignition] wrote /etc/join.yaml", "cluster-info is signed with the token"}},
+		{"ignition", userDataClass("custom", "ignition", images["flatcar"]),
+			[]string{"[ignition] wrote /etc/join.yaml", "cluster-info is signed with the token"}},
 	}
 }
 
@@ -101,14 +103,18 @@ func (e *environment) bootSecrets(t *testing.T) {
 	id, secret, _ := strings.Cut(token, ".")
 	_, password, _ := strings.Cut(e.AgentToken, "::node:")
 	talos := e.talosConfig(t, token)
-	cloudInit := "#cloud-config\nhostname: ${KARPENTER_NODE_NAME}\nwrite_files:\n- path: /etc/default/kubelet\n  content: |\n    KUBELET_EXTRA_ARGS=${KARPENTER_KUBELET_ARGS}\n" +
-		"- path: /run/join.yaml\n  permissions: \"0600\"\n  content: |\n" + indented(bootJoin) + "runcmd:\n- [kubeadm, join, --config, /run/join.yaml]\n"
-	script := "#!/bin/sh\nset -eu\nmkdir -p /etc/default\necho \"KUBELET_EXTRA_ARGS=${KARPENTER_KUBELET_ARGS}\" > /etc/default/kubelet\ncat > /run/join.yaml <<END\n" + bootJoin + "END\nkubeadm join --config /run/join.yaml\n"
+	cloudInit := "#cloud-config\nhostname: ${KARPENTER_NODE_NAME}\nwrite_files:\n- path: /etc/default/kubelet\n  content: |\n    " +
+		"KUBELET_EXTRA_ARGS=${KARPENTER_KUBELET_ARGS}\n" +
+		"- path: /run/join.yaml\n  permissions: \"0600\"\n  content: |\n" + indented(bootJoin) +
+		"runcmd:\n- [kubeadm, join, --config, /run/join.yaml]\n"
+	script := "#!/bin/sh\nset -eu\nmkdir -p /etc/default\necho \"KUBELET_EXTRA_ARGS=${KARPENTER_KUBELET_ARGS}\" > " +
+		"/etc/default/kubelet\ncat > /run/join.yaml <<END\n" + bootJoin + "END\nkubeadm join --config /run/join.yaml\n"
 	ignition := e.ignitionConfig(t)
 	for _, s := range []*corev1.Secret{
 		{ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-" + id}, Type: "bootstrap.kubernetes.io/token", StringData: map[string]string{
 			"token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true", "usage-bootstrap-signing": "true",
-			"auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token", "expiration": time.Now().Add(time.Hour).UTC().Format(time.RFC3339),
+			"auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
+			"expiration":        time.Now().Add(time.Hour).UTC().Format(time.RFC3339),
 		}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "boots"}, StringData: map[string]string{
 			"agent-token": e.AgentToken, "agent-password": password, "wrong-password": "not-the-password",
@@ -179,7 +185,8 @@ func (e *environment) ignitionConfig(t *testing.T) string {
 		}},
 		"systemd": map[string]any{"units": []any{map[string]any{
 			"name": "join.service", "enabled": true,
-			"contents": "[Unit]\nAfter=network-online.target\n[Service]\nType=oneshot\nExecStart=/usr/bin/kubeadm join --config /etc/join.yaml\n[Install]\nWantedBy=multi-user.target\n",
+			"contents": "[Unit]\nAfter=network-online.target\n[Service]\nType=oneshot\nExecStart=/usr/bin/kubeadm join --config " +
+				"/etc/join.yaml\n[Install]\nWantedBy=multi-user.target\n",
 		}}},
 	})
 	if err != nil {
@@ -273,7 +280,8 @@ func (e *environment) booted(t *testing.T, b boot) world.Instance {
 	t.Helper()
 	var found world.Instance
 	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
-		all := slices.DeleteFunc(e.ourInstances(), func(i world.Instance) bool { return !slices.Contains(i.Tags, "karpenter.sh/nodepool="+b.name) })
+		all := slices.DeleteFunc(e.ourInstances(),
+			func(i world.Instance) bool { return !slices.Contains(i.Tags, "karpenter.sh/nodepool="+b.name) })
 		g.Expect(all).To(HaveLen(1), "Linodes of %s", b.name)
 		found = all[0]
 		for _, words := range b.says {

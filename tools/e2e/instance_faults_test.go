@@ -71,7 +71,8 @@ func joinedNode(t *testing.T, e *environment) {
 	})
 	e.servingCertificate(t, e.Name+"-"+claim.Name)
 	e.faulty(t, second, "could not find a JWS signature")
-	g.Expect(apierrors.IsNotFound(e.kube.Get(ctx, client.ObjectKey{Name: "second"}, &corev1.Node{}))).To(BeTrue(), "no Node of the second Linode")
+	g.Expect(apierrors.IsNotFound(e.kube.Get(ctx, client.ObjectKey{Name: "second"}, &corev1.Node{}))).To(BeTrue(),
+		"no Node of the second Linode")
 	e.attachedVolume(t, claim)
 }
 
@@ -80,7 +81,8 @@ func (e *environment) attachedVolume(t *testing.T, claim *karpv1.NodeClaim) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
 	attachment := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "held"}, Spec: storagev1.VolumeAttachmentSpec{
-		Attacher: "linodebs.csi.linode.com", NodeName: e.Name + "-" + claim.Name, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new("data")},
+		Attacher: "linodebs.csi.linode.com", NodeName: e.Name + "-" + claim.Name,
+		Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new("data")},
 	}}
 	g.Expect(e.kube.Create(ctx, attachment)).To(Succeed())
 	e.scale(t, "one", 0)
@@ -93,7 +95,8 @@ func (e *environment) attachedVolume(t *testing.T, claim *karpv1.NodeClaim) {
 		g.Expect(found.StatusConditions().Get(karpv1.ConditionTypeDrained).IsTrue()).To(BeTrue(), "the node is drained")
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	has := func() bool {
-		return slices.ContainsFunc(e.Sim.Snapshot().Instances, func(i world.Instance) bool { return i.ID == linodeID(t, claim) && i.Status == world.StatusRunning })
+		return slices.ContainsFunc(e.Sim.Snapshot().Instances,
+			func(i world.Instance) bool { return i.ID == linodeID(t, claim) && i.Status == world.StatusRunning })
 	}
 	g.Consistently(ctx, has).WithTimeout(20*interval).WithPolling(interval).Should(BeTrue(), "the Linode runs while its volume is attached")
 	g.Expect(e.kube.Delete(ctx, attachment)).To(Succeed())
@@ -117,7 +120,10 @@ func failedBoot(t *testing.T, e *environment) {
 	g.Expect(e.kube.Update(ctx, secret)).To(Succeed())
 	owner := e.linode(t)
 	g.Expect(owner.ShutdownInstance(ctx, id)).To(Succeed())
-	g.Eventually(ctx, func() error { return owner.BootInstance(ctx, id, api.InstanceBoot{}) }).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	g.Eventually(ctx, func() error {
+		return owner.BootInstance(ctx, id,
+			api.InstanceBoot{})
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.faulty(t, id, "could not find a JWS signature")
 
 	e.apply(t, class("{}"))
@@ -143,7 +149,8 @@ func otherAuthority(t *testing.T, e *environment) {
 // takenLabel: a person makes a Linode with the label of a NodeClaim's before the operator can. It stays as it is, and a NodeClaim of
 // another name gets a Linode.
 func takenLabel(t *testing.T, e *environment) {
-	refused := e.Sim.Fail(linodesim.Rule{Method: http.MethodPost, Route: "/linode/instances", Answer: linodesim.Answer{Status: http.StatusServiceUnavailable}})
+	refused := e.Sim.Fail(linodesim.Rule{Method: http.MethodPost, Route: "/linode/instances",
+		Answer: linodesim.Answer{Status: http.StatusServiceUnavailable}})
 	e.withClass(t, "{}", "labelled")
 	claim := e.onlyClaim(t, nil, func(*karpv1.NodeClaim) bool { return true })
 	label := instances.Label(e.Name, claim.Name)
@@ -176,13 +183,19 @@ func unusableClasses(t *testing.T, e *environment) {
 		status                metav1.ConditionStatus
 		words                 []string
 	}{
-		{"too-large", "{bootstrap: {preJoinCommands: [" + strings.Join(long, ", ") + "]}}", v1alpha1.ConditionBootstrapReady, metav1.ConditionFalse,
+		{"too-large", "{bootstrap: {preJoinCommands: [" + strings.Join(long, ", ") + "]}}", v1alpha1.ConditionBootstrapReady,
+			metav1.ConditionFalse,
 			[]string{v1alpha1.ReasonBootstrapInvalid, "spec.bootstrap", "at most 16384 are allowed"}},
-		{"no-cloud-init", "{image: linode/slackware15.0}", v1alpha1.ConditionImageReady, metav1.ConditionFalse, []string{v1alpha1.ReasonImageUnsuitable, "cloud-init"}},
-		{"no-image", "{image: private/4711}", v1alpha1.ConditionImageReady, metav1.ConditionFalse, []string{v1alpha1.ReasonImageNotFound, "spec.image"}},
-		{"old-image", "{image: linode/debian11}", v1alpha1.ConditionImageReady, metav1.ConditionTrue, []string{v1alpha1.ReasonImageDeprecated, "linode/debian11"}},
-		{"no-vpc", "{vpcID: 999999, subnetID: 1}", v1alpha1.ConditionNetworkReady, metav1.ConditionFalse, []string{v1alpha1.ReasonVPCNotFound, "spec.vpcID"}},
-		{"unreachable", fmt.Sprintf("{vpcID: %d, subnetID: %d, interfaces: [{type: vpc, nat: false}]}", network, subnet), v1alpha1.ConditionNetworkReady, metav1.ConditionTrue,
+		{"no-cloud-init", "{image: linode/slackware15.0}", v1alpha1.ConditionImageReady, metav1.ConditionFalse,
+			[]string{v1alpha1.ReasonImageUnsuitable, "cloud-init"}},
+		{"no-image", "{image: private/4711}", v1alpha1.ConditionImageReady, metav1.ConditionFalse,
+			[]string{v1alpha1.ReasonImageNotFound, "spec.image"}},
+		{"old-image", "{image: linode/debian11}", v1alpha1.ConditionImageReady, metav1.ConditionTrue,
+			[]string{v1alpha1.ReasonImageDeprecated, "linode/debian11"}},
+		{"no-vpc", "{vpcID: 999999, subnetID: 1}", v1alpha1.ConditionNetworkReady, metav1.ConditionFalse,
+			[]string{v1alpha1.ReasonVPCNotFound, "spec.vpcID"}},
+		{"unreachable", fmt.Sprintf("{vpcID: %d, subnetID: %d, interfaces: [{type: vpc, nat: false}]}", network, subnet),
+			v1alpha1.ConditionNetworkReady, metav1.ConditionTrue,
 			[]string{v1alpha1.ReasonMetadataUnreachable, "set nat: true"}},
 	}
 	for _, c := range classes {

@@ -35,7 +35,8 @@ func withoutMetadata(t *testing.T, e *environment) {
 		condition := found.StatusConditions().Get(v1alpha1.ConditionRegionReady)
 		g.Expect(condition.IsFalse()).To(BeTrue(), "%+v", condition)
 		g.Expect(condition.Reason).To(Equal(v1alpha1.ReasonRegionUnsuitable))
-		g.Expect(condition.Message).To(And(ContainSubstring("us-ord"), ContainSubstring(status.CapabilityMetadata), ContainSubstring("spec.bootstrap"), ContainSubstring("use another region")))
+		g.Expect(condition.Message).To(And(ContainSubstring("us-ord"), ContainSubstring(status.CapabilityMetadata),
+			ContainSubstring("spec.bootstrap"), ContainSubstring("use another region")))
 		g.Expect(found.StatusConditions().Root().IsFalse()).To(BeTrue(), "the class is not ready")
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.event(t, "LinodeNodeClass", "default", v1alpha1.ReasonRegionUnsuitable, status.CapabilityMetadata)
@@ -135,8 +136,8 @@ func linodeLimit(t *testing.T, e *environment) {
 	}
 }
 
-// leaderUnanswered freezes the leader while all its Linodes are made and none of its requests is answered: the next leader finds each by its
-// label, and the first one, awake, neither makes a second nor deletes one.
+// leaderUnanswered freezes the leader while all its Linodes are made and none of its requests is answered: the next leader finds each by
+// its label, and the first one, awake, neither makes a second nor deletes one.
 func leaderUnanswered(t *testing.T, e *environment) {
 	const n = 5
 	leader, other := e.leaderAndOther(t)

@@ -29,11 +29,13 @@ func plainLinodes(kubelets int) func(*localcluster.Options) {
 	return func(o *localcluster.Options) { o.Mode, o.Kubelets = localcluster.Instance, kubelets }
 }
 
-// TestInstanceDisruption and TestInstanceLifetime are why Linodes end: they are not needed, they have drifted, they are too old, they are broken.
+// TestInstanceDisruption and TestInstanceLifetime are why Linodes end: they are not needed, they have drifted, they are too old, they are
+// broken.
 func TestInstanceDisruption(t *testing.T) {
 	t.Parallel()
 	e := start(t, "plain-disruption", "standard", soonCollected(), plainLinodes(2))
-	replaced := mergedBefore(inLane("drift", "a class gets another subnet and another kubelet, and a firewall in place", driftedNetworkAndKubelet, swept))
+	replaced := mergedBefore(inLane("drift", "a class gets another subnet and another kubelet, and a firewall in place",
+		driftedNetworkAndKubelet, swept))
 	e.together(t, append(replaced,
 		inLane("gpu", "a pod that asks for a GPU", gpuPod, swept),
 		inLane("stranded", "a Linode without NodeClaim", strandedInstance, swept),
@@ -115,7 +117,8 @@ func (e *environment) restartedAndListed(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
 	lists := func() int {
-		return e.calls(answeredWith(http.StatusOK), func(c linodesim.CallCount) bool { return c.Method == http.MethodGet && c.Route == "/linode/instances" })
+		return e.calls(answeredWith(http.StatusOK),
+			func(c linodesim.CallCount) bool { return c.Method == http.MethodGet && c.Route == "/linode/instances" })
 	}
 	e.Operator.Stop(t.Context())
 	before := lists()

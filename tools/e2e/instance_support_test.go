@@ -87,7 +87,8 @@ func (e *environment) onlyClaim(t *testing.T, before *karpv1.NodeClaim, ready fu
 }
 
 func launched(claim *karpv1.NodeClaim) bool {
-	return claim.StatusConditions().Get(karpv1.ConditionTypeLaunched).IsTrue() && claim.StatusConditions().Get(karpv1.ConditionTypeRegistered) != nil
+	return claim.StatusConditions().Get(karpv1.ConditionTypeLaunched).IsTrue() &&
+		claim.StatusConditions().Get(karpv1.ConditionTypeRegistered) != nil
 }
 
 // faulty waits until the boot of a Linode has failed and its console has the words, and returns it.
@@ -160,7 +161,8 @@ func asOwner[T any](t *testing.T, e *environment, path string, request any) (mad
 // vpc makes a VPC with a subnet.
 func (e *environment) vpc(t *testing.T, label string) (id, subnet int) {
 	t.Helper()
-	made := asOwner[api.VPC](t, e, "/vpcs", api.VPCCreate{Label: label, Region: "us-ord", Subnets: &[]api.VPCSubnetCreate{{Label: "nodes", IPv4: "10.0.0.0/24"}}})
+	made := asOwner[api.VPC](t, e, "/vpcs",
+		api.VPCCreate{Label: label, Region: "us-ord", Subnets: &[]api.VPCSubnetCreate{{Label: "nodes", IPv4: "10.0.0.0/24"}}})
 	return made.ID, made.Subnets[0].ID
 }
 
@@ -188,7 +190,8 @@ func (e *environment) servingCertificate(t *testing.T, name string) {
 	var served *x509.Certificate
 	g.Eventually(ctx, func(g Gomega) {
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(node.Status.DaemonEndpoints.KubeletEndpoint.Port)))
-		connection, err := (&tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: name, MinVersion: tls.VersionTLS12}}).DialContext(ctx, "tcp", address)
+		connection, err := (&tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: name, MinVersion: tls.VersionTLS12}}).DialContext(ctx,
+			"tcp", address)
 		g.Expect(err).NotTo(HaveOccurred())
 		served = connection.(*tls.Conn).ConnectionState().PeerCertificates[0]
 		g.Expect(connection.Close()).To(Succeed())
@@ -216,7 +219,8 @@ func (e *environment) requestAs(t *testing.T, node, name string) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	g.Expect(err).NotTo(HaveOccurred())
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
-		Subject: pkix.Name{CommonName: user, Organization: []string{"system:nodes"}}, DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(10, 96, 0, 1)},
+		Subject: pkix.Name{CommonName: user, Organization: []string{"system:nodes"}}, DNSNames: []string{name},
+		IPAddresses: []net.IP{net.IPv4(10, 96, 0, 1)},
 	}, key)
 	g.Expect(err).NotTo(HaveOccurred())
 	csr := &certificatesv1.CertificateSigningRequest{

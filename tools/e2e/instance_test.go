@@ -52,7 +52,8 @@ func lostPOST(t *testing.T, e *environment) {
 func killedBeforeBoot(t *testing.T, e *environment) {
 	since := e.now()
 	e.crowd(t, "killed", 3)
-	NewWithT(t).Eventually(t.Context(), since.made).WithTimeout(patience).WithPolling(interval/25).Should(BeNumerically(">", 0), "a Linode is made")
+	NewWithT(t).Eventually(t.Context(), since.made).WithTimeout(patience).WithPolling(interval/25).Should(BeNumerically(">", 0),
+		"a Linode is made")
 	e.Operator.Kill()
 	NewWithT(t).Expect(e.Operator.Start(t.Context())).To(Succeed())
 	e.settled(t, "killed", 3)

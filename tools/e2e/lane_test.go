@@ -50,7 +50,8 @@ func (e *environment) together(t *testing.T, parts ...part) {
 		})
 	}
 	running.Wait()
-	NewWithT(t).Eventually(t.Context(), func() string { return e.remains(t.Context()) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
+	NewWithT(t).Eventually(t.Context(),
+		func() string { return e.remains(t.Context()) }).WithTimeout(patience).WithPolling(interval).Should(BeEmpty())
 }
 
 // beside is this environment as a scenario sees it that has one lane of the cluster.

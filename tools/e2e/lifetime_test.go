@@ -44,7 +44,8 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: %[1]s}}}
 	asked := since.of(removal)[0].At
 	// Kubernetes writes creation times in whole seconds, rounded down.
 	if end := claim.CreationTimestamp.Add(lifetime + grace); asked.Before(end) {
-		t.Errorf("the node was given up at %s; it was to live for %s from %s, and its pod for another %s", asked, lifetime, claim.CreationTimestamp, grace)
+		t.Errorf("the node was given up at %s; it was to live for %s from %s, and its pod for another %s", asked, lifetime,
+			claim.CreationTimestamp, grace)
 	}
 	g.Eventually(ctx, func(g Gomega) {
 		pods := e.pods(ctx, g, app)

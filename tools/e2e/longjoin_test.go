@@ -29,7 +29,8 @@ func TestLongJoinEnterprise(t *testing.T) { longJoins(t, "enterprise") }
 
 func longJoins(t *testing.T, tier string) {
 	t.Parallel()
-	e := start(t, "long-join", tier, map[string]any{"admissionPolicy": map[string]any{"enabled": true}}, func(o *localcluster.Options) { o.Profile, o.TimeScale = "slow", longJoinScale })
+	e := start(t, "long-join", tier, map[string]any{"admissionPolicy": map[string]any{"enabled": true}},
+		func(o *localcluster.Options) { o.Profile, o.TimeScale = "slow", longJoinScale })
 	e.scenario(t, "NodeClaims by hand and NodePools without limits are refused", refusedByPolicy)
 	e.scenario(t, "one NodeClaim for each pod while nodes join slowly", onePerPod)
 }
@@ -43,7 +44,10 @@ func onePerPod(t *testing.T, e *environment) {
 	since, before := e.now(), e.metric(t, "karpenter_nodeclaims_created_total")
 	e.apply(t, deployment("first", n, apart("first")))
 	g, ctx := NewWithT(t), t.Context()
-	g.Eventually(ctx, func(g Gomega) { g.Expect(e.nodeClaims(ctx, g)).To(HaveLen(n)) }).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	g.Eventually(ctx, func(g Gomega) {
+		g.Expect(e.nodeClaims(ctx,
+			g)).To(HaveLen(n))
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 
 	for i, after := range []time.Duration{30 * time.Second, 60 * time.Second, 90 * time.Second} {
 		g.Eventually(ctx, func(g Gomega) {
@@ -61,7 +65,8 @@ func onePerPod(t *testing.T, e *environment) {
 		e.settled(t, fmt.Sprintf("late-%d", i), 1)
 	}
 	for _, claim := range e.nodeClaims(ctx, g) {
-		launched, registered := claim.StatusConditions().Get(karpv1.ConditionTypeLaunched), claim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
+		launched, registered := claim.StatusConditions().Get(karpv1.ConditionTypeLaunched),
+			claim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
 		if took := registered.LastTransitionTime.Sub(launched.LastTransitionTime.Time); took < longJoin*3/4 {
 			t.Errorf("NodeClaim %s joined after %s; this test is about nodes that take %s", claim.Name, took, longJoin)
 		}
@@ -79,16 +84,22 @@ func onePerPod(t *testing.T, e *environment) {
 func refusedByPolicy(t *testing.T, e *environment) {
 	ctx := t.Context()
 	NewWithT(t).Eventually(ctx, func(g Gomega) { // the API server compiles policies in the background
-		ref, none := &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}, []karpv1.NodeSelectorRequirementWithMinValues{}
-		claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"}, Spec: karpv1.NodeClaimSpec{NodeClassRef: ref, Requirements: none}}
+		ref, none := &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"},
+			[]karpv1.NodeSelectorRequirementWithMinValues{}
+		claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"},
+			Spec: karpv1.NodeClaimSpec{NodeClassRef: ref, Requirements: none}}
 		g.Expect(e.kube.Create(ctx, claim, client.DryRunAll)).To(MatchError(ContainSubstring("only Karpenter's controller")))
 		pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "endless"}}
-		pool.Spec.Template.Spec = karpv1.NodeClaimTemplateSpec{NodeClassRef: ref, Requirements: none, ExpireAfter: karpv1.MustParseNillableDuration("720h")}
+		pool.Spec.Template.Spec = karpv1.NodeClaimTemplateSpec{NodeClassRef: ref, Requirements: none,
+			ExpireAfter: karpv1.MustParseNillableDuration("720h")}
 		pool.Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration("1s")
 		g.Expect(e.kube.Create(ctx, pool, client.DryRunAll)).To(MatchError(ContainSubstring("needs spec.limits")))
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
 func oldest(claims []karpv1.NodeClaim) time.Time {
-	return slices.MinFunc(claims, func(a, b karpv1.NodeClaim) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) }).CreationTimestamp.Time
+	return slices.MinFunc(claims, func(a,
+		b karpv1.NodeClaim) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	}).CreationTimestamp.Time
 }

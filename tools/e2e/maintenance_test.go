@@ -22,7 +22,8 @@ func announcedMaintenance(t *testing.T, e *environment) {
 	claims := e.nodeClaims(ctx, g)
 	concerned, other := claims[0], claims[1]
 	since, least := e.now(), e.leastAvailable(t, drifting)
-	announced := linodesim.HostMaintenance{Type: "reboot", Status: "pending", When: time.Now().Add(72 * time.Hour), Reason: "the host gets a new kernel"}
+	announced := linodesim.HostMaintenance{Type: "reboot", Status: "pending", When: time.Now().Add(72 * time.Hour),
+		Reason: "the host gets a new kernel"}
 	i := slices.IndexFunc(e.ourInstances(), func(i world.Instance) bool { return i.Label == concerned.Status.NodeName })
 	g.Expect(i).To(BeNumerically(">=", 0), "no Linode is called %s", concerned.Status.NodeName)
 	instance := e.ourInstances()[i].ID
@@ -37,7 +38,8 @@ func announcedMaintenance(t *testing.T, e *environment) {
 		g.Expect(names).To(HaveLen(2))
 		g.Expect(names).To(ContainElement(other.Status.NodeName), "the node that no maintenance concerns")
 		g.Expect(names).NotTo(ContainElement(concerned.Status.NodeName))
-		g.Expect(slices.ContainsFunc(e.ourInstances(), func(i world.Instance) bool { return i.ID == instance })).To(BeFalse(), "its Linode is left")
+		g.Expect(slices.ContainsFunc(e.ourInstances(), func(i world.Instance) bool { return i.ID == instance })).To(BeFalse(),
+			"its Linode is left")
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.settled(t, drifting, 2)
 	e.matched(t, 2)

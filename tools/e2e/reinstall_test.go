@@ -115,7 +115,8 @@ func definitionsUninstalled(t *testing.T, e *environment) {
 
 func (e *environment) installDefinitions(t *testing.T) {
 	t.Helper()
-	release := charts.Release{Name: "karpenter-crd", Namespace: localcluster.Namespace, Chart: filepath.Join(repositoryRoot(t), "charts", "karpenter-crd")}
+	release := charts.Release{Name: "karpenter-crd", Namespace: localcluster.Namespace,
+		Chart: filepath.Join(repositoryRoot(t), "charts", "karpenter-crd")}
 	NewWithT(t).Expect(charts.Apply(t.Context(), e.Kubeconfig, release, slog.DiscardHandler)).To(Succeed())
 }
 

@@ -51,7 +51,8 @@ func oneWorksOneWaits(t *testing.T, e *environment) {
 	g.Eventually(ctx, func() int { return e.requests(t, waits)["GET /linode/types"] }).
 		WithTimeout(patience).WithPolling(interval).Should(BeNumerically(">=", before["GET /linode/types"]+2), "the waiting replica reads plans")
 	for request, n := range e.requests(t, waits) {
-		if again := n - before[request]; again > 0 && !slices.Contains([]string{"GET /linode/types", "GET /regions/{regionId}/availability"}, request) {
+		if again := n - before[request]; again > 0 &&
+			!slices.Contains([]string{"GET /linode/types", "GET /regions/{regionId}/availability"}, request) {
 			t.Errorf("the replica that waits sent %s %d times meanwhile", request, again)
 		}
 		if !strings.HasPrefix(request, "GET ") {
@@ -87,7 +88,8 @@ func leaderPaused(middle bool) func(*testing.T, *environment) {
 	return func(t *testing.T, e *environment) {
 		leader, other := e.leaderAndOther(t)
 		since := e.now()
-		heal := e.afterClaims(inTheMiddle, linodesim.Rule{Answer: linodesim.Answer{Status: http.StatusInternalServerError}}) // the client tries again
+		// the client tries again
+		heal := e.afterClaims(inTheMiddle, linodesim.Rule{Answer: linodesim.Answer{Status: http.StatusInternalServerError}})
 		e.crowd(t, "twenty", crowd)
 		since.awaitClaimed(t, inTheMiddle)
 		leader.Pause()

@@ -106,7 +106,8 @@ func heldPod(t *testing.T, e *environment) {
 	none := intstr.FromInt32(0)
 	budget := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "held", Namespace: "default"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "held"}}},
+		Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "held"}}},
 	}
 	g.Expect(e.kube.Create(ctx, budget)).To(Succeed())
 	first := e.pods(ctx, g, "held")[0]

@@ -26,12 +26,14 @@ var always = []expected{
 	{"error received after stop sequence was engaged: leader election lost", "controller-runtime's manager: the process was asked to end"},
 	{"leader election lost", "the process stood still, or the machine was so busy that its Lease was renewed too late: it is started again"},
 	{"leadership lost: the Lease is held by another replica", "the same, when the Lease was read first"},
-	{"Unexpected error when reading response body: context deadline exceeded", "client-go: the API server answered too late; the controller tries again"},
+	{"Unexpected error when reading response body: context deadline exceeded",
+		"client-go: the API server answered too late; the controller tries again"},
 	{"context canceled", "the process was asked to end; the next one takes up what was interrupted"},
 }
 
 // The provider's own controllers. Core's lines at level ERROR are core's: docs/troubleshooting.md lists those that need nothing.
-var ownControllers = []string{"linodenodeclass", "instance.garbagecollection", "node.unclaimed", "nodeclaim.tagging", "nodeclaim.unlaunched", "node.learnedcapacity", "nodepool.status",
+var ownControllers = []string{"linodenodeclass", "instance.garbagecollection", "node.unclaimed", "nodeclaim.tagging",
+	"nodeclaim.unlaunched", "node.learnedcapacity", "nodepool.status",
 	"nodeclaim.bootstraptokens", "certificatesigningrequest.servingcertificates"}
 
 // What only the scenarios of some suites cause, by words of the suite's name.
@@ -177,8 +179,10 @@ func scanLog(t *testing.T, log string, allowed []expected) {
 // program, by what the platform offers, or by the objects that people make. Core
 // deletes the series of a scheduling_id when that round of scheduling has ended.
 var boundedLabels = []string{
-	"capacity_type", "code", "commit", "consolidation_type", "controller", "decision", "error", "goarch", "goversion", "group", "host", "instance_type",
-	"kind", "le", "limit_type", "method", "name", "nodepool", "policy", "priority", "provider", "quantile", "reason", "resource_type", "result",
+	"capacity_type", "code", "commit", "consolidation_type", "controller", "decision", "error", "goarch", "goversion", "group", "host",
+	"instance_type",
+	"kind", "le", "limit_type", "method", "name", "nodepool", "policy", "priority", "provider", "quantile", "reason", "resource_type",
+	"result",
 	"scheduling_id", "status", "subresource", "type", "verb", "version", "zone",
 }
 

@@ -35,7 +35,8 @@ func (e *environment) scenario(t *testing.T, name string, do func(*testing.T, *e
 func (e *environment) sweep(t *testing.T) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
-	for _, kind := range []client.Object{&policyv1.PodDisruptionBudget{}, &appsv1.Deployment{}, &appsv1.DaemonSet{}, &appsv1.StatefulSet{}, &corev1.Pod{}, &corev1.PersistentVolumeClaim{}} {
+	for _, kind := range []client.Object{&policyv1.PodDisruptionBudget{}, &appsv1.Deployment{}, &appsv1.DaemonSet{}, &appsv1.StatefulSet{},
+		&corev1.Pod{}, &corev1.PersistentVolumeClaim{}} {
 		g.Expect(e.kube.DeleteAllOf(ctx, kind, e.namespace(), client.PropagationPolicy("Background"))).To(Succeed())
 	}
 	// Core's controllers complain of NodeClaims without a NodePool, so these go last.
@@ -191,7 +192,8 @@ func (e *environment) now() history { return history{e, len(e.Sim.Audit())} }
 
 func (h history) entries() []world.Entry {
 	ever := h.e.madeEver()
-	return slices.DeleteFunc(h.e.Sim.Audit()[h.from:], func(entry world.Entry) bool { return !h.e.ofMine(entry.PoolID, entry.InstanceID, ever) })
+	return slices.DeleteFunc(h.e.Sim.Audit()[h.from:],
+		func(entry world.Entry) bool { return !h.e.ofMine(entry.PoolID, entry.InstanceID, ever) })
 }
 
 // made counts the instances that were made since.

@@ -101,7 +101,8 @@ func TestAnyEightCharactersOfTheTokenAreFound(t *testing.T) {
 	const token = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	for at := range len(token) - partLength + 1 {
 		planted := map[string]string{"log": strings.Repeat("a line\n", 1000) + "x" + token[at:at+partLength] + "x", "events": "nothing"}
-		if found := leaks(token, planted); len(found) != 1 || !strings.Contains(found[0], "log") || strings.Contains(found[0], token[at:at+partLength]) {
+		if found := leaks(token, planted); len(found) != 1 || !strings.Contains(found[0], "log") ||
+			strings.Contains(found[0], token[at:at+partLength]) {
 			t.Errorf("planted at %d: found %q", at, found)
 		}
 		if found := leaks(token, map[string]string{"log": token[at : at+partLength-1]}); found != nil {

@@ -83,7 +83,8 @@ func Load(file string) (*Dashboard, error) {
 // Ask asks for what every panel shows of a time.
 func (d *Dashboard) Ask(ctx context.Context, p Prometheus, from, to time.Time) (*Answered, error) {
 	step := max(scrapeInterval, (to.Sub(from) / points).Truncate(time.Second))
-	a := &Answered{From: from.UnixMilli(), To: to.UnixMilli(), Step: step.Milliseconds(), Dashboard: d.raw, Answers: map[int]map[string]promql.Matrix{}}
+	a := &Answered{From: from.UnixMilli(), To: to.UnixMilli(), Step: step.Milliseconds(), Dashboard: d.raw,
+		Answers: map[int]map[string]promql.Matrix{}}
 	for _, panel := range d.Panels {
 		a.Answers[panel.ID] = map[string]promql.Matrix{}
 		for _, target := range panel.Targets {

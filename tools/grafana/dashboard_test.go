@@ -57,11 +57,13 @@ func TestAPanelsQueriesAreAskedWithoutVariables(t *testing.T) {
 			t.Errorf("asked %q, want %q, %v", p.questions, want, err)
 		}
 		text, err := json.Marshal(answered)
-		if err != nil || !strings.Contains(string(text), `"2":{"A":[{"metric":{"of":"A"},"values":[[1000000,"2"]]}],"B":[{"metric":{"of":"B"},"values":[[1,"2"]]},{"metric":{"of":"A"},"values":[[1,"1"]]}]}`) || !strings.Contains(string(text), `"title":"a board"`) {
+		if err != nil || !strings.Contains(string(text),
+			`"2":{"A":[{"metric":{"of":"A"},"values":[[1000000,"2"]]}],"B":[{"metric":{"of":"B"},"values":[[1,"2"]]},{"metric":{"of":"A"},"values":[[1,"1"]]}]}`) || !strings.Contains(string(text), `"title":"a board"`) {
 			t.Errorf("%s, %v", text, err)
 		}
 	}
-	if _, err := d.Ask(t.Context(), &asked{err: errors.New("no such thing")}, to, to); err == nil || err.Error() != "panel made, query A: no such thing" {
+	if _, err := d.Ask(t.Context(), &asked{err: errors.New("no such thing")}, to, to); err == nil ||
+		err.Error() != "panel made, query A: no such thing" {
 		t.Errorf("a query that fails: %v", err)
 	}
 }

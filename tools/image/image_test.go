@@ -91,7 +91,8 @@ func inspect(t *testing.T, img v1.Image, architecture string, o image.Options) {
 }
 
 func TestOptionsThatAreRefused(t *testing.T) {
-	_, err := image.Build(t.Context(), image.Programs[0], image.Options{Root: repository(t), Out: t.TempDir(), Base: "example.com/base:latest"})
+	_, err := image.Build(t.Context(), image.Programs[0],
+		image.Options{Root: repository(t), Out: t.TempDir(), Base: "example.com/base:latest"})
 	if err == nil || !strings.Contains(err.Error(), `base "example.com/base:latest"`) || !strings.Contains(err.Error(), "digest") {
 		t.Errorf("a base without digest: %v", err)
 	}

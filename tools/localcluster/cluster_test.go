@@ -221,7 +221,8 @@ func (w *world) runPodOn(node string) {
 // the node itself stays.
 func (w *world) followPool(pool, name string) {
 	w.Helper()
-	_, err := w.kube.CoreV1().Nodes().Patch(w.ctx, name, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"mine":"yes"}}}`), metav1.PatchOptions{})
+	_, err := w.kube.CoreV1().Nodes().Patch(w.ctx, name, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"mine":"yes"}}}`),
+		metav1.PatchOptions{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -306,8 +307,9 @@ func TestStartRefuses(t *testing.T) {
 		opts localcluster.Options
 		says string
 	}{
-		"unknown tier":     {localcluster.Options{Tier: "premium"}, `tier "premium": standard or enterprise`},
-		"unknown profile":  {localcluster.Options{Profile: "warp"}, `profile "warp": one of fast, realistic, slow, stale, hostile, or a report of lkeprobe`},
+		"unknown tier": {localcluster.Options{Tier: "premium"}, `tier "premium": standard or enterprise`},
+		"unknown profile": {localcluster.Options{Profile: "warp"},
+			`profile "warp": one of fast, realistic, slow, stale, hostile, or a report of lkeprobe`},
 		"no report":        {localcluster.Options{Profile: "none.json"}, "no such file"},
 		"odd name":         {localcluster.Options{Name: "../x"}, `name "../x"`},
 		"nothing is built": {localcluster.Options{Root: t.TempDir()}, "run `make build` first"},

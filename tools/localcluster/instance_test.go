@@ -31,7 +31,8 @@ func (w *world) bootstrapToken() string {
 		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-" + id}, Type: "bootstrap.kubernetes.io/token",
 		StringData: map[string]string{
 			"token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true", "usage-bootstrap-signing": "true",
-			"auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token", "expiration": time.Now().Add(time.Hour).UTC().Format(time.RFC3339),
+			"auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
+			"expiration":        time.Now().Add(time.Hour).UTC().Format(time.RFC3339),
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -76,10 +77,12 @@ func TestLinodesJoinASelfManagedCluster(t *testing.T) {
 	config := bootstrap.Config{
 		Node: bootstrap.Node{
 			Name: "joins", Labels: map[string]string{"team": "a"},
-			Taints:  []bootstrap.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},
-			Kubelet: bootstrap.Kubelet{MaxPods: new(30), KubeReserved: map[string]string{"memory": "300Mi"}, EvictionHard: map[string]string{"memory.available": "200Mi"}},
+			Taints: []bootstrap.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},
+			Kubelet: bootstrap.Kubelet{MaxPods: new(30), KubeReserved: map[string]string{"memory": "300Mi"},
+				EvictionHard: map[string]string{"memory.available": "200Mi"}},
 		},
-		Cluster: w.cluster(), Before: []string{"modprobe br_netfilter", "mkdir -p /etc/mine", "echo done > /etc/mine/file"}, After: []string{"cat /etc/mine/file"},
+		Cluster: w.cluster(), Before: []string{"modprobe br_netfilter", "mkdir -p /etc/mine", "echo done > /etc/mine/file"},
+		After: []string{"cat /etc/mine/file"},
 	}
 	userData, err := bootstrap.Kubeadm(config, token)
 	if err != nil {
@@ -89,7 +92,8 @@ func TestLinodesJoinASelfManagedCluster(t *testing.T) {
 	var node *corev1.Node
 	w.eventually("the node is Ready and initialized", func() bool {
 		node, err = w.kube.CoreV1().Nodes().Get(w.ctx, "joins", metav1.GetOptions{})
-		return err == nil && node.Spec.ProviderID == fmt.Sprintf("linode://%d", id) && nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionTrue
+		return err == nil && node.Spec.ProviderID == fmt.Sprintf("linode://%d", id) &&
+			nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionTrue
 	})
 	w.checkJoined(node)
 	w.runOn(node)

@@ -32,7 +32,8 @@ func TestOperatorRunsAsItsDeploymentSays(t *testing.T) {
 	if !w.Operator.Running() {
 		t.Fatal("it does not run")
 	}
-	w.checkEnvironment("BATCH_IDLE_DURATION=2s", "EXTRA=yes", "CLUSTER_NAME=test", "LINODE_URL="+w.SimURL, "LEADER_ELECTION_NAMESPACE=kube-system")
+	w.checkEnvironment("BATCH_IDLE_DURATION=2s", "EXTRA=yes", "CLUSTER_NAME=test", "LINODE_URL="+w.SimURL,
+		"LEADER_ELECTION_NAMESPACE=kube-system")
 	w.checkIdentity("system:serviceaccount:kube-system:karpenter")
 	w.shows(w.Operator.MetricsURL(), "karpenter_")
 	w.checkPodLog()
@@ -114,12 +115,14 @@ func (w *world) shows(url, words string) {
 // checkPodLog reads the log of the operator's Pod through the API server, as kubectl does, and that of a played one.
 func (w *world) checkPodLog() {
 	w.Helper()
-	for selector, want := range map[string]string{"app.kubernetes.io/name=karpenter": `"level":`, "k8s-app=kube-proxy": "is played: no program runs in it"} {
+	for selector, want := range map[string]string{"app.kubernetes.io/name=karpenter": `"level":`,
+		"k8s-app=kube-proxy": "is played: no program runs in it"} {
 		pods, err := w.kube.CoreV1().Pods(localcluster.Namespace).List(w.ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil || len(pods.Items) == 0 {
 			w.Fatalf("%s: %v, %v", selector, pods, err)
 		}
-		text, err := w.kube.CoreV1().Pods(localcluster.Namespace).GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{TailLines: new(int64(2))}).DoRaw(w.ctx)
+		text, err := w.kube.CoreV1().Pods(localcluster.Namespace).GetLogs(pods.Items[0].Name,
+			&corev1.PodLogOptions{TailLines: new(int64(2))}).DoRaw(w.ctx)
 		if err != nil || !strings.Contains(string(text), want) || strings.Count(string(text), "\n") > 2 {
 			w.Errorf("log of %s: %v\n%s", pods.Items[0].Name, err, text)
 		}

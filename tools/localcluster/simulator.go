@@ -126,7 +126,8 @@ func (c *Cluster) waitForUserNodes(ctx context.Context) error {
 }
 
 func unusable(node corev1.Node) bool {
-	return nodeutils.GetCondition(&node, corev1.NodeReady).Status != corev1.ConditionTrue || slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
-		return taint.Key == lkeplayer.UninitializedTaint || taint.Key == corev1.TaintNodeNotReady
-	})
+	return nodeutils.GetCondition(&node, corev1.NodeReady).Status != corev1.ConditionTrue ||
+		slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+			return taint.Key == lkeplayer.UninitializedTaint || taint.Key == corev1.TaintNodeNotReady
+		})
 }

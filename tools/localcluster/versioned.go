@@ -27,8 +27,9 @@ func (c *Cluster) startVersioned(context.Context) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /version", c.reportVersion)
 	mux.Handle("/", &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport:     &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.plane.Roots()}, ForceAttemptHTTP2: true},
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.plane.Roots()},
+			ForceAttemptHTTP2: true},
 		FlushInterval: -1, // a watch is one long answer
 		ErrorLog:      slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
 	})

@@ -23,7 +23,8 @@ func Environment(ctx context.Context, proxy, cache string) ([]string, error) {
 	if len(settings) != 2 {
 		return nil, fmt.Errorf("go env printed %q, want GOMODCACHE and GOPROXY", settings)
 	}
-	sources := []string{"file://" + filepath.ToSlash(proxy), "file://" + filepath.ToSlash(filepath.Join(settings[0], "cache", "download")), settings[1]}
+	sources := []string{"file://" + filepath.ToSlash(proxy), "file://" + filepath.ToSlash(filepath.Join(settings[0], "cache", "download")),
+		settings[1]}
 	return []string{
 		"GOWORK=off", "GOFLAGS=-modcacherw", "CGO_ENABLED=0", "GOMODCACHE=" + cache,
 		"GOPROXY=" + strings.Join(sources, ","),

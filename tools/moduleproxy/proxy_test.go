@@ -56,7 +56,8 @@ func TestReadmeExampleInAnEmptyProject(t *testing.T) {
 
 func TestImportersGetFewModules(t *testing.T) {
 	p := newProject(t, "modules/linode", "modules/linodesim", "modules/lkepool")
-	main := "package main\n\nimport (\n\t_ \"" + moduleproxy.Prefix + "modules/lkepool\"\n\t_ \"" + moduleproxy.Prefix + "modules/lkepool/lke\"\n)\n\nfunc main() {}\n"
+	main := "package main\n\nimport (\n\t_ \"" + moduleproxy.Prefix + "modules/lkepool\"\n\t_ \"" + moduleproxy.Prefix +
+		"modules/lkepool/lke\"\n)\n\nfunc main() {}\n"
 	if err := os.WriteFile(filepath.Join(p.dir, "main.go"), []byte(main), 0o644); err != nil {
 		t.Fatal(err)
 	}

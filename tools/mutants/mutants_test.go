@@ -26,9 +26,11 @@ func module(t *testing.T, list string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":      "module example.com/m\n\ngo 1.26\n",
-		"m.go":        "package m\n\nfunc Limit(n int) int {\n\tif n > 10 {\n\t\treturn 10\n\t}\n\tif n < 0 {\n\t\treturn 0\n\t}\n\treturn n\n}\n",
-		"m_test.go":   "package m\n\nimport \"testing\"\n\nfunc TestTheLimitHolds(t *testing.T) {\n\tif Limit(11) != 10 {\n\t\tt.Error(\"no limit\")\n\t}\n}\n",
+		"go.mod": "module example.com/m\n\ngo 1.26\n",
+		"m.go": "package m\n\nfunc Limit(n int) int {\n\tif n > 10 {\n\t\treturn 10\n\t}\n\tif n < 0 {\n\t\treturn 0\n\t}\n\treturn " +
+			"n\n}\n",
+		"m_test.go": "package m\n\nimport \"testing\"\n\nfunc TestTheLimitHolds(t *testing.T) {\n\tif Limit(11) != 10 {\n\t\tt.Error(\"no " +
+			"limit\")\n\t}\n}\n",
 		mutants.File:  list,
 		"other/x.txt": "",
 	} {
@@ -95,7 +97,8 @@ func TestAListThatDoesNotFitIsRefused(t *testing.T) {
 		"no runs":          {"[[./...]]", "[]", "has 0 runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := mutants.Load(module(t, strings.Replace(list, test.old, test.new, 1))); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := mutants.Load(module(t, strings.Replace(list, test.old, test.new, 1))); err == nil ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})

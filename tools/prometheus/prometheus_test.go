@@ -14,7 +14,10 @@ import (
 )
 
 func TestATargetIsScrapedAndItsAlertsAreEvaluated(t *testing.T) {
-	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "errors_total{kind=\"a\"} 3\n") }))
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		fmt.Fprint(w, "errors_total{kind=\"a\"} 3\n")
+	}))
 	defer target.Close()
 	server, err := prometheus.Start(target.URL+"/metrics", t.TempDir())
 	if err != nil {

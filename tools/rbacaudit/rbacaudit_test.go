@@ -61,19 +61,34 @@ func TestSpare(t *testing.T) {
 		spared    []string
 	}{
 		{name: "used", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"watch"}}},
-		{name: "one verb of two, used by another account", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "watch"}}, spared: []string{"R may list nodes"}},
-		{name: "one resource of two", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes", "services"}, Verbs: []string{"watch"}}, spared: []string{"R may watch services"}},
-		{name: "another group", rule: rbacv1.PolicyRule{APIGroups: []string{"", "x.io"}, Resources: []string{"nodes"}, Verbs: []string{"watch"}}, spared: []string{"R may watch x.io/nodes"}},
-		{name: "a subresource", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/eviction"}, Verbs: []string{"create"}}},
-		{name: "its resource is another", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"create"}}, spared: []string{"R may create pods"}},
-		{name: "a name", namespace: "kube-system", rule: rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"update"}, ResourceNames: []string{"leader"}}},
-		{name: "another name", namespace: "kube-system", rule: rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"update"}, ResourceNames: []string{"leader", "x"}},
+		{name: "one verb of two, used by another account",
+			rule:   rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "watch"}},
+			spared: []string{"R may list nodes"}},
+		{name: "one resource of two", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes", "services"},
+			Verbs: []string{"watch"}}, spared: []string{"R may watch services"}},
+		{name: "another group", rule: rbacv1.PolicyRule{APIGroups: []string{"", "x.io"}, Resources: []string{"nodes"}, Verbs: []string{"watch"}},
+			spared: []string{"R may watch x.io/nodes"}},
+		{name: "a subresource", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/eviction"},
+			Verbs: []string{"create"}}},
+		{name: "its resource is another",
+			rule:   rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"create"}},
+			spared: []string{"R may create pods"}},
+		{name: "a name", namespace: "kube-system",
+			rule: rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"update"},
+				ResourceNames: []string{"leader"}}},
+		{name: "another name", namespace: "kube-system",
+			rule: rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"update"},
+				ResourceNames: []string{"leader", "x"}},
 			spared: []string{"R may update coordination.k8s.io/leases kube-system/x"}},
-		{name: "another namespace", namespace: "default", rule: rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"update"}},
+		{name: "another namespace", namespace: "default",
+			rule:   rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"update"}},
 			spared: []string{"R may update coordination.k8s.io/leases in default"}},
-		{name: "refused is not used", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"delete"}}, spared: []string{"R may delete pods"}},
-		{name: "implied", rule: rbacv1.PolicyRule{APIGroups: []string{"x.io"}, Resources: []string{"owners/finalizers"}, Verbs: []string{"update"}}},
-		{name: "implied by what was not asked for", rule: rbacv1.PolicyRule{APIGroups: []string{"x.io"}, Resources: []string{"others/finalizers"}, Verbs: []string{"update"}},
+		{name: "refused is not used", rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"delete"}},
+			spared: []string{"R may delete pods"}},
+		{name: "implied", rule: rbacv1.PolicyRule{APIGroups: []string{"x.io"}, Resources: []string{"owners/finalizers"},
+			Verbs: []string{"update"}}},
+		{name: "implied by what was not asked for",
+			rule:   rbacv1.PolicyRule{APIGroups: []string{"x.io"}, Resources: []string{"others/finalizers"}, Verbs: []string{"update"}},
 			spared: []string{"R may update x.io/others/finalizers"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -90,7 +105,8 @@ func TestSpare(t *testing.T) {
 
 // Two clusters in which half of the rights were used each.
 func TestMerge(t *testing.T) {
-	rights := rbacaudit.Of("R", "", []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "watch"}}})
+	rights := rbacaudit.Of("R", "",
+		[]rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "watch"}}})
 	var both rbacaudit.Usage
 	for _, verb := range []string{"list", "watch"} {
 		one := usage(t, line(me, verb, "", "nodes", "", "", "", "allow"))
@@ -106,7 +122,8 @@ func TestMerge(t *testing.T) {
 
 func TestABrokenLogIsAnError(t *testing.T) {
 	var u rbacaudit.Usage
-	err := u.Read(strings.NewReader(line(me, "get", "", "nodes", "", "", "", "allow")+"panic: disk full\n"+line(me, "get", "", "nodes", "", "", "", "allow")), me)
+	err := u.Read(strings.NewReader(line(me, "get", "", "nodes", "", "", "", "allow")+"panic: disk full\n"+line(me, "get", "", "nodes", "", "",
+		"", "allow")), me)
 	if err == nil || !strings.Contains(err.Error(), "entry 2") {
 		t.Errorf("error: %v", err)
 	}

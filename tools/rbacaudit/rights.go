@@ -59,7 +59,8 @@ func Granted(ctx context.Context, reader client.Reader, namespace, account strin
 		return nil, err
 	}
 	for _, binding := range everywhere.Items {
-		somewhere.Items = append(somewhere.Items, rbacv1.RoleBinding{ObjectMeta: binding.ObjectMeta, Subjects: binding.Subjects, RoleRef: binding.RoleRef})
+		somewhere.Items = append(somewhere.Items,
+			rbacv1.RoleBinding{ObjectMeta: binding.ObjectMeta, Subjects: binding.Subjects, RoleRef: binding.RoleRef})
 	}
 	var rights []Right
 	for _, binding := range somewhere.Items {

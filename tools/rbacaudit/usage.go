@@ -82,7 +82,8 @@ func (u *Usage) Read(log io.Reader, user string) error {
 }
 
 func (u *Usage) add(e entry) {
-	use := Use{Verb: e.Verb, Group: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name}
+	use := Use{Verb: e.Verb, Group: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Namespace: e.ObjectRef.Namespace,
+		Name: e.ObjectRef.Name}
 	if e.ObjectRef.Subresource != "" {
 		use.Resource += "/" + e.ObjectRef.Subresource
 	}

@@ -86,7 +86,8 @@ func pinImage(c *chart.Chart, controller Image) error {
 	if c.Metadata.Annotations == nil {
 		c.Metadata.Annotations = map[string]string{}
 	}
-	c.Metadata.Annotations["artifacthub.io/images"] = fmt.Sprintf("- name: controller\n  image: %s:%s@%s\n  platforms: [linux/amd64, linux/arm64]\n",
+	c.Metadata.Annotations["artifacthub.io/images"] = fmt.Sprintf("- name: controller\n  image: %s:%s@%s\n  platforms: [linux/amd64, "+
+		"linux/arm64]\n",
 		controller.Repository, c.Metadata.AppVersion, controller.Digest)
 	return nil
 }

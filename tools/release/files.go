@@ -35,7 +35,8 @@ func Publish(ctx context.Context, c Config, prefix string) error {
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{"notes.md": []byte(notes), "digests.txt": []byte(strings.Join(slices.Concat(p.images, p.chartDigests()), "\n") + "\n")}
+	files := map[string][]byte{"notes.md": []byte(notes),
+		"digests.txt": []byte(strings.Join(slices.Concat(p.images, p.chartDigests()), "\n") + "\n")}
 	for _, i := range built {
 		files[i.repository+".spdx.json"] = i.sbom
 	}

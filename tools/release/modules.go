@@ -14,7 +14,8 @@ import (
 )
 
 // modules from the leaves up: each comes after those that it requires.
-var modules = []string{"modules/linode", "modules/linodesim", "modules/lkepool", "modules/instances", "modules/nodeclass", "modules/operator"}
+var modules = []string{"modules/linode", "modules/linodesim", "modules/lkepool", "modules/instances", "modules/nodeclass",
+	"modules/operator"}
 
 // libraries are packages that other projects import, one of each module that is a library.
 var libraries = []string{"modules/instances", "modules/lkepool", "modules/linode", "modules/linodesim", "modules/nodeclass/v1alpha1"}
@@ -46,7 +47,8 @@ func requireSiblings(ctx context.Context, clone, dir, version string) error {
 		if sibling == dir || !bytes.Contains(text, []byte(moduleproxy.Prefix+sibling+" v")) {
 			continue
 		}
-		if _, err := run(ctx, filepath.Join(clone, dir), nil, "go", "mod", "edit", "-require="+moduleproxy.Prefix+sibling+"@"+version); err != nil {
+		if _, err := run(ctx, filepath.Join(clone, dir), nil, "go", "mod", "edit",
+			"-require="+moduleproxy.Prefix+sibling+"@"+version); err != nil {
 			return err
 		}
 	}
@@ -63,7 +65,8 @@ func scratchClone(ctx context.Context, root, dir string) error {
 	if _, err := git(ctx, root, "clone", "--quiet", "--no-hardlinks", root, dir); err != nil {
 		return err
 	}
-	for _, setting := range [][2]string{{"user.name", "release-check"}, {"user.email", "release-check@localhost"}, {"commit.gpgsign", "false"}, {"tag.gpgsign", "false"}} {
+	for _, setting := range [][2]string{{"user.name", "release-check"}, {"user.email", "release-check@localhost"}, {"commit.gpgsign", "false"},
+		{"tag.gpgsign", "false"}} {
 		if _, err := git(ctx, dir, "config", setting[0], setting[1]); err != nil {
 			return err
 		}
@@ -99,7 +102,8 @@ func importModules(ctx context.Context, clone, work, version string) error {
 		get = append(get, moduleproxy.Prefix+dir+"@"+version)
 		packages = append(packages, moduleproxy.Prefix+dir)
 	}
-	for _, args := range [][]string{{"mod", "init", "example.com/importer"}, get, {"build", "-o", "program", "."}, append([]string{"list", "-deps"}, packages...)} {
+	for _, args := range [][]string{{"mod", "init", "example.com/importer"}, get, {"build", "-o", "program", "."},
+		append([]string{"list", "-deps"}, packages...)} {
 		if _, err := run(ctx, project, env, "go", args...); err != nil {
 			return err
 		}

@@ -64,7 +64,8 @@ func (c *Config) publish(ctx context.Context, prefix string, built []image, s si
 	}
 	c.step("charts: packaging and pushing them")
 	var err error
-	if p.files, err = PackageCharts(c.Root, filepath.Join(c.out(), "charts"), c.Version, Image{prefix + "/" + built[0].repository, built[0].digest.String()}); err != nil {
+	if p.files, err = PackageCharts(c.Root, filepath.Join(c.out(), "charts"), c.Version,
+		Image{prefix + "/" + built[0].repository, built[0].digest.String()}); err != nil {
 		return p, err
 	}
 	if p.charts, err = pushCharts(prefix+"/charts", c.Version, p.files); err != nil {

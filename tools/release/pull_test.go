@@ -29,7 +29,8 @@ func TestAPulledImageIsRunAsItSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.UID != 65532 || got.GID != 65533 || !slices.Equal(got.Entrypoint, []string{"/app/program"}) || !slices.Equal(got.Env, []string{"HOME=/", "A=a"}) {
+		if got.UID != 65532 || got.GID != 65533 || !slices.Equal(got.Entrypoint, []string{"/app/program"}) ||
+			!slices.Equal(got.Env, []string{"HOME=/", "A=a"}) {
 			t.Errorf("got %+v", got)
 		}
 		if content, err := os.ReadFile(filepath.Join(got.Root, "app", "program")); err != nil || string(content) != "the program" {
@@ -69,7 +70,8 @@ func pushProgram(t *testing.T, reference string, config v1.Config, others ...str
 	if err != nil {
 		t.Fatal(err)
 	}
-	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH, Config: config, RootFS: v1.RootFS{Type: "layers"}})
+	img, err := mutate.ConfigFile(empty.Image,
+		&v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH, Config: config, RootFS: v1.RootFS{Type: "layers"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,8 @@ func TestAReleaseIsRefused(t *testing.T) {
 
 func TestNotesEndAtTheNextVersion(t *testing.T) {
 	root := t.TempDir()
-	write(t, filepath.Join(root, "CHANGELOG.md"), "# Changelog\n\n## [0.2.0] - 2026-02-02\n\n### Added\n\n- two\n\n## [0.1.0] - 2026-01-01\n\n- one\n\n[0.1.0]: https://example.com\n")
+	write(t, filepath.Join(root, "CHANGELOG.md"),
+		"# Changelog\n\n## [0.2.0] - 2026-02-02\n\n### Added\n\n- two\n\n## [0.1.0] - 2026-01-01\n\n- one\n\n[0.1.0]: https://example.com\n")
 	for version, want := range map[string]string{"0.2.0": "### Added\n\n- two\n", "0.1.0": "- one\n"} {
 		if got, err := Notes(root, version); err != nil || got != want {
 			t.Errorf("%s: %q, %v, want %q", version, got, err, want)

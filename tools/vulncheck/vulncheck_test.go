@@ -80,7 +80,8 @@ func TestVulnerabilitiesThatAProgramReachesAreFound(t *testing.T) {
 		exit     int
 		prints   []string
 	}{
-		{"a function that is called", database(t, "net/url", "Parse"), 1, []string{"GO-2026-9999", "url.Parse", "known vulnerabilities in " + module}},
+		{"a function that is called", database(t, "net/url", "Parse"), 1,
+			[]string{"GO-2026-9999", "url.Parse", "known vulnerabilities in " + module}},
 		{"a function that is not called", database(t, "net/url", "ParseQuery"), 0, []string{"nothing known in 1 modules"}},
 		{"another package", database(t, "archive/zip", "OpenReader"), 0, []string{"nothing known in 1 modules"}},
 		{"no database", "file:///does/not/exist", 2, []string{"was not checked", "file:///does/not/exist", "VULNDB="}},
@@ -105,7 +106,8 @@ func TestAModuleThatDoesNotBuildIsNotTakenForClean(t *testing.T) {
 		t.Skip("-short leaves out what builds govulncheck")
 	}
 	module := t.TempDir()
-	write(t, module, map[string]string{"go.mod": "module example.com/broken\n\ngo 1.26.0\n", "main.go": "package main\n\nfunc main() { missing() }\n"})
+	write(t, module, map[string]string{"go.mod": "module example.com/broken\n\ngo 1.26.0\n",
+		"main.go": "package main\n\nfunc main() { missing() }\n"})
 	if exit, out := check(t, database(t, "net/url", "Parse"), module); exit != 2 || !strings.Contains(out, "was not checked") {
 		t.Errorf("exit code %d:\n%s", exit, out)
 	}

@@ -106,7 +106,8 @@ func (c *Config) variables(token string) (values, error) {
 	}
 	all := values{
 		VarNodeName: c.Node.Name, VarNodeLabels: labels, VarNodeTaints: taints, VarKubeletArgs: "--" + strings.Join(args, " --"),
-		VarEndpoint: c.Cluster.Endpoint, VarCACertHashes: strings.Join(c.Cluster.CACertHashes, ","), VarKubeVersion: c.Cluster.Version, VarToken: token,
+		VarEndpoint: c.Cluster.Endpoint, VarCACertHashes: strings.Join(c.Cluster.CACertHashes, ","), VarKubeVersion: c.Cluster.Version,
+		VarToken: token,
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !inert.MatchString(all[name]) { // not with the value: it may be the token

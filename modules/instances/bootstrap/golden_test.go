@@ -38,7 +38,8 @@ func example() Config {
 				SystemReserved: map[string]string{"cpu": "100m", "memory": "200Mi"}, KubeReserved: map[string]string{"memory": "300Mi"},
 				EvictionHard: map[string]string{"memory.available": "100Mi", "nodefs.available": "10%"},
 				EvictionSoft: map[string]string{"memory.available": "200Mi"}, EvictionSoftGracePeriod: map[string]string{"memory.available": "1m30s"},
-				EvictionMaxPodGracePeriod: number(60), ImageGCHighThresholdPercent: number(85), ImageGCLowThresholdPercent: number(80), CPUCFSQuota: &quota,
+				EvictionMaxPodGracePeriod: number(60), ImageGCHighThresholdPercent: number(85), ImageGCLowThresholdPercent: number(80),
+				CPUCFSQuota: &quota,
 			},
 		},
 		Cluster: Cluster{
@@ -56,7 +57,8 @@ func TestGolden(t *testing.T) {
 		"kubeadm": func() ([]byte, error) { return Kubeadm(example(), kubeadmToken) },
 		"kubeadm-least": func() ([]byte, error) {
 			c := example()
-			return Kubeadm(Config{Node: Node{Name: "a"}, Cluster: Cluster{Endpoint: "10.0.0.1:6443", CACertHashes: c.Cluster.CACertHashes}}, kubeadmToken)
+			return Kubeadm(Config{Node: Node{Name: "a"}, Cluster: Cluster{Endpoint: "10.0.0.1:6443", CACertHashes: c.Cluster.CACertHashes}},
+				kubeadmToken)
 		},
 		"k3s":       func() ([]byte, error) { return K3s(example(), k3sToken, K3sInstaller) },
 		"k3s-image": func() ([]byte, error) { return K3s(example(), k3sToken, "") },

@@ -13,7 +13,8 @@ import (
 
 // hostile are values that would mean something to YAML, JSON or a shell.
 var hostile = []string{
-	"a\nruncmd:\n  - evil", "a: b", "a # b", "a'; evil; '", `a"; evil; "`, "$(evil)", "`evil`", "a\x00b", "- a", "*a", "&a", "!!binary a", "{a: b}", "a\\nb", "a\u2028b", "${KARPENTER_TOKEN}", "a|b", "a&&b", "a\tb",
+	"a\nruncmd:\n  - evil", "a: b", "a # b", "a'; evil; '", `a"; evil; "`, "$(evil)", "`evil`", "a\x00b", "- a", "*a", "&a", "!!binary a",
+	"{a: b}", "a\\nb", "a\u2028b", "${KARPENTER_TOKEN}", "a|b", "a&&b", "a\tb",
 }
 
 // What a value may not be is refused, and its field named. What is not refused
@@ -97,7 +98,8 @@ func TestAHostileAgentTokenIsOneValue(t *testing.T) {
 	if len(config.Run) != 1 || len(config.Run[0]) != 5 || len(config.Files) != 4 {
 		t.Errorf("commands %q, %d files", config.Run, len(config.Files))
 	}
-	if _, err := Custom([]byte("#!/bin/sh\necho ${KARPENTER_TOKEN}\n"), example(), token); err == nil || strings.Contains(err.Error(), "evil") {
+	if _, err := Custom([]byte("#!/bin/sh\necho ${KARPENTER_TOKEN}\n"), example(), token); err == nil ||
+		strings.Contains(err.Error(), "evil") {
 		t.Errorf("custom: %v", err)
 	}
 }
@@ -135,7 +137,8 @@ func TestScriptsAreShells(t *testing.T) {
 // A shell runs the rendered script and sees the values, in quotes of either kind.
 func TestAShellSeesTheValuesOfCustomVariables(t *testing.T) {
 	c := example()
-	script, err := Custom([]byte("#!/bin/sh\nset -eu\nprintf '%s|' \"${KARPENTER_NODE_NAME}\" '${KARPENTER_NODE_NAME}' \"x${KARPENTER_NODE_TAINTS}\" ${KARPENTER_ENDPOINT}\n"), c, "")
+	script, err := Custom([]byte("#!/bin/sh\nset -eu\nprintf '%s|' \"${KARPENTER_NODE_NAME}\" '${KARPENTER_NODE_NAME}' "+
+		"\"x${KARPENTER_NODE_TAINTS}\" ${KARPENTER_ENDPOINT}\n"), c, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,11 +181,14 @@ func TestCustomRefusesWhatItCannotFill(t *testing.T) {
 
 func TestOnlyLabelsAreSetThatAKubeletMaySet(t *testing.T) {
 	all := map[string]string{
-		"team": "a", "example.com/x": "b", "karpenter.sh/nodepool": "c", "kubernetes.io/arch": "amd64", "node.kubernetes.io/instance-type": "d", "a.kubelet.kubernetes.io/x": "e",
-		"node-role.kubernetes.io/worker": "", "node-restriction.kubernetes.io/x": "f", "kubernetes.io/cluster-service": "g", "a.k8s.io/x": "h", "evilkubernetes.io/x": "i",
+		"team": "a", "example.com/x": "b", "karpenter.sh/nodepool": "c", "kubernetes.io/arch": "amd64", "node.kubernetes.io/instance-type": "d",
+		"a.kubelet.kubernetes.io/x":      "e",
+		"node-role.kubernetes.io/worker": "", "node-restriction.kubernetes.io/x": "f", "kubernetes.io/cluster-service": "g", "a.k8s.io/x": "h",
+		"evilkubernetes.io/x": "i",
 	}
 	got := slices.Sorted(maps.Keys(SelfLabels(all)))
-	want := []string{"a.kubelet.kubernetes.io/x", "evilkubernetes.io/x", "example.com/x", "karpenter.sh/nodepool", "kubernetes.io/arch", "node.kubernetes.io/instance-type", "team"}
+	want := []string{"a.kubelet.kubernetes.io/x", "evilkubernetes.io/x", "example.com/x", "karpenter.sh/nodepool", "kubernetes.io/arch",
+		"node.kubernetes.io/instance-type", "team"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

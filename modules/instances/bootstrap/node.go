@@ -118,7 +118,8 @@ func checkKey(field, key string) error {
 		prefix, name = "", key
 	}
 	if !keyName.MatchString(name) || prefixed && (len(prefix) > 253 || !nodeName.MatchString(prefix)) {
-		return wrong(field, "%q is no key: a name of at most 63 letters, digits, '-', '_' and '.', behind a DNS name and a slash if it has one", key)
+		return wrong(field, "%q is no key: a name of at most 63 letters, digits, '-', '_' and '.', behind a DNS name and a slash if it has one",
+			key)
 	}
 	return nil
 }
@@ -144,7 +145,8 @@ func (c *Cluster) check() error {
 // plugin lets a kubelet set (Kubernetes: Using Node Authorization).
 var ownLabels = []string{
 	"kubernetes.io/hostname", "kubernetes.io/arch", "kubernetes.io/os", "beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type",
-	"failure-domain.beta.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/region", "topology.kubernetes.io/zone",
+	"failure-domain.beta.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/region",
+	"topology.kubernetes.io/zone",
 }
 
 // SelfLabels returns the labels that a kubelet may set on its own node. The

@@ -19,7 +19,8 @@ func TestServingCertificateIsAskedForOnlyWhereSet(t *testing.T) {
 		render func(bootstrap.Config) ([]byte, error)
 		text   string
 	}{
-		"kubeadm": {func(c bootstrap.Config) ([]byte, error) { return bootstrap.Kubeadm(c, "abcdef.0123456789abcdef") }, "serverTLSBootstrap: true"},
+		"kubeadm": {func(c bootstrap.Config) ([]byte, error) { return bootstrap.Kubeadm(c, "abcdef.0123456789abcdef") },
+			"serverTLSBootstrap: true"},
 		"Talos": {func(c bootstrap.Config) ([]byte, error) {
 			return bootstrap.Talos(c.Node, []byte("machine: {type: worker}\n"))
 		}, `rotate-server-certificates: "true"`},

@@ -22,7 +22,8 @@ func TestRequestsHaveTheFormOfTheirGeneration(t *testing.T) {
 	}
 	spec := instances.Spec{
 		Plan: "g6-standard-2", Region: "us-ord", Image: "linode/debian12", Kernel: "linode/direct-disk",
-		Access: instances.Access{Keys: []string{"ssh-ed25519 AAAA me"}}, Storage: instances.Storage{BootMB: 20000, SwapMB: &swap, Encryption: "disabled"},
+		Access:         instances.Access{Keys: []string{"ssh-ed25519 AAAA me"}},
+		Storage:        instances.Storage{BootMB: 20000, SwapMB: &swap, Encryption: "disabled"},
 		PlacementGroup: instances.PlacementGroup{ID: 3, CompliantOnly: true}, Backups: true, MaintenancePolicy: "linode/migrate",
 	}
 	for name, c := range map[string]struct {
@@ -36,8 +37,9 @@ func TestRequestsHaveTheFormOfTheirGeneration(t *testing.T) {
 		"new": {network(instances.GenerationLinode), `{"interface_generation":"linode","interfaces":[` +
 			`{"default_route":{"ipv4":true},"firewall_id":9,"vpc":{"ipv4":{"addresses":[{"address":"10.0.0.7","nat_1_1_address":"auto","primary":true}]},"subnet_id":5}},` +
 			`{"firewall_id":9,"public":{}},{"vlan":{"ipam_address":"10.9.0.1/24","vlan_label":"lan"}}]}`},
-		"new with a firewall alone": {instances.Network{FirewallID: 9, Generation: instances.GenerationLinode}, `{"interface_generation":"linode","interfaces":[` +
-			`{"default_route":{"ipv4":true},"firewall_id":9,"public":{}}]}`},
+		"new with a firewall alone": {instances.Network{FirewallID: 9, Generation: instances.GenerationLinode},
+			`{"interface_generation":"linode","interfaces":[` +
+				`{"default_route":{"ipv4":true},"firewall_id":9,"public":{}}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec.Network = c.network
@@ -70,11 +72,13 @@ func TestIPv6InAVPCHasOneFormInBothGenerations(t *testing.T) {
 	}{
 		"nothing asked for": {nil, `null`},
 		"SLAAC":             {&instances.VPCIPv6{SLAAC: true}, `{"slaac":[{"range":"/64"}]}`},
-		"all":               {&instances.VPCIPv6{SLAAC: true, Ranges: []string{"/64", "/80"}, Public: &public}, `{"is_public":false,"ranges":[{"range":"/64"},{"range":"/80"}],"slaac":[{"range":"/64"}]}`},
+		"all": {&instances.VPCIPv6{SLAAC: true, Ranges: []string{"/64", "/80"}, Public: &public},
+			`{"is_public":false,"ranges":[{"range":"/64"},{"range":"/80"}],"slaac":[{"range":"/64"}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, generation := range []instances.Generation{instances.GenerationLegacy, instances.GenerationLinode} {
-				spec := instances.Spec{Network: instances.Network{Generation: generation, Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{SubnetID: 5, IPv6: c.ipv6}}}}}
+				spec := instances.Spec{Network: instances.Network{Generation: generation,
+					Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{SubnetID: 5, IPv6: c.ipv6}}}}}
 				entry, _ := requestOf(t, instances.Creation{Spec: spec})["interfaces"].([]any)[0].(map[string]any)
 				if vpc, ok := entry["vpc"].(map[string]any); ok {
 					entry = vpc
@@ -93,10 +97,12 @@ func TestAPublicInterfaceAsksForRangesWithItsAddress(t *testing.T) {
 		want   string
 	}{
 		"none": {nil, `{}`},
-		"two":  {[]string{"/64", "/56"}, `{"ipv4":{"addresses":[{"address":"auto","primary":true}]},"ipv6":{"ranges":[{"range":"/64"},{"range":"/56"}]}}`},
+		"two": {[]string{"/64", "/56"},
+			`{"ipv4":{"addresses":[{"address":"auto","primary":true}]},"ipv6":{"ranges":[{"range":"/64"},{"range":"/56"}]}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := instances.Spec{Network: instances.Network{Generation: instances.GenerationLinode, Interfaces: []instances.Interface{{Public: true, Ranges: c.ranges}}}}
+			spec := instances.Spec{Network: instances.Network{Generation: instances.GenerationLinode,
+				Interfaces: []instances.Interface{{Public: true, Ranges: c.ranges}}}}
 			entry, _ := requestOf(t, instances.Creation{Spec: spec})["interfaces"].([]any)[0].(map[string]any)
 			if text := encode(t, entry["public"]); text != c.want {
 				t.Errorf("%s, want %s", text, c.want)
@@ -127,7 +133,8 @@ func TestPasswordsAreRandomAndOfAllClasses(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
 		p := password()
-		if seen[p] || len(p) < 40 || len(p) > 128 || !strings.ContainsAny(p, "abc") || !strings.ContainsAny(p, "ABC") || !strings.ContainsAny(p, "123") || !strings.ContainsAny(p, "-_") {
+		if seen[p] || len(p) < 40 || len(p) > 128 || !strings.ContainsAny(p, "abc") || !strings.ContainsAny(p, "ABC") ||
+			!strings.ContainsAny(p, "123") || !strings.ContainsAny(p, "-_") {
 			t.Errorf("password %q", p)
 		}
 		seen[p] = true
@@ -144,22 +151,36 @@ func TestErrorsKeepWhatIsKnownOfTheEffect(t *testing.T) {
 		effect instances.Effect
 		field  string
 	}{
-		"no answer":                  {&linode.Error{Kind: linode.KindAmbiguous, Method: "POST"}, instances.KindUnavailable, instances.EffectUnknown, ""},
-		"the caller left":            {&linode.Error{Kind: linode.KindCanceled, Method: "POST"}, instances.KindUnavailable, instances.EffectUnknown, ""},
-		"no connection":              {&linode.Error{Kind: linode.KindUnavailable, Method: "POST"}, instances.KindUnavailable, instances.EffectNone, ""},
-		"unreadable":                 {&linode.Error{Kind: linode.KindMalformed, Method: "POST"}, instances.KindUnavailable, instances.EffectApplied, ""},
-		"limited":                    {&linode.Error{Kind: linode.KindRateLimited, Method: "POST", Status: 429}, instances.KindRateLimited, instances.EffectNone, ""},
-		"unknown error":              {errors.New("boom"), instances.KindUnavailable, instances.EffectUnknown, ""},
-		"not about an instance":      {&linode.Error{Kind: linode.KindNotFound, Method: "POST", Status: 404}, instances.KindUnavailable, instances.EffectNone, ""},
-		"503 with words":             {&linode.Error{Kind: linode.KindAmbiguous, Status: 503, Method: "POST", Reasons: []linode.Reason{{Reason: "at capacity"}}}, instances.KindUnavailable, instances.EffectUnknown, ""},
-		"403 with words":             {&linode.Error{Kind: linode.KindForbidden, Status: 403, Method: "POST", Reasons: []linode.Reason{{Reason: "insufficient scope"}}}, instances.KindForbidden, instances.EffectNone, ""},
-		"label taken":                {refusal("label", "Label must be unique among your linodes"), instances.KindConflict, instances.EffectNone, "label"},
-		"label bad":                  {refusal("label", "Label must begin with a letter"), instances.KindInvalid, instances.EffectNone, "label"},
-		"account limit":              {refusal("", "Account Limit reached. Please open a support ticket."), instances.KindQuotaExceeded, instances.EffectNone, ""},
-		"user data":                  {refusal("metadata.user_data", "exceeds the limit"), instances.KindInvalid, instances.EffectNone, "Spec.UserData"},
-		"interface":                  {refusal("interfaces[1].vpc.subnet_id", "subnet_id is not valid"), instances.KindInvalid, instances.EffectNone, "Spec.Network.Interfaces[1].vpc.subnet_id"},
-		"no such field of ours":      {refusal("stackscript_id", "is not valid"), instances.KindInvalid, instances.EffectNone, "stackscript_id"},
-		"capacity among two reasons": {&linode.Error{Kind: linode.KindInvalid, Status: 400, Method: "POST", Reasons: []linode.Reason{{Field: "tags[0]", Reason: "x"}, {Field: "type", Reason: "sold out"}}}, instances.KindInsufficientCapacity, instances.EffectNone, "Spec.Plan"},
+		"no answer": {&linode.Error{Kind: linode.KindAmbiguous, Method: "POST"}, instances.KindUnavailable,
+			instances.EffectUnknown, ""},
+		"the caller left": {&linode.Error{Kind: linode.KindCanceled, Method: "POST"}, instances.KindUnavailable,
+			instances.EffectUnknown, ""},
+		"no connection": {&linode.Error{Kind: linode.KindUnavailable, Method: "POST"}, instances.KindUnavailable,
+			instances.EffectNone, ""},
+		"unreadable": {&linode.Error{Kind: linode.KindMalformed, Method: "POST"}, instances.KindUnavailable,
+			instances.EffectApplied, ""},
+		"limited": {&linode.Error{Kind: linode.KindRateLimited, Method: "POST", Status: 429}, instances.KindRateLimited,
+			instances.EffectNone, ""},
+		"unknown error": {errors.New("boom"), instances.KindUnavailable, instances.EffectUnknown, ""},
+		"not about an instance": {&linode.Error{Kind: linode.KindNotFound, Method: "POST", Status: 404}, instances.KindUnavailable,
+			instances.EffectNone, ""},
+		"503 with words": {&linode.Error{Kind: linode.KindAmbiguous, Status: 503, Method: "POST",
+			Reasons: []linode.Reason{{Reason: "at capacity"}}}, instances.KindUnavailable, instances.EffectUnknown, ""},
+		"403 with words": {&linode.Error{Kind: linode.KindForbidden, Status: 403, Method: "POST",
+			Reasons: []linode.Reason{{Reason: "insufficient scope"}}}, instances.KindForbidden, instances.EffectNone, ""},
+		"label taken": {refusal("label", "Label must be unique among your linodes"), instances.KindConflict, instances.EffectNone,
+			"label"},
+		"label bad": {refusal("label", "Label must begin with a letter"), instances.KindInvalid, instances.EffectNone, "label"},
+		"account limit": {refusal("", "Account Limit reached. Please open a support ticket."), instances.KindQuotaExceeded,
+			instances.EffectNone, ""},
+		"user data": {refusal("metadata.user_data", "exceeds the limit"), instances.KindInvalid, instances.EffectNone,
+			"Spec.UserData"},
+		"interface": {refusal("interfaces[1].vpc.subnet_id", "subnet_id is not valid"), instances.KindInvalid,
+			instances.EffectNone, "Spec.Network.Interfaces[1].vpc.subnet_id"},
+		"no such field of ours": {refusal("stackscript_id", "is not valid"), instances.KindInvalid, instances.EffectNone, "stackscript_id"},
+		"capacity among two reasons": {&linode.Error{Kind: linode.KindInvalid, Status: 400, Method: "POST",
+			Reasons: []linode.Reason{{Field: "tags[0]", Reason: "x"}, {Field: "type", Reason: "sold out"}}}, instances.KindInsufficientCapacity,
+			instances.EffectNone, "Spec.Plan"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := refused(c.err)

@@ -57,7 +57,8 @@ func creation(c instances.Creation) api.InstanceCreate {
 		request.Metadata = &api.InstanceMetadata{UserData: &text}
 	}
 	if c.PlacementGroup.ID != 0 {
-		request.PlacementGroup = &api.InstancePlacementGroupReference{ID: c.PlacementGroup.ID, CompliantOnly: given(c.PlacementGroup.CompliantOnly)}
+		request.PlacementGroup = &api.InstancePlacementGroupReference{ID: c.PlacementGroup.ID,
+			CompliantOnly: given(c.PlacementGroup.CompliantOnly)}
 	}
 	access(&request, c.Access)
 	network(&request, c.Network)

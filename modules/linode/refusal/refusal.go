@@ -99,7 +99,8 @@ func (v Verdict) Reasons() []linode.Reason {
 // for a lack of capacity are not known, so several likely ones are listed.
 var (
 	quotaWords    = []string{"account limit", "limit reached", "limited to", "quota", "exceeds the limit", "support ticket"}
-	capacityWords = []string{"capacity", "not available in", "unavailable in", "sold out", "out of stock", "insufficient", "no available hosts"}
+	capacityWords = []string{"capacity", "not available in", "unavailable in", "sold out", "out of stock", "insufficient",
+		"no available hosts"}
 )
 
 // Shortage returns QuotaExceeded or InsufficientCapacity for a reason about one of

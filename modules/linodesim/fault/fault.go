@@ -74,10 +74,11 @@ type Answer struct {
 
 // View is what a request gets of the world when that is not the world as it is.
 type View struct {
-	Stale    time.Duration `json:"stale"`     // a read shows the world of so long ago, but not of before the rule was added
-	Missing  int           `json:"missing"`   // a list lacks so many of its entries
-	Shift    int           `json:"shift"`     // pages after the first begin so many entries later, as if those had been removed meanwhile; below 0, earlier
-	NoEffect bool          `json:"no_effect"` // a write is answered as if carried out, and changes nothing
+	Stale   time.Duration `json:"stale"`   // a read shows the world of so long ago, but not of before the rule was added
+	Missing int           `json:"missing"` // a list lacks so many of its entries
+	// pages after the first begin so many entries later, as if those had been removed meanwhile; below 0, earlier
+	Shift    int  `json:"shift"`
+	NoEffect bool `json:"no_effect"` // a write is answered as if carried out, and changes nothing
 }
 
 // Decision is what happens to one request.

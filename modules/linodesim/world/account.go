@@ -31,7 +31,8 @@ func (w *Moment) GetAccount() (api.Account, error) {
 	return api.Account{
 		Company: "Example", Email: "owner@example.com", FirstName: "Example", LastName: "Owner", Country: "US",
 		ActiveSince: api.Time{Time: w.since}, Capabilities: slices.Sorted(maps.Keys(capabilities)),
-		CreditCard: &map[string]any{"last_four": "0000", "expiry": "01/2040"}, ActivePromotions: []map[string]any{}, Euuid: "00000000-0000-0000-0000-000000000000",
+		CreditCard: &map[string]any{"last_four": "0000", "expiry": "01/2040"}, ActivePromotions: []map[string]any{},
+		Euuid: "00000000-0000-0000-0000-000000000000",
 	}, nil
 }
 

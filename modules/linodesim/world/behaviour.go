@@ -77,5 +77,6 @@ func (w *Moment) linodeLabel(n *node) string {
 		return n.Name()
 	}
 	_, hex, _ := strings.Cut(n.ID, "-")
-	return strings.NewReplacer(LabelCluster, strconv.Itoa(n.ClusterID), LabelPool, strconv.Itoa(n.PoolID), LabelHex, hex).Replace(w.behaviour.LabelForm)
+	return strings.NewReplacer(LabelCluster, strconv.Itoa(n.ClusterID), LabelPool, strconv.Itoa(n.PoolID), LabelHex,
+		hex).Replace(w.behaviour.LabelForm)
 }

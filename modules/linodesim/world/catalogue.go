@@ -48,7 +48,8 @@ func (w *Moment) present(r api.Region) api.Region {
 
 // ListRegionsAvailability lists where restricted plans can be deployed.
 func (w *Moment) ListRegionsAvailability() ([]api.RegionAvailability, error) {
-	return slices.Concat(each(w.catalog.Regions, func(r api.Region) []api.RegionAvailability { return w.catalog.AvailabilityOf(r.ID) })...), nil
+	return slices.Concat(each(w.catalog.Regions, func(r api.Region) []api.RegionAvailability { return w.catalog.AvailabilityOf(r.ID) })...),
+		nil
 }
 
 // GetRegionAvailability lists the same of one region, bare.

@@ -52,8 +52,10 @@ func (w *Moment) CreateImage(b *api.ImageCreate) (api.Image, error) {
 	}
 	id := fmt.Sprintf("private/%d", w.sideID(&w.seq.image))
 	i := api.Image{
-		ID: id, Label: cmp.Or(deref(b.Label), from.Label), Description: new(deref(b.Description)), Type: "manual", Status: api.ImageStatusCreating,
-		Size: from.Size, TotalSize: &from.Size, Capabilities: []string{}, Regions: &[]api.ImageRegion{}, Tags: nonNil(slices.Clone(deref(b.Tags))),
+		ID: id, Label: cmp.Or(deref(b.Label), from.Label), Description: new(deref(b.Description)), Type: "manual",
+		Status: api.ImageStatusCreating,
+		Size:   from.Size, TotalSize: &from.Size, Capabilities: []string{}, Regions: &[]api.ImageRegion{},
+		Tags:      nonNil(slices.Clone(deref(b.Tags))),
 		CreatedBy: w.User, Created: w.stamp(), Updated: w.stamp(),
 		ImageSharing: &api.ImageSharing{SharedWith: &api.ImageSharedWith{SharegroupListURL: fmt.Sprintf("/images/%s/sharegroups", id)}},
 	}

@@ -34,12 +34,15 @@ func (w *Moment) instance(i *Instance) api.Instance {
 	plan, _ := w.catalog.Type(i.Type)
 	out := api.Instance{
 		ID: i.ID, Label: i.Label, Status: api.InstanceStatus(i.Status), Type: i.Type, Region: i.Region, Tags: nonNil(i.Tags), Group: i.Group,
-		Created: api.Time{Time: i.Created}, Updated: api.Time{Time: i.Updated}, IPv4: i.IPv4(), IPv6: unlessZero(&i.IPv6), Image: unlessZero(&i.Image),
+		Created: api.Time{Time: i.Created}, Updated: api.Time{Time: i.Updated}, IPv4: i.IPv4(), IPv6: unlessZero(&i.IPv6),
+		Image:    unlessZero(&i.Image),
 		SiteType: "core", Hypervisor: "kvm", HostUUID: i.HostUUID, WatchdogEnabled: i.WatchdogEnabled, HasUserData: i.HasUserData,
-		DiskEncryption: (*api.InstanceDiskEncryption)(&i.DiskEncryption), MaintenancePolicy: (*api.InstanceMaintenancePolicy)(&i.MaintenancePolicy),
+		DiskEncryption:      (*api.InstanceDiskEncryption)(&i.DiskEncryption),
+		MaintenancePolicy:   (*api.InstanceMaintenancePolicy)(&i.MaintenancePolicy),
 		InterfaceGeneration: api.InstanceInterfaceGeneration(i.generation()), Alerts: i.Alerts, LKEClusterID: unlessZero(&i.ClusterID),
 		Specs: api.InstanceSpecs{
-			Disk: plan.Disk, Memory: plan.Memory, VCPUs: plan.VCPUs, GPUs: plan.GPUs, Transfer: plan.Transfer, AcceleratedDevices: deref(plan.AcceleratedDevices),
+			Disk: plan.Disk, Memory: plan.Memory, VCPUs: plan.VCPUs, GPUs: plan.GPUs, Transfer: plan.Transfer,
+			AcceleratedDevices: deref(plan.AcceleratedDevices),
 		},
 		Backups: api.InstanceBackups{
 			Enabled: i.BackupsEnabled, Available: i.BackupsEnabled,
@@ -128,7 +131,8 @@ func checkPolicy(bad *reasons, policy string) {
 
 func (w *Moment) checkInstanceLabel(bad *reasons, self *Instance, label string) {
 	if !validInstanceLabel(label) {
-		bad.add("label", "Label must be 3-64 characters, start with a letter and contain only letters, digits, -, _ and . (none of the last three doubled)")
+		bad.add("label", "Label must be 3-64 characters, start with a letter and contain only letters, digits, -, _ and . (none of the last "+
+			"three doubled)")
 		return
 	}
 	for _, other := range w.instances {

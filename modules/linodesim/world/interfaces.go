@@ -194,7 +194,8 @@ func (f nic) linode(of *Instance) api.InstanceInterface {
 		if f.primary {
 			out.DefaultRoute["ipv6"] = true
 		}
-		out.Public = &map[string]any{"ipv4": map[string]any{"addresses": address(of.PublicIPv4)}, "ipv6": map[string]any{"ranges": f.ipv6.routed(of)}}
+		out.Public = &map[string]any{"ipv4": map[string]any{"addresses": address(of.PublicIPv4)},
+			"ipv6": map[string]any{"ranges": f.ipv6.routed(of)}}
 	case "vlan":
 		out.Vlan = &map[string]any{"vlan_label": f.label, "ipam_address": optional(f.ipam)}
 	case "vpc":
@@ -235,7 +236,8 @@ func (w *Moment) GetInstanceIPs(linodeID int) (api.InstanceIPs, error) {
 		return api.InstanceIPs{}, err
 	}
 	out := api.InstanceIPs{
-		IPv4: api.InstanceIPv4{Public: []api.IPAddress{i.address(i.PublicIPv4, 24)}, Private: []api.IPAddress{}, Shared: []api.IPAddress{}, Reserved: []api.IPAddress{}},
+		IPv4: api.InstanceIPv4{Public: []api.IPAddress{i.address(i.PublicIPv4, 24)}, Private: []api.IPAddress{}, Shared: []api.IPAddress{},
+			Reserved: []api.IPAddress{}},
 		IPv6: api.InstanceIPv6{Global: []map[string]any{}},
 	}
 	if i.PrivateIPv4 != "" {

@@ -54,7 +54,8 @@ func autoscaler(given *api.LKEAutoscalerUpdate, there api.LKEAutoscaler) (*api.L
 func (w *Moment) pool(p *pool) api.LKENodePool {
 	out := api.LKENodePool{
 		ID: p.ID, Type: p.Type, Label: new(p.Label), Count: p.Count, Nodes: []api.LKENode{}, Disks: nonNil(p.Disks), Autoscaler: p.Autoscaler,
-		Labels: p.Labels, Taints: nonNil(p.Taints), Tags: nonNil(p.Tags), DiskEncryption: api.DiskEncryption(p.DiskEncryption), Isolation: p.Isolation,
+		Labels: p.Labels, Taints: nonNil(p.Taints), Tags: nonNil(p.Tags), DiskEncryption: api.DiskEncryption(p.DiskEncryption),
+		Isolation: p.Isolation,
 	}
 	for _, n := range p.nodes {
 		if n.Listed {

@@ -118,7 +118,8 @@ func checkDisks(bad *reasons, disks []api.LKEPoolDisk) {
 // checkEnterprise refuses on Standard what only Enterprise has.
 func (w *Moment) checkEnterprise(bad *reasons, c *cluster, firewallID *int, version, strategy string) {
 	if c.Tier != catalog.Enterprise {
-		for field, given := range map[string]bool{"firewall_id": firewallID != nil, "k8s_version": version != "", "update_strategy": strategy != ""} {
+		for field, given := range map[string]bool{"firewall_id": firewallID != nil, "k8s_version": version != "",
+			"update_strategy": strategy != ""} {
 			if given {
 				bad.enterpriseOnly(field)
 			}

@@ -9,7 +9,8 @@ func TestOnlyTheTagThatLKEWritesNamesAPool(t *testing.T) {
 	if id := poolIn("nodepool=735298"); id != 735298 {
 		t.Errorf("got pool %d", id)
 	}
-	for _, tag := range []string{"", "nodepool=", "nodepool=0", "nodepool=+5", "nodepool=-5", "nodepool=05", "nodepool= 5", "xnodepool=5", "nodepool=5 ", "nodepool=99999999999999999999"} {
+	for _, tag := range []string{"", "nodepool=", "nodepool=0", "nodepool=+5", "nodepool=-5", "nodepool=05", "nodepool= 5", "xnodepool=5",
+		"nodepool=5 ", "nodepool=99999999999999999999"} {
 		if id := poolIn(tag); id != 0 {
 			t.Errorf("%q is taken for pool %d", tag, id)
 		}

@@ -23,7 +23,8 @@ type call struct {
 
 var (
 	create = call{"create", func(ctx context.Context, b lkepool.Backend, _ lkepool.Pool) error {
-		_, err := b.Create(ctx, lkepool.PoolSpec{Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"}, Tags: []string{"team=a"}, Count: 1})
+		_, err := b.Create(ctx, lkepool.PoolSpec{Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"}, Tags: []string{"team=a"},
+			Count: 1})
 		return err
 	}}
 	scale = call{"scale", func(ctx context.Context, b lkepool.Backend, pool lkepool.Pool) error {
@@ -64,30 +65,39 @@ func TestAnswersBecomeKindsAndEffects(t *testing.T) {
 		kind   lkepool.Kind
 		effect lkepool.Effect
 	}{
-		{"limit of the account", purchases, refuse(400, "", "Account Limit reached. Please open a support ticket."), lkepool.KindQuotaExceeded, lkepool.EffectNone},
+		{"limit of the account", purchases, refuse(400, "", "Account Limit reached. Please open a support ticket."), lkepool.KindQuotaExceeded,
+			lkepool.EffectNone},
 		{"limit of the count", purchases, refuse(400, "count", "limited to 20 nodes"), lkepool.KindQuotaExceeded, lkepool.EffectNone},
 		{"no capacity", purchases, refuse(400, "", "There is no capacity in this region"), lkepool.KindInsufficientCapacity, lkepool.EffectNone},
-		{"plan not available", purchases, refuse(400, "type", "g6-standard-2 is not available in us-ord"), lkepool.KindInsufficientCapacity, lkepool.EffectNone},
+		{"plan not available", purchases, refuse(400, "type", "g6-standard-2 is not available in us-ord"), lkepool.KindInsufficientCapacity,
+			lkepool.EffectNone},
 		{"words of a limit about labels", purchases, refuse(400, "labels", "labels are limited to 20"), lkepool.KindInvalid, lkepool.EffectNone},
 		{"words of a limit about tags", purchases, refuse(400, "tags", "quota of tags: limit reached"), lkepool.KindInvalid, lkepool.EffectNone},
 		{"words of capacity about taints", purchases, refuse(400, "taints[0].key", "insufficient"), lkepool.KindInvalid, lkepool.EffectNone},
 		{"another reason", purchases, refuse(400, "type", "type is not valid"), lkepool.KindInvalid, lkepool.EffectNone},
-		{"words of capacity with a 403", purchases, refuse(403, "", "insufficient scope, account limit"), lkepool.KindForbidden, lkepool.EffectNone},
+		{"words of capacity with a 403", purchases, refuse(403, "", "insufficient scope, account limit"), lkepool.KindForbidden,
+			lkepool.EffectNone},
 		{"words of capacity with a 401", purchases, refuse(401, "", "insufficient scope"), lkepool.KindForbidden, lkepool.EffectNone},
 		{"words of capacity with a 503", purchases, refuse(503, "", "at capacity"), lkepool.KindUnavailable, lkepool.EffectUnknown},
-		{"at capacity after the effect", purchases, linodesim.Rule{Answer: linodesim.Answer{Status: 503, Reason: "at capacity"}, AfterEffect: true}, lkepool.KindUnavailable, lkepool.EffectUnknown},
+		{"at capacity after the effect", purchases,
+			linodesim.Rule{Answer: linodesim.Answer{Status: 503, Reason: "at capacity"}, AfterEffect: true}, lkepool.KindUnavailable,
+			lkepool.EffectUnknown},
 		{"words of a limit with a 500", purchases, refuse(500, "count", "quota"), lkepool.KindUnavailable, lkepool.EffectUnknown},
-		{"gateway", []call{create, scale, mark, remove, drop}, linodesim.Rule{Answer: linodesim.Answer{Status: 502, HTML: true}}, lkepool.KindUnavailable, lkepool.EffectUnknown},
-		{"connection closed", []call{create, scale, mark}, linodesim.Rule{Drop: true, AfterEffect: true}, lkepool.KindUnavailable, lkepool.EffectUnknown},
+		{"gateway", []call{create, scale, mark, remove, drop}, linodesim.Rule{Answer: linodesim.Answer{Status: 502, HTML: true}},
+			lkepool.KindUnavailable, lkepool.EffectUnknown},
+		{"connection closed", []call{create, scale, mark}, linodesim.Rule{Drop: true, AfterEffect: true}, lkepool.KindUnavailable,
+			lkepool.EffectUnknown},
 		{"connection closed after a removal", []call{remove}, linodesim.Rule{Drop: true, AfterEffect: true}, "", lkepool.EffectUnknown},
-		{"too many requests", []call{create, scale, mark, remove, drop}, linodesim.Rule{Answer: linodesim.Answer{Status: 429, RetryAfter: time.Second}}, lkepool.KindRateLimited, lkepool.EffectNone},
+		{"too many requests", []call{create, scale, mark, remove, drop},
+			linodesim.Rule{Answer: linodesim.Answer{Status: 429, RetryAfter: time.Second}}, lkepool.KindRateLimited, lkepool.EffectNone},
 		{"cluster is gone", []call{create, listPools}, refuse(404, "", "Not found"), lkepool.KindConflict, lkepool.EffectNone},
 		{"pool is gone", []call{scale, readPool}, refuse(404, "", "Not found"), lkepool.KindNotFound, lkepool.EffectNone},
 		{"instance is gone", []call{mark, instance}, refuse(404, "", "Not found"), lkepool.KindNotFound, lkepool.EffectNone},
 		{"busy", []call{mark}, refuse(400, "", "Linode busy."), lkepool.KindUnavailable, lkepool.EffectNone},
 		{"tag refused", []call{mark}, refuse(400, "tags[0]", "limit reached"), lkepool.KindInvalid, lkepool.EffectNone},
 		{"locked", []call{remove, drop}, refuse(400, "", "The pool is locked"), lkepool.KindConflict, lkepool.EffectNone},
-		{"token refused", []call{mark, remove, drop, instance, readPool, listPools}, refuse(403, "", "not authorized"), lkepool.KindForbidden, lkepool.EffectNone},
+		{"token refused", []call{mark, remove, drop, instance, readPool, listPools}, refuse(403, "", "not authorized"), lkepool.KindForbidden,
+			lkepool.EffectNone},
 		{"removed before", []call{remove, drop}, refuse(404, "", "Not found"), "", lkepool.EffectUnknown},
 	} {
 		for _, tier := range []string{lke.Standard, lke.Enterprise} {
@@ -125,7 +135,8 @@ func answer(t *testing.T, tier string, request call, rule linodesim.Rule, kind l
 	if lkepool.KindOf(err) != kind {
 		t.Fatalf("got %v, want %s", err, kind)
 	}
-	if e, ok := errors.AsType[*lkepool.Error](err); ok && (e.Effect != effect || rule.Field != "" && kind == lkepool.KindInvalid && e.Field != rule.Field) {
+	if e, ok := errors.AsType[*lkepool.Error](err); ok &&
+		(e.Effect != effect || rule.Field != "" && kind == lkepool.KindInvalid && e.Field != rule.Field) {
 		t.Errorf("effect %q, field %q of %v; want effect %q", e.Effect, e.Field, err, effect)
 	}
 }
@@ -150,7 +161,8 @@ func TestTheTextOfAnErrorHasOneKind(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = backend.Drop(t.Context(), cluster.Pools[0].ID)
-		want := fmt.Sprintf("delete pool (pool %d): Conflict: linode: DELETE /lke/clusters/{clusterId}/pools/{poolId} (status 400): The last node pool of a cluster cannot be deleted.", cluster.Pools[0].ID)
+		want := fmt.Sprintf("delete pool (pool %d): Conflict: linode: DELETE /lke/clusters/{clusterId}/pools/{poolId} (status 400): The last "+
+			"node pool of a cluster cannot be deleted.", cluster.Pools[0].ID)
 		if err == nil || err.Error() != want || linode.KindOf(err) != linode.KindInvalid || lkepool.KindOf(err) != lkepool.KindConflict {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

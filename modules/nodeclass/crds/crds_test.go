@@ -15,7 +15,8 @@ func TestCRDs(t *testing.T) {
 		names = append(names, crd.Name)
 	}
 	slices.Sort(names)
-	want := []string{"capacitybuffers.autoscaling.x-k8s.io", "linodenodeclasses.karpenter.k8s.linode", "nodeclaims.karpenter.sh", "nodeoverlays.karpenter.sh", "nodepools.karpenter.sh"}
+	want := []string{"capacitybuffers.autoscaling.x-k8s.io", "linodenodeclasses.karpenter.k8s.linode", "nodeclaims.karpenter.sh",
+		"nodeoverlays.karpenter.sh", "nodepools.karpenter.sh"}
 	if !slices.Equal(names, want) {
 		t.Errorf("got %v, expected %v", names, want)
 	}

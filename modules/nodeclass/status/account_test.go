@@ -79,10 +79,12 @@ func anAccount() *account {
 		groups: map[int]status.PlacementGroup{1: {Label: "here", Region: "us-ord"}, 2: {Label: "there", Region: "de-fra-2"},
 			3: {Label: "full", Region: "us-ord", Members: 5, Limit: 5}},
 		regions: map[string]status.Region{
-			"us-ord": {Capabilities: []string{"Linodes", "Metadata", "VPCs", "Placement Group", "LA Disk Encryption"}}, "old": {Capabilities: []string{"Linodes"}},
-			"bare": {Capabilities: []string{"Linodes", "Metadata"}},
+			"us-ord": {Capabilities: []string{"Linodes", "Metadata", "VPCs", "Placement Group", "LA Disk Encryption"}},
+			"old":    {Capabilities: []string{"Linodes"}},
+			"bare":   {Capabilities: []string{"Linodes", "Metadata"}},
 		},
-		vpcs: map[int]status.VPC{3: {Label: "net", Region: "us-ord", Subnets: []int{30, 31}, IPv6Subnets: []int{31}}, 4: {Label: "far", Region: "de-fra-2", Subnets: []int{40}}},
+		vpcs: map[int]status.VPC{3: {Label: "net", Region: "us-ord", Subnets: []int{30, 31}, IPv6Subnets: []int{31}},
+			4: {Label: "far", Region: "de-fra-2", Subnets: []int{40}}},
 	}
 }
 

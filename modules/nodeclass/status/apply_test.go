@@ -24,7 +24,8 @@ func TestAPIOutage(t *testing.T) {
 
 	fresh := classOf(spec)
 	result := status.Evaluate(context.Background(), fresh, instance, &account{err: outage})
-	for _, conditionType := range []string{v1alpha1.ConditionFirewallReady, v1alpha1.ConditionImageReady, v1alpha1.ConditionPlacementGroupReady} {
+	for _, conditionType := range []string{v1alpha1.ConditionFirewallReady, v1alpha1.ConditionImageReady,
+		v1alpha1.ConditionPlacementGroupReady} {
 		if got := find(t, result.Conditions, conditionType); got.Status != metav1.ConditionUnknown || got.Reason != v1alpha1.ReasonCheckFailed {
 			t.Errorf("at first sight %s is %s, %s", conditionType, got.Status, got.Reason)
 		}
@@ -52,7 +53,8 @@ func TestAPIOutage(t *testing.T) {
 	missing := classOf(v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(9)})
 	status.Apply(missing, status.Evaluate(context.Background(), missing, enterprise, anAccount()))
 	result = status.Evaluate(context.Background(), missing, enterprise, &account{err: outage})
-	if got := find(t, result.Conditions, v1alpha1.ConditionFirewallReady); got.Reason != v1alpha1.ReasonFirewallNotFound || status.Apply(missing, result) {
+	if got := find(t, result.Conditions, v1alpha1.ConditionFirewallReady); got.Reason != v1alpha1.ReasonFirewallNotFound ||
+		status.Apply(missing, result) {
 		t.Errorf("what was known to be missing is %v during an outage", got)
 	}
 
@@ -115,7 +117,8 @@ func TestApplyWaiting(t *testing.T) {
 	status.Apply(class, status.Evaluate(context.Background(), class, standard, anAccount()))
 	says := func() string { return class.StatusConditions().Get(opstatus.ConditionReady).Message }
 	if !status.ApplyWaiting(class, []string{"b", "a"}) || !strings.Contains(says(), "NodeClaims a, b; ") ||
-		!strings.Contains(says(), "kubectl delete nodeclaims -l karpenter.k8s.linode/linodenodeclass=default. ") || !strings.Contains(says(), "under another name") {
+		!strings.Contains(says(), "kubectl delete nodeclaims -l karpenter.k8s.linode/linodenodeclass=default. ") ||
+		!strings.Contains(says(), "under another name") {
 		t.Errorf("Ready says %q", says())
 	}
 	if status.ApplyWaiting(class, []string{"a", "b"}) {
@@ -202,7 +205,8 @@ func TestReasonsAreValid(t *testing.T) {
 	for _, result := range []status.Result{
 		status.Evaluate(context.Background(), classOf(v1alpha1.LinodeNodeClassSpec{}), standard, nil),
 		status.Evaluate(context.Background(), classOf(v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1)}), instance, nil),
-		status.Evaluate(context.Background(), classOf(v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1)}), instance, &account{err: status.ErrForbidden}),
+		status.Evaluate(context.Background(), classOf(v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1)}), instance,
+			&account{err: status.ErrForbidden}),
 	} {
 		for _, c := range result.Conditions {
 			if c.Reason == "" {

@@ -29,7 +29,8 @@ func TestTextsOfTheAPIAreBoundedInTheStatus(t *testing.T) {
 			}}
 			result := status.Evaluate(t.Context(), class, cluster, lookup)
 			for _, condition := range result.Conditions {
-				if len(condition.Message) > 1000 || len(condition.Reason) > 100 || strings.ContainsFunc(condition.Message, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				if len(condition.Message) > 1000 || len(condition.Reason) > 100 ||
+					strings.ContainsFunc(condition.Message, func(r rune) bool { return !unicode.IsPrint(r) }) {
 					t.Errorf("%s: %d bytes: %.200q", condition.Type, len(condition.Message), condition.Message)
 				}
 			}

@@ -47,7 +47,8 @@ func TestEvaluate(t *testing.T) {
 			"False", v1alpha1.ReasonTagValidationFailed, []string{`"ab"`, "3 to 50"}},
 		{"long tag of an older CRD", standard, v1alpha1.LinodeNodeClassSpec{Tags: []string{strings.Repeat("ä", 51)}}, validation,
 			"False", v1alpha1.ReasonTagValidationFailed, []string{"51 characters"}},
-		{"tag of 50 characters and 100 bytes", standard, v1alpha1.LinodeNodeClassSpec{Tags: []string{strings.Repeat("ä", 50)}}, validation, "True", validation, nil},
+		{"tag of 50 characters and 100 bytes", standard, v1alpha1.LinodeNodeClassSpec{Tags: []string{strings.Repeat("ä", 50)}}, validation,
+			"True", validation, nil},
 
 		{"version on standard", standard, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "1.35"}, validation,
 			"False", v1alpha1.ReasonLKEK8sVersionUnsupported, []string{`"1.35"`, "Standard", "remove spec.lkeK8sVersion"}},
@@ -55,8 +56,10 @@ func TestEvaluate(t *testing.T) {
 			"False", v1alpha1.ReasonLKEK8sVersionUnsupported, []string{"Standard"}},
 		{"version in instance mode", instance, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.35.1"}, validation,
 			"False", v1alpha1.ReasonLKEK8sVersionUnsupported, []string{"instance mode"}},
-		{"version of the control plane", enterprise, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.33.6+lke7"}, validation, "True", validation, nil},
-		{"version of the control plane without its v", enterprise, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "1.33.6+lke7"}, version, "True", version, nil},
+		{"version of the control plane", enterprise, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.33.6+lke7"}, validation, "True", validation,
+			nil},
+		{"version of the control plane without its v", enterprise, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "1.33.6+lke7"}, version, "True",
+			version, nil},
 		{"another version", enterprise, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.32.9+lke4"}, validation,
 			"False", v1alpha1.ReasonLKEK8sVersionControlPlaneMismatch, []string{`"v1.32.9+lke4"`, `"v1.33.6+lke7"`, "set spec.lkeK8sVersion"}},
 		{"another version", enterprise, v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.32.9+lke4"}, version,
@@ -68,29 +71,38 @@ func TestEvaluate(t *testing.T) {
 
 		{"fields without effect", standard, v1alpha1.LinodeNodeClassSpec{Image: "linode/debian12", VPCID: ptr(3)}, validation,
 			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"image, vpcID", "lke mode"}},
-		{"settings of the kubelet that count for capacity", standard, v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(50)),
-			KubeReserved: map[string]v1alpha1.ReservedQuantity{"cpu": "1"}}}, validation, "True", validation, nil},
-		{"settings of the kubelet that do not", standard, v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(50)), CPUCFSQuota: ptr(false)}}, validation,
+		{"settings of the kubelet that count for capacity", standard,
+			v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(50)),
+				KubeReserved: map[string]v1alpha1.ReservedQuantity{"cpu": "1"}}}, validation, "True", validation, nil},
+		{"settings of the kubelet that do not", standard,
+			v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(50)), CPUCFSQuota: ptr(false)}}, validation,
 			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"kubelet.cpuCFSQuota"}},
 		{"swap by its other name", standard, v1alpha1.LinodeNodeClassSpec{SwapSizeAlpha: ptr(512)}, validation,
 			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"swapSize"}},
 		{"default image", standard, v1alpha1.LinodeNodeClassSpec{Image: v1alpha1.DefaultImage}, validation, "True", validation, nil},
-		{"the same fields in instance mode", instance, v1alpha1.LinodeNodeClassSpec{Image: "linode/debian12", VPCID: ptr(3)}, validation, "True", validation, nil},
+		{"the same fields in instance mode", instance, v1alpha1.LinodeNodeClassSpec{Image: "linode/debian12", VPCID: ptr(3)}, validation, "True",
+			validation, nil},
 
 		{"firewall", enterprise, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1)}, firewall, "True", firewall, nil},
 		{"firewall that is not there", enterprise, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(9)}, firewall,
 			"False", v1alpha1.ReasonFirewallNotFound, []string{"9", "spec.firewallID"}},
-		{"deleted firewall", enterprise, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(2)}, firewall, "False", v1alpha1.ReasonFirewallNotFound, nil},
-		{"disabled firewall", enterprise, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(3)}, firewall, "True", v1alpha1.ReasonFirewallDisabled, []string{"filters nothing"}},
+		{"deleted firewall", enterprise, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(2)}, firewall, "False", v1alpha1.ReasonFirewallNotFound,
+			nil},
+		{"disabled firewall", enterprise, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(3)}, firewall, "True", v1alpha1.ReasonFirewallDisabled,
+			[]string{"filters nothing"}},
 		{"firewall on standard", standard, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1)}, firewall,
 			"False", v1alpha1.ReasonFirewallUnsupported, []string{"Standard", "remove spec.firewallID"}},
 		{"firewall in instance mode", instance, v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1)}, firewall, "True", firewall, nil},
 
 		{"default image of a class without one", instance, v1alpha1.LinodeNodeClassSpec{}, image, "True", image, nil},
-		{"image that is not there", instance, v1alpha1.LinodeNodeClassSpec{Image: "private/9"}, image, "False", v1alpha1.ReasonImageNotFound, []string{`"private/9"`, "spec.image"}},
-		{"image being uploaded", instance, v1alpha1.LinodeNodeClassSpec{Image: "private/1"}, image, "False", v1alpha1.ReasonImageUnsuitable, []string{"not available"}},
-		{"deprecated image", instance, v1alpha1.LinodeNodeClassSpec{Image: "linode/old"}, image, "True", v1alpha1.ReasonImageDeprecated, []string{"newer one"}},
-		{"image without cloud-init", instance, v1alpha1.LinodeNodeClassSpec{Image: "private/2"}, image, "False", v1alpha1.ReasonImageUnsuitable, []string{"cloud-init"}},
+		{"image that is not there", instance, v1alpha1.LinodeNodeClassSpec{Image: "private/9"}, image, "False", v1alpha1.ReasonImageNotFound,
+			[]string{`"private/9"`, "spec.image"}},
+		{"image being uploaded", instance, v1alpha1.LinodeNodeClassSpec{Image: "private/1"}, image, "False", v1alpha1.ReasonImageUnsuitable,
+			[]string{"not available"}},
+		{"deprecated image", instance, v1alpha1.LinodeNodeClassSpec{Image: "linode/old"}, image, "True", v1alpha1.ReasonImageDeprecated,
+			[]string{"newer one"}},
+		{"image without cloud-init", instance, v1alpha1.LinodeNodeClassSpec{Image: "private/2"}, image, "False", v1alpha1.ReasonImageUnsuitable,
+			[]string{"cloud-init"}},
 
 		{"no placement group", instance, v1alpha1.LinodeNodeClassSpec{}, group, "True", v1alpha1.ReasonNotRequested, nil},
 		{"placement group", instance, v1alpha1.LinodeNodeClassSpec{PlacementGroup: &v1alpha1.PlacementGroup{ID: 1}}, group, "True", group, nil},
@@ -103,7 +115,8 @@ func TestEvaluate(t *testing.T) {
 			result := status.Evaluate(context.Background(), classOf(test.spec), test.cluster, anAccount())
 			got := find(t, result.Conditions, test.condition)
 			if got.Status != test.status || got.Reason != test.reason {
-				t.Errorf("%s is %s with reason %s, expected %s with %s: %s", test.condition, got.Status, got.Reason, test.status, test.reason, got.Message)
+				t.Errorf("%s is %s with reason %s, expected %s with %s: %s", test.condition, got.Status, got.Reason, test.status, test.reason,
+					got.Message)
 			}
 			for _, words := range test.words {
 				if !strings.Contains(got.Message, words) {
@@ -130,7 +143,8 @@ func find(t *testing.T, conditions []opstatus.Condition, conditionType string) o
 
 func TestResolved(t *testing.T) {
 	result := status.Evaluate(context.Background(), classOf(v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1)}), enterprise, anAccount())
-	if !result.Ready() || result.KubernetesVersion != "v1.33.6+lke7" || result.Firewall == nil || *result.Firewall != (v1alpha1.Firewall{ID: 1, Label: "nodes"}) || result.Images != nil {
+	if !result.Ready() || result.KubernetesVersion != "v1.33.6+lke7" || result.Firewall == nil ||
+		*result.Firewall != (v1alpha1.Firewall{ID: 1, Label: "nodes"}) || result.Images != nil {
 		t.Errorf("resolved: %+v", result)
 	}
 	result = status.Evaluate(context.Background(), classOf(v1alpha1.LinodeNodeClassSpec{}), instance, anAccount())

@@ -32,11 +32,13 @@ func (e *evaluation) instanceVersion() (string, *problem) {
 	}
 	node, err := version.ParseGeneric(asked)
 	if err != nil {
-		return "", &problem{v1alpha1.ReasonBootstrapInvalid, fmt.Sprintf("spec.bootstrap.kubernetesVersion is %q, which is no version; set it to one like v1.35.2", asked)}
+		return "", &problem{v1alpha1.ReasonBootstrapInvalid,
+			fmt.Sprintf("spec.bootstrap.kubernetesVersion is %q, which is no version; set it to one like v1.35.2", asked)}
 	}
 	if server, err := version.ParseGeneric(e.cluster.ControlPlaneVersion); err == nil && server.LessThan(node) {
 		return "", &problem{v1alpha1.ReasonKubernetesVersionTooNew, fmt.Sprintf(
-			"spec.bootstrap.kubernetesVersion is %q, but the API server runs %q, and no node may be newer; set it to that or an earlier version, or remove it",
+			"spec.bootstrap.kubernetesVersion is %q, but the API server runs %q, and no node may be newer; set it to that or an earlier version, "+
+				"or remove it",
 			asked, e.cluster.ControlPlaneVersion)}
 	}
 	return asked, nil
@@ -107,7 +109,8 @@ func (e *evaluation) network(ctx context.Context) status.Condition {
 	id := *spec.VPCID
 	subnets := subnetsOf(spec)
 	if len(subnets) == 0 {
-		return isFalse(conditionType, v1alpha1.ReasonVPCNotFound, "spec.vpcID is %d, but no subnet is given; set spec.subnetID to the ID of a subnet of it", id)
+		return isFalse(conditionType, v1alpha1.ReasonVPCNotFound,
+			"spec.vpcID is %d, but no subnet is given; set spec.subnetID to the ID of a subnet of it", id)
 	}
 	if e.lookup == nil {
 		return skipped(conditionType)
@@ -119,7 +122,8 @@ func (e *evaluation) network(ctx context.Context) status.Condition {
 	case found == nil:
 		return isFalse(conditionType, v1alpha1.ReasonVPCNotFound, "the account has no VPC with ID %d; correct spec.vpcID", id)
 	case found.Region != e.cluster.Region:
-		return isFalse(conditionType, v1alpha1.ReasonVPCWrongRegion, "VPC %d (%s) is in region %s, but nodes are made in %s; choose one of that region in spec.vpcID",
+		return isFalse(conditionType, v1alpha1.ReasonVPCWrongRegion,
+			"VPC %d (%s) is in region %s, but nodes are made in %s; choose one of that region in spec.vpcID",
 			id, bounded(found.Label, mostLabel), found.Region, e.cluster.Region)
 	}
 	for _, subnet := range subnets {
@@ -128,12 +132,14 @@ func (e *evaluation) network(ctx context.Context) status.Condition {
 		}
 		if spec.IPv6InVPC() != nil && !slices.Contains(found.IPv6Subnets, subnet) {
 			return isFalse(conditionType, v1alpha1.ReasonSubnetWithoutIPv6,
-				"spec.ipv6Options asks for IPv6 addresses, but subnet %d of VPC %d has no IPv6 network; choose a subnet that has one in spec.subnetID, or remove spec.ipv6Options", subnet, id)
+				"spec.ipv6Options asks for IPv6 addresses, but subnet %d of VPC %d has no IPv6 network; choose a subnet that has one in "+
+					"spec.subnetID, or remove spec.ipv6Options", subnet, id)
 		}
 	}
 	if withoutPublicAddress(spec) {
 		return isTrue(conditionType, v1alpha1.ReasonMetadataUnreachable,
-			"the interfaces have neither a public address nor NAT 1:1, without which a Linode may not reach the Metadata service and never joins; set nat: true on the vpc interface, or add a public one")
+			"the interfaces have neither a public address nor NAT 1:1, without which a Linode may not reach the Metadata service and never "+
+				"joins; set nat: true on the vpc interface, or add a public one")
 	}
 	return isTrue(conditionType, conditionType, "")
 }
@@ -181,7 +187,8 @@ func (e *evaluation) placementGroups(ctx context.Context) status.Condition {
 	}
 	if !room {
 		// Nodes that exist count as members, so this is how a class at its limit looks; the launch of a further node names it.
-		return isTrue(conditionType, v1alpha1.ReasonPlacementGroupFull, "all placement groups of the class are full; a further node needs another one in spec.placementGroups")
+		return isTrue(conditionType, v1alpha1.ReasonPlacementGroupFull,
+			"all placement groups of the class are full; a further node needs another one in spec.placementGroups")
 	}
 	return isTrue(conditionType, conditionType, "")
 }
@@ -208,7 +215,8 @@ func (e *evaluation) selectedImage(ctx context.Context) status.Condition {
 	const conditionType = v1alpha1.ConditionImageReady
 	pattern := e.class.Spec.ImageSelector.Label
 	if e.lookup == nil {
-		return isFalse(conditionType, v1alpha1.ReasonImageNotFound, "spec.imageSelector needs the checks that DISABLE_DRY_RUN switches off; set spec.image instead")
+		return isFalse(conditionType, v1alpha1.ReasonImageNotFound,
+			"spec.imageSelector needs the checks that DISABLE_DRY_RUN switches off; set spec.image instead")
 	}
 	id, label, err := e.lookup.NewestImage(ctx, pattern)
 	switch {

@@ -33,6 +33,8 @@ func waitingFor(class string, nodeClaims []string) string {
 	if len(names) > shownNodeClaims {
 		list += " and others"
 	}
-	return fmt.Sprintf("Waiting for the termination of NodeClaims %s; NodePools with this class get no nodes. To finish the deletion: kubectl delete nodeclaims -l %s=%s. "+
-		"To keep the nodes: apply the class under another name and set that in the NodePools' nodeClassRef; applying it under this name has no effect", list, v1alpha1.LabelNodeClass, class)
+	return fmt.Sprintf("Waiting for the termination of NodeClaims %s; NodePools with this class get no nodes. To finish the deletion: "+
+		"kubectl delete nodeclaims -l %s=%s. "+
+		"To keep the nodes: apply the class under another name and set that in the NodePools' nodeClassRef; applying it under this name has "+
+		"no effect", list, v1alpha1.LabelNodeClass, class)
 }

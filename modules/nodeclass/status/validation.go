@@ -133,7 +133,8 @@ func (e *evaluation) fieldsWithoutEffect(ctx context.Context) []string {
 	case len(spec.IPv6OnPublic()) == 0:
 		names = append(names, "ipv6Options (it needs enableRanges, or an interface in a VPC and enableSLAAC)")
 	case e.cluster.LinodeInterfaces == nil || !e.cluster.LinodeInterfaces(ctx):
-		names = append(names, "ipv6Options (a public interface takes ranges only if the account makes new Linodes with Linode interfaces, which the operator reads with the scope account:read_only; or use an interface in a VPC)")
+		names = append(names, "ipv6Options (a public interface takes ranges only if the account makes new Linodes with Linode interfaces, "+
+			"which the operator reads with the scope account:read_only; or use an interface in a VPC)")
 	}
 	return names
 }

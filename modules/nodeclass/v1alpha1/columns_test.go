@@ -55,7 +55,8 @@ func TestPrinterColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"Ready": "True", "Age": stored.CreationTimestamp.UTC().Format(time.RFC3339), "Reason": "Ready", "Version": "v1.33.6+lke7", "Firewall": "7", "Message": "",
+		"Ready": "True", "Age": stored.CreationTimestamp.UTC().Format(time.RFC3339), "Reason": "Ready", "Version": "v1.33.6+lke7",
+		"Firewall": "7", "Message": "",
 	}
 	columns := crds.CRDs[0].Spec.Versions[0].AdditionalPrinterColumns
 	if len(columns) != len(want) {

@@ -99,7 +99,8 @@ const (
 func ConditionTypes(mode Mode) []string {
 	types := []string{ConditionValidationSucceeded, ConditionKubernetesVersionReady, ConditionFirewallReady}
 	if mode == ModeInstance {
-		types = append(types, ConditionBootstrapReady, ConditionRegionReady, ConditionImageReady, ConditionNetworkReady, ConditionPlacementGroupReady)
+		types = append(types, ConditionBootstrapReady, ConditionRegionReady, ConditionImageReady, ConditionNetworkReady,
+			ConditionPlacementGroupReady)
 	}
 	return types
 }

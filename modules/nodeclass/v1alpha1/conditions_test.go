@@ -87,23 +87,27 @@ func TestNodePoolsMayNotSetLabelsOfLinode(t *testing.T) {
 	}
 	requires := func(key, value string) func(*karpv1.NodeClaimTemplate) {
 		return func(template *karpv1.NodeClaimTemplate) {
-			template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}}
+			template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{{Key: key, Operator: corev1.NodeSelectorOpIn,
+				Values: []string{value}}}
 		}
 	}
 	labels := func(key, value string) func(*karpv1.NodeClaimTemplate) {
 		return func(template *karpv1.NodeClaimTemplate) { template.Labels = map[string]string{key: value} }
 	}
 	for name, refused := range map[string]func(*karpv1.NodeClaimTemplate){
-		"the pool's ID as a label": labels("lke.linode.com/pool-id", "5"), "the pool's ID as a requirement": requires("lke.linode.com/pool-id", "5"),
-		"linode.com itself": labels("linode.com/x", "y"),
+		"the pool's ID as a label":       labels("lke.linode.com/pool-id", "5"),
+		"the pool's ID as a requirement": requires("lke.linode.com/pool-id", "5"),
+		"linode.com itself":              labels("linode.com/x", "y"),
 	} {
 		if err := pool(refused); err == nil || !strings.Contains(err.Error(), "linode.com") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, accepted := range map[string]func(*karpv1.NodeClaimTemplate){
-		"the driver's name of the region": requires(v1alpha1.LabelVolumeRegion, "us-ord"), "a label of this provider": requires(v1alpha1.LabelInstanceClass, "standard"),
-		"a user's label": labels("example.com/linode.com", "y"), "another domain that ends alike": labels("notlinode.com/x", "y"),
+		"the driver's name of the region": requires(v1alpha1.LabelVolumeRegion, "us-ord"),
+		"a label of this provider":        requires(v1alpha1.LabelInstanceClass, "standard"),
+		"a user's label":                  labels("example.com/linode.com", "y"),
+		"another domain that ends alike":  labels("notlinode.com/x", "y"),
 	} {
 		if err := pool(accepted); err != nil {
 			t.Errorf("%s: %v", name, err)

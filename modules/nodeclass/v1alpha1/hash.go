@@ -30,8 +30,8 @@ type lkeFields struct {
 
 // Hash returns a short text that changes exactly when a Linode made from the class before would be made
 // differently now. Only fields that have an effect in the mode count. Tags do not count, since they are changed
-// on the running Linode, nor in instance mode the firewall. Fields that are not set do not count either, so that a field added to the type later
-// changes no hash; nor does the order of a list that is a set, or the name under which the size of swap is given.
+// on the running Linode, nor in instance mode the firewall. Fields that are not set do not count either, so that a field added to the type
+// later changes no hash; nor does the order of a list that is a set, or the name under which the size of swap is given.
 func (in *LinodeNodeClass) Hash(mode Mode) string {
 	if mode == ModeLKE {
 		return hashOf(lkeFields{

@@ -34,7 +34,8 @@ func full() *v1alpha1.LinodeNodeClass {
 		OSDisk:          &v1alpha1.Disk{Size: resource.MustParse("20Gi"), Filesystem: "ext4"},
 		DataDisks:       &v1alpha1.DataDisks{SDB: &v1alpha1.Disk{Size: resource.MustParse("10Gi")}},
 		Configuration:   &v1alpha1.Configuration{Kernel: "linode/grub2"},
-		Kubelet:         &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(110)), SystemReserved: map[string]v1alpha1.ReservedQuantity{"cpu": "100m"}},
+		Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(110)),
+			SystemReserved: map[string]v1alpha1.ReservedQuantity{"cpu": "100m"}},
 	}}
 }
 
@@ -60,9 +61,10 @@ func TestHashChanges(t *testing.T) {
 		"ImageSelector": {func(s *v1alpha1.LinodeNodeClassSpec) {
 			s.Image, s.ImageSelector = "", &v1alpha1.ImageSelector{Label: "kubernetes-*"}
 		}, instance},
-		"ImageDriftPolicy":  {func(s *v1alpha1.LinodeNodeClassSpec) { s.ImageDriftPolicy = v1alpha1.ImageDriftReplace }, never},
-		"Bootstrap":         {func(s *v1alpha1.LinodeNodeClassSpec) { s.Bootstrap.PreJoinCommands = []string{"false"} }, instance},
-		"PlacementGroups":   {func(s *v1alpha1.LinodeNodeClassSpec) { s.PlacementGroups = []v1alpha1.PlacementGroup{{ID: 1}, {ID: 2}} }, instance},
+		"ImageDriftPolicy": {func(s *v1alpha1.LinodeNodeClassSpec) { s.ImageDriftPolicy = v1alpha1.ImageDriftReplace }, never},
+		"Bootstrap":        {func(s *v1alpha1.LinodeNodeClassSpec) { s.Bootstrap.PreJoinCommands = []string{"false"} }, instance},
+		"PlacementGroups": {func(s *v1alpha1.LinodeNodeClassSpec) { s.PlacementGroups = []v1alpha1.PlacementGroup{{ID: 1}, {ID: 2}} },
+			instance},
 		"SubnetID":          {func(s *v1alpha1.LinodeNodeClassSpec) { s.SubnetID = ptr(5) }, instance},
 		"Interfaces":        {func(s *v1alpha1.LinodeNodeClassSpec) { s.Interfaces[0].NAT = ptr(false) }, instance},
 		"MaintenancePolicy": {func(s *v1alpha1.LinodeNodeClassSpec) { s.MaintenancePolicy = "linode/migrate" }, instance},
@@ -174,14 +176,22 @@ func TestHashSeesWhatMatters(t *testing.T) {
 		before, then func(*v1alpha1.LinodeNodeClassSpec)
 		changes      bool
 	}{
-		{"no swap instead of the default", func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize = nil }, func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize = ptr(0) }, true},
-		{"no backups instead of the account's setting", func(s *v1alpha1.LinodeNodeClassSpec) { s.BackupsEnabled = nil }, func(s *v1alpha1.LinodeNodeClassSpec) { s.BackupsEnabled = ptr(false) }, true},
-		{"the first DNS server", func(s *v1alpha1.LinodeNodeClassSpec) { s.Kubelet.ClusterDNS = []string{"10.0.0.1", "10.0.0.2"} }, func(s *v1alpha1.LinodeNodeClassSpec) { s.Kubelet.ClusterDNS = []string{"10.0.0.2", "10.0.0.1"} }, true},
-		{"one of two equal ranges", func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = []string{"/64", "/64"} }, func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = []string{"/64"} }, true},
-		{"both of two equal ranges", func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = []string{"/64", "/64"} }, func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = nil }, true},
-		{"the name of the size of swap", func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize = ptr(7) }, func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize, s.SwapSizeAlpha = nil, ptr(7) }, false},
-		{"the default image written out", func(s *v1alpha1.LinodeNodeClassSpec) { s.Image = "" }, func(s *v1alpha1.LinodeNodeClassSpec) { s.Image = v1alpha1.DefaultImage }, false},
-		{"the order of keys", func(*v1alpha1.LinodeNodeClassSpec) {}, func(s *v1alpha1.LinodeNodeClassSpec) { slices.Reverse(s.AuthorizedKeys) }, false},
+		{"no swap instead of the default", func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize = nil },
+			func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize = ptr(0) }, true},
+		{"no backups instead of the account's setting", func(s *v1alpha1.LinodeNodeClassSpec) { s.BackupsEnabled = nil },
+			func(s *v1alpha1.LinodeNodeClassSpec) { s.BackupsEnabled = ptr(false) }, true},
+		{"the first DNS server", func(s *v1alpha1.LinodeNodeClassSpec) { s.Kubelet.ClusterDNS = []string{"10.0.0.1", "10.0.0.2"} },
+			func(s *v1alpha1.LinodeNodeClassSpec) { s.Kubelet.ClusterDNS = []string{"10.0.0.2", "10.0.0.1"} }, true},
+		{"one of two equal ranges", func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = []string{"/64", "/64"} },
+			func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = []string{"/64"} }, true},
+		{"both of two equal ranges", func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = []string{"/64", "/64"} },
+			func(s *v1alpha1.LinodeNodeClassSpec) { s.IPv6Options.EnableRanges = nil }, true},
+		{"the name of the size of swap", func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize = ptr(7) },
+			func(s *v1alpha1.LinodeNodeClassSpec) { s.SwapSize, s.SwapSizeAlpha = nil, ptr(7) }, false},
+		{"the default image written out", func(s *v1alpha1.LinodeNodeClassSpec) { s.Image = "" },
+			func(s *v1alpha1.LinodeNodeClassSpec) { s.Image = v1alpha1.DefaultImage }, false},
+		{"the order of keys", func(*v1alpha1.LinodeNodeClassSpec) {}, func(s *v1alpha1.LinodeNodeClassSpec) { slices.Reverse(s.AuthorizedKeys) },
+			false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if changes := spec(test.before) != spec(test.then); changes != test.changes {

@@ -73,7 +73,8 @@ type PlacementGroup struct {
 
 // ConnectsVPC returns whether an instance of the class gets an interface in a VPC.
 func (in *LinodeNodeClassSpec) ConnectsVPC() bool {
-	return in.VPCID != nil && (len(in.Interfaces) == 0 || slices.ContainsFunc(in.Interfaces, func(i Interface) bool { return i.Type == InterfaceVPC }))
+	return in.VPCID != nil && (len(in.Interfaces) == 0 ||
+		slices.ContainsFunc(in.Interfaces, func(i Interface) bool { return i.Type == InterfaceVPC }))
 }
 
 // IPv6InVPC are the options that an instance's interface in the VPC gets, nil for none: without SLAAC and ranges they ask for nothing, and

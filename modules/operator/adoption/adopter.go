@@ -34,7 +34,8 @@ type Config struct {
 	Kube      client.Reader
 	ClusterID int
 	// Wanted is what this provider would ask for to make a node for a NodeClaim.
-	Wanted func(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass, instanceType string) lkepool.Request
+	Wanted func(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass,
+		instanceType string) lkepool.Request
 	Events events.Recorder
 }
 
@@ -142,9 +143,11 @@ func (a *Adopter) adopt(ctx context.Context, pool api.LKENodePool, claims map[in
 	if _, err := a.cfg.API.UpdatePool(ctx, a.cfg.ClusterID, pool.ID, poolUpdate(pool, request)); err != nil {
 		return "", fmt.Errorf("updating pool %d: %w", pool.ID, err)
 	}
-	log.FromContext(ctx).Info("adopted a pool of the alpha provider", "pool", pool.ID, "NodePool", name, "nodes", len(claims), "free", len(pool.Nodes)-len(claims))
+	log.FromContext(ctx).Info("adopted a pool of the alpha provider", "pool", pool.ID, "NodePool", name, "nodes", len(claims), "free",
+		len(pool.Nodes)-len(claims))
 	for _, claim := range claims {
-		a.publish(claim, corev1.EventTypeNormal, EventAdopted, fmt.Sprintf("LKE pool %d of the alpha provider was taken over with this node in it", pool.ID))
+		a.publish(claim, corev1.EventTypeNormal, EventAdopted,
+			fmt.Sprintf("LKE pool %d of the alpha provider was taken over with this node in it", pool.ID))
 	}
 	return "", nil
 }
@@ -171,12 +174,15 @@ func (a *Adopter) name(ctx context.Context, pool api.LKENodePool, claims map[int
 		return
 	}
 	a.named[pool.ID] = why
-	log.FromContext(ctx).Info("cannot adopt a pool of the alpha provider", "pool", pool.ID, "NodePool", valueOf(pool.Tags, v1alpha1.TagNodePool), "reason", why)
+	log.FromContext(ctx).Info("cannot adopt a pool of the alpha provider", "pool", pool.ID, "NodePool",
+		valueOf(pool.Tags, v1alpha1.TagNodePool), "reason", why)
 	for _, claim := range claims {
-		a.publish(claim, corev1.EventTypeWarning, EventNotAdopted, fmt.Sprintf("LKE pool %d of the alpha provider is not taken over: %s", pool.ID, why))
+		a.publish(claim, corev1.EventTypeWarning, EventNotAdopted,
+			fmt.Sprintf("LKE pool %d of the alpha provider is not taken over: %s", pool.ID, why))
 	}
 }
 
 func (a *Adopter) publish(claim *karpv1.NodeClaim, eventType, reason, message string) {
-	a.cfg.Events.Publish(events.Event{InvolvedObject: claim, Type: eventType, Reason: reason, Message: message, DedupeValues: []string{claim.Name, message}})
+	a.cfg.Events.Publish(events.Event{InvolvedObject: claim, Type: eventType, Reason: reason, Message: message,
+		DedupeValues: []string{claim.Name, message}})
 }

@@ -41,7 +41,8 @@ func newScene(t *testing.T, tier string) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Tier: tier, Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 1}}})
+	cluster, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Tier: tier, Settled: true,
+		Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,9 +77,10 @@ func (s *scene) pool(separator string, nodes int, names ...string) world.Pool {
 			s.t.Fatal(err)
 		}
 		s.objects = append(s.objects, &karpv1.NodeClaim{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{karpv1.NodePoolLabelKey: "default"}, CreationTimestamp: metav1.Time{Time: time.Unix(int64(i), 0)}},
-			Spec:       karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}},
-			Status:     karpv1.NodeClaimStatus{ProviderID: fmt.Sprintf("linode://%d", id)},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{karpv1.NodePoolLabelKey: "default"},
+				CreationTimestamp: metav1.Time{Time: time.Unix(int64(i), 0)}},
+			Spec:   karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}},
+			Status: karpv1.NodeClaimStatus{ProviderID: fmt.Sprintf("linode://%d", id)},
 		})
 	}
 	return pool
@@ -117,7 +119,8 @@ func (s *scene) adopt() (int, error) {
 		API: api, Kube: kube, ClusterID: s.cluster.ID, Events: &s.events,
 		Wanted: func(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, _ *v1alpha1.LinodeNodeClass, instanceType string) lkepool.Request {
 			return lkepool.Request{
-				Key:      lkepool.Key{NodePool: nodePool.Name, InstanceType: instanceType, Template: lkepool.Template{Labels: map[string]string{"team": "a"}}},
+				Key: lkepool.Key{NodePool: nodePool.Name, InstanceType: instanceType,
+					Template: lkepool.Template{Labels: map[string]string{"team": "a"}}},
 				PoolTags: []string{"karpenter.sh/nodepool=default"},
 			}
 		},
@@ -144,7 +147,8 @@ func TestAPoolOfTheAlphaProviderBecomesOurs(t *testing.T) {
 					t.Fatalf("%d pools are left, %v", left, err)
 				}
 				adopted := s.poolNow(pool.ID)
-				key := lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2", Template: lkepool.Template{Labels: map[string]string{"team": "a"}}}
+				key := lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2",
+					Template: lkepool.Template{Labels: map[string]string{"team": "a"}}}
 				if !slices.Contains(adopted.Tags, key.Tag()) || !slices.Contains(adopted.Tags, lkepool.ManagedTag) {
 					t.Errorf("the pool's tags are %v", adopted.Tags)
 				}
@@ -156,7 +160,8 @@ func TestAPoolOfTheAlphaProviderBecomesOurs(t *testing.T) {
 						t.Errorf("instance %d has tags %v", i, tags)
 					}
 				}
-				if tags := s.instance(pool.Nodes[2].InstanceID).Tags; slices.ContainsFunc(tags, func(tag string) bool { return strings.HasPrefix(tag, "karpenter.sh/nodeclaim") }) {
+				if tags := s.instance(pool.Nodes[2].InstanceID).Tags; slices.ContainsFunc(tags,
+					func(tag string) bool { return strings.HasPrefix(tag, "karpenter.sh/nodeclaim") }) {
 					t.Errorf("the instance of no NodeClaim has tags %v", tags)
 				}
 				if !slices.Equal(s.reasons("one"), []string{adoption.EventAdopted}) {
@@ -195,7 +200,8 @@ func TestWhatCannotBeAdoptedIsNamedAndLeftAlone(t *testing.T) {
 			if got := s.reasons("one"); !slices.Equal(got, test.events) {
 				t.Errorf("events %v, want %v", got, test.events)
 			}
-			if len(s.sim.Audit()) != before || slices.ContainsFunc(s.poolNow(pool.ID).Tags, func(tag string) bool { return strings.Contains(tag, "pool-key") }) {
+			if len(s.sim.Audit()) != before ||
+				slices.ContainsFunc(s.poolNow(pool.ID).Tags, func(tag string) bool { return strings.Contains(tag, "pool-key") }) {
 				t.Errorf("%d changes were made; the pool's tags are %v", len(s.sim.Audit())-before, s.poolNow(pool.ID).Tags)
 			}
 		})

@@ -21,7 +21,8 @@ var keyPrefix, _, _ = strings.Cut(lkepool.Key{}.Tag(), "=")
 
 // alpha is true for a pool that the alpha provider has made and that is not this provider's yet.
 func alpha(pool api.LKENodePool) bool {
-	return valueOf(pool.Tags, v1alpha1.TagLKEManaged) == "true" && valueOf(pool.Tags, v1alpha1.TagNodePool) != "" && valueOf(pool.Tags, keyPrefix) == ""
+	return valueOf(pool.Tags, v1alpha1.TagLKEManaged) == "true" && valueOf(pool.Tags, v1alpha1.TagNodePool) != "" &&
+		valueOf(pool.Tags, keyPrefix) == ""
 }
 
 // valueOf is the value of a tag key=value or key:value; "" if there is none.

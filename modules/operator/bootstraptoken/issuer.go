@@ -66,7 +66,8 @@ func (i *Issuer) Issue(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string
 		return "", err
 	case stored == nil:
 	case !owned(stored, nodeClaim.UID):
-		return "", fmt.Errorf("the Secret %s/%s is not the bootstrap token of NodeClaim %s: delete it if nothing uses it", Namespace, stored.Name, nodeClaim.Name)
+		return "", fmt.Errorf("the Secret %s/%s is not the bootstrap token of NodeClaim %s: delete it if nothing uses it", Namespace, stored.Name,
+			nodeClaim.Name)
 	default:
 		expires, err := time.Parse(time.RFC3339, string(stored.Data[keyExpiration]))
 		id, secret := string(stored.Data[keyID]), string(stored.Data[keySecret])
@@ -78,7 +79,8 @@ func (i *Issuer) Issue(ctx context.Context, nodeClaim *karpv1.NodeClaim) (string
 		}
 	}
 	secret := i.secret(nodeClaim)
-	token := secret.StringData[keyID] + "." + secret.StringData[keySecret] // before: the API server's answer, which replaces the object, has no StringData
+	// before: the API server's answer, which replaces the object, has no StringData
+	token := secret.StringData[keyID] + "." + secret.StringData[keySecret]
 	if err := i.writer.Create(ctx, secret); err != nil {
 		return "", fmt.Errorf("creating the Secret %s/%s: %w", Namespace, secret.Name, err)
 	}

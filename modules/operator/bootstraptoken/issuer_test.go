@@ -28,7 +28,8 @@ type world struct {
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
 	t.Helper()
-	w := &world{T: t, kube: fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build(), clock: clocktesting.NewFakeClock(time.Now())}
+	w := &world{T: t, kube: fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build(),
+		clock: clocktesting.NewFakeClock(time.Now())}
 	w.issuer = bootstraptoken.NewIssuer(w.kube, stored{w.kube}, w.clock)
 	return w
 }
@@ -75,7 +76,8 @@ func TestTokenIsOfOneNodeClaimAndShortLived(t *testing.T) {
 	if secret.Type != "bootstrap.kubernetes.io/token" || secret.Name != "bootstrap-token-"+string(secret.Data["token-id"]) {
 		t.Errorf("the Secret is %s of type %s", secret.Name, secret.Type)
 	}
-	if owners := secret.OwnerReferences; len(owners) != 1 || owners[0].Kind != "NodeClaim" || owners[0].UID != "uid-a" || owners[0].BlockOwnerDeletion != nil {
+	if owners := secret.OwnerReferences; len(owners) != 1 || owners[0].Kind != "NodeClaim" || owners[0].UID != "uid-a" ||
+		owners[0].BlockOwnerDeletion != nil {
 		t.Errorf("its owners are %+v", owners)
 	}
 }

@@ -24,7 +24,8 @@ import (
 
 // since is a NodeClaim's condition, true since a time.
 func since(c *karpv1.NodeClaim, condition string, at time.Time) {
-	c.Status.Conditions = append(c.Status.Conditions, status.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: condition, LastTransitionTime: metav1.NewTime(at)})
+	c.Status.Conditions = append(c.Status.Conditions,
+		status.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: condition, LastTransitionTime: metav1.NewTime(at)})
 }
 
 func offered(t *testing.T, p core.CloudProvider, plan string) bool {
@@ -123,7 +124,8 @@ func TestALaunchThatCannotWorkIsGivenUp(t *testing.T) {
 				}}
 				told := record.NewFakeRecorder(100)
 				kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
-				p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told)})
+				p := cloudprovider.New(kube, pools, catalog(t),
+					cloudprovider.Config{Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told)})
 				launch := func() {
 					t.Helper()
 					for attempt := 1; attempt <= 4; attempt++ {
@@ -168,7 +170,8 @@ func TestANodePoolWithATaintOfKarpentersGetsNoNodes(t *testing.T) {
 			}
 			told := record.NewFakeRecorder(100)
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), reserved).Build()
-			p := cloudprovider.New(kube, &scripted{t: t}, catalog(t), cloudprovider.Config{Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told)})
+			p := cloudprovider.New(kube, &scripted{t: t}, catalog(t),
+				cloudprovider.Config{Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told)})
 			all, err := p.GetInstanceTypes(t.Context(), reserved)
 			if err != nil || len(all) != len(somePlans) {
 				t.Fatalf("%d types, %v", len(all), err)
@@ -192,7 +195,8 @@ func TestANodePoolWithATaintOfKarpentersGetsNoNodes(t *testing.T) {
 func TestATaintOfKarpentersNeverGoesIntoAPool(t *testing.T) {
 	claim := nodeClaim(func(c *karpv1.NodeClaim) {
 		c.Spec.Taints = []corev1.Taint{
-			{Key: karpv1.UnregisteredTaintKey, Effect: corev1.TaintEffectNoExecute}, {Key: karpv1.DisruptedTaintKey, Effect: corev1.TaintEffectNoSchedule},
+			{Key: karpv1.UnregisteredTaintKey, Effect: corev1.TaintEffectNoExecute},
+			{Key: karpv1.DisruptedTaintKey, Effect: corev1.TaintEffectNoSchedule},
 			{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule},
 		}
 	})
@@ -216,7 +220,8 @@ func TestATaintOfKarpentersNeverGoesIntoAPool(t *testing.T) {
 // A text of the API's may be of any length, and contain anything.
 func TestConditionMessagesAreBounded(t *testing.T) {
 	pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) {
-		return lkepool.Node{}, &lkepool.Error{Kind: lkepool.KindInvalid, Field: "labels", Err: errors.New("\x00\x1b[31m" + strings.Repeat("long\n", 100000))}
+		return lkepool.Node{}, &lkepool.Error{Kind: lkepool.KindInvalid, Field: "labels",
+			Err: errors.New("\x00\x1b[31m" + strings.Repeat("long\n", 100000))}
 	}}
 	p := provider(t, "standard", pools, readyClass(), nodePool(nil))
 	_, err := p.Create(t.Context(), nodeClaim())
@@ -224,7 +229,8 @@ func TestConditionMessagesAreBounded(t *testing.T) {
 	if !errors.As(err, &createErr) {
 		t.Fatalf("got %T", err)
 	}
-	if message := createErr.ConditionMessage; len(message) > 1000 || strings.ContainsAny(message, "\x00\x1b\n") || !strings.Contains(message, "long") {
+	if message := createErr.ConditionMessage; len(message) > 1000 || strings.ContainsAny(message, "\x00\x1b\n") ||
+		!strings.Contains(message, "long") {
 		t.Errorf("%d characters: %.80q", len(message), message)
 	}
 }

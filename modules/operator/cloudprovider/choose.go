@@ -34,7 +34,8 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, st
 			len(all), len(compatible), unbuyable(requests, compatible, fitting))
 	}
 	if _, _, err := candidates.SatisfiesMinValues(wanted); err != nil && strict {
-		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %d can be, which is not the choice that it asks for: %w", len(candidates), err)
+		return nil, fmt.Errorf("no Linode type can be bought for the NodeClaim: %d can be, which is not the choice that it asks for: %w",
+			len(candidates), err)
 	}
 	price := func(it *cloudprovider.InstanceType) float64 {
 		return it.Offerings.Available().Compatible(wanted).Cheapest().Price
@@ -72,7 +73,8 @@ func impossible(all []*cloudprovider.InstanceType, nodePool *karpv1.NodePool, st
 	if err := requirement.Unmet(requirements, all); err != nil || !strict {
 		return err
 	}
-	_, _, err := requirement.Meeting(requirements, all).SatisfiesMinValues(scheduling.NewNodeSelectorRequirementsWithMinValues(requirements...))
+	_, _, err := requirement.Meeting(requirements,
+		all).SatisfiesMinValues(scheduling.NewNodeSelectorRequirementsWithMinValues(requirements...))
 	return err
 }
 

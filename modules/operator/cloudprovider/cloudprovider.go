@@ -86,8 +86,10 @@ func Over(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clo
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
-	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, backoff: backoff.New(), inventory: newInventory(backend), attempts: cache.NewExpiring(),
-		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(), held: cache.NewExpiring()}
+	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, backoff: backoff.New(), inventory: newInventory(backend),
+		attempts:  cache.NewExpiring(),
+		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(),
+		held: cache.NewExpiring()}
 }
 
 // An attempt is a call of Create. Prices and availability change between two; a NodeClaim that asked for another type would leave the

@@ -32,7 +32,8 @@ func TestCreateChoosesTheCheapestThatFits(t *testing.T) {
 		{"one cpu with room to spare", nodeClaim(requests(corev1.ResourceCPU, "500m")), "g6-standard-1"},
 		{"more cpu", nodeClaim(requests(corev1.ResourceCPU, "1500m")), "g6-dedicated-2"}, // same price as g6-standard-2: first by name
 		{"more memory", nodeClaim(requests(corev1.ResourceMemory, "5Gi")), "g6-standard-4"},
-		{"class", nodeClaim(requires(v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpIn, "standard"), requests(corev1.ResourceCPU, "1500m")), "g6-standard-2"},
+		{"class", nodeClaim(requires(v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpIn, "standard"), requests(corev1.ResourceCPU, "1500m")),
+			"g6-standard-2"},
 		{"type", nodeClaim(requires(corev1.LabelInstanceTypeStable, corev1.NodeSelectorOpIn, "g6-standard-4")), "g6-standard-4"},
 		{"more than a number of cpus", nodeClaim(requires(v1alpha1.LabelInstanceCPU, corev1.NodeSelectorOpGt, "2")), "g6-standard-4"},
 		{"GPU by resource", nodeClaim(requests(v1alpha1.ResourceNvidiaGPU, "1")), "g1-gpu-rtx4000a-1"},
@@ -196,7 +197,8 @@ func TestTemplateFollowsTheClassAndTheTier(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := pools.requests[0].Key.Template
-		if got.KubernetesVersion != version || got.FirewallID != 99 || got.DiskEncryption != "enabled" || got.Isolation != (lkepool.Isolation{PublicIPv4: "false"}) {
+		if got.KubernetesVersion != version || got.FirewallID != 99 || got.DiskEncryption != "enabled" ||
+			got.Isolation != (lkepool.Isolation{PublicIPv4: "false"}) {
 			t.Errorf("%s: got %+v", tier, got)
 		}
 	}
@@ -223,7 +225,8 @@ func TestTagsFitWhateverTheNames(t *testing.T) {
 		t.Errorf("got %v", r.PoolTags)
 	}
 	for _, prefix := range []string{"karpenter.sh/nodepool=name", "karpenter.k8s.linode/linodenodeclass=name"} {
-		if cut := regexp.MustCompile("^" + regexp.QuoteMeta(prefix) + "[name-]*_[0-9a-f]{8}$"); !slices.ContainsFunc(r.PoolTags, cut.MatchString) {
+		if cut := regexp.MustCompile("^" + regexp.QuoteMeta(prefix) + "[name-]*_[0-9a-f]{8}$"); !slices.ContainsFunc(r.PoolTags,
+			cut.MatchString) {
 			t.Errorf("no tag that matches %s in %v", cut, r.PoolTags)
 		}
 	}
@@ -249,7 +252,8 @@ func TestNothingIsMadeFromAClassThatIsNotReady(t *testing.T) {
 		is    func(error) bool
 		says  string
 	}{
-		{"not ready", notReady(v1alpha1.ReasonTagValidationFailed, "tag x has a restricted key"), core.IsNodeClassNotReadyError, "restricted key"},
+		{"not ready", notReady(v1alpha1.ReasonTagValidationFailed, "tag x has a restricted key"), core.IsNodeClassNotReadyError,
+			"restricted key"},
 		{"being deleted", deleting, core.IsNodeClassNotReadyError, "being deleted"},
 		{"missing", nil, core.IsNodeClassNotReadyError, "does not exist"},
 		{"not checked yet", unchecked, isCreateError, "not checked yet"},
@@ -320,11 +324,13 @@ func TestCreateDescribesTheNodeItGot(t *testing.T) {
 		node.InstanceType = "g6-standard-4"
 		return node, err
 	}}
-	created, err := provider(t, "standard", pools, readyClass(), nodePool(nil)).Create(t.Context(), nodeClaim(requests(corev1.ResourceCPU, "500m")))
+	created, err := provider(t, "standard", pools, readyClass(), nodePool(nil)).Create(t.Context(),
+		nodeClaim(requests(corev1.ResourceCPU, "500m")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if created.Labels[corev1.LabelInstanceTypeStable] != "g6-standard-4" || created.Labels[v1alpha1.LabelInstanceCPU] != "4" || created.Status.Capacity.Cpu().Value() != 4 {
+	if created.Labels[corev1.LabelInstanceTypeStable] != "g6-standard-4" || created.Labels[v1alpha1.LabelInstanceCPU] != "4" ||
+		created.Status.Capacity.Cpu().Value() != 4 {
 		t.Errorf("got labels %v, capacity %v", created.Labels, created.Status.Capacity)
 	}
 }

@@ -33,8 +33,10 @@ func (c *CloudProvider) Delete(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeClaim) {
 	const joins = 14 * time.Minute
 	nodePool, plan := nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable]
-	launched, registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeLaunched), nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
-	if _, noted := c.failed.Get(nodeClaim.UID); noted || nodePool == "" || registered.IsTrue() || !launched.IsTrue() || time.Since(launched.LastTransitionTime.Time) <= joins {
+	launched, registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeLaunched),
+		nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
+	if _, noted := c.failed.Get(nodeClaim.UID); noted || nodePool == "" || registered.IsTrue() || !launched.IsTrue() ||
+		time.Since(launched.LastTransitionTime.Time) <= joins {
 		return
 	}
 	c.failed.Set(nodeClaim.UID, true, time.Hour)
@@ -45,7 +47,8 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 	if found, err := c.nodePoolOf(ctx, nodeClaim); err == nil {
 		c.publish(found, events.Event{
 			Reason: EventNodesNeverJoin, DedupeValues: []string{nodeClaim.Name}, DedupeTimeout: eventSilence,
-			Message: fmt.Sprintf("The %s of NodeClaim %s was launched and never joined; the next one is not asked for before %s", plan, nodeClaim.Name, pause),
+			Message: fmt.Sprintf("The %s of NodeClaim %s was launched and never joined; the next one is not asked for before %s", plan,
+				nodeClaim.Name, pause),
 		})
 	}
 }

@@ -18,18 +18,20 @@ import (
 
 // Why a node is to be replaced.
 const (
-	DriftNodeClass         cloudprovider.DriftReason = "NodeClassDrifted"         // the LinodeNodeClass changed
-	DriftInstanceGone      cloudprovider.DriftReason = "InstanceGoneFromPool"     // LKE has removed or recycled the node
-	DriftInstanceStopped   cloudprovider.DriftReason = "InstanceStopped"          // the Linode is off
-	DriftPoolLabels        cloudprovider.DriftReason = "PoolLabelsDrifted"        // the pool's labels differ
-	DriftPoolTaints        cloudprovider.DriftReason = "PoolTaintsDrifted"        // the pool's taints differ
-	DriftFirewall          cloudprovider.DriftReason = "FirewallDrifted"          // the pool's firewall differs, or the Linode was taken out of it
+	DriftNodeClass       cloudprovider.DriftReason = "NodeClassDrifted"     // the LinodeNodeClass changed
+	DriftInstanceGone    cloudprovider.DriftReason = "InstanceGoneFromPool" // LKE has removed or recycled the node
+	DriftInstanceStopped cloudprovider.DriftReason = "InstanceStopped"      // the Linode is off
+	DriftPoolLabels      cloudprovider.DriftReason = "PoolLabelsDrifted"    // the pool's labels differ
+	DriftPoolTaints      cloudprovider.DriftReason = "PoolTaintsDrifted"    // the pool's taints differ
+	// the pool's firewall differs, or the Linode was taken out of it
+	DriftFirewall          cloudprovider.DriftReason = "FirewallDrifted"
 	DriftNetwork           cloudprovider.DriftReason = "NetworkDrifted"           // the Linode was taken out of the class's VPC
 	DriftKubernetesVersion cloudprovider.DriftReason = "KubernetesVersionDrifted" // the pool's version differs
-	DriftImage             cloudprovider.DriftReason = "ImageDrifted"             // new nodes get another image, and the class replaces for that
-	DriftPlacementGroup    cloudprovider.DriftReason = "PlacementGroupDrifted"    // the Linode is in none of the class's placement groups
-	DriftRegion            cloudprovider.DriftReason = "RegionDrifted"            // new nodes are made in another region
-	DriftHostMaintenance   cloudprovider.DriftReason = "HostMaintenancePending"   // Linode is going to interrupt the node
+	// new nodes get another image, and the class replaces for that
+	DriftImage           cloudprovider.DriftReason = "ImageDrifted"
+	DriftPlacementGroup  cloudprovider.DriftReason = "PlacementGroupDrifted"  // the Linode is in none of the class's placement groups
+	DriftRegion          cloudprovider.DriftReason = "RegionDrifted"          // new nodes are made in another region
+	DriftHostMaintenance cloudprovider.DriftReason = "HostMaintenancePending" // Linode is going to interrupt the node
 )
 
 // IsDrifted returns why the NodeClaim's node differs from what would be made now; empty if it does not. What is unknown has not drifted.
@@ -42,7 +44,8 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 		return "", err // without it there is nothing to compare with; a class that is in use cannot be deleted
 	}
 	if registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered); registered.IsTrue() {
-		c.backoff.Joined(nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable], registered.LastTransitionTime.Time)
+		c.backoff.Joined(nodeClaim.Labels[karpv1.NodePoolLabelKey], nodeClaim.Labels[corev1.LabelInstanceTypeStable],
+			registered.LastTransitionTime.Time)
 	}
 	if staticallyDrifted(nodeClaim, nodeClass) {
 		return DriftNodeClass, nil
@@ -72,7 +75,8 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 
 // confirm accepts a difference when a second reading, of the node itself, shows it too: a list may lag or lack fields. One confirmed
 // difference costs one request.
-func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprovider.DriftReason, wanted Launch) (cloudprovider.DriftReason, error) {
+func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprovider.DriftReason, wanted Launch) (cloudprovider.DriftReason,
+	error) {
 	uid := wanted.NodeClaim.UID
 	if suspected == "" {
 		c.confirmed.Delete(uid)
@@ -108,7 +112,8 @@ func (c *CloudProvider) outdated(ctx context.Context, wanted Launch) (cloudprovi
 	if exists, err := c.read(ctx, "Node", nodeClaim.Status.NodeName, node); err != nil || !exists {
 		return "", err
 	}
-	if node.Spec.ProviderID == nodeClaim.Status.ProviderID && c.backend.Outdated(node.Status.NodeInfo.KubeletVersion, c.cfg.ControlPlaneVersion(ctx), wanted) {
+	if node.Spec.ProviderID == nodeClaim.Status.ProviderID &&
+		c.backend.Outdated(node.Status.NodeInfo.KubeletVersion, c.cfg.ControlPlaneVersion(ctx), wanted) {
 		return DriftKubernetesVersion, nil
 	}
 	return "", nil

@@ -34,15 +34,19 @@ var verdicts = map[lkepool.Kind]verdict{
 	lkepool.KindProvisioning:         {outcome: outcomeProvisioning, reason: "Provisioning", message: "The node is on its way"},
 	lkepool.KindInsufficientCapacity: {outcome: "insufficient_capacity", cause: instancetype.NoCapacity},
 	lkepool.KindQuotaExceeded:        {outcome: "quota_exceeded", cause: instancetype.AccountLimit},
-	lkepool.KindRateLimited:          {outcome: "rate_limited", reason: "RateLimited", message: "The Linode API limits requests; trying again"},
-	lkepool.KindInvalid:              {outcome: "invalid", reason: "InvalidRequest", message: "Linode refuses the request", detail: true},
-	lkepool.KindNotFound:             {outcome: "not_found", reason: "NotFound", message: "The LKE cluster or pool was not found"},
-	lkepool.KindConflict:             {outcome: "conflict", reason: "Conflict", message: "The pool or Linode is in a state that needs a person", detail: true},
-	lkepool.KindForbidden:            {outcome: "forbidden", reason: "Forbidden", message: "The Linode API refuses the token or its scopes", detail: true},
-	lkepool.KindUnavailable:          {outcome: "unavailable", reason: "LinodeAPIUnavailable", message: "The Linode API does not answer; trying again"},
-	planRefused:                      {outcome: "plan_refused", cause: instancetype.PlanRefused},
-	ceiling:                          {outcome: "ceiling", cause: instancetype.Ceiling},
-	unknown:                          {outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true},
+	lkepool.KindRateLimited: {outcome: "rate_limited", reason: "RateLimited",
+		message: "The Linode API limits requests; trying again"},
+	lkepool.KindInvalid:  {outcome: "invalid", reason: "InvalidRequest", message: "Linode refuses the request", detail: true},
+	lkepool.KindNotFound: {outcome: "not_found", reason: "NotFound", message: "The LKE cluster or pool was not found"},
+	lkepool.KindConflict: {outcome: "conflict", reason: "Conflict",
+		message: "The pool or Linode is in a state that needs a person", detail: true},
+	lkepool.KindForbidden: {outcome: "forbidden", reason: "Forbidden", message: "The Linode API refuses the token or its scopes",
+		detail: true},
+	lkepool.KindUnavailable: {outcome: "unavailable", reason: "LinodeAPIUnavailable",
+		message: "The Linode API does not answer; trying again"},
+	planRefused: {outcome: "plan_refused", cause: instancetype.PlanRefused},
+	ceiling:     {outcome: "ceiling", cause: instancetype.Ceiling},
+	unknown:     {outcome: "error", reason: "LaunchFailed", message: "The launch failed; trying again", detail: true},
 }
 
 const (
@@ -126,7 +130,8 @@ func (c *CloudProvider) giveUp(nodePool *karpv1.NodePool, reason, message string
 		return
 	}
 	pause := c.backoff.Failed(backoff.Target{NodePool: nodePool.Name}, launchPauses)
-	c.publish(nodePool, events.Event{Reason: reason, Message: fmt.Sprintf("Launch given up, next one after %s: %s", pause, message), DedupeTimeout: time.Minute})
+	c.publish(nodePool, events.Event{Reason: reason, Message: fmt.Sprintf("Launch given up, next one after %s: %s", pause, message),
+		DedupeTimeout: time.Minute})
 }
 
 // bounded cuts a text that holds words of the API's to what a condition and an event may have, and to printable characters.

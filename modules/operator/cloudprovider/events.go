@@ -36,10 +36,14 @@ func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype
 	case instancetype.PlanRefused:
 		reason, message = EventPlanRefused, fmt.Sprintf("Linode does not take the plan %s in %s", r.InstanceType, r.Region)
 	case instancetype.AccountLimit:
-		reason, message = EventAccountLimit, fmt.Sprintf("Linode refuses one more %s because a limit of the account or of the cluster is reached, "+
-			"and %d instance types at least as large are not tried either: ask Linode's support for a higher limit, or remove Linodes", r.InstanceType, r.Others)
+		reason, message = EventAccountLimit,
+			fmt.Sprintf("Linode refuses one more %s because a limit of the account or of the cluster is reached, "+
+				"and %d instance types at least as large are not tried either: ask Linode's support for a higher limit, or remove Linodes",
+				r.InstanceType, r.Others)
 	case instancetype.Ceiling:
-		reason, message = EventCeilingReached, fmt.Sprintf("The settings maxNodes and maxHourlyPrice allow no %s more, nor %d instance types at least as large: %s", r.InstanceType, r.Others, err)
+		reason, message = EventCeilingReached,
+			fmt.Sprintf("The settings maxNodes and maxHourlyPrice allow no %s more, nor %d instance types at least as large: %s", r.InstanceType,
+				r.Others, err)
 	}
 	c.publish(nodePool, events.Event{
 		Reason: reason, Message: fmt.Sprintf("%s; not asked for again for %s", message, r.Lasts),

@@ -131,11 +131,14 @@ func TestMinValues(t *testing.T) {
 		relax bool
 		want  string // "" = InsufficientCapacity
 	}{
-		{"choice enough", nodeClaim(choice(corev1.LabelInstanceTypeStable, 3, three...), requests(corev1.ResourceCPU, "500m")), false, "g6-standard-1"},
+		{"choice enough", nodeClaim(choice(corev1.LabelInstanceTypeStable, 3, three...), requests(corev1.ResourceCPU, "500m")), false,
+			"g6-standard-1"},
 		{"one is too small", nodeClaim(choice(corev1.LabelInstanceTypeStable, 3, three...), requests(corev1.ResourceCPU, "1500m")), false, ""},
-		{"one is too small, and the policy lets it be", nodeClaim(choice(corev1.LabelInstanceTypeStable, 3, three...), requests(corev1.ResourceCPU, "1500m")), true, "g6-dedicated-2"},
+		{"one is too small, and the policy lets it be",
+			nodeClaim(choice(corev1.LabelInstanceTypeStable, 3, three...), requests(corev1.ResourceCPU, "1500m")), true, "g6-dedicated-2"},
 		{"two classes", nodeClaim(choice(v1alpha1.LabelInstanceClass, 2, "standard", "dedicated")), false, "g6-standard-1"},
-		{"three classes, one of them of no use", nodeClaim(choice(v1alpha1.LabelInstanceClass, 3, "standard", "dedicated", "highmem")), false, ""},
+		{"three classes, one of them of no use", nodeClaim(choice(v1alpha1.LabelInstanceClass, 3, "standard", "dedicated", "highmem")), false,
+			""},
 		{"none left, whatever the policy", nodeClaim(choice(corev1.LabelInstanceTypeStable, 2, "g9-a", "g9-b")), true, ""},
 	}
 	for _, tt := range tests {
@@ -168,7 +171,8 @@ func TestSpotAndReservedGetNothing(t *testing.T) {
 		pools := &scripted{t: t}
 		claim := nodeClaim(requires(karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, capacityTypes...))
 		_, err := provider(t, "standard", pools, readyClass(), nodePool(nil)).Create(t.Context(), claim)
-		if !core.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "on-demand capacity only") || !strings.Contains(err.Error(), capacityTypes[0]) {
+		if !core.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "on-demand capacity only") ||
+			!strings.Contains(err.Error(), capacityTypes[0]) {
 			t.Errorf("%v: got %v", capacityTypes, err)
 		}
 	}
@@ -183,14 +187,19 @@ func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 		relax       bool
 		says        []string // nil = nothing
 	}{
-		{"spot", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot"}}, false,
+		{"spot", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn,
+			Values: []string{"spot"}}, false,
 			[]string{"Warning NoCompatibleInstanceTypes", "Linode sells on-demand capacity only and no spot"}},
-		{"spot or on-demand", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot", "on-demand"}}, false, nil},
-		{"arm64", karpv1.NodeSelectorRequirementWithMinValues{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"arm64"}}, false,
+		{"spot or on-demand", karpv1.NodeSelectorRequirementWithMinValues{Key: karpv1.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn,
+			Values: []string{"spot", "on-demand"}}, false, nil},
+		{"arm64", karpv1.NodeSelectorRequirementWithMinValues{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpIn,
+			Values: []string{"arm64"}}, false,
 			[]string{"Warning NoCompatibleInstanceTypes", "no plan has kubernetes.io/arch = arm64. There is only: amd64"}},
-		{"more classes than two", karpv1.NodeSelectorRequirementWithMinValues{Key: v1alpha1.LabelInstanceGeneration, Operator: corev1.NodeSelectorOpExists, MinValues: &least}, false,
+		{"more classes than two", karpv1.NodeSelectorRequirementWithMinValues{Key: v1alpha1.LabelInstanceGeneration,
+			Operator: corev1.NodeSelectorOpExists, MinValues: &least}, false,
 			[]string{"Warning NoCompatibleInstanceTypes", "minValues", v1alpha1.LabelInstanceGeneration}},
-		{"the same with BestEffort", karpv1.NodeSelectorRequirementWithMinValues{Key: v1alpha1.LabelInstanceGeneration, Operator: corev1.NodeSelectorOpExists, MinValues: &least}, true, nil},
+		{"the same with BestEffort", karpv1.NodeSelectorRequirementWithMinValues{Key: v1alpha1.LabelInstanceGeneration,
+			Operator: corev1.NodeSelectorOpExists, MinValues: &least}, true, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -234,7 +243,8 @@ func TestAStaticNodePoolThatGetsNoNodesMakesNoNodeClaimsForAWhile(t *testing.T) 
 						}
 					}
 				}
-				if err := p.Held(nodeClaim()); err == nil || !strings.Contains(err.Error(), "static NodePool default waits") || len(pools.requests) > len(somePlans) {
+				if err := p.Held(nodeClaim()); err == nil || !strings.Contains(err.Error(), "static NodePool default waits") ||
+					len(pools.requests) > len(somePlans) {
 					t.Errorf("after %d NodeClaims and %d requests: %v", made, len(pools.requests), err)
 				}
 				if err := p.Held(other); err != nil {

@@ -162,7 +162,8 @@ func nodeClaim(change ...func(*karpv1.NodeClaim)) *karpv1.NodeClaim {
 		},
 		Spec: karpv1.NodeClaimSpec{
 			NodeClassRef: classRef(),
-			Resources:    karpv1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("3")}},
+			Resources: karpv1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"),
+				corev1.ResourcePods: resource.MustParse("3")}},
 		},
 	}
 	for _, f := range change {

@@ -46,7 +46,8 @@ func TestDelete(t *testing.T) {
 		{"no provider ID, two instances with its tag", "a", "", []lkepool.Node{claimed(5, "a"), claimed(6, "a")}, []int{5, 6}, false},
 		{"no provider ID, nothing", "a", "", nil, nil, true},
 		{"an ID of another provider", "a", "aws:///us-east-1a/i-0123", nil, nil, true},
-		{"an ID of another provider, an instance with its tag", "a", "aws:///us-east-1a/i-0123", []lkepool.Node{claimed(5, "a")}, []int{5}, false},
+		{"an ID of another provider, an instance with its tag", "a", "aws:///us-east-1a/i-0123", []lkepool.Node{claimed(5, "a")}, []int{5},
+			false},
 		{"an ID made to look like another's", "a", "linode://+5", []lkepool.Node{claimed(5, "victim")}, nil, true},
 		{"an ID with zeros before it", "a", "linode://005", []lkepool.Node{claimed(5, "victim")}, nil, true},
 	}

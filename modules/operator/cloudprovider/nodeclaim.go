@@ -17,7 +17,8 @@ import (
 )
 
 // launched is the NodeClaim as Create returns it.
-func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
+func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode, instanceType *cloudprovider.InstanceType,
+	region string) (*karpv1.NodeClaim, error) {
 	claim, err := observed(node, instanceType, region)
 	if err != nil {
 		return nil, err

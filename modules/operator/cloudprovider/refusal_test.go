@@ -35,8 +35,10 @@ func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 	}{
 		{lkepool.KindInsufficientCapacity, "", []string{"Warning InsufficientCapacity", "g6-standard-1", "us-ord", "3m0s"}, 3 * time.Minute},
 		{lkepool.KindInvalid, "type", []string{"Warning PlanRefused", "g6-standard-1", "30m0s"}, 30 * time.Minute},
-		{lkepool.KindQuotaExceeded, "", []string{"Warning AccountLimitReached", "g6-standard-1", "limit", "4 instance types", "support", "3m0s"}, 3 * time.Minute},
-		{lkepool.KindQuotaExceeded, lkepool.FieldMaxNodes, []string{"Warning CeilingReached", "g6-standard-1", "maxNodes", "4 instance types", "1m0s"}, time.Minute},
+		{lkepool.KindQuotaExceeded, "", []string{"Warning AccountLimitReached", "g6-standard-1", "limit", "4 instance types", "support", "3m0s"},
+			3 * time.Minute},
+		{lkepool.KindQuotaExceeded, lkepool.FieldMaxNodes,
+			[]string{"Warning CeilingReached", "g6-standard-1", "maxNodes", "4 instance types", "1m0s"}, time.Minute},
 		{lkepool.KindQuotaExceeded, lkepool.FieldMaxHourlyPrice, []string{"Warning CeilingReached", "maxHourlyPrice"}, time.Minute},
 		{lkepool.KindInvalid, "firewall_id", nil, 0},
 		{lkepool.KindUnavailable, "", nil, 0},

@@ -18,7 +18,8 @@ import (
 )
 
 // request returns what to claim for a NodeClaim.
-func request(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass, instanceType string) lkepool.Request {
+func request(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass,
+	instanceType string) lkepool.Request {
 	return lkepool.Request{
 		Claimant: nodeclaim.Claimant(nodeClaim),
 		Key: lkepool.Key{
@@ -32,13 +33,15 @@ func request(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *k
 }
 
 // Wanted is what Create asks for to make a node of a type for a NodeClaim.
-func (c *CloudProvider) Wanted(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass, instanceType string) lkepool.Request {
+func (c *CloudProvider) Wanted(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass,
+	instanceType string) lkepool.Request {
 	return request(c.cfg.Cluster, nodeClaim, nodePool, nodeClass, instanceType)
 }
 
 // template is what an LKE pool fixes for all its nodes. Startup taints are not in it: LKE would put them back after they were removed.
 // Whatever else the NodeClaim has for its node, Karpenter puts on the Node when it registers.
-func template(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) lkepool.Template {
+func template(cluster discovery.Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool,
+	nodeClass *v1alpha1.LinodeNodeClass) lkepool.Template {
 	t := lkepool.Template{
 		Labels:         poolLabels(nodeClaim, nodePool),
 		Taints:         poolTaints(nodeClaim.Spec.Taints),
@@ -88,7 +91,8 @@ func poolTaints(taints []corev1.Taint) []lkepool.Taint {
 	var result []lkepool.Taint
 	for _, t := range taints {
 		taint := lkepool.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
-		if !strings.HasPrefix(t.Key, apis.Group+"/") && lke.CheckTaint(taint) == nil && !strings.Contains(t.Key, "kubernetes.io") && !strings.Contains(t.Key, "linode.com") {
+		if !strings.HasPrefix(t.Key, apis.Group+"/") && lke.CheckTaint(taint) == nil && !strings.Contains(t.Key, "kubernetes.io") &&
+			!strings.Contains(t.Key, "linode.com") {
 			result = append(result, taint)
 		}
 	}

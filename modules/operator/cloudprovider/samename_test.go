@@ -41,7 +41,8 @@ func TestAnInstanceOfAnotherNodeClaimIsAConflict(t *testing.T) {
 				return
 			}
 			var createErr *core.CreateError
-			if !errors.As(err, &createErr) || createErr.ConditionReason != "Conflict" || !strings.Contains(createErr.ConditionMessage, "4711") || created != nil {
+			if !errors.As(err, &createErr) || createErr.ConditionReason != "Conflict" || !strings.Contains(createErr.ConditionMessage, "4711") ||
+				created != nil {
 				t.Errorf("got %v, %v", created, err)
 			}
 		})

@@ -17,8 +17,9 @@ import (
 // catalog, or the next one is tried.
 const shortfallTTL = 6 * time.Hour
 
-// TooSmall notes a registered node that cannot hold the pods that its NodeClaim was made for. Without that, core would buy the same plan for
-// them again and again: its NodePool plans with what the node has instead. Only this NodePool, because one kubelet's report is no proof.
+// TooSmall notes a registered node that cannot hold the pods that its NodeClaim was made for. Without that, core would buy the same plan
+// for them again and again: its NodePool plans with what the node has instead. Only this NodePool, because one kubelet's report is no
+// proof.
 func (c *CloudProvider) TooSmall(ctx context.Context, nodeClaim *karpv1.NodeClaim, node *corev1.Node) {
 	plan, name := nodeClaim.Labels[corev1.LabelInstanceTypeStable], nodeClaim.Labels[karpv1.NodePoolLabelKey]
 	if name == "" {
@@ -32,8 +33,10 @@ func (c *CloudProvider) TooSmall(ctx context.Context, nodeClaim *karpv1.NodeClai
 	allocatable := node.Status.Allocatable
 	c.publish(nodePool, events.Event{
 		Reason: EventNodeTooSmall, DedupeValues: []string{nodeClaim.Name}, DedupeTimeout: shortfallTTL,
-		Message: fmt.Sprintf("Node %s, a %s, has allocatable cpu %s, memory %s, ephemeral-storage %s and %s pods, which is less than the pods need that NodeClaim %s was made for; "+
-			"the NodePool plans with what it has", node.Name, plan, allocatable.Cpu(), allocatable.Memory(), allocatable.StorageEphemeral(), allocatable.Pods(), nodeClaim.Name),
+		Message: fmt.Sprintf("Node %s, a %s, has allocatable cpu %s, memory %s, ephemeral-storage %s and %s pods, which is less than the pods "+
+			"need that NodeClaim %s was made for; "+
+			"the NodePool plans with what it has", node.Name, plan, allocatable.Cpu(), allocatable.Memory(), allocatable.StorageEphemeral(),
+			allocatable.Pods(), nodeClaim.Name),
 	})
 }
 

@@ -26,7 +26,8 @@ func TestAPlanWhoseNodeWasTooSmallIsNotBoughtAgainForTheSamePods(t *testing.T) {
 		other.Name = "other"
 		kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil), other).Build()
 		pools := &scripted{t: t, claim: grant}
-		p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told)})
+		p := cloudprovider.New(kube, pools, catalog(t),
+			cloudprovider.Config{Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told)})
 		wants := requests(corev1.ResourceMemory, "3500Mi")
 		first, err := p.Create(t.Context(), nodeClaim(wants))
 		if err != nil {
@@ -35,7 +36,8 @@ func TestAPlanWhoseNodeWasTooSmallIsNotBoughtAgainForTheSamePods(t *testing.T) {
 		plan := first.Labels[corev1.LabelInstanceTypeStable]
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke1-2-3"}}
 		node.Status.Allocatable = corev1.ResourceList{
-			"cpu": resource.MustParse("2"), "memory": resource.MustParse("3200Mi"), "ephemeral-storage": resource.MustParse("70Gi"), "pods": resource.MustParse("110"),
+			"cpu": resource.MustParse("2"), "memory": resource.MustParse("3200Mi"), "ephemeral-storage": resource.MustParse("70Gi"),
+			"pods": resource.MustParse("110"),
 		}
 		p.TooSmall(t.Context(), nodeClaim(wants, func(c *karpv1.NodeClaim) { c.Labels[corev1.LabelInstanceTypeStable] = plan }), node)
 		if text := <-told.Events; !strings.Contains(text, "NodeTooSmall") || !strings.Contains(text, "3200Mi") {

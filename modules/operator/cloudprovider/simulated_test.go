@@ -135,7 +135,8 @@ func TestANodeClaimWithoutANodePoolIsLaunchedLikeAnyOther(t *testing.T) {
 		}
 		group.Wait()
 		if alone.Status.ProviderID == "" || alone.Status.ProviderID == ordinary.Status.ProviderID || took[alone] > took[ordinary]+5*time.Second {
-			t.Fatalf("%q after %s, and with a NodePool %q after %s", alone.Status.ProviderID, took[alone], ordinary.Status.ProviderID, took[ordinary])
+			t.Fatalf("%q after %s, and with a NodePool %q after %s", alone.Status.ProviderID, took[alone], ordinary.Status.ProviderID,
+				took[ordinary])
 		}
 		if reason, err := p.IsDrifted(ctx, alone); reason != "" || err != nil {
 			t.Errorf("drifted: %q, %v", reason, err)

@@ -27,7 +27,10 @@ import (
 // apiServer answers for its version over TLS, and returns its CA with the hash of it.
 func apiServer(t *testing.T) (config *rest.Config, ca []byte, hash string) {
 	t.Helper()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"gitVersion":"v1.35.2"}`) }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		fmt.Fprint(w, `{"gitVersion":"v1.35.2"}`)
+	}))
 	t.Cleanup(server.Close)
 	certificate := server.Certificate()
 	ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
@@ -43,7 +46,8 @@ func published(t *testing.T, server string, ca []byte) client.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "cluster-info"}, Data: map[string]string{"kubeconfig": string(text)}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "cluster-info"},
+		Data: map[string]string{"kubeconfig": string(text)}}
 }
 
 func TestWhatNodesJoinIsFoundInTheCluster(t *testing.T) {
@@ -54,11 +58,14 @@ func TestWhatNodesJoinIsFoundInTheCluster(t *testing.T) {
 		endpoint              string
 	}{
 		{name: "kubeadm", objects: []client.Object{published(t, "https://10.0.0.2:6443", ca)}, endpoint: "10.0.0.2:6443"},
-		{name: "kubeadm behind the port of https", objects: []client.Object{published(t, "https://api.example.com", ca)}, endpoint: "api.example.com:443"},
-		{name: "the setting wins", setting: "https://other.example.com:6443", objects: []client.Object{published(t, "https://10.0.0.2:6443", ca)}, endpoint: "other.example.com:6443"},
+		{name: "kubeadm behind the port of https", objects: []client.Object{published(t, "https://api.example.com", ca)},
+			endpoint: "api.example.com:443"},
+		{name: "the setting wins", setting: "https://other.example.com:6443", objects: []client.Object{published(t, "https://10.0.0.2:6443", ca)},
+			endpoint: "other.example.com:6443"},
 		{name: "no cluster-info, as with k3s", setting: "10.0.0.9:6443", endpoint: "10.0.0.9:6443"},
 		{name: "nothing known", endpoint: ""},
-		{name: "the CA of the settings", bundle: base64.StdEncoding.EncodeToString(ca), objects: []client.Object{published(t, "https://10.0.0.2:6443", nil)}, endpoint: "10.0.0.2:6443"},
+		{name: "the CA of the settings", bundle: base64.StdEncoding.EncodeToString(ca),
+			objects: []client.Object{published(t, "https://10.0.0.2:6443", nil)}, endpoint: "10.0.0.2:6443"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(test.objects...).Build()
@@ -76,7 +83,8 @@ func TestWhatNodesJoinIsFoundInTheCluster(t *testing.T) {
 
 func TestSettingsThatCannotBeAreRefused(t *testing.T) {
 	for name, config := range map[string]clusterinfo.Config{
-		"address without a port": {Endpoint: "10.0.0.2"}, "bundle that is no base64": {CABundle: "!"}, "bundle without a certificate": {CABundle: "QUJD"},
+		"address without a port": {Endpoint: "10.0.0.2"}, "bundle that is no base64": {CABundle: "!"},
+		"bundle without a certificate": {CABundle: "QUJD"},
 	} {
 		if _, err := clusterinfo.NewReader(nil, config); err == nil {
 			t.Errorf("%s is accepted", name)
@@ -86,8 +94,10 @@ func TestSettingsThatCannotBeAreRefused(t *testing.T) {
 
 func TestBrokenClusterInfoIsAnErrorThatNamesIt(t *testing.T) {
 	config, _, _ := apiServer(t)
-	broken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "cluster-info"}, Data: map[string]string{"kubeconfig": "{"}}
-	reader, err := clusterinfo.NewReader(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(broken).Build(), clusterinfo.Config{Kube: config})
+	broken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "cluster-info"},
+		Data: map[string]string{"kubeconfig": "{"}}
+	reader, err := clusterinfo.NewReader(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(broken).Build(),
+		clusterinfo.Config{Kube: config})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,14 +55,17 @@ func Find(ctx context.Context, client *linode.Client, wanted Wanted) (Cluster, e
 		return Cluster{}, &setting.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("no LKE cluster of this account has the label %q", wanted.Name),
 			Fix: "set it to the label of the cluster as the Cloud Manager shows it, and check that the token is of the same account"}
 	case len(ids) > 1:
-		return Cluster{}, &setting.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("%d LKE clusters have the label %q (IDs %s)", len(ids), wanted.Name, strings.Join(ids, ", ")),
-			Fix: "rename all but one of them"}
+		return Cluster{}, &setting.Error{Name: "CLUSTER_NAME",
+			Found: fmt.Sprintf("%d LKE clusters have the label %q (IDs %s)", len(ids), wanted.Name, strings.Join(ids, ", ")),
+			Fix:   "rename all but one of them"}
 	case found.Tier == nil && strings.Contains(found.K8SVersion, "+lke"):
-		return Cluster{}, &setting.Error{Name: "LINODE_API_VERSION", Found: fmt.Sprintf("this version of the API hides that the cluster %q is an Enterprise one", found.Label),
-			Fix: "set it to v4beta, or leave it out"}
+		return Cluster{}, &setting.Error{Name: "LINODE_API_VERSION",
+			Found: fmt.Sprintf("this version of the API hides that the cluster %q is an Enterprise one", found.Label),
+			Fix:   "set it to v4beta, or leave it out"}
 	case wanted.Region != "" && wanted.Region != found.Region:
-		return Cluster{}, &setting.Error{Name: "CLUSTER_REGION", Found: fmt.Sprintf("set to %q, but the cluster %q is in %q", wanted.Region, found.Label, found.Region),
-			Fix: "leave it out: in lke mode it is discovered"}
+		return Cluster{}, &setting.Error{Name: "CLUSTER_REGION",
+			Found: fmt.Sprintf("set to %q, but the cluster %q is in %q", wanted.Region, found.Label, found.Region),
+			Fix:   "leave it out: in lke mode it is discovered"}
 	}
 	tier := lke.Standard // the field exists on v4beta only, and so does the other tier
 	if found.Tier != nil && *found.Tier != "" {
@@ -78,7 +81,8 @@ func FindRegion(ctx context.Context, client *linode.Client, wanted Wanted) (Clus
 	_, err := client.GetRegion(ctx, wanted.Region)
 	switch {
 	case linode.KindOf(err) == linode.KindNotFound:
-		return Cluster{}, &setting.Error{Name: "CLUSTER_REGION", Found: fmt.Sprintf("Linode has no region %q", wanted.Region), Fix: "set it to the ID of a region, such as us-ord"}
+		return Cluster{}, &setting.Error{Name: "CLUSTER_REGION", Found: fmt.Sprintf("Linode has no region %q", wanted.Region),
+			Fix: "set it to the ID of a region, such as us-ord"}
 	case err != nil:
 		return Cluster{}, explain(err, wanted.URL, "linodes:read_only", "reading the region", newInstanceToken)
 	}
@@ -86,7 +90,8 @@ func FindRegion(ctx context.Context, client *linode.Client, wanted Wanted) (Clus
 		check(ctx, client, wanted, wanted.Name+"-", newInstanceToken, "linodes:read_write")
 }
 
-// check reads instances with a text in their label, which needs a scope of its own, and refuses a token that lacks a scope. One answer is enough.
+// check reads instances with a text in their label, which needs a scope of its own, and refuses a token that lacks a scope. One answer is
+// enough.
 func check(ctx context.Context, client *linode.Client, wanted Wanted, label, token string, scopes ...string) error {
 	next, stop := iter.Pull2(client.ListInstances(ctx, linode.Where("label").Contains(label)))
 	defer stop()
@@ -112,8 +117,9 @@ func explain(err error, url, scope, doing, token string) error {
 		}
 		return &setting.Error{Name: "LINODE_TOKEN", Found: "the Linode API at " + url + " refuses the token (401)", Fix: token}
 	case linode.KindForbidden:
-		return &setting.Error{Name: "LINODE_TOKEN", Found: "the token may not do what is needed (403 " + doing + ", which takes the scope " + scope + ")",
-			Fix: token}
+		return &setting.Error{Name: "LINODE_TOKEN",
+			Found: "the token may not do what is needed (403 " + doing + ", which takes the scope " + scope + ")",
+			Fix:   token}
 	case linode.KindNotFound:
 		return &setting.Error{Name: "LINODE_URL", Found: "there is no Linode API at " + url + " (404 " + doing + ")",
 			Fix: "set LINODE_URL and LINODE_API_VERSION to the API's, or leave them out"}

@@ -99,17 +99,22 @@ func TestProblemsAreOneLine(t *testing.T) {
 		says        []string
 	}{
 		{"no cluster", "full", nil, nil, "", "CLUSTER_NAME", []string{`no LKE cluster`, `"demo"`}},
-		{"only one with a longer name", "full", []linodesim.ClusterSpec{{Label: "demo-2", Region: "us-ord", Pools: pool}}, nil, "", "CLUSTER_NAME", []string{"no LKE cluster"}},
+		{"only one with a longer name", "full", []linodesim.ClusterSpec{{Label: "demo-2", Region: "us-ord", Pools: pool}}, nil, "",
+			"CLUSTER_NAME", []string{"no LKE cluster"}},
 		{"two clusters", "full", []linodesim.ClusterSpec{demo, demo}, nil, "", "CLUSTER_NAME", []string{"2 LKE clusters", "IDs"}},
 		{"another region", "full", []linodesim.ClusterSpec{demo}, nil, "de-fra-2", "CLUSTER_REGION", []string{"de-fra-2", "us-ord"}},
 		{"refused token", "wrong", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN", []string{"401", url}},
 		{"no token to send", "", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN", []string{"no usable token"}},
 		{"token without any lke scope", "no-lke", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN", []string{"403", "lke:read_write"}},
-		{"token without any linodes scope", "no-linodes", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN", []string{"403", "linodes:read_write"}},
-		{"token that may only read", "reader", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN", []string{"lacks the scopes lke:read_write and linodes:read_write"}},
-		{"API in trouble", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Answer: linodesim.Answer{Status: 503}}, "", "LINODE_URL", []string{"503", url}},
+		{"token without any linodes scope", "no-linodes", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN",
+			[]string{"403", "linodes:read_write"}},
+		{"token that may only read", "reader", []linodesim.ClusterSpec{demo}, nil, "", "LINODE_TOKEN",
+			[]string{"lacks the scopes lke:read_write and linodes:read_write"}},
+		{"API in trouble", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Answer: linodesim.Answer{Status: 503}}, "", "LINODE_URL",
+			[]string{"503", url}},
 		{"connection lost", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Drop: true}, "", "LINODE_URL", []string{url}},
-		{"a proxy's page", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Answer: linodesim.Answer{Status: 502, HTML: true}}, "", "LINODE_URL", []string{"502"}},
+		{"a proxy's page", "full", []linodesim.ClusterSpec{demo}, &linodesim.Rule{Answer: linodesim.Answer{Status: 502, HTML: true}}, "",
+			"LINODE_URL", []string{"502"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -144,7 +149,8 @@ func TestAScopeThatAnOptionalFeatureTakesIsAskedForByName(t *testing.T) {
 	demo := linodesim.ClusterSpec{Label: "demo", Region: "us-ord", Pools: pool}
 	for token, missing := range map[string]bool{"enough": true, "full": false, "account-reader": false, "account-writer": false} {
 		w := newWorld(t, token, demo)
-		_, err := discovery.Find(t.Context(), w.client, discovery.Wanted{Name: "demo", URL: url, Scopes: w.scopes.Last, Needs: []string{"account:read_only"}})
+		_, err := discovery.Find(t.Context(), w.client,
+			discovery.Wanted{Name: "demo", URL: url, Scopes: w.scopes.Last, Needs: []string{"account:read_only"}})
 		if (err != nil) != missing || missing && !strings.Contains(err.Error(), "lacks the scopes account:read_only") {
 			t.Errorf("token %s: %v", token, err)
 		}

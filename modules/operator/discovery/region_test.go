@@ -19,7 +19,8 @@ func TestFindRegionNeedsARegionAndATokenForLinodes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, test.token)
-			found, err := discovery.FindRegion(t.Context(), w.client, discovery.Wanted{Name: "own", Region: test.region, URL: url, Scopes: w.scopes.Last})
+			found, err := discovery.FindRegion(t.Context(), w.client,
+				discovery.Wanted{Name: "own", Region: test.region, URL: url, Scopes: w.scopes.Last})
 			if test.setting == "" {
 				if err != nil || found.Region != "us-ord" || found.Name != "own" || found.ID != 0 {
 					t.Errorf("found %+v, %v", found, err)
@@ -27,7 +28,8 @@ func TestFindRegionNeedsARegionAndATokenForLinodes(t *testing.T) {
 				return
 			}
 			var problem *setting.Error
-			if !errors.As(err, &problem) || problem.Name != test.setting || !strings.Contains(err.Error(), test.words) || strings.Contains(problem.Fix, "lke:") {
+			if !errors.As(err, &problem) || problem.Name != test.setting || !strings.Contains(err.Error(), test.words) ||
+				strings.Contains(problem.Fix, "lke:") {
 				t.Errorf("the error is %v", err)
 			}
 		})

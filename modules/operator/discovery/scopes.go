@@ -46,6 +46,7 @@ func lacking(header string, needed []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &setting.Error{Name: "LINODE_TOKEN", Found: "the token lacks the scopes " + strings.Join(missing, " and ") + " (it has " + strings.Join(scopes, ", ") + ")",
-		Fix: "make a personal access token with the scopes " + strings.Join(needed, ", ") + " and set LINODE_TOKEN to it"}
+	return &setting.Error{Name: "LINODE_TOKEN",
+		Found: "the token lacks the scopes " + strings.Join(missing, " and ") + " (it has " + strings.Join(scopes, ", ") + ")",
+		Fix:   "make a personal access token with the scopes " + strings.Join(needed, ", ") + " and set LINODE_TOKEN to it"}
 }

@@ -34,7 +34,8 @@ func (r *recorder) Publish(published ...events.Event) { *r = append(*r, publishe
 
 func newHosts(t *testing.T, scopes ...string) *hosts {
 	t.Helper()
-	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant(), Tokens: map[string][]string{"token": scopes}})
+	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant(),
+		Tokens: map[string][]string{"token": scopes}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func newHosts(t *testing.T, scopes ...string) *hosts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "mine", UID: "1"}, Status: karpv1.NodeClaimStatus{ProviderID: nodeclaim.ProviderID(id)}}
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "mine", UID: "1"},
+		Status: karpv1.NodeClaimStatus{ProviderID: nodeclaim.ProviderID(id)}}
 	h := &hosts{sim: sim, linode: id, nodes: -1}
 	h.watcher = hostmaintenance.New(hostmaintenance.Config{
 		API: api, Kube: fake.NewClientBuilder().WithObjects(claim).Build(), Events: &h.events, Interval: time.Minute,
@@ -72,7 +74,8 @@ func (h *hosts) read(t *testing.T) {
 func TestMaintenanceIsPendingWhenTwoReadingsShowIt(t *testing.T) {
 	h := newHosts(t, "account:read_only")
 	h.read(t)
-	h.announce(t, &linodesim.HostMaintenance{Type: "cold_migration", Status: "pending", When: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), Reason: "upgrade"})
+	h.announce(t, &linodesim.HostMaintenance{Type: "cold_migration", Status: "pending", When: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC),
+		Reason: "upgrade"})
 	h.read(t)
 	if h.watcher.Pending(h.linode) || h.nodes != 0 {
 		t.Error("one reading was believed")
@@ -88,7 +91,8 @@ func TestMaintenanceIsPendingWhenTwoReadingsShowIt(t *testing.T) {
 		t.Fatalf("events %+v, want one", h.events)
 	}
 	for _, part := range []string{"cold_migration", "2030-01-02T03:04:05 UTC", "budgets"} {
-		if e := h.events[0]; e.Reason != hostmaintenance.EventHostMaintenance || !strings.Contains(e.Message, part) || e.DedupeTimeout < time.Hour {
+		if e := h.events[0]; e.Reason != hostmaintenance.EventHostMaintenance || !strings.Contains(e.Message, part) ||
+			e.DedupeTimeout < time.Hour {
 			t.Errorf("the event has no %q, or would be repeated with each reading: %+v", part, e)
 		}
 	}
@@ -121,7 +125,8 @@ func TestWhatDoesNotInterruptANodeIsNotPending(t *testing.T) {
 			t.Errorf("%s, %s", m.Type, m.Status)
 		}
 	}
-	for _, m := range []linodesim.HostMaintenance{{Type: "reboot", Status: "pending"}, {Type: "power_off_on", Status: "scheduled"}, {Type: "of a new kind", Status: "pending"}} {
+	for _, m := range []linodesim.HostMaintenance{{Type: "reboot", Status: "pending"}, {Type: "power_off_on", Status: "scheduled"},
+		{Type: "of a new kind", Status: "pending"}} {
 		h.announce(t, &m)
 		h.read(t)
 		h.read(t)

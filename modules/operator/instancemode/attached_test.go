@@ -43,7 +43,8 @@ func TestLinodeThatWasDetachedByHandHasDrifted(t *testing.T) {
 		{"out of the VPC", func(a *attachments, _ *karpv1.NodeClaim) {
 			a.subnet = [2]map[int][]int{{8: out}, {8: out}}
 		}, cloudprovider.DriftNetwork},
-		{"in a VPC without Linodes", func(a *attachments, _ *karpv1.NodeClaim) { a.subnet = [2]map[int][]int{{}, {}} }, cloudprovider.DriftNetwork},
+		{"in a VPC without Linodes", func(a *attachments, _ *karpv1.NodeClaim) { a.subnet = [2]map[int][]int{{}, {}} },
+			cloudprovider.DriftNetwork},
 		{"out of the VPC in one reading", func(a *attachments, _ *karpv1.NodeClaim) { a.subnet[0] = map[int][]int{8: out} }, ""},
 		{"out of the VPC, read once", func(a *attachments, _ *karpv1.NodeClaim) {
 			a.subnet, a.at[1] = [2]map[int][]int{{8: out}, {8: out}}, a.at[0]

@@ -178,7 +178,8 @@ func (b *Backend) Collect(ctx context.Context, how lkepool.Sweep) (lkepool.Colle
 		}
 	}
 	collected, err := b.cfg.Engine.Collect(ctx, sweep)
-	return lkepool.Collected{Released: lo.Map(collected.Removed, func(i instances.Instance, _ int) lkepool.Node { return nodeOf(i) })}, failure(err)
+	return lkepool.Collected{Released: lo.Map(collected.Removed, func(i instances.Instance, _ int) lkepool.Node { return nodeOf(i) })},
+		failure(err)
 }
 
 // secret reads one value that a class names.

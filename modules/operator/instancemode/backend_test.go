@@ -28,7 +28,8 @@ func TestOneLinodeIsMadeForANodeClaimAndGoesWithIt(t *testing.T) {
 	if node.Name != "own-default-x7k2p" || node.InstanceType != "g6-standard-1" || node.Claim != w.backend.ClaimValue("default-x7k2p") {
 		t.Errorf("the node is %+v", node)
 	}
-	for _, tag := range []string{"karpenter.sh/nodepool=default", "kubernetes.io/cluster/own=owned", "karpenter.k8s.linode/linodenodeclass=default", "team=a", instances.ClusterTag("own", "cluster-uid")} {
+	for _, tag := range []string{"karpenter.sh/nodepool=default", "kubernetes.io/cluster/own=owned",
+		"karpenter.k8s.linode/linodenodeclass=default", "team=a", instances.ClusterTag("own", "cluster-uid")} {
 		if !slices.Contains(node.Tags, tag) {
 			t.Errorf("the tags %v lack %s", node.Tags, tag)
 		}
@@ -63,7 +64,8 @@ func TestLinodesOfNodeClaimsThatExistAreNotCollectedAndTakeTags(t *testing.T) {
 	if collected, err := w.backend.Collect(t.Context(), lkepool.Sweep{Alive: alive}); err != nil || len(collected.Released) != 0 {
 		t.Errorf("collected %+v, %v", collected, err)
 	}
-	if err := w.backend.SetTags(t.Context(), node.InstanceID, lkepool.Claimant{Name: "default-x7k2p", UID: "uid-1"}, nil, []string{"new=tag"}); err != nil {
+	if err := w.backend.SetTags(t.Context(), node.InstanceID, lkepool.Claimant{Name: "default-x7k2p", UID: "uid-1"}, nil,
+		[]string{"new=tag"}); err != nil {
 		t.Error(err)
 	}
 	if tags := w.sim.Snapshot().Instances[0].Tags; !slices.Contains(tags, "new=tag") {
@@ -97,7 +99,8 @@ func TestContractIsRenderedForEveryType(t *testing.T) {
 				t.Fatal(err)
 			}
 			data := string(w.engine.specs[0].UserData.Content)
-			for _, part := range []string{"own-default-x7k2p", "karpenter.sh/unregistered", "dedicated", "starting", "42", "external", "karpenter.sh/nodepool", "team"} {
+			for _, part := range []string{"own-default-x7k2p", "karpenter.sh/unregistered", "dedicated", "starting", "42", "external",
+				"karpenter.sh/nodepool", "team"} {
 				if !strings.Contains(data, part) {
 					t.Errorf("the user data lacks %q:\n%s", part, data)
 				}
@@ -112,10 +115,13 @@ func TestContractIsRenderedForEveryType(t *testing.T) {
 func TestFieldsOfTheClassReachTheRequest(t *testing.T) {
 	nat, yes, swap, firewall, vpc, subnet := false, true, 0, 7, 3, 30
 	spec := v1alpha1.LinodeNodeClassSpec{
-		Image: "linode/ubuntu22.04", FirewallID: &firewall, VPCID: &vpc, SubnetID: &subnet, DiskEncryption: v1alpha1.DiskEncryptionEnabled, SwapSize: &swap,
-		OSDisk: &v1alpha1.Disk{Size: resourceOf("20Gi")}, DataDisks: &v1alpha1.DataDisks{SDC: &v1alpha1.Disk{Size: resourceOf("10Gi"), Label: "data"}},
-		Configuration: &v1alpha1.Configuration{Kernel: "linode/grub2"}, AuthorizedUsers: []string{"alice"}, BackupsEnabled: &yes, MaintenancePolicy: "linode/migrate",
-		Interfaces: []v1alpha1.Interface{{Type: v1alpha1.InterfacePublic}, {Type: v1alpha1.InterfaceVPC, NAT: &nat}},
+		Image: "linode/ubuntu22.04", FirewallID: &firewall, VPCID: &vpc, SubnetID: &subnet, DiskEncryption: v1alpha1.DiskEncryptionEnabled,
+		SwapSize:      &swap,
+		OSDisk:        &v1alpha1.Disk{Size: resourceOf("20Gi")},
+		DataDisks:     &v1alpha1.DataDisks{SDC: &v1alpha1.Disk{Size: resourceOf("10Gi"), Label: "data"}},
+		Configuration: &v1alpha1.Configuration{Kernel: "linode/grub2"}, AuthorizedUsers: []string{"alice"}, BackupsEnabled: &yes,
+		MaintenancePolicy: "linode/migrate",
+		Interfaces:        []v1alpha1.Interface{{Type: v1alpha1.InterfacePublic}, {Type: v1alpha1.InterfaceVPC, NAT: &nat}},
 	}
 	w := newWorld(t, known, func(c *instancemode.Config) {
 		c.Generation = func(context.Context) (instances.Generation, error) { return instances.GenerationLinode, nil }
@@ -124,20 +130,24 @@ func TestFieldsOfTheClassReachTheRequest(t *testing.T) {
 	cancel() // what is asked for is enough
 	_, _ = w.backend.Claim(ctx, launch(classWith(spec)))
 	got := w.engine.specs[0]
-	if got.Region != "us-ord" || got.Plan != "g6-standard-1" || got.Image != "linode/ubuntu22.04" || got.Kernel != "linode/grub2" || !got.Backups || got.MaintenancePolicy != "linode/migrate" {
+	if got.Region != "us-ord" || got.Plan != "g6-standard-1" || got.Image != "linode/ubuntu22.04" || got.Kernel != "linode/grub2" ||
+		!got.Backups || got.MaintenancePolicy != "linode/migrate" {
 		t.Errorf("the request is %+v", got)
 	}
-	if s := got.Storage; s.BootMB != 20480 || s.SwapMB == nil || *s.SwapMB != 0 || s.Encryption != "enabled" || len(s.Data) != 1 || s.Data[0] != (instances.Disk{Label: "data", SizeMB: 10240}) {
+	if s := got.Storage; s.BootMB != 20480 || s.SwapMB == nil || *s.SwapMB != 0 || s.Encryption != "enabled" || len(s.Data) != 1 ||
+		s.Data[0] != (instances.Disk{Label: "data", SizeMB: 10240}) {
 		t.Errorf("the disks are %+v", s)
 	}
 	n := got.Network
-	if n.FirewallID != 7 || n.Generation != instances.GenerationLinode || len(n.Interfaces) != 2 || !n.Interfaces[0].Public || n.Interfaces[0].Primary ||
+	if n.FirewallID != 7 || n.Generation != instances.GenerationLinode || len(n.Interfaces) != 2 || !n.Interfaces[0].Public ||
+		n.Interfaces[0].Primary ||
 		n.Interfaces[1].VPC == nil || *n.Interfaces[1].VPC != (instances.VPCInterface{SubnetID: 30}) || !n.Interfaces[1].Primary {
 		t.Errorf("the network is %+v", n)
 	}
 	w.engine.specs = nil
 	_, _ = w.backend.Claim(ctx, launch(classWith(v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet})))
-	if n := w.engine.specs[0].Network; len(n.Interfaces) != 1 || n.Interfaces[0].VPC == nil || !n.Interfaces[0].VPC.NAT || !n.Interfaces[0].Primary {
+	if n := w.engine.specs[0].Network; len(n.Interfaces) != 1 || n.Interfaces[0].VPC == nil || !n.Interfaces[0].VPC.NAT ||
+		!n.Interfaces[0].Primary {
 		t.Errorf("with a VPC alone the network is %+v", n)
 	}
 }
@@ -151,10 +161,12 @@ func TestIPv6OptionsReachTheInterfaceInTheVPC(t *testing.T) {
 		spec v1alpha1.LinodeNodeClassSpec
 		at   int // the interface that gets it, -1 for none
 	}{
-		"a VPC":                        {v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet, IPv6Options: asked}, 0},
-		"a VPC and a public one":       {v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet, IPv6Options: asked, Interfaces: []v1alpha1.Interface{public, {Type: v1alpha1.InterfaceVPC}}}, 1},
-		"options that ask for nothing": {v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet, IPv6Options: &v1alpha1.IPv6Options{IsPublicIPv6: &yes}}, -1},
-		"no VPC":                       {v1alpha1.LinodeNodeClassSpec{IPv6Options: asked}, -1},
+		"a VPC": {v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet, IPv6Options: asked}, 0},
+		"a VPC and a public one": {v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet, IPv6Options: asked,
+			Interfaces: []v1alpha1.Interface{public, {Type: v1alpha1.InterfaceVPC}}}, 1},
+		"options that ask for nothing": {v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet,
+			IPv6Options: &v1alpha1.IPv6Options{IsPublicIPv6: &yes}}, -1},
+		"no VPC": {v1alpha1.LinodeNodeClassSpec{IPv6Options: asked}, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, known, nil)
@@ -188,10 +200,13 @@ func TestIPv6RangesReachThePublicInterface(t *testing.T) {
 		spec       v1alpha1.LinodeNodeClassSpec
 		want       []string
 	}{
-		"nothing else set":       {instances.GenerationLinode, v1alpha1.LinodeNodeClassSpec{IPv6Options: asked}, asked.EnableRanges},
-		"a public interface":     {instances.GenerationLinode, v1alpha1.LinodeNodeClassSpec{IPv6Options: asked, Interfaces: public}, asked.EnableRanges},
-		"legacy interfaces":      {instances.GenerationLegacy, v1alpha1.LinodeNodeClassSpec{IPv6Options: asked, Interfaces: public}, nil},
-		"beside one in a VPC":    {instances.GenerationLinode, v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet, IPv6Options: asked, Interfaces: []v1alpha1.Interface{public[0], {Type: v1alpha1.InterfaceVPC}}}, nil},
+		"nothing else set": {instances.GenerationLinode, v1alpha1.LinodeNodeClassSpec{IPv6Options: asked}, asked.EnableRanges},
+		"a public interface": {instances.GenerationLinode, v1alpha1.LinodeNodeClassSpec{IPv6Options: asked, Interfaces: public},
+			asked.EnableRanges},
+		"legacy interfaces": {instances.GenerationLegacy, v1alpha1.LinodeNodeClassSpec{IPv6Options: asked, Interfaces: public}, nil},
+		"beside one in a VPC": {instances.GenerationLinode,
+			v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet, IPv6Options: asked,
+				Interfaces: []v1alpha1.Interface{public[0], {Type: v1alpha1.InterfaceVPC}}}, nil},
 		"without any, on legacy": {instances.GenerationLegacy, v1alpha1.LinodeNodeClassSpec{IPv6Options: asked}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,7 +246,8 @@ type refusing struct {
 func (r *refusing) Create(_ context.Context, spec instances.Spec) (instances.Instance, error) {
 	r.tried = append(r.tried, spec.PlacementGroup.ID)
 	if slices.Contains(r.full, spec.PlacementGroup.ID) {
-		return instances.Instance{}, &instances.Error{Kind: instances.KindQuotaExceeded, Op: "create", Field: "Spec.PlacementGroup", Err: context.DeadlineExceeded}
+		return instances.Instance{}, &instances.Error{Kind: instances.KindQuotaExceeded, Op: "create", Field: "Spec.PlacementGroup",
+			Err: context.DeadlineExceeded}
 	}
 	return instances.Instance{ID: 1, PlacementGroup: spec.PlacementGroup.ID}, nil
 }
@@ -279,16 +295,20 @@ func (f failing) Delete(context.Context, int, instances.Claimant) error { return
 func TestErrorsKeepKindEffectAndField(t *testing.T) {
 	for is, want := range map[instances.Kind]lkepool.Kind{
 		instances.KindProvisioning: lkepool.KindProvisioning, instances.KindInsufficientCapacity: lkepool.KindInsufficientCapacity,
-		instances.KindQuotaExceeded: lkepool.KindQuotaExceeded, instances.KindRateLimited: lkepool.KindRateLimited, instances.KindInvalid: lkepool.KindInvalid,
-		instances.KindNotFound: lkepool.KindNotFound, instances.KindConflict: lkepool.KindConflict, instances.KindForbidden: lkepool.KindForbidden,
+		instances.KindQuotaExceeded: lkepool.KindQuotaExceeded, instances.KindRateLimited: lkepool.KindRateLimited,
+		instances.KindInvalid:  lkepool.KindInvalid,
+		instances.KindNotFound: lkepool.KindNotFound, instances.KindConflict: lkepool.KindConflict,
+		instances.KindForbidden:   lkepool.KindForbidden,
 		instances.KindUnavailable: lkepool.KindUnavailable,
 	} {
 		w := newWorld(t, known, func(c *instancemode.Config) {
-			c.Engine = failing{err: &instances.Error{Kind: is, Op: "create", Field: "Spec.Plan", InstanceID: 7, Effect: instances.EffectApplied, Err: context.DeadlineExceeded}}
+			c.Engine = failing{err: &instances.Error{Kind: is, Op: "create", Field: "Spec.Plan", InstanceID: 7, Effect: instances.EffectApplied,
+				Err: context.DeadlineExceeded}}
 		})
 		err := w.backend.Release(t.Context(), 7, lkepool.Claimant{Name: "a"})
 		var got *lkepool.Error
-		if !errors.As(err, &got) || got.Kind != want || got.Field != "type" || got.Effect != lkepool.EffectApplied || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "instance 7") {
+		if !errors.As(err, &got) || got.Kind != want || got.Field != "type" || got.Effect != lkepool.EffectApplied ||
+			!errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "instance 7") {
 			t.Errorf("%s becomes %v", is, err)
 		}
 	}

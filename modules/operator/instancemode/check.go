@@ -19,8 +19,8 @@ import (
 // A token of the form that kubeadm takes, for user data that nothing boots with.
 const probeToken = "abcdef.0123456789abcdef" //nolint:gosec // not a credential: the example of Kubernetes' documentation
 
-// Check finds out whether nodes of a class could join, by rendering the user data of one and checking its Linode as a launch would. It makes
-// no token and no request to the Linode API.
+// Check finds out whether nodes of a class could join, by rendering the user data of one and checking its Linode as a launch would. It
+// makes no token and no request to the Linode API.
 func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) status.Finding {
 	if class.Status.KubernetesVersion == "" {
 		class = class.DeepCopy()
@@ -46,7 +46,8 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 	if class.Spec.BootstrapType() == v1alpha1.BootstrapCustom {
 		if missing := bootstrap.Unregistered(from.userData); len(missing) > 0 {
 			return status.Finding{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonContractIncomplete, Message: fmt.Sprintf(
-				"the user data of spec.bootstrap.userDataSecretRef uses neither %s nor the variables that it consists of; without them nodes join without the labels, taints and kubelet settings that pods were planned with",
+				"the user data of spec.bootstrap.userDataSecretRef uses neither %s nor the variables that it consists of; without them nodes join "+
+					"without the labels, taints and kubelet settings that pods were planned with",
 				strings.Join(missing, ", nor "))}
 		}
 	}
@@ -68,8 +69,10 @@ func finding(err error) status.Finding {
 // specFields has the field of the class behind a field of the Spec.
 var specFields = []struct{ spec, class string }{
 	{"Spec.UserData", "spec.bootstrap"}, {"Spec.Storage.BootMB", "spec.osDisk"}, {"Spec.Storage.Data", "spec.dataDisks"},
-	{"Spec.Storage.SwapMB", "spec.swapSize"}, {"Spec.Storage", "spec.osDisk"}, {"Spec.Network.Interfaces", "spec.interfaces"}, {"Spec.Network", "spec.interfaces"},
-	{"Spec.Tags", "spec.tags"}, {"Spec.Image", "spec.image"}, {"Spec.MaintenancePolicy", "spec.maintenancePolicy"}, {"Spec.PlacementGroup", "spec.placementGroup"},
+	{"Spec.Storage.SwapMB", "spec.swapSize"}, {"Spec.Storage", "spec.osDisk"}, {"Spec.Network.Interfaces", "spec.interfaces"},
+	{"Spec.Network", "spec.interfaces"},
+	{"Spec.Tags", "spec.tags"}, {"Spec.Image", "spec.image"}, {"Spec.MaintenancePolicy", "spec.maintenancePolicy"},
+	{"Spec.PlacementGroup", "spec.placementGroup"},
 }
 
 func specProblem(err error) error {

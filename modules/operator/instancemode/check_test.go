@@ -22,25 +22,36 @@ func TestCheckNamesFieldAndCure(t *testing.T) {
 		status  metav1.ConditionStatus
 		words   []string
 	}{
-		{"no cluster-info", unknown, v1alpha1.LinodeNodeClassSpec{}, v1alpha1.ReasonEndpointUnknown, "False", []string{"spec.bootstrap.apiServerEndpoint", "settings.clusterEndpoint"}},
-		{"no CA", joined{Endpoint: "10.0.0.2:6443"}, v1alpha1.LinodeNodeClassSpec{}, v1alpha1.ReasonCAUnknown, "False", []string{"spec.bootstrap.caCertHashes", "settings.clusterCABundle"}},
-		{"Secret that is not there", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("missing")}},
+		{"no cluster-info", unknown, v1alpha1.LinodeNodeClassSpec{}, v1alpha1.ReasonEndpointUnknown, "False",
+			[]string{"spec.bootstrap.apiServerEndpoint", "settings.clusterEndpoint"}},
+		{"no CA", joined{Endpoint: "10.0.0.2:6443"}, v1alpha1.LinodeNodeClassSpec{}, v1alpha1.ReasonCAUnknown, "False",
+			[]string{"spec.bootstrap.caCertHashes", "settings.clusterCABundle"}},
+		{"Secret that is not there", known,
+			v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("missing")}},
 			v1alpha1.ReasonSecretNotFound, "False", []string{"spec.bootstrap.tokenSecretRef", "kube-system/missing"}},
 		{"Secret without the key", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s,
-			TokenSecretRef: &v1alpha1.SecretKeyReference{Namespace: "kube-system", Name: "short", Key: "other"}}}, v1alpha1.ReasonSecretNotFound, "False", []string{`"other"`}},
-		{"token that no agent takes", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("short")}},
+			TokenSecretRef: &v1alpha1.SecretKeyReference{Namespace: "kube-system", Name: "short", Key: "other"}}}, v1alpha1.ReasonSecretNotFound,
+			"False", []string{`"other"`}},
+		{"token that no agent takes", known,
+			v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("short")}},
 			v1alpha1.ReasonBootstrapInvalid, "False", []string{"token"}},
-		{"user data over the limit", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("big")}},
+		{"user data over the limit", known,
+			v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("big")}},
 			v1alpha1.ReasonBootstrapInvalid, "False", []string{"spec.bootstrap", "16384"}},
-		{"user data with an unknown variable", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("typo")}},
+		{"user data with an unknown variable", known,
+			v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("typo")}},
 			v1alpha1.ReasonBootstrapInvalid, "False", []string{"KARPENTER_NAME"}},
-		{"user data that leaves out the contract", known, v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("bare")}},
+		{"user data that leaves out the contract", known,
+			v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("bare")}},
 			v1alpha1.ReasonContractIncomplete, "True", []string{"KARPENTER_KUBELET_ARGS"}},
-		{"boot disk that is too small", known, v1alpha1.LinodeNodeClassSpec{OSDisk: quantity("1Gi")}, v1alpha1.ReasonBootstrapInvalid, "False", []string{"spec.osDisk"}},
-		{"data disk without a boot disk", known, v1alpha1.LinodeNodeClassSpec{DataDisks: &v1alpha1.DataDisks{SDB: quantity("1Gi")}}, v1alpha1.ReasonBootstrapInvalid, "False", []string{"spec.osDisk"}},
+		{"boot disk that is too small", known, v1alpha1.LinodeNodeClassSpec{OSDisk: quantity("1Gi")}, v1alpha1.ReasonBootstrapInvalid, "False",
+			[]string{"spec.osDisk"}},
+		{"data disk without a boot disk", known, v1alpha1.LinodeNodeClassSpec{DataDisks: &v1alpha1.DataDisks{SDB: quantity("1Gi")}},
+			v1alpha1.ReasonBootstrapInvalid, "False", []string{"spec.osDisk"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, test.cluster, nil, secret("short", "s3cr3t"), secret("big", big), secret("typo", "#!/bin/sh\n${KARPENTER_NAME}\n"), secret("bare", "#!/bin/sh\ntrue\n"))
+			w := newWorld(t, test.cluster, nil, secret("short", "s3cr3t"), secret("big", big), secret("typo", "#!/bin/sh\n${KARPENTER_NAME}\n"),
+				secret("bare", "#!/bin/sh\ntrue\n"))
 			found := w.backend.Check(t.Context(), classWith(test.spec))
 			if found.Reason != test.reason || found.Status != test.status {
 				t.Errorf("found %+v, expected %s with %s", found, test.status, test.reason)

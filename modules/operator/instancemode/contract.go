@@ -35,7 +35,8 @@ func taints(nodeClaim *karpv1.NodeClaim) []bootstrap.Taint {
 }
 
 // The kubelet's own default thresholds. A kubelet that is given one threshold forgets the defaults of the others.
-var defaultEviction = map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%"}
+var defaultEviction = map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%",
+	"imagefs.available": "15%"}
 
 func kubelet(from *v1alpha1.KubeletConfiguration) bootstrap.Kubelet {
 	if from == nil {
@@ -44,10 +45,12 @@ func kubelet(from *v1alpha1.KubeletConfiguration) bootstrap.Kubelet {
 	k := bootstrap.Kubelet{
 		ClusterDNS: from.ClusterDNS, MaxPods: number(from.MaxPods), PodsPerCore: number(from.PodsPerCore),
 		SystemReserved: texts(from.SystemReserved), KubeReserved: texts(from.KubeReserved),
-		EvictionHard: texts(from.EvictionHard), EvictionSoft: texts(from.EvictionSoft), EvictionSoftGracePeriod: texts(from.EvictionSoftGracePeriod),
+		EvictionHard: texts(from.EvictionHard), EvictionSoft: texts(from.EvictionSoft),
+		EvictionSoftGracePeriod:     texts(from.EvictionSoftGracePeriod),
 		EvictionMaxPodGracePeriod:   number(from.EvictionMaxPodGracePeriod),
-		ImageGCHighThresholdPercent: number(from.ImageGCHighThresholdPercent), ImageGCLowThresholdPercent: number(from.ImageGCLowThresholdPercent),
-		CPUCFSQuota: from.CPUCFSQuota,
+		ImageGCHighThresholdPercent: number(from.ImageGCHighThresholdPercent),
+		ImageGCLowThresholdPercent:  number(from.ImageGCLowThresholdPercent),
+		CPUCFSQuota:                 from.CPUCFSQuota,
 	}
 	for signal, threshold := range defaultEviction {
 		if _, set := k.EvictionHard[signal]; len(k.EvictionHard) > 0 && !set {

@@ -27,7 +27,8 @@ func (b *Backend) Drift(ctx context.Context, node lkepool.Node, l cloudprovider.
 		return ""
 	case is.Region != "" && is.Region != b.cfg.Region:
 		return cloudprovider.DriftRegion
-	case l.NodeClass.Spec.ImageDriftPolicy == v1alpha1.ImageDriftReplace && len(l.NodeClass.Status.Images) > 0 && is.Image != "" && is.Image != imageOf(l.NodeClass):
+	case l.NodeClass.Spec.ImageDriftPolicy == v1alpha1.ImageDriftReplace && len(l.NodeClass.Status.Images) > 0 && is.Image != "" &&
+		is.Image != imageOf(l.NodeClass):
 		return cloudprovider.DriftImage
 	case len(groups) > 0 && !slices.ContainsFunc(groups, func(g v1alpha1.PlacementGroup) bool { return g.ID == is.PlacementGroup }):
 		return cloudprovider.DriftPlacementGroup

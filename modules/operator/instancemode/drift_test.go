@@ -31,7 +31,8 @@ func TestDriftIsFoundFromTheLinodeAsItWasRead(t *testing.T) {
 		{"in another group", func(_ *instances.Instance, c *v1alpha1.LinodeNodeClass) {
 			c.Spec.PlacementGroup = &v1alpha1.PlacementGroup{ID: 6}
 		}, cloudprovider.DriftPlacementGroup},
-		{"stopped", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = instances.Stopped }, cloudprovider.DriftInstanceStopped},
+		{"stopped", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = instances.Stopped },
+			cloudprovider.DriftInstanceStopped},
 		{"going", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = instances.Deleting }, cloudprovider.DriftInstanceGone},
 		{"being finished", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = instances.Unfinished }, ""},
 	} {
@@ -75,7 +76,8 @@ func TestVersionIsDriftWhereTheOperatorInstallsIt(t *testing.T) {
 		{"rke2 of the image", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapRKE2, InstallerURL: "none"}, "v1.34.1+rke2r1", false},
 	} {
 		w := newWorld(t, known, nil)
-		if got := w.backend.Outdated(test.kubelet, "v1.35.2", launch(classWith(v1alpha1.LinodeNodeClassSpec{Bootstrap: test.bootstrap}))); got != test.want {
+		if got := w.backend.Outdated(test.kubelet, "v1.35.2",
+			launch(classWith(v1alpha1.LinodeNodeClassSpec{Bootstrap: test.bootstrap}))); got != test.want {
 			t.Errorf("%s: outdated is %t, expected %t", test.name, got, test.want)
 		}
 	}

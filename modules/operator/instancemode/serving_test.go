@@ -27,7 +27,8 @@ func TestKubeletsAskForServingCertificatesWhereTheSettingIsOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := w.engine.specs[0].UserData.Content
-			if got := bytes.Contains(text, []byte("serverTLSBootstrap: true")) || bytes.Contains(text, []byte("rotate-server-certificates")); got != test.want {
+			if got := bytes.Contains(text, []byte("serverTLSBootstrap: true")) ||
+				bytes.Contains(text, []byte("rotate-server-certificates")); got != test.want {
 				t.Errorf("the kubelet asks: %t, expected %t\n%s", got, test.want, text)
 			}
 		})

@@ -60,7 +60,8 @@ func (b *Backend) specOfClass(class *v1alpha1.LinodeNodeClass, generation instan
 // imageOf is the image that the status has pinned, else the class's own.
 func imageOf(class *v1alpha1.LinodeNodeClass) string {
 	switch {
-	case len(class.Status.Images) > 0 && (class.Spec.ImageSelector != nil || class.Spec.Image == "" || class.Spec.Image == class.Status.Images[0].ID):
+	case len(class.Status.Images) > 0 &&
+		(class.Spec.ImageSelector != nil || class.Spec.Image == "" || class.Spec.Image == class.Status.Images[0].ID):
 		return class.Status.Images[0].ID
 	case class.Spec.Image != "":
 		return class.Spec.Image
@@ -102,7 +103,8 @@ func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
 		if label == "" {
 			label = device.name
 		}
-		s.Data = append(s.Data, instances.Disk{Label: label, SizeMB: int(device.disk.Size.Value() / bytesOfMB), Filesystem: device.disk.Filesystem})
+		s.Data = append(s.Data, instances.Disk{Label: label, SizeMB: int(device.disk.Size.Value() / bytesOfMB),
+			Filesystem: device.disk.Filesystem})
 	}
 	return s
 }

@@ -52,7 +52,8 @@ func (b *Backend) gather(ctx context.Context, class *v1alpha1.LinodeNodeClass, t
 func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, settings v1alpha1.Bootstrap) (bootstrap.Cluster, error) {
 	found, err := b.cfg.Cluster.Cluster(ctx)
 	target := bootstrap.Cluster{
-		Endpoint: cmp.Or(settings.APIServerEndpoint, found.Endpoint), CACertHashes: settings.CACertHashes, Version: class.Status.KubernetesVersion,
+		Endpoint: cmp.Or(settings.APIServerEndpoint, found.Endpoint), CACertHashes: settings.CACertHashes,
+		Version: class.Status.KubernetesVersion,
 	}
 	if len(target.CACertHashes) == 0 {
 		target.CACertHashes = found.CACertHashes
@@ -60,10 +61,12 @@ func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, s
 	unhashed := class.Spec.BootstrapType() == v1alpha1.BootstrapKubeadm && len(target.CACertHashes) == 0
 	switch {
 	case err != nil && (target.Endpoint == "" || unhashed):
-		return target, &problem{reason: v1alpha1.ReasonCheckFailed, field: "spec.bootstrap", text: "the cluster's endpoint or CA could not be read; trying again", unknown: true, err: err}
+		return target, &problem{reason: v1alpha1.ReasonCheckFailed, field: "spec.bootstrap",
+			text: "the cluster's endpoint or CA could not be read; trying again", unknown: true, err: err}
 	case target.Endpoint == "":
 		return target, &problem{reason: v1alpha1.ReasonEndpointUnknown, field: "spec.bootstrap.apiServerEndpoint",
-			text: "the address that nodes join is not known: the cluster has no ConfigMap kube-public/cluster-info; set this field, or the chart's settings.clusterEndpoint"}
+			text: "the address that nodes join is not known: the cluster has no ConfigMap kube-public/cluster-info; set this field, or the " +
+				"chart's settings.clusterEndpoint"}
 	case unhashed:
 		return target, &problem{reason: v1alpha1.ReasonCAUnknown, field: "spec.bootstrap.caCertHashes",
 			text: "the cluster's CA is not known; set this field, or the chart's settings.clusterCABundle"}

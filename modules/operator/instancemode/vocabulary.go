@@ -17,7 +17,8 @@ import (
 // nodeOf is a Linode in the words that both modes share.
 func nodeOf(i instances.Instance) lkepool.Node {
 	node := lkepool.Node{
-		InstanceID: i.ID, Name: i.Label, InstanceType: i.Plan, Region: i.Region, Status: i.Status, Claim: i.Claim, Created: i.Created, Tags: i.Tags,
+		InstanceID: i.ID, Name: i.Label, InstanceType: i.Plan, Region: i.Region, Status: i.Status, Claim: i.Claim, Created: i.Created,
+		Tags: i.Tags,
 	}
 	switch i.Health {
 	case instances.Stopped:
@@ -80,7 +81,8 @@ func failure(err error) error {
 	if e.InstanceID != 0 {
 		cause = fmt.Errorf("instance %d: %w", e.InstanceID, e.Err)
 	}
-	return &lkepool.Error{Kind: lkepool.Kind(e.Kind), Op: e.Op, Field: lo.ValueOr(fields, e.Field, e.Field), RetryAfter: e.RetryAfter, Effect: lkepool.Effect(e.Effect), Err: cause}
+	return &lkepool.Error{Kind: lkepool.Kind(e.Kind), Op: e.Op, Field: lo.ValueOr(fields, e.Field, e.Field), RetryAfter: e.RetryAfter,
+		Effect: lkepool.Effect(e.Effect), Err: cause}
 }
 
 // problem is why no Linode can be made from a class: the condition BootstrapReady has it, and a launch that finds it.
@@ -111,12 +113,14 @@ func asFailure(err error) error {
 func secretProblem(field string, ref *v1alpha1.SecretKeyReference, err error) error {
 	switch name := ref.Namespace + "/" + ref.Name; {
 	case apierrors.IsNotFound(err):
-		return &problem{reason: v1alpha1.ReasonSecretNotFound, field: field, text: fmt.Sprintf("there is no Secret %s; make it, or correct the reference", name)}
+		return &problem{reason: v1alpha1.ReasonSecretNotFound, field: field,
+			text: fmt.Sprintf("there is no Secret %s; make it, or correct the reference", name)}
 	case apierrors.IsForbidden(err):
 		return &problem{reason: v1alpha1.ReasonForbidden, field: field,
 			text: fmt.Sprintf("the operator may not read the Secret %s; add it to the chart's settings.instance.secrets", name)}
 	default:
-		return &problem{reason: v1alpha1.ReasonCheckFailed, field: field, text: fmt.Sprintf("the Secret %s could not be read; trying again", name), unknown: true, err: err}
+		return &problem{reason: v1alpha1.ReasonCheckFailed, field: field,
+			text: fmt.Sprintf("the Secret %s could not be read; trying again", name), unknown: true, err: err}
 	}
 }
 

@@ -106,7 +106,8 @@ func classWith(spec v1alpha1.LinodeNodeClassSpec) *v1alpha1.LinodeNodeClass {
 func launch(class *v1alpha1.LinodeNodeClass) cloudprovider.Launch {
 	return cloudprovider.Launch{
 		NodeClaim: &karpv1.NodeClaim{
-			ObjectMeta: metav1.ObjectMeta{Name: "default-x7k2p", UID: types.UID("uid-1"), Labels: map[string]string{karpv1.NodePoolLabelKey: "default", "team": "a"}},
+			ObjectMeta: metav1.ObjectMeta{Name: "default-x7k2p", UID: types.UID("uid-1"),
+				Labels: map[string]string{karpv1.NodePoolLabelKey: "default", "team": "a"}},
 			Spec: karpv1.NodeClaimSpec{
 				Taints:        []corev1.Taint{{Key: "dedicated", Value: "a", Effect: corev1.TaintEffectNoSchedule}},
 				StartupTaints: []corev1.Taint{{Key: "starting", Effect: corev1.TaintEffectNoExecute}},

@@ -69,7 +69,8 @@ func maxPods(p Plan, s Settings) int64 {
 // the hard eviction threshold alone off the allocatable resources, not the soft one.
 func overhead(total corev1.ResourceList, s Settings) *cloudprovider.InstanceTypeOverhead {
 	kubelet := ptr.Deref(s.Kubelet, v1alpha1.KubeletConfiguration{})
-	memory, disk := cmp.Or(kubelet.EvictionHard["memory.available"], defaultMemoryEviction), cmp.Or(kubelet.EvictionHard["nodefs.available"], defaultDiskEviction)
+	memory, disk := cmp.Or(kubelet.EvictionHard["memory.available"], defaultMemoryEviction),
+		cmp.Or(kubelet.EvictionHard["nodefs.available"], defaultDiskEviction)
 	o := &cloudprovider.InstanceTypeOverhead{
 		KubeReserved:   quantities(kubelet.KubeReserved),
 		SystemReserved: quantities(kubelet.SystemReserved),

@@ -69,7 +69,8 @@ func (c *Catalog) Refresh(ctx context.Context) (err error) {
 	case len(usable) == 0:
 		return errors.New("reading Linode types: the API lists none that LKE could use")
 	case len(plans) == 0:
-		return fmt.Errorf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(usable), c.cfg.Plans.Allow, c.cfg.Plans.Deny)
+		return fmt.Errorf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(usable), c.cfg.Plans.Allow,
+			c.cfg.Plans.Deny)
 	}
 	slices.SortStableFunc(plans, func(a, b Plan) int { return strings.Compare(a.ID, b.ID) })
 	plans = slices.CompactFunc(plans, func(a, b Plan) bool { return a.ID == b.ID })

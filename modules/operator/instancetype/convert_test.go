@@ -15,9 +15,11 @@ import (
 // Figures of the Linode API: memory and disk in MB, price in USD per hour, dearer in Jakarta and Sao Paulo.
 var (
 	standard2 = instancetype.Plan{ID: "g6-standard-2", Class: "standard", VCPUs: 2, Memory: 4096, Disk: 81920,
-		Transfer: 4000, NetworkOut: 4000, Price: api.Price{Hourly: 0.036}, RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.043}, {ID: "br-gru", Hourly: 0.05}}}
+		Transfer: 4000, NetworkOut: 4000, Price: api.Price{Hourly: 0.036},
+		RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.043}, {ID: "br-gru", Hourly: 0.05}}}
 	standard1 = instancetype.Plan{ID: "g6-standard-1", Class: "standard", VCPUs: 1, Memory: 2048, Disk: 51200,
-		Transfer: 2000, NetworkOut: 2000, Price: api.Price{Hourly: 0.018}, RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.022}, {ID: "br-gru", Hourly: 0.025}}}
+		Transfer: 2000, NetworkOut: 2000, Price: api.Price{Hourly: 0.018},
+		RegionPrices: []api.RegionPrice{{ID: "id-cgk", Hourly: 0.022}, {ID: "br-gru", Hourly: 0.025}}}
 	gpu2 = instancetype.Plan{ID: "g1-gpu-rtx4000a-2", Class: "gpu", VCPUs: 16, GPUs: 2, Memory: 65536, Disk: 655360,
 		Transfer: 0, NetworkOut: 10000, Price: api.Price{Hourly: 1.04}}
 	// In Jakarta the order of these two is the other way round than elsewhere.
@@ -86,7 +88,8 @@ func TestEveryWellKnownLabelIsARequirement(t *testing.T) {
 				t.Errorf("%s: no requirement for %s", plan.ID, label)
 				continue
 			}
-			if r := it.Requirements.Get(label); r.Operator() != corev1.NodeSelectorOpDoesNotExist && (r.Operator() != corev1.NodeSelectorOpIn || r.Len() != 1) {
+			if r := it.Requirements.Get(label); r.Operator() != corev1.NodeSelectorOpDoesNotExist &&
+				(r.Operator() != corev1.NodeSelectorOpIn || r.Len() != 1) {
 				t.Errorf("%s: %s is neither one value nor absent: %s", plan.ID, label, r)
 			}
 		}
@@ -239,11 +242,13 @@ func TestKubeletSettingsChangeCapacity(t *testing.T) {
 		{"podsPerCore below maxPods", v1alpha1.KubeletConfiguration{MaxPods: number(30), PodsPerCore: number(10)}, 20, 100},
 		{"podsPerCore above the default", v1alpha1.KubeletConfiguration{PodsPerCore: number(100)}, 110, 100},
 		{"reserved", v1alpha1.KubeletConfiguration{
-			KubeReserved: map[string]v1alpha1.ReservedQuantity{"memory": "200Mi"}, SystemReserved: map[string]v1alpha1.ReservedQuantity{"memory": "300Mi"}}, 110, 600},
+			KubeReserved:   map[string]v1alpha1.ReservedQuantity{"memory": "200Mi"},
+			SystemReserved: map[string]v1alpha1.ReservedQuantity{"memory": "300Mi"}}, 110, 600},
 		{"eviction as a quantity", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "250Mi"}}, 110, 250},
 		{"eviction as a percentage", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "50%"}}, 110, 4022024 / 1024 / 2},
 		{"eviction off", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "100%"}}, 110, 0},
-		{"soft eviction is not reserved", v1alpha1.KubeletConfiguration{EvictionSoft: map[string]v1alpha1.EvictionThreshold{"memory.available": "1Gi"}}, 110, 100},
+		{"soft eviction is not reserved",
+			v1alpha1.KubeletConfiguration{EvictionSoft: map[string]v1alpha1.EvictionThreshold{"memory.available": "1Gi"}}, 110, 100},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

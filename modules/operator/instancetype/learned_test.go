@@ -65,7 +65,8 @@ func TestNodesTeach(t *testing.T) {
 // A recorded figure counts as taught, for every class; a node of the type knows better, in both directions.
 func TestRecordedSizesCountAsTaught(t *testing.T) {
 	_, c := simulated(t, instancetype.Config{Region: "us-ord"})
-	for name, want := range map[string]int64{"g6-standard-1": 2027296, "g6-standard-2": 4022024, "g6-dedicated-2": 4022024, "g7-premium-2": 4022024} {
+	for name, want := range map[string]int64{"g6-standard-1": 2027296, "g6-standard-2": 4022024, "g6-dedicated-2": 4022024,
+		"g7-premium-2": 4022024} {
 		if got := named(t, c.InstanceTypes(nil), name).Capacity.Memory().Value(); got != want*ki {
 			t.Errorf("%s: got %d, want %d", name, got, want*ki)
 		}
@@ -109,7 +110,8 @@ func TestFiguresComeToRest(t *testing.T) {
 func TestWhatIsReservedIsLearned(t *testing.T) {
 	_, c := simulated(t, instancetype.Config{Region: "us-ord"})
 	before := named(t, c.InstanceTypes(nil), "g6-standard-4").Allocatable()
-	c.Learn(map[string]instancetype.Figures{"g6-standard-4": {Memory: 8140000 * ki, Pods: 100, ReservedCPU: 150, ReservedMemory: 900 << 20, ReservedStorage: 1 << 30}})
+	c.Learn(map[string]instancetype.Figures{"g6-standard-4": {Memory: 8140000 * ki, Pods: 100, ReservedCPU: 150, ReservedMemory: 900 << 20,
+		ReservedStorage: 1 << 30}})
 	after := named(t, c.InstanceTypes(nil), "g6-standard-4").Allocatable()
 	if got, want := after.Memory().Value(), int64(8140000*ki-900<<20); got != want {
 		t.Errorf("memory %d, want %d", got, want)
@@ -121,7 +123,8 @@ func TestWhatIsReservedIsLearned(t *testing.T) {
 		t.Errorf("less is reserved than is planned with: %s became %s", before.StorageEphemeral(), after.StorageEphemeral())
 	}
 	c.Learn(map[string]instancetype.Figures{"g6-standard-4": {ReservedMemory: 5 << 30, ReservedCPU: 2100}})
-	if got := named(t, c.InstanceTypes(nil), "g6-standard-4").Allocatable(); got.Memory().Value() != after.Memory().Value() || got.Cpu().MilliValue() != 3850 {
+	if got := named(t, c.InstanceTypes(nil), "g6-standard-4").Allocatable(); got.Memory().Value() != after.Memory().Value() ||
+		got.Cpu().MilliValue() != 3850 {
 		t.Errorf("more than half reserved is believed: %v", got)
 	}
 }

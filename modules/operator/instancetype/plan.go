@@ -14,7 +14,8 @@ import (
 // A Plan is one type of the Linode API.
 type Plan api.LinodeType
 
-// PriceIn is the plan's price in a region. Jakarta and Sao Paulo, for two, are dearer than the rest, and not by the same factor for every plan.
+// PriceIn is the plan's price in a region. Jakarta and Sao Paulo, for two, are dearer than the rest, and not by the same factor for every
+// plan.
 func (p Plan) PriceIn(region string) api.Price {
 	for _, own := range p.RegionPrices {
 		if own.ID == region {

@@ -12,7 +12,8 @@ import (
 )
 
 func TestAVolumeOfTheRegionFitsEveryInstanceType(t *testing.T) {
-	plan := instancetype.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, Memory: 4096, Disk: 81920, Price: api.Price{Hourly: 0.036}}
+	plan := instancetype.Plan{ID: "g6-standard-2", Class: v1alpha1.InstanceClassStandard, VCPUs: 2, Memory: 4096, Disk: 81920,
+		Price: api.Price{Hourly: 0.036}}
 	it := instancetype.Convert(plan, true, instancetype.Settings{Region: "us-ord"})
 	for region, fits := range map[string]bool{"us-ord": true, "eu-west": false} {
 		volume := scheduling.NewNodeSelectorRequirements(corev1.NodeSelectorRequirement{

@@ -38,7 +38,8 @@ func aNodeKeepsItsImages(t *testing.T, config *rest.Config, kube client.Client) 
 
 	cached := &corev1.Node{}
 	fromCache(t, config, client.ObjectKeyFromObject(node), cached)
-	if len(cached.ManagedFields) > 0 || len(cached.Status.Images) > 0 || cached.Labels["team"] != "a" || cached.Status.NodeInfo.KubeletVersion != "v1.34.0" {
+	if len(cached.ManagedFields) > 0 || len(cached.Status.Images) > 0 || cached.Labels["team"] != "a" ||
+		cached.Status.NodeInfo.KubeletVersion != "v1.34.0" {
 		t.Errorf("the cache has %+v", cached)
 	}
 	stored := cached.DeepCopy()
@@ -63,7 +64,8 @@ func aPodKeepsItsContents(t *testing.T, config *rest.Config, kube client.Client)
 	cached.Labels["app"] = "patched"
 	must(t, kube.Patch(ctx, cached, client.MergeFrom(stored)))
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(pod), pod))
-	if pod.Labels["app"] != "patched" || len(pod.Spec.Volumes) != 2 || len(pod.Spec.Containers[0].Env) != 1 || pod.Annotations[corev1.LastAppliedConfigAnnotation] == "" || len(pod.ManagedFields) == 0 {
+	if pod.Labels["app"] != "patched" || len(pod.Spec.Volumes) != 2 || len(pod.Spec.Containers[0].Env) != 1 ||
+		pod.Annotations[corev1.LastAppliedConfigAnnotation] == "" || len(pod.ManagedFields) == 0 {
 		t.Errorf("after the patch: %+v", pod)
 	}
 }

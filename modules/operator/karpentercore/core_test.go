@@ -97,7 +97,8 @@ func TestTheIndexesAreThoseOfCore(t *testing.T) {
 // What core sets is either set by NewOperator or replaced: the four options of the Lease by the lock.
 func TestTheManagerHasTheOptionsOfCore(t *testing.T) {
 	known := []string{
-		"BaseContext", "Cache", "Controller", "HealthProbeBindAddress", "LeaderElection", "LeaderElectionConfig", "LeaderElectionID", "LeaderElectionLabels",
+		"BaseContext", "Cache", "Controller", "HealthProbeBindAddress", "LeaderElection", "LeaderElectionConfig", "LeaderElectionID",
+		"LeaderElectionLabels",
 		"LeaderElectionNamespace", "LeaderElectionReleaseOnCancel", "LeaderElectionResourceLock", "Logger", "Metrics",
 	}
 	var set []string
@@ -145,12 +146,15 @@ func TestCoreStillNeedsTheProvidersAnswers(t *testing.T) {
 		file, line string
 		absent     bool
 	}{
-		"attempts are counted in the message":   {file: "nodeclaim/lifecycle/controller.go", line: "if errs != nil {\n\t\treturn reconcile.Result{}, errs\n"},
-		"static NodeClaims are held":            {file: "static/provisioning/controller.go", line: "GetInstanceTypes", absent: true},
-		"giving up a reservation may panic":     {file: "state/statenodepool.go", line: "currentlyReserved := n.nodePoolNameToNodePoolLimit[npName].Load()\n"},
-		"a NodeClaim keeps all from planning":   {file: "state/cluster.go", line: "if providerID == \"\" {\n\t\t\t\treturn false\n"},
-		"plans stay in the list":                {file: "nodeclaim/disruption/drift.go", line: "return InstanceTypeNotFound\n"},
-		"a NodePool without class gets no plan": {file: "provisioning/provisioner.go", line: `Error(err, "skipping, unable to resolve instance types")`},
+		"attempts are counted in the message": {file: "nodeclaim/lifecycle/controller.go",
+			line: "if errs != nil {\n\t\treturn reconcile.Result{}, errs\n"},
+		"static NodeClaims are held": {file: "static/provisioning/controller.go", line: "GetInstanceTypes", absent: true},
+		"giving up a reservation may panic": {file: "state/statenodepool.go",
+			line: "currentlyReserved := n.nodePoolNameToNodePoolLimit[npName].Load()\n"},
+		"a NodeClaim keeps all from planning": {file: "state/cluster.go", line: "if providerID == \"\" {\n\t\t\t\treturn false\n"},
+		"plans stay in the list":              {file: "nodeclaim/disruption/drift.go", line: "return InstanceTypeNotFound\n"},
+		"a NodePool without class gets no plan": {file: "provisioning/provisioner.go",
+			line: `Error(err, "skipping, unable to resolve instance types")`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source, err := os.ReadFile(coreFile(t, "pkg/controllers/"+test.file))

@@ -38,7 +38,8 @@ func OnDemand(next client.Client) client.Client {
 	return creates{next, func(_ context.Context, nodeClaim *karpv1.NodeClaim) error {
 		for i := range nodeClaim.Spec.Requirements {
 			r := &nodeClaim.Spec.Requirements[i]
-			if r.Key == karpv1.CapacityTypeLabelKey && r.Operator == corev1.NodeSelectorOpIn && slices.Equal(r.Values, []string{karpv1.CapacityTypeSpot}) {
+			if r.Key == karpv1.CapacityTypeLabelKey && r.Operator == corev1.NodeSelectorOpIn &&
+				slices.Equal(r.Values, []string{karpv1.CapacityTypeSpot}) {
 				r.Values = []string{karpv1.CapacityTypeOnDemand}
 			}
 		}

@@ -16,12 +16,18 @@
 //
 //   - OnDemand: core narrows replacements to spot capacity, which does not exist at Linode
 //     (pkg/controllers/disruption/consolidation.go:241, "We are consolidating a node from OD -> [OD,Spot]"). TestCoreStillNarrowsToSpot.
-//   - Held: core makes NodeClaims of static NodePools without asking what can be bought (pkg/controllers/static/provisioning/controller.go:115,
-//     no GetInstanceTypes), and plans nothing while one of them has no provider ID (pkg/controllers/state/cluster.go:174).
-//     Its error is late, because core panics when it gives up the reservation of a NodePool that it has forgotten
-//     (pkg/controllers/state/statenodepool.go:166). TestCoreStillNeedsTheProvidersAnswers.
-//   - withoutStarts: controller-runtime v0.23.1 logs three lines for each controller at level info (pkg/internal/controller/controller.go:248,
-//     303, 306). TestControllerRuntimeStillWritesTheseLines.
+//   - Held: core makes NodeClaims of static NodePools without asking what can be bought
+//
+// (pkg/controllers/static/provisioning/controller.go:115,
+//
+//	  no GetInstanceTypes), and plans nothing while one of them has no provider ID (pkg/controllers/state/cluster.go:174).
+//	  Its error is late, because core panics when it gives up the reservation of a NodePool that it has forgotten
+//	  (pkg/controllers/state/statenodepool.go:166). TestCoreStillNeedsTheProvidersAnswers.
+//	- withoutStarts: controller-runtime v0.23.1 logs three lines for each controller at level info
+//
+// (pkg/internal/controller/controller.go:248,
+//
+//	303, 306). TestControllerRuntimeStillWritesTheseLines.
 //
 // Answers of package cloudprovider that are as they are because of core; TestCoreStillNeedsTheProvidersAnswers has each of these lines:
 //

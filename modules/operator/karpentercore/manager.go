@@ -110,7 +110,8 @@ func managerOptions(ctx context.Context, cfg Config) (manager.Options, error) {
 		Controller:                    ctrlconfig.Controller{EnableWarmup: new(!o.DisableLeaderElection && !o.DisableControllerWarmup)},
 	}
 	if o.EnableProfiling {
-		options.Metrics.ExtraHandlers = map[string]http.Handler{"/debug/pprof/": onLoopback(http.DefaultServeMux)} // where net/http/pprof registers
+		// where net/http/pprof registers
+		options.Metrics.ExtraHandlers = map[string]http.Handler{"/debug/pprof/": onLoopback(http.DefaultServeMux)}
 	}
 	if o.DisableLeaderElection {
 		return options, nil

@@ -27,11 +27,12 @@ func everyContent(name string) corev1.Container {
 	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(80)}}}
 	return corev1.Container{
 		Name: name, Image: "registry.k8s.io/pause:3.10", Command: []string{"/pause"}, Args: []string{"-v"},
-		Env:           []corev1.EnvVar{{Name: "PASSWORD", Value: "secret"}},
-		EnvFrom:       []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
-		VolumeMounts:  []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "settings", MountPath: "/settings"}},
-		Ports:         []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8080, Protocol: corev1.ProtocolTCP}},
-		Resources:     corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}, Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}},
+		Env:          []corev1.EnvVar{{Name: "PASSWORD", Value: "secret"}},
+		EnvFrom:      []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
+		VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "settings", MountPath: "/settings"}},
+		Ports:        []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8080, Protocol: corev1.ProtocolTCP}},
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")},
+			Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}},
 		LivenessProbe: probe, ReadinessProbe: probe, StartupProbe: probe,
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "5"}}}},
 	}
@@ -43,11 +44,13 @@ func fullPod() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "full", Namespace: metav1.NamespaceDefault, Labels: map[string]string{"app": "full"},
-			Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "env: [{name: PASSWORD, value: secret}]", karpv1.DoNotDisruptAnnotationKey: "true"},
+			Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "env: [{name: PASSWORD, value: secret}]",
+				karpv1.DoNotDisruptAnnotationKey: "true"},
 		},
 		Spec: corev1.PodSpec{
 			Containers: []corev1.Container{everyContent("main")}, InitContainers: []corev1.Container{sidecar},
-			NodeSelector: map[string]string{corev1.LabelTopologyZone: "us-ord"}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			NodeSelector: map[string]string{corev1.LabelTopologyZone: "us-ord"},
+			Tolerations:  []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 			Volumes: []corev1.Volume{
 				{Name: "settings", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
 				{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}},
@@ -78,7 +81,8 @@ func TestWhatVariablesOfAPodHoldIsNotKept(t *testing.T) {
 		t.Errorf("kept: %s", text)
 	}
 	for _, container := range slices.Concat(cached.Spec.Containers, cached.Spec.InitContainers) {
-		rest := corev1.Container{Name: container.Name, Image: container.Image, Ports: container.Ports, Resources: container.Resources, RestartPolicy: container.RestartPolicy}
+		rest := corev1.Container{Name: container.Name, Image: container.Image, Ports: container.Ports, Resources: container.Resources,
+			RestartPolicy: container.RestartPolicy}
 		if !reflect.DeepEqual(container, rest) {
 			t.Errorf("kept: %+v", container)
 		}
@@ -106,7 +110,8 @@ func TestAPodFromTheCacheNeedsTheSameNode(t *testing.T) {
 
 // Core's virtual pods are made from templates, which the cache has whole.
 func TestCoreReadsNothingOfAPodThatTheCacheLeavesOut(t *testing.T) {
-	left := []string{"Command", "Args", "Env", "EnvFrom", "VolumeMounts", "VolumeDevices", "LivenessProbe", "ReadinessProbe", "StartupProbe", "Lifecycle", "EphemeralContainers"}
+	left := []string{"Command", "Args", "Env", "EnvFrom", "VolumeMounts", "VolumeDevices", "LivenessProbe", "ReadinessProbe", "StartupProbe",
+		"Lifecycle", "EphemeralContainers"}
 	for field := range reflect.TypeFor[corev1.VolumeSource]().Fields() {
 		_, persistent := reflect.TypeFor[corev1.PersistentVolumeSource]().FieldByName(field.Name) // core reads these of PersistentVolumes
 		if field.Name != "PersistentVolumeClaim" && field.Name != "Ephemeral" && !persistent {

@@ -47,8 +47,8 @@ func onlyHeldNodeClaimsAreNotCreated(t *testing.T) {
 	}
 }
 
-// Core does here what its controllers do when a static NodePool's only NodeClaim was given up: it forgets the NodePool's state while the next
-// NodeClaim is reserved. Its ReleaseNodeCount panics for a NodePool that it has forgotten.
+// Core does here what its controllers do when a static NodePool's only NodeClaim was given up: it forgets the NodePool's state while the
+// next NodeClaim is reserved. Its ReleaseNodeCount panics for a NodePool that it has forgotten.
 func TestCoreCanGiveUpTheReservationOfANodeClaimThatIsHeld(t *testing.T) {
 	for name, leave := range map[string]time.Duration{"the operator runs": time.Hour, "the operator ends": time.Second} {
 		t.Run(name, func(t *testing.T) {

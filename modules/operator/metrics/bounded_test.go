@@ -115,7 +115,8 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 		}
 	}
 	for label, values := range map[string][]string{
-		"instance_type": {"g6-dedicated-2", "g6-standard-2", "other"}, "route": {"/linode/types", "other"}, "status": {"0", "200", "418", "other"},
+		"instance_type": {"g6-dedicated-2", "g6-standard-2", "other"}, "route": {"/linode/types", "other"},
+		"status": {"0", "200", "418", "other"},
 		"method": {"GET", "other"}, "outcome": {"claimed", "other"}, "result": {"ok", "error", "other", "RateLimited"},
 		"kind": {"surplus", "orphan", "place", "pool"}, "cause": {"NoCapacity", "AccountLimit", "other"},
 	} {

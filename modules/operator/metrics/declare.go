@@ -16,7 +16,8 @@ func declare(registry prometheus.Registerer) (*Metrics, *declarations) {
 	m := &Metrics{}
 	m.requesting = requesting{
 		requests: d.counter("linode_api", "requests_total",
-			"Requests to the Linode API by method, route and status; status 0 is a request without an answer.", labelMethod, labelRoute, labelStatus),
+			"Requests to the Linode API by method, route and status; status 0 is a request without an answer.", labelMethod, labelRoute,
+			labelStatus),
 		duration: d.histogram("linode_api", "request_duration_seconds",
 			"Duration of a request to the Linode API, waits and retries included.", labelMethod, labelRoute),
 		limiterWait: d.histogram("linode_api", "limiter_wait_seconds",
@@ -28,14 +29,16 @@ func declare(registry prometheus.Registerer) (*Metrics, *declarations) {
 		claimWait: d.histogram("linode", "claim_duration_seconds", "Duration of an attempt to claim a node by outcome.", labelOutcome),
 
 		actions: d.counter("linode_pool", "actions_total",
-			"What the claim engine did to LKE node pools and their nodes, a list counted as one, by result: ok, or the kind of the error.", labelAction, labelResult),
+			"What the claim engine did to LKE node pools and their nodes, a list counted as one, by result: ok, or the kind of the error.",
+			labelAction, labelResult),
 		actionDuration: d.histogram("linode_pool", "action_duration_seconds", "Duration of what the claim engine did.", labelAction),
 		requested:      d.counter("linode_pool", "nodes_requested_total", "Nodes by which LKE node pools were scaled up.", labelInstanceType),
 		handedOut:      d.counter("linode_pool", "nodes_claimed_total", "Nodes that were claimed for NodeClaims.", labelInstanceType),
 	}
 	m.nodes = nodes{
 		collected: d.counter("linode", "collected_total",
-			"What garbage collection has removed: surplus instances (never claimed), orphans (NodeClaim gone), places that no instance took, pools.", labelKind),
+			"What garbage collection has removed: surplus instances (never claimed), orphans (NodeClaim gone), places that no instance took, pools.",
+			labelKind),
 
 		unidentified: d.counter("linode", "unidentified_nodes_total",
 			"Nodes of the cluster that were identified neither by provider ID nor by label, so that pods were not kept off them."),
@@ -50,7 +53,8 @@ func declare(registry prometheus.Registerer) (*Metrics, *declarations) {
 		refusals: d.counter("linode", "offering_refusals_total",
 			"How often an offering was marked unavailable because the Linode API refused it, by cause.", labelInstanceType, labelCause),
 		refreshes: d.counter("linode", "catalog_refreshes_total", "Reads of plans, prices and availability by result.", labelResult),
-		refreshed: d.gauge("linode", "catalog_refreshed_timestamp_seconds", "When plans, prices and availability were last read, in seconds since 1970."),
+		refreshed: d.gauge("linode", "catalog_refreshed_timestamp_seconds",
+			"When plans, prices and availability were last read, in seconds since 1970."),
 	}
 	registry.MustRegister(newOfferings(m, d))
 	slices.SortFunc(d.described, func(a, b Description) int { return cmp.Compare(a.Name, b.Name) })

@@ -126,7 +126,8 @@ func (d *declarations) gauge(subsystem, name, help string, labels ...string) *pr
 }
 
 func (d *declarations) histogram(subsystem, name, help string, labels ...string) *prometheus.HistogramVec {
-	return d.NewHistogramVec(prometheus.HistogramOpts{Name: d.describe("histogram", subsystem, name, help, labels), Help: help, Buckets: seconds}, labels)
+	return d.NewHistogramVec(prometheus.HistogramOpts{Name: d.describe("histogram", subsystem, name, help, labels), Help: help,
+		Buckets: seconds}, labels)
 }
 
 // desc describes a gauge that a collector of its own makes at every scrape.

@@ -28,7 +28,8 @@ func TestLabelsAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Region: "us-ord", Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 1}}})
+		info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Region: "us-ord", Settled: true,
+			Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 1}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,8 @@ func TestLabelsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		round := func(claimant string) {
-			node, err := pools.Claim(t.Context(), lkepool.Request{Claimant: lkepool.Claimant{Name: claimant}, Key: lkepool.Key{NodePool: "p", InstanceType: "g6-standard-1"}})
+			node, err := pools.Claim(t.Context(),
+				lkepool.Request{Claimant: lkepool.Claimant{Name: claimant}, Key: lkepool.Key{NodePool: "p", InstanceType: "g6-standard-1"}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,8 @@ func (h *Holders) Holder(instanceID int) (lkepool.Claimant, bool) {
 		return lkepool.Claimant{}, false
 	}
 	list := &karpv1.NodeClaimList{}
-	err := (*cache).List(context.Background(), list, client.MatchingFields{"status.providerID": ProviderID(instanceID)}, client.UnsafeDisableDeepCopy)
+	err := (*cache).List(context.Background(), list, client.MatchingFields{"status.providerID": ProviderID(instanceID)},
+		client.UnsafeDisableDeepCopy)
 	if err != nil || len(list.Items) != 1 {
 		return lkepool.Claimant{}, false
 	}

@@ -35,7 +35,8 @@ func fromEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)
 			return
 		}
 		if err := f.Value.Set(v); err != nil { // the only flags of core without a default that refuse a text are booleans
-			first = &setting.Error{Name: name, Found: fmt.Sprintf("%q is not valid", v), Fix: "use a value such as " + cmp.Or(f.DefValue, "true or false")}
+			first = &setting.Error{Name: name, Found: fmt.Sprintf("%q is not valid", v),
+				Fix: "use a value such as " + cmp.Or(f.DefValue, "true or false")}
 		}
 	})
 	return first
@@ -57,11 +58,13 @@ func refuseUnserved(core *coreoptions.Options, gates string) error {
 	for gate := range strings.SplitSeq(gates, ",") {
 		name, _, _ := strings.Cut(strings.TrimSpace(gate), "=")
 		if name != "" && !slices.Contains(served, name) {
-			return &setting.Error{Name: variable(gatesFlag), Found: fmt.Sprintf("there is no feature gate %q", name), Fix: "use " + strings.Join(served, ", ")}
+			return &setting.Error{Name: variable(gatesFlag), Found: fmt.Sprintf("there is no feature gate %q", name),
+				Fix: "use " + strings.Join(served, ", ")}
 		}
 	}
 	if !core.IgnoreDRARequests {
-		return &setting.Error{Name: "IGNORE_DRA_REQUESTS", Found: "false: this provider publishes no devices for Dynamic Resource Allocation", Fix: "use true, and nvidia.com/gpu for GPUs"}
+		return &setting.Error{Name: "IGNORE_DRA_REQUESTS", Found: "false: this provider publishes no devices for Dynamic Resource Allocation",
+			Fix: "use true, and nvidia.com/gpu for GPUs"}
 	}
 	return nil
 }

@@ -116,7 +116,8 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 		return Options{}, &setting.Error{Name: "command line", Found: err.Error(), Fix: "run with -h to see all flags"}
 	}
 	if fs.NArg() > 0 {
-		return Options{}, &setting.Error{Name: "command line", Found: fmt.Sprintf("unexpected argument %q", fs.Arg(0)), Fix: "run with -h to see all flags"}
+		return Options{}, &setting.Error{Name: "command line", Found: fmt.Sprintf("unexpected argument %q", fs.Arg(0)),
+			Fix: "run with -h to see all flags"}
 	}
 	for _, s := range settings {
 		if err := s.read(o.Mode, given, lookup); err != nil {
@@ -186,7 +187,8 @@ func (o *Options) validate() error {
 	instance := o.Mode == ModeInstance
 	switch {
 	case o.Token == "" && o.TokenFile == "":
-		return &setting.Error{Name: "LINODE_TOKEN", Found: "not set", Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
+		return &setting.Error{Name: "LINODE_TOKEN", Found: "not set",
+			Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
 	case o.Token != "" && o.TokenFile != "":
 		return &setting.Error{Name: "LINODE_TOKEN", Found: "set together with LINODE_TOKEN_FILE", Fix: "set only one of them"}
 	case plans != nil:
@@ -198,15 +200,20 @@ func (o *Options) validate() error {
 	case !instance:
 		return nil
 	case o.ClusterRegion == "":
-		return &setting.Error{Name: "CLUSTER_REGION", Found: "not set, and KARPENTER_MODE is instance", Fix: "set it to the region of the nodes (or use --cluster-region)"}
+		return &setting.Error{Name: "CLUSTER_REGION", Found: "not set, and KARPENTER_MODE is instance",
+			Fix: "set it to the region of the nodes (or use --cluster-region)"}
 	case o.ClusterName == "":
-		return &setting.Error{Name: "CLUSTER_NAME", Found: "not set, and KARPENTER_MODE is instance", Fix: "set it to a name for the cluster: labels of its Linodes begin with it (or use --cluster-name)"}
+		return &setting.Error{Name: "CLUSTER_NAME", Found: "not set, and KARPENTER_MODE is instance",
+			Fix: "set it to a name for the cluster: labels of its Linodes begin with it (or use --cluster-name)"}
 	case !clusterName.MatchString(o.ClusterName):
-		return &setting.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("%q cannot be the beginning of a Linode's label", o.ClusterName), Fix: "use letters, digits, '-' and '.', with a letter or digit at both ends"}
+		return &setting.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("%q cannot be the beginning of a Linode's label", o.ClusterName),
+			Fix: "use letters, digits, '-' and '.', with a letter or digit at both ends"}
 	case o.MaxHourlyPrice > 0:
-		return &setting.Error{Name: "MAX_HOURLY_PRICE", Found: "set, and KARPENTER_MODE is instance, which does not have it", Fix: "use MAX_NODES, or the limits of the NodePools"}
+		return &setting.Error{Name: "MAX_HOURLY_PRICE", Found: "set, and KARPENTER_MODE is instance, which does not have it",
+			Fix: "use MAX_NODES, or the limits of the NodePools"}
 	case o.AdoptAlpha:
-		return &setting.Error{Name: "ADOPT_ALPHA", Found: "set, and KARPENTER_MODE is instance", Fix: "leave it out: the alpha provider's Linodes never became nodes"}
+		return &setting.Error{Name: "ADOPT_ALPHA", Found: "set, and KARPENTER_MODE is instance",
+			Fix: "leave it out: the alpha provider's Linodes never became nodes"}
 	}
 	return nil
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Columns of OpenCost's CSV provider, in its order (opencost pkg/cloud/provider/csvprovider.go).
-var columns = []string{"EndTimestamp", "InstanceID", "Region", "AssetClass", "InstanceIDField", "InstanceType", "MarketPriceHourly", "Version"}
+var columns = []string{"EndTimestamp", "InstanceID", "Region", "AssetClass", "InstanceIDField", "InstanceType", "MarketPriceHourly",
+	"Version"}
 
 // byType is where OpenCost finds in a Node what the column InstanceID has: the label with the plan's ID. A price list by
 // plan stays right when nodes come and go.

@@ -2,8 +2,8 @@
 // by region, and for a NodePool which of them it could buy and what excludes the others.
 //
 // It is the pure half of `controller plans`, of `controller opencost-prices` and of the generated page docs/plans.md: cmd/controller and
-// tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays; what a node has to allocate is the estimate before the first
-// node of a plan has been seen.
+// tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays; what a node has to allocate is the
+// estimate before the first node of a plan has been seen.
 package plans
 
 import (
@@ -98,7 +98,8 @@ func WriteNodePool(w io.Writer, shown Shown, name string, wanted []requirement.S
 // Markdown returns the rows of the generated page: each plan once, with the regions whose price differs and those without it.
 func Markdown(shown Shown) string {
 	var rows strings.Builder
-	rows.WriteString("| plan | class | vCPU | memory | allocatable cpu, memory | GPU | USD/hour | USD/month | other prices | not available in |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	rows.WriteString("| plan | class | vCPU | memory | allocatable cpu, memory | GPU | USD/hour | USD/month | other prices | not available " +
+		"in |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, plan := range slices.SortedFunc(slices.Values(shown.Plans), byPrice("")) {
 		shown.Plans = []instancetype.Plan{plan}
 		offers := shown.offers(nil)
@@ -114,7 +115,8 @@ func Markdown(shown Shown) string {
 				without = append(without, o.region)
 			}
 		}
-		cells := append(offers[0].columns(), dollars(plan.Price.Hourly), dollars(plan.Price.Monthly), strings.Join(prices, "<br>"), regions(without, len(offers)))
+		cells := append(offers[0].columns(), dollars(plan.Price.Hourly), dollars(plan.Price.Monthly), strings.Join(prices, "<br>"),
+			regions(without, len(offers)))
 		cells[0] = "`" + cells[0] + "`"
 		rows.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}

@@ -83,14 +83,16 @@ func onDemand(wanted []Selector) error {
 			asked = strings.Join(selector.Values, " or ")
 		}
 	}
-	return fmt.Errorf("Linode sells on-demand capacity only and no %s: add on-demand to the values of %s, or remove the requirement", asked, karpv1.CapacityTypeLabelKey) //nolint:staticcheck // a name
+	return fmt.Errorf("Linode sells on-demand capacity only and no %s: add on-demand to the values of %s, or remove the requirement", asked,
+		karpv1.CapacityTypeLabelKey) //nolint:staticcheck // a name
 }
 
 // single explains a requirement that excludes every type by itself.
 func single(selector Selector, all []*cloudprovider.InstanceType) error {
 	switch selector.Operator {
 	case corev1.NodeSelectorOpNotIn:
-		return fmt.Errorf("every plan has %s = %s, which %s excludes", selector.Key, strings.Join(valuesOf(selector.Key, all), " or "), Text(selector))
+		return fmt.Errorf("every plan has %s = %s, which %s excludes", selector.Key, strings.Join(valuesOf(selector.Key, all), " or "),
+			Text(selector))
 	case corev1.NodeSelectorOpDoesNotExist:
 		return fmt.Errorf("every plan has the label %s, which the requirement excludes", selector.Key)
 	case corev1.NodeSelectorOpExists:

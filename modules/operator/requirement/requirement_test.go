@@ -62,7 +62,8 @@ func TestTheRequirementThatFailsIsNamedWithNearValues(t *testing.T) {
 		"arm64": {[]requirement.Selector{selector(corev1.LabelArchStable, in, "arm64")},
 			"no plan has kubernetes.io/arch = arm64. There is only: amd64"},
 		"a zone of another cloud": {[]requirement.Selector{selector(corev1.LabelTopologyZone, in, "us-east-1a", "us-east-1b")},
-			"no plan has topology.kubernetes.io/zone in (us-east-1a, us-east-1b). There is only: us-ord (nodes are made in the cluster's region, and a zone is a region at Linode)"},
+			"no plan has topology.kubernetes.io/zone in (us-east-1a, us-east-1b). There is only: us-ord (nodes are made in the cluster's region, " +
+				"and a zone is a region at Linode)"},
 		"a misspelt class": {[]requirement.Selector{selector(v1alpha1.LabelInstanceClass, in, "dedicate")},
 			"no plan has karpenter.k8s.linode/instance-class = dedicate. Similar: dedicated"},
 		"a number between two": {[]requirement.Selector{selector(v1alpha1.LabelInstanceCPU, in, "5")},
@@ -75,10 +76,12 @@ func TestTheRequirementThatFailsIsNamedWithNearValues(t *testing.T) {
 			"no plan has karpenter.k8s.linode/instance-cpu <= 0. The smallest is 1"},
 		"everything excluded": {[]requirement.Selector{selector(corev1.LabelArchStable, corev1.NodeSelectorOpNotIn, "amd64")},
 			"every plan has kubernetes.io/arch = amd64, which kubernetes.io/arch not in (amd64) excludes"},
-		"two that exclude each other": {[]requirement.Selector{amd64, selector(v1alpha1.LabelInstanceClass, in, "nanode"), selector(v1alpha1.LabelInstanceCPU, in, "8")},
+		"two that exclude each other": {[]requirement.Selector{amd64, selector(v1alpha1.LabelInstanceClass, in, "nanode"),
+			selector(v1alpha1.LabelInstanceCPU, in, "8")},
 			"no plan meets these requirements together: karpenter.k8s.linode/instance-class = nanode; karpenter.k8s.linode/instance-cpu = 8"},
 		"spot": {[]requirement.Selector{amd64, selector(karpv1.CapacityTypeLabelKey, in, "spot")},
-			"Linode sells on-demand capacity only and no spot: add on-demand to the values of karpenter.sh/capacity-type, or remove the requirement"},
+			"Linode sells on-demand capacity only and no spot: add on-demand to the values of karpenter.sh/capacity-type, or remove the " +
+				"requirement"},
 		"spot or on-demand": {[]requirement.Selector{selector(karpv1.CapacityTypeLabelKey, in, "spot", "on-demand")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +98,8 @@ func TestTheRequirementThatFailsIsNamedWithNearValues(t *testing.T) {
 
 func TestWhatExcludesOnePlanIsListed(t *testing.T) {
 	wanted := []requirement.Selector{
-		selector(v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpIn, "dedicated"), selector(v1alpha1.LabelInstanceCPU, karpv1.NodeSelectorOpGte, "1"),
+		selector(v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpIn, "dedicated"),
+		selector(v1alpha1.LabelInstanceCPU, karpv1.NodeSelectorOpGte, "1"),
 		selector(v1alpha1.LabelInstanceGPUName, corev1.NodeSelectorOpExists),
 	}
 	for _, it := range types(t) {
@@ -125,7 +129,8 @@ func TestLabelsOfOtherProvidersHaveEquivalents(t *testing.T) {
 			t.Errorf("%s: %q, %t, want %q", key, ours, elsewhere, want)
 		}
 	}
-	for _, key := range []string{"karpenter.sh/capacity-type", v1alpha1.LabelInstanceCPU, "kubernetes.io/arch", "example.com/team", "team", "karpenter.kwok.sh.karpenter.sh/x"} {
+	for _, key := range []string{"karpenter.sh/capacity-type", v1alpha1.LabelInstanceCPU, "kubernetes.io/arch", "example.com/team", "team",
+		"karpenter.kwok.sh.karpenter.sh/x"} {
 		if _, elsewhere := requirement.Equivalent(key); elsewhere {
 			t.Errorf("%s is taken for a label of another provider", key)
 		}

@@ -137,7 +137,8 @@ func add(p *plot.Plot, rows []row, figure, suffix string, dashed bool) error {
 		p.Legend.Add(s.tier+", "+s.profile+suffix, line, dots)
 	}
 	if dashed {
-		line := &plotter.Line{LineStyle: draw.LineStyle{Color: color.Gray{0x66}, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(3)}}}
+		line := &plotter.Line{LineStyle: draw.LineStyle{Color: color.Gray{0x66}, Width: vg.Points(1),
+			Dashes: []vg.Length{vg.Points(3), vg.Points(3)}}}
 		p.Legend.Add("dashed: the platform's floor", line)
 	}
 	return nil

@@ -42,7 +42,8 @@ func TestAPageWithoutTheTableIsRefused(t *testing.T) {
 		"another table": {"\n## Bursts\n| a | b |\n|---|---|\n| 1 | 2 |\n", "another table"},
 		"a short row":   {"\n## Bursts\n| n | floor_s |\n|---|---|\n| 1 |\n", "1 cells for 2 columns"},
 		"no rows":       {"\n## Bursts\n| n | floor_s |\n|---|---|\n", "no rows for standard, realistic"},
-		"no number":     {"\n## Bursts\n| tier | profile | n | calls | floor_s |\n|---|---|---|---|---|\n| standard | realistic | x | 1 | 1 |\n", `"x"`},
+		"no number": {"\n## Bursts\n| tier | profile | n | calls | floor_s |\n|---|---|---|---|---|\n| standard | realistic | x | 1 | 1 |\n",
+			`"x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := plots.Draw(c.text); err == nil || !strings.Contains(err.Error(), c.words) {

@@ -86,7 +86,8 @@ func (s *side) untilReady(ctx context.Context) error {
 type observed struct{ asked, running, claims, nodes, instances int }
 
 func (o observed) String() string {
-	return fmt.Sprintf("%d of %d pods running, %d NodeClaims, %d of their nodes initialized, %d machines", o.running, o.asked, o.claims, o.nodes, o.instances)
+	return fmt.Sprintf("%d of %d pods running, %d NodeClaims, %d of their nodes initialized, %d machines", o.running, o.asked, o.claims,
+		o.nodes, o.instances)
 }
 
 // done: every pod runs, on nodes that Karpenter is done with, and nothing is left over. A node too many, which either program may make

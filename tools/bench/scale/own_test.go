@@ -43,7 +43,8 @@ func TestOwn(t *testing.T) {
 		stack{4 * time.Second, []string{"k8s.io/api/core/v1.(*Pod).DeepCopy", ourModules + "operator/karpentercore.onDemand.Create", core}},
 		stack{8 * time.Second, []string{"runtime.scanobject", "runtime.gcBgMarkWorker"}},
 		stack{16 * time.Second, []string{core}},
-		stack{32 * time.Second, []string{"github.com/go-logr/zapr.(*zapLogger).WithValues", ourModules + "operator/karpentercore.startsSink.WithValues", core}},
+		stack{32 * time.Second, []string{"github.com/go-logr/zapr.(*zapLogger).WithValues",
+			ourModules + "operator/karpentercore.startsSink.WithValues", core}},
 	))
 	if err != nil || got != 3*time.Second {
 		t.Errorf("got %s, %v, want 3s", got, err)

@@ -24,7 +24,8 @@ type watched interface {
 
 // Both programs run with these settings of core's, as the chart has them by default, but without an election: on a busy
 // machine a program that loses it would end the run.
-var settings = []string{"CPU_REQUESTS=200", "MEMORY_LIMIT=1073741824", "LOG_LEVEL=info", "ENABLE_PROFILING=true", "DISABLE_LEADER_ELECTION=true"}
+var settings = []string{"CPU_REQUESTS=200", "MEMORY_LIMIT=1073741824", "LOG_LEVEL=info", "ENABLE_PROFILING=true",
+	"DISABLE_LEADER_ELECTION=true"}
 
 //go:embed pool.yaml
 var operatorPool []byte

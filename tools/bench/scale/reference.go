@@ -143,7 +143,8 @@ func writePlans(ctx context.Context, cluster *localcluster.Cluster, file string)
 	}
 	var plans []plan
 	for _, it := range catalog.InstanceTypes(nil) {
-		p := plan{Name: it.Name, Architecture: karpv1.ArchitectureAmd64, OperatingSystems: []corev1.OSName{corev1.Linux}, Resources: reported[it.Name]}
+		p := plan{Name: it.Name, Architecture: karpv1.ArchitectureAmd64, OperatingSystems: []corev1.OSName{corev1.Linux},
+			Resources: reported[it.Name]}
 		for _, o := range it.Offerings.Available() {
 			p.Offerings = append(p.Offerings, offering{Price: o.Price, Available: true, Requirements: []corev1.NodeSelectorRequirement{
 				in(karpv1.CapacityTypeLabelKey, o.CapacityType()), in(corev1.LabelTopologyZone, o.Zone()),

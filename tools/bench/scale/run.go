@@ -209,7 +209,8 @@ func (r *run) sameLoad() error {
 	for i, s := range r.sides {
 		nodes, pods := s.seen.nodes, s.seen.running
 		if i > 0 && (r.result.Nodes != nodes || r.result.Pods != pods) {
-			return fmt.Errorf("not the same load: %d nodes with %d pods, and for the %s %d with %d", r.result.Nodes, r.result.Pods, s.name, nodes, pods)
+			return fmt.Errorf("not the same load: %d nodes with %d pods, and for the %s %d with %d", r.result.Nodes, r.result.Pods, s.name, nodes,
+				pods)
 		}
 		r.result.Nodes, r.result.Pods = nodes, pods
 	}

@@ -26,7 +26,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d nodes and %d pods, want 3 and 30", got.Nodes, got.Pods)
 	}
 	for name, used := range map[string]bench.Used{"operator": got.Operator, "reference": got.Reference} {
-		if used.PeakRSS < 10<<20 || used.ScaleUp <= 0 || used.Underutilized.Memory < 10<<20 || used.Underutilized.CPU < 0 || used.Empty.Memory < 10<<20 || used.Empty.CPU < 0 {
+		if used.PeakRSS < 10<<20 || used.ScaleUp <= 0 || used.Underutilized.Memory < 10<<20 || used.Underutilized.CPU < 0 ||
+			used.Empty.Memory < 10<<20 || used.Empty.CPU < 0 {
 			t.Errorf("measured of the %s: %+v", name, used)
 		}
 	}

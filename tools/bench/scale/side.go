@@ -120,7 +120,8 @@ func (s *side) watchRest(ctx context.Context, before usage) (memory int, last us
 			if err != nil {
 				return 0, last, err
 			}
-			s.say("at rest: %.1f%% of a core, %d MB; the machine was idle for %.0f%%", 100*(last.cpu-minute.cpu).Seconds()/(waited-reported).Seconds(), last.rss>>20, 100*now.since(machine))
+			s.say("at rest: %.1f%% of a core, %d MB; the machine was idle for %.0f%%",
+				100*(last.cpu-minute.cpu).Seconds()/(waited-reported).Seconds(), last.rss>>20, 100*now.since(machine))
 			minute, reported, machine = last, waited, now
 		}
 	}

@@ -43,7 +43,8 @@ func joinCommand() *cobra.Command {
 }
 
 func (j *join) run(cmd *cobra.Command) error {
-	cfg, err := configutil.LoadOrDefaultJoinConfiguration(j.root.path(j.config), nil, configutil.LoadOrDefaultConfigurationOptions{SkipCRIDetect: true})
+	cfg, err := configutil.LoadOrDefaultJoinConfiguration(j.root.path(j.config), nil,
+		configutil.LoadOrDefaultConfigurationOptions{SkipCRIDetect: true})
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,8 @@ func refuseReadyNode(cmd *cobra.Command, client kubernetes.Interface, registrati
 }
 
 // write writes what the kubelet starts with, as kubeadm's phase kubelet-start does.
-func (j *join) write(cmd *cobra.Command, cfg *kubeadm.JoinConfiguration, cluster *kubeadm.InitConfiguration, bootstrap *clientcmdapi.Config) error {
+func (j *join) write(cmd *cobra.Command, cfg *kubeadm.JoinConfiguration, cluster *kubeadm.InitConfiguration,
+	bootstrap *clientcmdapi.Config) error {
 	if err := kubeconfigutil.WriteToDisk(j.root.bootstrapKubeconfig(), bootstrap); err != nil {
 		return err
 	}

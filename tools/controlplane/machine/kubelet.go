@@ -161,9 +161,11 @@ func (k *kubelet) adapt(flags *options.KubeletFlags, cfg *kubeletconfig.KubeletC
 }
 
 // clients gets the node's certificate with the bootstrap token if the flags name one, unless it is there already.
-func (k *kubelet) clients(ctx context.Context, flags *options.KubeletFlags, cfg *kubeletconfig.KubeletConfiguration) (client, heartbeat *kubernetes.Clientset, err error) {
+func (k *kubelet) clients(ctx context.Context, flags *options.KubeletFlags, cfg *kubeletconfig.KubeletConfiguration) (client,
+	heartbeat *kubernetes.Clientset, err error) {
 	if flags.BootstrapKubeconfig != "" {
-		err = bootstrap.LoadClientCert(ctx, flags.KubeConfig, flags.BootstrapKubeconfig, flags.CertDirectory, types.NodeName(flags.HostnameOverride))
+		err = bootstrap.LoadClientCert(ctx, flags.KubeConfig, flags.BootstrapKubeconfig, flags.CertDirectory,
+			types.NodeName(flags.HostnameOverride))
 		if err != nil {
 			return nil, nil, err
 		}

@@ -139,7 +139,8 @@ func meaningOf(path string, p *apiextensionsv1.JSONSchemaProps) string {
 	name := path[strings.LastIndex(path, ".")+1:]
 	description, ineffective := strings.CutPrefix(p.Description, withoutEffect)
 	text := sentence(description)
-	if first, rest, _ := strings.Cut(text, " "); strings.HasPrefix(strings.ToLower(first), strings.ToLower(strings.ReplaceAll(name, "_", ""))) {
+	if first, rest, _ := strings.Cut(text, " "); strings.HasPrefix(strings.ToLower(first),
+		strings.ToLower(strings.ReplaceAll(name, "_", ""))) {
 		text = code(name) + " " + rest
 	}
 	if ineffective {

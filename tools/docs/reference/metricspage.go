@@ -11,13 +11,18 @@ import (
 
 // coreMetricMeanings are Karpenter core's metrics that are worth a look; the others are listed by name.
 var coreMetricMeanings = map[string]string{
-	"karpenter_build_info":                                       "1; the version is in the labels.",
-	"karpenter_cloudprovider_duration_seconds":                   "How long a method of the provider took. Create waits for a node up to `LKE_CREATE_DEADLINE`.",
-	"karpenter_cloudprovider_errors_total":                       "Methods of the provider that failed, by the type of the error. A Create that waits for a node fails with `CreateError`, which is how Karpenter repeats it: count outcomes with `karpenter_linode_claims_total` instead.",
-	"karpenter_cluster_state_node_count":                         "Nodes that Karpenter reckons with.",
-	"karpenter_cluster_state_synced":                             "1 while Karpenter's picture of the cluster is complete; it plans nothing while it is 0.",
-	"karpenter_nodeclaims_created_total":                         "NodeClaims made, by reason.",
-	"karpenter_nodeclaims_disrupted_total":                       "NodeClaims given up on purpose, by reason: drift, consolidation, expiry and so on.",
+	"karpenter_build_info": "1; the version is in the labels.",
+	"karpenter_cloudprovider_duration_seconds": "How long a method of the provider took. Create waits for a node up to " +
+		"`LKE_CREATE_DEADLINE`.",
+	"karpenter_cloudprovider_errors_total": "Methods of the provider that failed, by the type of the error. A Create " +
+		"that waits for a node fails with `CreateError`, which is how Karpenter repeats it: count outcomes with " +
+		"`karpenter_linode_claims_total` instead.",
+	"karpenter_cluster_state_node_count": "Nodes that Karpenter reckons with.",
+	"karpenter_cluster_state_synced": "1 while Karpenter's picture of the cluster is complete; it plans " +
+		"nothing while it is 0.",
+	"karpenter_nodeclaims_created_total": "NodeClaims made, by reason.",
+	"karpenter_nodeclaims_disrupted_total": "NodeClaims given up on purpose, by reason: drift, consolidation, expiry " +
+		"and so on.",
 	"karpenter_nodeclaims_instance_termination_duration_seconds": "From the request to remove a Linode until it is gone.",
 	"karpenter_nodeclaims_terminated_total":                      "NodeClaims that are gone.",
 	"karpenter_nodeclaims_termination_duration_seconds":          "From the deletion of a NodeClaim until it is gone, draining included.",
@@ -28,18 +33,20 @@ var coreMetricMeanings = map[string]string{
 	"karpenter_nodes_created_total":                              "Nodes that registered.",
 	"karpenter_nodes_terminated_total":                           "Nodes that are gone.",
 	"karpenter_nodes_termination_duration_seconds":               "From the deletion of a Node until it is gone.",
-	"karpenter_pods_eviction_requests_total":                     "Evictions asked for, by the API server's answer: 429 is a PodDisruptionBudget that holds.",
-	"karpenter_pods_startup_duration_seconds":                    "From a pod's creation until it runs.",
-	"karpenter_pods_state":                                       "One series for each pod; leave it out of long-term storage in large clusters.",
-	"karpenter_scheduler_queue_depth":                            "Pods waiting to be planned.",
-	"karpenter_scheduler_scheduling_duration_seconds":            "How long planning took.",
-	"karpenter_scheduler_unschedulable_pods_count":               "Pods for which no node can be planned.",
-	"karpenter_voluntary_disruption_decisions_total":             "Consolidation and drift: what was decided.",
-	"karpenter_voluntary_disruption_eligible_nodes":              "Nodes that could be disrupted, by reason.",
-	"controller_runtime_reconcile_errors_total":                  "Reconciliations that failed, by controller.",
-	"leader_election_master_status":                              "1 on the replica that works.",
-	"operator_status_condition_count":                            "Conditions of NodePools, NodeClaims, Nodes and LinodeNodeClasses.",
-	"workqueue_depth":                                            "Objects that wait for a controller.",
+	"karpenter_pods_eviction_requests_total": "Evictions asked for, by the API server's answer: 429 is a " +
+		"PodDisruptionBudget that holds.",
+	"karpenter_pods_startup_duration_seconds": "From a pod's creation until it runs.",
+	"karpenter_pods_state": "One series for each pod; leave it out of long-term storage in large " +
+		"clusters.",
+	"karpenter_scheduler_queue_depth":                 "Pods waiting to be planned.",
+	"karpenter_scheduler_scheduling_duration_seconds": "How long planning took.",
+	"karpenter_scheduler_unschedulable_pods_count":    "Pods for which no node can be planned.",
+	"karpenter_voluntary_disruption_decisions_total":  "Consolidation and drift: what was decided.",
+	"karpenter_voluntary_disruption_eligible_nodes":   "Nodes that could be disrupted, by reason.",
+	"controller_runtime_reconcile_errors_total":       "Reconciliations that failed, by controller.",
+	"leader_election_master_status":                   "1 on the replica that works.",
+	"operator_status_condition_count":                 "Conditions of NodePools, NodeClaims, Nodes and LinodeNodeClasses.",
+	"workqueue_depth":                                 "Objects that wait for a controller.",
 }
 
 // Metrics returns the page docs/metrics.md.

@@ -28,7 +28,8 @@ func TestConfiguration(t *testing.T) {
 		"| `LKE_RETRY_DELAY` | `--lke-retry-delay` | duration | `2s` | `settings.lkeRetryDelay` |",
 		"| `CLUSTER_REGION`, `LINODE_REGION` | `--cluster-region` | text |  | `credentialsSecretRef`, `region` |",
 		"| `METRICS_PORT` | `--metrics-port` | number | `8080` | `controller.metrics.port` |",
-		"| `spec.firewallID` | integer |  | lke (Enterprise), instance | replaces nodes in lke mode; is made on running Linodes in instance mode |",
+		"| `spec.firewallID` | integer |  | lke (Enterprise), instance | replaces nodes in lke mode; is made on running Linodes in instance " +
+			"mode |",
 		"| `spec.lkeK8sVersion` | string |  | lke (Enterprise) | keeps nodes |",
 		"| `spec.tags` | set of string |  | both | is made on running Linodes |",
 		"| `spec.image` | string |  | instance | replaces nodes | (no effect in lke mode) ",

@@ -8,28 +8,31 @@ import (
 
 // coreMeanings are the settings of Karpenter core. One that core adds has to be described before it can be listed.
 var coreMeanings = map[string]string{
-	"BATCH_IDLE_DURATION":                 "A batch of pending pods ends after this time without a new one.",
-	"BATCH_MAX_DURATION":                  "A batch of pending pods ends at this age at the latest. Longer batches make fewer and larger nodes.",
+	"BATCH_IDLE_DURATION": "A batch of pending pods ends after this time without a new one.",
+	"BATCH_MAX_DURATION": "A batch of pending pods ends at this age at the latest. Longer batches make fewer and larger " +
+		"nodes.",
 	"CPU_REQUESTS":                        "Millicores that the operator's container requests. The chart sets it from `controller.resources`.",
 	"DISABLE_CLUSTER_STATE_OBSERVABILITY": "Leave out the metrics and events about the state of pods and nodes.",
 	"DISABLE_CONTROLLER_WARMUP":           "Fill caches only once leadership is won, not before.",
 	"DISABLE_LEADER_ELECTION":             "Work without a Lease. For one replica only: two that work at once buy too much.",
-	"ENABLE_PROFILING":                    "Serve Go's profiles under `/debug/pprof` of the metrics port, to connections over loopback only (`kubectl port-forward`).",
-	"FEATURE_GATES":                       "Optional features. `SpotToSpotConsolidation` and `ReservedCapacity` have nothing to act on here.",
-	"HEALTH_PROBE_PORT":                   "Port of `/healthz` and `/readyz`.",
-	"IGNORE_DRA_REQUESTS":                 "Plan pods with dynamic resource claims as if they had none.",
-	"KARPENTER_SERVICE":                   "Name of the operator's Service.",
-	"KUBE_CLIENT_BURST":                   "Most requests to the Kubernetes API server at once.",
-	"KUBE_CLIENT_QPS":                     "Most requests to the Kubernetes API server a second.",
-	"LEADER_ELECTION_NAME":                "Name of the Lease by which one replica is chosen. The chart's Role names it.",
-	"LEADER_ELECTION_NAMESPACE":           "Namespace of that Lease; the operator's own without it.",
-	"LOG_ERROR_OUTPUT_PATHS":              "Where errors of logging itself go, comma separated.",
-	"LOG_LEVEL":                           "`debug`, `info` or `error`.",
-	"LOG_OUTPUT_PATHS":                    "Where logs go, comma separated.",
-	"MEMORY_LIMIT":                        "Memory limit of the container in bytes; garbage collection aims at 90% of it. The chart sets it.",
-	"METRICS_PORT":                        "Port of `/metrics`.",
-	"MIN_VALUES_POLICY":                   "`Strict`, or `BestEffort`: relax a NodePool's `minValues` when they cannot be met.",
-	"PREFERENCE_POLICY":                   "`Respect` preferred affinities and `ScheduleAnyway` spreads when planning nodes, or `Ignore` them.",
+	"ENABLE_PROFILING": "Serve Go's profiles under `/debug/pprof` of the metrics port, to connections over loopback " +
+		"only (`kubectl port-forward`).",
+	"FEATURE_GATES":             "Optional features. `SpotToSpotConsolidation` and `ReservedCapacity` have nothing to act on here.",
+	"HEALTH_PROBE_PORT":         "Port of `/healthz` and `/readyz`.",
+	"IGNORE_DRA_REQUESTS":       "Plan pods with dynamic resource claims as if they had none.",
+	"KARPENTER_SERVICE":         "Name of the operator's Service.",
+	"KUBE_CLIENT_BURST":         "Most requests to the Kubernetes API server at once.",
+	"KUBE_CLIENT_QPS":           "Most requests to the Kubernetes API server a second.",
+	"LEADER_ELECTION_NAME":      "Name of the Lease by which one replica is chosen. The chart's Role names it.",
+	"LEADER_ELECTION_NAMESPACE": "Namespace of that Lease; the operator's own without it.",
+	"LOG_ERROR_OUTPUT_PATHS":    "Where errors of logging itself go, comma separated.",
+	"LOG_LEVEL":                 "`debug`, `info` or `error`.",
+	"LOG_OUTPUT_PATHS":          "Where logs go, comma separated.",
+	"MEMORY_LIMIT":              "Memory limit of the container in bytes; garbage collection aims at 90% of it. The chart sets it.",
+	"METRICS_PORT":              "Port of `/metrics`.",
+	"MIN_VALUES_POLICY":         "`Strict`, or `BestEffort`: relax a NodePool's `minValues` when they cannot be met.",
+	"PREFERENCE_POLICY": "`Respect` preferred affinities and `ScheduleAnyway` spreads when planning nodes, or `Ignore` " +
+		"them.",
 }
 
 // settingsTable lists descriptions; values names the chart's value for a variable.

@@ -36,7 +36,8 @@ func (m *machine) curl(_ context.Context, call invocation) error {
 	}
 	program, known := installers[address]
 	if !known || output == "" {
-		return fmt.Errorf("(6) Could not resolve host: %q with --output %q; the installers %q are played", address, output, slices.Sorted(maps.Keys(installers)))
+		return fmt.Errorf("(6) Could not resolve host: %q with --output %q; the installers %q are played", address, output,
+			slices.Sorted(maps.Keys(installers)))
 	}
 	fmt.Fprintf(call.out, "[played, not run] the script of %s\n", address)
 	return m.root.write(machinePath(call.dir, output), playedInstaller+" "+program+"\n", 0o600)
@@ -109,7 +110,8 @@ func (m *machine) agent(ctx context.Context, program string, call invocation) er
 	if config.NodeName == "" {
 		return errors.New("node-name is empty, and the host has no other name here")
 	}
-	joined, err := k3s.Join(ctx, k3s.Agent{Program: program, Server: config.Server, Token: config.Token, NodeName: config.NodeName, Files: machineFiles{m.root}})
+	joined, err := k3s.Join(ctx, k3s.Agent{Program: program, Server: config.Server, Token: config.Token, NodeName: config.NodeName,
+		Files: machineFiles{m.root}})
 	if err != nil {
 		return err
 	}

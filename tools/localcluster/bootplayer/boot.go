@@ -114,7 +114,8 @@ func (m *machine) userData(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("metadata: %w", err)
 	}
 	m.image = instance.Image
-	fmt.Fprintf(m.console, "[boot] Linode %d, %s, %s in %s, image %s\n", instance.ID, instance.Label, instance.Type, instance.Region, instance.Image.Label)
+	fmt.Fprintf(m.console, "[boot] Linode %d, %s, %s in %s, image %s\n", instance.ID, instance.Label, instance.Type, instance.Region,
+		instance.Image.Label)
 	text, err := client.GetUserData(ctx)
 	if err != nil {
 		return "", fmt.Errorf("metadata: %w", err)

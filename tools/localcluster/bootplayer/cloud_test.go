@@ -23,7 +23,8 @@ func TestKwokTakesOverBeforeThePodsCome(t *testing.T) {
 		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: lkeplayer.UninitializedTaint, Effect: corev1.TaintEffectNoSchedule}}},
 		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}).CoreV1().Nodes()
-	kubelet, err := process.Start(process.Spec{Name: "kubelet", Path: "/bin/sleep", Args: []string{"600"}, LogFile: filepath.Join(t.TempDir(), "log")})
+	kubelet, err := process.Start(process.Spec{Name: "kubelet", Path: "/bin/sleep", Args: []string{"600"},
+		LogFile: filepath.Join(t.TempDir(), "log")})
 	if err != nil {
 		t.Fatal(err)
 	}

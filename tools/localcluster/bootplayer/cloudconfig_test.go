@@ -12,7 +12,8 @@ import (
 
 func TestUserDataIsReadStrictly(t *testing.T) {
 	for name, c := range map[string]struct{ text, problem string }{
-		"good":                 {"#cloud-config\nhostname: a\nwrite_files: [{path: /a, content: b, permissions: \"0600\"}]\nruncmd: [[sh, /a], \"echo b\"]\n", ""},
+		"good": {"#cloud-config\nhostname: a\nwrite_files: [{path: /a, content: b, permissions: \"0600\"}]\nruncmd: [[sh, " +
+			"/a], \"echo b\"]\n", ""},
 		"a script":             {"#!/bin/sh\ntrue\n", ""},
 		"nothing":              {"", "there is no user data"},
 		"unknown directive":    {"#cloud-config\npackages: [kubeadm]\n", "packages"},
@@ -74,7 +75,8 @@ func TestScriptsStayWithinTheirRoot(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = sh.run(t.Context(), command{shell: c.script})
-			if (err != nil) != c.fails || !strings.Contains(out.String(), c.says) || strings.Contains(out.String(), "of this machine") || strings.Contains(out.String(), "later") {
+			if (err != nil) != c.fails || !strings.Contains(out.String(), c.says) || strings.Contains(out.String(), "of this machine") ||
+				strings.Contains(out.String(), "later") {
 				t.Errorf("error %v, console %q; want %q", err, out, c.says)
 			}
 		})

@@ -87,8 +87,9 @@ func (m *machine) ignitionFile(file types.File) error {
 
 // Options of a unit that are taken, those in order alone have an effect.
 var unitOptions = map[string][]string{
-	"Unit":    {"Description", "After", "Before", "Requires", "Wants", "ConditionPathExists", "ConditionFirstBoot"},
-	"Service": {"Type", "Environment", "ExecStartPre", "ExecStart", "ExecStartPost", "RemainAfterExit", "Restart", "RestartSec", "TimeoutStartSec"},
+	"Unit": {"Description", "After", "Before", "Requires", "Wants", "ConditionPathExists", "ConditionFirstBoot"},
+	"Service": {"Type", "Environment", "ExecStartPre", "ExecStart", "ExecStartPost", "RemainAfterExit", "Restart", "RestartSec",
+		"TimeoutStartSec"},
 	"Install": {"WantedBy"},
 }
 
@@ -105,7 +106,8 @@ func (m *machine) service(ctx context.Context, name, contents string) error {
 	commands := map[string][]string{}
 	for _, o := range options {
 		if !slices.Contains(unitOptions[o.Section], o.Name) {
-			return fmt.Errorf("[%s] %s is not played here; of that section there are %s", o.Section, o.Name, strings.Join(unitOptions[o.Section], ", "))
+			return fmt.Errorf("[%s] %s is not played here; of that section there are %s", o.Section, o.Name,
+				strings.Join(unitOptions[o.Section], ", "))
 		}
 		switch o.Name {
 		case "Environment":

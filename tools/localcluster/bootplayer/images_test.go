@@ -33,7 +33,8 @@ func TestTalosStartsTheKubeletWithTheMachineConfig(t *testing.T) {
 	if err := m.reader()(t.Context(), talosWorker); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--hostname-override=own-a", "--node-labels=team=a", "--cloud-provider=external", "--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubeconfig"} {
+	for _, want := range []string{"--hostname-override=own-a", "--node-labels=team=a", "--cloud-provider=external",
+		"--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubeconfig"} {
 		if !slices.Contains(m.kubelet, want) {
 			t.Errorf("the kubelet's flags %q lack %s", m.kubelet, want)
 		}
@@ -72,24 +73,26 @@ func TestIgnitionConfigsAreReadStrictly(t *testing.T) {
 	const good = `{"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": "/etc/a", "mode": 384, "contents": {"source": "data:,a%20b"}}]},
   "systemd": {"units": [{"name": "a.service", "enabled": true, "contents": "[Service]\nType=oneshot\nEnvironment=OWN=of-the-unit\nExecStart=/usr/bin/sh -c 'echo ${OWN}; cat /etc/a'\n[Install]\nWantedBy=multi-user.target\n"}]}}`
 	for name, c := range map[string]struct{ old, new, want string }{
-		"good":                  {"", "", ""},
-		"an unknown key":        {`"mode"`, `"nonsense": 1, "mode"`, "nonsense"},
-		"another version":       {"3.4.0", "2.3.0", "unsupported config version"},
-		"no JSON":               {good, "{", "ignition"},
-		"a disk":                {`"files"`, `"disks": [{"device": "/dev/sda"}], "files"`, "alone are played"},
-		"a URL":                 {"data:,a%20b", "https://example.com", "data URLs alone"},
-		"an unknown option":     {"Type=oneshot", "User=core", "User is not played"},
-		"a command not there":   {"/usr/bin/sh -c", "/opt/missing", "ended with"},
-		"no data":               {good, "", "ignition"},
-		"a cloud-config":        {good, "#cloud-config\n", "ignition"},
-		"files are not merged":  {`"version": "3.4.0"`, `"version": "3.4.0", "config": {"merge": [{"source": "data:,"}]}`, "version alone"},
-		"enabled by nothing":    {"[Install]\\nWantedBy=multi-user.target\\n", "", "no install section"},
-		"a unit with a drop-in": {`"enabled": true`, `"enabled": true, "dropins": [{"name": "a.conf", "contents": "[Service]\nType=simple\n"}]`, "dropins"},
+		"good":                 {"", "", ""},
+		"an unknown key":       {`"mode"`, `"nonsense": 1, "mode"`, "nonsense"},
+		"another version":      {"3.4.0", "2.3.0", "unsupported config version"},
+		"no JSON":              {good, "{", "ignition"},
+		"a disk":               {`"files"`, `"disks": [{"device": "/dev/sda"}], "files"`, "alone are played"},
+		"a URL":                {"data:,a%20b", "https://example.com", "data URLs alone"},
+		"an unknown option":    {"Type=oneshot", "User=core", "User is not played"},
+		"a command not there":  {"/usr/bin/sh -c", "/opt/missing", "ended with"},
+		"no data":              {good, "", "ignition"},
+		"a cloud-config":       {good, "#cloud-config\n", "ignition"},
+		"files are not merged": {`"version": "3.4.0"`, `"version": "3.4.0", "config": {"merge": [{"source": "data:,"}]}`, "version alone"},
+		"enabled by nothing":   {"[Install]\\nWantedBy=multi-user.target\\n", "", "no install section"},
+		"a unit with a drop-in": {`"enabled": true`, `"enabled": true, "dropins": [{"name": "a.conf", "contents": "[Service]\nType=simple\n"}]`,
+			"dropins"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t, "flatcar-stable")
 			err := m.reader()(t.Context(), strings.Replace(good, c.old, c.new, 1))
-			if c.want == "" && (err != nil || !strings.Contains(m.console.String(), "of-the-unit\na b")) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			if c.want == "" && (err != nil || !strings.Contains(m.console.String(), "of-the-unit\na b")) || c.want != "" &&
+				(err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("error %v, want %q; console %s", err, c.want, m.console)
 			}
 		})
@@ -139,7 +142,8 @@ func TestAgentsBootsFailWhereTheyWouldFail(t *testing.T) {
 func TestKubeletIsStartedAsTheServiceOfItsPackageDoes(t *testing.T) {
 	m := newMachine(t, "debian")
 	for path, content := range map[string]string{
-		kubeadmFlags: "KUBELET_KUBEADM_ARGS=\"--cloud-provider=external --node-labels=a=b\"\n", kubeletFlags: "# the user's\nKUBELET_EXTRA_ARGS=--max-pods=40 --eviction-hard=memory.available<100Mi\n",
+		kubeadmFlags: "KUBELET_KUBEADM_ARGS=\"--cloud-provider=external --node-labels=a=b\"\n",
+		kubeletFlags: "# the user's\nKUBELET_EXTRA_ARGS=--max-pods=40 --eviction-hard=memory.available<100Mi\n",
 	} {
 		if err := m.root.write(path, content, 0o600); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,8 @@ import (
 
 // What kubeadm's packages install beside it: the kubelet's service with these flags, and with those of two files.
 var kubeadmDropIn = []string{
-	"--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf", "--kubeconfig=/etc/kubernetes/kubelet.conf", "--config=/var/lib/kubelet/config.yaml",
+	"--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf", "--kubeconfig=/etc/kubernetes/kubelet.conf",
+	"--config=/var/lib/kubelet/config.yaml",
 }
 
 const (
@@ -29,7 +30,8 @@ func (m *machine) kubeadm(ctx context.Context, call invocation) error {
 		return fmt.Errorf("%q: only join --config FILE is played", args)
 	}
 	var problem bytes.Buffer
-	cmd := exec.CommandContext(ctx, m.cfg.Program, "join", "--root="+m.root.dir, "--config="+machinePath(call.dir, args[2]), "--discovery-timeout="+joinTimeout)
+	cmd := exec.CommandContext(ctx, m.cfg.Program, "join", "--root="+m.root.dir, "--config="+machinePath(call.dir, args[2]),
+		"--discovery-timeout="+joinTimeout)
 	cmd.Env, cmd.Dir = environment(m.root.dir), m.root.dir
 	cmd.Stdout, cmd.Stderr = call.out, &problem
 	if err := cmd.Run(); err != nil {

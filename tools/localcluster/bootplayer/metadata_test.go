@@ -14,7 +14,8 @@ func TestLinodesClientReadsTheMetadataService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := sim.AddInstance(linodesim.InstanceSpec{Label: "itself", Type: "g6-standard-2", Image: "linode/debian12", Tags: []string{"mine"}})
+	id, err := sim.AddInstance(linodesim.InstanceSpec{Label: "itself", Type: "g6-standard-2", Image: "linode/debian12",
+		Tags: []string{"mine"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,8 @@ func TestLinodesClientReadsTheMetadataService(t *testing.T) {
 		t.Fatal(err)
 	}
 	instance, err := client.GetInstance(t.Context())
-	if err != nil || instance.ID != id || instance.Label != "itself" || instance.Specs.Memory != 4096 || len(instance.Tags) != 1 || instance.Image.ID != "linode/debian12" {
+	if err != nil || instance.ID != id || instance.Label != "itself" || instance.Specs.Memory != 4096 || len(instance.Tags) != 1 ||
+		instance.Image.ID != "linode/debian12" {
 		t.Errorf("instance %+v, %v", instance, err)
 	}
 	network, err := client.GetNetwork(t.Context())

@@ -79,10 +79,12 @@ type talosAuthorityRef struct {
 }
 
 // Documents beside the machine config that Talos has, and that have no effect here.
-var talosDocuments = []string{"TrustedRootsConfig", "HostnameConfig", "ExtensionServiceConfig", "KmsgLogConfig", "WatchdogTimerConfig", "EventSinkConfig"}
+var talosDocuments = []string{"TrustedRootsConfig", "HostnameConfig", "ExtensionServiceConfig", "KmsgLogConfig", "WatchdogTimerConfig",
+	"EventSinkConfig"}
 
 // protected are the kubelet's settings that Talos keeps for itself.
-var protected = []string{"apiVersion", "kind", "authentication", "authorization", "port", "staticPodPath", "cgroupRoot", "rotateCertificates"}
+var protected = []string{"apiVersion", "kind", "authentication", "authorization", "port", "staticPodPath", "cgroupRoot",
+	"rotateCertificates"}
 
 // bootTalos does what Talos does with a worker's machine config, up to the kubelet's start.
 func (m *machine) bootTalos(_ context.Context, userData string) error {
@@ -91,7 +93,8 @@ func (m *machine) bootTalos(_ context.Context, userData string) error {
 		return fmt.Errorf("machine config: %w", err)
 	}
 	fmt.Fprintln(m.console, "[talos] the machine config is valid")
-	fmt.Fprintln(m.console, "[played, not run] the installation to the disk, the identity certificate from trustd with machine.token, apid, containerd")
+	fmt.Fprintln(m.console, "[played, not run] the installation to the disk, the identity certificate from trustd with machine.token, "+
+		"apid, containerd")
 	authority, err := base64.StdEncoding.DecodeString(config.Cluster.CA.Crt)
 	if err != nil {
 		return fmt.Errorf("machine config: cluster.ca.crt is no base64: %w", err)
@@ -171,7 +174,8 @@ func (c *talosMachineConfig) check() error {
 func (c *talosMachineConfig) kubeletConfiguration() map[string]any {
 	settings := map[string]any{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "clusterDomain": "cluster.local",
-		"authentication":     map[string]any{"x509": map[string]any{"clientCAFile": talosAuthority}, "webhook": map[string]any{"enabled": true}, "anonymous": map[string]any{"enabled": false}},
+		"authentication": map[string]any{"x509": map[string]any{"clientCAFile": talosAuthority}, "webhook": map[string]any{"enabled": true},
+			"anonymous": map[string]any{"enabled": false}},
 		"authorization":      map[string]any{"mode": "Webhook"},
 		"rotateCertificates": true,
 		"systemReserved":     map[string]string{"cpu": "50m", "memory": "192Mi", "pid": "100", "ephemeral-storage": "256Mi"},
@@ -184,7 +188,8 @@ func (c *talosMachineConfig) kubeletConfiguration() map[string]any {
 }
 
 func (c *talosMachineConfig) kubeletFlags(hostname string) []string {
-	flags := []string{"--bootstrap-kubeconfig=" + talosBootstrap, "--kubeconfig=/etc/kubernetes/kubeconfig-kubelet", "--config=" + talosConfig, "--hostname-override=" + hostname}
+	flags := []string{"--bootstrap-kubeconfig=" + talosBootstrap, "--kubeconfig=/etc/kubernetes/kubeconfig-kubelet", "--config=" + talosConfig,
+		"--hostname-override=" + hostname}
 	labels := make([]string, 0, len(c.Machine.NodeLabels))
 	for _, key := range slices.Sorted(maps.Keys(c.Machine.NodeLabels)) {
 		labels = append(labels, key+"="+c.Machine.NodeLabels[key])

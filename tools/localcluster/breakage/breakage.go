@@ -46,12 +46,16 @@ type Fault struct {
 // Faults are all there are, in the order of the tour.
 func Faults() []Fault {
 	return []Fault{
-		{"no-capacity", "LKE has no capacity for a plan (PLAN=g6-standard-6, PLAN=all)", "kubectl get events --field-selector reason=InsufficientCapacity", noCapacity},
-		{"account-limit", "the account may have no more Linodes than now", "kubectl get events --field-selector reason=AccountLimitReached", accountLimit},
+		{"no-capacity", "LKE has no capacity for a plan (PLAN=g6-standard-6, PLAN=all)",
+			"kubectl get events --field-selector reason=InsufficientCapacity", noCapacity},
+		{"account-limit", "the account may have no more Linodes than now", "kubectl get events --field-selector reason=AccountLimitReached",
+			accountLimit},
 		{"api-down", "the Linode API drops every connection", "kubectl describe nodeclaims", rule(`{"drop":true}`)},
 		{"slow-api", "the Linode API takes three seconds for each answer", "make logs", rule(`{"delay":"3s"}`)},
-		{"recycled-node", "an owner of the account recycles Karpenter's newest node in the Cloud Manager", "kubectl get nodes --watch", recycledNode},
-		{"revoked-token", "the Linode API refuses the token", "make status; kubectl describe nodeclaims", rule(`{"status":401,"reason":"Invalid Token"}`)},
+		{"recycled-node", "an owner of the account recycles Karpenter's newest node in the Cloud Manager", "kubectl get nodes --watch",
+			recycledNode},
+		{"revoked-token", "the Linode API refuses the token", "make status; kubectl describe nodeclaims",
+			rule(`{"status":401,"reason":"Invalid Token"}`)},
 	}
 }
 

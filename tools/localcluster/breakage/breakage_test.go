@@ -29,12 +29,14 @@ func newAccount(t *testing.T) *account {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 2}}})
+	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Settled: true,
+		Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := &account{T: t, sim: sim, pool: info.Pools[0], target: breakage.Target{
-		API: served(t, sim), Admin: served(t, sim.Admin()), Token: "secret", ClusterID: info.ID, Record: filepath.Join(t.TempDir(), "broken.json"),
+		API: served(t, sim), Admin: served(t, sim.Admin()), Token: "secret", ClusterID: info.ID,
+		Record: filepath.Join(t.TempDir(), "broken.json"),
 	}}
 	a.client, err = linode.New(linode.Config{Token: linode.StaticToken("secret"), BaseURL: a.target.API})
 	if err != nil {
@@ -129,7 +131,8 @@ func TestOnlyOneFaultLasts(t *testing.T) {
 
 func TestARecycledNodeIsKarpentersNewest(t *testing.T) {
 	a := newAccount(t)
-	if _, _, err := breakage.Break(t.Context(), a.target, "recycled-node", breakage.Settings{}); err == nil || !strings.Contains(err.Error(), "scale a Deployment up") {
+	if _, _, err := breakage.Break(t.Context(), a.target, "recycled-node", breakage.Settings{}); err == nil ||
+		!strings.Contains(err.Error(), "scale a Deployment up") {
 		t.Errorf("without a node: %v", err)
 	}
 	node := a.pool.Nodes[1]
@@ -154,8 +157,9 @@ func TestWhatIsNoFaultIsRefusedByName(t *testing.T) {
 		settings breakage.Settings
 		words    string
 	}{
-		"unknown": {"api-slow", breakage.Settings{}, `NAME is "api-slow"; it must be one of no-capacity, account-limit, api-down, slow-api, recycled-node, revoked-token, or none to mend`},
-		"a plan":  {"api-down", breakage.Settings{Plan: "g6-standard-2"}, `PLAN is "g6-standard-2"; only no-capacity has a plan`},
+		"unknown": {"api-slow", breakage.Settings{},
+			`NAME is "api-slow"; it must be one of no-capacity, account-limit, api-down, slow-api, recycled-node, revoked-token, or none to mend`},
+		"a plan": {"api-down", breakage.Settings{Plan: "g6-standard-2"}, `PLAN is "g6-standard-2"; only no-capacity has a plan`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, err := breakage.Break(t.Context(), a.target, c.name, c.settings); err == nil || !strings.Contains(err.Error(), c.words) {
@@ -164,7 +168,8 @@ func TestWhatIsNoFaultIsRefusedByName(t *testing.T) {
 		})
 	}
 	a.target.Admin = "http://127.0.0.1:1"
-	if _, _, err := breakage.Break(t.Context(), a.target, "api-down", breakage.Settings{}); err == nil || !strings.Contains(err.Error(), "api-down") {
+	if _, _, err := breakage.Break(t.Context(), a.target, "api-down", breakage.Settings{}); err == nil ||
+		!strings.Contains(err.Error(), "api-down") {
 		t.Errorf("without a cluster: %v", err)
 	}
 }

@@ -82,7 +82,8 @@ func apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) 
 	}
 	upgrade := action.NewUpgrade(cfg)
 	upgrade.Namespace = r.Namespace
-	upgrade.ResetValues, upgrade.ReuseValues, upgrade.ResetThenReuseValues = r.Keep == ResetValues, r.Keep == ReuseValues, r.Keep == ResetThenReuseValues
+	upgrade.ResetValues, upgrade.ReuseValues, upgrade.ResetThenReuseValues = r.Keep == ResetValues, r.Keep == ReuseValues,
+		r.Keep == ResetThenReuseValues
 	upgrade.WaitStrategy, upgrade.Timeout = kube.HookOnlyStrategy, timeout
 	_, err = upgrade.RunWithContext(ctx, r.Name, chart, r.Values)
 	return err

@@ -196,7 +196,8 @@ func (s *session) authenticated(ctx context.Context, method, name string, body [
 	})
 }
 
-func (s *session) do(ctx context.Context, client *http.Client, method, at string, body []byte, prepare func(*http.Request)) ([]byte, error) {
+func (s *session) do(ctx context.Context, client *http.Client, method, at string, body []byte, prepare func(*http.Request)) ([]byte,
+	error) {
 	target := s.base.JoinPath(at).String()
 	request, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
@@ -213,7 +214,8 @@ func (s *session) do(ctx context.Context, client *http.Client, method, at string
 	text, err := io.ReadAll(io.LimitReader(answer.Body, requestLimit))
 	switch {
 	case answer.StatusCode == http.StatusForbidden:
-		return nil, fmt.Errorf("node password rejected, duplicate hostname or contents of %s may not match the server's: %s", passwordFile, bytes.TrimSpace(text))
+		return nil, fmt.Errorf("node password rejected, duplicate hostname or contents of %s may not match the server's: %s", passwordFile,
+			bytes.TrimSpace(text))
 	case answer.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%s: %s", target, answer.Status)
 	}

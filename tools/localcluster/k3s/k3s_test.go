@@ -50,7 +50,8 @@ func serve(t *testing.T) cluster {
 		t.Fatal(err)
 	}
 	kube := fake.NewClientset()
-	server := &k3s.Server{Authority: authority.Cert, Signer: authority, Password: password, APIServerPort: 6443, Secrets: kube.CoreV1().Secrets("kube-system")}
+	server := &k3s.Server{Authority: authority.Cert, Signer: authority, Password: password, APIServerPort: 6443,
+		Secrets: kube.CoreV1().Secrets("kube-system")}
 	settings, err := server.TLS()
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +86,8 @@ func TestAgentGetsTheCertificatesOfItsNode(t *testing.T) {
 		if client.Subject.CommonName != "system:node:node-"+program || !slices.Equal(client.Subject.Organization, []string{"system:nodes"}) {
 			t.Errorf("%s: the client is %s", program, client.Subject)
 		}
-		if serving := parsed(t, disk[dir+"serving-kubelet.crt"]); serving.VerifyHostname("node-"+program) != nil || serving.VerifyHostname("127.0.0.1") != nil {
+		if serving := parsed(t, disk[dir+"serving-kubelet.crt"]); serving.VerifyHostname("node-"+program) != nil ||
+			serving.VerifyHostname("127.0.0.1") != nil {
 			t.Errorf("%s: the kubelet serves as %v %v", program, serving.DNSNames, serving.IPAddresses)
 		}
 		if _, err := tls.X509KeyPair(disk[dir+"serving-kubelet.crt"], disk[dir+"serving-kubelet.key"]); err != nil {
@@ -161,7 +163,8 @@ func TestOnlyAgentsAreServed(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(c.authority.Cert)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
-	for path, want := range map[string]int{"/cacerts": 200, "/v1-k3s/config": 401, "/v1-rke2/server-ca.crt": 401, "/v1-k3s/server-bootstrap": 404} {
+	for path, want := range map[string]int{"/cacerts": 200, "/v1-k3s/config": 401, "/v1-rke2/server-ca.crt": 401,
+		"/v1-k3s/server-bootstrap": 404} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+path, nil)
 		if err != nil {
 			t.Fatal(err)

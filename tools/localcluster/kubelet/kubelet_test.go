@@ -33,10 +33,11 @@ func TestLogsAreServedAsAKubeletDoes(t *testing.T) {
 		status int
 		want   string
 	}{
-		"all":              {operator, 200, "one\ntwo\nthree\n"},
-		"tail":             {operator + "?tailLines=1", 200, "three\n"},
-		"bytes":            {operator + "?limitBytes=5&follow=true", 200, "one\nt"},
-		"a played one":     {"/containerLogs/default/inflate-1/pause", 200, "container pause of default/inflate-1 is played: no program runs in it, so it has no log\n"},
+		"all":   {operator, 200, "one\ntwo\nthree\n"},
+		"tail":  {operator + "?tailLines=1", 200, "three\n"},
+		"bytes": {operator + "?limitBytes=5&follow=true", 200, "one\nt"},
+		"a played one": {"/containerLogs/default/inflate-1/pause", 200,
+			"container pause of default/inflate-1 is played: no program runs in it, so it has no log\n"},
 		"no answer":        {"/containerLogs/kube-system/broken/controller", 500, "no API server\n"},
 		"a tail of words":  {operator + "?tailLines=few", 400, "tailLines is \"few\"; it must be a number from 0\n"},
 		"no bytes":         {operator + "?limitBytes=0", 400, "limitBytes is \"0\"; it must be a number from 1\n"},

@@ -36,7 +36,8 @@ func (k *kubelets) Start(e world.Event) (func(context.Context), error) {
 	k.live.Add(1)
 	_, err := k.nodes.Create(context.Background(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: e.Name, Labels: map[string]string{"by": "kubelet"}},
-		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: lkeplayer.UninitializedTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule}}},
+		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: lkeplayer.UninitializedTaint, Value: "true",
+			Effect: corev1.TaintEffectNoSchedule}}},
 	}, metav1.CreateOptions{})
 	return func(context.Context) { k.live.Add(-1) }, err
 }
@@ -78,14 +79,17 @@ func TestNodesOfRealKubeletsComeAndGo(t *testing.T) {
 
 func event(name string, id int) world.Event {
 	return world.Event{
-		Kind: world.NodeJoins, Name: name, Cluster: world.EventCluster{ID: 1}, EventPool: world.EventPool{PoolID: 5, Labels: map[string]string{"team": "a"}},
-		EventLinode: world.EventLinode{InstanceID: id, PublicIPv4: "192.0.2.1"}, EventPlan: world.EventPlan{Type: "g6-standard-1", VCPUs: 1, MemoryMB: 2048, DiskMB: 51200},
+		Kind: world.NodeJoins, Name: name, Cluster: world.EventCluster{ID: 1},
+		EventPool:   world.EventPool{PoolID: 5, Labels: map[string]string{"team": "a"}},
+		EventLinode: world.EventLinode{InstanceID: id, PublicIPv4: "192.0.2.1"},
+		EventPlan:   world.EventPlan{Type: "g6-standard-1", VCPUs: 1, MemoryMB: 2048, DiskMB: 51200},
 	}
 }
 
 func await(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return check(), nil })
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true,
+		func(context.Context) (bool, error) { return check(), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}

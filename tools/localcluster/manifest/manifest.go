@@ -22,7 +22,8 @@ const owner = client.FieldOwner("localcluster")
 // ApplyFile applies every object of a YAML file, in order, and returns them as the
 // API server stored them. Objects without a namespace go to "default" when their
 // kind needs one. Each change sees an object before it is applied.
-func ApplyFile(ctx context.Context, c client.Client, path string, change ...func(*unstructured.Unstructured)) ([]*unstructured.Unstructured, error) {
+func ApplyFile(ctx context.Context, c client.Client, path string, change ...func(*unstructured.Unstructured)) ([]*unstructured.Unstructured,
+	error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,8 @@ func ApplyFile(ctx context.Context, c client.Client, path string, change ...func
 }
 
 // Apply applies every object of a YAML document stream; see ApplyFile.
-func Apply(ctx context.Context, c client.Client, data []byte, change ...func(*unstructured.Unstructured)) ([]*unstructured.Unstructured, error) {
+func Apply(ctx context.Context, c client.Client, data []byte, change ...func(*unstructured.Unstructured)) ([]*unstructured.Unstructured,
+	error) {
 	var applied []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
 	for {

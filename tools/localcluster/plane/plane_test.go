@@ -112,7 +112,8 @@ func TestPlaneRunsPodsAndLeavesNothing(t *testing.T) {
 		t.Errorf("server version %v, %v", version, err)
 	}
 	anonymous := rest.AnonymousClientConfig(admin)
-	if _, err := client(t, anonymous, nil).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+	if _, err := client(t, anonymous, nil).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) &&
+		!apierrors.IsUnauthorized(err) {
 		t.Errorf("an anonymous list answers %v: want a refusal", err)
 	}
 	runPod(ctx, t, c)

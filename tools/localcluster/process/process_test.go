@@ -164,7 +164,8 @@ func firstNumber(t *testing.T, file string) (number int) {
 
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, patience, true, func(context.Context) (bool, error) { return check(), nil })
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, patience, true,
+		func(context.Context) (bool, error) { return check(), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}

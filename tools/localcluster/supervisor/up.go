@@ -130,5 +130,6 @@ func Down(ctx context.Context, stateDir string) error {
 
 // gone waits until no process holds the folder's lock.
 func gone(ctx context.Context, stateDir string) bool {
-	return wait.PollUntilContextCancel(ctx, holderPoll, true, func(context.Context) (bool, error) { return localcluster.Holder(stateDir) == 0, nil }) == nil
+	return wait.PollUntilContextCancel(ctx, holderPoll, true,
+		func(context.Context) (bool, error) { return localcluster.Holder(stateDir) == 0, nil }) == nil
 }

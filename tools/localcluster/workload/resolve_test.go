@@ -17,7 +17,8 @@ import (
 
 var stored = []runtime.Object{
 	&corev1.ConfigMap{ObjectMeta: named("settings"), Data: map[string]string{"MODE": "lke", "level": "debug"}},
-	&corev1.Secret{ObjectMeta: named("credentials"), Data: map[string][]byte{"LINODE_TOKEN": []byte("s3cret"), "LINODE_URL": []byte("http://x")}},
+	&corev1.Secret{ObjectMeta: named("credentials"),
+		Data: map[string][]byte{"LINODE_TOKEN": []byte("s3cret"), "LINODE_URL": []byte("http://x")}},
 }
 
 func named(name string) metav1.ObjectMeta {
@@ -134,15 +135,18 @@ args: [--b=$(B), --plain, "5$"]`,
 
 func TestResolveRefuses(t *testing.T) {
 	cases := map[string]struct{ container, says string }{
-		"secret without the key":  {"env: [{name: T, valueFrom: {secretKeyRef: {name: credentials, key: x}}}]", `variable T: Secret credentials has no key "x"`},
-		"no such secret":          {"env: [{name: T, valueFrom: {secretKeyRef: {name: none, key: x}}}]", "variable T: Secret none: "},
-		"no such config map":      {"env: [{name: T, valueFrom: {configMapKeyRef: {name: none, key: x}}}]", "variable T: ConfigMap none: "},
-		"config map, no key":      {"env: [{name: T, valueFrom: {configMapKeyRef: {name: settings, key: x}}}]", `ConfigMap settings has no key "x"`},
-		"envFrom without secret":  {"envFrom: [{secretRef: {name: none}}]", "envFrom: Secret none: "},
-		"field that is none":      {"env: [{name: T, valueFrom: {fieldRef: {fieldPath: spec.hostname}}}]", `field "spec.hostname"`},
-		"source not understood":   {"env: [{name: T, valueFrom: {}}]", "variable T: its source is not understood"},
-		"resource of nothing":     {"env: [{name: T, valueFrom: {resourceFieldRef: {resource: cpu}}}]", "neither a limit nor a request"},
-		"resource of the sidecar": {"env: [{name: T, valueFrom: {resourceFieldRef: {containerName: sidecar, resource: limits.cpu}}}]", "another container"},
+		"secret without the key": {"env: [{name: T, valueFrom: {secretKeyRef: {name: credentials, key: x}}}]",
+			`variable T: Secret credentials has no key "x"`},
+		"no such secret":     {"env: [{name: T, valueFrom: {secretKeyRef: {name: none, key: x}}}]", "variable T: Secret none: "},
+		"no such config map": {"env: [{name: T, valueFrom: {configMapKeyRef: {name: none, key: x}}}]", "variable T: ConfigMap none: "},
+		"config map, no key": {"env: [{name: T, valueFrom: {configMapKeyRef: {name: settings, key: x}}}]",
+			`ConfigMap settings has no key "x"`},
+		"envFrom without secret": {"envFrom: [{secretRef: {name: none}}]", "envFrom: Secret none: "},
+		"field that is none":     {"env: [{name: T, valueFrom: {fieldRef: {fieldPath: spec.hostname}}}]", `field "spec.hostname"`},
+		"source not understood":  {"env: [{name: T, valueFrom: {}}]", "variable T: its source is not understood"},
+		"resource of nothing":    {"env: [{name: T, valueFrom: {resourceFieldRef: {resource: cpu}}}]", "neither a limit nor a request"},
+		"resource of the sidecar": {"env: [{name: T, valueFrom: {resourceFieldRef: {containerName: sidecar, resource: limits.cpu}}}]",
+			"another container"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +156,8 @@ func TestResolveRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := workload.Resolve(t.Context(), fake.NewClientset(), pod(t, "env: []"), "manager", nil); err == nil || !strings.Contains(err.Error(), `no container "manager"`) {
+	if _, err := workload.Resolve(t.Context(), fake.NewClientset(), pod(t, "env: []"), "manager", nil); err == nil ||
+		!strings.Contains(err.Error(), `no container "manager"`) {
 		t.Errorf("got %v", err)
 	}
 }

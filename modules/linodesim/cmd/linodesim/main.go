@@ -51,19 +51,23 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("linodesim", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8470", "address of the API and of the page at /; without a host it is the loopback one, port 0 picks a free one")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8470",
+		"address of the API and of the page at /; without a host it is the loopback one, port 0 picks a free one")
 	f.StringVar(&o.admin, "admin-listen", "", "address of the admin interface, which injects faults; empty is off")
 	f.StringVar(&o.cluster, "cluster", "demo", "label of the LKE cluster")
 	f.StringVar(&o.tier, "tier", linodesim.Standard, "its tier: standard or enterprise")
 	f.StringVar(&o.region, "region", "us-ord", "its region")
 	f.StringVar(&o.versionK, "k8s-version", "", "its Kubernetes version; empty is the tier's newest")
 	f.StringVar(&o.pools, "pools", "g6-standard-2:1", "its pools at the start, as plan:count separated by commas; may be empty on enterprise")
-	f.StringVar(&o.profile, "profile", "fast", "how long things take and what goes wrong: "+strings.Join(linodesim.ProfileNames(), ", ")+", or a report of lkeprobe (a file that ends in .json)")
+	f.StringVar(&o.profile, "profile", "fast",
+		"how long things take and what goes wrong: "+strings.Join(linodesim.ProfileNames(),
+			", ")+", or a report of lkeprobe (a file that ends in .json)")
 	f.Float64Var(&o.scale, "time-scale", 1, "divides every delay of the profile")
 	f.Uint64Var(&o.seed, "seed", 1, "of everything that is drawn")
 	f.StringVar(&o.token, "token", linodesim.DefaultToken, "the accepted token; it has every scope")
 	f.StringVar(&o.owner, "owner-token", "", "another accepted token, for what the account's owner does by hand; empty is none")
-	f.BoolVar(&o.remote, "allow-remote", false, "let --listen and --admin-listen be addresses that other machines reach; --token must be given then")
+	f.BoolVar(&o.remote, "allow-remote", false,
+		"let --listen and --admin-listen be addresses that other machines reach; --token must be given then")
 	f.BoolVar(&o.noLimits, "no-rate-limits", false, "turn the documented rate limits off")
 	f.BoolVar(&o.validate, "validate", false, "compare every answer with the API's description and fail those that differ")
 	f.BoolVar(&o.version, "version", false, "print the version and end")
@@ -120,7 +124,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if o.owner != "" {
 		said += "owner_token=" + o.owner + "\n"
 	}
-	said += fmt.Sprintf("token=%s\ncluster=%s\ncluster_id=%d\ntier=%s\nprofile=%s\n", o.token, cluster.Label, cluster.ID, cluster.Tier, o.profile)
+	said += fmt.Sprintf("token=%s\ncluster=%s\ncluster_id=%d\ntier=%s\nprofile=%s\n", o.token, cluster.Label, cluster.ID, cluster.Tier,
+		o.profile)
 	if _, err := io.WriteString(stdout, said); err != nil {
 		return errors.Join(err, shut(servers))
 	}
@@ -159,7 +164,8 @@ func build(o options) (*linodesim.Sim, linodesim.ClusterInfo, error) {
 	if err != nil {
 		return nil, linodesim.ClusterInfo{}, err
 	}
-	c, err := sim.AddCluster(linodesim.ClusterSpec{Label: o.cluster, Tier: o.tier, Region: o.region, K8sVersion: o.versionK, Pools: pools, Settled: true})
+	c, err := sim.AddCluster(linodesim.ClusterSpec{Label: o.cluster, Tier: o.tier, Region: o.region, K8sVersion: o.versionK, Pools: pools,
+		Settled: true})
 	if err != nil {
 		return nil, c, fmt.Errorf("the cluster that --cluster, --tier, --region, --k8s-version and --pools ask for: %w", err)
 	}

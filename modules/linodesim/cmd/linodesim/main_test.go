@@ -57,7 +57,8 @@ func get(t *testing.T, url, token string) (int, string) {
 }
 
 func TestProgram(t *testing.T) {
-	values, stop := start(t, "--listen", ":0", "--tier", "enterprise", "--cluster", "mine", "--token", "secret", "--pools", "g6-standard-1:2,g6-dedicated-2:1", "--owner-token", "owner-secret")
+	values, stop := start(t, "--listen", ":0", "--tier", "enterprise", "--cluster", "mine", "--token", "secret", "--pools",
+		"g6-standard-1:2,g6-dedicated-2:1", "--owner-token", "owner-secret")
 	if status, _ := get(t, values["url"]+"/v4/lke/clusters", values["owner_token"]); status != 200 {
 		t.Errorf("the owner's token: %d", status)
 	}
@@ -67,7 +68,8 @@ func TestProgram(t *testing.T) {
 	if !strings.HasPrefix(values["url"], "http://127.0.0.1:") {
 		t.Errorf("url %q is not on loopback", values["url"])
 	}
-	if status, body := get(t, values["url"]+"/v4beta/lke/clusters/"+values["cluster_id"]+"/pools", "secret"); status != 200 || !strings.Contains(body, "g6-dedicated-2") {
+	if status, body := get(t, values["url"]+"/v4beta/lke/clusters/"+values["cluster_id"]+"/pools", "secret"); status != 200 ||
+		!strings.Contains(body, "g6-dedicated-2") {
 		t.Errorf("pools: %d %s", status, body)
 	}
 	if status, _ := get(t, values["url"]+"/v4/lke/clusters", "other"); status != 401 {

@@ -47,7 +47,8 @@ func serve(t *testing.T) served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Tier: linodesim.Standard, Settled: true, Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}}})
+	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "demo", Tier: linodesim.Standard, Settled: true,
+		Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,14 +169,17 @@ func TestWholeRunWritesBothForms(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	s.same(t)
-	if r := read(t, filepath.Join(c.Dir, "mine.json")); r.Audit.Stopped != "" || len(r.Facts) < 15 || r.Switches[report.PoolFilter] != report.ValueHonoured {
+	if r := read(t, filepath.Join(c.Dir, "mine.json")); r.Audit.Stopped != "" || len(r.Facts) < 15 ||
+		r.Switches[report.PoolFilter] != report.ValueHonoured {
 		t.Errorf("report %+v", r)
 	}
 	page, err := os.ReadFile(filepath.Join(c.Dir, "mine.md"))
-	if err != nil || !strings.Contains(string(page), "| X-Filter on the list of pools, by an ID that no pool has | unknown | honoured | settled |") {
+	if err != nil || !strings.Contains(string(page),
+		"| X-Filter on the list of pools, by an ID that no pool has | unknown | honoured | settled |") {
 		t.Errorf("%v\n%s", err, page)
 	}
-	for _, want := range []string{"creates   node pools of plan g6-standard-1", "costs     at most $0.03", "Type yes to go on: ", "filter.pools", "report=mine.json"} {
+	for _, want := range []string{"creates   node pools of plan g6-standard-1", "costs     at most $0.03", "Type yes to go on: ",
+		"filter.pools", "report=mine.json"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
@@ -203,7 +207,8 @@ func TestArguments(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			err := run(t.Context(), c.args, terminal{in: strings.NewReader(c.stdin), out: &out, errors: &out}, func(name string) string { return env[name] })
+			err := run(t.Context(), c.args, terminal{in: strings.NewReader(c.stdin), out: &out, errors: &out},
+				func(name string) string { return env[name] })
 			if c.words == "" && err != nil || c.words != "" && (err == nil || !strings.Contains(err.Error(), c.words)) {
 				t.Errorf("error %v, want %q", err, c.words)
 			}
@@ -224,7 +229,8 @@ func TestSignalWhileAsking(t *testing.T) {
 	var out bytes.Buffer
 	asked := watcher{w: &out, word: "Type yes", seen: cancel}
 	env := map[string]string{"LINODE_TOKEN": linodesim.DefaultToken, "LINODE_URL": s.url}
-	err := run(ctx, []string{"--cluster", fmt.Sprint(s.cluster)}, terminal{in: silent, out: asked, errors: &out}, func(name string) string { return env[name] })
+	err := run(ctx, []string{"--cluster", fmt.Sprint(s.cluster)}, terminal{in: silent, out: asked, errors: &out},
+		func(name string) string { return env[name] })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v\n%s", err, out.String())
 	}

@@ -44,7 +44,8 @@ var Load = sync.OnceValues(func() ([]*Operation, error) {
 			return nil, fmt.Errorf("the API's description lacks %s %s", o.Method, o.Route)
 		}
 		described := item.GetOperation(o.Method)
-		all = append(all, &Operation{Operation: o, RateHeaders: described.Extensions["x-linode-rate-headers"] != false, item: item, described: described, spec: spec})
+		all = append(all, &Operation{Operation: o, RateHeaders: described.Extensions["x-linode-rate-headers"] != false, item: item,
+			described: described, spec: spec})
 	}
 	return all, nil
 })

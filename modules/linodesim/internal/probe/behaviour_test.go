@@ -26,15 +26,21 @@ var behaviours = []struct {
 	{"defaults of Enterprise", linodesim.Enterprise, linodesim.Behaviour{}, "", map[string]string{
 		report.ZeroCount: report.ValueRefused, report.UnlistedNode: report.ValueFound,
 	}},
-	{"hole", linodesim.Standard, linodesim.Behaviour{LostLinode: linodesim.LeaveHole}, "replace", map[string]string{report.LostLinode: report.ValueLeft}},
-	{"pool goes", linodesim.Standard, linodesim.Behaviour{LastNode: linodesim.RemovePool}, "delete", map[string]string{report.LastNode: report.ValuePoolRemoved}},
-	{"last refused", linodesim.Enterprise, linodesim.Behaviour{LastNode: linodesim.RefuseLastDelete}, "delete", map[string]string{report.LastNode: report.ValueRefused}},
-	{"zero", linodesim.Enterprise, linodesim.Behaviour{AllowZeroCount: true}, "refusals", map[string]string{report.ZeroCount: report.ValueAccepted}},
-	{"taint keys", linodesim.Standard, linodesim.Behaviour{RefuseReservedTaintKeys: true}, "refusals", map[string]string{report.ReservedTaintKeys: report.ValueRefused}},
+	{"hole", linodesim.Standard, linodesim.Behaviour{LostLinode: linodesim.LeaveHole}, "replace",
+		map[string]string{report.LostLinode: report.ValueLeft}},
+	{"pool goes", linodesim.Standard, linodesim.Behaviour{LastNode: linodesim.RemovePool}, "delete",
+		map[string]string{report.LastNode: report.ValuePoolRemoved}},
+	{"last refused", linodesim.Enterprise, linodesim.Behaviour{LastNode: linodesim.RefuseLastDelete}, "delete",
+		map[string]string{report.LastNode: report.ValueRefused}},
+	{"zero", linodesim.Enterprise, linodesim.Behaviour{AllowZeroCount: true}, "refusals",
+		map[string]string{report.ZeroCount: report.ValueAccepted}},
+	{"taint keys", linodesim.Standard, linodesim.Behaviour{RefuseReservedTaintKeys: true}, "refusals",
+		map[string]string{report.ReservedTaintKeys: report.ValueRefused}},
 	{"filters and pages", linodesim.Standard, linodesim.Behaviour{IgnorePoolFilter: true, LenientPages: true}, "filter", map[string]string{
 		report.PoolFilter: report.ValueIgnored, report.PageBeyondEnd: report.ValueEmptyPage,
 	}},
-	{"unlisted", linodesim.Enterprise, linodesim.Behaviour{UnlistedNotFound: true}, "arrival", map[string]string{report.UnlistedNode: report.ValueNotFound}},
+	{"unlisted", linodesim.Enterprise, linodesim.Behaviour{UnlistedNotFound: true}, "arrival",
+		map[string]string{report.UnlistedNode: report.ValueNotFound}},
 }
 
 func TestReportFindsOutWhatIsChosen(t *testing.T) {

@@ -153,7 +153,8 @@ func TestCleanLeavesOtherRunsAloneWhenOneIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, linodesim.Standard, linodesim.Config{Profile: linodesim.Fast()})
 		for _, run := range []string{"aaaaaa", "bbbbbb"} {
-			if _, err := w.sim.AddPool(w.cluster, linodesim.PoolSpec{Type: "g6-standard-1", Count: 1, Tags: []string{"lkeprobe-run=" + run}}); err != nil {
+			if _, err := w.sim.AddPool(w.cluster,
+				linodesim.PoolSpec{Type: "g6-standard-1", Count: 1, Tags: []string{"lkeprobe-run=" + run}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -190,7 +191,8 @@ func TestNothingIsLeftThroughFaults(t *testing.T) {
 		{"connections that break after the effect", linodesim.Rule{Drop: true, AfterEffect: true, Probability: 0.2}},
 		{"creations without answers", linodesim.Rule{Method: "POST", Drop: true, AfterEffect: true}},
 		{"404s by mistake", linodesim.Rule{Method: "GET", Answer: linodesim.Answer{Status: 404, Reason: "Not found"}, Probability: 0.05}},
-		{"lists that are two minutes old", linodesim.Rule{Method: "GET", Route: "/lke/clusters/{clusterId}/pools", View: linodesim.View{Stale: 2 * time.Minute}}},
+		{"lists that are two minutes old",
+			linodesim.Rule{Method: "GET", Route: "/lke/clusters/{clusterId}/pools", View: linodesim.View{Stale: 2 * time.Minute}}},
 		{"slow answers", linodesim.Rule{Delay: 20 * time.Second, Probability: 0.05}},
 		{"deletions that fail for two minutes", linodesim.Rule{Method: "DELETE", Answer: linodesim.Answer{Status: 503}, Times: 30}},
 	} {
@@ -227,7 +229,8 @@ func TestTokenWithoutRights(t *testing.T) {
 		scopes []string
 		words  string
 	}{
-		{"reads only", []string{"lke:read_only", "linodes:read_only"}, "lacks the scope lke:read_write; it has lke:read_only linodes:read_only; nothing was created"},
+		{"reads only", []string{"lke:read_only", "linodes:read_only"},
+			"lacks the scope lke:read_write; it has lke:read_only linodes:read_only; nothing was created"},
 		{"no Linodes", []string{"lke:read_write"}, "lacks the scope linodes:read_write"},
 		{"nothing", []string{"domains:read_write"}, "needs the scopes lke:read_write and linodes:read_write"},
 	} {
@@ -258,7 +261,8 @@ func TestRestrictedUser(t *testing.T) {
 				}
 				time.Sleep(10 * time.Minute)
 				w.unchanged()
-				if method == "POST" && route[1] == 'l' && strings.Contains(route, "pools") && (err == nil || !strings.Contains(err.Error(), "refused the token")) {
+				if method == "POST" && route[1] == 'l' && strings.Contains(route, "pools") &&
+					(err == nil || !strings.Contains(err.Error(), "refused the token")) {
 					t.Errorf("%s %s: error %v", method, route, err)
 				}
 			})

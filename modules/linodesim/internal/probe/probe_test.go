@@ -45,7 +45,8 @@ func newWorld(t *testing.T, tier string, cfg linodesim.Config) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sim.AddCluster(linodesim.ClusterSpec{Label: "other", Tier: tier, Settled: true, Pools: []linodesim.PoolSpec{pool}}); err != nil {
+	if _, err := sim.AddCluster(linodesim.ClusterSpec{Label: "other", Tier: tier, Settled: true,
+		Pools: []linodesim.PoolSpec{pool}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := sim.AddInstance(linodesim.InstanceSpec{Label: "acme-db", Type: "g6-standard-1", Region: "us-ord"}); err != nil {
@@ -152,7 +153,8 @@ func TestReportReproducesTheProfile(t *testing.T) {
 						t.Fatalf("%v\n%s", err, w.out.String())
 					}
 					w.unchanged()
-					if r.Audit.Stopped != "" || len(r.Audit.Refused) > 0 || len(r.Audit.Leftovers) > 0 || r.Audit.Foreign != 0 || len(r.Audit.Anomalies) > 0 {
+					if r.Audit.Stopped != "" || len(r.Audit.Refused) > 0 || len(r.Audit.Leftovers) > 0 || r.Audit.Foreign != 0 ||
+						len(r.Audit.Anomalies) > 0 {
 						t.Errorf("audit %+v", r.Audit)
 					}
 					for name, span := range spans(tier, p) {

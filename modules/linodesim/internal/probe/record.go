@@ -109,7 +109,8 @@ func (s *session) report(started time.Time, leftovers []string, stopped string) 
 		Schema: report.Schema, Tool: tool(), Day: started.UTC().Format(time.DateOnly), TookMS: time.Since(started).Milliseconds(),
 		Cluster: report.Cluster{Tier: s.tier(), Region: s.lab.Region, K8sVersion: s.version},
 		Plan: report.Plan{
-			Type: s.plan.Type, Nodes: s.plan.Nodes, Linodes: s.plan.Linodes + s.plan.Nanodes, Minutes: s.plan.Duration.Minutes(), MaxCost: math.Round(s.plan.MaxCost*10000) / 10000,
+			Type: s.plan.Type, Nodes: s.plan.Nodes, Linodes: s.plan.Linodes + s.plan.Nanodes, Minutes: s.plan.Duration.Minutes(),
+			MaxCost: math.Round(s.plan.MaxCost*10000) / 10000,
 		},
 		Fields: []report.Field{},
 	}
@@ -158,7 +159,8 @@ func (s *session) answerLimits() {
 	s.record.mu.Lock()
 	defer s.record.mu.Unlock()
 	for question, key := range map[string]string{
-		"limits.collections": "GET /linode/instances", "limits.others": "GET /lke/clusters/{clusterId}", "limits.versions": "GET /lke/tiers/{tier}/versions",
+		"limits.collections": "GET /linode/instances", "limits.others": "GET /lke/clusters/{clusterId}",
+		"limits.versions": "GET /lke/tiers/{tier}/versions",
 	} {
 		l, known := s.record.limits[key]
 		if !known {

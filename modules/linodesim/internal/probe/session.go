@@ -125,8 +125,9 @@ func (s *session) prepare(ctx context.Context) error {
 	}
 	s.lab.Type, s.lab.Book = s.plan.Type, notebook.New(questions)
 	s.guard.Allow(guard.Rule{
-		ClusterID: s.cfg.ClusterID, Tag: s.lab.Tag(), Owned: s.owned, OwnTag: s.ownTag, Nodes: s.plan.Nodes, Linodes: s.plan.Linodes + s.plan.Nanodes,
-		Plans: []string{s.plan.Type, plan.NanodePlan},
+		ClusterID: s.cfg.ClusterID, Tag: s.lab.Tag(), Owned: s.owned, OwnTag: s.ownTag, Nodes: s.plan.Nodes,
+		Linodes: s.plan.Linodes + s.plan.Nanodes,
+		Plans:   []string{s.plan.Type, plan.NanodePlan},
 	})
 	return nil
 }

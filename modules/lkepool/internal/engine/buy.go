@@ -13,7 +13,8 @@ import (
 func (c *Core) buy(d *demand) {
 	c.refuseOverdue(d)
 	missing := len(d.unserved())
-	if missing == 0 || d.unclear || d.unread >= asideLimit || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) || !c.allowed(d, &missing) {
+	if missing == 0 || d.unclear || d.unread >= asideLimit || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) ||
+		!c.allowed(d, &missing) {
 		return
 	}
 	if d.state.room > 0 {
@@ -59,13 +60,15 @@ func (c *Core) allowed(d *demand, missing *int) bool {
 	if next := d.state.joins.Until; c.now.Before(next) {
 		c.refuse(unserved, &Error{
 			Kind: KindInsufficientCapacity, Op: "claim", RetryAfter: next.Sub(c.now),
-			Err: fmt.Errorf("the last %d nodes of this key did not join the cluster; the next one is bought in %s", d.state.joins.InARow, next.Sub(c.now).Round(time.Second)),
+			Err: fmt.Errorf("the last %d nodes of this key did not join the cluster; the next one is bought in %s", d.state.joins.InARow,
+				next.Sub(c.now).Round(time.Second)),
 		})
 		return false
 	}
 	if d.edited >= editedLimit {
 		c.refuse(unserved, &Error{Kind: KindConflict, Op: "create pool", Err: fmt.Errorf(
-			"%d pools of this key do not fit it any more, because their labels, taints, version, firewall or autoscaler were edited: restore or delete them", d.edited)})
+			"%d pools of this key do not fit it any more, because their labels, taints, version, firewall or autoscaler were edited: restore or "+
+				"delete them", d.edited)})
 		return false
 	}
 	var ceiling error
@@ -87,7 +90,8 @@ func (c *Core) grow(d *demand, step plan.Step) {
 		d.state.creating, d.state.began = d.state.creating+1, c.now
 		c.buying[d.key.InstanceType] += step.Add
 		c.probed()
-		c.do(Action{Op: OpCreate, Key: d.key, Count: step.Count, Bought: step.Add, Tags: poolTags(d.waiting[0].request), Reason: boughtFor(d, step.Add)})
+		c.do(Action{Op: OpCreate, Key: d.key, Count: step.Count, Bought: step.Add, Tags: poolTags(d.waiting[0].request),
+			Reason: boughtFor(d, step.Add)})
 		return
 	}
 	p, _ := c.world.pools.get(step.PoolID)
@@ -96,7 +100,8 @@ func (c *Core) grow(d *demand, step plan.Step) {
 	case p.lowered.times >= lowerLimit && c.now.Sub(p.lowered.since) <= lowerMemory:
 		c.refuse(d.unserved(), &Error{
 			Kind: KindConflict, Op: "scale pool", PoolID: p.ID, RetryAfter: c.cfg.OrphanTTL,
-			Err: fmt.Errorf("another client has lowered the pool's count %d times since %s", p.lowered.times, p.lowered.since.UTC().Format(time.TimeOnly)),
+			Err: fmt.Errorf("another client has lowered the pool's count %d times since %s", p.lowered.times,
+				p.lowered.since.UTC().Format(time.TimeOnly)),
 		})
 	case p.writes.removing > 0:
 		// Its count is about to change.

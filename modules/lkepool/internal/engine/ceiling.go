@@ -37,7 +37,8 @@ func (c *Core) affordable(instanceType string, wanted int, owned map[string]int)
 	const rounding = 1e-9
 	price, known := c.cfg.HourlyPrice(instanceType)
 	if !known {
-		return 0, ceiling(FieldMaxHourlyPrice, "the price of %s is not known, so it cannot be held below %g by the hour", instanceType, c.cfg.MaxHourlyPrice)
+		return 0, ceiling(FieldMaxHourlyPrice, "the price of %s is not known, so it cannot be held below %g by the hour", instanceType,
+			c.cfg.MaxHourlyPrice)
 	}
 	total := 0.0
 	for _, other := range slices.Sorted(maps.Keys(owned)) {
@@ -53,7 +54,8 @@ func (c *Core) affordable(instanceType string, wanted int, owned map[string]int)
 	if wanted > 0 {
 		return wanted, nil
 	}
-	return 0, ceiling(FieldMaxHourlyPrice, "the nodes cost %.4f by the hour, a %s costs %.4f, and at most %g is allowed", total, instanceType, price, c.cfg.MaxHourlyPrice)
+	return 0, ceiling(FieldMaxHourlyPrice, "the nodes cost %.4f by the hour, a %s costs %.4f, and at most %g is allowed", total, instanceType,
+		price, c.cfg.MaxHourlyPrice)
 }
 
 // owning is how many nodes of each instance type our pools have, those included

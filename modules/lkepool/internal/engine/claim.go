@@ -62,7 +62,8 @@ func (c *Core) doubtful(claim *claim, n *node) bool {
 		return true
 	}
 	c.deliver(claim, Node{}, &Error{Kind: KindConflict, Op: "claim", PoolID: n.home, Effect: EffectNone, Err: fmt.Errorf(
-		"instance %d of another NodePool, type or template carries the claim of %s without its UID: whose it is is not known", n.ID, n.hold.who.value)})
+		"instance %d of another NodePool, type or template carries the claim of %s without its UID: whose it is is not known", n.ID,
+		n.hold.who.value)})
 	return true
 }
 
@@ -166,7 +167,8 @@ func (c *Core) restoreTags() {
 		}
 		n.hold.state, n.hold.at = writing, c.now
 		c.probed()
-		c.do(Action{Op: OpMark, InstanceID: n.ID, PoolID: n.home, Reason: "write the claim again", Tags: claimTags(n.Tags, n.hold.who, cmp.Or(n.hold.claimedAt, c.now))})
+		c.do(Action{Op: OpMark, InstanceID: n.ID, PoolID: n.home, Reason: "write the claim again",
+			Tags: claimTags(n.Tags, n.hold.who, cmp.Or(n.hold.claimedAt, c.now))})
 	}
 }
 

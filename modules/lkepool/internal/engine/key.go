@@ -51,7 +51,8 @@ func (t Template) clone() Template {
 // equal reports whether two templates are the same, in whatever order.
 func (t Template) equal(other Template) bool {
 	return maps.Equal(t.Labels, other.Labels) && slices.Equal(sortedTaints(t.Taints), sortedTaints(other.Taints)) &&
-		t.FirewallID == other.FirewallID && t.DiskEncryption == other.DiskEncryption && t.KubernetesVersion == other.KubernetesVersion && t.Isolation == other.Isolation
+		t.FirewallID == other.FirewallID && t.DiskEncryption == other.DiskEncryption && t.KubernetesVersion == other.KubernetesVersion &&
+		t.Isolation == other.Isolation
 }
 
 // Taint is a Kubernetes taint. It is declared here so that this module needs

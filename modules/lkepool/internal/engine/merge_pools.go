@@ -212,7 +212,8 @@ func (c *Core) dropSlots(p *pool, slots []Slot, began time.Time) (lacking bool) 
 // except where a pool lists its nodes late.
 func (c *Core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
 	for _, reading := range slots {
-		if n, known := c.world.nodes.get(reading.InstanceID); known && !direct && n.home == p.ID && !n.detached.IsZero() && !listed(began, n.detached) {
+		if n, known := c.world.nodes.get(reading.InstanceID); known && !direct && n.home == p.ID && !n.detached.IsZero() &&
+			!listed(began, n.detached) {
 			continue // the list may be older than the direct read that lacked the place
 		}
 		end, gone := c.world.goneNodes[reading.InstanceID]

@@ -13,7 +13,8 @@ func (c *Core) release(r *request) (bool, error) {
 	if known && !n.removal.accepted.IsZero() && !n.removal.accepted.Before(r.since) {
 		return true, nil
 	}
-	if _, home := c.world.pools.get(n.homeOrNone()); !known || !home || !n.removal.accepted.IsZero() || !n.detached.IsZero() || n.hold.state == free {
+	if _, home := c.world.pools.get(n.homeOrNone()); !known || !home || !n.removal.accepted.IsZero() || !n.detached.IsZero() ||
+		n.hold.state == free {
 		var found bool
 		var err error
 		if n, found, err = c.find(r); !found || err != nil {
@@ -119,7 +120,8 @@ func (c *Core) take(p *pool, n *node, reason string) (bool, error) {
 // last reports whether the node is all that its pool has and is to have.
 func (c *Core) last(p *pool, n *node) bool {
 	for _, s := range p.slots {
-		if other, known := c.world.nodes.get(s.InstanceID); s.InstanceID != n.ID && (!known || other.removal.accepted.IsZero() || other.removal.listed) {
+		if other, known := c.world.nodes.get(s.InstanceID); s.InstanceID != n.ID &&
+			(!known || other.removal.accepted.IsZero() || other.removal.listed) {
 			return false
 		}
 	}

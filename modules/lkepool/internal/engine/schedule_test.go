@@ -67,7 +67,8 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules from seed %d in %s: %d events, the last at rest after %s, %d violations",
-		run.done.Load(), *scheduleSeed, time.Since(run.began).Round(time.Millisecond), run.events.Load(), time.Duration(run.rest.Load()), len(run.failed))
+		run.done.Load(), *scheduleSeed, time.Since(run.began).Round(time.Millisecond), run.events.Load(), time.Duration(run.rest.Load()),
+		len(run.failed))
 	if testing.Verbose() && total == 1 && len(run.failed) == 0 {
 		_, trace, _ := play(fromSeed(*scheduleSeed), true)
 		t.Log(trace)

@@ -43,7 +43,8 @@ func (s *sim) admit() {
 			if heir := s.predecessor(i); life.heir && heir != "" {
 				name = heir
 			}
-			c := &simClaimant{Claimant: Claimant{Name: name, UID: uid}, life: life, key: simKeys[life.key], hash: simKeys[life.key].Hash(), alive: true, first: s.now}
+			c := &simClaimant{Claimant: Claimant{Name: name, UID: uid}, life: life, key: simKeys[life.key], hash: simKeys[life.key].Hash(),
+				alive: true, first: s.now}
 			c.id = c.Claimant.id()
 			s.claimants = append(s.claimants, c)
 			s.claim(c)
@@ -79,7 +80,8 @@ func (s *sim) claim(c *simClaimant) {
 		return
 	}
 	c.asked = true
-	request := Request{Claimant: c.Claimant, Key: c.key, PoolTags: []string{"karpenter.sh/nodepool=" + c.key.NodePool}, Tags: []string{"team=a"}}
+	request := Request{Claimant: c.Claimant, Key: c.key, PoolTags: []string{"karpenter.sh/nodepool=" + c.key.NodePool},
+		Tags: []string{"team=a"}}
 	s.ask(c.Name, Ask{Kind: AskClaim, Request: request}, c.life.patience, func(a Answer) { s.claimed(c, a) })
 }
 

@@ -111,7 +111,8 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 	s := &sim{plan: plan, trace: trace, fates: slices.Clone(plan.fates), simPlatform: &simPlatform{
 		simAgenda: &simAgenda{}, random: rand.New(rand.NewPCG(plan.seed, 5)), enterprise: plan.enterprise,
 		repairs: w.repairs, room: w.room, full: w.full,
-		delays: simDelays{idLeast: w.idLeast, idMost: w.idMost, listed: time.Minute, tagged: time.Second, boot: 40 * time.Second, gone: 30 * time.Second},
+		delays: simDelays{idLeast: w.idLeast, idMost: w.idMost, listed: time.Minute, tagged: time.Second, boot: 40 * time.Second,
+			gone: 30 * time.Second},
 	}}
 	foreign := s.newPool(Pool{InstanceType: "g6-standard-2", Tags: []string{"made-by=hand"}}, true)
 	s.grow(foreign, 1)

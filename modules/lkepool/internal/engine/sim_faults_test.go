@@ -122,7 +122,8 @@ func (s *sim) faultyRead(a Action, f simFate, at time.Duration) Done {
 	switch f.kind {
 	case faultFails:
 		kind := [...]Kind{KindUnavailable, KindRateLimited, KindForbidden}[f.pick%3]
-		return Done{Action: a, Err: &Error{Kind: kind, Op: string(a.Op), RetryAfter: time.Duration(f.pick%2) * 5 * time.Second, Effect: EffectNone, Err: errSimLost}}
+		return Done{Action: a, Err: &Error{Kind: kind, Op: string(a.Op), RetryAfter: time.Duration(f.pick%2) * 5 * time.Second,
+			Effect: EffectNone, Err: errSimLost}}
 	case faultHangs:
 		return Done{Action: a, Err: simError(a, KindUnavailable, EffectNone, errSimLost)}
 	}

@@ -62,7 +62,8 @@ func (s *sim) checkMark(a Action, sent time.Duration) {
 	}
 	i.decided = sent
 	for _, other := range s.instances {
-		if other != i && other.lives() && !other.place.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who && !s.unseen(other, sent) {
+		if other != i && other.lives() && !other.place.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who &&
+			!s.unseen(other, sent) {
 			s.fail("I2: %s is given instance %d and has %d", who.Name, i.ID, other.ID)
 		}
 	}
@@ -163,7 +164,8 @@ func (s *sim) checkHanded(c *simClaimant, n Node) {
 			s.fail("I1: %s is given instance %d of %s", c.Name, i.ID, other.Name)
 		}
 	}
-	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.place.removed && !s.unknowable(c, had) && !i.copied && !s.unseen(had, s.decided(i)) {
+	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.place.removed && !s.unknowable(c, had) && !i.copied &&
+		!s.unseen(had, s.decided(i)) {
 		s.fail("I2: %s is given instance %d and has %d", c.Name, i.ID, had.ID)
 	}
 	if who := s.tagged(i.Tags); who != c && i.lives() && !i.edited {
@@ -202,7 +204,8 @@ func (s *sim) checkRemoval(a Action, i *simInstance) {
 // records there is nothing else to go by.
 func (s *sim) misdated(i *simInstance) bool {
 	return !s.plan.known && i.marked < s.process.began && slices.ContainsFunc(s.instances, func(other *simInstance) bool {
-		return other != i && other.marked < i.marked && claimIn(other.Tags).is(claimIn(i.Tags)) && !claimedAtOf(other.Tags).Before(claimedAtOf(i.Tags))
+		return other != i && other.marked < i.marked && claimIn(other.Tags).is(claimIn(i.Tags)) &&
+			!claimedAtOf(other.Tags).Before(claimedAtOf(i.Tags))
 	})
 }
 
@@ -277,7 +280,8 @@ func (s *sim) checkList(nodes []Node, process int) {
 		}
 		earlier := c.served < s.process.began && i.shown != s.process.life+1
 		lag := s.plan.world.lag + 2*simSettle
-		if earlier && (s.lacking() || s.now-c.served < lag || i.failed >= markAttempts) || slices.ContainsFunc(nodes, func(n Node) bool { return n.InstanceID == i.ID }) {
+		if earlier && (s.lacking() || s.now-c.served < lag || i.failed >= markAttempts) ||
+			slices.ContainsFunc(nodes, func(n Node) bool { return n.InstanceID == i.ID }) {
 			continue
 		}
 		s.fail("I3: instance %d of %s is missing from a list of the claimed nodes", i.ID, c.Name)

@@ -83,7 +83,8 @@ func (sc *scene) comes(w sceneWords) error {
 }
 
 func (sc *scene) newClaimant(name string, key Key) *simClaimant {
-	c := &simClaimant{Claimant: Claimant{Name: name, UID: "uid-" + strconv.Itoa(len(sc.claimants))}, key: key, hash: key.Hash(), alive: true, first: sc.now}
+	c := &simClaimant{Claimant: Claimant{Name: name, UID: "uid-" + strconv.Itoa(len(sc.claimants))}, key: key, hash: key.Hash(), alive: true,
+		first: sc.now}
 	c.id = c.Claimant.id()
 	sc.claimants = append(sc.claimants, c)
 	return c

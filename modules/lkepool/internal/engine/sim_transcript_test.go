@@ -76,7 +76,8 @@ func (sc *scene) command(t *testing.T, d *datadriven.TestData) string {
 	}
 	run, ok := commands[d.Cmd]
 	if !ok {
-		d.Fatalf(t, "%q is no command; there are platform, fault, claim, burst, release, gone, wait, until, restart, hand, list, sweep, show, calls", d.Cmd)
+		d.Fatalf(t, "%q is no command; there are platform, fault, claim, burst, release, gone, wait, until, restart, hand, list, sweep, show, "+
+			"calls", d.Cmd)
 	}
 	if err := run(words); err != nil {
 		d.Fatalf(t, "%v", err)

@@ -14,8 +14,10 @@ import (
 // written is read back. Names that differ never become one tag.
 func FuzzTags(f *testing.F) {
 	f.Add("team=a", "default-7wqkz", "0e4a5c7e-6f4c-4f0b-9d70-1c2b3a4d5e6f", int64(1_770_000_000))
-	f.Add("karpenter.sh/nodeclaim=x\nkarpenter.sh/nodeclaim=y\nkarpenter.k8s.linode/claimed-at=-9223372036854775808", "production-frontend-pool-x7k2p", "", int64(0))
-	f.Add("karpenter.k8s.linode/claimed-at=99999999999999999999\nkarpenter.k8s.linode/pool-key=0123456789abcdef", "production-fronten-c5dd4671", "u", int64(-1))
+	f.Add("karpenter.sh/nodeclaim=x\nkarpenter.sh/nodeclaim=y\nkarpenter.k8s.linode/claimed-at=-9223372036854775808",
+		"production-frontend-pool-x7k2p", "", int64(0))
+	f.Add("karpenter.k8s.linode/claimed-at=99999999999999999999\nkarpenter.k8s.linode/pool-key=0123456789abcdef",
+		"production-fronten-c5dd4671", "u", int64(-1))
 	f.Add("karpenter.sh/nodeclaim=\nkarpenter.k8s.linode/claim-uid=\n=\n\x00", "production-fronten_c5dd4671", "u", int64(1))
 	f.Add("team=a", "aä"+strings.Repeat("ä", 30), "u", int64(1))
 	f.Fuzz(func(t *testing.T, lines, name, uid string, seconds int64) {

@@ -59,7 +59,8 @@ func newPlatform(o options.Options) (*platform, error) {
 func newClient(o options.Options, wrap func(http.RoundTripper) http.RoundTripper, observer func(linode.Call)) (*linode.Client, error) {
 	transport, err := linode.NewTransport(o.CAFile)
 	if err != nil {
-		return nil, &setting.Error{Name: "LINODE_CA", Found: "cannot be read, or holds no certificate", Err: err, Fix: "set it to a file with certificates in PEM form, or leave it out"}
+		return nil, &setting.Error{Name: "LINODE_CA", Found: "cannot be read, or holds no certificate", Err: err,
+			Fix: "set it to a file with certificates in PEM form, or leave it out"}
 	}
 	token := linode.StaticToken(string(o.Token))
 	if o.TokenFile != "" {
@@ -102,7 +103,8 @@ func (p *platform) connect(ctx context.Context) error {
 		},
 	})
 	if err := p.catalog.Refresh(ctx); err != nil {
-		return &setting.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err, Fix: "try again, or check the address"}
+		return &setting.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err,
+			Fix: "try again, or check the address"}
 	}
 	p.metrics.Offerings(p.catalog)
 	return nil

@@ -28,10 +28,11 @@ func TestAGateWhoseDefinitionIsMissingIsNamedAtStart(t *testing.T) {
 		mapper meta.RESTMapper
 		want   string
 	}{
-		"no gate needs a definition":  {coreoptions.FeatureGates{NodeRepair: true, StaticCapacity: true}, empty, ""},
-		"CapacityBuffer is missing":   {coreoptions.FeatureGates{CapacityBuffer: true}, empty, "FEATURE_GATES: CapacityBuffer is on"},
-		"NodeOverlay is missing":      {coreoptions.FeatureGates{NodeOverlay: true}, empty, "FEATURE_GATES: NodeOverlay is on"},
-		"the chart is not installed":  {coreoptions.FeatureGates{CapacityBuffer: true}, meta.NewDefaultRESTMapper(nil), "KUBECONFIG: the Kubernetes cluster does not know LinodeNodeClass"},
+		"no gate needs a definition": {coreoptions.FeatureGates{NodeRepair: true, StaticCapacity: true}, empty, ""},
+		"CapacityBuffer is missing":  {coreoptions.FeatureGates{CapacityBuffer: true}, empty, "FEATURE_GATES: CapacityBuffer is on"},
+		"NodeOverlay is missing":     {coreoptions.FeatureGates{NodeOverlay: true}, empty, "FEATURE_GATES: NodeOverlay is on"},
+		"the chart is not installed": {coreoptions.FeatureGates{CapacityBuffer: true}, meta.NewDefaultRESTMapper(nil),
+			"KUBECONFIG: the Kubernetes cluster does not know LinodeNodeClass"},
 		"all definitions are present": {coreoptions.FeatureGates{NodeOverlay: true, CapacityBuffer: true}, full, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,8 @@ var _ = Describe("The controller in instance mode", func() {
 		p := start(ctx, posts.url, "KARPENTER_MODE=instance", "CLUSTER_REGION=us-ord", "CLUSTER_NAME=own")
 		DeferCleanup(p.stop)
 
-		class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"}}}
+		class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "own"},
+			Spec: v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"}}}
 		pool := newNodePool("own", class.Name)
 		pool.Spec.Template.Spec.StartupTaints = []corev1.Taint{{Key: "example.com/starting", Effect: corev1.TaintEffectNoSchedule}}
 		pod := newPod("own")
@@ -54,7 +55,8 @@ var _ = Describe("The controller in instance mode", func() {
 		Expect(made).To(HaveLen(1))
 		Expect(claim.Status.ProviderID).To(Equal(fmt.Sprintf("linode://%d", made[0].ID)))
 		Expect(made[0].Label).To(Equal("own-" + claim.Name))
-		Expect(made[0].Tags).To(ContainElements("karpenter.sh/nodeclaim="+claim.Name, "karpenter.sh/nodepool=own", "team=a", "kubernetes.io/cluster/own=owned"))
+		Expect(made[0].Tags).To(ContainElements("karpenter.sh/nodeclaim="+claim.Name, "karpenter.sh/nodepool=own", "team=a",
+			"kubernetes.io/cluster/own=owned"))
 		Expect(made[0].Tags).NotTo(ContainElement(ContainSubstring("lke")))
 
 		token := &corev1.Secret{}
@@ -95,7 +97,8 @@ func publishClusterInfo(ctx context.Context, endpoint string) (hash string) {
 	text, err := clientcmd.Write(*config)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(client.IgnoreAlreadyExists(kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-public"}}))).To(Succeed())
-	info := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "cluster-info"}, Data: map[string]string{"kubeconfig": string(text)}}
+	info := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "cluster-info"},
+		Data: map[string]string{"kubeconfig": string(text)}}
 	Expect(kube.Create(ctx, info)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, info)).To(Succeed()) })
 	return "sha256:" + hex.EncodeToString(sum[:])

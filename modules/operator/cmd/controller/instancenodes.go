@@ -27,15 +27,18 @@ import (
 )
 
 // instanceNodes are plain Linodes that join a self-managed cluster. lookup may be nil.
-func instanceNodes(ctx context.Context, p *platform, op *coreoperator.Operator, lookup *nodeclass.Lookup, _ *drain.Drainer, config cloudprovider.Config) (nodes, error) {
+func instanceNodes(ctx context.Context, p *platform, op *coreoperator.Operator, lookup *nodeclass.Lookup, _ *drain.Drainer,
+	config cloudprovider.Config) (nodes, error) {
 	o := p.options
 	manager, err := newManager(ctx, p, op.GetAPIReader())
 	if err != nil {
 		return nodes{}, err
 	}
-	info, err := clusterinfo.NewReader(op.GetAPIReader(), clusterinfo.Config{Endpoint: o.ClusterEndpoint, CABundle: o.ClusterCABundle, Kube: op.GetConfig()})
+	info, err := clusterinfo.NewReader(op.GetAPIReader(),
+		clusterinfo.Config{Endpoint: o.ClusterEndpoint, CABundle: o.ClusterCABundle, Kube: op.GetConfig()})
 	if err != nil {
-		return nodes{}, &setting.Error{Name: "CLUSTER_ENDPOINT", Found: "or CLUSTER_CA_BUNDLE cannot be used", Err: err, Fix: "correct it, or leave it out: it is discovered"}
+		return nodes{}, &setting.Error{Name: "CLUSTER_ENDPOINT", Found: "or CLUSTER_CA_BUNDLE cannot be used", Err: err,
+			Fix: "correct it, or leave it out: it is discovered"}
 	}
 	tokens := bootstraptoken.NewIssuer(op.GetAPIReader(), op.GetClient(), op.Clock)
 	joining := instancemode.Config{
@@ -87,9 +90,10 @@ func newManager(ctx context.Context, p *platform, kube client.Reader) (*instance
 		return nil, fmt.Errorf("setting up Linodes: %w", err)
 	}
 	manager, err := instances.New(backend, instances.Config{
-		Cluster: p.options.ClusterName, ClusterUID: uid, SettleTime: p.options.TagVerificationTimeout, OrphanTTL: p.options.OrphanTTL, MaxInstances: p.options.MaxNodes,
-		Holder:   p.holder,
-		Observer: instances.Observer{Action: func(end instances.ActionEnd) { p.metrics.Action(instancemode.Action(end)) }},
+		Cluster: p.options.ClusterName, ClusterUID: uid, SettleTime: p.options.TagVerificationTimeout, OrphanTTL: p.options.OrphanTTL,
+		MaxInstances: p.options.MaxNodes,
+		Holder:       p.holder,
+		Observer:     instances.Observer{Action: func(end instances.ActionEnd) { p.metrics.Action(instancemode.Action(end)) }},
 	})
 	if err != nil {
 		return nil, &setting.Error{Name: "CLUSTER_NAME", Found: "cannot be used", Err: err, Fix: "use letters, digits, '-' and '.'"}

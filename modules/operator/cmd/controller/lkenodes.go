@@ -21,7 +21,8 @@ import (
 )
 
 // lkeNodes are nodes of LKE node pools.
-func lkeNodes(_ context.Context, p *platform, op *coreoperator.Operator, _ *nodeclass.Lookup, drainer *drain.Drainer, config cloudprovider.Config) (nodes, error) {
+func lkeNodes(_ context.Context, p *platform, op *coreoperator.Operator, _ *nodeclass.Lookup, drainer *drain.Drainer,
+	config cloudprovider.Config) (nodes, error) {
 	o := p.options
 	backend, err := lke.New(p.client, p.found.Cluster)
 	if err != nil {

@@ -71,7 +71,8 @@ func run(ctx context.Context, args []string) error {
 	}
 	logger, err := karpentercore.Logger(ctx, o.Core)
 	if err != nil {
-		return &setting.Error{Name: "LOG_OUTPUT_PATHS", Found: "cannot be written to", Err: err, Fix: "use stdout, stderr or paths that can be written, and check LOG_ERROR_OUTPUT_PATHS"}
+		return &setting.Error{Name: "LOG_OUTPUT_PATHS", Found: "cannot be written to", Err: err,
+			Fix: "use stdout, stderr or paths that can be written, and check LOG_ERROR_OUTPUT_PATHS"}
 	}
 	ctx = coreoptions.ToContext(log.IntoContext(ctx, logger), o.Core)
 	err = connectWhenUp(ctx, logger, p)

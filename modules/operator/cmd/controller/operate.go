@@ -191,7 +191,8 @@ func newOperator(ctx context.Context, p *platform) (*coreoperator.Operator, erro
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, &setting.Error{Name: "HEALTH_PROBE_PORT", Found: "the port is in use", Err: err, Fix: "set HEALTH_PROBE_PORT to a free port"}
 	case errors.Is(err, karpentercore.ErrNoNamespace):
-		return nil, &setting.Error{Name: "LEADER_ELECTION_NAMESPACE", Found: "not set", Err: err, Fix: "set it to the namespace of the Lease, or set DISABLE_LEADER_ELECTION"}
+		return nil, &setting.Error{Name: "LEADER_ELECTION_NAMESPACE", Found: "not set", Err: err,
+			Fix: "set it to the namespace of the Lease, or set DISABLE_LEADER_ELECTION"}
 	case err != nil:
 		return nil, &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
 	}
@@ -216,8 +217,10 @@ func checkDefinitions(mapper meta.RESTMapper, gates coreoptions.FeatureGates) er
 		{kind: v1alpha1.GroupVersionKind},
 		{kind: schema.GroupVersionKind{Group: apis.Group, Version: "v1", Kind: "NodePool"}},
 		{kind: schema.GroupVersionKind{Group: apis.Group, Version: "v1", Kind: "NodeClaim"}},
-		{kind: schema.GroupVersionKind{Group: apis.Group, Version: "v1alpha1", Kind: "NodeOverlay"}, gate: "NodeOverlay", off: !gates.NodeOverlay},
-		{kind: schema.GroupVersionKind{Group: "autoscaling.x-k8s.io", Version: "v1beta1", Kind: "CapacityBuffer"}, gate: "CapacityBuffer", off: !gates.CapacityBuffer},
+		{kind: schema.GroupVersionKind{Group: apis.Group, Version: "v1alpha1", Kind: "NodeOverlay"}, gate: "NodeOverlay",
+			off: !gates.NodeOverlay},
+		{kind: schema.GroupVersionKind{Group: "autoscaling.x-k8s.io", Version: "v1beta1", Kind: "CapacityBuffer"}, gate: "CapacityBuffer",
+			off: !gates.CapacityBuffer},
 	} {
 		if needed.off {
 			continue
@@ -228,8 +231,9 @@ func checkDefinitions(mapper meta.RESTMapper, gates coreoptions.FeatureGates) er
 		case !meta.IsNoMatchError(err):
 			return &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
 		case needed.gate != "":
-			return &setting.Error{Name: "FEATURE_GATES", Found: fmt.Sprintf("%s is on, and the Kubernetes cluster has no %s %s", needed.gate, needed.kind.GroupVersion(), needed.kind.Kind),
-				Err: err, Fix: "install this version of the chart karpenter-crd first, or turn the gate off"}
+			return &setting.Error{Name: "FEATURE_GATES",
+				Found: fmt.Sprintf("%s is on, and the Kubernetes cluster has no %s %s", needed.gate, needed.kind.GroupVersion(), needed.kind.Kind),
+				Err:   err, Fix: "install this version of the chart karpenter-crd first, or turn the gate off"}
 		default:
 			return &setting.Error{Name: "KUBECONFIG", Found: fmt.Sprintf("the Kubernetes cluster does not know %s", needed.kind.Kind), Err: err,
 				Fix: "install the chart karpenter-crd first"}

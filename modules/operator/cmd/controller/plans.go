@@ -92,7 +92,8 @@ func writePlans(ctx context.Context, args []string, w io.Writer) error {
 func parsePlans(args []string, w io.Writer) (nodePool, regions string, err error) {
 	flags := flag.NewFlagSet(plansVerb, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&nodePool, "nodepool", "", "only what this NodePool could buy, cheapest first, and what excludes the other plans (reads it with KUBECONFIG)")
+	flags.StringVar(&nodePool, "nodepool", "",
+		"only what this NodePool could buy, cheapest first, and what excludes the other plans (reads it with KUBECONFIG)")
 	flags.StringVar(&regions, "regions", "", "regions with commas between them, or all; without it, the cluster's")
 	err = flags.Parse(args)
 	switch {
@@ -162,7 +163,8 @@ func regionsOf(ctx context.Context, api *linode.Client, wanted string) (regions 
 func readNodePool(ctx context.Context, name string) (*karpv1.NodePool, *v1alpha1.KubeletConfiguration, error) {
 	config, err := controllerruntime.GetConfig()
 	if err != nil {
-		return nil, nil, &setting.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err, Fix: "set KUBECONFIG to a kubeconfig file"}
+		return nil, nil, &setting.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
+			Fix: "set KUBECONFIG to a kubeconfig file"}
 	}
 	kube, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {

@@ -35,7 +35,8 @@ func TestPlansOfOtherRegionsNeedNoCluster(t *testing.T) {
 	if err := writePlans(t.Context(), []string{"--regions=us-ord,id-cgk"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	if text := out.String(); !regexp.MustCompile(`(?m)^g6-standard-2 .* id-cgk +0\.043 +`).MatchString(text) || !regexp.MustCompile(`(?m)^g6-standard-2 .* us-ord +0\.036 +24 `).MatchString(text) {
+	if text := out.String(); !regexp.MustCompile(`(?m)^g6-standard-2 .* id-cgk +0\.043 +`).MatchString(text) ||
+		!regexp.MustCompile(`(?m)^g6-standard-2 .* us-ord +0\.036 +24 `).MatchString(text) {
 		t.Errorf("%s", text)
 	}
 }

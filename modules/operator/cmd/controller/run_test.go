@@ -75,7 +75,8 @@ var _ = Describe("The controller", func() {
 			p := start(ctx, url)
 			DeferCleanup(p.stop)
 
-			class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default-" + tier}, Spec: v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"}}}
+			class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default-" + tier},
+				Spec: v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"}}}
 			pool := newNodePool("pool-"+tier, class.Name)
 			pod := newPod("pod-" + tier)
 			Expect(kube.Create(ctx, class)).To(Succeed())
@@ -116,8 +117,10 @@ var _ = Describe("The controller", func() {
 
 			p.stop()
 			Expect(p.output()).NotTo(ContainSubstring(secret))
-			Expect(p.output()).NotTo(Or(ContainSubstring("Starting Controller"), ContainSubstring("Starting workers"), ContainSubstring("Starting EventSource")))
-			expectStart(p.output(), `"discovered the LKE cluster",`, `"cluster":"demo","id":`, `"tier":"`+tier+`"`, `"region":"us-ord"`, `"version":"`,
+			Expect(p.output()).NotTo(Or(ContainSubstring("Starting Controller"), ContainSubstring("Starting workers"),
+				ContainSubstring("Starting EventSource")))
+			expectStart(p.output(), `"discovered the LKE cluster",`, `"cluster":"demo","id":`, `"tier":"`+tier+`"`, `"region":"us-ord"`,
+				`"version":"`,
 				`"scopes":"lke:read_write linodes:read_write"`, `"NodePools found",`)
 			Expect(sim.Unknown()).To(BeEmpty())
 		})
@@ -201,7 +204,8 @@ var _ = Describe("A cluster without the CRDs", func() {
 		var ended error
 		Eventually(p.ended).Should(Receive(&ended))
 		Expect(ended).To(HaveOccurred())
-		Expect(p.lastLine()).To(And(HavePrefix("karpenter-linode: KUBECONFIG:"), ContainSubstring("LinodeNodeClass"), ContainSubstring("karpenter-crd")), p.output)
+		Expect(p.lastLine()).To(And(HavePrefix("karpenter-linode: KUBECONFIG:"), ContainSubstring("LinodeNodeClass"),
+			ContainSubstring("karpenter-crd")), p.output)
 	})
 })
 

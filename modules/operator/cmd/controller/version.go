@@ -16,7 +16,8 @@ func userAgent() string { return "karpenter-linode/" + coreoperator.Version + " 
 
 // version is one line about the build: what a report of a problem should contain.
 func version() string {
-	return fmt.Sprintf("karpenter-linode %s (commit %s, Karpenter core %s, %s %s/%s)", coreoperator.Version, commit, coreVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("karpenter-linode %s (commit %s, Karpenter core %s, %s %s/%s)", coreoperator.Version, commit, coreVersion(),
+		runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // coreVersion is that of the module in the build.

@@ -49,7 +49,8 @@ func connectWhenUp(ctx context.Context, logger logr.Logger, p *platform) error {
 func serveProbes(ctx context.Context, address string, reason *atomic.Value) (stop func(), err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, &setting.Error{Name: "HEALTH_PROBE_PORT", Found: "cannot be listened on", Err: err, Fix: "set HEALTH_PROBE_PORT to a free port"}
+		return nil, &setting.Error{Name: "HEALTH_PROBE_PORT", Found: "cannot be listened on", Err: err,
+			Fix: "set HEALTH_PROBE_PORT to a free port"}
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })

@@ -1,8 +1,8 @@
 // Package bootstraptokens takes back the bootstrap token of a NodeClaim once its node has registered, and when the NodeClaim is deleted.
 //
 // After a start it looks at the NodeClaims whose node has registered not long ago, so what a killed operator left goes then; of NodeClaims
-// that went meanwhile, Kubernetes' garbage collector removes the token, which they own. One read and one deletion for each token. Registered by
-// cmd/controller in instance mode; it runs on the leader only.
+// that went meanwhile, Kubernetes' garbage collector removes the token, which they own. One read and one deletion for each token.
+// Registered by cmd/controller in instance mode; it runs on the leader only.
 package bootstraptokens
 
 import (

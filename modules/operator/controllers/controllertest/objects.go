@@ -94,7 +94,8 @@ func Budget(ctx context.Context, node *corev1.Node, allowed int32) *policyv1.Pod
 	ginkgo.GinkgoHelper()
 	all := intstr.FromInt32(0)
 	pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "of-" + node.Name, Namespace: "default"},
-		Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &all, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"on": node.Name}}}}
+		Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &all,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"on": node.Name}}}}
 	gomega.Expect(Kube.Create(ctx, pdb)).To(gomega.Succeed())
 	ginkgo.DeferCleanup(func(ctx context.Context) { gomega.Expect(Kube.Delete(ctx, pdb)).To(gomega.Succeed()) })
 	Allow(ctx, pdb, allowed)
@@ -104,7 +105,8 @@ func Budget(ctx context.Context, node *corev1.Node, allowed int32) *policyv1.Pod
 // Allow changes how many of its pods may be evicted.
 func Allow(ctx context.Context, pdb *policyv1.PodDisruptionBudget, allowed int32) {
 	ginkgo.GinkgoHelper()
-	pdb.Status = policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed, ObservedGeneration: pdb.Generation, ExpectedPods: 2, CurrentHealthy: 2, DesiredHealthy: 2}
+	pdb.Status = policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed, ObservedGeneration: pdb.Generation, ExpectedPods: 2,
+		CurrentHealthy: 2, DesiredHealthy: 2}
 	gomega.Expect(Kube.Status().Update(ctx, pdb)).To(gomega.Succeed())
 }
 

@@ -60,7 +60,8 @@ func start(register func(context.Context)) {
 	ginkgo.DeferCleanup(func() { must(Environment.Stop()) })
 	Kube, err = client.NewWithWatch(Environment.Config, client.Options{Scheme: scheme.Scheme})
 	must(err)
-	Manager, err = controllerruntime.NewManager(Environment.Config, manager.Options{Scheme: scheme.Scheme, Metrics: server.Options{BindAddress: "0"}})
+	Manager, err = controllerruntime.NewManager(Environment.Config,
+		manager.Options{Scheme: scheme.Scheme, Metrics: server.Options{BindAddress: "0"}})
 	must(err)
 	Sim, err = linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
 	must(err)

@@ -1,9 +1,9 @@
 // Package drain empties Nodes that no NodeClaim owns, before their instances go.
 //
-// Karpenter core drains the Nodes of NodeClaims only. A Drainer keeps new pods off another Node with core's taint karpenter.sh/disrupted, and
-// asks the Eviction API to let its pods go, so PodDisruptionBudgets hold. Which pods have to leave, and which may be asked to, is core's rule
-// and core's code: not mirror pods, not pods that tolerate the taint; one with the annotation karpenter.sh/do-not-disrupt is waited for and
-// never asked. Pods of DaemonSets and critical ones leave after the others.
+// Karpenter core drains the Nodes of NodeClaims only. A Drainer keeps new pods off another Node with core's taint karpenter.sh/disrupted,
+// and asks the Eviction API to let its pods go, so PodDisruptionBudgets hold. Which pods have to leave, and which may be asked to, is
+// core's rule and core's code: not mirror pods, not pods that tolerate the taint; one with the annotation karpenter.sh/do-not-disrupt is
+// waited for and never asked. Pods of DaemonSets and critical ones leave after the others.
 //
 // Should a NodeClaim take the Node after all, core lifts the taint again (its disruption controller does from every
 // Node of a NodeClaim that is not being disrupted), and the Drainer lets the pods be.
@@ -83,7 +83,9 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.D
 	case len(pods) == 0:
 		return d.empty(ctx, node)
 	case deadline > 0 && time.Since(since) > deadline:
-		d.say(ctx, node, events.FailedDraining, fmt.Sprintf("Pods have kept this node for longer than %s, and no NodeClaim owns it: its instance is removed with %d pods", deadline, len(pods)), len(pods))
+		d.say(ctx, node, events.FailedDraining,
+			fmt.Sprintf("Pods have kept this node for longer than %s, and no NodeClaim owns it: its instance is removed with %d pods", deadline,
+				len(pods)), len(pods))
 		return true, nil
 	case !node.DeletionTimestamp.IsZero() && slices.Contains(node.Finalizers, karpv1.TerminationFinalizer):
 		return false, nil // core drains a Node that is deleted
@@ -132,7 +134,8 @@ func closedSince(node *corev1.Node) (time.Time, bool) {
 // empty asks the API server whether the Node is as empty as in the cache.
 func (d *Drainer) empty(ctx context.Context, node *corev1.Node) (bool, error) {
 	list := &corev1.PodList{}
-	if err := d.live.List(ctx, list, client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("spec.nodeName", node.Name)}); err != nil {
+	if err := d.live.List(ctx, list,
+		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("spec.nodeName", node.Name)}); err != nil {
 		return false, fmt.Errorf("listing the pods of node %s: %w", node.Name, err)
 	}
 	return !slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool { return podutils.IsWaitingEviction(&pod, clock.RealClock{}) }), nil

@@ -104,7 +104,8 @@ var _ = Describe("Draining", func() {
 		vacate(ctx, node)
 		Expect(Exists(ctx, pod)).To(BeTrue())
 		Expect(Exists(ctx, other)).To(BeFalse())
-		Expect(Recorded.Of(node.Name)).To(ContainElement(And(ContainSubstring("FailedDraining"), ContainSubstring(pod.Name), ContainSubstring(karpv1.DoNotDisruptAnnotationKey))))
+		Expect(Recorded.Of(node.Name)).To(ContainElement(And(ContainSubstring("FailedDraining"), ContainSubstring(pod.Name),
+			ContainSubstring(karpv1.DoNotDisruptAnnotationKey))))
 		Expect(Kube.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		vacant(ctx, node)
 	})

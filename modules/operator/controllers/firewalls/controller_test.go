@@ -21,10 +21,11 @@ func TestLinodesAreKeptBehindTheFirewallOfTheirClass(t *testing.T) {
 		made    func(w *world) int
 		then    func(w *world)
 	}{
-		"the class gets its first":           {func(*world) {}, func(*world) int { return 0 }, func(*world) {}},
-		"the class gets another":             {func(w *world) { w.want(w.x) }, func(w *world) int { return w.x }, func(*world) {}},
-		"taken out by hand":                  {func(*world) {}, func(w *world) int { return w.y }, func(w *world) { w.takeOut(w.y) }},
-		"moved by hand to the former":        {func(w *world) { w.want(w.x) }, func(w *world) int { return w.y }, func(w *world) { w.moveByHand() }},
+		"the class gets its first": {func(*world) {}, func(*world) int { return 0 }, func(*world) {}},
+		"the class gets another":   {func(w *world) { w.want(w.x) }, func(w *world) int { return w.x }, func(*world) {}},
+		"taken out by hand":        {func(*world) {}, func(w *world) int { return w.y }, func(w *world) { w.takeOut(w.y) }},
+		"moved by hand to the former": {func(w *world) { w.want(w.x) }, func(w *world) int { return w.y },
+			func(w *world) { w.moveByHand() }},
 		"the former does not exist any more": {func(w *world) { w.want(1) }, func(*world) int { return 0 }, func(*world) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +188,8 @@ func TestWhatIsNotTheClassesIsLeftAlone(t *testing.T) {
 		w := newWorld(t)
 		claim := w.claim(instances.Network{})
 		w.want(w.y)
-		w.class.StatusConditionsFor(v1alpha1.ModeInstance).SetFalse(v1alpha1.ConditionFirewallReady, v1alpha1.ReasonFirewallNotFound, "it is gone")
+		w.class.StatusConditionsFor(v1alpha1.ModeInstance).SetFalse(v1alpha1.ConditionFirewallReady, v1alpha1.ReasonFirewallNotFound,
+			"it is gone")
 		w.storeClass()
 		w.rest(claim)
 		w.expect(claim, 0)

@@ -111,7 +111,8 @@ func TestAnOutdatedReadingCausesNoRefusal(t *testing.T) {
 	claim := w.claim(instances.Network{})
 	w.want(w.y)
 	w.rest(claim)
-	id := w.sim.Fail(linodesim.Rule{Method: "GET", Route: "/networking/firewalls/{firewallId}", View: linodesim.View{Stale: time.Hour}, Times: 4})
+	id := w.sim.Fail(linodesim.Rule{Method: "GET", Route: "/networking/firewalls/{firewallId}", View: linodesim.View{Stale: time.Hour},
+		Times: 4})
 	for range 5 {
 		w.lookup.ForgetFirewall(w.y)
 		if pause := w.rest(claim); pause == retryPause {

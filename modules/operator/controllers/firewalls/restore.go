@@ -109,9 +109,11 @@ func (c *Controller) deny(ctx context.Context, s *subject, err error, times int)
 		cure = "give the token the scope firewall:read_write, or let Karpenter replace the node"
 	}
 	if before < enough {
-		log.FromContext(ctx).Info("a Linode cannot be attached to its firewall", "instance", s.linode, "firewall", s.firewall, "reason", err.Error())
+		log.FromContext(ctx).Info("a Linode cannot be attached to its firewall", "instance", s.linode, "firewall", s.firewall, "reason",
+			err.Error())
 		c.publish(s, corev1.EventTypeWarning, EventNotAttached,
-			fmt.Sprintf("Linode %d lacks firewall %d (spec.firewallID), and the Linode API refuses to attach it; %s: %s", s.linode, s.firewall, cure, err))
+			fmt.Sprintf("Linode %d lacks firewall %d (spec.firewallID), and the Linode API refuses to attach it; %s: %s", s.linode, s.firewall, cure,
+				err))
 	}
 	return reconcile.Result{RequeueAfter: refusalPause}
 }
@@ -159,6 +161,7 @@ func (c *Controller) settled(ctx context.Context, s *subject) {
 
 func (c *Controller) publish(s *subject, kind, reason, message string) {
 	c.recorder.Publish(events.Event{
-		InvolvedObject: s.claim, Type: kind, Reason: reason, Message: message, DedupeValues: []string{string(s.claim.UID), fmt.Sprint(s.firewall)},
+		InvolvedObject: s.claim, Type: kind, Reason: reason, Message: message,
+		DedupeValues: []string{string(s.claim.UID), fmt.Sprint(s.firewall)},
 	})
 }

@@ -144,7 +144,8 @@ func (w *world) claim(network instances.Network) *karpv1.NodeClaim {
 	}
 	return &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
-		Spec:       karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: w.class.Name}},
+		Spec: karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind,
+			Name: w.class.Name}},
 		Status: karpv1.NodeClaimStatus{ProviderID: fmt.Sprint("linode://", made.ID), Conditions: []status.Condition{{
 			Type: karpv1.ConditionTypeRegistered, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour)),
 		}}},

@@ -99,7 +99,8 @@ func TestAnInstanceStaysWhileANodeWithoutProviderIDCouldBeIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			kube := kubeWith(tt.node)
 			pools := &candidates{nodes: []lkepool.Node{nameless(6, made)}}
-			if _, err := garbagecollection.NewController(kube, kube, pools, &script{}, garbagecollection.Config{}).Reconcile(t.Context()); err != nil {
+			if _, err := garbagecollection.NewController(kube, kube, pools, &script{},
+				garbagecollection.Config{}).Reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if goes := len(pools.nodes) == 0; goes != tt.goes {
@@ -116,7 +117,8 @@ func TestPodsKeepAnOrphanUntilTheDeadlineOfItsNodePool(t *testing.T) {
 		kube := kubeWith(k8sNode("here", "linode://2"), graceful, &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "plain"}})
 		drainer := &script{answers: map[string]func() (bool, error){"here": says(true, nil)}}
 		pools := &candidates{nodes: []lkepool.Node{{InstanceID: 2, Name: "here", Tags: []string{"karpenter.sh/nodepool=" + nodePool}}}}
-		if _, err := garbagecollection.NewController(kube, kube, pools, drainer, garbagecollection.Config{DrainTimeout: 2 * time.Hour}).Reconcile(t.Context()); err != nil {
+		if _, err := garbagecollection.NewController(kube, kube, pools, drainer,
+			garbagecollection.Config{DrainTimeout: 2 * time.Hour}).Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(drainer.deadlines, []time.Duration{want}) {

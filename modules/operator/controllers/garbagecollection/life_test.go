@@ -52,7 +52,8 @@ var _ = Describe("Garbage collection", func() {
 		for i := range 3 {
 			name := fmt.Sprintf("gc-%d-%d", number, i)
 			names = append(names, name)
-			_, err := pools.Claim(ctx, lkepool.Request{Claimant: lkepool.Claimant{Name: name}, Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"},
+			_, err := pools.Claim(ctx, lkepool.Request{Claimant: lkepool.Claimant{Name: name},
+				Key:      lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"},
 				PoolTags: []string{"lke-cluster-name=" + info.Label}})
 			Expect(err).NotTo(HaveOccurred())
 		}
@@ -91,11 +92,12 @@ var _ = Describe("Garbage collection", func() {
 	It("releases instances without NodeClaim and nothing else, and counts them", func(ctx context.Context) {
 		createClaims(ctx, names[0], names[2])
 		var released []string
-		collector := garbagecollection.NewController(Kube, Manager.GetClient(), pools, undrained{}, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
-			for _, node := range c.Released {
-				released = append(released, node.Claim)
-			}
-		}})
+		collector := garbagecollection.NewController(Kube, Manager.GetClient(), pools, undrained{},
+			garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
+				for _, node := range c.Released {
+					released = append(released, node.Claim)
+				}
+			}})
 		Eventually(func(g Gomega) {
 			result, err := collector.Reconcile(ctx)
 			g.Expect(err).NotTo(HaveOccurred())

@@ -60,7 +60,8 @@ func (c *Controller) Reconcile(_ context.Context, nodeClaim *karpv1.NodeClaim) (
 func launched(nodeClaim *karpv1.NodeClaim) (since time.Time, waiting bool) {
 	conditions := nodeClaim.StatusConditions(status.WithObservedOnly())
 	launch := conditions.Get(karpv1.ConditionTypeLaunched)
-	if !launch.IsTrue() || conditions.IsTrue(karpv1.ConditionTypeRegistered) || !nodeClaim.DeletionTimestamp.IsZero() || !nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) {
+	if !launch.IsTrue() || conditions.IsTrue(karpv1.ConditionTypeRegistered) || !nodeClaim.DeletionTimestamp.IsZero() ||
+		!nodeclaim.Ours(nodeClaim.Spec.NodeClassRef) {
 		return time.Time{}, false
 	}
 	return launch.LastTransitionTime.Time, true
@@ -74,7 +75,8 @@ func (c *Controller) report(nodeClaim *karpv1.NodeClaim, minutes int, since time
 	c.recorder.Publish(events.Event{
 		InvolvedObject: nodeClaim, Type: corev1.EventTypeNormal, Reason: EventWaitingForNode,
 		Message: fmt.Sprintf("%s, a %s, was launched %d min ago and its node has not joined yet; Karpenter gives it up after %d min, at %s",
-			linode, nodeClaim.Labels[corev1.LabelInstanceTypeStable], minutes, int(GivenUpAfter.Minutes()), since.Add(GivenUpAfter).UTC().Format("15:04:05 MST")),
+			linode, nodeClaim.Labels[corev1.LabelInstanceTypeStable], minutes, int(GivenUpAfter.Minutes()),
+			since.Add(GivenUpAfter).UTC().Format("15:04:05 MST")),
 		DedupeValues: []string{string(nodeClaim.UID), fmt.Sprint(minutes)},
 	})
 }

@@ -37,7 +37,8 @@ func (p *published) Publish(all ...events.Event) {
 var launch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func booting() *karpv1.NodeClaim {
-	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x7k2p", UID: "uid", Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-2"}}}
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x7k2p", UID: "uid",
+		Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-2"}}}
 	claim.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}
 	claim.Status.ProviderID = "linode://94907002"
 	claim.Status.Conditions = []status.Condition{
@@ -78,7 +79,8 @@ func TestEachMinuteOfABootIsOneEventOnTheNodeClaim(t *testing.T) {
 		if len(*told) != 14 {
 			t.Fatalf("%d events in 15 minutes, want 14: %q", len(*told), *told)
 		}
-		if want := "Normal WaitingForNode: Linode 94907002, a g6-standard-2, was launched 2 min ago and its node has not joined yet; Karpenter gives it up after 15 min, at 00:15:00 UTC"; (*told)[1] != want {
+		if want := "Normal WaitingForNode: Linode 94907002, a g6-standard-2, was launched 2 min ago and its node has not joined yet; " +
+			"Karpenter gives it up after 15 min, at 00:15:00 UTC"; (*told)[1] != want {
 			t.Errorf("got  %s\nwant %s", (*told)[1], want)
 		}
 		if all := slices.Clone(*told); len(slices.Compact(all)) != 14 {

@@ -1,8 +1,9 @@
 // Package learnedcapacity replaces the catalog's estimates of what nodes have, capacity and what is reserved of it, by what nodes show.
 //
-// Controller looks at each Node that Karpenter has initialized. What two nodes of a type have shown it hands to the catalog, which keeps the
-// smallest figure of each type and ignores figures that cannot be: one kubelet alone changes nothing for others. A node that cannot hold the
-// pods it was made for is reported at once. Memory keeps the figures in a ConfigMap, for a restarted process and for the replica that takes over.
+// Controller looks at each Node that Karpenter has initialized. What two nodes of a type have shown it hands to the catalog, which keeps
+// the smallest figure of each type and ignores figures that cannot be: one kubelet alone changes nothing for others. A node that cannot
+// hold the pods it was made for is reported at once. Memory keeps the figures in a ConfigMap, for a restarted process and for the replica
+// that takes over.
 //
 // The ConfigMap belongs to the chart, which makes it empty and leaves its data alone. It is read by every replica, and
 // written by the leader only, only when there is something new, and never over what another client has written in
@@ -43,9 +44,10 @@ type Controller struct {
 	witnesses witnesses
 }
 
-// NewController returns a Controller. kube may read from a cache. memory may be nil: nothing is remembered then. tooSmall, which may be nil,
-// is called for a node that cannot hold what its NodeClaim was made for.
-func NewController(kube client.Reader, catalog *instancetype.Catalog, memory *Memory, tooSmall func(context.Context, *karpv1.NodeClaim, *corev1.Node)) *Controller {
+// NewController returns a Controller. kube may read from a cache. memory may be nil: nothing is remembered then. tooSmall, which may be
+// nil, is called for a node that cannot hold what its NodeClaim was made for.
+func NewController(kube client.Reader, catalog *instancetype.Catalog, memory *Memory,
+	tooSmall func(context.Context, *karpv1.NodeClaim, *corev1.Node)) *Controller {
 	return &Controller{kube: kube, catalog: catalog, memory: memory, tooSmall: tooSmall}
 }
 
@@ -89,5 +91,6 @@ func teaches(nodeClaim *karpv1.NodeClaim) bool {
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllers.For(m, "node.learnedcapacity", &karpv1.NodeClaim{}, 1, controllers.When(teaches)).Complete(reconcile.AsReconciler(m.GetClient(), c))
+	return controllers.For(m, "node.learnedcapacity", &karpv1.NodeClaim{}, 1,
+		controllers.When(teaches)).Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

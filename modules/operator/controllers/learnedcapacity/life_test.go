@@ -34,7 +34,8 @@ var (
 func registerLearning(ctx context.Context) {
 	GinkgoHelper()
 	learningCatalog = newCatalog(ctx)
-	Expect(learnedcapacity.NewController(Manager.GetClient(), learningCatalog, newMemory(learningCatalog, Kube), nil).Register(ctx, Manager)).To(Succeed())
+	Expect(learnedcapacity.NewController(Manager.GetClient(), learningCatalog, newMemory(learningCatalog, Kube), nil).Register(ctx,
+		Manager)).To(Succeed())
 }
 
 func newCatalog(ctx context.Context) *instancetype.Catalog {
@@ -73,8 +74,9 @@ func teacher(ctx context.Context, name, instanceType, memory string, change ...f
 	}
 	node := &corev1.Node{
 		// What the kubelet says of its type does not count.
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-1", karpv1.NodeRegisteredLabelKey: "true"}},
-		Spec:       corev1.NodeSpec{ProviderID: "linode://4711"},
+		ObjectMeta: metav1.ObjectMeta{Name: name,
+			Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-1", karpv1.NodeRegisteredLabelKey: "true"}},
+		Spec: corev1.NodeSpec{ProviderID: "linode://4711"},
 	}
 	claim.Status.ProviderID, claim.Status.NodeName = node.Spec.ProviderID, name
 	claim.Status.Conditions = []opstatus.Condition{{Type: karpv1.ConditionTypeInitialized, Status: metav1.ConditionTrue,
@@ -120,7 +122,8 @@ var _ = Describe("Learned capacity", func() {
 			n.Status.Capacity[corev1.ResourceEphemeralStorage] = resource.MustParse("164900000Ki")
 		}
 		teacher(ctx, "taught-0", "g6-standard-4", "8139000Ki", disk)
-		Consistently(func() map[string]instancetype.Figures { return learningCatalog.Learned() }).Should(BeEmpty(), "one kubelet alone changed what is known of the plan")
+		Consistently(func() map[string]instancetype.Figures { return learningCatalog.Learned() }).Should(BeEmpty(),
+			"one kubelet alone changed what is known of the plan")
 		teacher(ctx, "taught-1", "g6-standard-4", "8140000Ki", disk)
 		Eventually(func() string { return memoryOf(learningCatalog, "g6-standard-4") }).Should(Equal("8140000Ki"))
 		Eventually(held).WithContext(ctx).Should(Equal(map[string]string{"g6-standard-4": `{"ephemeral-storage":"164900000Ki","memory":"8140000Ki"}`}))
@@ -157,7 +160,8 @@ var _ = Describe("Learned capacity", func() {
 			c.Status.Conditions[0].Status = metav1.ConditionUnknown
 		}),
 		Entry("a NodeClaim of another provider", func(c *karpv1.NodeClaim, _ *corev1.Node) { c.Spec.NodeClassRef.Group = "karpenter.example" }),
-		Entry("a node of the same name that is another instance", func(_ *karpv1.NodeClaim, n *corev1.Node) { n.Spec.ProviderID = "linode://4712" }),
+		Entry("a node of the same name that is another instance",
+			func(_ *karpv1.NodeClaim, n *corev1.Node) { n.Spec.ProviderID = "linode://4712" }),
 		Entry("a node that does not exist", func(c *karpv1.NodeClaim, _ *corev1.Node) { c.Status.NodeName = "absent" }),
 		Entry("a node that claims more than its plan", func(_ *karpv1.NodeClaim, n *corev1.Node) {
 			n.Status.Capacity[corev1.ResourceMemory] = resource.MustParse("17Gi")
@@ -171,7 +175,8 @@ var _ = Describe("Learned capacity", func() {
 
 	It("survives what people write, and is forgotten with its key", func(ctx context.Context) {
 		configMap.Data = map[string]string{
-			"g6-standard-4": `{"memory":"8100000Ki"}`, "g6-standard-8": "not JSON", "g6-standard-6": `{"memory":"1Ki"}`, "made-up": `{"memory":"1Gi"}`,
+			"g6-standard-4": `{"memory":"8100000Ki"}`, "g6-standard-8": "not JSON", "g6-standard-6": `{"memory":"1Ki"}`,
+			"made-up": `{"memory":"1Gi"}`,
 		}
 		Expect(Kube.Update(ctx, configMap)).To(Succeed())
 		catalog := newCatalog(ctx)
@@ -182,7 +187,8 @@ var _ = Describe("Learned capacity", func() {
 		catalog.Learn(map[string]instancetype.Figures{"g6-standard-6": {Memory: 16000001 << 10}, "g6-standard-8": {Memory: 32000001 << 10}})
 		Expect(memory.Save(ctx)).To(Succeed())
 		Expect(held(ctx)).To(Equal(map[string]string{
-			"g6-standard-4": `{"memory":"8100000Ki"}`, "g6-standard-8": `{"memory":"32000001Ki"}`, "g6-standard-6": `{"memory":"16000001Ki"}`, "made-up": `{"memory":"1Gi"}`,
+			"g6-standard-4": `{"memory":"8100000Ki"}`, "g6-standard-8": `{"memory":"32000001Ki"}`, "g6-standard-6": `{"memory":"16000001Ki"}`,
+			"made-up": `{"memory":"1Gi"}`,
 		}))
 
 		delete(configMap.Data, "g6-standard-4")
@@ -237,7 +243,8 @@ var _ = Describe("Learned capacity", func() {
 		meta := metav1.ObjectMeta{Namespace: learningConfigMap.Namespace, Name: "learner"}
 		for _, o := range []client.Object{
 			&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{
-				APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{learningConfigMap.Name}, Verbs: []string{"get", "update"},
+				APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{learningConfigMap.Name},
+				Verbs: []string{"get", "update"},
 			}}},
 			&rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "learner"},
 				Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "learner"}}},

@@ -36,9 +36,11 @@ type Memory struct {
 	out    time.Time                       // until then nothing is written: the ConfigMap or the right to it is missing; zero = it is not
 }
 
-// NewMemory returns a Memory that reads every 5 minutes. reader must read from the API server: a cache would need the right to list and watch.
+// NewMemory returns a Memory that reads every 5 minutes. reader must read from the API server: a cache would need the right to list and
+// watch.
 func NewMemory(reader client.Reader, writer client.Writer, catalog *instancetype.Catalog, configMap types.NamespacedName) *Memory {
-	return &Memory{Interval: 5 * time.Minute, reader: reader, writer: writer, catalog: catalog, configMap: configMap, from: map[string][]string{}}
+	return &Memory{Interval: 5 * time.Minute, reader: reader, writer: writer, catalog: catalog, configMap: configMap,
+		from: map[string][]string{}}
 }
 
 // NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.

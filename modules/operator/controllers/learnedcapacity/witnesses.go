@@ -71,7 +71,8 @@ func shown(status corev1.NodeStatus) instancetype.Figures {
 		return max(0, value(status.Capacity)-value(status.Allocatable))
 	}
 	return instancetype.Figures{
-		Memory: status.Capacity.Memory().Value(), EphemeralStorage: status.Capacity.StorageEphemeral().Value(), Pods: status.Allocatable.Pods().Value(),
+		Memory: status.Capacity.Memory().Value(), EphemeralStorage: status.Capacity.StorageEphemeral().Value(),
+		Pods:            status.Allocatable.Pods().Value(),
 		ReservedCPU:     kept(corev1.ResourceCPU, func(l corev1.ResourceList) int64 { return l.Cpu().MilliValue() }),
 		ReservedMemory:  kept(corev1.ResourceMemory, func(l corev1.ResourceList) int64 { return l.Memory().Value() }),
 		ReservedStorage: kept(corev1.ResourceEphemeralStorage, func(l corev1.ResourceList) int64 { return l.StorageEphemeral().Value() }),

@@ -35,8 +35,10 @@ func TestOneKubeletChangesNothingForOthers(t *testing.T) {
 
 func TestWhatANodeShows(t *testing.T) {
 	status := corev1.NodeStatus{
-		Capacity:    corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("4022024Ki"), "pods": resource.MustParse("110")},
-		Allocatable: corev1.ResourceList{"cpu": resource.MustParse("1900m"), "memory": resource.MustParse("3422024Ki"), "pods": resource.MustParse("100")},
+		Capacity: corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("4022024Ki"),
+			"pods": resource.MustParse("110")},
+		Allocatable: corev1.ResourceList{"cpu": resource.MustParse("1900m"), "memory": resource.MustParse("3422024Ki"),
+			"pods": resource.MustParse("100")},
 	}
 	want := instancetype.Figures{Memory: 4022024 << 10, Pods: 100, ReservedCPU: 100, ReservedMemory: 600000 << 10}
 	if got := shown(status); got != want {
@@ -50,7 +52,8 @@ func TestWhatANodeShows(t *testing.T) {
 
 func TestFiguresAreResourceListsInJSON(t *testing.T) {
 	figures := instancetype.Figures{
-		Memory: 8140000 << 10, EphemeralStorage: 164900000 << 10, Pods: 110, ReservedCPU: 80, ReservedMemory: 1 << 30, ReservedStorage: 1000 << 20,
+		Memory: 8140000 << 10, EphemeralStorage: 164900000 << 10, Pods: 110, ReservedCPU: 80, ReservedMemory: 1 << 30,
+		ReservedStorage: 1000 << 20,
 	}
 	text := encode(figures)
 	if want := `{"ephemeral-storage":"164900000Ki","memory":"8140000Ki","pods":"110","reserved-cpu":"80m","reserved-ephemeral-storage":"1000Mi","reserved-memory":"1Gi"}`; text != want {

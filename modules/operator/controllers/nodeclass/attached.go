@@ -29,7 +29,8 @@ func readFirewall(ctx context.Context, client *linode.Client, id int) (*firewall
 	if err != nil {
 		return nil, err
 	}
-	return &firewall{status.Firewall{Label: found.Label, Status: string(found.Status)}, append([]api.FirewallEntity{}, found.Entities...), read}, nil
+	return &firewall{status.Firewall{Label: found.Label, Status: string(found.Status)}, append([]api.FirewallEntity{}, found.Entities...),
+		read}, nil
 }
 
 func readVPC(ctx context.Context, client *linode.Client, id int) (*vpc, error) {

@@ -10,8 +10,8 @@
 //   - there is one event per change of the class's status, none per reconcile and none after a restart: what was reported
 //     is in the status. An event is lost when the process is killed between the two writes.
 //
-// What makes a class ready is decided by package status of module nodeclass, by the mode of the cluster; Karpenter core keeps NodePools whose
-// class is not ready from making nodes. Registered by cmd/controller; it runs on the leader only.
+// What makes a class ready is decided by package status of module nodeclass, by the mode of the cluster; Karpenter core keeps NodePools
+// whose class is not ready from making nodes. Registered by cmd/controller; it runs on the leader only.
 package nodeclass
 
 import (

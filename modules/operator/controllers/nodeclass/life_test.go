@@ -52,7 +52,8 @@ func TestOneEventPerChange(t *testing.T) {
 
 	first := start(cached, nodeclass.Config{})
 	class = first.until(t, class.Name, "the mismatch is found", readyWith(v1alpha1.ReasonLKEK8sVersionControlPlaneMismatch))
-	if said := first.recorder.said; len(said) != 1 || !strings.HasPrefix(said[0], "Warning LKEK8sVersionControlPlaneMismatch: ") || !strings.Contains(said[0], "v1.33.6+lke7") {
+	if said := first.recorder.said; len(said) != 1 || !strings.HasPrefix(said[0], "Warning LKEK8sVersionControlPlaneMismatch: ") ||
+		!strings.Contains(said[0], "v1.33.6+lke7") {
 		t.Errorf("it said %q", said)
 	}
 	start(cached, nodeclass.Config{}).expectSilence(t, class)
@@ -160,7 +161,8 @@ func TestTerminationAsksTheAPIServer(t *testing.T) {
 	}
 	p := start(blind, nodeclass.Config{Reader: kube})
 	p.until(t, class.Name, "it waits", func(c *v1alpha1.LinodeNodeClass) bool {
-		return slices.Contains(c.Finalizers, v1alpha1.Finalizer) && strings.Contains(c.StatusConditions().Get(operatorstatus.ConditionReady).Message, user.Name)
+		return slices.Contains(c.Finalizers, v1alpha1.Finalizer) &&
+			strings.Contains(c.StatusConditions().Get(operatorstatus.ConditionReady).Message, user.Name)
 	})
 	if err := kube.Delete(t.Context(), user); err != nil {
 		t.Fatal(err)
@@ -173,7 +175,8 @@ func TestTerminationAsksTheAPIServer(t *testing.T) {
 
 // A class that is not ready is looked at again soon at first, and later as seldom as the others.
 func TestPause(t *testing.T) {
-	class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "pause"}, Spec: v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.1.1"}}
+	class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "pause"},
+		Spec: v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: "v1.1.1"}}
 	create(t, class)
 	inCache(t, class)
 	p := start(cached, nodeclass.Config{Interval: time.Hour})
@@ -181,7 +184,8 @@ func TestPause(t *testing.T) {
 	for _, test := range []struct {
 		since     time.Duration
 		low, high time.Duration
-	}{{time.Second, 30 * time.Second, 40 * time.Second}, {10 * time.Minute, 10 * time.Minute, 20 * time.Minute}, {3 * time.Hour, time.Hour, time.Hour}} {
+	}{{time.Second, 30 * time.Second, 40 * time.Second}, {10 * time.Minute, 10 * time.Minute, 20 * time.Minute},
+		{3 * time.Hour, time.Hour, time.Hour}} {
 		class.Status.Conditions = slices.Clone(class.Status.Conditions)
 		for i := range class.Status.Conditions {
 			class.Status.Conditions[i].LastTransitionTime = metav1.NewTime(time.Now().Add(-test.since))

@@ -71,7 +71,8 @@ func (l *Lookup) Image(ctx context.Context, id string) (*status.Image, error) {
 	if found == nil {
 		return nil, err
 	}
-	return &status.Image{Label: found.Label, Deprecated: found.Deprecated, Available: found.Status == "available", CloudInit: cloudInit(*found)}, nil
+	return &status.Image{Label: found.Label, Deprecated: found.Deprecated, Available: found.Status == "available",
+		CloudInit: cloudInit(*found)}, nil
 }
 
 // PlacementGroup implements status.Lookup.

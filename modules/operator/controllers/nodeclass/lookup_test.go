@@ -57,7 +57,8 @@ func calls(sim *linodesim.Sim) (n int) {
 
 func addPlacementGroup(t *testing.T, sim *linodesim.Sim, label, region string) int {
 	t.Helper()
-	return post(t, sim, "/placement/groups", fmt.Sprintf(`{"label":%q,"region":%q,"placement_group_type":"anti_affinity:local","placement_group_policy":"strict"}`, label, region))
+	return post(t, sim, "/placement/groups",
+		fmt.Sprintf(`{"label":%q,"region":%q,"placement_group_type":"anti_affinity:local","placement_group_policy":"strict"}`, label, region))
 }
 
 // post makes an object of the account, and returns its ID.
@@ -259,7 +260,8 @@ func TestInstanceMode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if class := p.until(t, ready.Name, "it is looked at", func(*v1alpha1.LinodeNodeClass) bool { return true }); !readyWith("Ready")(class) || len(p.recorder.said) > 0 {
+	if class := p.until(t, ready.Name, "it is looked at", func(*v1alpha1.LinodeNodeClass) bool { return true }); !readyWith("Ready")(class) ||
+		len(p.recorder.said) > 0 {
 		t.Errorf("in an outage: %v, %q", class.Status, p.recorder.said)
 	}
 	if sim.Hits(rule) == 0 {
@@ -281,7 +283,8 @@ func TestLookupFindsWhatInstanceModeNeeds(t *testing.T) {
 		if missing, err := l.VPC(t.Context(), 999999); missing != nil || err != nil {
 			t.Errorf("a VPC that is not there: %+v, %v", missing, err)
 		}
-		for pattern, want := range map[string]string{"Ubuntu 22.04*": "linode/ubuntu22.04", "Debian 11": "", "Slackware*": "", "[U]buntu*": "", "no such image": ""} {
+		for pattern, want := range map[string]string{"Ubuntu 22.04*": "linode/ubuntu22.04", "Debian 11": "", "Slackware*": "", "[U]buntu*": "",
+			"no such image": ""} {
 			if id, _, err := l.NewestImage(t.Context(), pattern); err != nil || id != want {
 				t.Errorf("the newest image like %q is %q, %v; expected %q", pattern, id, err, want)
 			}

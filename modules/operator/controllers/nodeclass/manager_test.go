@@ -139,7 +139,8 @@ var _ = Describe("LinodeNodeClass", func() {
 		}).Should(Succeed())
 		Expect(Kube.Delete(ctx, class)).To(Succeed())
 		Eventually(func() []string { return Recorded.Of(class.Name) }).
-			Should(ContainElement(And(HavePrefix("Warning WaitingOnNodeClaimTermination:"), ContainSubstring(claim.Name), ContainSubstring("kubectl delete nodeclaims -l "+v1alpha1.LabelNodeClass+"="+class.Name))))
+			Should(ContainElement(And(HavePrefix("Warning WaitingOnNodeClaimTermination:"), ContainSubstring(claim.Name),
+				ContainSubstring("kubectl delete nodeclaims -l "+v1alpha1.LabelNodeClass+"="+class.Name))))
 		Consistently(func() error { return Kube.Get(ctx, client.ObjectKeyFromObject(class), class) }).Should(Succeed())
 		Expect(Kube.Delete(ctx, claim)).To(Succeed())
 		Eventually(func() bool {

@@ -38,7 +38,8 @@ func killed(n int, late bool) (client.Client, *int) {
 		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 			return strike(func() error { return c.Patch(ctx, object, patch, options...) })
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch,
+			options ...client.SubResourcePatchOption) error {
 			return strike(func() error { return c.SubResource(sub).Patch(ctx, object, patch, options...) })
 		},
 	}), &writes
@@ -90,7 +91,8 @@ func TestMigrationFindsStragglers(t *testing.T) {
 		}
 	}
 	p.until(t, m.class.Name, "all is migrated", migrated("plain"))
-	late := claimOf(m.class.Name, m.class.Name+"-late", map[string]string{v1alpha1.AnnotationHash: "old", v1alpha1.AnnotationHashVersion: "v1"})
+	late := claimOf(m.class.Name, m.class.Name+"-late",
+		map[string]string{v1alpha1.AnnotationHash: "old", v1alpha1.AnnotationHashVersion: "v1"})
 	create(t, late)
 	m.claims["late"] = late
 	p.until(t, m.class.Name, "the late one is migrated", migrated("late"))

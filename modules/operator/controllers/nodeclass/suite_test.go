@@ -132,7 +132,8 @@ func (p process) until(t *testing.T, name, what string, is func(*v1alpha1.Linode
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return is(), nil })
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true,
+		func(context.Context) (bool, error) { return is(), nil })
 	if err != nil {
 		t.Fatalf("waiting until %s: %v", what, err)
 	}
@@ -144,7 +145,8 @@ func inCache(t *testing.T, objects ...client.Object) {
 	for _, object := range objects {
 		copied := object.DeepCopyObject().(client.Object)
 		eventually(t, "the cache has "+object.GetName(), func() bool {
-			return cached.Get(t.Context(), client.ObjectKeyFromObject(object), copied) == nil && copied.GetResourceVersion() == object.GetResourceVersion()
+			return cached.Get(t.Context(), client.ObjectKeyFromObject(object), copied) == nil &&
+				copied.GetResourceVersion() == object.GetResourceVersion()
 		})
 	}
 }

@@ -46,8 +46,10 @@ func unserved(nodePool *karpv1.NodePool) string {
 	if ready := observed(nodePool).Get(karpv1.ConditionTypeNodeClassReady); ref == nil || !ready.IsUnknown() {
 		return ""
 	}
-	return fmt.Sprintf("spec.template.spec.nodeClassRef has group %q and kind %q, and this Karpenter serves group %q and kind %q only, so the NodePool gets no nodes: "+
-		"delete it and make it again with that group and kind, because neither can be changed", ref.Group, ref.Kind, v1alpha1.Group, v1alpha1.Kind)
+	return fmt.Sprintf("spec.template.spec.nodeClassRef has group %q and kind %q, and this Karpenter serves group %q and kind %q only, so "+
+		"the NodePool gets no nodes: "+
+		"delete it and make it again with that group and kind, because neither can be changed", ref.Group, ref.Kind, v1alpha1.Group,
+		v1alpha1.Kind)
 }
 
 // labelsOfOtherProviders returns a message for each requirement on a label that another cloud's provider gives its nodes.
@@ -61,7 +63,8 @@ func labelsOfOtherProviders(nodePool *karpv1.NodePool) (messages []string) {
 		if ours != "" {
 			advice = "use " + ours
 		}
-		messages = append(messages, fmt.Sprintf("the requirement %s selects no plan and excludes none, because the label is another provider's; %s", requirement.Text(selector), advice))
+		messages = append(messages, fmt.Sprintf("the requirement %s selects no plan and excludes none, because the label is another "+
+			"provider's; %s", requirement.Text(selector), advice))
 	}
 	return messages
 }

@@ -68,17 +68,23 @@ func TestWhatCoreLeavesOutInSilenceIsAnEventOnTheNodePool(t *testing.T) {
 			`UnknownNodeClass: spec.template.spec.nodeClassRef has group "karpenter.linode.com"`},
 		"a class that another provider in the cluster serves": {func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.NodeClassRef.Group = "karpenter.k8s.aws"
-			p.Status.Conditions = []status.Condition{{Type: karpv1.ConditionTypeNodeClassReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+			p.Status.Conditions = []status.Condition{{Type: karpv1.ConditionTypeNodeClassReady, Status: metav1.ConditionTrue,
+				LastTransitionTime: metav1.Now()}}
 		}, nil, ""},
 		"a label of AWS's provider": {requiring("karpenter.k8s.aws/instance-cpu", "4"), nil,
-			"LabelOfOtherProvider: the requirement karpenter.k8s.aws/instance-cpu = 4 selects no plan and excludes none, because the label is another provider's; use karpenter.k8s.linode/instance-cpu"},
+			"LabelOfOtherProvider: the requirement karpenter.k8s.aws/instance-cpu = 4 selects no plan and excludes none, because the label is " +
+				"another provider's; use karpenter.k8s.linode/instance-cpu"},
 		"one that has no equivalent": {requiring("karpenter.k8s.aws/instance-hypervisor", "nitro"), nil,
-			"LabelOfOtherProvider: the requirement karpenter.k8s.aws/instance-hypervisor = nitro selects no plan and excludes none, because the label is another provider's; no label of this provider means the same: remove the requirement"},
+			"LabelOfOtherProvider: the requirement karpenter.k8s.aws/instance-hypervisor = nitro selects no plan and excludes none, because the " +
+				"label is another provider's; no label of this provider means the same: remove the requirement"},
 		"a user's own label": {requiring("example.com/team", "payments"), nil, ""},
-		"not ready, its class misspelt": {notReadySince(time.Minute, "NodeClassNotFound", "NodeClass not found on cluster"), []client.Object{class},
-			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. There is no LinodeNodeClass deflt. Similar: default"},
+		"not ready, its class misspelt": {notReadySince(time.Minute, "NodeClassNotFound", "NodeClass not found on cluster"),
+			[]client.Object{class},
+			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. There is " +
+				"no LinodeNodeClass deflt. Similar: default"},
 		"not ready, no class at all": {notReadySince(time.Minute, "NodeClassNotFound", "NodeClass not found on cluster"), nil,
-			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. There is no LinodeNodeClass deflt, nor any other"},
+			"NodePoolNotReady: the NodePool gets no nodes: NodeClassReady is false, NodeClassNotFound: NodeClass not found on cluster. There is " +
+				"no LinodeNodeClass deflt, nor any other"},
 		"not ready for a moment": {notReadySince(2*time.Second, "NodeClassReadinessUnknown", "Node Class Readiness Unknown"), nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,8 @@
 // A condition that no longer holds is removed. Each change is an event too. Core does not read these conditions.
 //
 // It publishes events about what core accepts or leaves out in silence: a nodeClassRef of a kind that is not served, requirements
-// on labels of other clouds' providers, and a NodePool that is not ready. Registered by cmd/controller; it runs on the leader only and makes no request to the Linode API.
+// on labels of other clouds' providers, and a NodePool that is not ready. Registered by cmd/controller; it runs on the leader only and
+// makes no request to the Linode API.
 package nodepoolstatus
 
 import (
@@ -111,7 +112,8 @@ func (c *Controller) show(nodePool *karpv1.NodePool, condition string, is metav1
 		_ = conditions.Clear(condition) // fails only for conditions that Ready depends on
 	} else if conditions.Set(status.Condition{Type: condition, Status: is, Reason: reason, Message: message}) {
 		c.recorder.Publish(events.Event{
-			InvolvedObject: nodePool, Type: corev1.EventTypeWarning, Reason: condition, Message: message, DedupeValues: []string{nodePool.Name, message},
+			InvolvedObject: nodePool, Type: corev1.EventTypeWarning, Reason: condition, Message: message,
+			DedupeValues: []string{nodePool.Name, message},
 		})
 	}
 }
@@ -134,7 +136,8 @@ func (c *Controller) stalled(ctx context.Context, nodePool *karpv1.NodePool) (st
 	var why string
 	switch {
 	case c.provider.Limited(nodePool.Name):
-		why = "a limit of the account, of the cluster or of the settings is reached: the events of the NodePool contain which; have it raised, or remove Linodes"
+		why = "a limit of the account, of the cluster or of the settings is reached: the events of the NodePool contain which; have it " +
+			"raised, or remove Linodes"
 	case full(nodePool):
 		why = "the NodePool is static and its limit on nodes is its number of replicas: raise spec.limits.nodes"
 	default:

@@ -39,7 +39,8 @@ func (n *told) Publish(all ...events.Event) {
 
 func drifted(pool string) *karpv1.NodeClaim {
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "of-" + pool, Labels: map[string]string{karpv1.NodePoolLabelKey: pool}}}
-	claim.Status.Conditions = []status.Condition{{Type: karpv1.ConditionTypeDrifted, Status: metav1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+	claim.Status.Conditions = []status.Condition{{Type: karpv1.ConditionTypeDrifted, Status: metav1.ConditionTrue,
+		LastTransitionTime: metav1.Now()}}
 	return claim
 }
 
@@ -55,9 +56,10 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 		joining  string // words of the condition NodesJoining; "" = it is not there
 		stalled  string
 	}{
-		"nothing":                           {},
-		"nodes that never join":             {provider: provider{failures: never}, joining: "3 nodes of g6-standard-2"},
-		"launches that are given up":        {provider: provider{failures: []backoff.Failure{{Record: pacing.Record{InARow: 2}}}}, joining: "given up 2 times"},
+		"nothing":               {},
+		"nodes that never join": {provider: provider{failures: never}, joining: "3 nodes of g6-standard-2"},
+		"launches that are given up": {provider: provider{failures: []backoff.Failure{{Record: pacing.Record{InARow: 2}}}},
+			joining: "given up 2 times"},
 		"a limit, and nothing has drifted":  {provider: provider{limited: true}, drifted: "another"},
 		"a limit stalls drift":              {provider: provider{limited: true}, drifted: "default", stalled: "a limit of the account"},
 		"a static pool at its limit":        {change: static, drifted: "default", stalled: "spec.limits.nodes"},

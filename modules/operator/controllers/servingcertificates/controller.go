@@ -106,7 +106,8 @@ func (c *Controller) judge(ctx context.Context, csr *certificatesv1.CertificateS
 	switch kind := instances.KindOf(err); {
 	case kind == instances.KindNotFound || kind == instances.KindConflict:
 		// One reading that does not show a new Linode proves nothing; another's stays another's.
-		return fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node), kind == instances.KindNotFound, nil
+		return fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node), kind == instances.KindNotFound,
+			nil
 	case err != nil:
 		return "", false, fmt.Errorf("reading Linode %d, which asks for a serving certificate: %w", id, err)
 	case linode.Label != asked.node:
@@ -167,7 +168,8 @@ func (c *Controller) report(ctx context.Context, csr *certificatesv1.Certificate
 		return
 	}
 	c.reported.Set(csr.UID, reason, remembered)
-	log.FromContext(ctx).Info("left a request for a serving certificate undecided", "CertificateSigningRequest", csr.Name, "requester", csr.Spec.Username, "reason", reason)
+	log.FromContext(ctx).Info("left a request for a serving certificate undecided", "CertificateSigningRequest", csr.Name, "requester",
+		csr.Spec.Username, "reason", reason)
 	c.recorder.Publish(events.Event{
 		InvolvedObject: csr, Type: corev1.EventTypeNormal, Reason: EventNotApproved,
 		Message:      "Karpenter leaves this request undecided: " + reason,
@@ -177,6 +179,7 @@ func (c *Controller) report(ctx context.Context, csr *certificatesv1.Certificate
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllers.For(m, "certificatesigningrequest.servingcertificates", &certificatesv1.CertificateSigningRequest{}, 1, controllers.When(open)).
+	return controllers.For(m, "certificatesigningrequest.servingcertificates", &certificatesv1.CertificateSigningRequest{}, 1,
+		controllers.When(open)).
 		Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

@@ -69,7 +69,8 @@ func proper() *scene {
 		csr: &certificatesv1.CertificateSigningRequest{
 			ObjectMeta: metav1.ObjectMeta{Name: "csr-1", UID: "uid-csr-1"},
 			Spec: certificatesv1.CertificateSigningRequestSpec{
-				SignerName: certificatesv1.KubeletServingSignerName, Username: "system:node:" + node, Groups: []string{"system:nodes", "system:authenticated"},
+				SignerName: certificatesv1.KubeletServingSignerName, Username: "system:node:" + node,
+				Groups: []string{"system:nodes", "system:authenticated"},
 				Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
 			},
 		},
@@ -86,7 +87,8 @@ func addresses(texts ...string) []net.IP {
 }
 
 // run reconciles the request once, so long after it was made, and returns it as it is stored then.
-func (s *scene) run(t *testing.T, after time.Duration) (*certificatesv1.CertificateSigningRequest, *controllertest.Recorder, time.Duration) {
+func (s *scene) run(t *testing.T, after time.Duration) (*certificatesv1.CertificateSigningRequest, *controllertest.Recorder,
+	time.Duration) {
 	t.Helper()
 	s.csr.CreationTimestamp = metav1.NewTime(time.Now().Add(-after))
 	t.Helper()
@@ -94,7 +96,8 @@ func (s *scene) run(t *testing.T, after time.Duration) (*certificatesv1.Certific
 		s.csr.Spec.Request = encoded(t, s.certificate)
 	}
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(s.csr, s.claim).WithStatusSubresource(s.csr).
-		WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+		WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object,
+			opts ...client.SubResourceUpdateOption) error {
 			if sub != "approval" {
 				t.Errorf("the subresource %s is written", sub)
 			}
@@ -141,7 +144,8 @@ func encoded(t *testing.T, template *x509.CertificateRequest) []byte {
 }
 
 func approved(csr *certificatesv1.CertificateSigningRequest) bool {
-	return len(csr.Status.Conditions) == 1 && csr.Status.Conditions[0].Type == certificatesv1.CertificateApproved && csr.Status.Conditions[0].Status == corev1.ConditionTrue
+	return len(csr.Status.Conditions) == 1 && csr.Status.Conditions[0].Type == certificatesv1.CertificateApproved &&
+		csr.Status.Conditions[0].Status == corev1.ConditionTrue
 }
 
 func TestRequestOfALaunchedNodeIsApproved(t *testing.T) {
@@ -161,7 +165,8 @@ func TestRequestOfALaunchedNodeIsApproved(t *testing.T) {
 			test.change(s)
 			csr, events, again := s.run(t, 0)
 			if !approved(csr) || len(events.Of(s.csr.Name)) != 0 || again != 0 {
-				t.Errorf("conditions %v, %d events, again after %s; expected an approval alone", csr.Status.Conditions, len(events.Of(s.csr.Name)), again)
+				t.Errorf("conditions %v, %d events, again after %s; expected an approval alone", csr.Status.Conditions, len(events.Of(s.csr.Name)),
+					again)
 			}
 			if s.reads != 1 || s.more != test.more {
 				t.Errorf("the Linode was read %d times and its addresses %d times, expected 1 and %d", s.reads, s.more, test.more)
@@ -176,25 +181,33 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 		reason string
 		reads  int
 	}{
-		"the name of another node": {func(s *scene) { s.certificate.DNSNames = []string{"own-default-b"} }, `it asks for the DNS names ["own-default-b"]; the node's is ` + node, 0},
-		"one name more":            {func(s *scene) { s.certificate.DNSNames = []string{node, "api.example.com"} }, "it asks for the DNS names", 0},
-		"no name":                  {func(s *scene) { s.certificate.DNSNames = nil }, "it asks for the DNS names", 0},
-		"no address":               {func(s *scene) { s.certificate.IPAddresses = nil }, "it asks for no IP address", 0},
+		"the name of another node": {func(s *scene) { s.certificate.DNSNames = []string{"own-default-b"} },
+			`it asks for the DNS names ["own-default-b"]; the node's is ` + node, 0},
+		"one name more": {func(s *scene) { s.certificate.DNSNames = []string{node, "api.example.com"} }, "it asks for the DNS names",
+			0},
+		"no name":    {func(s *scene) { s.certificate.DNSNames = nil }, "it asks for the DNS names", 0},
+		"no address": {func(s *scene) { s.certificate.IPAddresses = nil }, "it asks for no IP address", 0},
 		"a URI": {func(s *scene) {
 			s.certificate.URIs = []*url.URL{{Scheme: "https", Host: node}}
 		}, "e-mail addresses or URIs", 0},
-		"the address of another Linode": {func(s *scene) { s.certificate.IPAddresses = addresses(public, another) }, another + " is not an address of Linode 4711", 1},
-		"the subject of another node":   {func(s *scene) { s.certificate.Subject.CommonName = "system:node:own-default-b" }, "the subject must be system:node:" + node, 0},
+		"the address of another Linode": {func(s *scene) { s.certificate.IPAddresses = addresses(public, another) },
+			another + " is not an address of Linode 4711", 1},
+		"the subject of another node": {func(s *scene) { s.certificate.Subject.CommonName = "system:node:own-default-b" },
+			"the subject must be system:node:" + node, 0},
 		"one organisation more": {func(s *scene) {
 			s.certificate.Subject.Organization = append(s.certificate.Subject.Organization, "system:masters")
 		}, "the subject must be", 0},
-		"a user who is no node":            {func(s *scene) { s.csr.Spec.Username = "alice" }, `"alice", who asks, is not a node`, 0},
-		"a node's name, not its group":     {func(s *scene) { s.csr.Spec.Groups = []string{"system:authenticated"} }, "is not a node", 0},
-		"a usage more":                     {func(s *scene) { s.csr.Spec.Usages = append(s.csr.Spec.Usages, certificatesv1.UsageClientAuth) }, "its usages are", 0},
+		"a user who is no node":        {func(s *scene) { s.csr.Spec.Username = "alice" }, `"alice", who asks, is not a node`, 0},
+		"a node's name, not its group": {func(s *scene) { s.csr.Spec.Groups = []string{"system:authenticated"} }, "is not a node", 0},
+		"a usage more": {func(s *scene) { s.csr.Spec.Usages = append(s.csr.Spec.Usages, certificatesv1.UsageClientAuth) },
+			"its usages are", 0},
 		"a usage less":                     {func(s *scene) { s.csr.Spec.Usages = s.csr.Spec.Usages[:1] }, "its usages are", 0},
 		"no request":                       {func(s *scene) { s.csr.Spec.Request = []byte("none") }, "is not one certificate request in PEM", 0},
 		"a label that was changed by hand": {func(s *scene) { s.label = "other" }, `Linode 4711 has the label "other"`, 1},
-		"a Linode of another cluster":      {func(s *scene) { s.err = &instances.Error{Kind: instances.KindConflict, Err: errors.New("foreign")} }, "is not of this cluster", 1},
+		"a Linode of another cluster": {func(s *scene) {
+			s.err = &instances.Error{Kind: instances.KindConflict,
+				Err: errors.New("foreign")}
+		}, "is not of this cluster", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := proper()
@@ -206,7 +219,8 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 			if s.reads != test.reads {
 				t.Errorf("the Linode was read %d times, expected %d", s.reads, test.reads)
 			}
-			if got := events.Of(s.csr.Name); len(got) != 1 || !strings.HasPrefix(got[0], "Normal "+servingcertificates.EventNotApproved) || !strings.Contains(got[0], test.reason) {
+			if got := events.Of(s.csr.Name); len(got) != 1 || !strings.HasPrefix(got[0], "Normal "+servingcertificates.EventNotApproved) ||
+				!strings.Contains(got[0], test.reason) {
 				t.Errorf("the events are %v, expected one with %q", got, test.reason)
 			}
 		})
@@ -224,12 +238,14 @@ func TestRequestBeforeTheLaunchIsLookedAtAgain(t *testing.T) {
 		again  bool
 		reason string
 	}{
-		"no NodeClaim yet":                  {func(s *scene) { s.claim.Name = "default-b" }, time.Second, true, ""},
-		"no NodeClaim for long":             {func(s *scene) { s.claim.Name = "default-b" }, time.Minute, true, "no NodeClaim has the node " + node},
-		"no NodeClaim until it is too late": {func(s *scene) { s.claim.Name = "default-b" }, time.Hour, false, "no NodeClaim has the node " + node},
-		"another provider's":                {foreign, time.Minute, true, "no NodeClaim has the node " + node},
-		"without a Linode":                  {func(s *scene) { s.claim.Status.ProviderID = "" }, time.Minute, true, "is not launched"},
-		"not launched":                      {func(s *scene) { s.claim.Status.Conditions = nil }, time.Minute, true, "is not launched"},
+		"no NodeClaim yet": {func(s *scene) { s.claim.Name = "default-b" }, time.Second, true, ""},
+		"no NodeClaim for long": {func(s *scene) { s.claim.Name = "default-b" }, time.Minute, true,
+			"no NodeClaim has the node " + node},
+		"no NodeClaim until it is too late": {func(s *scene) { s.claim.Name = "default-b" }, time.Hour, false,
+			"no NodeClaim has the node " + node},
+		"another provider's": {foreign, time.Minute, true, "no NodeClaim has the node " + node},
+		"without a Linode":   {func(s *scene) { s.claim.Status.ProviderID = "" }, time.Minute, true, "is not launched"},
+		"not launched":       {func(s *scene) { s.claim.Status.Conditions = nil }, time.Minute, true, "is not launched"},
 		"being deleted": {func(s *scene) {
 			s.claim.Finalizers, s.claim.DeletionTimestamp = []string{"karpenter.sh/termination"}, &metav1.Time{Time: now}
 		}, time.Minute, true, "is being deleted"},
@@ -246,7 +262,8 @@ func TestRequestBeforeTheLaunchIsLookedAtAgain(t *testing.T) {
 				reads = 1
 			}
 			if len(csr.Status.Conditions) != 0 || s.reads != reads || (again > 0) != test.again {
-				t.Errorf("conditions %v, %d reads, again after %s; expected that the request is left, again %t", csr.Status.Conditions, s.reads, again, test.again)
+				t.Errorf("conditions %v, %d reads, again after %s; expected that the request is left, again %t", csr.Status.Conditions, s.reads, again,
+					test.again)
 			}
 			got := events.Of(s.csr.Name)
 			if (test.reason == "") != (len(got) == 0) || len(got) > 0 && !strings.Contains(got[0], test.reason) {
@@ -259,11 +276,13 @@ func TestRequestBeforeTheLaunchIsLookedAtAgain(t *testing.T) {
 func TestDecidedAndForeignRequestsAreNotTouched(t *testing.T) {
 	decided := func(kind certificatesv1.RequestConditionType) func(*scene) {
 		return func(s *scene) {
-			s.csr.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: kind, Status: corev1.ConditionTrue, Reason: "ByHand"}}
+			s.csr.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: kind, Status: corev1.ConditionTrue,
+				Reason: "ByHand"}}
 		}
 	}
 	for name, change := range map[string]func(*scene){
-		"approved": decided(certificatesv1.CertificateApproved), "denied": decided(certificatesv1.CertificateDenied), "failed": decided(certificatesv1.CertificateFailed),
+		"approved": decided(certificatesv1.CertificateApproved), "denied": decided(certificatesv1.CertificateDenied),
+		"failed":         decided(certificatesv1.CertificateFailed),
 		"another signer": func(s *scene) { s.csr.Spec.SignerName = certificatesv1.KubeAPIServerClientKubeletSignerName },
 		"signed":         func(s *scene) { s.csr.Status.Certificate = []byte("certificate") },
 	} {
@@ -272,7 +291,8 @@ func TestDecidedAndForeignRequestsAreNotTouched(t *testing.T) {
 			change(s)
 			before := slices.Clone(s.csr.Status.Conditions)
 			csr, events, again := s.run(t, 0)
-			if len(csr.Status.Conditions) != len(before) || len(before) > 0 && csr.Status.Conditions[0].Reason != "ByHand" || len(events.Of(s.csr.Name)) != 0 || again != 0 || s.reads != 0 {
+			if len(csr.Status.Conditions) != len(before) || len(before) > 0 && csr.Status.Conditions[0].Reason != "ByHand" ||
+				len(events.Of(s.csr.Name)) != 0 || again != 0 || s.reads != 0 {
 				t.Errorf("conditions %v, %d events, %d reads; expected nothing", csr.Status.Conditions, len(events.Of(s.csr.Name)), s.reads)
 			}
 		})

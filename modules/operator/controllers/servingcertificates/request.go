@@ -36,7 +36,8 @@ func read(csr *certificatesv1.CertificateSigningRequest) (request, string) {
 	case !is || node == "" || !slices.Contains(csr.Spec.Groups, nodeGroup):
 		return request{}, fmt.Sprintf("%q, who asks, is not a node", csr.Spec.Username)
 	case !slices.ContainsFunc(usageSets, sets.New(csr.Spec.Usages...).Equal):
-		return request{}, fmt.Sprintf("its usages are %q; those of a serving certificate are digital signature, server auth and, for an RSA key, key encipherment", csr.Spec.Usages)
+		return request{}, fmt.Sprintf("its usages are %q; those of a serving certificate are digital signature, server auth and, for an RSA "+
+			"key, key encipherment", csr.Spec.Usages)
 	}
 	block, rest := pem.Decode(csr.Spec.Request)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(strings.TrimSpace(string(rest))) > 0 {

@@ -7,8 +7,8 @@
 // off by hand, alone or with all others, is put on again, at most once in ten minutes.
 //
 // The Linode API is called only when the annotation and the class differ, or the last list of instances, which others ask for, lacks a
-// tag: a read and a write for each instance. The claim on the instance is never lost: lkepool writes under the instance's lock and refuses tags that are not a
-// user's. A change that lkepool refuses is not tried again for ten minutes. Names of instances are left alone: in
+// tag: a read and a write for each instance. The claim on the instance is never lost: lkepool writes under the instance's lock and refuses
+// tags that are not a user's. A change that lkepool refuses is not tried again for ten minutes. Names of instances are left alone: in
 // lke mode they are LKE's, and the names of the nodes.
 //
 // Registered by cmd/controller; it runs on the leader only.
@@ -98,7 +98,8 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if refused, is := c.refused.Get(nodeClaim.UID); is && wanted.Equal(refused.(sets.Set[string])) {
 		return reconcile.Result{}, nil // the reconcile that follows the pause is queued
 	}
-	remove, add := removable(last.Difference(wanted), classhistory.Tags(nodeClass)), sets.List(wanted) // a tag that is there already costs nothing
+	// a tag that is there already costs nothing
+	remove, add := removable(last.Difference(wanted), classhistory.Tags(nodeClass)), sets.List(wanted)
 	err = c.pools.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
 	switch lkepool.KindOf(err) {
 	case lkepool.KindNotFound:

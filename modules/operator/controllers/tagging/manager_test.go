@@ -34,7 +34,8 @@ var _ = Describe("Tags", func() {
 		class.Spec.Tags = []string{"team=a", "cost=1"}
 		Expect(Kube.Create(ctx, class)).To(Succeed())
 		claim = &karpv1.NodeClaim{
-			ObjectMeta: metav1.ObjectMeta{Name: "tagged-1", Annotations: map[string]string{v1alpha1.AnnotationLastAppliedUserTags: `["cost=1","team=a"]`}},
+			ObjectMeta: metav1.ObjectMeta{Name: "tagged-1",
+				Annotations: map[string]string{v1alpha1.AnnotationLastAppliedUserTags: `["cost=1","team=a"]`}},
 			Spec: karpv1.NodeClaimSpec{
 				NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: class.Name},
 				Requirements: []karpv1.NodeSelectorRequirementWithMinValues{},
@@ -120,8 +121,9 @@ func TestWithAManager(t *testing.T) {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(tagging.NewController(Manager.GetClient(), tagPools, inventory{}).Register(ctx, Manager)).To(Succeed())
 		// Tags are taken from classes that were checked.
-		Expect(nodeclass.NewController(Manager.GetClient(), Recorded, nodeclass.Config{Reader: Kube, Cluster: func(context.Context) status.Cluster {
-			return status.Cluster{Mode: v1alpha1.ModeLKE, Tier: info.Tier, Region: "us-ord", ControlPlaneVersion: "1.34"}
-		}}).Register(ctx, Manager)).To(Succeed())
+		Expect(nodeclass.NewController(Manager.GetClient(), Recorded,
+			nodeclass.Config{Reader: Kube, Cluster: func(context.Context) status.Cluster {
+				return status.Cluster{Mode: v1alpha1.ModeLKE, Tier: info.Tier, Region: "us-ord", ControlPlaneVersion: "1.34"}
+			}}).Register(ctx, Manager)).To(Succeed())
 	})
 }

@@ -44,11 +44,13 @@ func TestTagsOfAPlainLinodeThatWereTakenOffComeBack(t *testing.T) {
 		class.Spec.Tags = []string{"team=a", "cost=1"}
 		class.StatusConditionsFor(v1alpha1.ModeInstance).SetTrue(v1alpha1.ConditionValidationSucceeded)
 		claim := &karpv1.NodeClaim{
-			ObjectMeta: metav1.ObjectMeta{Name: "plain-1", UID: "uid-1", Annotations: map[string]string{v1alpha1.AnnotationLastAppliedUserTags: `["cost=1","team=a"]`}},
-			Spec:       karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: class.Name}},
+			ObjectMeta: metav1.ObjectMeta{Name: "plain-1", UID: "uid-1",
+				Annotations: map[string]string{v1alpha1.AnnotationLastAppliedUserTags: `["cost=1","team=a"]`}},
+			Spec: karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: class.Name}},
 		}
 		made, err := manager.Create(t.Context(), instances.Spec{
-			Claimant: instances.Claimant(nodeclaim.Claimant(claim)), Plan: "g6-nanode-1", Region: "us-ord", Image: "linode/debian12", Tags: class.Spec.Tags,
+			Claimant: instances.Claimant(nodeclaim.Claimant(claim)), Plan: "g6-nanode-1", Region: "us-ord", Image: "linode/debian12",
+			Tags: class.Spec.Tags,
 		})
 		if err != nil {
 			t.Fatal(err)

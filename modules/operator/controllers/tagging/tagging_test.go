@@ -85,7 +85,8 @@ func newWorld(t *testing.T, tier string, tags ...string) *world {
 	}
 	w.lke = lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier}
 	name := fmt.Sprintf("tagged-%d", number)
-	w.node, err = w.pools(t).Claim(t.Context(), lkepool.Request{Claimant: lkepool.Claimant{Name: name}, Tags: tags, Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"}})
+	w.node, err = w.pools(t).Claim(t.Context(),
+		lkepool.Request{Claimant: lkepool.Claimant{Name: name}, Tags: tags, Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,8 @@ func (w *world) want(t *testing.T, tags ...string) {
 	if err := kube.Update(t.Context(), w.class); err != nil {
 		t.Fatal(err)
 	}
-	status.Apply(w.class, status.Evaluate(t.Context(), w.class, status.Cluster{Mode: v1alpha1.ModeLKE, Tier: w.lke.Tier, ControlPlaneVersion: "1.34"}, nil))
+	status.Apply(w.class, status.Evaluate(t.Context(), w.class,
+		status.Cluster{Mode: v1alpha1.ModeLKE, Tier: w.lke.Tier, ControlPlaneVersion: "1.34"}, nil))
 	if err := kube.Status().Update(t.Context(), w.class); err != nil {
 		t.Fatal(err)
 	}
@@ -214,12 +216,14 @@ func TestInPlaceChange(t *testing.T) {
 			then, gone, come []string
 			note             string
 		}{
-			{"one of two changed", `["cost=1","team=a"]`, []string{"team=b", "cost=1"}, []string{"team=a"}, []string{"team=b"}, `["cost=1","team=b"]`},
+			{"one of two changed", `["cost=1","team=a"]`, []string{"team=b", "cost=1"}, []string{"team=a"}, []string{"team=b"},
+				`["cost=1","team=b"]`},
 			{"all removed", `["cost=1","team=a"]`, nil, []string{"team=a", "cost=1"}, nil, `[]`},
 			{"one that is there by hand", `["cost=1","team=a"]`, []string{"team=a", "cost=1", "by=hand"}, nil, nil, `["by=hand","cost=1","team=a"]`},
 			{"no annotation, as the alpha provider leaves it", "", []string{"team=b"}, nil, []string{"team=b"}, `["team=b"]`},
 			{"an annotation that cannot be read", `team=a`, []string{"team=b"}, nil, []string{"team=b"}, `["team=b"]`},
-			{"an annotation that names the claim", `["karpenter.sh/nodeclaim=NAME","nodepool=7","team=a"]`, []string{"cost=1"}, []string{"team=a"}, nil, `["cost=1"]`},
+			{"an annotation that names the claim", `["karpenter.sh/nodeclaim=NAME","nodepool=7","team=a"]`, []string{"cost=1"}, []string{"team=a"},
+				nil, `["cost=1"]`},
 			{"a tag that a user took off", `["cost=1","gone=x","team=a"]`, []string{"cost=1", "team=a"}, nil, nil, `["cost=1","team=a"]`},
 		} {
 			t.Run(fmt.Sprint(tier, " ", test.name), func(t *testing.T) {

@@ -6,20 +6,23 @@
 // registers the Node when a NodeClaim takes it, which removes the taint and sets the label karpenter.sh/registered.
 //
 //   - A Node is one of ours when its provider ID is that of a NodeClaim's instance, or of an instance that lkepool finds in one of its
-//     pools. A label of a Node proves nothing, since its kubelet can set it. It saves requests (a pool that is not ours needs no look at the
-//     instance), and it has to agree with what lkepool reports, as the Linode's label has to be the Node's name. Claimed Nodes cost no
-//     request; one that no NodeClaim claims costs one.
-//   - While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides: the taint has to be there when that one
-//     goes. So it does for a Node without provider ID. A Node of the cluster that neither identifies is reported: metric, and an
-//     event on the Node.
-//   - A Node that core has registered never gets the taint: the write names the version that was read. One that was
-//     registered and lost its NodeClaim is left to garbage collection, which drains it.
-//   - The taint has the effect NoExecute, so it is not put on a Node where pods run already, as after a time without an
-//     operator. If a NodeClaim has the Node, or one that still waits for an instance may get it, core registers it in a
-//     moment; if not, it is drained, and then tainted.
-//   - A taint that is back on a registered Node was put back by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT), if the
-//     pool has it, the Node is the NodeClaim's and no other Node has its provider ID. It is not removed again, which would have no end.
-//     Config.OnReturned is called, so that pools are made without the taint, and the NodeClaim is deleted, because no pod can use the Node.
+//     pools. A label of a Node proves nothing, since its kubelet can set it. It saves requests (a pool that is not ours needs no look at
+//
+// the
+//
+//	  instance), and it has to agree with what lkepool reports, as the Linode's label has to be the Node's name. Claimed Nodes cost no
+//	  request; one that no NodeClaim claims costs one.
+//	- While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides: the taint has to be there when that one
+//	  goes. So it does for a Node without provider ID. A Node of the cluster that neither identifies is reported: metric, and an
+//	  event on the Node.
+//	- A Node that core has registered never gets the taint: the write names the version that was read. One that was
+//	  registered and lost its NodeClaim is left to garbage collection, which drains it.
+//	- The taint has the effect NoExecute, so it is not put on a Node where pods run already, as after a time without an
+//	  operator. If a NodeClaim has the Node, or one that still waits for an instance may get it, core registers it in a
+//	  moment; if not, it is drained, and then tainted.
+//	- A taint that is back on a registered Node was put back by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT), if the
+//	  pool has it, the Node is the NodeClaim's and no other Node has its provider ID. It is not removed again, which would have no end.
+//	  Config.OnReturned is called, so that pools are made without the taint, and the NodeClaim is deleted, because no pod can use the Node.
 //
 // When core registers a Node before the taint is there, it logs an error that needs nothing, and goes on.
 // Registered by cmd/controller; it runs on the leader only.
@@ -198,7 +201,8 @@ func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*
 	if err != nil || instance == nil {
 		return false, err
 	}
-	if !agrees(node, *instance) || !slices.ContainsFunc(instance.Taints, func(t lkepool.Taint) bool { return t.Key == karpv1.UnregisteredTaintKey }) {
+	if !agrees(node, *instance) ||
+		!slices.ContainsFunc(instance.Taints, func(t lkepool.Taint) bool { return t.Key == karpv1.UnregisteredTaintKey }) {
 		return true, nil
 	}
 	c.cfg.OnReturned()
@@ -210,7 +214,8 @@ func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*
 		Message: "LKE puts the pool's taint " + karpv1.UnregisteredTaintKey + " back after it was removed, so that no pod can run here. " +
 			"The node is replaced by one without; set LKE_UNREGISTERED_TAINT to false",
 	})
-	log.FromContext(ctx).Info("replacing a node whose unregistered taint LKE has put back; new pools come without, set LKE_UNREGISTERED_TAINT to false",
+	log.FromContext(ctx).Info("replacing a node whose unregistered taint LKE has put back; new pools come without, set "+
+		"LKE_UNREGISTERED_TAINT to false",
 		"node", node.Name, "NodeClaim", claim.Name)
 	return true, nil
 }
@@ -232,5 +237,6 @@ func tainted(node *corev1.Node) bool {
 
 // Register adds the controller to a manager.
 func (c *Controller) Register(_ context.Context, m manager.Manager) error {
-	return controllers.For(m, "node.unclaimed", &corev1.Node{}, 10, controllers.When(concerns)).Complete(reconcile.AsReconciler(m.GetClient(), c))
+	return controllers.For(m, "node.unclaimed", &corev1.Node{}, 10,
+		controllers.When(concerns)).Complete(reconcile.AsReconciler(m.GetClient(), c))
 }

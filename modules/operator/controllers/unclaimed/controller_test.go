@@ -45,8 +45,10 @@ func (l *ledger) Get(ctx context.Context, id int) (lkepool.Node, error) {
 		return lkepool.Node{}, err
 	}
 	for _, node := range nodes.Items {
-		if poolID, err := strconv.Atoi(node.Labels[unclaimed.PoolIDLabel]); err == nil && l.known[poolID] && node.Spec.ProviderID == nodeclaim.ProviderID(id) {
-			return lkepool.Node{InstanceID: id, PoolID: poolID, Name: node.Name, Template: lkepool.Template{Taints: []lkepool.Taint{{Key: karpv1.UnregisteredTaintKey, Effect: "NoExecute"}}}}, nil
+		if poolID, err := strconv.Atoi(node.Labels[unclaimed.PoolIDLabel]); err == nil && l.known[poolID] &&
+			node.Spec.ProviderID == nodeclaim.ProviderID(id) {
+			return lkepool.Node{InstanceID: id, PoolID: poolID, Name: node.Name,
+				Template: lkepool.Template{Taints: []lkepool.Taint{{Key: karpv1.UnregisteredTaintKey, Effect: "NoExecute"}}}}, nil
 		}
 	}
 	return lkepool.Node{}, &lkepool.Error{Kind: lkepool.KindConflict}
@@ -112,7 +114,8 @@ const (
 func newGuard() *unclaimed.Controller {
 	drainer := drain.New(Manager.GetClient(), Manager.GetAPIReader(), Recorded)
 	drainer.Settle = time.Nanosecond
-	return unclaimed.NewController(Manager.GetClient(), guarded, drainer, Recorded, unclaimed.Config{Cluster: 1, OnReturned: guarded.onReturned, OnUnidentified: guarded.onUnidentified})
+	return unclaimed.NewController(Manager.GetClient(), guarded, drainer, Recorded,
+		unclaimed.Config{Cluster: 1, OnReturned: guarded.onReturned, OnUnidentified: guarded.onUnidentified})
 }
 
 func inPool(id string, more ...func(*corev1.Node)) func(*corev1.Node) {
@@ -276,15 +279,16 @@ var _ = Describe("Nodes without a NodeClaim", func() {
 		registerAs(ctx, claim, node.Name)
 		Eventually(func() bool { return Exists(ctx, claim) }).Should(BeFalse())
 	})
-	DescribeTable("that are made to look like a NodeClaim's change nothing", func(ctx context.Context, forge func(context.Context, *corev1.Node, *karpv1.NodeClaim)) {
-		victim := NewNode(ctx, inPool("1", isRegistered))
-		claim := NewClaim(ctx, victim)
-		registerAs(ctx, claim, victim.Name)
-		before := guarded.returns()
-		forge(ctx, victim, claim)
-		Consistently(func() bool { return Exists(ctx, claim) }).WithTimeout(2 * time.Second).Should(BeTrue())
-		Expect(guarded.returns()).To(Equal(before), "the setting was switched off")
-	},
+	DescribeTable("that are made to look like a NodeClaim's change nothing",
+		func(ctx context.Context, forge func(context.Context, *corev1.Node, *karpv1.NodeClaim)) {
+			victim := NewNode(ctx, inPool("1", isRegistered))
+			claim := NewClaim(ctx, victim)
+			registerAs(ctx, claim, victim.Name)
+			before := guarded.returns()
+			forge(ctx, victim, claim)
+			Consistently(func() bool { return Exists(ctx, claim) }).WithTimeout(2 * time.Second).Should(BeTrue())
+			Expect(guarded.returns()).To(Equal(before), "the setting was switched off")
+		},
 		Entry("a second Node with its provider ID", func(ctx context.Context, victim *corev1.Node, _ *karpv1.NodeClaim) {
 			NewNode(ctx, inPool("1", isRegistered, returned, func(n *corev1.Node) { n.Spec.ProviderID = victim.Spec.ProviderID }))
 		}),
@@ -297,7 +301,8 @@ var _ = Describe("Nodes without a NodeClaim", func() {
 			addTaint(ctx, victim)
 		}),
 		Entry("in another pool than its label says", func(ctx context.Context, victim *corev1.Node, _ *karpv1.NodeClaim) {
-			guarded.set(instanceOf(victim), lkepool.Node{PoolID: 2, Name: victim.Name, Template: lkepool.Template{Taints: []lkepool.Taint{{Key: karpv1.UnregisteredTaintKey}}}})
+			guarded.set(instanceOf(victim),
+				lkepool.Node{PoolID: 2, Name: victim.Name, Template: lkepool.Template{Taints: []lkepool.Taint{{Key: karpv1.UnregisteredTaintKey}}}})
 			addTaint(ctx, victim)
 		}),
 	)
@@ -306,13 +311,17 @@ var _ = Describe("Nodes without a NodeClaim", func() {
 		guarded.set(990002, lkepool.Node{PoolID: 1, Name: "lke1-2-anothers"})
 		forged := NewNode(ctx, inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "linode://990001" }))
 		other := NewNode(ctx, inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "linode://990002" }))
-		Consistently(func() []string { return append(TaintsOf(ctx, forged), TaintsOf(ctx, other)...) }).WithTimeout(2 * time.Second).Should(BeEmpty())
+		Consistently(func() []string {
+			return append(TaintsOf(ctx, forged),
+				TaintsOf(ctx, other)...)
+		}).WithTimeout(2 * time.Second).Should(BeEmpty())
 	})
 	It("get the taint before they are initialized, without a read of the API", func(ctx context.Context) {
 		guarded.set(990004, lkepool.Node{PoolID: 2}) // a read would find another's
 		node := NewNode(ctx, inPool("1", func(n *corev1.Node) {
 			n.Spec.ProviderID = "linode://990004"
-			n.Spec.Taints = []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule}}
+			n.Spec.Taints = []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true",
+				Effect: corev1.TaintEffectNoSchedule}}
 		}))
 		Eventually(func() []string { return TaintsOf(ctx, node) }).Should(ContainElement(unregistered))
 	})

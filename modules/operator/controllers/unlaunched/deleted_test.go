@@ -21,7 +21,8 @@ func TestOnlyNodeClaimsOfOursWithoutProviderIDAreLookedFor(t *testing.T) {
 		"of another provider": {func(c *karpv1.NodeClaim) { c.Spec.NodeClassRef.Group = "karpenter.example" }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			claim := &karpv1.NodeClaim{Spec: karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind}}}
+			claim := &karpv1.NodeClaim{Spec: karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group,
+				Kind: v1alpha1.Kind}}}
 			test.change(claim)
 			queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 			defer queue.ShutDown()

@@ -105,7 +105,8 @@ func whyNone(nodePools []karpv1.NodePool) string {
 	if more := len(names) - 5; more > 0 {
 		names = append(names[:5], fmt.Sprintf("%d more", more))
 	}
-	return "Karpenter makes no node for this pod: no NodePool is ready (" + strings.Join(names, ", ") + "); kubectl describe nodepools shows why"
+	return "Karpenter makes no node for this pod: no NodePool is ready (" + strings.Join(names, ", ") +
+		"); kubectl describe nodepools shows why"
 }
 
 // Register adds the controller to a manager.

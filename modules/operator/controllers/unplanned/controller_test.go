@@ -41,8 +41,10 @@ func pending(name string) *corev1.Pod {
 func pool(name string, ready metav1.ConditionStatus, age time.Duration) *karpv1.NodePool {
 	since := metav1.NewTime(time.Now().Add(-age))
 	p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	for _, conditionType := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady, status.ConditionReady} {
-		p.Status.Conditions = append(p.Status.Conditions, status.Condition{Type: conditionType, Status: ready, Reason: "Test", LastTransitionTime: since})
+	for _, conditionType := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady,
+		status.ConditionReady} {
+		p.Status.Conditions = append(p.Status.Conditions,
+			status.Condition{Type: conditionType, Status: ready, Reason: "Test", LastTransitionTime: since})
 	}
 	return p
 }
@@ -58,8 +60,10 @@ func TestAPendingPodIsToldThatNoNodePoolIsReady(t *testing.T) {
 		pools []client.Object
 		want  string // about the one pod that waits; "" = nothing
 	}{
-		"a NodePool that is ready":          {[]client.Object{pool("good", metav1.ConditionTrue, time.Hour), pool("bad", metav1.ConditionFalse, time.Hour)}, ""},
-		"none that is ready":                {[]client.Object{pool("a", metav1.ConditionFalse, time.Hour), pool("b", metav1.ConditionUnknown, time.Hour)}, "no NodePool is ready (a, b); kubectl describe nodepools shows why"},
+		"a NodePool that is ready": {[]client.Object{pool("good", metav1.ConditionTrue, time.Hour),
+			pool("bad", metav1.ConditionFalse, time.Hour)}, ""},
+		"none that is ready": {[]client.Object{pool("a", metav1.ConditionFalse, time.Hour),
+			pool("b", metav1.ConditionUnknown, time.Hour)}, "no NodePool is ready (a, b); kubectl describe nodepools shows why"},
 		"one that was ready a moment ago":   {[]client.Object{pool("a", metav1.ConditionFalse, time.Second)}, ""},
 		"no NodePool":                       {nil, "there is no NodePool"},
 		"a static NodePool, which is ready": {[]client.Object{static}, "there is no NodePool (or static ones only)"},

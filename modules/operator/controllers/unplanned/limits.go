@@ -78,8 +78,8 @@ func exceeded(it *cloudprovider.InstanceType, left corev1.ResourceList) (names [
 	return names
 }
 
-// heldBack is a message about limits alone keeping a pod from a node; empty if a NodePool may still make a node that holds it, or none could.
-// DaemonSets are not counted, so that a pod which only they displace gets no such message.
+// heldBack is a message about limits alone keeping a pod from a node; empty if a NodePool may still make a node that holds it, or none
+// could. DaemonSets are not counted, so that a pod which only they displace gets no such message.
 func heldBack(pod *corev1.Pod, bounds []bound) string {
 	requests, wanted := resources.RequestsForPods(pod), scheduling.NewStrictPodRequirements(pod)
 	var message string
@@ -94,7 +94,8 @@ func heldBack(pod *corev1.Pod, bounds []bound) string {
 			return ""
 		}
 		if message == "" && len(b.within) > 0 && slices.ContainsFunc(b.beyond, holds) {
-			message = fmt.Sprintf("NodePool %s has %s left of spec.limits, and every plan that holds this pod has more: raise the limits, remove nodes, or let the pod request less", b.nodePool, b.left)
+			message = fmt.Sprintf("NodePool %s has %s left of spec.limits, and every plan that holds this pod has more: raise the limits, remove "+
+				"nodes, or let the pod request less", b.nodePool, b.left)
 		}
 	}
 	return message

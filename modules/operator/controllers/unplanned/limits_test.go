@@ -61,15 +61,17 @@ func TestAPodThatLimitsAloneKeepFromANodeHasAnEvent(t *testing.T) {
 		cpu   string // what the pod requests
 		want  string // "" = no event
 	}{
-		"only plans beyond the limits hold it":             {[]client.Object{limited("near", "10", "7")}, "4", held},
-		"a plan within them does":                          {[]client.Object{limited("near", "10", "7")}, "1", ""},
-		"no plan at all does":                              {[]client.Object{limited("near", "10", "7")}, "100", ""},
-		"core names limits that exclude every plan":        {[]client.Object{limited("full", "10", "10")}, "4", ""},
-		"another NodePool has room":                        {[]client.Object{limited("near", "10", "7"), pool("wide", metav1.ConditionTrue, time.Hour)}, "4", ""},
+		"only plans beyond the limits hold it":      {[]client.Object{limited("near", "10", "7")}, "4", held},
+		"a plan within them does":                   {[]client.Object{limited("near", "10", "7")}, "1", ""},
+		"no plan at all does":                       {[]client.Object{limited("near", "10", "7")}, "100", ""},
+		"core names limits that exclude every plan": {[]client.Object{limited("full", "10", "10")}, "4", ""},
+		"another NodePool has room": {[]client.Object{limited("near", "10", "7"),
+			pool("wide", metav1.ConditionTrue, time.Hour)}, "4", ""},
 		"another NodePool with room has taints":            {[]client.Object{limited("near", "10", "7"), tainted}, "4", held},
 		"another NodePool with room has small plans only":  {[]client.Object{limited("near", "10", "7"), small}, "4", held},
 		"another NodePool has limits that exclude nothing": {[]client.Object{limited("near", "10", "7"), limited("far", "100", "0")}, "4", ""},
-		"plans of another NodePool are not known":          {[]client.Object{limited("near", "10", "7"), pool("unknown", metav1.ConditionTrue, time.Hour)}, "4", held},
+		"plans of another NodePool are not known": {[]client.Object{limited("near", "10", "7"),
+			pool("unknown", metav1.ConditionTrue, time.Hour)}, "4", held},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := pending("waiting")
@@ -83,7 +85,8 @@ func TestAPodThatLimitsAloneKeepFromANodeHasAnEvent(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := strings.Join(*told, "\n")
-			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) || tt.want != "" && !strings.HasPrefix(got, "waiting: LimitsReached: ") {
+			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) || tt.want != "" &&
+				!strings.HasPrefix(got, "waiting: LimitsReached: ") {
 				t.Errorf("published %q, want %q", got, tt.want)
 			}
 		})

@@ -43,8 +43,10 @@ func run(ctx context.Context, args []string) error {
 	flags.DurationVar(&cfg.Patience, "patience", time.Hour, "how long all pods may take to run")
 	flags.DurationVar(&cfg.Settle, "settle", 2*time.Minute, "how long a cluster is left alone before the rest is measured")
 	flags.DurationVar(&cfg.Rest, "rest", 5*time.Minute, "how long a program is watched at rest under each policy")
-	flags.StringVar(&cfg.Profiles, "profiles", "", "folder for pprof's profiles of both programs; taking them costs memory and time of its own")
-	flags.StringVar(&cfg.Only, "only", "", "operator or reference, to measure one of them, for its profiles; nothing is compared or written then")
+	flags.StringVar(&cfg.Profiles, "profiles", "",
+		"folder for pprof's profiles of both programs; taking them costs memory and time of its own")
+	flags.StringVar(&cfg.Only, "only", "",
+		"operator or reference, to measure one of them, for its profiles; nothing is compared or written then")
 	flags.Func("env", "a variable for both programs, NAME=value; may be repeated", func(v string) error {
 		cfg.Env = append(cfg.Env, v)
 		return nil
@@ -65,7 +67,8 @@ func run(ctx context.Context, args []string) error {
 	}
 	result := large.Result()
 	if *write != "" {
-		if err := writeSection(*write, bench.LargeReport{Machine: bench.ThisMachine(), Profile: cfg.Profile, Settle: cfg.Settle, Large: large}); err != nil {
+		if err := writeSection(*write,
+			bench.LargeReport{Machine: bench.ThisMachine(), Profile: cfg.Profile, Settle: cfg.Settle, Large: large}); err != nil {
 			return err
 		}
 	}

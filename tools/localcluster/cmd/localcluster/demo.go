@@ -17,9 +17,10 @@ import (
 // running, shows the main job on it and stops it again, whatever happened.
 func demoVerb() *cobra.Command {
 	start := time.Now()
-	return startVerb("demo", "Watch pods get Linode nodes and the nodes go away again", func(verb *cobra.Command, opts localcluster.Options, _ chosen) error {
-		return runDemo(verb.Context(), opts, start)
-	})
+	return startVerb("demo", "Watch pods get Linode nodes and the nodes go away again",
+		func(verb *cobra.Command, opts localcluster.Options, _ chosen) error {
+			return runDemo(verb.Context(), opts, start)
+		})
 }
 
 func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) error {

@@ -34,9 +34,11 @@ func startVerb(use, short string, run func(*cobra.Command, localcluster.Options,
 func (f *clusterFlags) register(verb *cobra.Command) {
 	flags, opts := verb.Flags(), &f.opts
 	nameFlag(verb, &opts.Name)
-	flags.StringVar(&opts.Mode, "mode", cmp.Or(os.Getenv("MODE"), localcluster.LKE), "where nodes come from: lke, or instance: plain Linodes that join a self-managed cluster")
+	flags.StringVar(&opts.Mode, "mode", cmp.Or(os.Getenv("MODE"), localcluster.LKE),
+		"where nodes come from: lke, or instance: plain Linodes that join a self-managed cluster")
 	flags.StringVar(&opts.Tier, "tier", cmp.Or(os.Getenv("TIER"), localcluster.Standard), "LKE tier: standard or enterprise")
-	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"), "how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of lkeprobe")
+	flags.StringVar(&opts.Profile, "profile", cmp.Or(os.Getenv("PROFILE"), "fast"),
+		"how the simulated platform behaves: fast, realistic, slow, stale, hostile, or a report of lkeprobe")
 	flags.StringVar(&f.given.file, "values", "", "file with values of the chart karpenter")
 	flags.StringVar(&f.given.gates, "gates", "", "feature gates of the operator, as CapacityBuffer=true,NodeRepair=true")
 	flags.IntVar(&opts.Port, "port", 0, "port of the Kubernetes API server; 0 = a free one")

@@ -54,10 +54,12 @@ func already(info supervisor.Info, opts localcluster.Options, given chosen) erro
 		return fmt.Errorf("%s is being started or stopped by process %d", opts.Name, info.PID)
 	}
 	if info.Tier != opts.Tier {
-		return fmt.Errorf("%s runs already (process %d) with tier %s, not %s: stop it first with `make down`", info.Name, info.PID, info.Tier, opts.Tier)
+		return fmt.Errorf("%s runs already (process %d) with tier %s, not %s: stop it first with `make down`", info.Name, info.PID, info.Tier,
+			opts.Tier)
 	}
 	if given != (chosen{}) {
-		return fmt.Errorf("%s runs already (process %d), and values and gates count when it starts: stop it first with `make down`", info.Name, info.PID)
+		return fmt.Errorf("%s runs already (process %d), and values and gates count when it starts: stop it first with `make down`", info.Name,
+			info.PID)
 	}
 	fmt.Fprintf(os.Stderr, "%s runs already\n", info.Name)
 	show(info, opts.Root)

@@ -69,7 +69,8 @@ func breakOrMend(verb *cobra.Command, name, dir, fault string, settings breakage
 	if err != nil {
 		return err
 	}
-	target := breakage.Target{API: info.SimURL, Admin: info.AdminURL, Token: info.Token, ClusterID: info.ClusterID, Record: supervisor.BrokenFile(dir)}
+	target := breakage.Target{API: info.SimURL, Admin: info.AdminURL, Token: info.Token, ClusterID: info.ClusterID,
+		Record: supervisor.BrokenFile(dir)}
 	if fault == breakage.Mended {
 		mended, err := breakage.Mend(verb.Context(), target)
 		switch {

@@ -91,7 +91,8 @@ func (c *Checker) Note(method, path string, status int, body []byte) {
 // Differences lists what was found, by route and path.
 func (c *Checker) Differences() []Difference {
 	return slices.SortedFunc(maps.Keys(c.found), func(a, b Difference) int {
-		return cmp.Or(cmp.Compare(a.Route, b.Route), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Type, b.Type))
+		return cmp.Or(cmp.Compare(a.Route, b.Route), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Type, b.Type))
 	})
 }
 

@@ -32,7 +32,8 @@ func arrivalQuestions(enterprise bool) []notebook.Question {
 		{ID: "arrival.ready", Text: "Nodes are ready by themselves", Expected: "yes"},
 	}
 	if enterprise { // elsewhere entries are there at once
-		list = append(list, notebook.Question{ID: unlistedNode, Text: "GET of a node whose Linode is there and whose entry is not", Expected: notebook.Unknown})
+		list = append(list, notebook.Question{ID: unlistedNode, Text: "GET of a node whose Linode is there and whose entry is not",
+			Expected: notebook.Unknown})
 	}
 	return list
 }

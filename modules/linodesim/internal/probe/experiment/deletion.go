@@ -174,7 +174,8 @@ func replace(ctx context.Context, l *lab.Lab) (err error) {
 		return err
 	}
 	if pool, _, err := p.Read(ctx); err == nil && pool != nil && len(pool.Nodes) > 0 {
-		l.Book.Answerf("replace.meanwhile", "%d, %d, %s", pool.Count, len(pool.Nodes), map[bool]string{true: "null", false: "kept"}[pool.Nodes[0].InstanceID == nil])
+		l.Book.Answerf("replace.meanwhile", "%d, %d, %s", pool.Count, len(pool.Nodes),
+			map[bool]string{true: "null", false: "kept"}[pool.Nodes[0].InstanceID == nil])
 	}
 	if err := l.Gone(ctx, "linode_gone", *old.InstanceID, deleted); err != nil {
 		return err

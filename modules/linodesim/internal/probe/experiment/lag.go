@@ -58,7 +58,8 @@ func lags(ctx context.Context, l *lab.Lab) (err error) {
 }
 
 // poolLag changes a pool and reads it both ways.
-func poolLag(ctx context.Context, l *lab.Lab, p *lab.Pool, question string, change api.LKENodePoolUpdate, has func(*api.LKENodePool) bool) error {
+func poolLag(ctx context.Context, l *lab.Lab, p *lab.Pool, question string, change api.LKENodePoolUpdate,
+	has func(*api.LKENodePool) bool) error {
 	return measured(ctx, l, question,
 		func() error { _, err := l.Client.UpdatePool(ctx, l.ClusterID, p.ID, change); return err },
 		lab.View{Delay: report.PoolReadLag, Has: func(ctx context.Context) (bool, error) {

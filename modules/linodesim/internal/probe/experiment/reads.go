@@ -15,7 +15,8 @@ import (
 var filterQuestions = []notebook.Question{
 	{ID: "filter.pools", Text: "X-Filter on the list of pools, by an ID that no pool has", Expected: notebook.Unknown},
 	{ID: "filter.pools_type", Text: "X-Filter on the list of pools, by type, which is not filterable", Expected: notebook.Unknown},
-	{ID: "filter.linodes_cluster", Text: "X-Filter on the list of Linodes, by lke_cluster_id, which is not filterable", Expected: notebook.Unknown},
+	{ID: "filter.linodes_cluster", Text: "X-Filter on the list of Linodes, by lke_cluster_id, which is not filterable",
+		Expected: notebook.Unknown},
 	{ID: "filter.page_beyond", Text: "A page of the list of pools beyond the end", Expected: notebook.Unknown},
 }
 

@@ -32,7 +32,8 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func rule() guard.Rule {
-	return guard.Rule{ClusterID: 5, Tag: tag, Owned: func(t string) bool { return t == tag }, OwnTag: func(t string) bool { return strings.HasPrefix(t, "lkeprobe-") }, Nodes: 3, Linodes: 5, Plans: []string{"g6-standard-1"}}
+	return guard.Rule{ClusterID: 5, Tag: tag, Owned: func(t string) bool { return t == tag },
+		OwnTag: func(t string) bool { return strings.HasPrefix(t, "lkeprobe-") }, Nodes: 3, Linodes: 5, Plans: []string{"g6-standard-1"}}
 }
 
 // step is one request, and whether it may be sent.
@@ -101,7 +102,8 @@ func TestOnlyTheRunsOwnThingsAreTouched(t *testing.T) {
 			{method: "POST", path: pools, body: create, answer: answer{200, own}},
 		},
 		"nodes at once": {
-			{method: "POST", path: pools, body: `{"type":"g6-standard-1","count":4,"tags":["lkeprobe-run=1"]}`, refused: "4 nodes at once; the plan has 3"},
+			{method: "POST", path: pools, body: `{"type":"g6-standard-1","count":4,"tags":["lkeprobe-run=1"]}`,
+				refused: "4 nodes at once; the plan has 3"},
 			{method: "POST", path: pools, body: create, answer: answer{200, own}},
 			{method: "PUT", path: pools + "/7", body: `{"count":4}`, refused: "4 nodes at once"},
 			{method: "PUT", path: pools + "/7", body: `{"count":3}`},
@@ -116,7 +118,8 @@ func TestOnlyTheRunsOwnThingsAreTouched(t *testing.T) {
 		},
 		"Linodes in all": {
 			{method: "POST", path: pools, body: create, answer: answer{200, own}}, {method: "DELETE", path: pools + "/7"},
-			{method: "POST", path: pools, body: strings.Replace(create, "pool=1", "pool=2", 1), answer: answer{200, strings.NewReplacer(`"id":7,`, `"id":9,`, "POOL=1", "pool=2").Replace(own)}},
+			{method: "POST", path: pools, body: strings.Replace(create, "pool=1", "pool=2", 1),
+				answer: answer{200, strings.NewReplacer(`"id":7,`, `"id":9,`, "POOL=1", "pool=2").Replace(own)}},
 			{method: "DELETE", path: pools + "/9"},
 			{method: "POST", path: pools, body: strings.Replace(create, "pool=1", "pool=3", 1), refused: "6 Linodes in all; the plan has 5"},
 		},
@@ -151,7 +154,8 @@ func check(t *testing.T, g *guard.Guard, network *canned, i int, s step, before 
 		t.Errorf("step %d, %s %s %s: sent %v: %s", i, s.method, s.path, s.body, sent, body)
 	}
 	last := g.Entries()[len(g.Entries())-1]
-	if s.refused != "" && (response.StatusCode != 403 || !strings.Contains(string(body), s.refused) || !strings.Contains(last.Refused, s.refused)) {
+	if s.refused != "" && (response.StatusCode != 403 || !strings.Contains(string(body), s.refused) ||
+		!strings.Contains(last.Refused, s.refused)) {
 		t.Errorf("step %d: %d %s, noted %q, want %q", i, response.StatusCode, body, last.Refused, s.refused)
 	}
 	if s.refused == "" && last.Own != (s.method != "GET") {

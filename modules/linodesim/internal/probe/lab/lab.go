@@ -197,7 +197,8 @@ func (p *Pool) Read(ctx context.Context) (*api.LKENodePool, poll.Window, error) 
 
 // Update changes the pool and waits until a read of it has the change. A change
 // that shows no effect for a while is made again.
-func (p *Pool) Update(ctx context.Context, change api.LKENodePoolUpdate, has func(*api.LKENodePool) bool) (poll.Window, *api.LKENodePool, error) {
+func (p *Pool) Update(ctx context.Context, change api.LKENodePoolUpdate, has func(*api.LKENodePool) bool) (poll.Window, *api.LKENodePool,
+	error) {
 	for {
 		var answer *api.LKENodePool
 		w, err := poll.Around(func() error {

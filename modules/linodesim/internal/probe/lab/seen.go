@@ -32,7 +32,8 @@ func (a *Arrival) Note() {
 		for _, lost := range []struct {
 			what string
 			n    int
-		}{{"an entry of a node missing after it was there", a.entries[i].Lost()}, {"a Linode missing in the list after it was there", a.linodes[i].Lost()}} {
+		}{{"an entry of a node missing after it was there", a.entries[i].Lost()},
+			{"a Linode missing in the list after it was there", a.linodes[i].Lost()}} {
 			for range lost.n {
 				l.Book.Anomaly(lost.what)
 			}

@@ -91,7 +91,8 @@ func Make(in Input) (Plan, error) {
 		}
 	}
 	if p.MaxCost > in.Budget+1e-9 {
-		return p, fmt.Errorf("the run can cost %.2f dollars, and --budget is %.2f: raise it, choose experiments with --only, or shorten --duration",
+		return p, fmt.Errorf("the run can cost %.2f dollars, and --budget is %.2f: raise it, choose experiments with --only, or shorten "+
+			"--duration",
 			p.MaxCost, in.Budget)
 	}
 	return p, nil
@@ -146,7 +147,8 @@ func hourly(t api.LinodeType, region string) float64 {
 // String is what a person is asked to agree to.
 func (p Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "creates   node pools of plan %s, $%.4f an hour: at most %d nodes at once, %d Linodes in all", p.Type, p.Hourly, p.Nodes, p.Linodes)
+	fmt.Fprintf(&b, "creates   node pools of plan %s, $%.4f an hour: at most %d nodes at once, %d Linodes in all", p.Type, p.Hourly, p.Nodes,
+		p.Linodes)
 	if p.Nanodes > 0 {
 		fmt.Fprintf(&b, ", and %d of %s if LKE does not refuse it", p.Nanodes, NanodePlan)
 	}

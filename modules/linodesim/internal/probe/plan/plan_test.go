@@ -37,19 +37,22 @@ func TestPlanBoundsTheCost(t *testing.T) {
 		want   plan.Plan
 		words  string // of the error
 	}{
-		{name: "cheapest plan that LKE takes and the region has", want: plan.Plan{Type: "g6-standard-1", Hourly: 0.018, Nodes: 3, Linodes: 6, Nanodes: 1, Hours: 1, MaxCost: 6*0.018 + 0.0075}},
+		{name: "cheapest plan that LKE takes and the region has",
+			want: plan.Plan{Type: "g6-standard-1", Hourly: 0.018, Nodes: 3, Linodes: 6, Nanodes: 1, Hours: 1, MaxCost: 6*0.018 + 0.0075}},
 		{name: "the region's price", change: func(in *plan.Input) { in.Region = "br-gru" },
 			want: plan.Plan{Type: "g6-standard-1", Hourly: 0.025, Nodes: 3, Linodes: 6, Nanodes: 1, Hours: 1, MaxCost: 6*0.025 + 0.0075}},
 		{name: "every hour begun, clean-up included", change: func(in *plan.Input) { in.Duration = 55 * time.Minute },
 			want: plan.Plan{Type: "g6-standard-1", Hourly: 0.018, Nodes: 3, Linodes: 6, Nanodes: 1, Hours: 2, MaxCost: 2 * (6*0.018 + 0.0075)}},
 		{name: "a plan by name", change: func(in *plan.Input) { in.Type = "g6-dedicated-2" },
 			want: plan.Plan{Type: "g6-dedicated-2", Hourly: 0.054, Nodes: 3, Linodes: 6, Nanodes: 1, Hours: 1, MaxCost: 6*0.054 + 0.0075}},
-		{name: "over the budget", change: func(in *plan.Input) { in.Budget = 0.11 }, words: "the run can cost 0.12 dollars, and --budget is 0.11"},
+		{name: "over the budget", change: func(in *plan.Input) { in.Budget = 0.11 },
+			words: "the run can cost 0.12 dollars, and --budget is 0.11"},
 		{name: "budget is no number", change: func(in *plan.Input) { in.Budget = math.NaN() }, words: "--budget is NaN"},
 		{name: "too few nodes", change: func(in *plan.Input) { in.Nodes = 2 }, words: "--nodes is 2; the chosen experiments need 3"},
 		{name: "unknown plan", change: func(in *plan.Input) { in.Type = "g9" }, words: `--type is "g9"`},
 		{name: "no time", change: func(in *plan.Input) { in.Duration = 0 }, words: "--duration is 0s"},
-		{name: "nothing sold", change: func(in *plan.Input) { in.Types = in.Types[:1] }, words: "no plan that LKE takes is available in region us-ord"},
+		{name: "nothing sold", change: func(in *plan.Input) { in.Types = in.Types[:1] },
+			words: "no plan that LKE takes is available in region us-ord"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := input()
@@ -69,7 +72,8 @@ func TestPlanBoundsTheCost(t *testing.T) {
 			if math.Abs(p.MaxCost-c.want.MaxCost) > 1e-9 {
 				t.Errorf("cost %v, want %v", p.MaxCost, c.want.MaxCost)
 			}
-			if p.Type != c.want.Type || p.Hourly != c.want.Hourly || p.Nodes != c.want.Nodes || p.Linodes != c.want.Linodes || p.Nanodes != c.want.Nanodes || p.Hours != c.want.Hours {
+			if p.Type != c.want.Type || p.Hourly != c.want.Hourly || p.Nodes != c.want.Nodes || p.Linodes != c.want.Linodes ||
+				p.Nanodes != c.want.Nanodes || p.Hours != c.want.Hours {
 				t.Errorf("plan %+v, want %+v", p, c.want)
 			}
 			for _, part := range []string{p.Type, "at most 3 nodes at once", "costs     at most $0."} {

@@ -205,7 +205,8 @@ func Read(from io.Reader) (*Report, error) {
 	for name, samples := range r.Delays {
 		for i, s := range samples {
 			if s.AtLeast < 0 || s.AtMost < s.AtLeast {
-				return nil, fmt.Errorf("delays.%s[%d] is %d to %d ms; the first must be at least 0 and at most the second", name, i, s.AtLeast, s.AtMost)
+				return nil, fmt.Errorf("delays.%s[%d] is %d to %d ms; the first must be at least 0 and at most the second", name, i, s.AtLeast,
+					s.AtMost)
 			}
 			if s.AtMost > int64(24*time.Hour/time.Millisecond) {
 				return nil, fmt.Errorf("delays.%s[%d] is longer than a day: %d ms", name, i, s.AtMost)

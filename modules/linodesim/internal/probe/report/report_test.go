@@ -14,7 +14,8 @@ import (
 
 func sample() *report.Report {
 	book := notebook.New([]notebook.Question{
-		{ID: "a.one", Text: "One | two", Expected: "1"}, {ID: "a.two", Text: "Two", Expected: "2"}, {ID: "a.three", Text: "Three", Expected: notebook.Unknown},
+		{ID: "a.one", Text: "One | two", Expected: "1"}, {ID: "a.two", Text: "Two", Expected: "2"},
+		{ID: "a.three", Text: "Three", Expected: notebook.Unknown},
 		{ID: "a.four", Text: "Four", Expected: "4"}, {ID: "b.five", Text: "Five", Expected: "5"},
 	})
 	book.Answer("a.one", "1")
@@ -67,8 +68,10 @@ func TestPageForPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		`| a | One \| two | 1 | 1 | as expected |`, "| a | Two | 2 | &lt;3&gt; | differs |", "| gone | 2 | 2s to 4s |", "| last_node | pool kept |",
-		"**The run ended early: interrupted**", "- pool 1001", "- a 404 for a pool that exists: 1", "0 requests, 0 of them changes, 0 of anything that was not the run's.",
+		`| a | One \| two | 1 | 1 | as expected |`, "| a | Two | 2 | &lt;3&gt; | differs |", "| gone | 2 | 2s to 4s |",
+		"| last_node | pool kept |",
+		"**The run ended early: interrupted**", "- pool 1001", "- a 404 for a pool that exists: 1",
+		"0 requests, 0 of them changes, 0 of anything that was not the run's.",
 	} {
 		if !strings.Contains(text.String(), line+"\n") {
 			t.Errorf("%q is no line of\n%s", line, text.String())

@@ -171,7 +171,8 @@ func (s *Scrubber) Filter(text string) any {
 
 // headers that are the API's own words.
 var headers = []string{
-	"Content-Type", "Retry-After", "X-Accepted-Oauth-Scopes", "X-Oauth-Scopes", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Maintenance-Mode",
+	"Content-Type", "Retry-After", "X-Accepted-Oauth-Scopes", "X-Oauth-Scopes", "X-Ratelimit-Limit", "X-Ratelimit-Remaining",
+	"X-Maintenance-Mode",
 }
 
 // Headers picks those that are the API's own words.

@@ -79,7 +79,8 @@ func check(t *testing.T, s *scrub.Scrubber, x exchange) {
 		header[name] = []string{value}
 	}
 	out := []any{
-		s.Path(strings.Split(x.Path, "?")[0]), s.Body(x.Path, x.Request), s.Body(x.Path, x.Response), s.Filter(string(x.Filter)), s.Headers(header),
+		s.Path(strings.Split(x.Path, "?")[0]), s.Body(x.Path, x.Request), s.Body(x.Path, x.Response), s.Filter(string(x.Filter)),
+		s.Headers(header),
 	}
 	if !sameShape(x.Response, out[2]) || !sameShape(x.Request, out[1]) {
 		t.Errorf("%s %s: the scrubbed body has another shape", x.Method, x.Path)
@@ -133,13 +134,15 @@ func collect(into map[string]string, public bool, key string, value any) {
 		}
 	case string:
 		secret := []string{
-			"ipv4", "ipv6", "address", "endpoint", "kubeconfig", "root_pass", "user_data", "created_by", "host_uuid", "email", "username", "fingerprint", "token",
+			"ipv4", "ipv6", "address", "endpoint", "kubeconfig", "root_pass", "user_data", "created_by", "host_uuid", "email", "username",
+			"fingerprint", "token",
 			"key", "value", "description", "comments", "foo",
 		}
 		if strings.HasPrefix(v, "linode/") { // public images
 			return
 		}
-		if slices.Contains(secret, key) || !public && (key == "label" || key == "tags") || key == "id" && strings.Count(v, "-") == 1 && len(v) > 12 && !public {
+		if slices.Contains(secret, key) || !public && (key == "label" || key == "tags") || key == "id" && strings.Count(v, "-") == 1 &&
+			len(v) > 12 && !public {
 			add(v)
 		}
 	}
