@@ -72,7 +72,7 @@ func TestOwnTagsOutrankOlderReadings(t *testing.T) {
 		old, written := slices.Clone(append(o.Tags, "old")), slices.Clone(append(o.Tags, "new"))
 		core.done(result{effect: effect{op: opTag, id: o.InstanceID, tags: written, term: core.term}, began: core.now})
 		core.now = core.now.Add(after)
-		if _, s := core.look(7, core.now, core.seq, "test"); s.effect == nil {
+		if _, s := core.readDirectly(7, core.now, core.seq, "test"); s.effect == nil {
 			t.Fatalf("no reading is under way: %+v", s)
 		}
 		read := Instance{Node: claims.Node{InstanceID: 7, Tags: old}}
@@ -106,7 +106,7 @@ func TestAReadingThatWasUnderWayRefutesNoProof(t *testing.T) {
 	core, o := oneInstance(t)
 	start, there := core.now, o.Instance
 	o.accepted = start
-	if _, s := core.look(7, start, 0, "test"); s.effect == nil {
+	if _, s := core.readDirectly(7, start, 0, "test"); s.effect == nil {
 		t.Fatalf("no reading is under way: %+v", s)
 	}
 	gone := &claims.Error{Kind: claims.KindNotFound, Op: "delete", Effect: claims.EffectNone}
@@ -115,7 +115,7 @@ func TestAReadingThatWasUnderWayRefutesNoProof(t *testing.T) {
 	if core.world.objects[7] != nil {
 		t.Error("it is there again")
 	}
-	if proven, _ := core.look(7, start, core.seq, "test"); !proven {
+	if proven, _ := core.readDirectly(7, start, core.seq, "test"); !proven {
 		t.Error("the proof is forgotten")
 	}
 }

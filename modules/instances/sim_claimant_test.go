@@ -72,8 +72,8 @@ func (c *simClaimant) ask() {
 		return
 	}
 	asked := c.now
-	c.survive(&c.asks, c.plan.patience+c.plan.again+time.Second, c.ask)
-	c.call(t, c.plan.patience, func(a answer) {
+	c.survive(&c.asks, c.plan.timeout+c.plan.again+time.Second, c.ask)
+	c.call(t, c.plan.timeout, func(a answer) {
 		c.logf("%s/%s: %s", c.name, c.uid, outcome(a))
 		switch {
 		case a.err != nil:
@@ -185,7 +185,7 @@ func (c *simClaimant) checkConflict(err error) {
 // checkLost: a caller that still waits is not told of a creation without an
 // answer, it gets what became of it.
 func (c *simClaimant) checkLost(err error, asked time.Time) {
-	if e, ok := errors.AsType[*claims.Error](err); ok && e.Op == string(opCreate) && e.Effect == claims.EffectUnknown && c.now.Sub(asked) < c.plan.patience {
+	if e, ok := errors.AsType[*claims.Error](err); ok && e.Op == string(opCreate) && e.Effect == claims.EffectUnknown && c.now.Sub(asked) < c.plan.timeout {
 		c.violated("%s/%s is told of a lost answer while it waits: %v", c.name, c.uid, err)
 	}
 }
@@ -204,7 +204,7 @@ func (s *sim) happens(step simStep) {
 		s.logf("%s", step.kind)
 		s.core.now = s.now
 		s.core.begin()
-		s.belief.begin()
+		s.proven.begin()
 		return
 	case stepThief:
 		c := s.claimants[step.pick%len(s.claimants)]

@@ -27,7 +27,7 @@ type simSchedule struct {
 type simLife struct {
 	at time.Duration
 	// patience is how long one call waits, again the pause before the next.
-	patience, again time.Duration
+	timeout, again time.Duration
 	// quits and keeps are how long it waits in all, and how long it has its
 	// instance; 0 is for ever.
 	quits, keeps time.Duration
@@ -165,7 +165,7 @@ func fromSeed(seed uint64) *simSchedule {
 
 func (d simDice) life(s *simSchedule, i int) simLife {
 	l := simLife{
-		at: d.moment(), patience: d.oneOf(time.Second, 60, 5, 10, 180),
+		at: d.moment(), timeout: d.oneOf(time.Second, 60, 5, 10, 180),
 		again:   time.Duration(1+d.IntN(20)) * time.Second,
 		forgets: d.IntN(6) == 1, heir: d.IntN(6) == 1,
 	}

@@ -18,10 +18,10 @@ const (
 	maxDevices    = 8 // sda to sdh
 )
 
-// objectName is a name of a Kubernetes object; upper case for names of clusters.
+// objectName matches names of Kubernetes objects, and upper case in names of clusters.
 var objectName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
-// check refuses a request that can never work, before anything is sent.
+// check returns an error for a request that can never work.
 func (s *Spec) check(op string, own *ownership) error {
 	for _, required := range []struct{ field, value string }{
 		{"Spec.InstanceType", s.InstanceType}, {"Spec.Region", s.Region}, {"Spec.Image", s.Image},
@@ -55,7 +55,7 @@ func checkClaimant(op, field string, c claims.Claimant) error {
 	return nil
 }
 
-// checkTags refuses tags that the API does not take, and those of the engine.
+// checkTags returns an error for tags that the API refuses, and for those of the engine.
 func checkTags(op, field string, tags []string, own *ownership) error {
 	for i, tag := range tags {
 		at := fmt.Sprintf("%s[%d]", field, i)
@@ -177,7 +177,8 @@ func checkID(op string, instanceID int) error {
 	return nil
 }
 
-// Validate refuses what Create would refuse before it sends a request, user data beyond the limit included.
+// Validate returns the error with which Create refuses a Spec before it sends a request,
+// for a Manager with the default Config.Tags.
 func (s *Spec) Validate() error {
 	const op = "validate"
 	own := Config{}.ownership()

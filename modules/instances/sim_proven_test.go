@@ -9,10 +9,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// simBelief is what the answers that the process has had prove: what it returns
+// simProven is what the answers that the process has had prove: what it returns
 // to callers must not be older. A reading proves the state of its beginning, less
 // what readings may be out of date by.
-type simBelief struct {
+type simProven struct {
 	// gone are proven not to exist.
 	gone map[int]bool
 	// status and tags are since when a shown status, and shown tags, must have
@@ -27,14 +27,14 @@ type simBelief struct {
 	held    time.Time
 }
 
-func newBelief() simBelief {
-	return simBelief{
+func newProven() simProven {
+	return simProven{
 		gone: map[int]bool{}, status: map[int]time.Time{}, tags: map[int]time.Time{}, written: map[int]time.Time{},
 		read: map[int]time.Time{}, writing: map[int]bool{}, added: map[int]time.Time{},
 	}
 }
 
-func (b *simBelief) forget(id int) {
+func (b *simProven) forget(id int) {
 	delete(b.gone, id)
 	delete(b.status, id)
 	delete(b.tags, id)
@@ -43,15 +43,15 @@ func (b *simBelief) forget(id int) {
 
 // begin forgets what was read, as the core does when it begins to lead. Writes
 // stay under way.
-func (b *simBelief) begin() {
+func (b *simProven) begin() {
 	writing, held := b.writing, b.held
-	*b = newBelief()
+	*b = newProven()
 	b.writing, b.held = writing, held
 }
 
 // learned is called before the core gets an answer.
 func (s *sim) learned(r result) {
-	b := &s.belief
+	b := &s.proven
 	if r.op.write() {
 		delete(b.writing, r.id)
 	}
@@ -64,7 +64,7 @@ func (s *sim) learned(r result) {
 		// A label that is refused after its instance was proven gone refutes the
 		// proof: the engine begins again with what the list shows.
 		for _, i := range r.instances {
-			if since, gone := s.core.world.gone[i.InstanceID]; gone && r.claim.taken.After(since) {
+			if since, gone := s.core.world.gone[i.InstanceID]; gone && r.claim.labelTaken.After(since) {
 				b.forget(i.InstanceID)
 			}
 		}
@@ -94,7 +94,7 @@ func (s *sim) answeredWith(a answer) {
 		if _, err := fmt.Sscanf(e.Object, "instance %d", &id); err != nil {
 			s.violated("%q is reported as not found, which is no instance", e.Object)
 		}
-		s.belief.gone[id] = true
+		s.proven.gone[id] = true
 		if s.find(id) != nil {
 			s.violated("%d is reported as not found, and exists", id)
 		}
@@ -113,11 +113,11 @@ func (s *sim) checkShown(i Instance) {
 	switch {
 	case real == nil || real.foreign:
 		s.violated("%d is returned, which is not of this cluster", i.InstanceID)
-	case s.belief.gone[i.InstanceID]:
+	case s.proven.gone[i.InstanceID]:
 		s.violated("%d is returned, which was proven gone", i.InstanceID)
-	case !real.was(s.belief.status[i.InstanceID], func(v Instance) bool { return v.Status == i.Status }):
+	case !real.was(s.proven.status[i.InstanceID], func(v Instance) bool { return v.Status == i.Status }):
 		s.violated("%d is returned as %s, which it was before the last reading", i.InstanceID, i.Status)
-	case !real.was(s.belief.tags[i.InstanceID], func(v Instance) bool { return slices.Equal(v.Tags, i.Tags) }):
+	case !real.was(s.proven.tags[i.InstanceID], func(v Instance) bool { return slices.Equal(v.Tags, i.Tags) }):
 		s.violated("%d is returned with tags from before the last reading or write: %v", i.InstanceID, i.Tags)
 	}
 }
