@@ -63,7 +63,8 @@ func (c Config) withDefaults() (settings, error) {
 		{"Config.FinishTimeout", &c.FinishTimeout, 10 * time.Minute},
 	} {
 		if *setting.value < 0 {
-			return settings{}, claims.Invalid("configure", setting.field, "%s is negative; durations must be 0 (the default) or positive", *setting.value)
+			return settings{}, claims.Invalid("configure", setting.field, "%s is negative; durations must be 0 (the default) or positive",
+				*setting.value)
 		}
 		if *setting.value == 0 {
 			*setting.value = setting.usual
@@ -73,10 +74,12 @@ func (c Config) withDefaults() (settings, error) {
 	case c.Cluster == "":
 		return settings{}, claims.Invalid("configure", "Config.Cluster", "is empty; it must be the name of the cluster")
 	case !objectName.MatchString(c.Cluster):
-		return settings{}, claims.Invalid("configure", "Config.Cluster", "%q must be letters, digits, '-' and '.', with a letter or digit at both ends",
+		return settings{}, claims.Invalid("configure", "Config.Cluster",
+			"%q must be letters, digits, '-' and '.', with a letter or digit at both ends",
 			c.Cluster)
 	case c.Creations < 0 || c.Creations > creationLimit:
-		return settings{}, claims.Invalid("configure", "Config.Creations", "%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations,
+		return settings{}, claims.Invalid("configure", "Config.Creations",
+			"%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations,
 			creationLimit)
 	}
 	if err := c.Tags.Check("configure", "Config.Tags"); err != nil {

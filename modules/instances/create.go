@@ -246,7 +246,8 @@ func (t *createTask) finish(c *core, o *object) step {
 // afterRemoval waits until an instance that is being removed is proven gone.
 func (t *createTask) afterRemoval(c *core, o *object) step {
 	if o.build.abandoned {
-		return refuse(fail(claims.KindUnavailable, "create", o.InstanceID, "disks and boot were not finished within %s; the instance is being removed",
+		return refuse(fail(claims.KindUnavailable, "create", o.InstanceID,
+			"disks and boot were not finished within %s; the instance is being removed",
 			c.cfg.FinishTimeout))
 	}
 	if !o.accepted.IsZero() && c.now.Sub(o.accepted) > removalResend && stateOf(o.Status) != leaving {

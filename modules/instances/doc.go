@@ -94,7 +94,8 @@
 // # Concurrency and leading
 //
 // A [Manager] is safe for concurrent use. New begins to lead; a standby process
-// calls Begin when it is elected, which drops what was read and keeps the callers. Before the first creation all instances of the cluster are
-// listed. Ages are measured on Config.Clock, from when this process first saw an
-// object. Sizes are MB as the API counts them, times UTC.
+// calls Begin when it is elected, which drops what was read and keeps the callers.
+// Before the first creation all instances of the cluster are listed. Ages are
+// measured on Config.Clock, from when this process first saw an object. Sizes are
+// MB as the API counts them, times UTC.
 package instances

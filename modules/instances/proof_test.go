@@ -33,7 +33,8 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			core := newCore(cfg, start)
-			o := core.add(Instance{Node: claims.Node{InstanceID: 7, Tags: cfg.own.claimTags(claims.ClaimID{Value: "a"})}}, claims.ClaimID{Value: "a"})
+			o := core.add(Instance{Node: claims.Node{InstanceID: 7, Tags: cfg.own.claimTags(claims.ClaimID{Value: "a"})}},
+				claims.ClaimID{Value: "a"})
 			if c.made > 0 {
 				o.made = start.Add(c.made)
 			}
@@ -51,7 +52,7 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 	}
 }
 
-// oneInstance is a core that knows one instance, of claimant a.
+// oneInstance returns a core with one instance, of claimant a.
 func oneInstance(t *testing.T) (*core, *object) {
 	t.Helper()
 	cfg, err := Config{Cluster: "demo"}.withDefaults()

@@ -41,12 +41,12 @@ type sim struct {
 	failure string
 }
 
-// simCall is a task with what becomes of its answer.
+// simCall runs a task and handles its answer.
 type simCall struct {
 	task task
 	done func(answer)
 	over bool
-	// until is when it wants to be asked again.
+	// until is the latest time of its next step.
 	until time.Time
 }
 
@@ -133,7 +133,7 @@ func (s *sim) holder(id int) (claims.Claimant, bool) {
 	return claims.Claimant{}, false
 }
 
-// call begins a task. After patience its caller leaves; 0 is never.
+// call begins a task. Its caller leaves after timeout, and never for 0.
 func (s *sim) call(t task, timeout time.Duration, done func(answer)) {
 	c := &simCall{task: t, done: done}
 	s.core.now = s.now
@@ -159,7 +159,7 @@ func (s *sim) finish(c *simCall, a answer) {
 	c.done(a)
 }
 
-// pump asks all tasks what they need, until all of them wait.
+// pump runs all tasks until all of them wait.
 func (s *sim) pump() {
 	for progress := true; progress && s.failure == ""; {
 		progress = false

@@ -59,7 +59,7 @@ func (s *sim) guardCreation(e effect) {
 		s.violated("a creation without label, cluster or claim: %+v", e.creation)
 	}
 	if s.now.Before(s.proven.held) {
-		s.violated("a creation in the pause that a 429 asked for")
+		s.violated("a creation in the pause after a 429")
 	}
 	s.sent = append(s.sent, s.now)
 	if n := len(s.sent); n > s.plan.creations && s.hasNoDeath() && s.now.Sub(s.sent[n-1-s.plan.creations]) < creationWindow {

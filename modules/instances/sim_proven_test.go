@@ -9,18 +9,18 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// simProven is what the answers that the process has had prove: what it returns
-// to callers must not be older. A reading proves the state of its beginning, less
+// simProven records the state that the answers to the process prove: results for
+// callers must not be older. A reading proves the state of its beginning, less
 // what readings may be out of date by.
 type simProven struct {
 	// gone are proven not to exist.
 	gone map[int]bool
-	// status and tags are since when a shown status, and shown tags, must have
-	// been true at some moment. written is when a write of tags was answered.
+	// status and tags are times after which a returned status, and returned tags, must
+	// have been true at some moment. written is the answer to a write of tags.
 	status, tags, written map[int]time.Time
-	// read is when the latest reading began, writing has the instances to which a
-	// write is under way, added is when the latest disk was. held is until when no
-	// creation may be sent, after a 429.
+	// read is the beginning of the latest reading, writing contains the instances with a
+	// write under way, added is the time of the latest disk. held ends the pause of
+	// creations after a 429.
 	read    map[int]time.Time
 	added   map[int]time.Time
 	writing map[int]bool

@@ -17,7 +17,7 @@ func quick(seed uint64) simSchedule {
 	return simSchedule{seed: seed, latency: 80 * time.Millisecond, boot: 2 * time.Second, orphanTTL: 5 * time.Minute, creations: 20}
 }
 
-// storyEnd is where transcripts end: sweeps alone follow.
+// storyEnd ends transcripts: only sweeps follow.
 const storyEnd = 170 * time.Second
 
 // stories are schedules that showed a defect, each with the transcript of how it

@@ -26,7 +26,8 @@ func (u UserData) encode(op string) ([]byte, error) {
 	}
 	compressed, err := compress(u.Content)
 	if err != nil {
-		return nil, claims.Invalid(op, field, "has %d bytes, at most %d are allowed, and cannot be compressed: %w", len(u.Content), MaxUserData, err)
+		return nil, claims.Invalid(op, field, "has %d bytes, at most %d are allowed, and cannot be compressed: %w", len(u.Content), MaxUserData,
+			err)
 	}
 	if len(compressed) > MaxUserData {
 		return nil, claims.Invalid(op, field, "has %d bytes, %d with gzip; at most %d are allowed", len(u.Content), len(compressed), MaxUserData)

@@ -82,7 +82,8 @@ func (n *Network) check(op string) error {
 		return claims.Invalid(op, "Spec.Network.Generation", "%q must be %s, %s or empty", n.Generation, GenerationLegacy, GenerationLinode)
 	}
 	if len(n.Interfaces) > 0 && n.Generation == "" {
-		return claims.Invalid(op, "Spec.Network.Generation", "is empty; interfaces are of the generation %s or %s", GenerationLegacy, GenerationLinode)
+		return claims.Invalid(op, "Spec.Network.Generation", "is empty; interfaces are of the generation %s or %s", GenerationLegacy,
+			GenerationLinode)
 	}
 	if len(n.Interfaces) > maxInterfaces {
 		return claims.Invalid(op, "Spec.Network.Interfaces", "are %d; at most %d are allowed", len(n.Interfaces), maxInterfaces)
@@ -99,7 +100,8 @@ func (n *Network) check(op string) error {
 		}
 		switch {
 		case len(f.Ranges) > 0 && (!f.Public || n.Generation != GenerationLinode):
-			return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own", GenerationLinode)
+			return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own",
+				GenerationLinode)
 		case slices.ContainsFunc(f.Ranges, func(length string) bool { return length != "/56" && length != "/64" }):
 			return claims.Invalid(op, field+".Ranges", "%q must be /56 and /64", f.Ranges)
 		case f.VPC != nil && f.VPC.SubnetID <= 0:
@@ -152,7 +154,8 @@ func (s *Storage) check(op string) error {
 	case len(s.Data) > 0 && s.BootMB == 0:
 		return claims.Invalid(op, "Spec.Storage.BootMB", "is 0, which is all of the plan's disk, and leaves nothing for Data")
 	case len(s.Data) > maxDevices-2:
-		return claims.Invalid(op, "Spec.Storage.Data", "are %d disks; at most %d fit beside the boot and the swap disk", len(s.Data), maxDevices-2)
+		return claims.Invalid(op, "Spec.Storage.Data", "are %d disks; at most %d fit beside the boot and the swap disk", len(s.Data),
+			maxDevices-2)
 	}
 	seen := map[string]bool{}
 	for i, disk := range s.Data {
