@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/probe/report"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 

@@ -10,6 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/fault"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/description"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/ratelimit"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
@@ -228,6 +229,9 @@ func New(cfg Config) (*Sim, error) {
 	s.do(func(w *world.Moment) { w.Remember(s.faults.Stale()) })
 	return s, nil
 }
+
+// Description returns the OpenAPI description that the simulator serves, as JSON.
+func Description() ([]byte, error) { return description.GetSpecJSON() }
 
 // owner is who makes and edits things through Go instead of the API.
 var owner = world.Actor{User: "owner"}
