@@ -1,7 +1,6 @@
 package linodesim
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -12,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
 // maxTokenLife bounds a token of the Metadata service. The real bound is not known.
@@ -49,16 +48,10 @@ func (s *Sim) Metadata() http.Handler {
 	return s.guard("default-src 'none'; frame-ancestors 'none'", mux)
 }
 
-// SubscribeLinodes gives what happens to Linodes that are no workers, as
-// Subscribe does for workers.
-func (s *Sim) SubscribeLinodes(ctx context.Context) <-chan Event {
-	return s.world.SubscribeLinodes(ctx)
-}
-
 // SetConsole keeps what a Linode's image wrote while it booted, for the page,
 // and why the boot failed; "" = it did not.
 func (s *Sim) SetConsole(linodeID int, text, fault string) {
-	s.do(func(w *world.Moment) { w.SetConsole(linodeID, text, fault) })
+	s.do(func(w *world.Moment) { w.Linodes().SetConsole(linodeID, text, fault) })
 }
 
 type metadata struct {
@@ -80,7 +73,7 @@ func (m *metadata) of(r *http.Request) (int, world.Metadata, error) {
 	}
 	w, end := m.sim.world.Begin(world.Caller{Actor: owner})
 	defer end()
-	data, err := w.Metadata(id)
+	data, err := w.Linodes().Metadata(id)
 	return id, data, err
 }
 

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 // laneLabel is on the NodePools, NodeClaims, nodes and classes of a lane, and its pods select nodes by it.
@@ -117,9 +117,9 @@ func (e *environment) madeEver() map[int]bool {
 	ids := map[int]bool{}
 	for _, entry := range e.Sim.Audit() {
 		switch {
-		case entry.Action == world.PoolCreated && e.taggedMine(strings.Split(entry.Tags, ",")):
+		case entry.Action == linodesim.PoolCreated && e.taggedMine(strings.Split(entry.Tags, ",")):
 			ids[entry.PoolID] = true
-		case e.plain && entry.Action == world.InstanceCreated && e.labelledMine(entry.After):
+		case e.plain && entry.Action == linodesim.InstanceCreated && e.labelledMine(entry.After):
 			ids[entry.InstanceID] = true
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	metadata "github.com/linode/go-metadata"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
@@ -30,7 +30,7 @@ const (
 // machine is one Linode while it runs.
 type machine struct {
 	cfg     Config
-	event   world.Event
+	event   linodesim.Event
 	root    *rootDir
 	console *console
 	image   metadata.InstanceImageData
@@ -158,11 +158,11 @@ func (m *machine) startKubelet() (*process.Process, error) {
 
 // Kubelet is one real kubelet of a machine that is not there.
 type Kubelet struct {
-	Program string      // the file of controlplane.Machine
-	Root    string      // the directory that stands for the machine's root; a short path
-	LogDir  string      // of its log, kubelet-<node>.log
-	Event   world.Event // the machine's size, and the Node's name
-	Flags   []string    // the kubelet's own
+	Program string          // the file of controlplane.Machine
+	Root    string          // the directory that stands for the machine's root; a short path
+	LogDir  string          // of its log, kubelet-<node>.log
+	Event   linodesim.Event // the machine's size, and the Node's name
+	Flags   []string        // the kubelet's own
 }
 
 // StartKubelet starts the kubelet's own code in a process of its own, which serves on a free port.

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 )
@@ -26,7 +26,7 @@ const (
 )
 
 // initialize does what the cloud controller manager does to a new Node, as soon as there is one.
-func (p *Player) initialize(ctx context.Context, e world.Event) {
+func (p *Player) initialize(ctx context.Context, e linodesim.Event) {
 	p.until(ctx, "initialize", e, func(ctx context.Context) (bool, error) {
 		node, err := p.nodes.Get(ctx, e.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -53,7 +53,7 @@ func uninitialized(node *corev1.Node) bool {
 var networkPlugin = resource.MustParse("250m")
 
 // registerOwn makes the Node of a Linode that was set up by hand.
-func (p *Player) registerOwn(ctx context.Context, e world.Event) {
+func (p *Player) registerOwn(ctx context.Context, e linodesim.Event) {
 	p.until(ctx, "register", e, func(ctx context.Context) (bool, error) {
 		e.K8sVersion = p.cfg.Version
 		node := lkeplayer.Registered(e, p.cfg.KwokLabels)
@@ -69,7 +69,7 @@ func (p *Player) registerOwn(ctx context.Context, e world.Event) {
 
 // handOver stops the kubelet of a Node that is Ready and lets kwok play it. It comes before initialize, while the Node can hold no
 // pod: kwok leaves alone those that were bound before it played the Node. That it does is seen when a Ready of Unknown heals.
-func (p *Player) handOver(ctx context.Context, e world.Event, kubelet *process.Process) {
+func (p *Player) handOver(ctx context.Context, e linodesim.Event, kubelet *process.Process) {
 	p.awaitReady(ctx, e)
 	kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)
 	p.until(ctx, "hand over", e, func(ctx context.Context) (bool, error) {
@@ -88,7 +88,7 @@ func (p *Player) handOver(ctx context.Context, e world.Event, kubelet *process.P
 	p.awaitReady(ctx, e)
 }
 
-func (p *Player) awaitReady(ctx context.Context, e world.Event) {
+func (p *Player) awaitReady(ctx context.Context, e linodesim.Event) {
 	p.until(ctx, "await Ready", e, func(ctx context.Context) (bool, error) {
 		node, err := p.nodes.Get(ctx, e.Name, metav1.GetOptions{})
 		if err != nil {
@@ -109,7 +109,7 @@ func ready(node *corev1.Node) *corev1.NodeCondition {
 }
 
 // remove deletes the Node whose Linode is gone; one of the same name that belongs to another Linode stays.
-func (p *Player) remove(ctx context.Context, e world.Event) {
+func (p *Player) remove(ctx context.Context, e linodesim.Event) {
 	p.until(ctx, "remove", e, func(ctx context.Context) (bool, error) {
 		node, err := p.nodes.Get(ctx, e.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -127,7 +127,7 @@ func (p *Player) remove(ctx context.Context, e world.Event) {
 }
 
 // until repeats a step with growing pauses until it is done or ctx ends. An error is repeated as well.
-func (p *Player) until(ctx context.Context, what string, e world.Event, step func(context.Context) (bool, error)) {
+func (p *Player) until(ctx context.Context, what string, e linodesim.Event, step func(context.Context) (bool, error)) {
 	pauses := wait.Backoff{Duration: nodePoll, Factor: 1.2, Steps: 1 << 10, Cap: slowest}
 	_ = pauses.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) { // ends with ctx only
 		done, err := step(ctx)

@@ -12,7 +12,7 @@ import (
 
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 // Nodes is what the player needs of the Kubernetes API.
@@ -64,7 +64,7 @@ func New(nodes Nodes, cfg Config) *Player {
 }
 
 // Run plays until ctx ends or events is closed; all kubelets have ended when it returns.
-func (p *Player) Run(ctx context.Context, events <-chan world.Event) {
+func (p *Player) Run(ctx context.Context, events <-chan linodesim.Event) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer p.all.Wait()
 	defer cancel()
@@ -81,16 +81,16 @@ func (p *Player) Run(ctx context.Context, events <-chan world.Event) {
 	}
 }
 
-func (p *Player) note(ctx context.Context, e world.Event) {
+func (p *Player) note(ctx context.Context, e linodesim.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before, runs := p.running[e.InstanceID]
-	if runs && e.Kind != world.LinodeBoots {
+	if runs && e.Kind != linodesim.LinodeBoots {
 		before.end()
 		delete(p.running, e.InstanceID)
 	}
 	switch {
-	case e.Kind == world.LinodeBoots && !runs:
+	case e.Kind == linodesim.LinodeBoots && !runs:
 		ctx, end := context.WithCancel(ctx)
 		l := life{end, make(chan struct{})}
 		p.running[e.InstanceID] = l
@@ -99,7 +99,7 @@ func (p *Player) note(ctx context.Context, e world.Event) {
 			defer end()
 			p.live(ctx, e)
 		})
-	case e.Kind == world.LinodeGone:
+	case e.Kind == linodesim.LinodeGone:
 		p.all.Go(func() {
 			if runs {
 				<-before.ended
@@ -110,7 +110,7 @@ func (p *Player) note(ctx context.Context, e world.Event) {
 }
 
 // live is a Linode from its boot to its end.
-func (p *Player) live(ctx context.Context, e world.Event) {
+func (p *Player) live(ctx context.Context, e linodesim.Event) {
 	log := p.cfg.Log.With("linode", e.InstanceID, "label", e.Name)
 	if p.cfg.Own != "" && strings.HasPrefix(e.Name, p.cfg.Own) {
 		p.registerOwn(ctx, e)
@@ -157,7 +157,7 @@ func text(err error) string {
 }
 
 // forget removes what is left of a Linode that is gone, its Node first.
-func (p *Player) forget(ctx context.Context, e world.Event) {
+func (p *Player) forget(ctx context.Context, e linodesim.Event) {
 	p.remove(ctx, e)
 	_ = os.RemoveAll(filepath.Join(p.cfg.Dir, strconv.Itoa(e.InstanceID)))
 }
