@@ -57,7 +57,7 @@ const (
 
 // Audit lists every change of state so far, oldest first.
 func (s *Sim) Audit() []Entry {
-	return each(at(s, owner, (*world.Moment).Audit), func(e world.Entry) Entry {
+	return each(at(s.world, owner, (*world.Moment).Audit), func(e world.Entry) Entry {
 		return Entry{
 			Seq: e.Seq, At: e.At, Actor: Actor(e.Actor), Action: e.Action, ClusterID: e.ClusterID, PoolID: e.PoolID, NodeID: e.NodeID,
 			InstanceID: e.InstanceID, Before: e.Before, After: e.After, Tags: e.Tags,

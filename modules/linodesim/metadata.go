@@ -45,13 +45,13 @@ func (s *Sim) Metadata() http.Handler {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte(d.UserData)) //nolint:gosec // base64, as text
 	}))
-	return s.guard("default-src 'none'; frame-ancestors 'none'", mux)
+	return s.tokens.guard("default-src 'none'; frame-ancestors 'none'", mux)
 }
 
 // SetConsole keeps what a Linode's image wrote while it booted, for the page,
 // and why the boot failed; "" = it did not.
 func (s *Sim) SetConsole(linodeID int, text, fault string) {
-	s.do(func(w *world.Moment) { w.Linodes().SetConsole(linodeID, text, fault) })
+	do(s.world, func(w *world.Moment) { w.Linodes().SetConsole(linodeID, text, fault) })
 }
 
 type metadata struct {

@@ -28,7 +28,7 @@ func (s *Sim) Page() http.Handler {
 	// The page's style and script are its own and stand in it.
 	const policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; " +
 		"frame-ancestors 'self'"
-	return s.guard(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return s.tokens.guard(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		var out bytes.Buffer
 		if err := pageTemplate.Execute(&out, s.pageData()); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -39,7 +39,7 @@ func profileRules(p Profile) []Rule {
 
 // decide finds the rule that hits the request.
 func (x *exchange) decide() bool {
-	x.fault = x.sim.faults.Decide(ruled{Request: x.bare, Route: x.op.Route, List: x.op.Paginated})
+	x.fault = x.sim.rules.Decide(ruled{Request: x.bare, Route: x.op.Route, List: x.op.Paginated})
 	x.dropped = x.wait(x.fault.Rule.Delay)
 	return x.dropped == nil
 }

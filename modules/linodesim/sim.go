@@ -3,7 +3,6 @@ package linodesim
 import (
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -77,24 +76,22 @@ type Config struct {
 	AccountBackups bool
 }
 
-// Sim is a simulated Linode API: an http.Handler, and the hands of a test or
-// of an operator in the world behind it. All methods are safe for concurrent
-// use.
+// Sim is a simulated Linode API: an http.Handler, with access for tests and for
+// people to the account behind it. All methods are safe for concurrent use.
 type Sim struct {
+	*Faults
+	*Owner
+
 	world   *world.World
 	clock   Clock
 	routes  *http.ServeMux
 	tokens  tokens
 	limiter *ratelimit.Limiter
-	faults  *ruleSet
-	floors  map[RuleID]floor // guarded by the world's lock
 	journal journal
 	check   bool
 	boot    Span // expected from a node's request to its joining
 
 	behaviour Behaviour
-
-	maintenance atomic.Bool
 }
 
 // New makes a simulator without clusters.
@@ -140,10 +137,11 @@ func New(cfg Config) (*Sim, error) {
 	}
 	s := &Sim{
 		world: w, clock: cfg.Clock, routes: routes(operations), tokens: tokens, limiter: ratelimit.New(limits),
-		faults: newRuleSet(cfg.Seed, profileRules(profile)...), floors: map[RuleID]floor{},
-		check: cfg.ValidateAnswers, boot: profile.Boot(), behaviour: cfg.Behaviour,
+		Faults: &Faults{world: w, clock: cfg.Clock, rules: newRuleSet(cfg.Seed, profileRules(profile)...), floors: map[RuleID]floor{}},
+		Owner:  &Owner{world: w},
+		check:  cfg.ValidateAnswers, boot: profile.Boot(), behaviour: cfg.Behaviour,
 	}
-	s.do(func(w *world.Moment) { w.History().Remember(s.faults.Stale()) })
+	do(w, func(w *world.Moment) { w.History().Remember(s.rules.Stale()) })
 	return s, nil
 }
 
@@ -154,41 +152,21 @@ func Description() ([]byte, error) { return description.GetSpecJSON() }
 var owner = world.Actor{User: "owner"}
 
 // at does something at one moment of the world.
-func at[T any](s *Sim, by world.Actor, do func(*world.Moment) T) T {
-	w, end := s.world.Begin(world.Caller{Actor: by})
+func at[T any](w *world.World, by world.Actor, do func(*world.Moment) T) T {
+	now, end := w.Begin(world.Caller{Actor: by})
 	defer end()
-	return do(w)
+	return do(now)
 }
 
-// AddCluster makes a cluster with its pools, as if its owner had made it in
-// the Cloud Manager before anything else happened: reads of a profile that lag
-// show it at once.
-func (s *Sim) AddCluster(spec ClusterSpec) (ClusterInfo, error) {
-	w, end := s.world.Begin(world.Caller{Actor: owner})
+// do is at for what has no result.
+func do(w *world.World, change func(*world.Moment)) {
+	now, end := w.Begin(world.Caller{Actor: owner})
 	defer end()
-	defer w.History().Prepared()
-	c, err := w.Clusters().AddCluster(spec.model())
-	return clusterInfo(c), err
-}
-
-// AddFirewall makes a Cloud Firewall and gives its ID.
-func (s *Sim) AddFirewall(spec FirewallSpec) int {
-	return at(s, owner, func(w *world.Moment) int {
-		defer w.History().Prepared()
-		return w.Firewalls().AddFirewall(world.FirewallSpec(spec))
-	})
-}
-
-// AddInstance makes a Linode that belongs to no cluster, and gives its ID.
-func (s *Sim) AddInstance(spec InstanceSpec) (int, error) {
-	w, end := s.world.Begin(world.Caller{Actor: owner})
-	defer end()
-	defer w.History().Prepared()
-	return w.Linodes().AddInstance(world.InstanceSpec(spec))
+	change(now)
 }
 
 // Snapshot copies the whole state.
-func (s *Sim) Snapshot() State { return stateOf(at(s, owner, (*world.Moment).Snapshot)) }
+func (s *Sim) Snapshot() State { return stateOf(at(s.world, owner, (*world.Moment).Snapshot)) }
 
 // Floor is the platform's own share of a scale-up: no client can be quicker.
 type Floor struct {
@@ -200,7 +178,7 @@ type Floor struct {
 // Floor measures how long the platform takes to show the nodes that were asked
 // for at or after the given time: the least any client can need.
 func (s *Sim) Floor(since time.Time) Floor {
-	return Floor(at(s, owner, func(w *world.Moment) world.Floor { return w.Floor(since) }))
+	return Floor(at(s.world, owner, func(w *world.Moment) world.Floor { return w.Floor(since) }))
 }
 
 // Behaviour gives the choices made where the platform's behaviour is not known.
