@@ -236,7 +236,7 @@ func (x *exchange) wait(d time.Duration) error {
 }
 
 // validate compares the answer with the description. Answers made by a rule
-// that plays a proxy are not the API's.
+// as a proxy's are not the API's.
 func (x *exchange) validate() {
 	if x.answer.header.Get("Content-Type") == "text/html" {
 		return

@@ -20,7 +20,7 @@ const maxTokenLife = 24 * time.Hour
 // linkLocalIPv6 is the first part of an address of an interface; the real one follows from its MAC address.
 const linkLocalIPv6 = "fe80::"
 
-// Metadata serves the Metadata service. A real Linode asks a link-local address and is known by where it asks from; here
+// Metadata serves the Metadata service. A real Linode calls a link-local address and is identified by its own; here
 // the path begins with its ID, so that the base URL of a client in Linode 123 is this handler's with /123:
 //
 //	PUT /123/v1/token      with Metadata-Token-Expiry-Seconds
@@ -65,7 +65,7 @@ type metadataToken struct {
 	expires time.Time
 }
 
-// of finds the Linode that asks, in the present.
+// of finds the calling Linode, in the present.
 func (m *metadata) of(r *http.Request) (int, world.Metadata, error) {
 	id, err := strconv.Atoi(r.PathValue("linode"))
 	if err != nil {

@@ -22,7 +22,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"fo
 // Page shows people what is there: clusters, pools and nodes with their state,
 // owner and price, the last calls and the use of the rate limits, and how both
 // went in the last minutes. It refreshes
-// itself, keeps open what was unfolded, and needs no token when it is asked for by a loopback name, so serve it
+// itself, keeps open what was unfolded, and needs no token when it is requested by a loopback name, so serve it
 // where the API is served.
 func (s *Sim) Page() http.Handler {
 	// The page's style and script are its own and stand in it.
@@ -169,7 +169,7 @@ func workers(pools []Pool, instances map[int]Instance) []Instance {
 	return out
 }
 
-// price is what the Linodes cost in an hour.
+// price sums the Linodes' prices per hour.
 func (s *Sim) price(instances []Instance) string {
 	sum := 0.0
 	for _, i := range instances {
@@ -202,7 +202,7 @@ func linodeView(i Instance, now time.Time) pageNode {
 	return out
 }
 
-// boot is how long a node took to join, or how long it has been asked for and should take.
+// boot describes how long a node took to join, or has taken and should take.
 func boot(n Node, now time.Time, expected Span) string {
 	if !n.JoinedAt.IsZero() {
 		return "joined after " + tenths(n.JoinedAt.Sub(n.Requested))
@@ -222,7 +222,7 @@ func tenths(d time.Duration) string {
 	return seconds(d)
 }
 
-// claimant guesses who a node works for: the value of a tag that ends in
+// claimant returns the NodeClaim that a node was claimed for: the value of a tag that ends in
 // nodeclaim, as Karpenter providers write it.
 func claimant(tags []string) string {
 	for _, t := range tags {

@@ -23,14 +23,14 @@ func (s Span) scaled(by float64) Span {
 type Profile struct {
 	Name       string
 	Request    Span // answering one HTTP request
-	InstanceID Span // from a node being asked for to its Linode having an ID
-	NodeListed Span // Enterprise: from a node being asked for to its place in the pool's nodes[]
+	InstanceID Span // from a node's request to its Linode having an ID
+	NodeListed Span // Enterprise: from a node's request to its place in the pool's nodes[]
 	Tagged     Span // Enterprise: from the Linode having an ID to LKE's tags being on it
 	Join       Span // from the Linode having an ID to its kubelet joining the cluster
 	Gone       Span // from a node's deletion to its Linode's disappearance
 	Repair     Span // from a Linode being deleted directly to LKE replacing it
 
-	// ControlPlane is from a cluster being asked for over HTTP to its
+	// ControlPlane is from a cluster's request over HTTP to its
 	// kubeconfig and the addresses of its API server.
 	ControlPlane Span
 

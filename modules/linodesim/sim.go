@@ -175,16 +175,16 @@ type Floor struct {
 	Longest time.Duration // the longest time of one of them from its request to being visible
 }
 
-// Floor measures how long the platform takes to show the nodes that were asked
-// for at or after the given time: the least any client can need.
+// Floor measures how long the platform takes to show the nodes that were requested
+// at or after the given time: the least any client can need.
 func (s *Sim) Floor(since time.Time) Floor {
 	return Floor(at(s.world, owner, func(w *world.Moment) world.Floor { return w.Floor(since) }))
 }
 
-// Behaviour gives the choices made where the platform's behaviour is not known.
+// Behaviour returns the choices made where the platform's behaviour is not known.
 func (s *Sim) Behaviour() Behaviour { return s.behaviour }
 
-// Catalog is what can be bought.
+// Catalog returns the plans, regions, images and versions on offer.
 func (s *Sim) Catalog() *catalog.Catalog { return s.world.Catalog() }
 
 // Now is the time by the simulator's clock.

@@ -51,9 +51,9 @@ type Sample struct {
 // Delay names. Each is measured any number of times in a run.
 const (
 	Request       = "request"         // answering one request
-	NodeEntry     = "node_entry"      // from asking for a node to its entry in the pool's nodes[]
-	InstanceID    = "instance_id"     // from asking for a node to instance_id in its entry
-	LinodeListed  = "linode_listed"   // from asking for a node to its Linode in the list
+	NodeEntry     = "node_entry"      // from a node's request to its entry in the pool's nodes[]
+	InstanceID    = "instance_id"     // from a node's request to instance_id in its entry
+	LinodeListed  = "linode_listed"   // from a node's request to its Linode in the list
 	LinodeTagged  = "linode_tagged"   // Enterprise: from a Linode being listed to LKE's tags on it
 	Ready         = "ready"           // from the instance ID to status ready of the entry
 	NodeReady     = "node_ready"      // from the instance ID to condition Ready of the Kubernetes Node
@@ -107,14 +107,14 @@ type Report struct {
 	Exchanges  []Exchange          `json:"exchanges"`
 }
 
-// Cluster is what the run was made against.
+// Cluster describes the cluster of the run.
 type Cluster struct {
 	Tier       string `json:"tier"`
 	Region     string `json:"region"`
 	K8sVersion string `json:"k8s_version"`
 }
 
-// Plan is what the run was allowed.
+// Plan holds the bounds of the run.
 type Plan struct {
 	Type    string  `json:"type"`
 	Nodes   int     `json:"nodes"`
@@ -123,7 +123,7 @@ type Plan struct {
 	MaxCost float64 `json:"max_cost_dollars"`
 }
 
-// RateLimit is what the headers of one route's answers announced. Empty strings
+// RateLimit holds the limits that the headers of one route's answers announced. Empty strings
 // are headers that were not there.
 type RateLimit struct {
 	Method    string `json:"method"`
@@ -154,7 +154,7 @@ type Audit struct {
 	Stopped   string         `json:"stopped"`   // why the run ended early; "" = it did not
 }
 
-// Write is one change that was asked for.
+// Write is one change that was requested.
 type Write struct {
 	AfterMS int64  `json:"after_ms"`
 	Method  string `json:"method"`

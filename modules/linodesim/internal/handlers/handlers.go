@@ -24,7 +24,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
-// Request is what is known about a request before its handler runs.
+// Request holds a request as its handler gets it.
 type Request struct {
 	Live    *world.Moment // what writes change
 	Seen    *world.Moment // what reads show: the same, or an older state

@@ -61,7 +61,7 @@ func (o *Operation) CheckBody(body []byte, beta bool) []Defect {
 }
 
 // unknown finds fields that the description does not have. (The validator of
-// the description finds them too, but does not say where they are.)
+// the description finds them too, without their place.)
 func unknown(schema *openapi3.Schema, value any, at string) []Defect {
 	var out []Defect
 	switch v := value.(type) {

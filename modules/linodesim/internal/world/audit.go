@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Actor is who causes a change.
+// Actor identifies the cause of a change.
 type Actor struct {
 	User      string // a token's user; "lke" for the platform; any name for a test or an operator's hand
 	RequestID string // of the API request, if it was one

@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// found is what a catalogue has, or a refusal.
+// found returns an entry of the catalog, or a refusal.
 func found[T any](one T, ok bool) (T, error) {
 	if !ok {
 		return one, NotFound()
@@ -69,7 +69,7 @@ func (w Offers) GetRegionVPCAvailability(regionID string) (api.RegionVPCAvailabi
 	return vpcAvailability(r), err
 }
 
-// Recorded lists named no lengths; a /52 can be asked for where there is IPv6.
+// Recorded lists named no lengths; a /52 can be had where there is IPv6.
 func vpcAvailability(r api.Region) api.RegionVPCAvailability {
 	out := api.RegionVPCAvailability{Region: r.ID, Available: catalog.Has(r, catalog.CapVPCs), AvailableIPv6PrefixLengths: []int{}}
 	if catalog.Has(r, catalog.CapVPCsIPv6) {

@@ -21,8 +21,8 @@ type ClusterSpec struct {
 	HighAvailability       bool // Standard; Enterprise always has it
 	AuditLogs, AppPlatform bool
 	ACL                    *api.LKEControlPlaneACL // nil = none
-	StackType              string                  // Enterprise; "" = not asked for
-	VPCID, SubnetID        int                     // Enterprise; 0 = not asked for
+	StackType              string                  // Enterprise; "" = left out
+	VPCID, SubnetID        int                     // Enterprise; 0 = left out
 	Settled                bool                    // its nodes have joined already; false: they take their time
 }
 
@@ -112,8 +112,8 @@ func (w Clusters) GetLKECluster(clusterID int) (api.LKECluster, error) {
 	return w.cluster(c), nil
 }
 
-// cluster is a cluster as the API shows it. Recorded Enterprise clusters had no network; it is shown when it was asked
-// for. audit_logs_enabled came with answers of 2026.
+// cluster is a cluster as the API shows it. Recorded Enterprise clusters had no network; it is shown when it was
+// requested. audit_logs_enabled came with answers of 2026.
 func (w Clusters) cluster(c *cluster) api.LKECluster {
 	out := api.LKECluster{
 		ID: c.ID, Label: c.Label, Region: c.Region, K8SVersion: c.K8sVersion, Status: "ready", Tags: nonNil(c.Tags), AplEnabled: c.AppPlatform,

@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// device is that a firewall protects a Linode with legacy interfaces, or one interface of another Linode.
+// device records that a firewall protects a Linode with legacy interfaces, or one interface of another Linode.
 type device struct {
 	id, firewall int
 	linode       int
@@ -18,7 +18,7 @@ type device struct {
 	since        time.Time
 }
 
-// attach does not ask whether the API would.
+// attach adds a device without the checks of the API.
 func (w Firewalls) attach(firewall, linode, iface int) device {
 	d := device{id: w.sideID(&w.seq.device), firewall: firewall, linode: linode, iface: iface, since: w.now}
 	w.assets.devices[d.id] = d
@@ -63,7 +63,7 @@ func (w Firewalls) protect(i *Instance, firewall int) {
 	}
 }
 
-// target finds what a new device is to stand for, and why that cannot be: not known words of the API, but its documented rules.
+// target finds the Linode or interface of a new device, or refuses it by the API's documented rules in words of our own.
 func (w Firewalls) target(kind string, id int) (linode, iface int, err error) {
 	const field = "id"
 	switch i := w.instances[id]; {
@@ -101,7 +101,7 @@ func (w Firewalls) CreateFirewallDevice(firewallID int, b *api.FirewallDeviceCre
 	return w.shownDevice(w.attach(firewallID, linode, iface)), nil
 }
 
-// DeleteFirewallDevice takes what a device stands for out of its firewall.
+// DeleteFirewallDevice takes a Linode or an interface out of its firewall.
 func (w Firewalls) DeleteFirewallDevice(firewallID, deviceID int) error {
 	d, err := lookup(w.assets.devices, deviceID)
 	if err == nil && d.firewall != firewallID {
@@ -128,7 +128,7 @@ func (w Firewalls) shownDevice(d device) api.FirewallDevice {
 	return api.FirewallDevice{ID: d.id, Entity: w.entityOf(d), Created: api.Time{Time: d.since}, Updated: api.Time{Time: d.since}}
 }
 
-// entityOf is what a device stands for; an interface has no label, and names its Linode.
+// entityOf describes the Linode or interface of a device; an interface has no label, and names its Linode.
 func (w Firewalls) entityOf(d device) api.FirewallEntity {
 	i := w.instances[d.linode]
 	linode := api.FirewallEntity{

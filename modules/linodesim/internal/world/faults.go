@@ -52,7 +52,7 @@ func (w Faults) Clear() {
 	w.faults = faults{}
 }
 
-// SetAccountLimit bounds the Linodes of the account, those asked for included;
+// SetAccountLimit bounds the Linodes of the account, those requested included;
 // 0 means no bound.
 func (w Faults) SetAccountLimit(n int) {
 	w.faults.accountLimit = n

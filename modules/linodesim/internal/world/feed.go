@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// EventKind is what happened to a worker node.
+// EventKind distinguishes events.
 type EventKind string
 
 // What happens to worker nodes.
@@ -42,7 +42,7 @@ type EventCluster struct {
 	Tier  string
 }
 
-// EventPool is what a node has of its pool.
+// EventPool holds what a node has from its pool.
 type EventPool struct {
 	PoolID     int
 	PoolLabel  string

@@ -17,7 +17,7 @@ type FirewallSpec struct {
 	InboundPolicy, OutboundPolicy string
 }
 
-// AddFirewall makes a Cloud Firewall without asking whether the API would, and gives its ID.
+// AddFirewall makes a Cloud Firewall without the checks of the API, and returns its ID.
 func (w Firewalls) AddFirewall(spec FirewallSpec) int {
 	f := w.addFirewall(&api.FirewallCreate{Label: optional(spec.Label), Tags: &spec.Tags, Rules: api.FirewallRulesCreate{
 		InboundPolicy: api.FirewallAction(spec.InboundPolicy), OutboundPolicy: api.FirewallAction(spec.OutboundPolicy),

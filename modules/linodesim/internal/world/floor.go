@@ -13,12 +13,12 @@ type Visibility struct {
 
 // Floor is the platform's own share of a scale-up: no client can be quicker.
 type Floor struct {
-	Nodes   int           // nodes asked for at or after the start
+	Nodes   int           // nodes requested at or after the start
 	Last    time.Time     // when the last of them becomes visible; zero without nodes
-	Longest time.Duration // the longest way of one of them from asked for to visible
+	Longest time.Duration // the longest time of one of them from its request to being visible
 }
 
-// Floor measures the nodes that were asked for at or after the given time.
+// Floor measures the nodes that were requested at or after the given time.
 // Nodes that never get a Linode do not count.
 func (w *Moment) Floor(since time.Time) Floor {
 	var f Floor

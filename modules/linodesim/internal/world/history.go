@@ -16,7 +16,7 @@ type past struct {
 }
 
 // maxMoments bounds the copies. Above it they are thinned out, the older the
-// more: then a read shows a state up to a sixteenth older than asked for.
+// more: then a read shows a state up to a sixteenth older than wanted.
 const maxMoments = 512
 
 // Remember keeps copies of the world from now on, for At to show it as it was

@@ -11,7 +11,7 @@ import (
 const defaultPolicy = "linode/power_off_on"
 
 // defaultSettings are those of a new Linode: the CPU threshold grows with the
-// plan, the policy is what workers were recorded with.
+// plan, the policy is that of recorded workers.
 func (w Linodes) defaultSettings(i *Instance) {
 	plan, _ := w.catalog.Type(i.Type)
 	i.Alerts = api.InstanceAlerts{CPU: 90 * max(plan.VCPUs, 1), NetworkIn: 10, NetworkOut: 10, TransferQuota: 80, Io: 10000}

@@ -29,7 +29,7 @@ type nic struct {
 	address, nat    string // in the VPC
 	ranges          []string
 	ipv6            *nicIPv6 // in the VPC
-	firewall        int      // asked for; 0 = the Linode's, -1 = none
+	firewall        int      // requested; 0 = the Linode's, -1 = none
 	created         time.Time
 }
 
@@ -149,7 +149,7 @@ func (w Interfaces) connect(i *Instance, f *nic) {
 	}
 }
 
-// addInterfaces makes those asked for, or a public one.
+// addInterfaces makes those requested, or a public one.
 func (w Interfaces) addInterfaces(i *Instance, list []nic) {
 	if len(list) == 0 {
 		list = []nic{{purpose: "public", primary: true}}

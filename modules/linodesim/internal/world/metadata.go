@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// Metadata is what the Metadata service tells a Linode about itself.
+// Metadata holds the answers of the Metadata service to a Linode.
 type Metadata struct {
 	Instance api.Instance
 	Image    string // its label
@@ -23,7 +23,7 @@ type MetadataInterface struct {
 	IPAMAddress *string `json:"ipam_address"`
 }
 
-// Metadata is found while the Linode runs: nothing else can ask.
+// Metadata returns them while the Linode runs: only then it can call the service.
 func (w Linodes) Metadata(linodeID int) (Metadata, error) {
 	i, err := lookup(w.instances, linodeID)
 	if err != nil || i.Status != StatusRunning {

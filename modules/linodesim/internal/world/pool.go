@@ -99,7 +99,7 @@ func (w Pools) find(clusterID, poolID int) (*pool, error) {
 	return p, nil
 }
 
-// CreateLKENodePool adds a pool and asks for its nodes.
+// CreateLKENodePool adds a pool and requests its nodes.
 func (w Pools) CreateLKENodePool(clusterID int, b *api.LKENodePoolCreate) (api.LKENodePool, error) {
 	spec, err := poolSpec(*b)
 	if err != nil {
@@ -163,7 +163,7 @@ func (w Pools) addPool(c *cluster, spec PoolCreate) *pool {
 }
 
 // UpdateLKENodePool changes a pool; what is given replaces the value as a whole.
-// Raising the count asks for nodes; lowering it removes nodes of the platform's
+// Raising the count requests nodes; lowering it removes nodes of the platform's
 // choice.
 func (w Pools) UpdateLKENodePool(clusterID, poolID int, b *api.LKENodePoolUpdate) (api.LKENodePool, error) {
 	p, err := w.find(clusterID, poolID)

@@ -15,7 +15,7 @@ type Reason struct {
 	Reason string `json:"reason"`
 }
 
-// Refusal is what the API answers instead of doing something.
+// Refusal is the API's answer to a request that it does not carry out.
 type Refusal struct {
 	Status  int
 	Reasons []Reason
@@ -44,7 +44,7 @@ func answered(status int, reason string) *Refusal {
 	return &Refusal{Status: status, Reasons: []Reason{{"", reason}}}
 }
 
-// busy is what the API answers while another job runs on a Linode.
+// busy is the API's answer while another job runs on a Linode.
 func busy() *Refusal { return Refuse("", "Linode busy.") }
 
 // prefixed puts a refusal's fields below a list element.

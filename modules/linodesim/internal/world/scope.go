@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// May reports whether the caller's token has every scope asked for; read_write
+// May reports whether the caller's token has every given scope; read_write
 // includes read_only, and "*" everything.
 func (c Caller) May(scopes ...string) bool {
 	for _, want := range scopes {

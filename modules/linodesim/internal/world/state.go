@@ -46,7 +46,7 @@ type Cluster struct {
 	Pools []Pool
 }
 
-// Lifecycle is when an object was made, and last changed.
+// Lifecycle holds when an object was made and last changed.
 type Lifecycle struct{ Created, Updated time.Time }
 
 // ControlPlane is a cluster's Kubernetes API, and the ways to it.
@@ -60,14 +60,14 @@ type ControlPlane struct {
 	TokenSerial      int // and the service tokens
 }
 
-// ClusterNetwork is where an Enterprise cluster's nodes are; its zero values
-// were not asked for.
+// ClusterNetwork holds the network of an Enterprise cluster; zero values
+// were left out.
 type ClusterNetwork struct {
 	StackType       string
 	VPCID, SubnetID int
 }
 
-// Pool is a node pool with its nodes in the order in which they were asked for.
+// Pool is a node pool with its nodes in the order of their requests.
 type Pool struct {
 	ID, ClusterID int
 	Tier          string // of its cluster
@@ -76,12 +76,12 @@ type Pool struct {
 	Autoscaler    api.LKEAutoscaler // stored and never run
 	PoolTemplate
 	PoolVersion
-	CreatedBy string // who asked for it: a token's user, or the program that prepared the state
+	CreatedBy string // a token's user, or the program that prepared the state
 	Created   time.Time
 	Nodes     []Node
 }
 
-// PoolTemplate is what a pool's nodes are made with.
+// PoolTemplate holds the settings that a pool's nodes are made with.
 type PoolTemplate struct {
 	Disks          []api.LKEPoolDisk
 	Labels         map[string]string
@@ -146,7 +146,7 @@ type Placement struct {
 	Maintenance       *HostMaintenance // nil = none
 }
 
-// Network is how a Linode is reached.
+// Network holds the addresses of a Linode and their protection.
 type Network struct {
 	PublicIPv4  string
 	PrivateIPv4 string // "" = none
@@ -163,7 +163,7 @@ func (n Network) IPv4() []string {
 	return []string{n.PublicIPv4, n.PrivateIPv4}
 }
 
-// Settings are what an account may switch on a Linode.
+// Settings hold the switches of a Linode.
 type Settings struct {
 	DiskEncryption  string
 	WatchdogEnabled bool
@@ -173,9 +173,9 @@ type Settings struct {
 	BackupWindow    string // "" = null
 }
 
-// Guest is what runs on a Linode that is no worker, and what it was given.
+// Guest describes the system on a Linode that is no worker.
 type Guest struct {
-	Console     string // what was last seen on it
+	Console     string // the output of its last boot
 	BootFault   string // why its last boot failed; "" = it did not
 	HasUserData bool
 

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
 )
 
-// Clock is the time the world lives in. Clocks of k8s.io/utils/clock fit.
+// Clock gives the time of the world. Clocks of k8s.io/utils/clock fit.
 type Clock interface {
 	Now() time.Time
 	After(d time.Duration) <-chan time.Time
@@ -31,15 +31,14 @@ type Config struct {
 // gives access to it.
 type World struct{ *state }
 
-// Moment is a world at one moment, in the hands of one caller: its exported
-// methods are the operations of the API, by name, and what the platform's side
-// does. One that writes needs Begin.
+// Moment is a world at one moment, with one caller. Its subjects, such as Pools,
+// have the operations of the API; what they share is here.
 type Moment struct {
 	*state
 	Caller
 }
 
-// Caller is on whose behalf things are read and changed.
+// Caller is the user for whom things are read and changed.
 type Caller struct {
 	Actor
 	Beta   bool     // below /v4beta
@@ -64,7 +63,7 @@ type state struct {
 	history history
 }
 
-// setup is what stays as it was when the world was made, but for the profile.
+// setup holds what stays as it was when the world was made.
 type setup struct {
 	clock          Clock
 	delays         Delays
@@ -74,7 +73,7 @@ type setup struct {
 	since          time.Time
 }
 
-// records are what tests check: every change, and when nodes could be read.
+// records hold every change, and when nodes could be read.
 type records struct {
 	audit   []Entry
 	visible []Visibility
@@ -141,7 +140,7 @@ func (w *Moment) in(d time.Duration, run func()) {
 	w.feed.wake()
 }
 
-// Catalog is what can be bought in this world.
+// Catalog returns the plans, regions, images and versions on offer.
 func (w *World) Catalog() *catalog.Catalog { return w.catalog }
 
 // RequestDelay draws how long answering one request takes.

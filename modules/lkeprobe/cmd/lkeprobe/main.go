@@ -1,5 +1,5 @@
-// Command lkeprobe asks a live Linode account how LKE behaves where no source
-// has an answer, and writes a report. See docs/probe.md.
+// Command lkeprobe measures on a live Linode account how LKE behaves where no
+// source has an answer, and writes a report. See docs/probe.md.
 //
 //	LINODE_TOKEN=... lkeprobe --cluster 12345 --dry-run
 //	LINODE_TOKEN=... lkeprobe --cluster 12345
@@ -113,7 +113,7 @@ func run(ctx context.Context, args []string, t terminal, getenv func(string) str
 		Bounds: probe.Bounds{Type: o.plan, Nodes: o.nodes, Duration: o.duration, Budget: o.budget},
 	}
 	if !o.yes {
-		cfg.Confirm = func(text string) (bool, error) { return ask(ctx, t, o.clean, text) }
+		cfg.Confirm = func(text string) (bool, error) { return confirmed(ctx, t, o.clean, text) }
 	}
 	if o.only != "" {
 		cfg.Only = strings.Split(o.only, ",")
@@ -145,9 +145,9 @@ func run(ctx context.Context, args []string, t terminal, getenv func(string) str
 	return nil
 }
 
-// ask wants a yes in words: the answer buys something, or deletes it. A signal
+// confirmed reads a yes in words: the answer buys something, or deletes it. A signal
 // ends the question, too.
-func ask(ctx context.Context, t terminal, clean bool, text string) (bool, error) {
+func confirmed(ctx context.Context, t terminal, clean bool, text string) (bool, error) {
 	if clean {
 		fmt.Fprint(t.out, text)
 	}

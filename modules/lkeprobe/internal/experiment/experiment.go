@@ -1,5 +1,5 @@
 // Package experiment has the experiments of the probe. Each makes pools of its
-// own, asks its questions, and removes them; none relies on another. What it may
+// own, answers its questions, and removes them; none relies on another. What it may
 // create and how long it may take is declared, because the plan and the guard
 // are made from that.
 package experiment

@@ -23,7 +23,7 @@ var filterQuestions = []notebook.Question{
 // noPool is an ID that no pool has.
 const noPool = 999999999
 
-// filters asks which filters lists honour. It only reads.
+// filters tries which filters lists honour. It only reads.
 func filters(ctx context.Context, l *lab.Lab) error {
 	all, err := l.Pools(ctx)
 	if err != nil {

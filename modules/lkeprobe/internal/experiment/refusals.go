@@ -74,7 +74,7 @@ func refusalQuestions(enterprise bool) []notebook.Question {
 	return list
 }
 
-// refusals asks for what should be refused. None of it costs anything: what
+// refusals requests what should be refused. None of it costs anything: what
 // would buy nodes names a plan that does not exist besides, and the rest changes
 // the experiment's own pool. Only a Nanode could be bought, and is planned for.
 func refusals(ctx context.Context, l *lab.Lab) (err error) {

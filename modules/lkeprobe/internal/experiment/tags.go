@@ -35,7 +35,7 @@ var sizes = []int{10, 50, 100}
 // tagger changes the tags of one thing, and returns those that it has then.
 type tagger func(ctx context.Context, tags []string) ([]string, error)
 
-// tags asks what tags a pool and a worker's Linode take. All are on things of
+// tags tries which tags a pool and a worker's Linode take. All are on things of
 // the run, and nearly all are unique to it.
 func tags(ctx context.Context, l *lab.Lab) (err error) {
 	p, err := l.Create(ctx, lab.Spec{Count: 1})
@@ -85,7 +85,7 @@ func askTags(ctx context.Context, l *lab.Lab, pool, linode tagger) error {
 			return err
 		}
 	}
-	for _, ask := range []func(context.Context, *lab.Lab, string, tagger) error{askCharacters, askCase, askNumber} {
+	for _, ask := range []func(context.Context, *lab.Lab, string, tagger) error{askCharacters, askCase, tryNumber} {
 		if err := ask(ctx, l, "pool", pool); err != nil {
 			return err
 		}
@@ -144,8 +144,8 @@ func askCase(ctx context.Context, l *lab.Lab, name string, put tagger) error {
 	return nil
 }
 
-// askNumber tries larger and larger sets.
-func askNumber(ctx context.Context, l *lab.Lab, name string, put tagger) error {
+// tryNumber tries larger and larger sets.
+func tryNumber(ctx context.Context, l *lab.Lab, name string, put tagger) error {
 	seen := "none"
 	for _, n := range sizes {
 		set := make([]string, n)

@@ -31,15 +31,15 @@ import (
 // else is wrong with it.
 const NoSuchPlan = "lkeprobe-no-such-plan"
 
-// Rule is what a run may do.
+// Rule bounds a run.
 type Rule struct {
 	ClusterID int
 	Tag       string            // each pool that is created or retagged carries it; "" = nothing is created
 	Owned     func(string) bool // whether a tag makes a pool the run's
 	OwnTag    func(string) bool // whether a tag can only be the probe's; nil = none can
 	Nodes     int               // at once, over all pools of the run
-	Linodes   int               // in all, as far as they are asked for
-	Plans     []string          // that may be asked for
+	Linodes   int               // in all, as far as they are requested
+	Plans     []string          // that may be requested
 }
 
 // Entry is one request that was sent, or refused here.
@@ -209,7 +209,7 @@ func (g *Guard) permitIf(own bool, method, path string) (func(), error) {
 	return func() {}, nil
 }
 
-// wanted is what a pool is asked to be.
+// wanted holds what a request makes of a pool.
 type wanted struct {
 	Type  string    `json:"type"`
 	Count *int      `json:"count"`
@@ -256,7 +256,7 @@ func (g *Guard) permitUpdate(pool int, body []byte) (func(), error) {
 	return g.reserve(pool, "", *w.Count)
 }
 
-// reserve counts nodes before they are asked for: a lost answer may have had
+// reserve counts nodes before they are requested: a lost answer may have had
 // its effect.
 func (g *Guard) reserve(pool int, key string, count int) (func(), error) {
 	before := g.own.asked(pool, key)

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// owned is what the API's answers showed to be the run's.
+// owned lists what the API's answers showed to be the run's.
 type owned struct {
 	pools   map[int]string  // by ID, with their tags as first seen
-	counts  map[string]int  // nodes asked for, by pool ID, or by tags while the ID is unknown
+	counts  map[string]int  // nodes requested, by pool ID, or by tags while the ID is unknown
 	nodes   map[string]bool // by ID
 	linodes map[int]bool    // by ID
 	tags    map[string]bool // that only the probe can have made
-	bought  int             // Linodes asked for, in all
+	bought  int             // Linodes requested, in all
 }
 
 func newOwned() owned {
@@ -29,7 +29,7 @@ func (o *owned) hasLinode(id int) bool  { return o.linodes[id] }
 func (o *owned) poolIDs() []int         { return slices.Sorted(maps.Keys(o.pools)) }
 func (o *owned) linodeIDs() []int       { return slices.Sorted(maps.Keys(o.linodes)) }
 
-// slot is where a pool's nodes are counted: by its tags until its ID is known.
+// slot names the count of a pool's nodes: by its tags until its ID is known.
 func slot(pool int, key string) string {
 	if pool != 0 {
 		return fmt.Sprint(pool)
@@ -73,7 +73,7 @@ func (g *Guard) noteTags(body []byte) {
 	}
 }
 
-// seenPool is what is read of a pool in an answer.
+// seenPool holds the part of a pool that is read in an answer.
 type seenPool struct {
 	ID    int      `json:"id"`
 	Tags  []string `json:"tags"`

@@ -160,7 +160,7 @@ func connect(c cluster, u user) (*Reader, error) {
 	}, nil
 }
 
-// material is what a kubeconfig has inline or in a file; nil = neither.
+// material returns data that a kubeconfig has inline or in a file; nil = neither.
 func material(inline, file string) ([]byte, error) {
 	if inline != "" {
 		data, err := base64.StdEncoding.DecodeString(inline)

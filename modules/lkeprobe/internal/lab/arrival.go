@@ -17,7 +17,7 @@ func asError(err error) (*linode.Error, bool) {
 	return e, ok
 }
 
-// Arrival is what is seen of nodes that were asked for together. Each list has
+// Arrival holds the readings of nodes that were requested together. Each list has
 // one mark per node, in the order in which they show.
 type Arrival struct {
 	pool   *Pool
@@ -40,7 +40,7 @@ type Arrival struct {
 // marks has one mark per node for each thing that is waited for.
 type marks struct{ entries, ids, linodes, tagged, ready, nodes []poll.Mark }
 
-// Expect watches for n nodes that a write asked for; those that the pool had
+// Expect watches for n nodes that a write requested; those that the pool had
 // before do not count.
 func (p *Pool) Expect(n int, asked poll.Window, before *api.LKENodePool) *Arrival {
 	a := &Arrival{
@@ -137,7 +137,7 @@ func (a *Arrival) readPool(ctx context.Context) error {
 	return nil
 }
 
-// expects reports whether an entry is one of the nodes that were asked for. Once
+// expects reports whether an entry is one of the nodes that were requested. Once
 // all are known, later ones are others.
 func (a *Arrival) expects(n api.LKENode) bool {
 	if a.before[n.ID] || n.InstanceID != nil && a.old[*n.InstanceID] {
@@ -202,7 +202,7 @@ func (a *Arrival) readLinodes(ctx context.Context) error {
 	return nil
 }
 
-// unlisted asks about a node whose Linode is there and whose entry is not.
+// unlisted reads a node whose Linode is there and whose entry is not.
 func (a *Arrival) unlisted(ctx context.Context, i api.Instance) error {
 	prefix := fmt.Sprintf("lke%d-", a.pool.lab.ClusterID)
 	if a.Unlisted == nil || a.entries[0].Seen() || a.pool.LKEForm(i.Label) != report.ValueLKELabel {

@@ -1,4 +1,4 @@
-// Package lab is what experiments work with: a cluster, pools of their own in
+// Package lab gives experiments their tools: a cluster, pools of their own in
 // it, and ways to watch what becomes of them. Every pool carries the run's tag
 // and a tag of its own, by which it is found when the answer to its creation is
 // lost. An experiment that ends leaves removal to its pool's Remove, and in the
@@ -90,7 +90,7 @@ func (l *Lab) request(s Spec) api.LKENodePoolCreate {
 type Pool struct {
 	lab    *Lab
 	ID     int
-	Asked  poll.Window      // when it was asked for
+	Asked  poll.Window      // when it was requested
 	Answer *api.LKENodePool // to its creation; nil when that was lost
 	Tags   []string
 	nodes  map[string]bool // entries that were seen
@@ -153,7 +153,7 @@ func (l *Lab) Linodes(ctx context.Context) ([]api.Instance, error) {
 	return slices.DeleteFunc(all, func(i api.Instance) bool { return i.LKEClusterID == nil || *i.LKEClusterID != l.ClusterID }), err
 }
 
-// GetPool, DeletePool, GetInstance and DeleteInstance are what a sweep calls.
+// GetPool, DeletePool, GetInstance and DeleteInstance serve a sweep.
 
 // GetPool reads one pool.
 func (l *Lab) GetPool(ctx context.Context, clusterID, poolID int) (*api.LKENodePool, error) {

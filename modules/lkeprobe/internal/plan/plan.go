@@ -19,7 +19,7 @@ import (
 // CleanUp is the time reserved for removing everything after the run.
 const CleanUp = 10 * time.Minute
 
-// NanodePlan is asked for once, because it is unknown whether LKE refuses it.
+// NanodePlan is requested once, because it is unknown whether LKE refuses it.
 const NanodePlan = "g6-nanode-1"
 
 // Step is one experiment's share.
@@ -31,7 +31,7 @@ type Step struct {
 	Limit   time.Duration
 }
 
-// Input is what a plan is made of.
+// Input holds what a plan is made from.
 type Input struct {
 	Region       string
 	Type         string // "" = the cheapest that LKE takes
@@ -43,7 +43,7 @@ type Input struct {
 	Budget       float64 // dollars
 }
 
-// Plan is what the run may do.
+// Plan bounds the run.
 type Plan struct {
 	Type     string
 	Hourly   float64 // dollars for one Linode
@@ -144,7 +144,7 @@ func hourly(t api.LinodeType, region string) float64 {
 	return t.Price.Hourly
 }
 
-// String is what a person is asked to agree to.
+// String is the text that a user agrees to.
 func (p Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "creates   node pools of plan %s, $%.4f an hour: at most %d nodes at once, %d Linodes in all", p.Type, p.Hourly, p.Nodes,

@@ -1,5 +1,5 @@
-// Package probe asks a live account, or a simulator, what no source has an answer
-// to: how long LKE takes, how far its answers lag, what it refuses and what
+// Package probe settles on a live account, or a simulator, what no source has an
+// answer to: how long LKE takes, how far its answers lag, what it refuses and what
 // it does in the cases that no source describes. Its program is lkeprobe.
 //
 // A run has a plan with a price that is shown first, creates node pools in one
@@ -44,7 +44,7 @@ type Access struct {
 	Transport http.RoundTripper // nil = the network
 }
 
-// Bounds are what a run may not exceed.
+// Bounds limit a run.
 type Bounds struct {
 	Type     string // plan of the nodes; "" = the cheapest that LKE takes
 	Nodes    int    // at once
@@ -74,7 +74,7 @@ var runID = regexp.MustCompile(`^[a-z0-9]{6,12}$`)
 var ErrDeclined = errors.New("not agreed to; nothing was created")
 
 // Run makes a run. The report is also there when the run ended early, and nil
-// when nothing was asked for.
+// when no request was sent.
 func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	if cfg.Run == "" {
 		cfg.Run = newID()

@@ -254,11 +254,11 @@ func longest(r *report.Report, names ...string) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// playedNodes answers as a cluster's API server would: a node is ready some time
+// fakeNodes answers as a cluster's API server would: a node is ready some time
 // after its Linode runs.
-type playedNodes struct{ sim *linodesim.Sim }
+type fakeNodes struct{ sim *linodesim.Sim }
 
-func (p playedNodes) Ready(context.Context) (map[int]bool, error) {
+func (p fakeNodes) Ready(context.Context) (map[int]bool, error) {
 	ready := map[int]bool{}
 	for _, c := range p.sim.Snapshot().Clusters {
 		for _, pool := range c.Pools {
@@ -274,7 +274,7 @@ func TestNodesInKubernetesAreMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, linodesim.Standard, linodesim.Config{Profile: linodesim.Realistic()})
 		cfg := w.config()
-		cfg.Only, cfg.Nodes = []string{"arrival"}, playedNodes{w.sim}
+		cfg.Only, cfg.Nodes = []string{"arrival"}, fakeNodes{w.sim}
 		r, err := w.run(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)

@@ -151,7 +151,7 @@ func (r *record) into(out *report.Report, s *session) {
 	}
 }
 
-// answerLimits answers the questions about headers, if they were asked.
+// answerLimits answers the questions about headers, if they were chosen.
 func (s *session) answerLimits() {
 	if !slices.Contains(s.names(), "limits") {
 		return

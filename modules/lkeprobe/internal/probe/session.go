@@ -23,7 +23,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/sweep"
 )
 
-// attemptTimeout bounds one request: an answer that takes longer is asked for
+// attemptTimeout bounds one request: an answer that takes longer is requested
 // again, or looked up.
 const attemptTimeout = 15 * time.Second
 

@@ -32,9 +32,9 @@ func keys(list string) map[string]bool {
 	return out
 }
 
-// catalogue reports whether a path is about what is for sale: the same for all
+// catalog reports whether a path is about what is for sale: the same for all
 // accounts, except for images.
-func catalogue(path string) bool {
+func catalog(path string) bool {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "/v4beta"), "/v4")
 	for _, public := range []string{"/linode/types", "/regions", "/lke/types", "/lke/tiers", "/lke/versions"} {
 		if path == public || strings.HasPrefix(path, public+"/") {
@@ -55,7 +55,7 @@ type body struct {
 func (s *Scrubber) Body(path string, value any) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return body{s, catalogue(path)}.value("", value)
+	return body{s, catalog(path)}.value("", value)
 }
 
 // Bytes is Body for JSON text; other text becomes a note about its size.

@@ -159,11 +159,11 @@ func (s *Scrubber) pseudonym(kind, original string) string {
 	return w
 }
 
-// Path replaces IDs in the path of a request. Names of the catalogue stay.
+// Path replaces IDs in the path of a request. Names of the catalog stay.
 func (s *Scrubber) Path(path string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	public := catalogue(path)
+	public := catalog(path)
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		switch {

@@ -28,7 +28,7 @@ const (
 	patience      = 2 * time.Minute  // with a Linode whose pool is gone
 )
 
-// API is what a sweep calls.
+// API has the calls of a sweep.
 type API interface {
 	Pools(ctx context.Context) ([]api.LKENodePool, error)
 	Linodes(ctx context.Context) ([]api.Instance, error) // of the cluster
@@ -38,7 +38,7 @@ type API interface {
 	DeleteInstance(ctx context.Context, linodeID int) error
 }
 
-// Known is what the run is known to own.
+// Known lists what the run is known to own.
 type Known interface {
 	Pools() []int
 	Linodes() []int

@@ -153,7 +153,7 @@ func TestRequestsHang(t *testing.T) {
 	}
 }
 
-// Each of the trouble that the profile promises comes, and the cluster lives.
+// Each fault of the profile comes, and the cluster lives.
 func TestProfileHostile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Hostile(), Seed: 3, NoRateLimits: true})

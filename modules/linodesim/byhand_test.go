@@ -168,7 +168,7 @@ func TestViolations(t *testing.T) {
 	})
 }
 
-func TestCatalogue(t *testing.T) {
+func TestCatalog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, api := newSim(t, linodesim.Config{})
 		plan := mustDo(t, api, "GET", "/v4/linode/types/g6-standard-2", "")
