@@ -44,6 +44,14 @@ func Variables() []string {
 	return []string{VarCACertHashes, VarEndpoint, VarKubeletArgs, VarKubeVersion, VarNodeLabels, VarNodeName, VarNodeTaints, VarToken}
 }
 
+var _ = row(Type{
+	Name: "custom", Token: SharedToken, JoinsEndpoint: true, UserData: true, Missing: Unregistered, Verbatim: isIgnition,
+	render: func(in Inputs) ([]byte, error) { return Custom(in.UserData, in.Config, in.Token) },
+})
+
+// isIgnition reports whether a text is the JSON of an Ignition config.
+func isIgnition(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) }
+
 // Custom returns a user's own user data with its variables filled in: a
 // cloud-config, a shell script, or an Ignition config. Other texts that look like
 // variables are left alone, so that scripts keep their own.
@@ -69,7 +77,7 @@ func Custom(text []byte, c Config, token string) ([]byte, error) {
 	case bytes.HasPrefix(text, []byte("#!")):
 		script, err := values.script("userData", string(text))
 		return []byte(script), err
-	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
+	case isIgnition(text):
 		return values.ignition(text)
 	}
 	return nil, wrong("userData", "must begin with #cloud-config, with #! and a shell, or be the JSON of an Ignition config")

@@ -5,7 +5,12 @@ import (
 	"strings"
 )
 
-// bootstrapToken is kubeadm's format of a token.
+var _ = row(Type{
+	Name: "kubeadm", Token: NodeToken, JoinsEndpoint: true, PinsCA: true,
+	render: func(in Inputs) ([]byte, error) { return Kubeadm(in.Config, in.Token) },
+})
+
+// bootstrapToken matches kubeadm's format of a token.
 var bootstrapToken = regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}$`)
 
 // kubeadmScript runs as root at the first boot. It has no variables.

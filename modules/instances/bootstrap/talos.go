@@ -9,6 +9,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+var _ = row(Type{
+	Name: "talos", UserData: true, Kernel: "linode/direct-disk", Verbatim: always,
+	render: func(in Inputs) ([]byte, error) { return Talos(in.Node, in.UserData) },
+})
+
 // Talos returns a worker's machine config of the user with what this node is: its
 // name, labels, taints and kubelet settings. It is sent as it is
 // (instances.UserData.Verbatim), and the instance boots linode/direct-disk.

@@ -10,7 +10,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -32,9 +31,10 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 	if err != nil {
 		return finding(err)
 	}
+	how := typeOf(class.Spec)
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
 	l := cloudprovider.Launch{NodeClaim: claim, NodeClass: class}
-	data, err := render(class, b.nodeOfClaim(instances.Label(b.cfg.ClusterName, claim.Name), l), from)
+	data, err := render(class, b.nodeOfClaim(instances.Label(b.cfg.ClusterName, claim.Name), l, how), from)
 	if err != nil {
 		return finding(err)
 	}
@@ -43,8 +43,8 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 	if err := spec.Validate(); err != nil {
 		return finding(specProblem(err))
 	}
-	if class.Spec.BootstrapType() == v1alpha1.BootstrapCustom {
-		if missing := bootstrap.Unregistered(from.userData); len(missing) > 0 {
+	if how.Missing != nil {
+		if missing := how.Missing(from.userData); len(missing) > 0 {
 			return status.Finding{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonContractIncomplete, Message: fmt.Sprintf(
 				"the user data of spec.bootstrap.userDataSecretRef uses neither %s nor the variables that it consists of; without them nodes join "+
 					"without the labels, taints and kubelet settings that pods were planned with",
