@@ -37,7 +37,7 @@ type KubeletConfiguration struct {
 	// +kubebuilder:validation:items:MaxLength=45
 	// +kubebuilder:validation:items:XValidation:rule="isIP(self)",message="clusterDNS must be IP addresses"
 	// +optional
-	ClusterDNS []string `json:"clusterDNS,omitempty"`
+	ClusterDNS []string `json:"clusterDNS,omitempty" modes:"instance"`
 
 	// MaxPods is the largest number of pods on a node; counts for capacity in both modes. Default 110, which is
 	// what LKE's nodes have. Example: 110.
@@ -80,35 +80,35 @@ type KubeletConfiguration struct {
 	// +kubebuilder:validation:MaxProperties=6
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key in ['memory.available', 'nodefs.available', 'nodefs.inodesFree', 'imagefs.available', 'imagefs.inodesFree', 'pid.available'])",message="keys of evictionSoft are memory.available, nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree and pid.available"
 	// +optional
-	EvictionSoft map[string]EvictionThreshold `json:"evictionSoft,omitempty"`
+	EvictionSoft map[string]EvictionThreshold `json:"evictionSoft,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) EvictionSoftGracePeriod is how long each threshold of evictionSoft may be crossed, durations above 0.
 	// Example: {memory.available: 1m30s}.
 	// +kubebuilder:validation:MaxProperties=6
 	// +optional
-	EvictionSoftGracePeriod map[string]EvictionGracePeriod `json:"evictionSoftGracePeriod,omitempty"`
+	EvictionSoftGracePeriod map[string]EvictionGracePeriod `json:"evictionSoftGracePeriod,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) EvictionMaxPodGracePeriod bounds the termination grace period of a pod in a soft eviction, in seconds.
 	// Default 0: the pod's own is not heeded. Example: 60.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty"`
+	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) ImageGCHighThresholdPercent is the disk usage in percent above which unused images are collected; above
 	// imageGCLowThresholdPercent. Default 85.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
-	ImageGCHighThresholdPercent *int32 `json:"imageGCHighThresholdPercent,omitempty"`
+	ImageGCHighThresholdPercent *int32 `json:"imageGCHighThresholdPercent,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) ImageGCLowThresholdPercent is the disk usage in percent down to which unused images are collected.
 	// Default 80.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
-	ImageGCLowThresholdPercent *int32 `json:"imageGCLowThresholdPercent,omitempty"`
+	ImageGCLowThresholdPercent *int32 `json:"imageGCLowThresholdPercent,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) CPUCFSQuota enforces the CPU limits of containers by CFS quotas. Default true.
 	// +optional
-	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
+	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty" modes:"instance"`
 }

@@ -94,7 +94,7 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:items:XValidation:rule=`!self.matches(r'(?i)^\s*((nodepool|lke-cluster-name|lke[0-9]+)\s*(=|$)|kubernetes\.io/cluster/|([^=/]*\.)?(karpenter\.sh|karpenter\.k8s\.linode)/)')`,message="a tag must not have a key that Karpenter, this provider or LKE manages: karpenter.sh/..., karpenter.k8s.linode/..., kubernetes.io/cluster/..., lke-cluster-name, nodepool, lke<number>"
 	// +listType=set
 	// +optional
-	Tags []string `json:"tags,omitempty"`
+	Tags []string `json:"tags,omitempty" modes:"lke,instance" inplace:"lke,instance"`
 
 	// FirewallID is the ID of the Cloud Firewall that protects the instances (both modes). It must exist; without
 	// it, Linode's own default applies. In lke mode it needs the Enterprise tier, because node pools of the
@@ -102,7 +102,7 @@ type LinodeNodeClassSpec struct {
 	// in place; where the Linode API refuses that, their nodes are replaced. Example: 12345.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
-	FirewallID *int `json:"firewallID,omitempty"`
+	FirewallID *int `json:"firewallID,omitempty" modes:"lke,instance" inplace:"instance"`
 
 	// LKEK8sVersion pins the Kubernetes version of the nodes (lke mode, Enterprise tier only): it must equal the
 	// version of the control plane, and no node is made while it does not. Without it, nodes get the control
@@ -111,18 +111,18 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^v?[0-9]+\.[0-9]+(\.[0-9]+)?(\+lke[0-9]+)?$')`,message="lkeK8sVersion must look like v1.33.6+lke7"
 	// +optional
-	LKEK8sVersion string `json:"lkeK8sVersion,omitempty"`
+	LKEK8sVersion string `json:"lkeK8sVersion,omitempty" modes:"lke" inplace:"lke"`
 
 	// DiskEncryption is whether the local disks are encrypted at rest: enabled or disabled (both modes).
 	// Without it, Linode decides. A change replaces the nodes.
 	// +optional
-	DiskEncryption DiskEncryption `json:"diskEncryption,omitempty"`
+	DiskEncryption DiskEncryption `json:"diskEncryption,omitempty" modes:"lke,instance"`
 
 	// Isolation takes public addresses away from the nodes (lke mode, both tiers). It is in limited availability:
 	// an account without access gets no node, and the NodeClaim's condition Launched names the field. A change
 	// replaces the nodes.
 	// +optional
-	Isolation *Isolation `json:"isolation,omitempty"`
+	Isolation *Isolation `json:"isolation,omitempty" modes:"lke"`
 
 	// (no effect in lke mode) Image is the ID of the image of the instances: linode/... for a public one, private/... for
 	// one of the account, shared/... for one that was shared with it. It must be available and support
@@ -135,12 +135,12 @@ type LinodeNodeClassSpec struct {
 	// (no effect in lke mode) ImageSelector chooses the newest image with a label of a pattern, instead of image. The one that was
 	// found is in status.images.
 	// +optional
-	ImageSelector *ImageSelector `json:"imageSelector,omitempty"`
+	ImageSelector *ImageSelector `json:"imageSelector,omitempty" inplace:"instance"`
 
 	// (no effect in lke mode) ImageDriftPolicy is whether nodes are replaced when new nodes get another image by imageSelector:
 	// Ignore or Replace. Default: Ignore.
 	// +optional
-	ImageDriftPolicy ImageDriftPolicy `json:"imageDriftPolicy,omitempty"`
+	ImageDriftPolicy ImageDriftPolicy `json:"imageDriftPolicy,omitempty" inplace:"instance"`
 
 	// (no effect in lke mode) Bootstrap is how the Linodes join the cluster. Without it, with kubeadm.
 	// +optional
@@ -246,7 +246,7 @@ type LinodeNodeClassSpec struct {
 	// LKE configures the kubelets of its nodes itself, so in lke mode these should say what LKE does, and a
 	// change of them replaces no node.
 	// +optional
-	Kubelet *KubeletConfiguration `json:"kubelet,omitempty"`
+	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" modes:"lke,instance" inplace:"lke"`
 }
 
 // Configuration is the configuration profile of an instance.
