@@ -32,7 +32,7 @@ const (
 var (
 	// variable is ${KARPENTER_X}; with another $ before it stands for itself.
 	variable = regexp.MustCompile(`\$?\$\{(` + variablePrefix + `[A-Za-z0-9_]*)\}`)
-	// inert is what a value may consist of. Nothing of it has a meaning in a
+	// inert lists the characters allowed in a value. None has a meaning in a
 	// string of YAML, JSON or a quoted word of a shell.
 	inert = regexp.MustCompile(`^[A-Za-z0-9 ._:/=,<%+\[\]-]*$`)
 	// shells are the interpreters whose scripts can have variables.
@@ -65,7 +65,7 @@ func isIgnition(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text)
 // A variable in a key, an unknown one, and one in a script for another
 // interpreter are errors.
 //
-// token is whatever the user's way to join takes.
+// The token is passed on as it is; its format is that of the user's way to join.
 func Custom(text []byte, c Config, token string) ([]byte, error) {
 	values, err := c.variables(token)
 	if err != nil {
@@ -97,7 +97,7 @@ func Unregistered(text []byte) []string {
 	return slices.DeleteFunc([]string{VarKubeletArgs, VarNodeLabels, VarNodeTaints}, func(name string) bool { return used[name] })
 }
 
-// values are the variables.
+// values has the value of each variable, by its name.
 type values map[string]string
 
 func (c *Config) variables(token string) (values, error) {
@@ -244,8 +244,7 @@ func (v values) cloudConfig(text []byte) ([]byte, error) {
 	return filled, nil
 }
 
-// visit fills what is below a node. command is whether its scalars are commands
-// for a shell.
+// visit fills the scalars below a node. command: they are commands for a shell.
 func (v values) visit(field string, node *yaml.Node, command bool) error {
 	switch node.Kind {
 	case yaml.ScalarNode:

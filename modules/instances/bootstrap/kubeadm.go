@@ -76,7 +76,7 @@ func joinConfiguration(c Config, token string) map[string]any {
 	}
 }
 
-// taintObjects are never nil: kubeadm takes an empty list for none, and no list
+// taintObjects never returns nil: kubeadm takes an empty list for none, and no list
 // for its own default.
 func taintObjects(n Node) []any {
 	taints := []any{}

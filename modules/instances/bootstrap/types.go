@@ -37,7 +37,7 @@ type Type struct {
 	Installer string
 	// ServesCertificates: the servers of the distribution sign the kubelet's serving certificate, so that it requests none.
 	ServesCertificates bool
-	// Kernel is what a Linode of the type boots; "" for the image's own.
+	// Kernel is the kernel that a Linode of the type boots; "" for the image's own.
 	Kernel string
 	// Verbatim reports whether the reader in the image takes no gzip; nil = it does.
 	Verbatim func(content []byte) bool
@@ -50,7 +50,7 @@ type Type struct {
 // NoInstaller is the value of an installer's address for images that contain Kubernetes already.
 const NoInstaller = "none"
 
-// Inputs is what the user data of one node is rendered from. Fields that the traits of the type do not name are ignored.
+// Inputs has the values that the user data of one node is rendered from. A type ignores those that its traits do not name.
 type Inputs struct {
 	Config
 	Token     string

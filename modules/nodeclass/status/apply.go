@@ -27,7 +27,7 @@ func Apply(class *v1alpha1.LinodeNodeClass, result Result, opts ...status.ForOpt
 	return !equal(before, &class.Status)
 }
 
-// keepTransitionTimes gives a condition that is what it was its time back. The set takes Ready for unknown as soon as
+// keepTransitionTimes restores the time of a condition whose status is the same as before. The set takes Ready for unknown as soon as
 // one condition is of a newer generation than the others, which it is for a moment whenever the spec changes.
 func keepTransitionTimes(before, after []status.Condition) {
 	for i := range after {

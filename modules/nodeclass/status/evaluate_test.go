@@ -153,7 +153,7 @@ func TestResolved(t *testing.T) {
 	}
 }
 
-// Only what the class names is asked for, once.
+// Only objects that the class names are read, each once.
 func TestAsked(t *testing.T) {
 	spec := v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1), PlacementGroup: &v1alpha1.PlacementGroup{ID: 1}}
 	for _, test := range []struct {

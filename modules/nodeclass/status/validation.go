@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// problem is something that keeps a class from working in this cluster.
+// problem is the reason why a class cannot work in this cluster.
 type problem struct {
 	reason, message string
 }
@@ -112,7 +112,7 @@ func (e *evaluation) kubernetesVersion() status.Condition {
 	return isTrue(conditionType, conditionType, "")
 }
 
-// pinnedTo reports whether the class asks for no version or for this one.
+// pinnedTo reports whether the class sets no version or this one.
 func (e *evaluation) pinnedTo(version string) bool {
 	pin := e.class.Spec.LKEK8sVersion
 	return version != "" && (pin == "" || strings.TrimPrefix(pin, "v") == strings.TrimPrefix(version, "v"))

@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// What a field's description promises of lke mode is what its struct tag has.
+// A field's description and its struct tag agree on lke mode.
 func TestDescriptionsNameTheFieldsWithoutEffect(t *testing.T) {
 	spec := crds.CRDs[0].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 	check := func(of reflect.Type, schema apiextensionsv1.JSONSchemaProps, above string) {
