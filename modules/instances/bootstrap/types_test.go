@@ -78,7 +78,12 @@ func TestVerbatimDependsOnTheReaderOfTheText(t *testing.T) {
 
 func TestAnUnknownTypeNamesThoseThatExist(t *testing.T) {
 	_, err := TypeOf("minikube")
-	if e, ok := errors.AsType[*Error](err); !ok || !strings.Contains(e.Error(), "custom, k3s, kubeadm, rke2, talos") {
-		t.Errorf("the error is %v", err)
+	if _, ok := errors.AsType[*Error](err); !ok {
+		t.Fatalf("the error is %v", err)
+	}
+	for _, row := range Types() {
+		if !strings.Contains(err.Error(), row.Name) {
+			t.Errorf("the error %v lacks %s", err, row.Name)
+		}
 	}
 }
