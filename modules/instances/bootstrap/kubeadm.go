@@ -16,6 +16,7 @@ var bootstrapToken = regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}$`)
 // kubeadmScript runs as root at the first boot. It has no variables.
 const kubeadmScript = `set -eu
 cd ` + home + `
+sh host.sh
 sh before.sh
 if ! command -v kubeadm >/dev/null; then
 	echo "karpenter-bootstrap: the image has no kubeadm: use one that has, or install it in preJoinCommands" >&2
@@ -23,6 +24,7 @@ if ! command -v kubeadm >/dev/null; then
 fi
 kubeadm join --config join.yaml
 rm -f join.yaml
+systemctl enable kubelet.service
 sh after.sh
 `
 
@@ -46,6 +48,7 @@ func Kubeadm(c Config, token string) ([]byte, error) {
 	if err := out.addYAML(home+"patches/kubeletconfiguration+strategic.yaml", kubeletConfiguration(c.Node)); err != nil {
 		return nil, err
 	}
+	out.host(c.Node, true)
 	out.commands(home+"before.sh", c.Before)
 	out.commands(home+"after.sh", c.After)
 	out.add(home+"bootstrap.sh", kubeadmScript)

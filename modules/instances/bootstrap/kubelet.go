@@ -26,6 +26,9 @@ type Kubelet struct {
 	// ServerTLSBootstrap: the kubelet requests its serving certificate from the cluster
 	// instead of signing one itself.
 	ServerTLSBootstrap bool
+	// AllowSwap: the kubelet starts although swap is on, which the user data then leaves on. Pods use it only as far as the kubelet's own
+	// defaults let them.
+	AllowSwap bool
 }
 
 // setting is one setting with its name in a KubeletConfiguration and as a flag.
@@ -111,6 +114,9 @@ func (k *Kubelet) settings() []setting {
 	number("imageGCLowThresholdPercent", "image-gc-low-threshold", k.ImageGCLowThresholdPercent)
 	if k.CPUCFSQuota != nil {
 		all = append(all, setting{"cpuCFSQuota", "cpu-cfs-quota", *k.CPUCFSQuota, strconv.FormatBool(*k.CPUCFSQuota)})
+	}
+	if k.AllowSwap {
+		all = append(all, setting{"failSwapOn", "fail-swap-on", false, "false"})
 	}
 	if k.ServerTLSBootstrap {
 		all = append(all, setting{"serverTLSBootstrap", serverTLSFlag, true, "true"})

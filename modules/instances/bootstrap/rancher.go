@@ -21,6 +21,7 @@ func (d distribution) script() string {
 	return `set -eu
 service=$1 installer=$2 version=$3
 cd ` + home + `
+sh host.sh
 sh before.sh
 if [ -n "$installer" ]; then
 	curl --fail --silent --show-error --location --retry 5 --output installer.sh "$installer"
@@ -54,6 +55,7 @@ func (d distribution) agent(c Config, token, installer string) ([]byte, error) {
 	if err := out.addYAML("/etc/rancher/"+d.name+"/config.yaml", settings); err != nil {
 		return nil, err
 	}
+	out.host(c.Node, false) // the agent loads modules and sets sysctls at each start
 	out.commands(home+"before.sh", c.Before)
 	out.commands(home+"after.sh", c.After)
 	out.add(home+"bootstrap.sh", d.script())

@@ -62,6 +62,14 @@ func (in *LinodeNodeClassSpec) Swap() *int {
 	return in.SwapSizeAlpha
 }
 
+// SwapMB returns the size in MiB of the swap disk of a Linode in instance mode, 0 for none.
+func (in *LinodeNodeClassSpec) SwapMB() int {
+	if size := in.Swap(); size != nil {
+		return *size
+	}
+	return 0
+}
+
 // disks returns the disks that the spec sets.
 func (in *LinodeNodeClassSpec) disks() []*Disk {
 	all := []*Disk{in.OSDisk}

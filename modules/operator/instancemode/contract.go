@@ -18,6 +18,7 @@ func (b *Backend) nodeOfClaim(name string, l cloudprovider.Launch, how bootstrap
 	labels := lo.Assign(l.NodeClaim.Labels, cloudprovider.LabelsOf(l.InstanceType, b.cfg.Region))
 	delete(labels, corev1.LabelHostname)
 	node := bootstrap.Node{Name: name, Labels: labels, Taints: taints(l.NodeClaim), Kubelet: kubelet(l.NodeClass.Spec.Kubelet)}
+	node.Kubelet.AllowSwap = l.NodeClass.Spec.SwapMB() > 0
 	node.Kubelet.ServerTLSBootstrap = b.cfg.ServingCertificates && !how.ServesCertificates
 	return node
 }

@@ -75,8 +75,9 @@ func kernelOf(spec v1alpha1.LinodeNodeClassSpec) string {
 
 const bytesOfMB = 1 << 20 // the API says MB and means MiB
 
+// storage returns the class's disks. Without a size there is no swap: a kubelet does not start with it.
 func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
-	s := instances.Storage{SwapMB: spec.Swap(), Encryption: string(spec.DiskEncryption)}
+	s := instances.Storage{SwapMB: new(spec.SwapMB()), Encryption: string(spec.DiskEncryption)}
 	if spec.OSDisk != nil {
 		s.BootMB = int(spec.OSDisk.Size.Value() / bytesOfMB)
 	}
