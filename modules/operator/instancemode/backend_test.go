@@ -84,6 +84,9 @@ func TestContractIsRenderedForEveryType(t *testing.T) {
 	for _, row := range bootstrap.Types() {
 		t.Run(row.Name, func(t *testing.T) {
 			b := &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapType(row.Name)}
+			if row.Installer == "" && !row.UserData {
+				b.PreJoinCommands = []string{"apt-get install --yes kubeadm"}
+			}
 			if row.Token == bootstrap.SharedToken {
 				b.TokenSecretRef = ref("agent")
 			}

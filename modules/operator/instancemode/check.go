@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -38,6 +40,9 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 	if err != nil {
 		return finding(err)
 	}
+	if p := unjoinable(class, how); p != nil {
+		return finding(p)
+	}
 	spec := b.specOfClass(class, instances.GenerationLegacy)
 	spec.Claimant, spec.Plan, spec.UserData = instances.Claimant{Name: claim.Name}, "g6-standard-1", data
 	if err := spec.Validate(); err != nil {
@@ -52,6 +57,20 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 		}
 	}
 	return status.Finding{}
+}
+
+// unjoinable returns the problem of a public image where nothing installs what joins: none of them contains it. The image of a selector
+// counts once it was found.
+func unjoinable(class *v1alpha1.LinodeNodeClass, how bootstrap.Type) error {
+	settings := ptr.Deref(class.Spec.Bootstrap, v1alpha1.Bootstrap{})
+	image := imageOf(class)
+	if how.UserData || how.Installs(settings.InstallerURL) || len(settings.PreJoinCommands) > 0 ||
+		!strings.HasPrefix(image, v1alpha1.PublicImagePrefix) || class.Spec.ImageSelector != nil && len(class.Status.Images) == 0 {
+		return nil
+	}
+	return &problem{reason: v1alpha1.ReasonImageUnsuitable, field: "spec.image", text: fmt.Sprintf(
+		"%q is a public image, which contains neither %s nor a kubelet, and the class installs none; set an image that contains them, "+
+			"or install them in spec.bootstrap.preJoinCommands", image, how.Name)}
 }
 
 func finding(err error) status.Finding {
