@@ -74,6 +74,19 @@ func (f field) inner() []field {
 	return fields(value, f.name+".", f.modes)
 }
 
+// Effective returns a copy without the fields that have no effect in the mode.
+func (in *LinodeNodeClassSpec) Effective(mode Mode) *LinodeNodeClassSpec {
+	spec := in.DeepCopy()
+	for all := spec.fields(); len(all) > 0; all = all[1:] {
+		if f := all[0]; !slices.Contains(f.modes, mode) {
+			f.value.SetZero()
+		} else {
+			all = slices.Insert(all, 1, f.inner()...)
+		}
+	}
+	return spec
+}
+
 // WithoutEffect returns the names of the fields that are set and have no effect in the mode.
 func (in *LinodeNodeClassSpec) WithoutEffect(mode Mode) []string {
 	spec := *in

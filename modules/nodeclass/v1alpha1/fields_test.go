@@ -39,6 +39,28 @@ func firstLeaf(of reflect.StructField) []string {
 	return leaves(of.Type, []string{of.Name})[0]
 }
 
+// Without its fields without effect, a class has none, and all others are as they were.
+func TestAnEffectiveSpecHasNoFieldWithoutEffect(t *testing.T) {
+	for _, mode := range []v1alpha1.Mode{v1alpha1.ModeLKE, v1alpha1.ModeInstance} {
+		spec := full().Spec
+		got := spec.Effective(mode)
+		if left := got.WithoutEffect(mode); len(left) > 0 {
+			t.Errorf("in %s mode %q are left", mode, left)
+		}
+		if !reflect.DeepEqual(spec, full().Spec) {
+			t.Errorf("in %s mode the spec itself was changed", mode)
+		}
+		class := &v1alpha1.LinodeNodeClass{Spec: *got}
+		if class.Hash(mode) != full().Hash(mode) {
+			t.Errorf("in %s mode a field with effect was taken out", mode)
+		}
+	}
+	lke := full().Spec.Effective(v1alpha1.ModeLKE)
+	if lke.Kubelet.MaxPods != nil || lke.Kubelet.SystemReserved == nil || lke.OSDisk != nil || lke.Isolation.PublicIPv4 == nil {
+		t.Errorf("in lke mode the spec is %+v", lke)
+	}
+}
+
 // Every mode in a struct tag exists.
 func TestModesOfTagsExist(t *testing.T) {
 	for _, of := range []reflect.Type{reflect.TypeFor[v1alpha1.LinodeNodeClassSpec](), reflect.TypeFor[v1alpha1.KubeletConfiguration]()} {

@@ -39,17 +39,16 @@ type KubeletConfiguration struct {
 	// +optional
 	ClusterDNS []string `json:"clusterDNS,omitempty" modes:"instance"`
 
-	// MaxPods is the largest number of pods on a node; counts for capacity in both modes. Default 110, which is
-	// what LKE's nodes have. Example: 110.
+	// (no effect in lke mode) MaxPods is the largest number of pods on a node. Default 110, as on LKE's nodes. Example: 110.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
-	MaxPods *int32 `json:"maxPods,omitempty"`
+	MaxPods *int32 `json:"maxPods,omitempty" modes:"instance"`
 
-	// PodsPerCore is the largest number of pods for each vCPU, never above maxPods in total; 0, the default, for
-	// no such bound. Counts for capacity in both modes. Example: 20.
+	// (no effect in lke mode) PodsPerCore is the largest number of pods for each vCPU, never above maxPods in total; 0, the
+	// default, for no such bound. Example: 20.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	PodsPerCore *int32 `json:"podsPerCore,omitempty"`
+	PodsPerCore *int32 `json:"podsPerCore,omitempty" modes:"instance"`
 
 	// SystemReserved is kept free for the operating system: quantities of cpu, memory, ephemeral-storage and pid.
 	// Counts for capacity in both modes. Default: nothing. Example: {cpu: 100m, memory: 100Mi}.
