@@ -32,10 +32,10 @@
 // of 20 creations in 15 seconds allows without the risk of a 429. The time until the nodes are asked for is in both,
 // because no client can know them without asking; the report shows it.
 //
-// # What is played
+// # What is simulated
 //
 // Claims go through the operator's own CloudProvider. Karpenter core is not run;
-// what it does around the provider is played, with the constants of v1.14.1
+// what it does around the provider is simulated, with the constants of v1.14.1
 // (claimant_test.go, operator_test.go). A claimant ends when Create returns: the
 // writes to Kubernetes that follow are not in any figure. NodeClaims are in
 // controller-runtime's fake client.

@@ -39,7 +39,7 @@ const (
 
 // operator is the provider's own parts over the lab, as cmd/controller wires
 // them, with NodeClaims in memory instead of a Kubernetes API server. Core's
-// controllers are played by rest.
+// controllers are simulated by rest.
 type operator struct {
 	t        *testing.T
 	lab      *lab

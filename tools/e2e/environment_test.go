@@ -83,12 +83,12 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 // NodeClaim, no node, no pool or instance that is not the user's, and that the
 // user's own pools were never touched.
 func (e *environment) run(t *testing.T, name string, scenario func(*testing.T, *environment)) {
-	e.play(t, name, scenario, e.clear)
+	e.runScenario(t, name, scenario, e.clear)
 }
 
-// play runs one scenario and its end, the end also after a failure: the next scenario
+// runScenario runs one scenario and its end, the end also after a failure: the next scenario
 // is another question.
-func (e *environment) play(t *testing.T, name string, scenario func(*testing.T, *environment), end func(*testing.T)) {
+func (e *environment) runScenario(t *testing.T, name string, scenario func(*testing.T, *environment), end func(*testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		described := false
 		describe := func() {

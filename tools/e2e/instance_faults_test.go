@@ -24,7 +24,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/bootstraptoken"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/bootplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
 )
 
 // TestInstanceFaults is what goes wrong in instance mode between a NodeClaim's creation and its end, on real kubelets that get
@@ -61,7 +61,7 @@ func joinedNode(t *testing.T, e *environment) {
 	g.Eventually(ctx, func() bool { return apierrors.IsNotFound(e.kube.Get(ctx, secret, &corev1.Secret{})) }).
 		WithTimeout(patience).WithPolling(interval).Should(BeTrue(), "the token of a node that has registered is gone")
 	second := e.linodeByHand(t, func(request *api.InstanceCreate) {
-		service, err := bootplayer.MetadataClient(ctx, e.MetadataURL, linodeID(t, claim))
+		service, err := simulatedboot.MetadataClient(ctx, e.MetadataURL, linodeID(t, claim))
 		g.Expect(err).NotTo(HaveOccurred())
 		text, err := service.GetUserData(ctx)
 		g.Expect(err).NotTo(HaveOccurred())

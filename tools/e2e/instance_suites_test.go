@@ -24,7 +24,7 @@ import (
 
 // The suites of lke mode whose scenarios are the same for plain Linodes, and what only these have.
 
-// plainLinodes are nodes of instance mode on few real kubelets: kwok plays the others from their registration on.
+// plainLinodes are nodes of instance mode on few real kubelets: kwok simulates the others from their registration on.
 func plainLinodes(kubelets int) func(*localcluster.Options) {
 	return func(o *localcluster.Options) { o.Mode, o.Kubelets = localcluster.Instance, kubelets }
 }
@@ -271,15 +271,17 @@ func (h history) paced(t *testing.T, most int, window time.Duration) {
 	}
 }
 
-// tookOver checks that kwok plays at least so many nodes.
+// tookOver checks that kwok simulates at least so many nodes.
 func (e *environment) tookOver(t *testing.T, least int) {
 	t.Helper()
 	nodes := e.karpenterNodes(t.Context(), NewWithT(t))
-	real := slices.DeleteFunc(slices.Clone(nodes), playedByKwok)
+	real := slices.DeleteFunc(slices.Clone(nodes), simulatedByKwok)
 	if got := len(nodes) - len(real); got < least {
-		t.Errorf("kwok plays %d of %d nodes, want at least %d", got, len(nodes), least)
+		t.Errorf("kwok simulates %d of %d nodes, want at least %d", got, len(nodes), least)
 	}
 	t.Logf("%d real kubelets", len(real))
 }
 
-func playedByKwok(node corev1.Node) bool { return node.Labels[plane.NodeLabel] == plane.NodeLabelValue }
+func simulatedByKwok(node corev1.Node) bool {
+	return node.Labels[plane.NodeLabel] == plane.NodeLabelValue
+}

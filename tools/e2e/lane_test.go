@@ -46,7 +46,7 @@ func (e *environment) together(t *testing.T, parts ...part) {
 		lane := e.beside(t, p.lane)
 		running.Go(func() {
 			defer p.ended()
-			lane.play(t, p.name, p.do, func(t *testing.T) { t.Helper(); p.end(lane, t) })
+			lane.runScenario(t, p.name, p.do, func(t *testing.T) { t.Helper(); p.end(lane, t) })
 		})
 	}
 	running.Wait()

@@ -82,13 +82,13 @@ func repair(t *testing.T, e *environment) {
 }
 
 // patient is a node that may fall ill: a kubelet that is gone is one of those that kwok
-// plays, which in instance mode are not all.
+// simulates, which in instance mode are not all.
 func (e *environment) patient(t *testing.T, status corev1.ConditionStatus) corev1.Node {
 	t.Helper()
 	nodes := e.karpenterNodes(t.Context(), NewWithT(t))
-	at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return status == corev1.ConditionFalse || playedByKwok(n) })
+	at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return status == corev1.ConditionFalse || simulatedByKwok(n) })
 	if at < 0 {
-		t.Fatalf("kwok plays none of %d nodes", len(nodes))
+		t.Fatalf("kwok simulates none of %d nodes", len(nodes))
 	}
 	return nodes[at]
 }

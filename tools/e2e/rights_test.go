@@ -44,7 +44,7 @@ spec:
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
 metadata: {name: late}
-provisioner: example.com/played-by-the-test
+provisioner: example.com/simulated-by-the-test
 volumeBindingMode: WaitForFirstConsumer
 `)
 	e.apply(t, `

@@ -29,7 +29,7 @@ import (
 // workloads, so that the next one starts in seconds. That nodes go by themselves
 // when nothing needs them takes Karpenter half a minute, and others show it.
 func (e *environment) scenario(t *testing.T, name string, do func(*testing.T, *environment)) {
-	e.play(t, name, do, e.sweep)
+	e.runScenario(t, name, do, e.sweep)
 }
 
 func (e *environment) sweep(t *testing.T) {

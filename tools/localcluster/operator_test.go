@@ -112,11 +112,11 @@ func (w *world) shows(url, words string) {
 	}
 }
 
-// checkPodLog reads the log of the operator's Pod through the API server, as kubectl does, and that of a played one.
+// checkPodLog reads the log of the operator's Pod through the API server, as kubectl does, and that of a simulated one.
 func (w *world) checkPodLog() {
 	w.Helper()
 	for selector, want := range map[string]string{"app.kubernetes.io/name=karpenter": `"level":`,
-		"k8s-app=kube-proxy": "is played: no program runs in it"} {
+		"k8s-app=kube-proxy": "is simulated: no program runs in it"} {
 		pods, err := w.kube.CoreV1().Pods(localcluster.Namespace).List(w.ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil || len(pods.Items) == 0 {
 			w.Fatalf("%s: %v, %v", selector, pods, err)

@@ -2,9 +2,9 @@
 // hundreds of nodes for thousands of pods, and what it costs when it has nothing to
 // do. cmd/bench-scale runs it for `make bench-scale`.
 //
-// Unlike package bench, which plays Karpenter core and the Kubernetes API in virtual
-// time, nothing but the machines is played here: the local cluster's API server,
-// scheduler and controller manager run, kwok plays the kubelets, and the operator is
+// Unlike package bench, which simulates Karpenter core and the Kubernetes API in virtual
+// time, nothing but the machines is simulated here: the local cluster's API server,
+// scheduler and controller manager run, kwok simulates the kubelets, and the operator is
 // the process that its chart would run, so that the figures are those of the whole
 // operator, Karpenter core and its caches included. Time is real.
 //

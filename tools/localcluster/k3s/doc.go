@@ -1,7 +1,7 @@
 // Package k3s is the documented registration of agents of k3s and RKE2: a server's part of it, over the local cluster's own
 // control plane, and an agent's.
 //
-// It is called by package localcluster, which serves a [Server] in instance mode, and by package bootplayer, whose Linodes
+// It is called by package localcluster, which serves a [Server] in instance mode, and by package simulatedboot, whose Linodes
 // register when their agent's service is started. It exists because the projects' binaries cannot be had here; what it does
 // is what their documentation and sources describe:
 //

@@ -77,7 +77,7 @@ func (p *Plane) withCluster(name string, port int, args ...string) component {
 }
 
 func (p *Plane) controllerManager() component {
-	// The cloud's part is played by the creator of the nodes, as in LKE a
+	// The cloud's part is simulated by the creator of the nodes, as in LKE a
 	// cloud controller manager of its own does it.
 	controllers := "--controllers=*,-cloud-node-lifecycle-controller,-node-route-controller,-service-lb-controller"
 	if p.cfg.SelfManaged {

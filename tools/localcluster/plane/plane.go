@@ -26,7 +26,7 @@ import (
 var Programs = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"}
 
 const (
-	// Only nodes with this label are played by kwok.
+	// Only nodes with this label are simulated by kwok.
 	NodeLabel      = "local.karpenter.k8s.linode/kubelet"
 	NodeLabelValue = "kwok"
 	// ReadyAfterNote is a Node's annotation with the duration from its registration until kwok makes it ready; kwok.yaml has it, too.
@@ -225,7 +225,7 @@ func (p *Plane) CA() []byte { return p.authority.Cert }
 // Authority signs for clients and servers of the cluster.
 func (p *Plane) Authority() *pki.Authority { return p.authority }
 
-// KubeletTLS is what a server on loopback needs to play a kubelet: a certificate that the API server accepts, and to
+// KubeletTLS is what a server on loopback needs to simulate a kubelet: a certificate that the API server accepts, and to
 // take requests from the cluster's clients alone.
 func (p *Plane) KubeletTLS() (*tls.Config, error) {
 	config, err := p.ServerTLS("kubelet")
@@ -259,7 +259,7 @@ func (p *Plane) Roots() *x509.CertPool {
 // AdminKubeconfig is the file for people and tests: group system:masters.
 func (p *Plane) AdminKubeconfig() string { return p.kubeconfigFile("admin") }
 
-// RESTConfig returns a client configuration for a component that plays a part of
+// RESTConfig returns a client configuration for a component that simulates a part of
 // the outside world with all rights, under its own name in audit logs.
 func (p *Plane) RESTConfig(user string) (*rest.Config, error) {
 	if err := p.writeKubeconfig(user, user, administrators); err != nil {

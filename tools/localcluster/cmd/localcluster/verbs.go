@@ -12,7 +12,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/breakage"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/faults"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
@@ -96,8 +96,8 @@ func statusVerb() *cobra.Command {
 		if info.HealthURL != "" {
 			fmt.Fprintf(os.Stderr, "operator: %s\n", health(verb.Context(), info.HealthURL+"/readyz"))
 		}
-		if broken := breakage.Broken(supervisor.BrokenFile(dir)); broken != "" {
-			fmt.Fprintf(os.Stderr, "broken on purpose: %s (make break NAME=%s mends it)\n", broken, breakage.Mended)
+		if broken := faults.Broken(supervisor.BrokenFile(dir)); broken != "" {
+			fmt.Fprintf(os.Stderr, "broken on purpose: %s (make break NAME=%s mends it)\n", broken, faults.Mended)
 		}
 		root, err := controlplane.FindRoot(".")
 		if err == nil {

@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Played lists the commands that a boot needs and that do nothing here.
-func Played() []string {
+// Simulated lists the commands that a boot needs and that do nothing here.
+func Simulated() []string {
 	return []string{
 		"apt-get", "dnf", "hostnamectl", "iptables", "modprobe", "mount", "sed", "swapoff", "sysctl", "umount", "update-ca-certificates",
 	}
@@ -49,7 +49,7 @@ type invocation struct {
 // shell is the machine's, with all that a boot may start.
 func (m *machine) shell() (*shell, error) {
 	sh := &shell{root: m.root, console: m.console, programs: map[string]program{
-		"kubeadm": m.kubeadm, "systemctl": m.systemctl, "curl": m.curl, playedInstaller: m.install,
+		"kubeadm": m.kubeadm, "systemctl": m.systemctl, "curl": m.curl, simulatedInstaller: m.install,
 	}}
 	return sh, sh.install()
 }
@@ -64,7 +64,7 @@ func (s *shell) install() error {
 			return err
 		}
 	}
-	for _, name := range slices.Concat(Played(), fileCommands, []string{"sh"}, slices.Collect(maps.Keys(s.programs))) {
+	for _, name := range slices.Concat(Simulated(), fileCommands, []string{"sh"}, slices.Collect(maps.Keys(s.programs))) {
 		if err := s.root.write(filepath.Join(binDir, name), "", 0o755); err != nil {
 			return err
 		}
@@ -144,8 +144,8 @@ func (s *shell) exec(ctx context.Context, args []string) error {
 		return s.subshell(ctx, hc, args[1:])
 	case slices.Contains(fileCommands, name):
 		return s.report(hc.Stderr, name, s.files(hc, name, args[1:]))
-	case slices.Contains(Played(), name):
-		fmt.Fprintf(hc.Stdout, "[played, not run] %s\n", strings.Join(args, " "))
+	case slices.Contains(Simulated(), name):
+		fmt.Fprintf(hc.Stdout, "[simulated, not run] %s\n", strings.Join(args, " "))
 		return nil
 	case filepath.IsAbs(name) && s.root.has(name):
 		return s.file(ctx, hc, name, args[1:])
@@ -171,7 +171,7 @@ func (s *shell) subshell(ctx context.Context, hc interp.HandlerContext, args []s
 	case len(args) > 0 && !strings.HasPrefix(args[0], "-"):
 		return s.file(ctx, hc, machinePath(hc.Dir, args[0]), args[1:])
 	}
-	fmt.Fprintf(hc.Stderr, "sh: %q: only FILE with its arguments and -c TEXT are played\n", args)
+	fmt.Fprintf(hc.Stderr, "sh: %q: only FILE with its arguments and -c TEXT are simulated\n", args)
 	return interp.ExitStatus(2)
 }
 
