@@ -28,9 +28,9 @@
 // floor_ratio is the time from the start of a burst until the last Create has
 // returned its provider ID, divided by the time from the same start until the last node
 // became visible (linodesim.Floor): on Standard once it has an ID, on Enterprise
-// once it carries LKE's tags. In instance mode the second is what the API's limit
-// of 20 creations in 15 seconds allows without the risk of a 429. The time until the nodes are asked for is in both,
-// because no client can know them without asking; the report shows it.
+// once it carries LKE's tags. In instance mode the second follows from the API's limit
+// of 20 creations in 15 seconds, without the risk of a 429. The time until the nodes are requested is in both,
+// because no client can read them earlier; the report shows it.
 //
 // # What is simulated
 //

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Machine is what a measurement ran on, as far as it matters: no names and no
-// places.
+// Machine describes the hardware and Go version of a measurement, without names and
+// locations.
 type Machine struct {
 	CPU      string // the processor's own name; "" if the system does not tell
 	Cores    int    // that Go may use

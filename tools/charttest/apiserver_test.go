@@ -83,7 +83,7 @@ func waitForNamespace(api client.Reader, name string) error {
 		})
 }
 
-// accept asks the API server whether it would create an object, unknown fields counting as errors.
+// accept checks with a dry run that the API server would create an object; unknown fields are errors.
 func accept(t *testing.T, object *unstructured.Unstructured) {
 	t.Helper()
 	if object.GetNamespace() == "" {

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// prometheusRule is what is read of a PrometheusRule of the Prometheus operator.
+// prometheusRule decodes the needed part of a PrometheusRule of the Prometheus operator.
 type prometheusRule struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -93,7 +93,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// dashboard is what is read of a Grafana dashboard.
+// dashboard decodes the needed part of a Grafana dashboard.
 type dashboard struct {
 	Title      string `json:"title"`
 	UID        string `json:"uid"`

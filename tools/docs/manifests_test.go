@@ -96,7 +96,7 @@ func apiServer(t *testing.T) client.Client {
 	return api
 }
 
-// accepted asks the API server whether it would create each object, and counts them.
+// accepted checks with dry runs that the API server would create each object, and counts them.
 func accepted(t *testing.T, api client.Client, text string) int {
 	t.Helper()
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))

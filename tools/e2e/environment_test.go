@@ -148,8 +148,8 @@ func (e *environment) remains(ctx context.Context) string {
 }
 
 // untouched checks invariant I4, nothing outside our tagged pools is modified, and
-// that the simulator was only asked what the API's description knows, and answered
-// as it says.
+// that all requests to the simulator and its answers conform to the API's
+// description.
 func (e *environment) untouched(t *testing.T) {
 	t.Helper()
 	for _, problem := range append(e.Sim.Violations(), e.Sim.Unknown()...) {

@@ -27,7 +27,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
 )
 
-// TestInstanceFaults is what goes wrong in instance mode between a NodeClaim's creation and its end, on real kubelets that get
+// TestInstanceFaults covers faults in instance mode between a NodeClaim's creation and its removal, on real kubelets that get
 // their serving certificates from the cluster.
 func TestInstanceFaults(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestInstanceFaults(t *testing.T) {
 	e.scenario(t, "the hash of another CA", otherAuthority)
 }
 
-// TestInstancePlatform is what the platform refuses or does not answer, and what a look at the class refuses.
+// TestInstancePlatform covers requests that the platform refuses or leaves unanswered, and classes that are refused.
 func TestInstancePlatform(t *testing.T) {
 	t.Parallel()
 	e := start(t, "instance-platform", "standard", nil, func(o *localcluster.Options) { o.Mode = localcluster.Instance })

@@ -164,7 +164,7 @@ func driftedNetworkAndKubelet(t *testing.T, e *environment) {
 }
 
 // driftedImage publishes a newer image that the class's selector matches. New nodes would get it; those that run are
-// replaced when the class asks for that.
+// replaced when the class requires that.
 func driftedImage(t *testing.T, e *environment) {
 	older := e.image(t, "workers-1")
 	newest := "{imageSelector: {label: workers-*}, imageDriftPolicy: %s}"
@@ -177,7 +177,7 @@ func driftedImage(t *testing.T, e *environment) {
 	NewWithT(t).Expect(e.Operator.Start(t.Context())).To(Succeed())
 	e.pinned(t, newer)
 	for _, claim := range e.nodeClaims(t.Context(), NewWithT(t)) {
-		e.annotate(t, &claim, "example.com/looked-at", "true") // Karpenter asks whether it has drifted
+		e.annotate(t, &claim, "example.com/looked-at", "true") // triggers Karpenter's check for drift
 	}
 	e.notDrifted(t)
 	hasImages(t, e, older)

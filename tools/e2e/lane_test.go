@@ -133,7 +133,7 @@ func (e *environment) labelledMine(label string) bool {
 	return ours && end > 0 && e.isMine(nodeClaim[:end])
 }
 
-// ofMine: an LKE pool and what was in it, or a plain Linode, is of the scenario. ever is what madeEver returned.
+// ofMine reports whether an LKE pool or a plain Linode is of the scenario. ever comes from madeEver.
 func (e *environment) ofMine(pool, linode int, ever map[int]bool) bool {
 	if e.plain {
 		return e.lane == "" || ever[linode]

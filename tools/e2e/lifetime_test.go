@@ -41,10 +41,10 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: %[1]s}}}
 	if e.plain {
 		removal = world.InstanceGone
 	}
-	asked := since.of(removal)[0].At
+	requested := since.of(removal)[0].At
 	// Kubernetes writes creation times in whole seconds, rounded down.
-	if end := claim.CreationTimestamp.Add(lifetime + grace); asked.Before(end) {
-		t.Errorf("the node was given up at %s; it was to live for %s from %s, and its pod for another %s", asked, lifetime,
+	if end := claim.CreationTimestamp.Add(lifetime + grace); requested.Before(end) {
+		t.Errorf("the node was given up at %s; it was to live for %s from %s, and its pod for another %s", requested, lifetime,
 			claim.CreationTimestamp, grace)
 	}
 	g.Eventually(ctx, func(g Gomega) {

@@ -20,7 +20,7 @@ import (
 func TestReplicasStandard(t *testing.T)   { replicas(t, "standard") }
 func TestReplicasEnterprise(t *testing.T) { replicas(t, "enterprise") }
 
-// replicas is what two replicas of the operator do to each other: one works, the
+// replicas runs two replicas of the operator: one works, the
 // other waits, and takes over when the first dies or stands still. Plans are read
 // every 5 seconds instead of 5 minutes, so that the one that waits is seen reading.
 func replicas(t *testing.T, tier string) {
@@ -38,7 +38,7 @@ func replicas(t *testing.T, tier string) {
 // something happens to the leader.
 const crowd, inTheMiddle = 20, 10
 
-// oneWorksOneWaits scales up and looks at what the replica that waits has asked of
+// oneWorksOneWaits scales up and checks the requests of the waiting replica to
 // the Linode API: plans and availability again and again, nothing else twice, and
 // nothing that changes anything.
 func oneWorksOneWaits(t *testing.T, e *environment) {
@@ -221,7 +221,7 @@ func (e *environment) takesOver(t *testing.T, replica *localcluster.Operator) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
-// requests counts what a replica has asked of the Linode API, by method and route.
+// requests counts a replica's requests to the Linode API, by method and route.
 func (e *environment) requests(t *testing.T, replica *localcluster.Operator) map[string]int {
 	t.Helper()
 	families, err := replica.Metrics(t.Context())
@@ -257,7 +257,7 @@ func reelected(ctx context.Context, replica *localcluster.Operator) {
 		lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 		last, plain := strings.CutPrefix(lines[len(lines)-1], "karpenter-linode: ")
 		if err == nil && plain && (strings.Contains(last, "leader election lost") || strings.Contains(last, "leadership lost")) {
-			_ = replica.Start(ctx) // one that does not become ready is what the suite will tell
+			_ = replica.Start(ctx) // the suite reports one that does not become ready
 		}
 	}
 }

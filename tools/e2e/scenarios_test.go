@@ -94,7 +94,7 @@ func twoNodePools(t *testing.T, e *environment) {
 	e.oneToOne(t)
 }
 
-// gpuPod asks for a GPU and gets a plan that has one, where LKE offers it.
+// gpuPod requests a GPU and gets a plan that has one, where LKE offers it.
 func gpuPod(t *testing.T, e *environment) {
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("gpu", "", ""))
@@ -217,14 +217,14 @@ spec:
 `, name, cmp.Or(template, "\n    spec:"), cmp.Or(class, "default"))
 }
 
-// oneCPU is what a pod may ask for so that with LKE's own DaemonSets, which ask for 250m on each node, it fills a plan
-// of one CPU, and two fill one of two.
+// oneCPU fills a plan of one CPU together with LKE's own DaemonSets, which request 250m on each node; two such pods fill
+// one of two.
 const oneCPU = "750m"
 
 // deployment is one of pause containers of oneCPU each; more is the rest of the
 // pod's spec, and replaces the containers when it names its own.
 func deployment(name string, replicas int, more string) string {
-	containers := asking(oneCPU)
+	containers := requesting(oneCPU)
 	if strings.Contains(more, "containers:") {
 		containers = ""
 	}

@@ -145,8 +145,8 @@ func apart(app string) string {
               labelSelector: {matchLabels: {app: %s}}`, app)
 }
 
-// asking is a container that asks for so much CPU.
-func asking(cpu string) string {
+// requesting returns a container that requests so much CPU.
+func requesting(cpu string) string {
 	return fmt.Sprintf(`
       containers:
         - name: pause
@@ -182,7 +182,7 @@ func (e *environment) types(ctx context.Context, g Gomega) []string {
 	return all
 }
 
-// history is what the simulator recorded since a moment.
+// history has the simulator's records since a moment.
 type history struct {
 	e    *environment
 	from int
@@ -267,7 +267,7 @@ func (e *environment) leastAvailable(t *testing.T, name string) func() int {
 	return func() int { stop(); return least }
 }
 
-// metrics is what the operator exports now.
+// metrics scrapes the operator.
 func (e *environment) metrics(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -279,7 +279,7 @@ func (e *environment) metrics(t *testing.T) string {
 	return string(answered(t, request))
 }
 
-// page is what the simulator shows to people.
+// page fetches the simulator's page for users.
 func (e *environment) page(t *testing.T) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.SimURL+"/", nil)

@@ -82,7 +82,7 @@ func (w *world) checkEnvironment(want ...string) {
 	}
 }
 
-// checkIdentity asks the API server who the operator's kubeconfig is.
+// checkIdentity checks which user the operator's kubeconfig authenticates as.
 func (w *world) checkIdentity(want string) {
 	w.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(w.dir, "state", "operator", "kubeconfig"))

@@ -27,7 +27,7 @@ const (
 	readHeaderTimeout = 10 * time.Second
 
 	region = "us-ord"
-	// ownPlan is that of the user's own nodes: room for the operator's pod and for no pod that asks for a whole CPU beside it.
+	// ownPlan is that of the user's own nodes: room for the operator's pod and for no pod that requests a whole CPU beside it.
 	ownPlan = "g6-standard-1"
 )
 

@@ -38,7 +38,7 @@ type Release struct {
 	Keep      Keep // in an upgrade
 }
 
-// Keep is what an upgrade does with the values that a release was given before.
+// Keep selects which values of the previous revision an upgrade keeps.
 type Keep int
 
 // As Helm's flags: of the old values nothing, everything with the old chart's

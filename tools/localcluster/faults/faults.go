@@ -68,7 +68,7 @@ func Names() []string {
 	return all
 }
 
-// record is what was done and how it is undone.
+// record has the changes to the simulator and how to undo them.
 type record struct {
 	Name       string         `json:"name"`
 	Rules      []int          `json:"rules,omitempty"`

@@ -79,7 +79,7 @@ func TestAFaultLastsUntilItIsMended(t *testing.T) {
 		name     string
 		settings faults.Settings
 		detail   string
-		plan     string // asked for while it lasts
+		plan     string // bought while it lasts
 		words    string // of the refusal; "" = none
 	}{
 		{"no-capacity", faults.Settings{}, "plan: g6-standard-6", "g6-standard-6", "capacity"},

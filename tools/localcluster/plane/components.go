@@ -38,7 +38,7 @@ func (p *Plane) apiserver() component {
 		"--etcd-servers=https://" + address(p.ports.etcdClient), "--etcd-cafile=" + p.path("pki", "etcd-ca.crt"),
 		"--etcd-certfile=" + p.path("pki", "etcd-client.crt"), "--etcd-keyfile=" + p.path("pki", "etcd-client.key"),
 		"--authorization-mode=Node,RBAC", "--allow-privileged", "--profiling=false",
-		// Some clusters have it, and it asks for rights that no request shows.
+		// Some clusters have it, and it requires rights that no request shows.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--service-cluster-ip-range=" + serviceRange,
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",

@@ -77,7 +77,8 @@ func (m *machine) systemctl(ctx context.Context, call invocation) error {
 			continue
 		}
 		if !m.root.has(agentUnit(program)) && !strings.Contains(strings.ToLower(m.image.Label), program) {
-			return fmt.Errorf("Unit %s-agent.service not found: neither an installer nor the image %q has it", program, m.image.Label) //nolint:staticcheck // systemctl's words
+			//nolint:staticcheck // systemctl's words
+			return fmt.Errorf("Unit %s-agent.service not found: neither an installer nor the image %q has it", program, m.image.Label)
 		}
 		if starts {
 			return m.agent(ctx, program, call)

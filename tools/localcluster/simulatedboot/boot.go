@@ -65,7 +65,7 @@ func (m *machine) boot(ctx context.Context) (*process.Process, error) {
 	return m.startKubelet()
 }
 
-// reader is what reads the user data in the Linode's image.
+// reader returns the function that reads the user data in the Linode's image.
 func (m *machine) reader() func(ctx context.Context, userData string) error {
 	switch label := strings.ToLower(m.image.Label); {
 	case strings.Contains(label, "talos"):
@@ -103,7 +103,7 @@ func (m *machine) bootCloudInit(ctx context.Context, userData string) error {
 	return nil
 }
 
-// userData asks the Metadata service with Linode's own client, which decodes and decompresses.
+// userData reads the Metadata service with Linode's own client, which decodes and decompresses.
 func (m *machine) userData(ctx context.Context) (string, error) {
 	client, err := MetadataClient(ctx, m.cfg.MetadataURL, m.event.InstanceID)
 	if err != nil {

@@ -49,7 +49,7 @@ func uninitialized(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == simulatedlke.UninitializedTaint })
 }
 
-// networkPlugin is what the pod of a network plugin asks for, which is not there: a pod of a whole CPU does not fit beside it.
+// networkPlugin stands for the requests of a network plugin's pod, which is not installed: a pod of a whole CPU does not fit beside it.
 var networkPlugin = resource.MustParse("250m")
 
 // registerOwn makes the Node of a Linode that was set up by hand.

@@ -15,7 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
-// Nodes is what the runner needs of the Kubernetes API.
+// Nodes reads and writes Nodes in the Kubernetes API.
 type Nodes = corev1client.NodeInterface
 
 // Config of a Runner.

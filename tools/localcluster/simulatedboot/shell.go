@@ -88,7 +88,7 @@ func (s *shell) run(ctx context.Context, c command) error {
 	return s.script(ctx, "/", "runcmd", strings.Join(words, " "), expand.ListEnviron(s.environ("/")...))
 }
 
-// environ is what a command of the boot finds. `command -v` alone looks at this machine's files: the path leads it to the
+// environ returns the environment of a boot's command. `command -v` alone looks at this machine's files: the path leads it to the
 // root's.
 func (s *shell) environ(dir string) []string {
 	return append([]string{"PATH=" + filepath.Join(s.root.dir, binDir), "HOME=/root", "PWD=" + dir}, s.env...)
@@ -184,7 +184,7 @@ func (s *shell) file(ctx context.Context, hc interp.HandlerContext, path string,
 	return s.script(ctx, hc.Dir, path, string(text), exported(hc.Env), args...)
 }
 
-// exported is what a command inherits of a shell's variables.
+// exported returns the shell's variables that a command inherits.
 func exported(env expand.Environ) expand.Environ {
 	var pairs []string
 	for name, v := range env.Each {

@@ -3,7 +3,7 @@
 // change and go as a real cluster's would.
 //
 // It is called by package localcluster. It depends on the simulator's events and the
-// Kubernetes API; it does not know who asked for a node.
+// Kubernetes API; it is independent of who bought a node.
 //
 // Three parties are simulated:
 //

@@ -21,7 +21,7 @@ func list(pairs ...string) corev1.ResourceList {
 	return out
 }
 
-// The first two rows are what real LKE nodes were recorded to report.
+// The first two rows have recorded values of real LKE nodes.
 func TestCapacity(t *testing.T) {
 	cases := map[string]struct {
 		machine               simulatedlke.Machine

@@ -27,8 +27,8 @@ const (
 	requestTimeout = 30 * time.Second
 )
 
-// Nodes is what the runner needs of the Kubernetes API; client-go's typed client
-// has it.
+// Nodes reads and writes Nodes in the Kubernetes API; client-go's typed client
+// implements it.
 type Nodes = corev1client.NodeInterface
 
 // Config of a Runner.
@@ -55,7 +55,7 @@ type Runner struct {
 	machine map[string]*machine // by node name
 }
 
-// machine is what is known of one Linode and how far its Node has come.
+// machine has the last event of one Linode and the state of its Node.
 type machine struct {
 	wanted      world.Event // the latest event
 	applied     world.Event // what the Node has of the pool

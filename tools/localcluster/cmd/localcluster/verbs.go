@@ -48,7 +48,7 @@ func up(verb *cobra.Command, opts localcluster.Options, given chosen) error {
 	return nil
 }
 
-// already: a second `up` is fine when it asks for what is there.
+// already returns nil if the running cluster has the options of a second `up`.
 func already(info supervisor.Info, opts localcluster.Options, given chosen) error {
 	if info.Kubeconfig == "" {
 		return fmt.Errorf("%s is being started or stopped by process %d", opts.Name, info.PID)
@@ -128,7 +128,7 @@ func health(ctx context.Context, url string) string {
 	return "ready"
 }
 
-// superviseVerb is what `up` starts in the background.
+// superviseVerb returns the hidden verb that `up` starts in the background.
 func superviseVerb() *cobra.Command {
 	verb := startVerb("supervise", "Run a cluster for up", func(verb *cobra.Command, opts localcluster.Options, _ chosen) error {
 		report := os.NewFile(supervisor.ReportFile, "report")
