@@ -124,7 +124,7 @@ func (r rule) isTesting(path string) bool {
 	return slices.Contains(r.testing, strings.TrimPrefix(path, prefix))
 }
 
-// refuses says why the module in dir must not import path, or "" when it may.
+// refuses returns why the module in dir must not import path, or "" when it may.
 func (r rule) refuses(dir, path string, test bool) string {
 	rest, ours := strings.CutPrefix(path, prefix)
 	switch {

@@ -35,7 +35,7 @@ const everyMonitor = `{prometheusRule: {enabled: true, additionalLabels: {releas
 
 var labelInText = regexp.MustCompile(`\$labels\.([a-z_]+)`)
 
-// Every alert's query is valid and names what the controller exports, and a person who gets it is told what it means and
+// Every alert's query is valid and names metrics of the controller, and its annotations explain what it means and
 // what to do.
 func TestAlerts(t *testing.T) {
 	rule := get[prometheusRule](t, mustRender(t, "karpenter", quickstart, everyMonitor), "PrometheusRule", "karpenter")

@@ -89,7 +89,7 @@ func without(rules []rbacv1.PolicyRule, resource string) []rbacv1.PolicyRule {
 	return rest
 }
 
-// eventually waits for the authorizer, which learns of a changed role a moment later.
+// eventually waits for the authorizer, which reads a changed role a moment later.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true,

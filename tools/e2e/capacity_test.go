@@ -121,7 +121,7 @@ func accountLimit(t *testing.T, e *environment) {
 	}
 	g.Expect(phases()).To(Equal(expected))
 	e.Sim.SetAccountLimit(0)
-	// The operator believes a refusal for minutes, so this wait is longer than any other.
+	// The operator avoids a refused plan for minutes, so this wait is longer than any other.
 	g.Eventually(ctx, func() int { return len(e.ourInstances()) }).WithTimeout(2 * patience).WithPolling(interval).Should(Equal(n))
 	e.settled(t, app, n)
 	e.matched(t, n)

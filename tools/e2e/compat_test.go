@@ -106,7 +106,7 @@ func examples(t *testing.T, e *environment) {
 }
 
 // everyField: the API server keeps what it was given, field by field, and the
-// operator says what it thinks of it.
+// operator reports its problems.
 func everyField(t *testing.T, e *environment) {
 	const file = "testdata/alpha/nodeclass-every-field.yaml"
 	stored := e.applyFile(t, file)[0]

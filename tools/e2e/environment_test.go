@@ -258,7 +258,7 @@ func (e *environment) settled(t *testing.T, app string, replicas int) {
 
 // oneToOne waits until NodeClaims, nodes and instances are the same set, by provider
 // ID, and returns how many there are. An instance goes a moment before its NodeClaim
-// and comes a moment after; whether too many were ever made, history and made tell.
+// and comes a moment after; history and made report whether too many were ever made.
 func (e *environment) oneToOne(t *testing.T) int {
 	t.Helper()
 	ctx, n := t.Context(), 0

@@ -59,7 +59,7 @@ spec:
 		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: "contract"}, contract)).To(Succeed())
 		g.Expect(contract.StatusConditions().Root().IsTrue()).To(BeTrue())
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
-	e.apply(t, deployment("thrifty", 2, onTwoNodes)) // two nodes: one alone teaches nothing
+	e.apply(t, deployment("thrifty", 2, onTwoNodes)) // two nodes: one alone counts for nothing
 	e.settled(t, "thrifty", 2)
 	nodes := e.karpenterNodes(ctx, g)
 	g.Expect(nodes).To(HaveLen(2))

@@ -117,7 +117,7 @@ func (e *environment) installed(t *testing.T, release string) {
 	}
 }
 
-// linodeLimit: the account's limit says nothing of a plan's capacity.
+// linodeLimit: the account's limit is independent of a plan's capacity.
 func linodeLimit(t *testing.T, e *environment) {
 	accountLimit(t, e)
 	families, err := e.Operator.Metrics(t.Context())

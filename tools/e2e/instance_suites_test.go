@@ -111,7 +111,7 @@ func without(tags []string, tag string) []string {
 	return slices.DeleteFunc(slices.Clone(tags), func(other string) bool { return other == tag })
 }
 
-// restartedAndListed starts the operator again and waits until it has listed its Linodes. One that has written tags believes
+// restartedAndListed starts the operator again and waits until it has listed its Linodes. One that has written tags trusts
 // lists only when they cannot lag behind its writes any more, minutes later.
 func (e *environment) restartedAndListed(t *testing.T) {
 	t.Helper()

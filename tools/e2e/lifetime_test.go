@@ -16,8 +16,8 @@ import (
 )
 
 // expiry: a node ends when it is as old as its NodePool allows, whatever the
-// NodePool's budget says, and its pods when they have had the grace period, whatever
-// their own budget says.
+// NodePool's budget allows, and its pods when they have had the grace period, whatever
+// their own budget allows.
 func expiry(t *testing.T, e *environment) {
 	const app, lifetime, grace = "aging", 40 * time.Second, 15 * time.Second
 	e.nodePool(t, nodePoolSpec{budget: "0", more: []string{

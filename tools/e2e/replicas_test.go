@@ -131,7 +131,7 @@ func (e *environment) crowd(t *testing.T, app string, n int) {
 	e.apply(t, deployment(app, n, apart(app)))
 }
 
-// afterClaims lets the first n claims pass and does to the others what the rule says,
+// afterClaims lets the first n claims pass and applies the rule to the others,
 // until the function that it returns is called. A claim is a write of tags, or in
 // instance mode the creation of a Linode.
 func (e *environment) afterClaims(n int32, rule linodesim.Rule) (heal func()) {

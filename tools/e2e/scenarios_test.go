@@ -115,7 +115,7 @@ func gpuPod(t *testing.T, e *environment) {
 }
 
 // impossiblePod needs an instance type that does not exist: nothing is made, and an
-// event on the pod says why.
+// event on the pod has the reason.
 func impossiblePod(t *testing.T, e *environment) {
 	made := e.made()
 	e.apply(t, "linodenodeclass.yaml")
@@ -136,7 +136,7 @@ spec:
 }
 
 // refusedNodeClasses are refused by the API server, which names the field, or are not
-// Ready, say why in their conditions and in an event, and no node is made from them.
+// Ready, have the reason in their conditions and in an event, and no node is made from them.
 func refusedNodeClasses(t *testing.T, e *environment) {
 	_, err := manifest.Apply(t.Context(), e.kube, []byte(`
 apiVersion: karpenter.k8s.linode/v1alpha1

@@ -62,7 +62,7 @@ func (e *environment) withoutClasses(t *testing.T) {
 }
 
 // nodePoolSpec is a NodePool named default over the class of that name. Its nodes
-// are consolidated at once, all at a time, unless it says otherwise.
+// are consolidated at once, all at a time, unless the NodePool differs.
 type nodePoolSpec struct {
 	class       string   // spec of its class, as a YAML flow map; "" = that of docs/examples
 	consolidate string   // consolidateAfter; "" = 1s

@@ -129,7 +129,7 @@ func settledPods(t *testing.T, e *environment, without *outage) {
 }
 
 // lostNodeClaim takes a NodeClaim away from its node and the node from the garbage
-// collector's reach. Its pods are moved one by one, as their budget says, and the
+// collector's reach. Its pods are moved one by one, as their budget requires, and the
 // instance goes after the last.
 func lostNodeClaim(t *testing.T, e *environment, without *outage) {
 	e.apply(t, "linodenodeclass.yaml")

@@ -147,7 +147,7 @@ func (c *Cluster) needed() []string {
 func (c *Cluster) bin() string     { return controlplane.BinDir(c.opts.Root) }
 func (c *Cluster) machine() string { return filepath.Join(c.bin(), controlplane.Machine) }
 
-// openLog: what this package itself has to tell, as JSON lines.
+// openLog opens this package's own log, of JSON lines.
 func (c *Cluster) openLog() error {
 	file, err := os.OpenFile(filepath.Join(c.opts.logDir(), "localcluster.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 // The operator's whole life in one cluster: installed, run with what its
-// Deployment says, killed, upgraded, stopped.
+// Deployment requires, killed, upgraded, stopped.
 func TestOperatorRunsAsItsDeploymentSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short leaves out what starts a cluster")
@@ -61,7 +61,7 @@ func TestOperatorRunsAsItsDeploymentSays(t *testing.T) {
 	w.checkLogsForToken()
 }
 
-// checkEnvironment reads what the kernel says the process was started with.
+// checkEnvironment reads the process's environment from the kernel.
 func (w *world) checkEnvironment(want ...string) {
 	w.Helper()
 	content, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(w.Operator.PID()), "environ"))

@@ -44,7 +44,7 @@ func (p *Plane) apiserver() component {
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + p.path("pki", "serviceaccount.key"),
 		"--service-account-signing-key-file=" + p.path("pki", "serviceaccount.key"),
-		// Without these the other components complain that they cannot tell a
+		// Without these the other components complain that they cannot distinguish a
 		// front proxy's requests.
 		"--requestheader-client-ca-file=" + p.path("pki", "front-proxy-ca.crt"), "--requestheader-allowed-names=front-proxy",
 		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",

@@ -200,7 +200,7 @@ func (p *Plane) Stop(ctx context.Context) {
 	p.mu.Unlock()
 	var all sync.WaitGroup
 	for _, child := range p.Processes() {
-		// etcd goes last: the API server hangs on it while it says goodbye.
+		// etcd goes last: the API server needs it while it shuts down.
 		if child.Name() != "etcd" {
 			all.Go(func() { child.Stop(ctx, stopGrace) })
 		}

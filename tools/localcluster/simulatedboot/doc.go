@@ -3,8 +3,8 @@
 // about its Node.
 //
 // It is called by package localcluster in instance mode. It follows the events of
-// Linodes that are no LKE workers, and knows the simulator's Metadata service, the
-// program controlplane.Machine and the Kubernetes API; it does not know who made
+// Linodes that are no LKE workers, and uses the simulator's Metadata service, the
+// program controlplane.Machine and the Kubernetes API; it is independent of who made
 // a Linode.
 //
 // # A boot

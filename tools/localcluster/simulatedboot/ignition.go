@@ -17,7 +17,7 @@ import (
 )
 
 // bootIgnition does what Flatcar's first boot does with an Ignition config of spec 3: it writes the files, and starts the
-// services that the config enables. Ignition's own code reads the config; a key that it does not know fails the boot.
+// services that the config enables. Ignition's own code reads the config; an unknown key fails the boot.
 func (m *machine) bootIgnition(ctx context.Context, userData string) error {
 	config, report, err := ignition.Parse([]byte(userData))
 	if err != nil {

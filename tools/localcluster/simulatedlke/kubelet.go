@@ -60,7 +60,7 @@ func (r *Runner) registerReal(ctx context.Context, name string, m machine) error
 	return nil
 }
 
-// adopt gives a Node what a kubelet may not say of itself: addresses, and labels of reserved domains.
+// adopt adds to a Node what a kubelet may not set itself: addresses, and labels of reserved domains.
 func (r *Runner) adopt(ctx context.Context, node *corev1.Node, e world.Event) (*corev1.Node, error) {
 	node.Status.Addresses = Addresses(e)
 	node, err := r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{})

@@ -127,7 +127,7 @@ func (r *Runner) note(e world.Event) {
 	case m != nil:
 		m.wanted = e
 	default:
-		return // changed before it joined: joins will tell
+		return // changed before it joined: its event at joining has the change
 	}
 	r.queue.Add(e.Name)
 }
