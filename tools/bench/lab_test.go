@@ -110,14 +110,14 @@ func (t tally) since(before tally) tally {
 	return t
 }
 
-// bought is what was asked for through the API.
+// bought counts requests through the API that add nodes.
 type bought struct {
-	// nodes were asked for in so many purchases, each of which changed one pool.
+	// nodes were requested in so many purchases, each of which changed one pool.
 	nodes, purchases int
 	last             time.Time
 }
 
-// boughtSince sums up what was asked for since then.
+// boughtSince sums up the purchases since then.
 func (l *lab) boughtSince(began time.Time) bought {
 	type purchase struct {
 		pool int

@@ -50,7 +50,8 @@ func TestEnvironmentOfQuickstart(t *testing.T) {
 		"PLANS_ALLOW": "*", "PLANS_DENY": "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
 		"LKE_UNREGISTERED_TAINT": "false", "VM_MEMORY_OVERHEAD_PERCENT": "0.075", "DISABLE_DRY_RUN": "false",
 		"BATCH_MAX_DURATION": "10s", "BATCH_IDLE_DURATION": "1s", "PREFERENCE_POLICY": "Respect", "MIN_VALUES_POLICY": "Strict",
-		"FEATURE_GATES":       "NodeRepair=false,NodeOverlay=false,ReservedCapacity=true,SpotToSpotConsolidation=false,StaticCapacity=false,CapacityBuffer=false",
+		"FEATURE_GATES": "NodeRepair=false,NodeOverlay=false,ReservedCapacity=true,SpotToSpotConsolidation=false,StaticCapacity=false," +
+			"CapacityBuffer=false",
 		"IGNORE_DRA_REQUESTS": "true",
 		"LOG_LEVEL":           "info", "LOG_OUTPUT_PATHS": "stdout", "LOG_ERROR_OUTPUT_PATHS": "stderr",
 		"METRICS_PORT": "8080", "HEALTH_PROBE_PORT": "8081", "KARPENTER_SERVICE": "karpenter",

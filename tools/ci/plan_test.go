@@ -11,7 +11,7 @@ import (
 
 type suite struct{ Suite, Tier string }
 
-// plan is what the script prints when these files have changed.
+// plan returns the script's output for these changed files.
 func plan(t *testing.T, files ...string) (modules []string, suites []suite) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "../make/ci-plan.sh")

@@ -47,7 +47,7 @@ func (e *environment) together(t *testing.T, parts ...part) {
 		lane := e.beside(t, p.lane)
 		running.Go(func() {
 			defer p.ended()
-			lane.play(t, p.name, p.do, func(t *testing.T) { t.Helper(); p.end(lane, t) })
+			lane.runScenario(t, p.name, p.do, func(t *testing.T) { t.Helper(); p.end(lane, t) })
 		})
 	}
 	running.Wait()
@@ -134,7 +134,7 @@ func (e *environment) labelledMine(label string) bool {
 	return ours && end > 0 && e.isMine(nodeClaim[:end])
 }
 
-// ofMine: an LKE pool and what was in it, or a plain Linode, is of the scenario. ever is what madeEver returned.
+// ofMine reports whether an LKE pool or a plain Linode is of the scenario. ever comes from madeEver.
 func (e *environment) ofMine(pool, linode int, ever map[int]bool) bool {
 	if e.plain {
 		return e.lane == "" || ever[linode]

@@ -32,7 +32,7 @@ const (
 	poll        = 250 * time.Millisecond
 )
 
-// Simulator is what the demo asks of the simulated LKE.
+// Simulator reads the records of the simulated LKE.
 type Simulator interface {
 	Snapshot() linodesim.State
 	Audit() []linodesim.Entry

@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// cloudConfig is the part of cloud-init's format that is played.
+// cloudConfig is the part of cloud-init's format that is simulated.
 type cloudConfig struct {
 	Hostname string      `json:"hostname"`
 	Files    []writeFile `json:"write_files"`

@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Played lists the commands that a boot needs and that do nothing here.
-func Played() []string {
+// Simulated lists the commands that a boot needs and that do nothing here.
+func Simulated() []string {
 	return []string{
 		"apt-get", "dnf", "hostnamectl", "iptables", "modprobe", "mount", "sed", "swapoff", "sysctl", "umount", "update-ca-certificates",
 	}
@@ -73,7 +73,7 @@ func (s *shell) install() error {
 			return err
 		}
 	}
-	for _, name := range slices.Concat(Played(), fileCommands, []string{"sh"}, slices.Collect(maps.Keys(s.programs))) {
+	for _, name := range slices.Concat(Simulated(), fileCommands, []string{"sh"}, slices.Collect(maps.Keys(s.programs))) {
 		if err := s.root.write(filepath.Join(binDir, name), "", 0o755); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (s *shell) run(ctx context.Context, c command) error {
 	return s.script(ctx, "/", "runcmd", strings.Join(words, " "), expand.ListEnviron(s.environ("/")...))
 }
 
-// environ is what a command of the boot finds. `command -v` alone looks at this machine's files: the path leads it to the
+// environ returns the environment of a boot's command. `command -v` alone looks at this machine's files: the path leads it to the
 // root's.
 func (s *shell) environ(dir string) []string {
 	return append([]string{"PATH=" + filepath.Join(s.root.dir, binDir), "HOME=/root", "PWD=" + dir}, s.env...)
@@ -153,8 +153,8 @@ func (s *shell) exec(ctx context.Context, args []string) error {
 		return s.subshell(ctx, hc, args[1:])
 	case slices.Contains(fileCommands, name):
 		return s.report(hc.Stderr, name, s.files(hc, name, args[1:]))
-	case slices.Contains(Played(), name):
-		fmt.Fprintf(hc.Stdout, "[played, not run] %s\n", strings.Join(args, " "))
+	case slices.Contains(Simulated(), name):
+		fmt.Fprintf(hc.Stdout, "[simulated, not run] %s\n", strings.Join(args, " "))
 		return nil
 	case filepath.IsAbs(name) && s.root.has(name):
 		return s.file(ctx, hc, name, args[1:])
@@ -180,7 +180,7 @@ func (s *shell) subshell(ctx context.Context, hc interp.HandlerContext, args []s
 	case len(args) > 0 && !strings.HasPrefix(args[0], "-"):
 		return s.file(ctx, hc, machinePath(hc.Dir, args[0]), args[1:])
 	}
-	fmt.Fprintf(hc.Stderr, "sh: %q: only FILE with its arguments and -c TEXT are played\n", args)
+	fmt.Fprintf(hc.Stderr, "sh: %q: only FILE with its arguments and -c TEXT are simulated\n", args)
 	return interp.ExitStatus(2)
 }
 
@@ -193,7 +193,7 @@ func (s *shell) file(ctx context.Context, hc interp.HandlerContext, path string,
 	return s.script(ctx, hc.Dir, path, string(text), exported(hc.Env), args...)
 }
 
-// exported is what a command inherits of a shell's variables.
+// exported returns the shell's variables that a command inherits.
 func exported(env expand.Environ) expand.Environ {
 	var pairs []string
 	for name, v := range env.Each {

@@ -1,16 +1,16 @@
-// Package lkeplayer plays, on the Kubernetes side, what LKE does to worker nodes:
+// Package simulatedlke simulates, on the Kubernetes side, what LKE does to worker nodes:
 // it follows the events of a simulated Linode account and lets Nodes come,
 // change and go as a real cluster's would.
 //
 // It is called by package localcluster. It depends on the simulator's events and the
-// Kubernetes API; it does not know who asked for a node.
+// Kubernetes API; it is independent of who bought a node.
 //
-// Three parties are played:
+// Three parties are simulated:
 //
 //   - the kubelet registers: a Node named like the Linode's label, with LKE's
 //     pool label, the pool's own labels and taints, the taint of an uninitialised
 //     node, not ready yet, and capacity as real LKE nodes report it (see Capacity).
-//     From then on kwok plays it: conditions, leases, pods. With Config.Kubelets a real kubelet
+//     From then on kwok simulates it: conditions, leases, pods. With Config.Kubelets a real kubelet
 //     does all this for some nodes.
 //   - the cloud controller manager initialises: provider ID, instance type and
 //     region labels, taint lifted. There is no zone label; LKE has none. When the
@@ -23,10 +23,10 @@
 // its Linode lives: a kubelet registers once.
 //
 // Not known of the real platform, and decided here: pool taints are there from
-// registration on; removed labels and taints stay removed. Not played: a Linode
+// registration on; removed labels and taints stay removed. Not simulated: a Linode
 // that is shut down but not gone, pod networks, the address annotations of Calico
-// and WireGuard. Volumes are played by package blockstorage.
+// and WireGuard. Volumes are simulated by package blockstorage.
 //
-// Failed API calls are repeated with growing pauses. A Player is used by one
+// Failed API calls are repeated with growing pauses. A Runner is used by one
 // goroutine calling Run.
-package lkeplayer
+package simulatedlke

@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"bytes"
@@ -25,11 +25,11 @@ const (
 
 var _ = simulate("kubeadm", (*machine).kubeadm)
 
-// kubeadm runs kubeadm's own code for `kubeadm join --config FILE`, the only call of a worker's boot.
+// kubeadm runs kubeadm's own code for `kubeadm join --config FILE`, its only use in a worker's boot.
 func (m *machine) kubeadm(ctx context.Context, call invocation) error {
 	args := call.args
 	if len(args) != 3 || args[0] != "join" || args[1] != "--config" {
-		return fmt.Errorf("%q: only join --config FILE is played", args)
+		return fmt.Errorf("%q: only join --config FILE is simulated", args)
 	}
 	var problem bytes.Buffer
 	cmd := exec.CommandContext(ctx, m.cfg.Program, "join", "--root="+m.root.dir, "--config="+machinePath(call.dir, args[2]),
@@ -39,7 +39,7 @@ func (m *machine) kubeadm(ctx context.Context, call invocation) error {
 	if err := cmd.Run(); err != nil {
 		return errors.New(lastLine(problem.String(), err.Error()))
 	}
-	fmt.Fprintln(call.out, "[played, not run] kubeadm's preflight checks, systemctl restart kubelet")
+	fmt.Fprintln(call.out, "[simulated, not run] kubeadm's preflight checks, systemctl restart kubelet")
 	joining, err := m.environmentFile(kubeadmFlags, kubeadmHandle)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package lkeplayer
+package simulatedlke
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 var _ = readBy("flatcar", (*machine).bootIgnition)
 
 // bootIgnition does what Flatcar's first boot does with an Ignition config of spec 3: it writes the files, and starts the
-// services that the config enables. Ignition's own code reads the config; a key that it does not know fails the boot.
+// services that the config enables. Ignition's own code reads the config; an unknown key fails the boot.
 func (m *machine) bootIgnition(ctx context.Context, userData string) error {
 	config, report, err := ignition.Parse([]byte(userData))
 	if err != nil {
@@ -28,7 +28,7 @@ func (m *machine) bootIgnition(ctx context.Context, userData string) error {
 	if len(report.Entries) > 0 {
 		return fmt.Errorf("ignition: %s", strings.TrimSpace(report.String()))
 	}
-	if err := playable(config); err != nil {
+	if err := supported(config); err != nil {
 		return fmt.Errorf("ignition: %w", err)
 	}
 	for _, file := range config.Storage.Files {
@@ -47,21 +47,21 @@ func (m *machine) bootIgnition(ctx context.Context, userData string) error {
 	return nil
 }
 
-// playable returns an error that names what is in the config and is not played.
-func playable(config types.Config) error {
+// supported returns an error that names what is in the config and is not simulated.
+func supported(config types.Config) error {
 	rest := config
 	rest.Ignition, rest.Storage.Files, rest.Systemd.Units = types.Ignition{}, nil, nil
 	if !reflect.DeepEqual(rest, types.Config{}) {
-		return errors.New("storage.files and systemd.units alone are played here")
+		return errors.New("storage.files and systemd.units alone are supported here")
 	}
 	source := config.Ignition
 	source.Version = ""
 	if !reflect.DeepEqual(source, types.Ignition{}) {
-		return errors.New("of ignition, version alone is played here")
+		return errors.New("of ignition, version alone is supported here")
 	}
 	for _, u := range config.Systemd.Units {
 		if len(u.Dropins) > 0 {
-			return fmt.Errorf("systemd unit %s: dropins are not played here", u.Name)
+			return fmt.Errorf("systemd unit %s: dropins are not supported here", u.Name)
 		}
 	}
 	return nil
@@ -69,13 +69,13 @@ func playable(config types.Config) error {
 
 func (m *machine) ignitionFile(file types.File) error {
 	if len(file.Append) > 0 || file.Contents.Compression != nil && *file.Contents.Compression != "" {
-		return errors.New("append and compression are not played here")
+		return errors.New("append and compression are not supported here")
 	}
 	content := ""
 	if file.Contents.Source != nil {
 		source, err := dataurl.DecodeString(*file.Contents.Source)
 		if err != nil {
-			return fmt.Errorf("contents.source: data URLs alone are played here: %w", err)
+			return fmt.Errorf("contents.source: data URLs alone are supported here: %w", err)
 		}
 		content = string(source.Data)
 	}
@@ -108,7 +108,7 @@ func (m *machine) service(ctx context.Context, name, contents string) error {
 	commands := map[string][]string{}
 	for _, o := range options {
 		if !slices.Contains(unitOptions[o.Section], o.Name) {
-			return fmt.Errorf("[%s] %s is not played here; of that section there are %s", o.Section, o.Name,
+			return fmt.Errorf("[%s] %s is not supported here; of that section there are %s", o.Section, o.Name,
 				strings.Join(unitOptions[o.Section], ", "))
 		}
 		switch o.Name {

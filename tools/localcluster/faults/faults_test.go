@@ -1,4 +1,4 @@
-package breakage_test
+package faults_test
 
 import (
 	"net/http"
@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/breakage"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/faults"
 )
 
 // account is a served simulator with one cluster, and a client that does not try again.
@@ -18,7 +18,7 @@ type account struct {
 	*testing.T
 	sim    *linodesim.Sim
 	client *linode.Client
-	target breakage.Target
+	target faults.Target
 	pool   linodesim.Pool
 }
 
@@ -33,7 +33,7 @@ func newAccount(t *testing.T) *account {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &account{T: t, sim: sim, pool: info.Pools[0], target: breakage.Target{
+	a := &account{T: t, sim: sim, pool: info.Pools[0], target: faults.Target{
 		API: served(t, sim), Admin: served(t, sim.Admin()), Token: "secret", ClusterID: info.ID,
 		Record: filepath.Join(t.TempDir(), "broken.json"),
 	}}
@@ -56,9 +56,9 @@ func (a *account) buy(plan string) error {
 	return err
 }
 
-func (a *account) broke(name string, settings breakage.Settings) string {
+func (a *account) broke(name string, settings faults.Settings) string {
 	a.Helper()
-	fault, detail, err := breakage.Break(a.Context(), a.target, name, settings)
+	fault, detail, err := faults.Break(a.Context(), a.target, name, settings)
 	if err != nil || fault.Name != name || fault.What == "" || fault.Watch == "" {
 		a.Fatalf("%s: %+v, %v", name, fault, err)
 	}
@@ -67,8 +67,8 @@ func (a *account) broke(name string, settings breakage.Settings) string {
 
 func (a *account) mended(want string) {
 	a.Helper()
-	name, err := breakage.Mend(a.Context(), a.target)
-	if err != nil || name != want || breakage.Broken(a.target.Record) != "" {
+	name, err := faults.Mend(a.Context(), a.target)
+	if err != nil || name != want || faults.Broken(a.target.Record) != "" {
 		a.Fatalf("mended %q, %v, want %q", name, err, want)
 	}
 }
@@ -76,23 +76,23 @@ func (a *account) mended(want string) {
 func TestAFaultLastsUntilItIsMended(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		settings breakage.Settings
+		settings faults.Settings
 		detail   string
-		plan     string // asked for while it lasts
+		plan     string // bought while it lasts
 		words    string // of the refusal; "" = none
 	}{
-		{"no-capacity", breakage.Settings{}, "plan: g6-standard-6", "g6-standard-6", "capacity"},
-		{"no-capacity", breakage.Settings{}, "plan: g6-standard-6", "g6-standard-2", ""},
-		{"no-capacity", breakage.Settings{Plan: "all"}, "plan: any", "g6-standard-2", "capacity"},
-		{"account-limit", breakage.Settings{}, "limit: 2 Linodes", "g6-standard-2", "Limit"},
-		{"revoked-token", breakage.Settings{}, "", "g6-standard-2", "Invalid Token"},
+		{"no-capacity", faults.Settings{}, "plan: g6-standard-6", "g6-standard-6", "capacity"},
+		{"no-capacity", faults.Settings{}, "plan: g6-standard-6", "g6-standard-2", ""},
+		{"no-capacity", faults.Settings{Plan: "all"}, "plan: any", "g6-standard-2", "capacity"},
+		{"account-limit", faults.Settings{}, "limit: 2 Linodes", "g6-standard-2", "Limit"},
+		{"revoked-token", faults.Settings{}, "", "g6-standard-2", "Invalid Token"},
 	} {
 		t.Run(c.name+" "+c.settings.Plan+" "+c.plan, func(t *testing.T) {
 			a := newAccount(t)
 			if detail := a.broke(c.name, c.settings); detail != c.detail {
 				t.Errorf("detail %q, want %q", detail, c.detail)
 			}
-			if breakage.Broken(a.target.Record) != c.name {
+			if faults.Broken(a.target.Record) != c.name {
 				t.Error("it is not on record")
 			}
 			err := a.buy(c.plan)
@@ -112,8 +112,8 @@ func TestAFaultLastsUntilItIsMended(t *testing.T) {
 func TestOnlyOneFaultLasts(t *testing.T) {
 	a := newAccount(t)
 	theirs := a.sim.Fail(linodesim.Rule{Method: http.MethodPut, Answer: linodesim.Answer{Status: http.StatusTeapot}})
-	a.broke("api-down", breakage.Settings{})
-	a.broke("no-capacity", breakage.Settings{})
+	a.broke("api-down", faults.Settings{})
+	a.broke("no-capacity", faults.Settings{})
 	if err := a.buy("g6-standard-2"); err != nil {
 		t.Errorf("the first fault lasts: %v", err)
 	}
@@ -130,7 +130,7 @@ func TestOnlyOneFaultLasts(t *testing.T) {
 
 func TestARecycledNodeIsKarpentersNewest(t *testing.T) {
 	a := newAccount(t)
-	if _, _, err := breakage.Break(t.Context(), a.target, "recycled-node", breakage.Settings{}); err == nil ||
+	if _, _, err := faults.Break(t.Context(), a.target, "recycled-node", faults.Settings{}); err == nil ||
 		!strings.Contains(err.Error(), "scale a Deployment up") {
 		t.Errorf("without a node: %v", err)
 	}
@@ -138,7 +138,7 @@ func TestARecycledNodeIsKarpentersNewest(t *testing.T) {
 	if err := a.sim.EditInstanceTags(node.InstanceID, []string{"karpenter.sh/nodeclaim=default-7xk2p"}); err != nil {
 		t.Fatal(err)
 	}
-	if detail := a.broke("recycled-node", breakage.Settings{}); !strings.Contains(detail, node.ID[strings.Index(node.ID, "-")+1:]) {
+	if detail := a.broke("recycled-node", faults.Settings{}); !strings.Contains(detail, node.ID[strings.Index(node.ID, "-")+1:]) {
 		t.Errorf("detail %q, want node %s", detail, node.ID)
 	}
 	for _, n := range a.sim.Snapshot().Clusters[0].Pools[0].Nodes {
@@ -153,21 +153,21 @@ func TestWhatIsNoFaultIsRefusedByName(t *testing.T) {
 	a := newAccount(t)
 	for name, c := range map[string]struct {
 		name     string
-		settings breakage.Settings
+		settings faults.Settings
 		words    string
 	}{
-		"unknown": {"api-slow", breakage.Settings{},
+		"unknown": {"api-slow", faults.Settings{},
 			`NAME is "api-slow"; it must be one of no-capacity, account-limit, api-down, slow-api, recycled-node, revoked-token, or none to mend`},
-		"a plan": {"api-down", breakage.Settings{Plan: "g6-standard-2"}, `PLAN is "g6-standard-2"; only no-capacity has a plan`},
+		"a plan": {"api-down", faults.Settings{Plan: "g6-standard-2"}, `PLAN is "g6-standard-2"; only no-capacity has a plan`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := breakage.Break(t.Context(), a.target, c.name, c.settings); err == nil || !strings.Contains(err.Error(), c.words) {
+			if _, _, err := faults.Break(t.Context(), a.target, c.name, c.settings); err == nil || !strings.Contains(err.Error(), c.words) {
 				t.Errorf("got %v, want %q", err, c.words)
 			}
 		})
 	}
 	a.target.Admin = "http://127.0.0.1:1"
-	if _, _, err := breakage.Break(t.Context(), a.target, "api-down", breakage.Settings{}); err == nil ||
+	if _, _, err := faults.Break(t.Context(), a.target, "api-down", faults.Settings{}); err == nil ||
 		!strings.Contains(err.Error(), "api-down") {
 		t.Errorf("without a cluster: %v", err)
 	}

@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"context"
@@ -77,9 +77,9 @@ func TestIgnitionConfigsAreReadStrictly(t *testing.T) {
 		"an unknown key":       {`"mode"`, `"nonsense": 1, "mode"`, "nonsense"},
 		"another version":      {"3.4.0", "2.3.0", "unsupported config version"},
 		"no JSON":              {good, "{", "ignition"},
-		"a disk":               {`"files"`, `"disks": [{"device": "/dev/sda"}], "files"`, "alone are played"},
+		"a disk":               {`"files"`, `"disks": [{"device": "/dev/sda"}], "files"`, "alone are supported"},
 		"a URL":                {"data:,a%20b", "https://example.com", "data URLs alone"},
-		"an unknown option":    {"Type=oneshot", "User=core", "User is not played"},
+		"an unknown option":    {"Type=oneshot", "User=core", "User is not supported"},
 		"a command not there":  {"/usr/bin/sh -c", "/opt/missing", "ended with"},
 		"no data":              {good, "", "ignition"},
 		"a cloud-config":       {good, "#cloud-config\n", "ignition"},

@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
-// kwok plays no pod that was bound before it plays the node.
+// kwok simulates no pod that was bound before it simulates the node.
 func TestKwokTakesOverBeforeThePodsCome(t *testing.T) {
 	nodes := fake.NewClientset(&corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"team": "a"}},
-		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: lkeplayer.UninitializedTaint, Effect: corev1.TaintEffectNoSchedule}}},
+		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: simulatedlke.UninitializedTaint, Effect: corev1.TaintEffectNoSchedule}}},
 		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}).CoreV1().Nodes()
 	kubelet, err := process.Start(process.Spec{Name: "kubelet", Path: "/bin/sleep", Args: []string{"600"},
@@ -29,7 +29,7 @@ func TestKwokTakesOverBeforeThePodsCome(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(kubelet.Kill)
-	p := New(nodes, Config{KwokLabels: map[string]string{"played-by": "kwok"}})
+	p := New(nodes, Config{KwokLabels: map[string]string{"simulated-by": "kwok"}})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -38,7 +38,7 @@ func TestKwokTakesOverBeforeThePodsCome(t *testing.T) {
 	var node *corev1.Node
 	handed := func(ctx context.Context) (bool, error) {
 		node, err = nodes.Get(ctx, "n", metav1.GetOptions{})
-		return err == nil && node.Labels["played-by"] == "kwok", err
+		return err == nil && node.Labels["simulated-by"] == "kwok", err
 	}
 	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, handed); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestKwokTakesOverBeforeThePodsCome(t *testing.T) {
 	}
 	select {
 	case <-done:
-		t.Error("the hand-over ended before kwok played the node")
+		t.Error("the hand-over ended before kwok simulated the node")
 	default:
 	}
 	ready(node).Status = corev1.ConditionTrue // what kwok does first

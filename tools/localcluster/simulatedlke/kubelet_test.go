@@ -1,4 +1,4 @@
-package lkeplayer_test
+package simulatedlke_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 // kubelets register Nodes themselves, one worker's kubelet at a time; the first attempt to start one fails.
@@ -36,7 +36,7 @@ func (k *kubelets) Start(e linodesim.Event) (func(context.Context), error) {
 	k.live.Add(1)
 	_, err := k.nodes.Create(context.Background(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: e.Name, Labels: map[string]string{"by": "kubelet"}},
-		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: lkeplayer.UninitializedTaint, Value: "true",
+		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: simulatedlke.UninitializedTaint, Value: "true",
 			Effect: corev1.TaintEffectNoSchedule}}},
 	}, metav1.CreateOptions{})
 	return func(context.Context) { k.live.Add(-1) }, err
@@ -46,16 +46,16 @@ func (k *kubelets) Start(e linodesim.Event) (func(context.Context), error) {
 func TestNodesOfRealKubeletsComeAndGo(t *testing.T) {
 	nodes := fake.NewClientset().CoreV1().Nodes()
 	real := &kubelets{nodes: nodes}
-	player := lkeplayer.New(nodes, lkeplayer.Config{ClusterID: 1, Kubelets: real, Labels: map[string]string{"by": "kwok"}})
+	runner := simulatedlke.New(nodes, simulatedlke.Config{ClusterID: 1, Kubelets: real, Labels: map[string]string{"by": "kwok"}})
 	events := make(chan linodesim.Event)
 	ended := make(chan struct{})
-	go func() { defer close(ended); player.Run(t.Context(), events) }()
+	go func() { defer close(ended); runner.Run(t.Context(), events) }()
 	first, second := event("first", 11), event("second", 12)
 	events <- first
 	await(t, "the kubelet's node is initialised", func() bool {
 		node, err := nodes.Get(t.Context(), "first", metav1.GetOptions{})
 		return err == nil && node.Spec.ProviderID == "linode://11" && node.Labels["by"] == "kubelet" && node.Labels["team"] == "a" &&
-			node.Labels[lkeplayer.PoolIDLabel] == "5" && len(node.Status.Addresses) > 1 && len(node.Spec.Taints) == 0
+			node.Labels[simulatedlke.PoolIDLabel] == "5" && len(node.Status.Addresses) > 1 && len(node.Spec.Taints) == 0
 	})
 	events <- second
 	await(t, "kwok's node is initialised", func() bool {
@@ -73,7 +73,7 @@ func TestNodesOfRealKubeletsComeAndGo(t *testing.T) {
 	close(events)
 	<-ended
 	if n := real.live.Load(); n != 0 {
-		t.Errorf("%d kubelets run when the player has ended", n)
+		t.Errorf("%d kubelets run when the runner has ended", n)
 	}
 }
 

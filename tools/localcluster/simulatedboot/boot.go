@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"context"
@@ -15,16 +15,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 const (
 	tokenLife  = 300 // seconds
 	kubeletEnd = 3 * time.Second
 	// startedFile keeps the kubelet's flags, as the unit of its service does: a Linode that boots again starts it with them.
-	startedFile = "/etc/systemd/system/kubelet.service.d/played.json"
+	startedFile = "/etc/systemd/system/kubelet.service.d/simulated.json"
 )
 
 // machine is one Linode while it runs.
@@ -110,7 +110,7 @@ func (m *machine) bootCloudInit(ctx context.Context, userData string) error {
 	return nil
 }
 
-// userData asks the Metadata service with Linode's own client, which decodes and decompresses.
+// userData reads the Metadata service with Linode's own client, which decodes and decompresses.
 func (m *machine) userData(ctx context.Context) (string, error) {
 	client, err := MetadataClient(ctx, m.cfg.MetadataURL, m.event.InstanceID)
 	if err != nil {
@@ -179,7 +179,7 @@ func StartKubelet(k Kubelet) (*process.Process, error) {
 		return nil, err
 	}
 	e := k.Event
-	capacity, _ := lkeplayer.Capacity(lkeplayer.Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: e.DiskMB})
+	capacity, _ := simulatedlke.Capacity(simulatedlke.Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: e.DiskMB})
 	delete(capacity, corev1.ResourcePods)
 	var size []string
 	for name, quantity := range capacity {

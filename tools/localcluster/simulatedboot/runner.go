@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"cmp"
@@ -15,10 +15,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// Nodes is what the player needs of the Kubernetes API.
+// Nodes reads and writes Nodes in the Kubernetes API.
 type Nodes = corev1client.NodeInterface
 
-// Config of a Player.
+// Config of a Runner.
 type Config struct {
 	Program     string // the file of controlplane.Machine
 	Dir         string // the machines' roots; a short path
@@ -26,19 +26,19 @@ type Config struct {
 	MetadataURL string // of the simulator's Metadata service
 	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20.
 	Kubelets int
-	// Own is how labels of Linodes begin that were set up by hand; kwok plays them.
+	// Own is how labels of Linodes begin that were set up by hand; kwok simulates them.
 	Own string
-	// KwokLabels let kwok play a Node, and KubeletPort is of the server that serves their logs.
+	// KwokLabels let kwok simulate a Node, and KubeletPort is of the server that serves their logs.
 	KwokLabels  map[string]string
 	KubeletPort int
-	Version     string // of the kubelets that kwok plays
+	Version     string // of the kubelets that kwok simulates
 	// Console takes what a boot wrote and why it failed.
 	Console func(linodeID int, text, fault string)
 	Log     *slog.Logger
 }
 
-// Player follows the Linodes of one account.
-type Player struct {
+// Runner follows the Linodes of one account.
+type Runner struct {
 	nodes Nodes
 	cfg   Config
 
@@ -54,19 +54,19 @@ type life struct {
 	ended chan struct{}
 }
 
-// New makes a Player; Run plays.
-func New(nodes Nodes, cfg Config) *Player {
+// New makes a Runner; Run runs it.
+func New(nodes Nodes, cfg Config) *Runner {
 	cfg.Kubelets = cmp.Or(cfg.Kubelets, 20)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Player{nodes: nodes, cfg: cfg, running: map[int]life{}, slots: make(chan struct{}, cfg.Kubelets)}
+	return &Runner{nodes: nodes, cfg: cfg, running: map[int]life{}, slots: make(chan struct{}, cfg.Kubelets)}
 }
 
-// Run plays until ctx ends or events is closed; all kubelets have ended when it returns.
-func (p *Player) Run(ctx context.Context, events <-chan linodesim.Event) {
+// Run runs it until ctx ends or events is closed; all kubelets have ended when it returns.
+func (r *Runner) Run(ctx context.Context, events <-chan linodesim.Event) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer p.all.Wait()
+	defer r.all.Wait()
 	defer cancel()
 	for {
 		select {
@@ -76,51 +76,51 @@ func (p *Player) Run(ctx context.Context, events <-chan linodesim.Event) {
 			if !open {
 				return
 			}
-			p.note(ctx, e)
+			r.note(ctx, e)
 		}
 	}
 }
 
-func (p *Player) note(ctx context.Context, e linodesim.Event) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	before, runs := p.running[e.InstanceID]
+func (r *Runner) note(ctx context.Context, e linodesim.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, runs := r.running[e.InstanceID]
 	if runs && e.Kind != linodesim.LinodeBoots {
 		before.end()
-		delete(p.running, e.InstanceID)
+		delete(r.running, e.InstanceID)
 	}
 	switch {
 	case e.Kind == linodesim.LinodeBoots && !runs:
 		ctx, end := context.WithCancel(ctx)
 		l := life{end, make(chan struct{})}
-		p.running[e.InstanceID] = l
-		p.all.Go(func() {
+		r.running[e.InstanceID] = l
+		r.all.Go(func() {
 			defer close(l.ended)
 			defer end()
-			p.live(ctx, e)
+			r.live(ctx, e)
 		})
 	case e.Kind == linodesim.LinodeGone:
-		p.all.Go(func() {
+		r.all.Go(func() {
 			if runs {
 				<-before.ended
 			}
-			p.forget(ctx, e)
+			r.forget(ctx, e)
 		})
 	}
 }
 
 // live is a Linode from its boot to its end.
-func (p *Player) live(ctx context.Context, e linodesim.Event) {
-	log := p.cfg.Log.With("linode", e.InstanceID, "label", e.Name)
-	if p.cfg.Own != "" && strings.HasPrefix(e.Name, p.cfg.Own) {
-		p.registerOwn(ctx, e)
-		p.initialize(ctx, e)
+func (r *Runner) live(ctx context.Context, e linodesim.Event) {
+	log := r.cfg.Log.With("linode", e.InstanceID, "label", e.Name)
+	if r.cfg.Own != "" && strings.HasPrefix(e.Name, r.cfg.Own) {
+		r.registerOwn(ctx, e)
+		r.initialize(ctx, e)
 		return
 	}
-	m := &machine{cfg: p.cfg, event: e, console: &console{}}
+	m := &machine{cfg: r.cfg, event: e, console: &console{}}
 	kubelet, err := m.boot(ctx)
 	if ctx.Err() == nil {
-		p.cfg.Console(e.InstanceID, m.console.String(), text(err))
+		r.cfg.Console(e.InstanceID, m.console.String(), text(err))
 	}
 	switch {
 	case err != nil:
@@ -132,20 +132,20 @@ func (p *Player) live(ctx context.Context, e linodesim.Event) {
 	defer kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)
 	log.Info("kubelet started", "pid", kubelet.PID())
 	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
 	default: // too many
-		p.handOver(ctx, e, kubelet)
-		log.Info("kwok plays the kubelet from now on")
-		p.initialize(ctx, e)
+		r.handOver(ctx, e, kubelet)
+		log.Info("kwok simulates the kubelet from now on")
+		r.initialize(ctx, e)
 		return
 	}
-	p.initialize(ctx, e)
+	r.initialize(ctx, e)
 	select {
 	case <-ctx.Done():
 	case <-kubelet.Exited():
 		log.Warn("the kubelet ended", "error", kubelet.Failure())
-		p.cfg.Console(e.InstanceID, m.console.String(), text(kubelet.Failure()))
+		r.cfg.Console(e.InstanceID, m.console.String(), text(kubelet.Failure()))
 	}
 }
 
@@ -157,7 +157,7 @@ func text(err error) string {
 }
 
 // forget removes what is left of a Linode that is gone, its Node first.
-func (p *Player) forget(ctx context.Context, e linodesim.Event) {
-	p.remove(ctx, e)
-	_ = os.RemoveAll(filepath.Join(p.cfg.Dir, strconv.Itoa(e.InstanceID)))
+func (r *Runner) forget(ctx context.Context, e linodesim.Event) {
+	r.remove(ctx, e)
+	_ = os.RemoveAll(filepath.Join(r.cfg.Dir, strconv.Itoa(e.InstanceID)))
 }

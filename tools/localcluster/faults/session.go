@@ -1,4 +1,4 @@
-package breakage
+package faults
 
 import (
 	"bytes"

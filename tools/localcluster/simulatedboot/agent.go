@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"context"
@@ -14,19 +14,19 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/k3s"
 )
 
-// Installers that are played: where their scripts are fetched from, and which program each installs.
+// Installers that are simulated: where their scripts are fetched from, and which program each installs.
 var installers = map[string]string{"https://get.k3s.io": "k3s", "https://get.rke2.io": "rke2"}
 
-// playedInstaller is the command that stands in a played installer's script.
-const playedInstaller = "install-played"
+// simulatedInstaller is the command that stands in a simulated installer's script.
+const simulatedInstaller = "install-simulated"
 
 var (
 	_ = simulate("curl", (*machine).curl)
 	_ = simulate("systemctl", (*machine).systemctl)
-	_ = simulate(playedInstaller, (*machine).install)
+	_ = simulate(simulatedInstaller, (*machine).install)
 )
 
-// curl plays `curl OPTIONS --output FILE URL` for the installers, and for nothing else.
+// curl simulates `curl OPTIONS --output FILE URL` for the installers, and for nothing else.
 func (m *machine) curl(_ context.Context, call invocation) error {
 	output, address := "", ""
 	for i := 0; i < len(call.args); i++ {
@@ -42,14 +42,14 @@ func (m *machine) curl(_ context.Context, call invocation) error {
 	}
 	program, known := installers[address]
 	if !known || output == "" {
-		return fmt.Errorf("(6) Could not resolve host: %q with --output %q; the installers %q are played", address, output,
+		return fmt.Errorf("(6) Could not resolve host: %q with --output %q; the installers %q are simulated", address, output,
 			slices.Sorted(maps.Keys(installers)))
 	}
-	fmt.Fprintf(call.out, "[played, not run] the script of %s\n", address)
-	return m.root.write(machinePath(call.dir, output), playedInstaller+" "+program+"\n", 0o600)
+	fmt.Fprintf(call.out, "[simulated, not run] the script of %s\n", address)
+	return m.root.write(machinePath(call.dir, output), simulatedInstaller+" "+program+"\n", 0o600)
 }
 
-// install plays an installer: with the variables for an agent of a version that the project could have published, the
+// install simulates an installer: with the variables for an agent of a version that the project could have published, the
 // agent's service is there.
 func (m *machine) install(_ context.Context, call invocation) error {
 	program := strings.Join(call.args, " ")
@@ -67,15 +67,15 @@ func (m *machine) install(_ context.Context, call invocation) error {
 	if version != "" && !strings.Contains(version, "+"+program) {
 		return fmt.Errorf("there is no release %q of %s: its versions end in +%s and a number", version, program, program)
 	}
-	fmt.Fprintf(call.out, "[played, not run] %s %s is installed\n", program, version)
+	fmt.Fprintf(call.out, "[simulated, not run] %s %s is installed\n", program, version)
 	return m.root.write(agentUnit(program), "", 0o644)
 }
 
 func agentUnit(program string) string { return "/etc/systemd/system/" + program + "-agent.service" }
 
-// systemctl starts the agents of k3s and RKE2; other services are played.
+// systemctl starts the agents of k3s and RKE2; other services are simulated.
 func (m *machine) systemctl(ctx context.Context, call invocation) error {
-	fmt.Fprintf(call.out, "[played, not run] systemctl %s\n", strings.Join(call.args, " "))
+	fmt.Fprintf(call.out, "[simulated, not run] systemctl %s\n", strings.Join(call.args, " "))
 	starts := slices.ContainsFunc(call.args, func(arg string) bool { return arg == "--now" || arg == "start" || arg == "restart" })
 	for _, arg := range call.args {
 		program, isAgent := strings.CutSuffix(strings.TrimSuffix(arg, ".service"), "-agent")
@@ -83,7 +83,8 @@ func (m *machine) systemctl(ctx context.Context, call invocation) error {
 			continue
 		}
 		if !m.root.has(agentUnit(program)) && !strings.Contains(strings.ToLower(m.image.Label), program) {
-			return fmt.Errorf("Unit %s-agent.service not found: neither an installer nor the image %q has it", program, m.image.Label) //nolint:staticcheck // systemctl's words
+			//nolint:staticcheck // systemctl's words
+			return fmt.Errorf("Unit %s-agent.service not found: neither an installer nor the image %q has it", program, m.image.Label)
 		}
 		if starts {
 			return m.agent(ctx, program, call)
@@ -92,7 +93,7 @@ func (m *machine) systemctl(ctx context.Context, call invocation) error {
 	return nil
 }
 
-// agentConfig is the part of an agent's config.yaml that is played.
+// agentConfig is the part of an agent's config.yaml that is simulated.
 type agentConfig struct {
 	Server      string   `json:"server"`
 	Token       string   `json:"token"`

@@ -1,11 +1,11 @@
-// Package breakage makes the simulated Linode account of a running local cluster fail in the ways that a real one does, one
+// Package faults makes the simulated Linode account of a running local cluster fail in the ways that a real one does, one
 // at a time, and mends it again.
 //
 // It is called by cmd/localcluster (`make break`), which is another program than the one that runs the cluster: everything
 // goes over HTTP, to the simulator's admin interface and, for what an owner of the account can do, to the API itself. What
 // has to be undone is kept in a file beside the cluster's state, so that mending ends what this package began and leaves
 // the profile's own faults in force. docs/tour.md walks through all of them.
-package breakage
+package faults
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func Names() []string {
 	return all
 }
 
-// record is what was done and how it is undone.
+// record has the changes to the simulator and how to undo them.
 type record struct {
 	Name       string         `json:"name"`
 	Rules      []int          `json:"rules,omitempty"`

@@ -1,10 +1,10 @@
-// Package bootplayer plays what the image of a Linode does when it boots in a
+// Package simulatedboot simulates what the image of a Linode does when it boots in a
 // self-managed cluster, and what that cluster's cloud controller manager does
 // about its Node.
 //
 // It is called by package localcluster in instance mode. It follows the events of
-// Linodes that are no LKE workers, and knows the simulator's Metadata service, the
-// program controlplane.Machine and the Kubernetes API; it does not know who made
+// Linodes that are no LKE workers, and uses the simulator's Metadata service, the
+// program controlplane.Machine and the Kubernetes API; it is independent of who made
 // a Linode.
 //
 // # A boot
@@ -28,9 +28,9 @@
 //   - kubeadm join: done by kubeadm's own code, discovery included;
 //   - the kubelet: its own code over a runtime that runs no container, in a process that ends when the Linode stops or is
 //     deleted. kubeadm, Talos and the agents start it;
-//   - curl: the installers of k3s and RKE2, whose scripts are played: they check their variables;
-//   - systemctl: starts the agents of k3s and RKE2, which register as package k3s describes. Other services are played;
-//   - modprobe, sysctl, swapoff, apt-get and others named in [Played]:
+//   - curl: the installers of k3s and RKE2, whose scripts are simulated: they check their variables;
+//   - systemctl: starts the agents of k3s and RKE2, which register as package k3s describes. Other services are simulated;
+//   - modprobe, sysctl, swapoff, apt-get and others named in [Simulated]:
 //     not done; the console shows each.
 //
 // Any other command is not found, as in an image that lacks it. What was written
@@ -42,9 +42,9 @@
 //     addresses, the uninitialized taint lifted; the Node deleted when its Linode is
 //     gone. There is no zone label, as with Linode's own.
 //   - A Linode without user data that [Config].Own names was set up by hand: its Node
-//     is registered and kwok plays its kubelet.
+//     is registered and kwok simulates its kubelet.
 //   - Above [Config].Kubelets processes, kwok takes over a Node that is Ready.
 //
-// Not played: the pod network, containers, kube-proxy, Talos's own services and its trustd, the taint of a Linode that is
+// Not simulated: the pod network, containers, kube-proxy, Talos's own services and its trustd, the taint of a Linode that is
 // shut down.
-package bootplayer
+package simulatedboot

@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func TestScriptsStayWithinTheirRoot(t *testing.T) {
 		fails        bool
 	}{
 		"writes and reads below the root": {"mkdir -p /etc/x && echo hello > /etc/x/y && cat /etc/x/y", "hello", false},
-		"a known command is played":       {"sysctl -w net.ipv4.ip_forward=1", "[played, not run] sysctl -w net.ipv4.ip_forward=1", false},
+		"a known command is simulated":    {"sysctl -w net.ipv4.ip_forward=1", "[simulated, not run] sysctl -w net.ipv4.ip_forward=1", false},
 		"a program of this machine":       {"/bin/ls /", "not found", true},
 		"an unknown command":              {"no-such-thing", "no-such-thing: not found", true},
 		"the first failure ends it":       {"set -eu\nfalse\necho later", "", true},

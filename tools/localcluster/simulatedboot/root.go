@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package lkeplayer_test
+package simulatedlke_test
 
 import (
 	"maps"
@@ -10,7 +10,7 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 func list(pairs ...string) corev1.ResourceList {
@@ -21,36 +21,36 @@ func list(pairs ...string) corev1.ResourceList {
 	return out
 }
 
-// The first two rows are what real LKE nodes were recorded to report.
+// The first two rows have recorded values of real LKE nodes.
 func TestCapacity(t *testing.T) {
 	cases := map[string]struct {
-		machine               lkeplayer.Machine
+		machine               simulatedlke.Machine
 		capacity, allocatable corev1.ResourceList
 	}{
 		"g6-standard-1": {
-			lkeplayer.Machine{VCPUs: 1, MemoryMB: 2048, DiskMB: 51200},
+			simulatedlke.Machine{VCPUs: 1, MemoryMB: 2048, DiskMB: 51200},
 			list("cpu", "1", "memory", "2027296Ki", "ephemeral-storage", "51524172Ki", "pods", "110"),
 			list("cpu", "1", "memory", "1924896Ki", "pods", "110"),
 		},
 		"g6-standard-2": {
-			lkeplayer.Machine{VCPUs: 2, MemoryMB: 4096, DiskMB: 81920},
+			simulatedlke.Machine{VCPUs: 2, MemoryMB: 4096, DiskMB: 81920},
 			list("cpu", "2", "memory", "4022024Ki", "ephemeral-storage", "82470344Ki", "pods", "110"),
 			list("cpu", "2", "memory", "3919624Ki", "pods", "110"),
 		},
 		"g6-standard-4, extrapolated": {
-			lkeplayer.Machine{VCPUs: 4, MemoryMB: 8192, DiskMB: 163840},
+			simulatedlke.Machine{VCPUs: 4, MemoryMB: 8192, DiskMB: 163840},
 			list("cpu", "4", "memory", "8011480Ki", "ephemeral-storage", "164993469Ki"), list("memory", "7909080Ki"),
 		},
 		"a GPU plan": {
-			lkeplayer.Machine{VCPUs: 4, MemoryMB: 16384, DiskMB: 512000, GPUs: 2},
+			simulatedlke.Machine{VCPUs: 4, MemoryMB: 16384, DiskMB: 512000, GPUs: 2},
 			list("nvidia.com/gpu", "2"), list("nvidia.com/gpu", "2"),
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			capacity, allocatable := lkeplayer.Capacity(c.machine)
+			capacity, allocatable := simulatedlke.Capacity(c.machine)
 			compare(t, "capacity", capacity, c.capacity)
-			if memory := lkeplayer.PlanMemory(capacity["memory"]); memory != int64(c.machine.MemoryMB)<<20 {
+			if memory := simulatedlke.PlanMemory(capacity["memory"]); memory != int64(c.machine.MemoryMB)<<20 {
 				t.Errorf("the plan of a node with %s has %d MiB, want %d", capacity.Memory(), memory>>20, c.machine.MemoryMB)
 			}
 			compare(t, "allocatable", allocatable, c.allocatable)
@@ -94,10 +94,10 @@ func joined() linodesim.Event {
 }
 
 func TestRegistered(t *testing.T) {
-	node := lkeplayer.Registered(joined(), map[string]string{"kubelet": "played"})
+	node := simulatedlke.Registered(joined(), map[string]string{"kubelet": "simulated"})
 	wantLabels := map[string]string{
 		"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64", "beta.kubernetes.io/os": "linux",
-		"kubernetes.io/hostname": "lke584692-855491-1bc1c89c0000", "lke.linode.com/pool-id": "855491", "team": "a", "kubelet": "played",
+		"kubernetes.io/hostname": "lke584692-855491-1bc1c89c0000", "lke.linode.com/pool-id": "855491", "team": "a", "kubelet": "simulated",
 	}
 	if node.Name != "lke584692-855491-1bc1c89c0000" || !maps.Equal(node.Labels, wantLabels) {
 		t.Errorf("name %s, labels %v", node.Name, node.Labels)
@@ -121,12 +121,12 @@ func TestRegistered(t *testing.T) {
 }
 
 func TestANodeNamesWhoServesItsLogs(t *testing.T) {
-	node := lkeplayer.Registered(joined(), nil)
+	node := simulatedlke.Registered(joined(), nil)
 	before := node.DeepCopy()
-	if lkeplayer.ServedBy(node, 0); !equality.Semantic.DeepEqual(node, before) {
+	if simulatedlke.ServedBy(node, 0); !equality.Semantic.DeepEqual(node, before) {
 		t.Errorf("without a server: %+v", node.Status)
 	}
-	lkeplayer.ServedBy(node, 10250)
+	simulatedlke.ServedBy(node, 10250)
 	want := append(before.Status.Addresses, corev1.NodeAddress{Type: "InternalDNS", Address: "localhost"})
 	if node.Status.DaemonEndpoints.KubeletEndpoint.Port != 10250 || !equality.Semantic.DeepEqual(node.Status.Addresses, want) {
 		t.Errorf("port %d, addresses %v", node.Status.DaemonEndpoints.KubeletEndpoint.Port, node.Status.Addresses)
@@ -137,15 +137,15 @@ func TestKubeletVersion(t *testing.T) {
 	for lke, want := range map[string]string{"1.35": "v1.35.0", "v1.33.6+lke7": "v1.33.6"} {
 		event := joined()
 		event.K8sVersion = lke
-		if got := lkeplayer.Registered(event, nil).Status.NodeInfo.KubeletVersion; got != want {
+		if got := simulatedlke.Registered(event, nil).Status.NodeInfo.KubeletVersion; got != want {
 			t.Errorf("%s gives %s, want %s", lke, got, want)
 		}
 	}
 }
 
 func TestInitialize(t *testing.T) {
-	node := lkeplayer.Registered(joined(), nil)
-	lkeplayer.Initialize(node, joined())
+	node := simulatedlke.Registered(joined(), nil)
+	simulatedlke.Initialize(node, joined())
 	if node.Spec.ProviderID != "linode://94907123" {
 		t.Errorf("provider ID %q", node.Spec.ProviderID)
 	}
@@ -205,13 +205,13 @@ func TestFollowAndReapply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// A user has edited the node: another label value, a label and a
 			// taint of their own, the pool's taint removed.
-			node := lkeplayer.Registered(joined(), nil)
+			node := simulatedlke.Registered(joined(), nil)
 			node.Labels["team"], node.Labels["mine"] = "edited", "yes"
 			node.Spec.Taints = []corev1.Taint{own}
 			now := joined()
 			c.change(&now)
 
-			lkeplayer.Follow(node, joined(), now)
+			simulatedlke.Follow(node, joined(), now)
 			for _, key := range []string{"team", "mine", "new"} {
 				if node.Labels[key] != c.labels[key] {
 					t.Errorf("label %s is %q, want %q", key, node.Labels[key], c.labels[key])
@@ -219,7 +219,7 @@ func TestFollowAndReapply(t *testing.T) {
 			}
 			wantTaints(t, node, c.taints...)
 
-			lkeplayer.Reapply(node, now)
+			simulatedlke.Reapply(node, now)
 			again := false
 			for _, taint := range node.Spec.Taints {
 				again = again || taint == pool

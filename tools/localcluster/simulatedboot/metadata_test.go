@@ -1,11 +1,11 @@
-package bootplayer_test
+package simulatedboot_test
 
 import (
 	"net/http/httptest"
 	"testing"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/bootplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
 )
 
 // Linode's own client works in a simulated Linode.
@@ -21,7 +21,7 @@ func TestLinodesClientReadsTheMetadataService(t *testing.T) {
 	}
 	server := httptest.NewServer(sim.Metadata())
 	defer server.Close()
-	client, err := bootplayer.MetadataClient(t.Context(), server.URL, id)
+	client, err := simulatedboot.MetadataClient(t.Context(), server.URL, id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package bootplayer
+package simulatedboot
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const (
 	talosAuthority = "/etc/kubernetes/pki/ca.crt"
 )
 
-// talosMachineConfig is the part of a worker's machine config that is played. Fields without an effect here are named, so that
+// talosMachineConfig is the part of a worker's machine config that is simulated. Fields without an effect here are named, so that
 // a config which Talos itself would refuse fails, and no other.
 type talosMachineConfig struct {
 	Version string       `json:"version"`
@@ -95,7 +95,7 @@ func (m *machine) bootTalos(_ context.Context, userData string) error {
 		return fmt.Errorf("machine config: %w", err)
 	}
 	fmt.Fprintln(m.console, "[talos] the machine config is valid")
-	fmt.Fprintln(m.console, "[played, not run] the installation to the disk, the identity certificate from trustd with machine.token, "+
+	fmt.Fprintln(m.console, "[simulated, not run] the installation to the disk, the identity certificate from trustd with machine.token, "+
 		"apid, containerd")
 	authority, err := base64.StdEncoding.DecodeString(config.Cluster.CA.Crt)
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *talosMachineConfig) check() error {
 		return fmt.Errorf("version %q must be v1alpha1", c.Version)
 	}
 	if c.Machine.Type != "worker" {
-		return fmt.Errorf("machine.type %q: workers alone are played", c.Machine.Type)
+		return fmt.Errorf("machine.type %q: workers alone are supported", c.Machine.Type)
 	}
 	for key := range c.Machine.Kubelet.ExtraConfig {
 		if slices.Contains(protected, key) {
