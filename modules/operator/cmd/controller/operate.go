@@ -144,7 +144,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		return err
 	}
 	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid, state.WithRepairPolicyMatcher(repair))
-	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), from.provider.Held, clusterState.NodePoolState)
+	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), from.provider.Held)
 	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
 		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore)...)
 	if o.NodePriceLabel {
