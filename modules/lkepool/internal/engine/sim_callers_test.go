@@ -22,13 +22,15 @@ type simClaimant struct {
 	// the caller's records as well.
 	handed, instance int
 	forgot           bool
-	served           time.Duration
+	// served is when it was given its instance, recorded when the caller's own
+	// records had that.
+	served, recorded time.Duration
 }
 
 // holder is Config.Holder.
 func (s *sim) holder(instanceID int) (Claimant, bool) {
 	for _, c := range s.claimants {
-		if c.alive && c.instance == instanceID {
+		if c.alive && c.instance == instanceID && s.now-c.recorded >= s.plan.holderLag {
 			return c.Claimant, true
 		}
 	}
@@ -107,7 +109,7 @@ func (s *sim) claimed(c *simClaimant, a Answer) {
 		s.after(c.life.again, func() { s.claim(c) })
 		return
 	}
-	c.instance = c.handed
+	c.instance, c.recorded = c.handed, s.now
 	if c.life.keeps > 0 {
 		s.after(c.life.keeps, func() { s.release(c) })
 	}

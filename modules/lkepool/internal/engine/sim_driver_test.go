@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -22,6 +23,8 @@ type sim struct {
 	claimants []*simClaimant
 	looked    []simLook
 	facts     simFacts
+	// late is how many writes are to land that were answered with an error.
+	late int
 	// trace is nil unless the course of events is to be written down.
 	trace *strings.Builder
 	// wrote is called for every write that reaches the platform.
@@ -61,6 +64,11 @@ type simFacts struct {
 	sights []simSight
 	// misled: a list lacked pools.
 	misled bool
+	// landed and grouped are how many writes landed late, and how many reads were
+	// answered with a 404 of a group.
+	landed, grouped int
+	// unjoined: nodes were reported that did not join.
+	unjoined bool
 	// hidden is how many nodes earlier processes bought or claimed where lists
 	// could not show that yet to the one that took over, or left it out.
 	hidden int
@@ -83,6 +91,8 @@ type simEffect struct {
 	life  int
 	began time.Time
 	sent  time.Duration
+	// looked is when the newest read of the pool began.
+	looked time.Duration
 }
 
 // simCaller waits for an answer.
@@ -128,7 +138,8 @@ func (s *sim) lead() {
 	if s.plan.known {
 		cfg.Holder = s.holder
 	}
-	limits := Limits{PoolSize: 100, NodesLag: s.plan.enterprise}
+	cfg.MaxNodes = s.plan.maxNodes
+	limits := Limits{PoolSize: cmp.Or(s.plan.poolSize, 100), NodesLag: s.plan.enterprise}
 	s.note("a process begins to lead, its clock is off by %s", s.process.clock)
 	s.process.core, s.process.began = New(cfg, limits, s.local()), s.now
 	s.process.ticking, s.process.misled, s.looked = false, false, s.looked[:0]
@@ -149,6 +160,12 @@ func (s *sim) die(gap, clock time.Duration) {
 		case e.executed:
 		case s.random.IntN(2) == 0:
 			e.executed = true
+		case s.plan.harsh && e.action.Op.Write():
+			e.executed = true
+			e.fate.kind = faultLate
+			s.facts.lost += e.action.Bought
+			s.late++
+			s.after(s.between(0, simLateEffect), func() { s.land(e) })
 		default:
 			s.after(s.between(0, gap), func() { s.execute(e) })
 		}

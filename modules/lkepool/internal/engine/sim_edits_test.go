@@ -21,12 +21,15 @@ const (
 	editDeletePool
 	editPowerOff
 	editKinds
+	// editRecycle replaces a node by another one, as a person can in LKE. It is
+	// drawn in schedules with late effects alone.
+	editRecycle
 )
 
 func (e simEdit) String() string {
 	return [...]string{
 		"rename a Linode", "strip a claim", "strip all tags", "copy a claim", "raise a count", "lower a count",
-		"delete a Linode", "switch the autoscaler on", "delete a pool", "power a Linode off",
+		"delete a Linode", "switch the autoscaler on", "delete a pool", "power a Linode off", "", "recycle a node",
 	}[e]
 }
 
@@ -47,6 +50,7 @@ func (p *simPlatform) editPool(e simEdit, of *simPool) bool {
 	switch e {
 	case editRaiseCount:
 		of.raised = p.now
+		p.added++
 		p.grow(of, 1)
 	case editLowerCount:
 		if len(of.places) < 2 {
@@ -87,6 +91,12 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 		i.edited, i.copied = true, true
 	case editDeleteLinode:
 		p.lose(i)
+		return true
+	case editRecycle:
+		p.taken++
+		of := i.pool
+		p.remove(of, i.place)
+		p.grow(of, 1)
 		return true
 	case editPowerOff:
 		i.State, i.Status = Down, "offline"

@@ -14,7 +14,7 @@ func (s *sim) begin(a Action) {
 	if a.Op == OpListPools || a.Op == OpListInstances {
 		s.facts.lists++
 	}
-	e := &simEffect{action: a, fate: s.fate(a), life: s.process.life, began: s.local(), sent: s.now}
+	e := &simEffect{action: a, fate: s.fate(a), life: s.process.life, began: s.local(), sent: s.now, looked: s.lookedAt(a.PoolID)}
 	s.inflight = append(s.inflight, e)
 	takes := s.between(s.plan.world.latency/4, s.plan.world.latency)
 	if e.fate.kind == faultHangs {
@@ -26,6 +26,16 @@ func (s *sim) begin(a Action) {
 	}
 	if a.Op == OpScale {
 		s.checkScale(a)
+	}
+	if e.fate.kind == faultLate {
+		takes = min(e.fate.takes, WriteTimeout)
+		e.executed = true
+		e.result = Done{Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
+		s.facts.lost += a.Bought
+		s.late++
+		s.after(takes+s.between(0, e.fate.late), func() { s.land(e) })
+		s.after(takes, func() { s.end(e) })
+		return
 	}
 	s.after(s.between(0, takes), func() {
 		if e.life == s.process.life || e.action.Op.Write() {
@@ -136,7 +146,7 @@ func (s *sim) carryOut(e *simEffect) Done {
 	a := e.action
 	switch a.Op {
 	case OpMark:
-		s.checkMark(a, e.sent)
+		s.checkMark(e)
 	case OpRemove:
 		of, place := s.place(a.PoolID, a.NodeID)
 		s.checkOurs(a, of)
@@ -151,9 +161,12 @@ func (s *sim) carryOut(e *simEffect) Done {
 		}
 	case OpScale:
 		s.checkOurs(a, s.pool(a.PoolID))
-		s.checkCount(a)
+		s.checkCount(e)
 	}
 	d := s.write(a)
+	if a.Op == OpScale || a.Op == OpCreate {
+		s.checkCeiling(a)
+	}
 	if kind := KindOf(d.Err); kind == KindInsufficientCapacity || kind == KindQuotaExceeded {
 		s.facts.noRoom = true
 	}

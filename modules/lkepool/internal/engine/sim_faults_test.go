@@ -25,12 +25,15 @@ const (
 	faultMissing  // 404 for something that exists
 	// Both: answered after takes with an error, writes with effect or not.
 	faultHangs
+	// Writes, in schedules with late effects: answered with an error after takes,
+	// and carried out up to late after that, whoever leads then.
+	faultLate
 )
 
 func (f simFault) String() string {
 	return [...]string{
 		"none", "refused", "fails without effect", "answer lost", "fails after the effect", "accepted without effect", "carried out twice",
-		"fails", "lacks one entry", "empty", "spurious 404", "hangs",
+		"fails", "lacks one entry", "empty", "spurious 404", "hangs", "lands late",
 	}[f]
 }
 
@@ -128,6 +131,10 @@ func (s *sim) faultyRead(a Action, f simFate, at time.Duration) Done {
 		return Done{Action: a, Err: simError(a, KindUnavailable, EffectNone, errSimLost)}
 	}
 	d := s.read(a, at)
+	if d.Err == nil && s.inGap(a) {
+		s.facts.grouped++
+		return Done{Action: a, Err: simError(a, KindNotFound, EffectNone, errSimSpurious)}
+	}
 	switch {
 	case d.Err != nil:
 	case a.Op == OpListPools && f.kind == faultEmpty:
@@ -154,4 +161,45 @@ func (s *sim) faultyRead(a Action, f simFate, at time.Duration) Done {
 		d = Done{Action: a, Err: simError(a, KindNotFound, EffectNone, errSimSpurious)}
 	}
 	return d
+}
+
+// simGap is a time in which direct reads of many objects answer 404, although
+// they exist and lists show them.
+type simGap struct {
+	from, length time.Duration
+	pools        bool
+	instances    bool
+	// share: every share-th object is concerned, 1 for all.
+	share int
+}
+
+// inGap reports whether a direct read of the object is answered 404 now.
+func (s *sim) inGap(a Action) bool {
+	return slices.ContainsFunc(s.plan.gaps, func(g simGap) bool {
+		switch {
+		case s.now < g.from || s.now >= g.from+g.length:
+			return false
+		case a.Op == OpGetPool:
+			return g.pools && a.PoolID%g.share == 0
+		case a.Op == OpGetInstance:
+			return g.instances && a.InstanceID%g.share == 0
+		}
+		return false
+	})
+}
+
+// land carries out a write that was answered with an error long before.
+func (s *sim) land(e *simEffect) {
+	s.late--
+	if s.failure != "" {
+		return
+	}
+	s.facts.landed++
+	if s.wrote != nil {
+		s.wrote(e.action, e)
+	}
+	d := s.carryOut(e)
+	if s.trace != nil {
+		s.note("  platform: %s LANDS LATE: %v", s.describeAction(e.action), d.Err)
+	}
 }

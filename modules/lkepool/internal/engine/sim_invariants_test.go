@@ -39,7 +39,8 @@ func (s *sim) checkOurs(a Action, of *simPool) {
 }
 
 // checkMark is I1 and I2 for a claim that is written.
-func (s *sim) checkMark(a Action, sent time.Duration) {
+func (s *sim) checkMark(e *simEffect) {
+	a, sent := e.action, e.sent
 	i := s.instance(a.InstanceID)
 	if i == nil || i.pool.foreign {
 		s.fail("I4: %s for instance %d, which is not ours", a.Op, a.InstanceID)
@@ -57,7 +58,8 @@ func (s *sim) checkMark(a Action, sent time.Duration) {
 			s.fail("I1: instance %d of %s is tagged for another", i.ID, c.Name)
 		}
 	}
-	if who == nil || before == who || who.handed == i.ID {
+	if who == nil || before == who || who.handed == i.ID || e.fate.kind == faultLate {
+		// A claim that lands late makes a second one, which is collected.
 		return
 	}
 	i.decided = sent
@@ -217,28 +219,43 @@ func (s *sim) checkScale(a Action) {
 			s.fail("I9: two counts for pool %d are on their way: %d and %d", a.PoolID, e.action.Count, a.Count)
 		}
 	}
-	of := s.pool(a.PoolID)
-	if of == nil {
-		return
-	}
-	// A person who raised the count after this could not be seen by the read
-	// that the purchase rests on.
-	unseen := s.now - simLookAge
+}
+
+// lookedAt is when the read of a pool began that a write to it rests on. What a
+// person did after that could not be seen.
+func (s *sim) lookedAt(poolID int) time.Duration {
+	began := s.now - simLookAge
 	for _, look := range s.looked {
-		if look.pool == a.PoolID {
-			unseen = max(unseen, look.began)
+		if look.pool == poolID {
+			began = max(began, look.began)
 		}
 	}
-	if of.raised <= unseen-simSettle {
-		of.raised = simLongAgo
-	}
+	return began
 }
 
 // checkCount is I9 when the write is carried out.
-func (s *sim) checkCount(a Action) {
+func (s *sim) checkCount(e *simEffect) {
+	a := e.action
 	of := s.pool(a.PoolID)
-	if of != nil && !of.gone && a.Count < len(of.places) && of.raised == simLongAgo {
+	if of != nil && !of.gone && a.Count < len(of.places) && of.raised <= e.looked-simSettle {
 		s.fail("I9: count %d is written to pool %d, which has %d", a.Count, of.ID, len(of.places))
+	}
+}
+
+// checkCeiling is rule 12: MaxNodes holds whenever a purchase lands, but for nodes
+// that people added, and for pools that lists did not show to a new process.
+func (s *sim) checkCeiling(a Action) {
+	if s.plan.maxNodes == 0 || s.facts.misled {
+		return
+	}
+	total := 0
+	for _, of := range s.pools {
+		if !of.foreign {
+			total += len(of.places)
+		}
+	}
+	if total > s.plan.maxNodes+s.added {
+		s.fail("rule 12: %s makes %d nodes, and at most %d are allowed", a.Op, total, s.plan.maxNodes)
 	}
 }
 
@@ -247,7 +264,7 @@ func (s *sim) checkCount(a Action) {
 func (s *sim) checkRefusal(c *simClaimant, err error) {
 	switch KindOf(err) {
 	case KindInsufficientCapacity, KindQuotaExceeded:
-		if !s.facts.noRoom && s.now-c.first < 15*time.Minute && !s.refusedByFate() {
+		if !s.facts.noRoom && s.now-c.first < 15*time.Minute && !s.refusedByFate() && s.plan.maxNodes == 0 && !s.facts.unjoined {
 			s.fail("I10: %s is refused, and the platform refused nothing: %v", c.Name, err)
 		}
 	case KindProvisioning, KindUnavailable, KindRateLimited:
@@ -265,7 +282,7 @@ func (s *sim) refusedByFate() bool {
 // checkGone: only what is gone is reported as such. After a removal of ours one
 // 404 is proof, so a removal without effect and a spurious 404 deceive it.
 func (s *sim) checkGone(c *simClaimant, err error) {
-	if i := s.instance(c.instance); i != nil && !i.gone && !i.lied {
+	if i := s.instance(c.instance); i != nil && !i.gone && (!i.lied || s.plan.harsh) {
 		s.fail("I6: instance %d of %s is reported as gone: %v", i.ID, c.Name, err)
 	}
 }

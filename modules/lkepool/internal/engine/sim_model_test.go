@@ -30,7 +30,9 @@ type simPlatform struct {
 	// bought counts the nodes that writes of the engine added, taken those that
 	// people and the platform took away.
 	bought, taken int
-	purchases     []simPurchase
+	// added counts the nodes that people added.
+	added     int
+	purchases []simPurchase
 }
 
 // simPurchase is nodes that a write of the engine added.

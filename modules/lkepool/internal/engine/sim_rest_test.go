@@ -48,9 +48,25 @@ func (s *sim) live() {
 	}
 }
 
+// report is a caller's about a node that joined, or did not.
+func (s *sim) report(kind simStepKind, key Key) {
+	switch {
+	case s.process.core == nil:
+	case kind == stepJoined:
+		s.process.core.Joined(key)
+	default:
+		s.facts.unjoined = true
+		s.process.core.Failed(key, s.local())
+	}
+}
+
 func (s *sim) take(step simStep) {
-	if step.kind == stepDeath {
+	switch step.kind {
+	case stepDeath:
 		s.die(step.gap, step.clock)
+		return
+	case stepUnjoined, stepJoined:
+		s.report(step.kind, simKeys[step.pick%len(simKeys)])
 		return
 	}
 	done := s.edit(step.edit, step.pick)
@@ -65,7 +81,7 @@ func (s *sim) take(step simStep) {
 // unrest is what is not yet as it has to be in the end: I3, and I10 without
 // its times.
 func (s *sim) unrest() string {
-	if s.process.core == nil || len(s.inflight) > 0 {
+	if s.process.core == nil || len(s.inflight) > 0 || s.late > 0 {
 		return "requests are under way"
 	}
 	for _, c := range s.claimants {
@@ -146,7 +162,7 @@ func (s *sim) checkBought() {
 	for _, sight := range append(s.facts.sights, s.facts.simSight) {
 		most += min(sight.aside, needs)
 		switch {
-		case s.facts.misled:
+		case s.plan.harsh, s.facts.misled:
 			most += sight.lost
 		case s.plan.world.lag >= simSettle:
 			most += min(sight.lost, needs)

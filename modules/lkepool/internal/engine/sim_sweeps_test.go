@@ -53,7 +53,7 @@ func (s *sim) orphans() {
 func (s *sim) alive() []Claimant {
 	var alive []Claimant
 	for _, c := range s.claimants {
-		if c.alive {
+		if c.alive && (s.plan.aliveLag == 0 || s.now-c.first >= s.plan.aliveLag) {
 			alive = append(alive, c.Claimant)
 		}
 	}
