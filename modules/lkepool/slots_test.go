@@ -166,12 +166,12 @@ func TestSlotsThatStayPendingAreCollected(t *testing.T) {
 					if collected, err = p.Collect(t.Context(), lkepool.Sweep{Alive: aliveNames(n)}); err != nil || len(collected.Released) != 0 {
 						t.Fatalf("collected %+v, %v", collected, err)
 					}
-					if len(collected.Places) > 0 {
+					if len(collected.Slots) > 0 {
 						break
 					}
 					time.Sleep(2 * time.Minute)
 				}
-				if len(collected.Places) != 1 || l.count() != n-1 || len(l.instances()) != n-1 {
+				if len(collected.Slots) != 1 || l.count() != n-1 || len(l.instances()) != n-1 {
 					t.Fatalf("collected %+v; the pools hold %d", collected, l.count())
 				}
 				if n == 1 && len(l.ours()) != 0 {
@@ -210,7 +210,7 @@ func TestSlotsOfDeletedLinodesAreCollected(t *testing.T) {
 					if err != nil || len(collected.Released) != 0 {
 						t.Fatalf("collected %+v, %v", collected, err)
 					}
-					if places += len(collected.Places); places > 0 && time.Since(began) < 15*time.Minute {
+					if places += len(collected.Slots); places > 0 && time.Since(began) < 15*time.Minute {
 						t.Errorf("a slot was given up after %s", time.Since(began))
 					}
 					time.Sleep(2 * time.Minute)
@@ -272,7 +272,7 @@ func TestSlotsOfUnlistedLinodesStay(t *testing.T) {
 		p.Claim(within(t, 2*time.Minute), lkepool.Request{Claimant: lkepool.Claimant{Name: "unlisted"}, Key: key}) //nolint:errcheck // it may be found, or not
 		for range 20 {
 			collected, err := p.Collect(t.Context(), lkepool.Sweep{Alive: aliveOf("claim-000", "claim-001", "unlisted")})
-			if err != nil || len(collected.Places) != 0 ||
+			if err != nil || len(collected.Slots) != 0 ||
 				slices.ContainsFunc(collected.Released, func(n lkepool.Node) bool { return n.Claim != "" }) {
 				t.Errorf("collected %+v, %v", collected, err)
 			}

@@ -27,20 +27,20 @@ func (c *Core) find(r *request) (n *node, done bool, err error) {
 	if !known {
 		n = c.meetNode(r.ask.ID)
 	}
-	answered := !n.look.began.Before(r.since)
+	answered := !n.direct.began.Before(r.since)
 	if answered && n.absence.proof.IsZero() {
 		return n, true, nil
 	}
 	// A read that was under way when the request came, and was answered after
 	// that, proves nothing about the request's own.
-	if failed, err := c.pastTrouble(n.look, r.since); failed && !answered {
+	if failed, err := c.readFailed(n.direct, r.since); failed && !answered {
 		return n, true, err
 	}
 	switch {
 	case !answered:
-		c.lookAtNode(n, r.ask.Kind.String())
+		c.readNode(n, r.ask.Kind.String())
 	case c.ready(n.absence.proof.Add(c.cfg.SettleTime)):
-		c.lookAtNode(n, "a 404 has to be answered twice")
+		c.readNode(n, "a 404 has to be answered twice")
 	}
 	return nil, false, nil
 }
@@ -65,7 +65,7 @@ func (c *Core) get(r *request) (Node, bool, error) {
 		return Node{}, c.pools.failedSince(r.since), c.pools.err
 	}
 	p, known := c.world.pools.get(n.home)
-	if known && !p.ours() || !known && n.hold.state == free && n.detached.IsZero() {
+	if known && !p.ours() || !known && n.claim.state == free && n.detached.IsZero() {
 		return Node{}, true, notOurs(n.ID, n.home, "is not of a pool that this engine made")
 	}
 	return c.node(n), true, nil
@@ -109,33 +109,33 @@ func (c *Core) owned(n *node) bool {
 func (c *Core) verified(since time.Time) (all bool, err error) {
 	all = true
 	for _, p := range c.world.pools.rows {
-		if !p.ours() || p.absence.since.IsZero() && p.absence.proof.IsZero() && !p.look.want {
+		if !p.ours() || p.absence.since.IsZero() && p.absence.proof.IsZero() && !p.direct.want {
 			continue
 		}
-		if p.look.busy || p.look.tried.Before(since) || !p.absence.proof.IsZero() {
+		if p.direct.busy || p.direct.tried.Before(since) || !p.absence.proof.IsZero() {
 			c.verifyPool(p, "a list contradicts what is known of the pool")
 			all = false
 		}
 	}
 	for _, n := range c.world.nodes.rows {
 		unread := n.present() && n.tagged.IsZero() && (!n.arrived || c.now.Sub(n.first) > listLag) ||
-			n.hold.state == unsure && c.settled(c.now, n.hold.at)
-		suspect := n.hold.state == held && !n.detached.IsZero() || (n.hold.state == held || n.present()) && !n.absence.since.IsZero()
-		if c.restorable(n) && n.hold.at.Before(since) && n.look.retry.failed == 0 || n.hold.state == writing && n.hold.stripped {
+			n.claim.state == unsure && c.settled(c.now, n.claim.at)
+		suspect := n.claim.state == held && !n.detached.IsZero() || (n.claim.state == held || n.present()) && !n.absence.since.IsZero()
+		if c.restorable(n) && n.claim.at.Before(since) && n.direct.retry.failed == 0 || n.claim.state == writing && n.claim.stripped {
 			all = false
 		}
 		if !suspect && !unread || !c.owned(n) {
 			continue
 		}
 		switch {
-		case n.look.busy || n.look.tried.Before(since):
-			c.lookAtNode(n, "lists lack it")
+		case n.direct.busy || n.direct.tried.Before(since):
+			c.readNode(n, "lists lack it")
 			all = false
-		case unread && n.tagged.IsZero() && n.look.err != nil && !n.look.failing():
-			err = n.look.err
-		case !n.absence.proof.IsZero() && n.look.retry.failed == 0:
+		case unread && n.tagged.IsZero() && n.direct.err != nil && !n.direct.failing():
+			err = n.direct.err
+		case !n.absence.proof.IsZero() && n.direct.retry.failed == 0:
 			if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
-				c.lookAtNode(n, "a 404 has to be answered twice")
+				c.readNode(n, "a 404 has to be answered twice")
 			}
 			all = false
 		}
@@ -163,7 +163,7 @@ func (c *Core) node(n *node) Node {
 		Status: n.Status, Health: c.health(n), Created: n.Created, Tags: slices.Clone(n.Tags),
 	}
 	if n.claimed() {
-		node.Claim = n.hold.who.value
+		node.Claim = n.claim.who.value
 	}
 	if p, ok := c.world.pools.get(n.home); ok {
 		node.Template = p.Template.clone()
@@ -180,9 +180,9 @@ func (c *Core) claimedBy(n *node, by Claimant) error {
 		return notOurs(n.ID, 0, "is not of this cluster")
 	case !c.owned(n):
 		return notOurs(n.ID, n.home, "is not of a pool that this engine made")
-	case by != (Claimant{}) && n.hold.state != free && !n.hold.who.is(by.id()):
-		return notOurs(n.ID, n.home, fmt.Sprintf("is claimed by %s, not by %s", n.hold.who.value, ClaimValue(by.Name)))
-	case by.UID != "" && n.hold.who.uid == "" && c.onRecordForAnother(n, by):
+	case by != (Claimant{}) && n.claim.state != free && !n.claim.who.is(by.id()):
+		return notOurs(n.ID, n.home, fmt.Sprintf("is claimed by %s, not by %s", n.claim.who.value, ClaimValue(by.Name)))
+	case by.UID != "" && n.claim.who.uid == "" && c.onRecordForAnother(n, by):
 		return notOurs(n.ID, n.home, fmt.Sprintf("is on record for another claimant than %s", ClaimValue(by.Name)))
 	}
 	return nil
@@ -205,11 +205,11 @@ func (c *Core) setTags(r *request) (bool, error) {
 		return found, err
 	}
 	switch {
-	case n.hold.written() || !c.home(n, r):
+	case n.claim.written() || !c.home(n, r):
 		return false, nil
 	case !r.wrote.IsZero():
-		return true, n.hold.err
-	case n.hold.state != held:
+		return true, n.claim.err
+	case n.claim.state != held:
 		return true, notOurs(n.ID, n.home, "is not claimed")
 	}
 	if err := c.claimedBy(n, r.ask.By); err != nil {
@@ -219,17 +219,17 @@ func (c *Core) setTags(r *request) (bool, error) {
 		return slices.Contains(r.ask.Remove, tag) && !slices.Contains(r.ask.Add, tag)
 	})
 	tags = claimtag.Union(tags, r.ask.Add)
-	if !claimIn(tags).is(n.hold.who) {
-		tags = claimTags(tags, n.hold.who, cmp.Or(n.hold.claimedAt, c.now))
+	if !claimIn(tags).is(n.claim.who) {
+		tags = claimTags(tags, n.claim.who, cmp.Or(n.claim.claimedAt, c.now))
 	}
 	switch {
 	case slices.Equal(tags, n.Tags):
 		return true, nil
 	case c.settling():
-	case !c.seenLately(n.look):
-		c.lookAtNode(n, "look before changing tags")
+	case !c.seenLately(n.direct):
+		c.readNode(n, "look before changing tags")
 	default:
-		r.wrote, n.hold.state, n.hold.at = c.now, writing, c.now
+		r.wrote, n.claim.state, n.claim.at = c.now, writing, c.now
 		c.do(Action{Op: OpMark, InstanceID: n.ID, PoolID: n.home, Reason: "change tags", Tags: tags})
 	}
 	return false, nil

@@ -13,7 +13,7 @@ import (
 func (c *Core) buy(d *demand) {
 	c.refuseOverdue(d)
 	missing := len(d.unserved())
-	if missing == 0 || d.unclear || d.unread >= asideLimit || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) ||
+	if missing == 0 || d.unclear || d.unread >= quarantineLimit || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) ||
 		!c.allowed(d, &missing) {
 		return
 	}
@@ -105,13 +105,13 @@ func (c *Core) grow(d *demand, step plan.Step) {
 		})
 	case p.writes.removing > 0:
 		// Its count is about to change.
-	case c.seenLately(p.look) && !p.look.began.Before(latest(p.writes.grown, p.writes.shrunk)):
+	case c.seenLately(p.direct) && !p.direct.began.Before(latest(p.writes.grown, p.writes.shrunk)):
 		p.writes.growing, p.writes.began = true, c.now
 		c.buying[d.key.InstanceType] += step.Add
 		c.probed()
 		c.do(Action{Op: OpScale, PoolID: p.ID, Key: d.key, Count: step.Count, Bought: step.Add, Reason: boughtFor(d, step.Add)})
-	case c.ready(p.look.ended.Add(gatherQuiet)) || p.look.agrees:
-		c.lookAtPool(p, "look before scaling")
+	case c.ready(p.direct.ended.Add(gatherQuiet)) || p.direct.agrees:
+		c.readPool(p, "look before scaling")
 	}
 }
 
@@ -127,7 +127,7 @@ func (c *Core) probed() {
 // earlier attempt to create it succeeded. Until then nothing is bought for the
 // key, in other pools neither.
 func (c *Core) foundCreated(k *keyState) bool {
-	return k.hold.IsZero() || c.ready(k.hold) && c.fresh(&c.pools, OpListPools, k.hold, "a creation was not answered")
+	return k.notBefore.IsZero() || c.ready(k.notBefore) && c.fresh(&c.pools, OpListPools, k.notBefore, "a creation was not answered")
 }
 
 func boughtFor(d *demand, add int) string {
@@ -147,10 +147,10 @@ func (c *Core) purchaseFailed(k *keyState, p *pool, d Done) {
 		if k.lost || effectOf(d.Err) == EffectApplied {
 			wait = listLag
 		}
-		k.hold, k.lost = c.now.Add(wait), true
+		k.notBefore, k.lost = c.now.Add(wait), true
 	}
 	if p != nil && KindOf(d.Err) == KindNotFound {
-		p.absence.proof, p.look.want = latest(p.absence.proof, d.Began), true
+		p.absence.proof, p.direct.want = latest(p.absence.proof, d.Began), true
 	}
 	switch add := d.Action.Bought; {
 	case KindOf(d.Err) == KindQuotaExceeded && add > 1:
@@ -171,7 +171,7 @@ func (c *Core) refuseUnserved(key Key, err error) {
 	d := &demand{key: key, state: c.keyed(hash)}
 	for _, claim := range c.world.claims {
 		assigned := c.assigned(claim.id)
-		if claim.hash == hash && len(claim.tokens) > 0 && c.world.holder(claim.id) == nil && (assigned == nil || c.aside(assigned)) {
+		if claim.hash == hash && len(claim.tokens) > 0 && c.world.holder(claim.id) == nil && (assigned == nil || c.quarantined(assigned)) {
 			d.waiting = append(d.waiting, claim)
 		}
 	}

@@ -25,8 +25,8 @@ type Core struct {
 	polls polls
 	marks marks
 	// buying is how many nodes of each instance type the purchases under way ask for.
-	buying  map[string]int
-	trouble trouble
+	buying      map[string]int
+	lastFailure lastFailure
 	turn
 }
 
@@ -36,8 +36,8 @@ type turn struct {
 	actions []Action
 	// wake is when the core has to be called again at the latest.
 	wakeAt time.Time
-	// looks is how many single instances are being read.
-	looks int
+	// reading is how many single instances are being read.
+	reading int
 }
 
 // keyState is the state of the purchases for one key.
@@ -48,9 +48,9 @@ type keyState struct {
 	began time.Time
 	// room bounds the next purchase after a refusal for a limit; 0 is no bound.
 	room int
-	// hold keeps pools from being created while an earlier attempt, whose answer
+	// notBefore keeps pools from being created while an earlier attempt, whose answer
 	// was lost, may still show up.
-	hold time.Time
+	notBefore time.Time
 	// lost: the last creation was not answered.
 	lost  bool
 	retry backoff
@@ -65,16 +65,16 @@ type marks struct {
 	err   error
 	pause time.Duration
 	next  time.Time
-	// aside counts the instances that were put aside since one was marked.
-	aside int
+	// quarantined counts the instances that were quarantined since one was marked.
+	quarantined int
 }
 
 // general reports whether it is not a single instance that cannot be marked:
 // others would not do better.
-func (m marks) general() bool { return m.aside >= asideLimit }
+func (m marks) general() bool { return m.quarantined >= quarantineLimit }
 
-// trouble is the last failure that may end by itself.
-type trouble struct {
+// lastFailure is the last failure that may end by itself.
+type lastFailure struct {
 	op  Op
 	err error
 	at  time.Time
@@ -143,21 +143,21 @@ func (c *Core) undone(a Action) bool {
 		c.instances.busy = false
 	case OpGetPool:
 		if p, ok := c.world.pools.get(a.PoolID); ok {
-			p.look.busy = false
+			p.direct.busy = false
 		}
 		if p, ok := c.world.named.get(a.PoolID); ok {
-			p.look.busy = false
+			p.direct.busy = false
 		}
 	case OpGetInstance:
 		if n, ok := c.world.nodes.get(a.InstanceID); ok {
-			n.look.busy = false
+			n.direct.busy = false
 		}
 	case OpMark:
 		n, ok := c.world.nodes.get(a.InstanceID)
-		if !ok || n.hold.since.IsZero() {
+		if !ok || n.claim.since.IsZero() {
 			return false
 		}
-		n.hold.state = held
+		n.claim.state = held
 	default:
 		return false
 	}
@@ -221,8 +221,8 @@ func (c *Core) note(d Done) {
 	}
 	switch kind := KindOf(d.Err); {
 	case kind == KindRateLimited || kind == KindUnavailable:
-		c.trouble = trouble{op: d.Action.Op, err: d.Err, at: c.now}
-	case c.trouble.op == d.Action.Op:
-		c.trouble = trouble{}
+		c.lastFailure = lastFailure{op: d.Action.Op, err: d.Err, at: c.now}
+	case c.lastFailure.op == d.Action.Op:
+		c.lastFailure = lastFailure{}
 	}
 }

@@ -51,7 +51,7 @@ type Ask struct {
 	By          Claimant
 	Remove, Add []string
 	// Alive are the claimants of AskOrphans; Orphans are what AskEvict removes,
-	// and places and pools go with it.
+	// and slots and pools go with it.
 	Alive   []Claimant
 	Orphans []int
 }

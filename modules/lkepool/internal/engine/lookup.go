@@ -37,7 +37,7 @@ func (t *table[R]) drop(id int) {
 	}
 }
 
-// present reports whether the node holds one of its pool's places.
+// present reports whether the node holds one of its pool's slots.
 func (n *node) present() bool {
 	return n.home != 0 && n.detached.IsZero() && !n.leaves()
 }
@@ -61,15 +61,15 @@ func (n *node) known() bool { return !n.tagged.IsZero() || n.arrived }
 // claimed reports whether the node has a claimant, also while its tags are
 // being changed.
 func (n *node) claimed() bool {
-	return n.hold.state == held || n.hold.state == writing && !n.hold.since.IsZero()
+	return n.claim.state == held || n.claim.state == writing && !n.claim.since.IsZero()
 }
 
 // holds reports whether the claimant has the node, and may be given it again.
 func (n *node) holds(who claimID) bool {
-	return n.claimed() && n.hold.who.is(who) && n.State != Leaving && n.removal.accepted.IsZero()
+	return n.claimed() && n.claim.who.is(who) && n.State != Leaving && n.removal.accepted.IsZero()
 }
 
-// members are the nodes that hold the pool's places.
+// members are the nodes that hold the pool's slots.
 func (w *world) members(poolID int) []*node {
 	var members []*node
 	for _, n := range w.nodes.rows {
@@ -117,10 +117,10 @@ func (w *world) holder(who claimID) *node {
 // answer about the one claimed earlier would not have asked again.
 func prefer(a, b *node) bool {
 	switch {
-	case a.hold.own != b.hold.own:
-		return a.hold.own
-	case !a.hold.claimedAt.Equal(b.hold.claimedAt):
-		return a.hold.claimedAt.After(b.hold.claimedAt)
+	case a.claim.own != b.claim.own:
+		return a.claim.own
+	case !a.claim.claimedAt.Equal(b.claim.claimedAt):
+		return a.claim.claimedAt.After(b.claim.claimedAt)
 	}
 	return a.ID < b.ID
 }
@@ -149,15 +149,15 @@ func (p *pool) slot(nodeID string) *slot {
 	return &p.slots[at]
 }
 
-// owe keeps one time for each node that is on its way.
-func (p *pool) owe(pending int, now time.Time) {
-	for len(p.owing) < pending {
-		p.owing = append(p.owing, now)
+// expect keeps one time for each node that is on its way.
+func (p *pool) expect(pending int, now time.Time) {
+	for len(p.pending) < pending {
+		p.pending = append(p.pending, now)
 	}
-	p.owing = p.owing[len(p.owing)-max(0, pending):]
+	p.pending = p.pending[len(p.pending)-max(0, pending):]
 }
 
-// lost counts the places whose instance is gone.
+// lost counts the slots whose instance is gone.
 func (p *pool) lost() int {
 	n := 0
 	for _, s := range p.slots {
@@ -171,7 +171,7 @@ func (p *pool) lost() int {
 // overdue counts the nodes that have been on their way for too long.
 func (p *pool) overdue(now time.Time, after time.Duration) int {
 	n := 0
-	for _, since := range p.owing {
+	for _, since := range p.pending {
 		if now.Sub(since) > after {
 			n++
 		}

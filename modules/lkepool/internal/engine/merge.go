@@ -52,7 +52,7 @@ func latest(a, b time.Time) time.Time {
 }
 
 // end applies what is the same for every direct read.
-func (l *look) end(d Done, first time.Duration, now time.Time) {
+func (l *directRead) end(d Done, first time.Duration, now time.Time) {
 	l.busy = false
 	if d.Cancelled {
 		return

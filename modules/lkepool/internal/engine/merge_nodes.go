@@ -32,8 +32,8 @@ func (c *Core) mergeInstance(d Done) {
 	if !known {
 		return
 	}
-	n.look.end(d, c.cfg.RetryDelay, c.now)
-	n.look.agrees = false
+	n.direct.end(d, c.cfg.RetryDelay, c.now)
+	n.direct.agrees = false
 	switch {
 	case KindOf(d.Err) == KindNotFound:
 		n.absence.since = cmp.Or(n.absence.since, d.Began)
@@ -43,7 +43,7 @@ func (c *Core) mergeInstance(d Done) {
 	case d.Err == nil && d.Instance.Foreign:
 		n.Instance, n.home, n.tagged = d.Instance, 0, d.Began
 	case d.Err == nil:
-		n.look.agrees = true
+		n.direct.agrees = true
 		c.seeInstance(d.Instance, d.Began, true)
 	}
 }
@@ -73,7 +73,7 @@ func (c *Core) seeInstance(reading Instance, began time.Time, direct bool) {
 		n = c.meetNode(reading.ID)
 		n.arrived = !direct && listed(began, c.startedAt)
 	}
-	outranked := n.hold.wrote && !c.shows(began, n.hold.at, direct)
+	outranked := n.claim.wrote && !c.shows(began, n.claim.at, direct)
 	// Either reading may be the older one, and the tags of the platform or of a
 	// person must not be lost by the next write.
 	switch {
@@ -104,7 +104,7 @@ func (c *Core) shows(began, at time.Time, direct bool) bool {
 
 // mergeClaim applies the claim that a reading shows, or does not show.
 func (c *Core) mergeClaim(n *node, who claimID, began time.Time, direct bool) {
-	h := &n.hold
+	h := &n.claim
 	h.claimedAt = latest(h.claimedAt, claimedAtOf(n.Tags))
 	switch {
 	case h.written():
@@ -118,6 +118,6 @@ func (c *Core) mergeClaim(n *node, who claimID, began time.Time, direct bool) {
 	case who.none():
 	default:
 		own := h.own && h.who.is(who)
-		*h = hold{who: who, state: held, at: began, since: c.now, claimedAt: h.claimedAt, own: own, failed: h.failed}
+		*h = claimState{who: who, state: held, at: began, since: c.now, claimedAt: h.claimedAt, own: own, failed: h.failed}
 	}
 }

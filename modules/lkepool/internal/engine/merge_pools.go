@@ -24,14 +24,14 @@ func (c *Core) mergePools(d Done) {
 		p.last, p.absence.since = latest(p.last, d.Began), time.Time{}
 		dropped := !p.writes.dropped.IsZero() && d.Began.Sub(p.writes.dropped) >= removalResend
 		if dropped || listed(d.Began, p.writes.grown) && listed(d.Began, p.writes.shrunk) && differs(p, reading) {
-			p.look.want = true
+			p.direct.want = true
 		}
 		c.addSlots(p, reading.Slots, d.Began, false)
 	}
 	for _, p := range c.world.pools.rows {
 		// A list may be older than the pool itself.
 		if !seen[p.ID] && d.Began.After(p.last) && listed(d.Began, p.made) && p.absence.since.IsZero() {
-			p.absence.since, p.look.want = d.Began, p.ours()
+			p.absence.since, p.direct.want = d.Began, p.ours()
 		}
 	}
 	for _, p := range slices.Clone(c.world.pools.rows) {
@@ -74,7 +74,7 @@ func (c *Core) meetPool(reading Pool, began time.Time, witnessed bool) *pool {
 	_, back := c.world.gonePools[reading.ID] // its deletion was without effect
 	delete(c.world.gonePools, reading.ID)
 	c.world.named.drop(reading.ID)
-	p.witnessed, p.look.want = witnessed, (back || !witnessed || p.look.want) && p.ours()
+	p.witnessed, p.direct.want = witnessed, (back || !witnessed || p.direct.want) && p.ours()
 	return p
 }
 
@@ -85,7 +85,7 @@ func (c *Core) mergePool(d Done) {
 		c.mergeNamed(d)
 		return
 	}
-	p.look.end(d, c.cfg.RetryDelay, c.now)
+	p.direct.end(d, c.cfg.RetryDelay, c.now)
 	switch {
 	case KindOf(d.Err) == KindNotFound:
 		if c.provenGone(&p.absence, d.Began, !p.writes.dropped.IsZero() && d.Began.After(p.writes.dropped)) {
@@ -99,7 +99,7 @@ func (c *Core) mergePool(d Done) {
 	c.undrop(p, d.Began)
 	if !c.settled(d.Began, latest(p.writes.grown, p.writes.shrunk)) || !c.settled(d.Began, p.writes.unsure) {
 		// An own write outranks this reading; it may still agree with it.
-		p.look.agrees = p.writes.unsure.IsZero() && d.Pool.Count == p.Count && !c.lacksSlot(p, d.Pool.Slots) && sameShape(p.Pool, d.Pool)
+		p.direct.agrees = p.writes.unsure.IsZero() && d.Pool.Count == p.Count && !c.lacksSlot(p, d.Pool.Slots) && sameShape(p.Pool, d.Pool)
 		c.addSlots(p, d.Pool.Slots, d.Began, true)
 		return
 	}
@@ -111,7 +111,7 @@ func (c *Core) mergePool(d Done) {
 	p.Pool, p.Slots, p.writes.unsure = d.Pool, nil, time.Time{}
 	lacking := c.dropSlots(p, slots, d.Began)
 	c.addSlots(p, slots, d.Began, true)
-	p.look.agrees = !changed && !lacking
+	p.direct.agrees = !changed && !lacking
 	p.witnessed = p.witnessed || c.settled(d.Began, c.startedAt)
 }
 
@@ -121,12 +121,12 @@ func (c *Core) mergeNamed(d Done) {
 	if !known {
 		return
 	}
-	named.look.end(d, c.cfg.RetryDelay, c.now)
+	named.direct.end(d, c.cfg.RetryDelay, c.now)
 	switch {
 	case KindOf(d.Err) == KindNotFound:
 		named.gone = c.provenGone(&named.absence, d.Began, false)
 	case d.Err == nil:
-		c.meetPool(d.Pool, d.Began, c.settled(d.Began, c.startedAt)).look = named.look
+		c.meetPool(d.Pool, d.Began, c.settled(d.Began, c.startedAt)).direct = named.direct
 	}
 }
 
@@ -179,7 +179,7 @@ func shows(slots []Slot, s Slot) bool {
 // anything that no own removal explains.
 func (c *Core) dropSlots(p *pool, slots []Slot, began time.Time) (lacking bool) {
 	for i := range p.slots {
-		// An instance that left its place, which is still there.
+		// An instance that left its slot, which is still there.
 		s := &p.slots[i]
 		if s.InstanceID == 0 || shows(slots, s.Slot) || !shows(slots, Slot{NodeID: s.NodeID}) || !c.settled(began, s.seen) {
 			continue
@@ -214,7 +214,7 @@ func (c *Core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
 	for _, reading := range slots {
 		if n, known := c.world.nodes.get(reading.InstanceID); known && !direct && n.home == p.ID && !n.detached.IsZero() &&
 			!listed(began, n.detached) {
-			continue // the list may be older than the direct read that lacked the place
+			continue // the list may be older than the direct read that lacked the slot
 		}
 		end, gone := c.world.goneNodes[reading.InstanceID]
 		if gone {
@@ -222,12 +222,12 @@ func (c *Core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
 		}
 		s := p.slot(reading.NodeID)
 		if s == nil && gone && !direct {
-			// Either the place is gone as well, and the list is older than that, or
+			// Either the slot is gone as well, and the list is older than that, or
 			// it is a new one. A direct read decides.
-			p.look.want = p.look.want || !end.removed
+			p.direct.want = p.direct.want || !end.removed
 			continue
 		}
-		// A place whose instance came and died before its pool listed it has had
+		// A slot whose instance came and died before its pool listed it has had
 		// its instance, too.
 		if s == nil {
 			at, _ := slices.BinarySearchFunc(p.slots, reading.NodeID, func(s slot, id string) int { return cmp.Compare(s.NodeID, id) })

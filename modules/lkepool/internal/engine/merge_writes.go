@@ -29,15 +29,15 @@ func (c *Core) mergeGrowth(d Done) {
 			Tags: d.Pool.Tags, Autoscaled: d.Pool.Autoscaled}, c.now, true)
 		p.made = c.now
 	}
-	p.Count, p.writes.grown, p.writes.unsure, p.look.agrees = d.Pool.Count, c.now, time.Time{}, false
+	p.Count, p.writes.grown, p.writes.unsure, p.direct.agrees = d.Pool.Count, c.now, time.Time{}, false
 	p.lowered.scaled, p.writes.retry = p.Count, backoff{}
-	p.owe(p.Count-len(c.world.members(p.ID)), c.now)
+	p.expect(p.Count-len(c.world.members(p.ID)), c.now)
 	c.addSlots(p, slots, d.Began, true)
 	if k.room > 0 {
 		k.room = d.Action.Bought // until not even one more fits
 	}
 	c.polls.pace.Restart()
-	c.polls.next = c.now.Add(c.firstLook())
+	c.polls.next = c.now.Add(c.firstRead())
 }
 
 // mergeMark applies the end of a claim's write.
@@ -46,12 +46,12 @@ func (c *Core) mergeMark(d Done) {
 	if !known {
 		return
 	}
-	h := &n.hold
+	h := &n.claim
 	if d.Err == nil && !claimIn(d.Instance.Tags).is(h.who) {
 		d.Err = &Error{Kind: KindUnavailable, Op: string(OpMark), Err: errors.New("the answer does not show the claim that was written")}
 	}
 	if d.Err == nil {
-		*h = hold{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: claimedAtOf(d.Instance.Tags),
+		*h = claimState{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: claimedAtOf(d.Instance.Tags),
 			own: h.own || h.since.IsZero(), wrote: true, witnessed: h.witnessed}
 		c.seeInstance(d.Instance, d.Began, true)
 		n.Tags, n.tagged = d.Instance.Tags, d.Began
@@ -84,8 +84,8 @@ func (c *Core) mergeMark(d Done) {
 
 // failed counts an attempt to claim the instance that failed.
 func (c *Core) failed(n *node) {
-	if n.hold.failed++; n.hold.failed == markAttempts {
-		c.marks.aside++
+	if n.claim.failed++; n.claim.failed == markAttempts {
+		c.marks.quarantined++
 		c.marks.pause = min(max(2*c.marks.pause, firstProbe), longestProbe)
 		c.marks.next = c.now.Add(c.marks.pause)
 	}
@@ -95,7 +95,7 @@ func (c *Core) failed(n *node) {
 func (c *Core) marked() {
 	if c.marks.general() {
 		for _, n := range c.world.nodes.rows {
-			n.hold.failed, n.look.retry = 0, backoff{}
+			n.claim.failed, n.direct.retry = 0, backoff{}
 		}
 	}
 	c.marks = marks{}

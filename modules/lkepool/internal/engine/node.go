@@ -68,9 +68,9 @@ const (
 type Collected struct {
 	// Released holds the nodes whose removal was accepted.
 	Released []Node
-	// Places holds the node IDs of places that no instance had taken, or whose
+	// Slots holds the node IDs of slots that no instance had taken, or whose
 	// instance was gone.
-	Places []string
+	Slots []string
 	// Pools holds the IDs of the pools that were deleted.
 	Pools []int
 }

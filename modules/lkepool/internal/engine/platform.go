@@ -26,7 +26,7 @@ type Pool struct {
 	Slots []Slot
 }
 
-// Slot is a place in a pool.
+// Slot is the position of one node in a pool.
 type Slot struct {
 	NodeID string
 	// InstanceID is 0 until the instance exists.

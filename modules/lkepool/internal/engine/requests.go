@@ -71,7 +71,7 @@ func (c *Core) dismiss(e Left) {
 func (c *Core) overdue(op, what string, cause error) *Error {
 	e := &Error{Kind: KindProvisioning, Op: op}
 	why := c.silence()
-	if t := c.trouble; t.err != nil && c.now.Sub(t.at) <= max(longestRetry, retryAfter(t.err))+silentAfter {
+	if t := c.lastFailure; t.err != nil && c.now.Sub(t.at) <= max(longestRetry, retryAfter(t.err))+silentAfter {
 		why = t.err
 	}
 	if why != nil {
@@ -97,8 +97,8 @@ func (c *Core) deliver(claim *claim, node Node, err error) {
 // not wait any more.
 func (c *Core) unreserve(claim *claim) {
 	for _, n := range c.world.nodes.rows {
-		if n.hold.state == reserved && n.hold.who.is(claim.id) {
-			n.hold = n.hold.freed(c.now)
+		if n.claim.state == reserved && n.claim.who.is(claim.id) {
+			n.claim = n.claim.freed(c.now)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (e simEdit) String() string {
 func (p *simPlatform) edit(e simEdit, pick int) bool {
 	switch e {
 	case editRaiseCount, editLowerCount, editAutoscale, editDeletePool:
-		of := pickOne(p.pools, pick, func(of *simPool) bool { return !of.gone && of.ours() && len(of.places) > 0 })
+		of := pickOne(p.pools, pick, func(of *simPool) bool { return !of.gone && of.ours() && len(of.slots) > 0 })
 		return of != nil && p.editPool(e, of)
 	}
 	i := pickOne(p.instances, pick, func(i *simInstance) bool { return i.lives() && i.pool.ours() })
@@ -53,17 +53,17 @@ func (p *simPlatform) editPool(e simEdit, of *simPool) bool {
 		p.added++
 		p.grow(of, 1)
 	case editLowerCount:
-		if len(of.places) < 2 {
+		if len(of.slots) < 2 {
 			return false
 		}
-		p.remove(of, of.places[p.random.IntN(len(of.places))])
+		p.remove(of, of.slots[p.random.IntN(len(of.slots))])
 		p.taken++
 	case editAutoscale:
-		p.taken += len(of.places)
+		p.taken += len(of.slots)
 		of.Autoscaled = true
 		p.record(of)
 	case editDeletePool:
-		p.taken += len(of.places)
+		p.taken += len(of.slots)
 		p.drop(of)
 	}
 	return true
@@ -95,7 +95,7 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 	case editRecycle:
 		p.taken++
 		of := i.pool
-		p.remove(of, i.place)
+		p.remove(of, i.slot)
 		p.grow(of, 1)
 		return true
 	case editPowerOff:
@@ -110,17 +110,17 @@ func (p *simPlatform) lose(i *simInstance) {
 	p.taken++
 	i.gone = true
 	p.recordInstance(i)
-	if i.place.removed || !p.repairs {
+	if i.slot.removed || !p.repairs {
 		return
 	}
-	// A repaired node is a new node in the old one's place.
-	of, place := i.pool, i.place
+	// A repaired node is a new node in the old one's slot.
+	of, slot := i.pool, i.slot
 	p.after(p.between(p.delays.idLeast, 2*p.delays.idMost), func() {
-		if place.removed {
+		if slot.removed {
 			return
 		}
-		place.removed = true
-		of.places = slices.DeleteFunc(of.places, func(other *simPlace) bool { return other == place })
+		slot.removed = true
+		of.slots = slices.DeleteFunc(of.slots, func(other *simSlot) bool { return other == slot })
 		p.grow(of, 1)
 	})
 }

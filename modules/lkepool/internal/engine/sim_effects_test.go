@@ -58,7 +58,7 @@ func (s *sim) end(e *simEffect) {
 		s.sawPool(a.PoolID, e.sent)
 	}
 	if (a.Op == OpMark || a.Op == OpGetInstance) && e.result.Err != nil && !e.canceled {
-		s.noteAside(a.InstanceID)
+		s.noteQuarantined(a.InstanceID)
 	}
 	if a.Op == OpGetInstance && !e.canceled {
 		s.noteRead(a.InstanceID, e.result.Err)
@@ -121,12 +121,12 @@ func (s *sim) noteLie(e *simEffect) {
 	}
 }
 
-// noteAside counts the instances that the engine puts aside, because it cannot
+// noteQuarantined counts the instances that the engine quarantines, because it cannot
 // write to them; a claimant gets another one for each, but not ever more.
-func (s *sim) noteAside(id int) {
+func (s *sim) noteQuarantined(id int) {
 	if i := s.instance(id); i != nil {
 		if i.failed++; i.failed == markAttempts {
-			s.facts.aside++
+			s.facts.quarantined++
 		}
 	}
 }
@@ -148,16 +148,16 @@ func (s *sim) carryOut(e *simEffect) Done {
 	case OpMark:
 		s.checkMark(e)
 	case OpRemove:
-		of, place := s.place(a.PoolID, a.NodeID)
+		of, slot := s.slot(a.PoolID, a.NodeID)
 		s.checkOurs(a, of)
-		if place != nil {
-			s.checkRemoval(a, place.instance)
+		if slot != nil {
+			s.checkRemoval(a, slot.instance)
 		}
 	case OpDrop:
 		of := s.pool(a.PoolID)
 		s.checkOurs(a, of)
-		for i := 0; of != nil && i < len(of.places); i++ {
-			s.checkRemoval(a, of.places[i].instance)
+		for i := 0; of != nil && i < len(of.slots); i++ {
+			s.checkRemoval(a, of.slots[i].instance)
 		}
 	case OpScale:
 		s.checkOurs(a, s.pool(a.PoolID))

@@ -64,7 +64,7 @@ func (s *sim) checkMark(e *simEffect) {
 	}
 	i.decided = sent
 	for _, other := range s.instances {
-		if other != i && other.lives() && !other.place.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who &&
+		if other != i && other.lives() && !other.slot.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who &&
 			!s.unseen(other, sent) {
 			s.fail("I2: %s is given instance %d and has %d", who.Name, i.ID, other.ID)
 		}
@@ -92,7 +92,7 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	if u := i.unread; u.process == s.process.life+1 && u.times >= markAttempts && at-u.since >= unreadGrace {
 		return true
 	}
-	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.place.unlisted && !s.inList(i.Instance)
+	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.slot.unlisted && !s.inList(i.Instance)
 }
 
 // decided is when it was chosen whose the instance is, now for one that this
@@ -166,7 +166,7 @@ func (s *sim) checkHanded(c *simClaimant, n Node) {
 			s.fail("I1: %s is given instance %d of %s", c.Name, i.ID, other.Name)
 		}
 	}
-	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.place.removed && !s.unknowable(c, had) && !i.copied &&
+	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.slot.removed && !s.unknowable(c, had) && !i.copied &&
 		!s.unseen(had, s.decided(i)) {
 		s.fail("I2: %s is given instance %d and has %d", c.Name, i.ID, had.ID)
 	}
@@ -237,8 +237,8 @@ func (s *sim) lookedAt(poolID int) time.Duration {
 func (s *sim) checkCount(e *simEffect) {
 	a := e.action
 	of := s.pool(a.PoolID)
-	if of != nil && !of.gone && a.Count < len(of.places) && of.raised <= e.looked-simSettle {
-		s.fail("I9: count %d is written to pool %d, which has %d", a.Count, of.ID, len(of.places))
+	if of != nil && !of.gone && a.Count < len(of.slots) && of.raised <= e.looked-simSettle {
+		s.fail("I9: count %d is written to pool %d, which has %d", a.Count, of.ID, len(of.slots))
 	}
 }
 
@@ -251,7 +251,7 @@ func (s *sim) checkCeiling(a Action) {
 	total := 0
 	for _, of := range s.pools {
 		if !of.foreign {
-			total += len(of.places)
+			total += len(of.slots)
 		}
 	}
 	if total > s.plan.maxNodes+s.added {
@@ -292,7 +292,7 @@ func (s *sim) checkGone(c *simClaimant, err error) {
 func (s *sim) checkList(nodes []Node, process int) {
 	for _, c := range s.claimants {
 		i := s.instance(c.instance)
-		if !c.alive || c.releasing || i == nil || !i.lives() || i.place.removed || i.edited || process != s.process.life {
+		if !c.alive || c.releasing || i == nil || !i.lives() || i.slot.removed || i.edited || process != s.process.life {
 			continue
 		}
 		earlier := c.served < s.process.began && i.shown != s.process.life+1

@@ -53,8 +53,8 @@ type simDelays struct {
 
 type simPool struct {
 	Pool
-	// places are the members, those that are not listed yet included.
-	places  []*simPlace
+	// slots are the members, those that are not listed yet included.
+	slots   []*simSlot
 	gone    bool
 	foreign bool
 	history simHistory[Pool]
@@ -68,7 +68,7 @@ type simPool struct {
 	omittedFrom int
 }
 
-type simPlace struct {
+type simSlot struct {
 	nodeID            string
 	instance          *simInstance
 	unlisted, removed bool
@@ -77,7 +77,7 @@ type simPlace struct {
 type simInstance struct {
 	Instance
 	pool    *simPool
-	place   *simPlace
+	slot    *simSlot
 	gone    bool
 	history simHistory[Instance]
 	// edited: a person changed its tags, or a write of them was lost. copied: it
@@ -152,14 +152,14 @@ func (p *simPlatform) between(least, most time.Duration) time.Duration {
 // record keeps the pool as it is shown now.
 func (p *simPlatform) record(of *simPool) {
 	shown := of.Pool
-	shown.Slots = make([]Slot, 0, len(of.places))
-	for _, place := range of.places {
-		if place.unlisted {
+	shown.Slots = make([]Slot, 0, len(of.slots))
+	for _, slot := range of.slots {
+		if slot.unlisted {
 			continue
 		}
-		s := Slot{NodeID: place.nodeID}
-		if place.instance != nil {
-			s.InstanceID = place.instance.ID
+		s := Slot{NodeID: slot.nodeID}
+		if slot.instance != nil {
+			s.InstanceID = slot.instance.ID
 		}
 		shown.Slots = append(shown.Slots, s)
 	}
@@ -216,36 +216,36 @@ func (p *simPlatform) buy(nodes int) {
 	p.purchases = append(p.purchases, simPurchase{at: p.now, nodes: nodes})
 }
 
-// grow adds places; each gets its instance later.
+// grow adds slots; each gets its instance later.
 func (p *simPlatform) grow(of *simPool, by int) {
 	for range by {
 		p.lastID++
-		place := &simPlace{nodeID: strconv.Itoa(of.ID) + "-" + strconv.Itoa(p.lastID), unlisted: p.enterprise}
-		of.places = append(of.places, place)
+		slot := &simSlot{nodeID: strconv.Itoa(of.ID) + "-" + strconv.Itoa(p.lastID), unlisted: p.enterprise}
+		of.slots = append(of.slots, slot)
 		wait := p.between(p.delays.idLeast, p.delays.idMost)
-		p.after(wait, func() { p.start(of, place) })
+		p.after(wait, func() { p.start(of, slot) })
 		if p.enterprise {
 			p.after(max(wait, p.between(p.delays.listed/2, p.delays.listed)), func() {
-				place.unlisted = false
+				slot.unlisted = false
 				p.record(of)
 			})
 		}
 	}
-	of.Count = len(of.places)
+	of.Count = len(of.slots)
 	p.record(of)
 }
 
-// start makes the instance of a place.
-func (p *simPlatform) start(of *simPool, place *simPlace) {
-	if place.removed {
+// start makes the instance of a slot.
+func (p *simPlatform) start(of *simPool, slot *simSlot) {
+	if slot.removed {
 		return
 	}
 	p.lastID++
-	i := &simInstance{pool: of, place: place, Instance: Instance{
-		ID: 1000 + p.lastID, Name: simCluster + "-" + place.nodeID, InstanceType: of.InstanceType,
+	i := &simInstance{pool: of, slot: slot, Instance: Instance{
+		ID: 1000 + p.lastID, Name: simCluster + "-" + slot.nodeID, InstanceType: of.InstanceType,
 		Region: "here", Status: "offline", State: Down,
 	}}
-	place.instance = i
+	slot.instance = i
 	p.instances = append(p.instances, i)
 	if p.enterprise {
 		p.after(p.between(0, p.delays.tagged), func() {
@@ -263,14 +263,14 @@ func (p *simPlatform) start(of *simPool, place *simPlace) {
 	p.record(of)
 }
 
-// remove takes a place out of its pool; its instance is leaving, then gone.
-func (p *simPlatform) remove(of *simPool, place *simPlace) {
-	place.removed = true
-	of.places = slices.DeleteFunc(of.places, func(other *simPlace) bool { return other == place })
-	of.Count = len(of.places)
+// remove takes a slot out of its pool; its instance is leaving, then gone.
+func (p *simPlatform) remove(of *simPool, slot *simSlot) {
+	slot.removed = true
+	of.slots = slices.DeleteFunc(of.slots, func(other *simSlot) bool { return other == slot })
+	of.Count = len(of.slots)
 	p.record(of)
-	if place.instance != nil {
-		p.end(place.instance)
+	if slot.instance != nil {
+		p.end(slot.instance)
 	}
 }
 
@@ -288,8 +288,8 @@ func (p *simPlatform) end(i *simInstance) {
 
 // drop ends a pool and everything in it.
 func (p *simPlatform) drop(of *simPool) {
-	for len(of.places) > 0 {
-		p.remove(of, of.places[0])
+	for len(of.slots) > 0 {
+		p.remove(of, of.slots[0])
 	}
 	of.gone = true
 	p.record(of)

@@ -98,7 +98,7 @@ func (p *simPlatform) scale(a Action) (Pool, error) {
 		e.Field = "count"
 		return Pool{}, e
 	}
-	add := a.Count - len(of.places)
+	add := a.Count - len(of.slots)
 	if err := p.fits(a, add); err != nil {
 		return Pool{}, err
 	}
@@ -112,7 +112,7 @@ func (p *simPlatform) scale(a Action) (Pool, error) {
 	}
 	for range -add {
 		// LKE does not document which nodes go.
-		p.remove(of, of.places[p.random.IntN(len(of.places))])
+		p.remove(of, of.slots[p.random.IntN(len(of.slots))])
 		p.taken++
 	}
 	shown, _ := of.history.at(p.now)
@@ -126,7 +126,7 @@ func (p *simPlatform) fits(a Action, add int) error {
 	}
 	total := add
 	for _, of := range p.pools {
-		total += len(of.places)
+		total += len(of.slots)
 	}
 	if total <= p.room {
 		return nil
@@ -148,22 +148,22 @@ func (p *simPlatform) mark(a Action) (Instance, error) {
 }
 
 func (p *simPlatform) removeNode(a Action) {
-	if of, place := p.place(a.PoolID, a.NodeID); place != nil {
-		p.remove(of, place)
+	if of, slot := p.slot(a.PoolID, a.NodeID); slot != nil {
+		p.remove(of, slot)
 	}
 }
 
-// place returns a member of a pool by its node ID, nil if there is none.
-func (p *simPlatform) place(poolID int, nodeID string) (*simPool, *simPlace) {
+// slot returns a member of a pool by its node ID, nil if there is none.
+func (p *simPlatform) slot(poolID int, nodeID string) (*simPool, *simSlot) {
 	of := p.pool(poolID)
 	if of == nil {
 		return nil, nil
 	}
-	at := slices.IndexFunc(of.places, func(place *simPlace) bool { return place.nodeID == nodeID })
+	at := slices.IndexFunc(of.slots, func(slot *simSlot) bool { return slot.nodeID == nodeID })
 	if at < 0 {
 		return of, nil
 	}
-	return of, of.places[at]
+	return of, of.slots[at]
 }
 
 // pretend is the answer to a write that was accepted and is without effect.

@@ -104,7 +104,7 @@ func (s *sim) disorder() string {
 			return fmt.Sprintf("I10: %s has no node", c.Name)
 		case i != nil && !i.lives():
 			return fmt.Sprintf("I10: %s was not told that instance %d is gone", c.Name, i.ID)
-		case i != nil && !i.place.removed && !i.copied && s.tagged(i.Tags) != c:
+		case i != nil && !i.slot.removed && !i.copied && s.tagged(i.Tags) != c:
 			return fmt.Sprintf("rule 4: instance %d does not carry the claim of %s", i.ID, c.Name)
 		}
 	}
@@ -112,15 +112,15 @@ func (s *sim) disorder() string {
 		if of.foreign || of.gone {
 			continue
 		}
-		if len(of.places) == 0 {
+		if len(of.slots) == 0 {
 			return fmt.Sprintf("I3: pool %d is empty", of.ID)
 		}
-		for _, place := range of.places {
-			if place.instance == nil {
-				return fmt.Sprintf("I3: no claimant waits for %s", place.nodeID)
+		for _, slot := range of.slots {
+			if slot.instance == nil {
+				return fmt.Sprintf("I3: no claimant waits for %s", slot.nodeID)
 			}
-			if !s.wanted(place.instance) {
-				return fmt.Sprintf("I3: instance %d has no claimant", place.instance.ID)
+			if !s.wanted(slot.instance) {
+				return fmt.Sprintf("I3: instance %d has no claimant", slot.instance.ID)
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func (s *sim) checkBought() {
 		least = needs
 	}
 	for _, sight := range append(s.facts.sights, s.facts.simSight) {
-		most += min(sight.aside, needs)
+		most += min(sight.quarantined, needs)
 		switch {
 		case s.plan.harsh, s.facts.misled:
 			most += sight.lost

@@ -102,21 +102,21 @@ func (sc *scene) show(sceneWords) error {
 			continue
 		}
 		var nodes []string
-		for _, place := range of.places {
+		for _, slot := range of.slots {
 			name, claim := "coming", "-"
-			if place.instance != nil {
-				name = sc.nodeName(place.instance.ID)
-				if id := claimIn(place.instance.Tags); !id.none() {
+			if slot.instance != nil {
+				name = sc.nodeName(slot.instance.ID)
+				if id := claimIn(slot.instance.Tags); !id.none() {
 					claim = id.value
 				}
 			}
 			nodes = append(nodes, name+"="+claim)
 		}
 		if len(nodes) > 12 {
-			sc.line("%s: count %d", sc.poolName(of.ID), len(of.places))
+			sc.line("%s: count %d", sc.poolName(of.ID), len(of.slots))
 			continue
 		}
-		sc.line("%s: count %d: %s", sc.poolName(of.ID), len(of.places), strings.Join(nodes, " "))
+		sc.line("%s: count %d: %s", sc.poolName(of.ID), len(of.slots), strings.Join(nodes, " "))
 	}
 	return nil
 }
@@ -145,8 +145,8 @@ func (sc *scene) sceneLine(a Action) string {
 	case OpMark:
 		return fmt.Sprintf("platform: tag %s for %s", sc.nodeName(a.InstanceID), claimIn(a.Tags).value)
 	case OpRemove:
-		if _, place := sc.place(a.PoolID, a.NodeID); place != nil && place.instance != nil {
-			return fmt.Sprintf("platform: remove %s", sc.nodeName(place.instance.ID))
+		if _, slot := sc.slot(a.PoolID, a.NodeID); slot != nil && slot.instance != nil {
+			return fmt.Sprintf("platform: remove %s", sc.nodeName(slot.instance.ID))
 		}
 		return "platform: remove a slot of " + sc.poolName(a.PoolID)
 	}

@@ -28,7 +28,7 @@ type node struct {
 	slot string
 	// detached is since when its pool has not listed it any more.
 	detached time.Time
-	hold     hold
+	claim    claimState
 	// tagged is when the reading or write began that Tags come from; the zero
 	// time for an instance that only a slot has named so far.
 	tagged time.Time
@@ -38,14 +38,14 @@ type node struct {
 	// began that showed it.
 	first, last time.Time
 	absence     absence
-	look        look
+	direct      directRead
 	removal     removal
 }
 
-// hold is the claim on an instance.
-type hold struct {
+// claimState is the claim on an instance.
+type claimState struct {
 	who   claimID
-	state holdState
+	state claimPhase
 	// at is when the state began, since when this claimant was first seen here.
 	at, since time.Time
 	// claimedAt is what the instance's tag contains.
@@ -61,18 +61,18 @@ type hold struct {
 	retry  backoff
 }
 
-// freed is the hold of an instance that has no claimant any more.
-func (h hold) freed(now time.Time) hold {
-	return hold{at: now, failed: h.failed, err: h.err, retry: h.retry}
+// freed is the claimState of an instance that has no claimant any more.
+func (h claimState) freed(now time.Time) claimState {
+	return claimState{at: now, failed: h.failed, err: h.err, retry: h.retry}
 }
 
 // written reports whether a write of the claim is under way.
-func (h hold) written() bool { return h.state == writing || h.state == rewriting }
+func (h claimState) written() bool { return h.state == writing || h.state == rewriting }
 
-type holdState int
+type claimPhase int
 
 const (
-	free holdState = iota
+	free claimPhase = iota
 	// reserved: chosen for a claimant, nothing is written yet.
 	reserved
 	// writing: the write is under way. rewriting: so it is, and an earlier one has
@@ -92,8 +92,8 @@ type absence struct {
 	since, proof time.Time
 }
 
-// look is the last direct read of an object.
-type look struct {
+// directRead is the last direct read of an object.
+type directRead struct {
 	// began and ended are those of the last one that was answered, with the
 	// object or with a 404; tried is when the last attempt began.
 	began, ended, tried time.Time
@@ -108,7 +108,7 @@ type look struct {
 
 // failing reports whether reads of the object fail again and again, and not
 // because requests are limited.
-func (l *look) failing() bool {
+func (l *directRead) failing() bool {
 	return l.retry.failed >= markAttempts && KindOf(l.err) != KindRateLimited
 }
 
@@ -134,10 +134,10 @@ type pool struct {
 	// last is when the newest reading began that showed it.
 	last    time.Time
 	absence absence
-	look    look
+	direct  directRead
 	writes  poolWrites
-	// owing has the time since when each node that is on its way has been.
-	owing   []time.Time
+	// pending has the time since when each node that is on its way has been.
+	pending []time.Time
 	lowered lowering
 	// witnessed: all of its slots are known from a reading of this leadership.
 	witnessed bool
@@ -149,11 +149,11 @@ type pool struct {
 // is proven.
 type namedPool struct {
 	absence absence
-	look    look
+	direct  directRead
 	gone    bool
 }
 
-// slot is a place in a pool, as last seen.
+// slot is the position of one node in a pool, as last seen.
 type slot struct {
 	Slot
 	seen time.Time
