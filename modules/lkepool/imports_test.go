@@ -13,6 +13,7 @@ import (
 // allowedModules are what the packages of this module, tests aside, may pull
 // in. What is added here is added to every program that imports this module.
 var allowedModules = []string{
+	"github.com/karpenter-linode/karpenter-linode/modules/claims",
 	"github.com/karpenter-linode/karpenter-linode/modules/linode",
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool",
 	"k8s.io/utils",
