@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // giveBack answers a claimant that has a node, or goes on with the claim that
@@ -50,28 +53,28 @@ func (c *Core) giveBack(claim *claim) bool {
 // settle it. It returns false for a claim that is beyond doubt.
 func (c *Core) doubtful(claim *claim, n *node) bool {
 	p, known := c.world.pools.get(n.home)
-	if claim.id.uid == "" || n.claim.who.uid != "" || known && p.keyHash() == claim.hash {
+	if claim.id.UID == "" || n.claim.who.UID != "" || known && p.keyHash() == claim.hash {
 		return false
 	}
 	if c.cfg.Holder != nil {
-		if who, ok := c.cfg.Holder(n.ID); ok && who.id().is(claim.id) {
+		if who, ok := c.cfg.Holder(n.ID); ok && c.tags.ID(who).Is(claim.id) {
 			return false
 		}
 	}
 	if !known && !c.fresh(&c.pools, OpListPools, latest(n.first, c.startedAt), "the pool of a claim by name alone is not known") {
 		return true
 	}
-	c.deliver(claim, Node{}, &Error{Kind: KindConflict, Op: "claim", PoolID: n.home, Effect: EffectNone, Err: fmt.Errorf(
+	c.deliver(claim, lkepool.Node{}, &claims.Error{Kind: claims.KindConflict, Op: "claim", Object: claims.Object("pool", n.home), Effect: claims.EffectNone, Err: fmt.Errorf(
 		"instance %d of another NodePool, type or template carries the claim of %s without its UID: whose it is is not known", n.ID,
-		n.claim.who.value)})
+		n.claim.who.Value)})
 	return true
 }
 
 // assigned returns the node that is being claimed for a claimant, nil if there is
 // none but such as were quarantined.
-func (c *Core) assigned(who claimID) *node {
+func (c *Core) assigned(who claims.ClaimID) *node {
 	for _, n := range c.world.nodes.rows {
-		if n.claim.state != free && !n.claimed() && n.claim.who.is(who) && (n.claim.state == reserved || !c.quarantined(n)) {
+		if n.claim.state != free && !n.claimed() && n.claim.who.Is(who) && (n.claim.state == reserved || !c.quarantined(n)) {
 			return n
 		}
 	}
@@ -124,7 +127,7 @@ func (c *Core) mark(claim *claim, n *node) {
 	if c.marks.err != nil {
 		if !c.ready(c.marks.next) {
 			// This frees the instance unless a claim may have been written already.
-			c.deliver(claim, Node{}, c.marks.err)
+			c.deliver(claim, lkepool.Node{}, c.marks.err)
 			return
 		}
 		c.marks.next = c.now.Add(c.marks.pause)
@@ -139,7 +142,7 @@ func (c *Core) mark(claim *claim, n *node) {
 	n.claim.state, n.claim.at = next, c.now
 	c.do(Action{
 		Op: OpMark, InstanceID: n.ID, PoolID: n.home, Key: claim.request.Key, Reason: "claim for " + claim.request.Claimant.Name,
-		Tags: claimTags(n.Tags, claim.id, c.now, claim.request.PoolTags, claim.request.Tags),
+		Tags: c.tags.claimTags(n.Tags, claim.id, c.now, claim.request.PoolTags, claim.request.Tags),
 	})
 }
 
@@ -150,8 +153,8 @@ func (c *Core) markRefused(d Done) {
 		c.marks.next = c.now.Add(c.marks.pause)
 	}
 	c.marks.err = d.Err
-	if claim := c.world.claimOf(claimIn(d.Action.Tags)); claim != nil {
-		c.deliver(claim, Node{}, d.Err)
+	if claim := c.world.claimOf(c.tags.ClaimIn(d.Action.Tags)); claim != nil {
+		c.deliver(claim, lkepool.Node{}, d.Err)
 	}
 }
 
@@ -168,7 +171,7 @@ func (c *Core) restoreTags() {
 		n.claim.state, n.claim.at = writing, c.now
 		c.probed()
 		c.do(Action{Op: OpMark, InstanceID: n.ID, PoolID: n.home, Reason: "write the claim again",
-			Tags: claimTags(n.Tags, n.claim.who, cmp.Or(n.claim.claimedAt, c.now))})
+			Tags: c.tags.claimTags(n.Tags, n.claim.who, cmp.Or(n.claim.claimedAt, c.now))})
 	}
 }
 
@@ -194,15 +197,15 @@ func (c *Core) witness() {
 			continue
 		}
 		n.claim.witnessed = true
-		if who, ok := c.cfg.Holder(n.ID); ok && (n.claim.state == free || !n.claim.who.is(who.id())) {
-			n.claim = claimState{who: who.id(), state: held, at: c.now, since: c.now, stripped: true}
+		if who, ok := c.cfg.Holder(n.ID); ok && (n.claim.state == free || !n.claim.who.Is(c.tags.ID(who))) {
+			n.claim = claimState{who: c.tags.ID(who), state: held, at: c.now, since: c.now, stripped: true}
 		}
 	}
 }
 
 // holder returns the node of a claimant, nil if it has none. Of several it is the
 // one that the caller's own records name.
-func (c *Core) holder(who claimID) *node {
+func (c *Core) holder(who claims.ClaimID) *node {
 	best := c.world.holder(who)
 	if best == nil || c.cfg.Holder == nil {
 		return best
@@ -211,7 +214,7 @@ func (c *Core) holder(who claimID) *node {
 		if n == best || !n.holds(who) || !c.owned(n) {
 			continue
 		}
-		if named, ok := c.cfg.Holder(n.ID); ok && named.id().is(who) {
+		if named, ok := c.cfg.Holder(n.ID); ok && c.tags.ID(named).Is(who) {
 			return n
 		}
 	}
@@ -220,7 +223,7 @@ func (c *Core) holder(who claimID) *node {
 
 // isFree reports whether a member may be handed out.
 func (c *Core) isFree(n *node) bool {
-	return n.claim.state == free && n.known() && !c.quarantined(n) && !n.removal.busy && n.removal.accepted.IsZero() && c.health(n) == Healthy
+	return n.claim.state == free && n.known() && !c.quarantined(n) && !n.removal.busy && n.removal.accepted.IsZero() && c.health(n) == claims.Healthy
 }
 
 // handOut orders free instances: those that requests failed for come last.

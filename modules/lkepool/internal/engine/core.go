@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 )
 
@@ -12,8 +14,9 @@ import (
 // always has one result. It is not safe for concurrent use; see the shell of package
 // lkepool.
 type Core struct {
-	cfg    Settings
-	limits Limits
+	cfg    lkepool.Config
+	tags   Tagging
+	limits lkepool.Limits
 	// startedAt is when this process began to lead.
 	startedAt time.Time
 	world     world
@@ -81,9 +84,9 @@ type lastFailure struct {
 }
 
 // New begins to lead at the given time. cfg has its defaults.
-func New(cfg Settings, limits Limits, now time.Time) *Core {
+func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time) *Core {
 	c := &Core{
-		cfg: cfg, limits: limits, startedAt: now, keys: map[string]*keyState{}, buying: map[string]int{},
+		cfg: cfg, tags: NewTagging(cfg.Tags), limits: limits, startedAt: now, keys: map[string]*keyState{}, buying: map[string]int{},
 		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}},
 	}
 	c.polls.pace.Few = fewNodes
@@ -99,10 +102,10 @@ func (c *Core) Inherit(from *Core) {
 }
 
 // Failed notes a node of the key that did not join its cluster.
-func (c *Core) Failed(key Key, now time.Time) { c.key(key).joins.Failed(now, pacing.Joins) }
+func (c *Core) Failed(key lkepool.Key, now time.Time) { c.key(key).joins.Failed(now, pacing.Joins) }
 
 // Joined notes a node of the key that joined.
-func (c *Core) Joined(key Key) { c.key(key).joins = pacing.Record{} }
+func (c *Core) Joined(key lkepool.Key) { c.key(key).joins = pacing.Record{} }
 
 // Owns reports whether a pool was made by this engine, and whether that is known.
 func (c *Core) Owns(poolID int) (owned, known bool) {
@@ -200,7 +203,7 @@ func (c *Core) do(a Action) { c.actions = append(c.actions, a) }
 
 func (c *Core) answer(token int, a Answer) { c.do(Action{Op: OpAnswer, Token: token, Answer: &a}) }
 
-func (c *Core) key(key Key) *keyState { return c.keyed(key.Hash()) }
+func (c *Core) key(key lkepool.Key) *keyState { return c.keyed(key.Hash()) }
 
 // keyed is key for a hash that is known: to compute one costs more than all else
 // that an event needs.
@@ -219,8 +222,8 @@ func (c *Core) note(d Done) {
 	if d.Cancelled {
 		return
 	}
-	switch kind := KindOf(d.Err); {
-	case kind == KindRateLimited || kind == KindUnavailable:
+	switch kind := claims.KindOf(d.Err); {
+	case kind == claims.KindRateLimited || kind == claims.KindUnavailable:
 		c.lastFailure = lastFailure{op: d.Action.Op, err: d.Err, at: c.now}
 	case c.lastFailure.op == d.Action.Op:
 		c.lastFailure = lastFailure{}

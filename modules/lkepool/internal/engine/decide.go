@@ -3,6 +3,8 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // decide chooses what to do about all that is known, for all keys together. It
@@ -30,7 +32,7 @@ func (c *Core) decide() {
 
 // demand is what claimants of one key want, and what there is for them.
 type demand struct {
-	key   Key
+	key   lkepool.Key
 	state *keyState
 	// waiting have no node, in the order in which they first asked.
 	waiting []*claim

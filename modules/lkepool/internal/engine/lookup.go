@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // table is a map that is always read in the order of its IDs, so that the same
@@ -44,7 +47,7 @@ func (n *node) present() bool {
 
 // leaves reports whether the node is about to go, as far as is known.
 func (n *node) leaves() bool {
-	return n.State == Leaving || !n.removal.accepted.IsZero() && !n.removal.listed
+	return n.State == lkepool.Leaving || !n.removal.accepted.IsZero() && !n.removal.listed
 }
 
 // homeOrNone is the pool of a node that may be unknown.
@@ -65,8 +68,8 @@ func (n *node) claimed() bool {
 }
 
 // holds reports whether the claimant has the node, and may be given it again.
-func (n *node) holds(who claimID) bool {
-	return n.claimed() && n.claim.who.is(who) && n.State != Leaving && n.removal.accepted.IsZero()
+func (n *node) holds(who claims.ClaimID) bool {
+	return n.claimed() && n.claim.who.Is(who) && n.State != lkepool.Leaving && n.removal.accepted.IsZero()
 }
 
 // members are the nodes that hold the pool's slots.
@@ -81,9 +84,9 @@ func (w *world) members(poolID int) []*node {
 }
 
 // claimOf returns the record of a claimant, nil for one that does not want a node.
-func (w *world) claimOf(who claimID) *claim {
+func (w *world) claimOf(who claims.ClaimID) *claim {
 	for _, c := range w.claims {
-		if c.id.is(who) {
+		if c.id.Is(who) {
 			return c
 		}
 	}
@@ -93,7 +96,7 @@ func (w *world) claimOf(who claimID) *claim {
 // holder returns the node of a claimant, nil if it has none: of several the one
 // of the key that it asks for, because tags may be copied, then the one that this
 // process wrote, then the one claimed later, then the lower ID.
-func (w *world) holder(who claimID) *node {
+func (w *world) holder(who claims.ClaimID) *node {
 	hash := ""
 	if claim := w.claimOf(who); claim != nil {
 		hash = claim.hash
@@ -127,7 +130,7 @@ func prefer(a, b *node) bool {
 
 // poolsOf are the pools of a key that can be used, and how many cannot because
 // they were edited.
-func (w *world) poolsOf(key Key, hash string) (usable []*pool, edited int) {
+func (w *world) poolsOf(key lkepool.Key, hash string) (usable []*pool, edited int) {
 	for _, p := range w.pools.rows {
 		switch {
 		case !p.ours() || p.keyHash() != hash || !p.writes.dropped.IsZero():

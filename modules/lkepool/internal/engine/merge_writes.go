@@ -5,6 +5,9 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // mergeGrowth applies the end of a purchase.
@@ -25,7 +28,7 @@ func (c *Core) mergeGrowth(d Done) {
 	}
 	slots := d.Pool.Slots
 	if !known {
-		p = c.meetPool(Pool{ID: d.Pool.ID, Count: d.Pool.Count, InstanceType: d.Pool.InstanceType, Template: d.Pool.Template,
+		p = c.meetPool(lkepool.Pool{ID: d.Pool.ID, Count: d.Pool.Count, InstanceType: d.Pool.InstanceType, Template: d.Pool.Template,
 			Tags: d.Pool.Tags, Autoscaled: d.Pool.Autoscaled}, c.now, true)
 		p.made = c.now
 	}
@@ -47,20 +50,20 @@ func (c *Core) mergeMark(d Done) {
 		return
 	}
 	h := &n.claim
-	if d.Err == nil && !claimIn(d.Instance.Tags).is(h.who) {
-		d.Err = &Error{Kind: KindUnavailable, Op: string(OpMark), Err: errors.New("the answer does not show the claim that was written")}
+	if d.Err == nil && !c.tags.ClaimIn(d.Instance.Tags).Is(h.who) {
+		d.Err = &claims.Error{Kind: claims.KindUnavailable, Op: string(OpMark), Err: errors.New("the answer does not show the claim that was written")}
 	}
 	if d.Err == nil {
-		*h = claimState{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: claimedAtOf(d.Instance.Tags),
+		*h = claimState{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: c.tags.claimedAtOf(d.Instance.Tags),
 			own: h.own || h.since.IsZero(), wrote: true, witnessed: h.witnessed}
 		c.seeInstance(d.Instance, d.Began, true)
 		n.Tags, n.tagged = d.Instance.Tags, d.Began
 		c.marked()
 		return
 	}
-	h.retry.fail(c.now, c.cfg.RetryDelay, retryAfter(d.Err))
+	h.retry.fail(c.now, c.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
 	h.err, h.at = d.Err, c.now
-	if KindOf(d.Err) == KindNotFound {
+	if claims.KindOf(d.Err) == claims.KindNotFound {
 		// As good as a direct read that answered 404.
 		n.absence.since, n.absence.proof = cmp.Or(n.absence.since, d.Began), cmp.Or(n.absence.proof, d.Began)
 	}
@@ -68,14 +71,14 @@ func (c *Core) mergeMark(d Done) {
 	case !h.since.IsZero():
 		h.state = held // it was claimed before
 		return
-	case h.state == writing && (effectOf(d.Err) == EffectNone || KindOf(d.Err) == KindNotFound):
+	case h.state == writing && (claims.EffectOf(d.Err) == claims.EffectNone || claims.KindOf(d.Err) == claims.KindNotFound):
 		*h = h.freed(c.now)
 	default:
 		h.state = unsure
 	}
-	switch KindOf(d.Err) {
-	case KindRateLimited:
-	case KindForbidden, KindInvalid:
+	switch claims.KindOf(d.Err) {
+	case claims.KindRateLimited:
+	case claims.KindForbidden, claims.KindInvalid:
 		c.markRefused(d)
 	default:
 		c.failed(n)
@@ -111,7 +114,7 @@ func (c *Core) mergeRemoval(d Done) {
 		n.removal.busy = false
 	}
 	if d.Err != nil {
-		if known && effectOf(d.Err) != EffectNone {
+		if known && claims.EffectOf(d.Err) != claims.EffectNone {
 			p.writes.unsure = c.now
 		}
 		if alive {
@@ -148,7 +151,7 @@ func (c *Core) mergeDrop(d Done) {
 	p.writes.dropping = false
 	if d.Err != nil {
 		p.writes.unsure = c.now
-		p.writes.retry.fail(c.now, c.cfg.RetryDelay, retryAfter(d.Err))
+		p.writes.retry.fail(c.now, c.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
 		return
 	}
 	p.writes.dropped = c.now

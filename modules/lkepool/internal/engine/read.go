@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // lists are the two that there are.
@@ -24,7 +26,7 @@ func (l *list) end(d Done, first time.Duration, now time.Time) bool {
 		return false
 	}
 	if l.err = d.Err; d.Err != nil {
-		l.retry.fail(now, first, retryAfter(d.Err))
+		l.retry.fail(now, first, claims.RetryAfterOf(d.Err))
 		return false
 	}
 	l.began, l.retry = latest(l.began, d.Began), backoff{}
@@ -135,5 +137,5 @@ func (c *Core) silence() error {
 	if what == "" {
 		return nil
 	}
-	return &Error{Kind: KindUnavailable, Op: string(what), Err: fmt.Errorf("no answer for %s", c.now.Sub(oldest))}
+	return &claims.Error{Kind: claims.KindUnavailable, Op: string(what), Err: fmt.Errorf("no answer for %s", c.now.Sub(oldest))}
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // release removes an instance for its claimant. It ends when the platform has
@@ -34,7 +37,7 @@ func (c *Core) release(r *request) (bool, error) {
 // done: the removal was accepted, or an attempt since then failed.
 func (c *Core) remove(n *node, since time.Time, reason string) (bool, error) {
 	switch {
-	case n.State == Leaving || !n.removal.accepted.IsZero() && c.now.Sub(n.removal.accepted) < removalResend:
+	case n.State == lkepool.Leaving || !n.removal.accepted.IsZero() && c.now.Sub(n.removal.accepted) < removalResend:
 		return true, nil
 	case n.removal.busy || c.settling():
 		return false, nil
@@ -85,7 +88,7 @@ func (c *Core) readFailed(l directRead, since time.Time) (bool, error) {
 // unlisted is the error about an instance that no pool lists, so that there is
 // no name to remove it by.
 func (c *Core) unlisted(n *node) error {
-	return &Error{Kind: KindProvisioning, Op: "remove node", PoolID: n.home, Effect: EffectNone,
+	return &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", n.home), Effect: claims.EffectNone,
 		Err: fmt.Errorf("no pool lists instance %d, so it cannot be removed by name", n.ID)}
 }
 
@@ -109,7 +112,7 @@ func (c *Core) take(p *pool, n *node, reason string) (bool, error) {
 			c.at(p.direct.ended.Add(verifyAgain / 2))
 			return false, nil
 		}
-		return true, &Error{Kind: KindProvisioning, Op: "remove node", PoolID: p.ID, Effect: EffectNone,
+		return true, &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", p.ID), Effect: claims.EffectNone,
 			Err: fmt.Errorf("the pool has count %d and lists %d nodes; it has not settled", p.Count, len(p.slots))}
 	}
 	n.removal.busy, p.writes.dropping = true, true

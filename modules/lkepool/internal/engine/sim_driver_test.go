@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // sim drives the core alone through one schedule: it executes the core's
@@ -108,12 +111,15 @@ type simLook struct {
 	began time.Duration
 }
 
+// simTags are the tags of the operator.
+var simTags = NewTagging(claims.Tags{})
+
 var simEpoch = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
 
-var simKeys = []Key{
+var simKeys = []lkepool.Key{
 	{NodePool: "web", InstanceType: "g6-standard-2"},
-	{NodePool: "db", InstanceType: "g6-standard-2", Template: Template{Labels: map[string]string{"tier": "db"}}},
-	{NodePool: "web", InstanceType: "g6-standard-4", Template: Template{Taints: []Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}}}},
+	{NodePool: "db", InstanceType: "g6-standard-2", Template: lkepool.Template{Labels: map[string]string{"tier": "db"}}},
+	{NodePool: "web", InstanceType: "g6-standard-4", Template: lkepool.Template{Taints: []lkepool.Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}}}},
 }
 
 func newSim(plan *simSchedule, trace *strings.Builder) *sim {
@@ -124,7 +130,7 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 		delays: simDelays{idLeast: w.idLeast, idMost: w.idMost, listed: time.Minute, tagged: time.Second, boot: 40 * time.Second,
 			gone: 30 * time.Second},
 	}}
-	foreign := s.newPool(Pool{InstanceType: "g6-standard-2", Tags: []string{"made-by=hand"}}, true)
+	foreign := s.newPool(lkepool.Pool{InstanceType: "g6-standard-2", Tags: []string{"made-by=hand"}}, true)
 	s.grow(foreign, 1)
 	return s
 }
@@ -134,12 +140,12 @@ func (s *sim) local() time.Time { return simEpoch.Add(s.now + s.process.clock) }
 
 // lead starts a process that leads from now on.
 func (s *sim) lead() {
-	cfg := Settings{OrphanTTL: s.plan.world.orphanTTL}.WithDefaults()
+	cfg := lkepool.Config{OrphanTTL: s.plan.world.orphanTTL}.WithDefaults()
 	if s.plan.known {
 		cfg.Holder = s.holder
 	}
-	cfg.MaxNodes = s.plan.maxNodes
-	limits := Limits{PoolSize: cmp.Or(s.plan.poolSize, 100), NodesLag: s.plan.enterprise}
+	cfg.Ceilings.MaxNodes = s.plan.maxNodes
+	limits := lkepool.Limits{PoolSize: cmp.Or(s.plan.poolSize, 100), NodesLag: s.plan.enterprise}
 	s.note("a process begins to lead, its clock is off by %s", s.process.clock)
 	s.process.core, s.process.began = New(cfg, limits, s.local()), s.now
 	s.process.ticking, s.process.misled, s.looked = false, false, s.looked[:0]

@@ -3,7 +3,8 @@ package engine
 import (
 	"slices"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // simEdit is what a person does by hand, or the platform by itself.
@@ -74,20 +75,20 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 	case editRename:
 		i.Name = "renamed-" + i.Name
 	case editStripClaim:
-		i.Tags = slices.DeleteFunc(slices.Clone(i.Tags), claimTag)
+		i.Tags = slices.DeleteFunc(slices.Clone(i.Tags), simTags.ofClaim)
 		i.edited = true
 	case editStripAll:
 		i.Tags = nil
 		i.edited = true
 	case editCopyClaim:
 		from := pickOne(p.instances, pick/7, func(other *simInstance) bool {
-			return other != i && other.lives() && !claimIn(other.Tags).none()
+			return other != i && other.lives() && !simTags.ClaimIn(other.Tags).None()
 		})
 		if from == nil {
 			return false
 		}
-		kept := slices.DeleteFunc(slices.Clone(i.Tags), claimTag)
-		i.Tags = claimtag.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !claimTag(tag) }))
+		kept := slices.DeleteFunc(slices.Clone(i.Tags), simTags.ofClaim)
+		i.Tags = claims.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !simTags.ofClaim(tag) }))
 		i.edited, i.copied = true, true
 	case editDeleteLinode:
 		p.lose(i)
@@ -99,7 +100,7 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 		p.grow(of, 1)
 		return true
 	case editPowerOff:
-		i.State, i.Status = Down, "offline"
+		i.State, i.Status = lkepool.Down, "offline"
 	}
 	p.recordInstance(i)
 	return true

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 var errSimDeadline = context.DeadlineExceeded
@@ -30,7 +32,7 @@ func (s *sim) begin(a Action) {
 	if e.fate.kind == faultLate {
 		takes = min(e.fate.takes, WriteTimeout)
 		e.executed = true
-		e.result = Done{Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
+		e.result = Done{Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 		s.facts.lost += a.Bought
 		s.late++
 		s.after(takes+s.between(0, e.fate.late), func() { s.land(e) })
@@ -74,7 +76,7 @@ func (s *sim) cancelReads() {
 			continue
 		}
 		e.executed, e.canceled = true, true
-		e.result = Done{Err: simError(e.action, KindUnavailable, EffectNone, context.Canceled), Cancelled: true}
+		e.result = Done{Err: simError(e.action, claims.KindUnavailable, claims.EffectNone, context.Canceled), Cancelled: true}
 		s.after(0, func() { s.end(e) })
 	}
 }
@@ -110,7 +112,7 @@ func (s *sim) execute(e *simEffect) {
 // by the engine's rules, so each object gets one in its life, out of date or
 // spurious. Only readings from before it existed are 404 besides.
 func (s *sim) noteLie(e *simEffect) {
-	if KindOf(e.result.Err) != KindNotFound {
+	if claims.KindOf(e.result.Err) != claims.KindNotFound {
 		return
 	}
 	if of := s.pool(e.action.PoolID); e.action.Op == OpGetPool && of != nil && !of.gone {
@@ -167,7 +169,7 @@ func (s *sim) carryOut(e *simEffect) Done {
 	if a.Op == OpScale || a.Op == OpCreate {
 		s.checkCeiling(a)
 	}
-	if kind := KindOf(d.Err); kind == KindInsufficientCapacity || kind == KindQuotaExceeded {
+	if kind := claims.KindOf(d.Err); kind == claims.KindInsufficientCapacity || kind == claims.KindQuotaExceeded {
 		s.facts.noRoom = true
 	}
 	return d

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // simFault is what goes wrong with one request.
@@ -43,14 +45,14 @@ var (
 )
 
 // simRefusals are answers that exclude an effect.
-var simRefusals = []Error{
-	{Kind: KindInsufficientCapacity},
-	{Kind: KindQuotaExceeded},
-	{Kind: KindForbidden},
-	{Kind: KindRateLimited, RetryAfter: 10 * time.Second},
-	{Kind: KindInvalid, Field: "labels"},
-	{Kind: KindConflict},
-	{Kind: KindUnavailable},
+var simRefusals = []claims.Error{
+	{Kind: claims.KindInsufficientCapacity},
+	{Kind: claims.KindQuotaExceeded},
+	{Kind: claims.KindForbidden},
+	{Kind: claims.KindRateLimited, RetryAfter: 10 * time.Second},
+	{Kind: claims.KindInvalid, Field: "labels"},
+	{Kind: claims.KindConflict},
+	{Kind: claims.KindUnavailable},
 }
 
 var errSimSpurious = errors.New("not found, although it exists")
@@ -75,12 +77,12 @@ func (s *sim) fate(a Action) (fate simFate) {
 	return fate
 }
 
-func simRefusal(a Action, pick int) *Error {
+func simRefusal(a Action, pick int) *claims.Error {
 	e := simRefusals[pick%len(simRefusals)]
-	if a.Op != OpCreate && a.Op != OpScale && (e.Kind == KindInsufficientCapacity || e.Kind == KindQuotaExceeded) {
-		e.Kind = KindUnavailable
+	if a.Op != OpCreate && a.Op != OpScale && (e.Kind == claims.KindInsufficientCapacity || e.Kind == claims.KindQuotaExceeded) {
+		e.Kind = claims.KindUnavailable
 	}
-	e.Op, e.PoolID, e.Effect, e.Err = string(a.Op), a.PoolID, EffectNone, errSimRefused
+	e.Op, e.Object, e.Effect, e.Err = string(a.Op), claims.Object("pool", a.PoolID), claims.EffectNone, errSimRefused
 	return &e
 }
 
@@ -91,12 +93,12 @@ func (s *sim) faultyWrite(e *simEffect) Done {
 	case faultRefused:
 		return Done{Action: a, Err: simRefusal(a, f.pick)}
 	case faultNoEffect:
-		return Done{Action: a, Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
+		return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 	case faultWithoutEffect:
 		return s.pretend(a)
 	case faultHangs:
 		if f.pick%2 == 0 {
-			return Done{Action: a, Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
+			return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 		}
 	}
 	d := s.carryOut(e)
@@ -106,10 +108,10 @@ func (s *sim) faultyWrite(e *simEffect) Done {
 	switch f.kind {
 	case faultLostAnswer, faultHangs:
 		s.facts.lost += a.Bought
-		return Done{Action: a, Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
+		return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 	case faultApplied:
 		s.facts.lost += a.Bought
-		return Done{Action: a, Err: simError(a, KindUnavailable, EffectApplied, errSimLost)}
+		return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectApplied, errSimLost)}
 	case faultTwice:
 		before := s.bought
 		if again := s.carryOut(e); again.Err == nil {
@@ -124,16 +126,16 @@ func (s *sim) faultyWrite(e *simEffect) Done {
 func (s *sim) faultyRead(a Action, f simFate, at time.Duration) Done {
 	switch f.kind {
 	case faultFails:
-		kind := [...]Kind{KindUnavailable, KindRateLimited, KindForbidden}[f.pick%3]
-		return Done{Action: a, Err: &Error{Kind: kind, Op: string(a.Op), RetryAfter: time.Duration(f.pick%2) * 5 * time.Second,
-			Effect: EffectNone, Err: errSimLost}}
+		kind := [...]claims.Kind{claims.KindUnavailable, claims.KindRateLimited, claims.KindForbidden}[f.pick%3]
+		return Done{Action: a, Err: &claims.Error{Kind: kind, Op: string(a.Op), RetryAfter: time.Duration(f.pick%2) * 5 * time.Second,
+			Effect: claims.EffectNone, Err: errSimLost}}
 	case faultHangs:
-		return Done{Action: a, Err: simError(a, KindUnavailable, EffectNone, errSimLost)}
+		return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectNone, errSimLost)}
 	}
 	d := s.read(a, at)
 	if d.Err == nil && s.inGap(a) {
 		s.facts.grouped++
-		return Done{Action: a, Err: simError(a, KindNotFound, EffectNone, errSimSpurious)}
+		return Done{Action: a, Err: simError(a, claims.KindNotFound, claims.EffectNone, errSimSpurious)}
 	}
 	switch {
 	case d.Err != nil:
@@ -155,10 +157,10 @@ func (s *sim) faultyRead(a Action, f simFate, at time.Duration) Done {
 		d.Instances = slices.Delete(d.Instances, at, at+1)
 	case a.Op == OpGetPool && f.kind == faultMissing && !s.simPlatform.pool(a.PoolID).lied:
 		s.simPlatform.pool(a.PoolID).lied = true
-		d = Done{Action: a, Err: simError(a, KindNotFound, EffectNone, errSimSpurious)}
+		d = Done{Action: a, Err: simError(a, claims.KindNotFound, claims.EffectNone, errSimSpurious)}
 	case a.Op == OpGetInstance && f.kind == faultMissing && !s.instance(a.InstanceID).lied:
 		s.instance(a.InstanceID).lied = true
-		d = Done{Action: a, Err: simError(a, KindNotFound, EffectNone, errSimSpurious)}
+		d = Done{Action: a, Err: simError(a, claims.KindNotFound, claims.EffectNone, errSimSpurious)}
 	}
 	return d
 }

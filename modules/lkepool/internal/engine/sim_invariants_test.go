@@ -3,6 +3,9 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // What must hold after every event; the numbers are those of the package doc's
@@ -18,12 +21,12 @@ const (
 
 // tagged returns the claimant that exists and whose claim the tags carry.
 func (s *sim) tagged(tags []string) *simClaimant {
-	id := claimIn(tags)
-	if id.none() {
+	id := simTags.ClaimIn(tags)
+	if id.None() {
 		return nil
 	}
 	for _, c := range s.claimants {
-		if c.alive && c.id.is(id) {
+		if c.alive && c.id.Is(id) {
 			return c
 		}
 	}
@@ -118,7 +121,7 @@ func (s *sim) noteRead(id int, err error) {
 	i := s.instance(id)
 	switch {
 	case i == nil:
-	case err == nil || KindOf(err) == KindNotFound:
+	case err == nil || claims.KindOf(err) == claims.KindNotFound:
 		i.unread = simUnread{}
 	case i.unread.process != s.process.life+1:
 		i.unread = simUnread{process: s.process.life + 1, times: 1, since: s.now}
@@ -155,7 +158,7 @@ func (s *sim) unknowable(c *simClaimant, i *simInstance) bool {
 }
 
 // checkHanded is I1 and I2 for an answer.
-func (s *sim) checkHanded(c *simClaimant, n Node) {
+func (s *sim) checkHanded(c *simClaimant, n lkepool.Node) {
 	i := s.instance(n.InstanceID)
 	if i == nil {
 		s.fail("%s is given instance %d, which never existed", c.Name, n.InstanceID)
@@ -171,9 +174,9 @@ func (s *sim) checkHanded(c *simClaimant, n Node) {
 		s.fail("I2: %s is given instance %d and has %d", c.Name, i.ID, had.ID)
 	}
 	if who := s.tagged(i.Tags); who != c && i.lives() && !i.edited {
-		s.fail("I1: %s is given instance %d, which carries the claim %q", c.Name, i.ID, claimIn(i.Tags).value)
+		s.fail("I1: %s is given instance %d, which carries the claim %q", c.Name, i.ID, simTags.ClaimIn(i.Tags).Value)
 	}
-	if i.pool.keyHash() != c.hash && !i.copied {
+	if simTags.keyHash(i.pool.Tags) != c.hash && !i.copied {
 		s.fail("%s is given instance %d of a pool of another key", c.Name, i.ID)
 	}
 }
@@ -206,8 +209,8 @@ func (s *sim) checkRemoval(a Action, i *simInstance) {
 // records there is nothing else to go by.
 func (s *sim) misdated(i *simInstance) bool {
 	return !s.plan.known && i.marked < s.process.began && slices.ContainsFunc(s.instances, func(other *simInstance) bool {
-		return other != i && other.marked < i.marked && claimIn(other.Tags).is(claimIn(i.Tags)) &&
-			!claimedAtOf(other.Tags).Before(claimedAtOf(i.Tags))
+		return other != i && other.marked < i.marked && simTags.ClaimIn(other.Tags).Is(simTags.ClaimIn(i.Tags)) &&
+			!simTags.claimedAtOf(other.Tags).Before(simTags.claimedAtOf(i.Tags))
 	})
 }
 
@@ -262,12 +265,12 @@ func (s *sim) checkCeiling(a Action) {
 // checkRefusal: no claimant is turned away for want of capacity unless the
 // platform refused it, or did not deliver.
 func (s *sim) checkRefusal(c *simClaimant, err error) {
-	switch KindOf(err) {
-	case KindInsufficientCapacity, KindQuotaExceeded:
+	switch claims.KindOf(err) {
+	case claims.KindInsufficientCapacity, claims.KindQuotaExceeded:
 		if !s.facts.noRoom && s.now-c.first < 15*time.Minute && !s.refusedByFate() && s.plan.maxNodes == 0 && !s.facts.unjoined {
 			s.fail("I10: %s is refused, and the platform refused nothing: %v", c.Name, err)
 		}
-	case KindProvisioning, KindUnavailable, KindRateLimited:
+	case claims.KindProvisioning, claims.KindUnavailable, claims.KindRateLimited:
 	default:
 		if len(s.plan.fates) == 0 && len(s.plan.steps) == 0 {
 			s.fail("I10: %s is refused without a reason: %v", c.Name, err)
@@ -289,7 +292,7 @@ func (s *sim) checkGone(c *simClaimant, err error) {
 
 // checkList: a claim that this process wrote or read, or that every list shows,
 // is in the answer to a list, unless it is in no list and reading it fails.
-func (s *sim) checkList(nodes []Node, process int) {
+func (s *sim) checkList(nodes []lkepool.Node, process int) {
 	for _, c := range s.claimants {
 		i := s.instance(c.instance)
 		if !c.alive || c.releasing || i == nil || !i.lives() || i.slot.removed || i.edited || process != s.process.life {
@@ -298,7 +301,7 @@ func (s *sim) checkList(nodes []Node, process int) {
 		earlier := c.served < s.process.began && i.shown != s.process.life+1
 		lag := s.plan.world.lag + 2*simSettle
 		if earlier && (s.lacking() || s.now-c.served < lag || i.failed >= markAttempts) ||
-			slices.ContainsFunc(nodes, func(n Node) bool { return n.InstanceID == i.ID }) {
+			slices.ContainsFunc(nodes, func(n lkepool.Node) bool { return n.InstanceID == i.ID }) {
 			continue
 		}
 		s.fail("I3: instance %d of %s is missing from a list of the claimed nodes", i.ID, c.Name)

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // simPlatform is LKE as the engine depends on it, both tiers, in memory and in
@@ -23,7 +24,7 @@ type simPlatform struct {
 	repairs bool
 	// room is how many nodes fit, 0 for any number; full is the refusal then.
 	room      int
-	full      Kind
+	full      claims.Kind
 	pools     []*simPool
 	instances []*simInstance
 	lastID    int
@@ -52,12 +53,12 @@ type simDelays struct {
 }
 
 type simPool struct {
-	Pool
+	lkepool.Pool
 	// slots are the members, those that are not listed yet included.
 	slots   []*simSlot
 	gone    bool
 	foreign bool
-	history simHistory[Pool]
+	history simHistory[lkepool.Pool]
 	// raised is when a person raised the count, or a moment long before.
 	raised time.Duration
 	// edited: it is not what the engine made any more.
@@ -75,11 +76,11 @@ type simSlot struct {
 }
 
 type simInstance struct {
-	Instance
+	lkepool.Instance
 	pool    *simPool
 	slot    *simSlot
 	gone    bool
-	history simHistory[Instance]
+	history simHistory[lkepool.Instance]
 	// edited: a person changed its tags, or a write of them was lost. copied: it
 	// carries another's claim by hand.
 	edited, copied bool
@@ -152,12 +153,12 @@ func (p *simPlatform) between(least, most time.Duration) time.Duration {
 // record keeps the pool as it is shown now.
 func (p *simPlatform) record(of *simPool) {
 	shown := of.Pool
-	shown.Slots = make([]Slot, 0, len(of.slots))
+	shown.Slots = make([]lkepool.Slot, 0, len(of.slots))
 	for _, slot := range of.slots {
 		if slot.unlisted {
 			continue
 		}
-		s := Slot{NodeID: slot.nodeID}
+		s := lkepool.Slot{NodeID: slot.nodeID}
 		if slot.instance != nil {
 			s.InstanceID = slot.instance.ID
 		}
@@ -170,21 +171,21 @@ func (p *simPlatform) record(of *simPool) {
 func (p *simPlatform) recordInstance(i *simInstance) {
 	i.PoolID = 0
 	if p.enterprise {
-		i.PoolID, _ = strconv.Atoi(claimtag.ValueOf(i.Tags, simPoolTag))
+		i.PoolID, _ = strconv.Atoi(claims.ValueOf(i.Tags, simPoolTag))
 	}
 	i.history.record(p.now, i.Instance, !i.gone)
 }
 
 // inList reports whether the list of the cluster's instances has it: that is
 // filtered by tag on Enterprise and by label on Standard.
-func (p *simPlatform) inList(i Instance) bool {
+func (p *simPlatform) inList(i lkepool.Instance) bool {
 	if p.enterprise {
 		return slices.Contains(i.Tags, simCluster)
 	}
 	return strings.HasPrefix(i.Name, simCluster+"-")
 }
 
-func (p *simPlatform) newPool(pool Pool, foreign bool) *simPool {
+func (p *simPlatform) newPool(pool lkepool.Pool, foreign bool) *simPool {
 	p.lastID++
 	of := &simPool{Pool: pool, foreign: foreign, raised: simLongAgo}
 	of.ID = simFirstPool + p.lastID
@@ -241,21 +242,21 @@ func (p *simPlatform) start(of *simPool, slot *simSlot) {
 		return
 	}
 	p.lastID++
-	i := &simInstance{pool: of, slot: slot, Instance: Instance{
+	i := &simInstance{pool: of, slot: slot, Instance: lkepool.Instance{
 		ID: 1000 + p.lastID, Name: simCluster + "-" + slot.nodeID, InstanceType: of.InstanceType,
-		Region: "here", Status: "offline", State: Down,
+		Region: "here", Status: "offline", State: lkepool.Down,
 	}}
 	slot.instance = i
 	p.instances = append(p.instances, i)
 	if p.enterprise {
 		p.after(p.between(0, p.delays.tagged), func() {
-			i.Tags = claimtag.Union(i.Tags, of.Tags, []string{simCluster, simPoolTag + strconv.Itoa(of.ID)})
+			i.Tags = claims.Union(i.Tags, of.Tags, []string{simCluster, simPoolTag + strconv.Itoa(of.ID)})
 			p.recordInstance(i)
 		})
 	}
 	p.after(p.between(p.delays.boot/2, p.delays.boot), func() {
-		if i.State == Down && !i.gone {
-			i.State, i.Status = Up, "running"
+		if i.State == lkepool.Down && !i.gone {
+			i.State, i.Status = lkepool.Up, "running"
 			p.recordInstance(i)
 		}
 	})
@@ -275,10 +276,10 @@ func (p *simPlatform) remove(of *simPool, slot *simSlot) {
 }
 
 func (p *simPlatform) end(i *simInstance) {
-	if i.State == Leaving {
+	if i.State == lkepool.Leaving {
 		return
 	}
-	i.State, i.Status = Leaving, simSoonGone
+	i.State, i.Status = lkepool.Leaving, simSoonGone
 	p.recordInstance(i)
 	p.after(p.between(0, p.delays.gone), func() {
 		i.gone = true
@@ -299,4 +300,4 @@ func (p *simPlatform) drop(of *simPool) {
 func (of *simPool) ours() bool { return !of.foreign }
 
 // lives reports whether the instance still serves.
-func (i *simInstance) lives() bool { return !i.gone && i.State != Leaving }
+func (i *simInstance) lives() bool { return !i.gone && i.State != lkepool.Leaving }

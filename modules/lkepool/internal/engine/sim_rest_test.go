@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 const (
@@ -49,7 +51,7 @@ func (s *sim) live() {
 }
 
 // report is a caller's about a node that joined, or did not.
-func (s *sim) report(kind simStepKind, key Key) {
+func (s *sim) report(kind simStepKind, key lkepool.Key) {
 	switch {
 	case s.process.core == nil:
 	case kind == stepJoined:
@@ -140,7 +142,7 @@ func (s *sim) wanted(i *simInstance) bool {
 func (s *sim) tooEdited(c *simClaimant) bool {
 	edited := 0
 	for _, of := range s.pools {
-		if !of.gone && of.Autoscaled && of.keyHash() == c.hash {
+		if !of.gone && of.Autoscaled && simTags.keyHash(of.Tags) == c.hash {
 			edited++
 		}
 	}
@@ -195,7 +197,7 @@ func (s *sim) hide(nodes int) {
 
 // mislead follows a list of pools that lacks some. The first time that a process
 // gets one, all that earlier ones bought may be hidden from it.
-func (s *sim) mislead(lacks ...Pool) {
+func (s *sim) mislead(lacks ...lkepool.Pool) {
 	for _, of := range lacks {
 		s.pool(of.ID).omittedFrom = s.process.life + 1
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // simSchedule is one life of a cluster as data: who comes when, what people and
@@ -44,7 +46,7 @@ type simWeather struct {
 	idLeast, idMost     time.Duration
 	repairs             bool
 	room                int
-	full                Kind
+	full                claims.Kind
 	orphanTTL           time.Duration
 	// exact: every reading is as much out of date as it may be.
 	exact bool
@@ -244,7 +246,7 @@ func drawWeather(d simDice) simWeather {
 		orphanTTL: simOneOf(d, time.Minute, 5, 1),
 	}
 	if d.IntN(8) == 7 {
-		w.room, w.full = 2+d.IntN(5), [...]Kind{KindQuotaExceeded, KindInsufficientCapacity}[d.IntN(2)]
+		w.room, w.full = 2+d.IntN(5), [...]claims.Kind{claims.KindQuotaExceeded, claims.KindInsufficientCapacity}[d.IntN(2)]
 	}
 	return w
 }

@@ -3,12 +3,16 @@ package engine
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // sweep is the state of one eviction.
 type sweep struct {
-	collected Collected
+	collected claims.Collected
 	errs      []error
 	// left are the instances still to be dealt with; begun: that was filled in.
 	left  []int
@@ -19,9 +23,9 @@ type sweep struct {
 }
 
 // orphanNodes are the instances that nothing needs, for the caller to agree.
-func (c *Core) orphanNodes(alive []Claimant) []Node {
+func (c *Core) orphanNodes(alive []claims.Claimant) []lkepool.Node {
 	exists := c.existing(alive)
-	var nodes []Node
+	var nodes []lkepool.Node
 	for _, n := range c.world.nodes.rows {
 		if c.orphan(n, exists) {
 			nodes = append(nodes, c.node(n))
@@ -31,20 +35,20 @@ func (c *Core) orphanNodes(alive []Claimant) []Node {
 }
 
 // existing returns a test for claimants that exist, or wait.
-func (c *Core) existing(alive []Claimant) func(claimID) bool {
-	byValue := map[string][]claimID{}
+func (c *Core) existing(alive []claims.Claimant) func(claims.ClaimID) bool {
+	byValue := map[string][]claims.ClaimID{}
 	for _, claimant := range alive {
-		byValue[ClaimValue(claimant.Name)] = append(byValue[ClaimValue(claimant.Name)], claimant.id())
+		byValue[c.tags.Value(claimant.Name)] = append(byValue[c.tags.Value(claimant.Name)], c.tags.ID(claimant))
 	}
-	return func(who claimID) bool {
-		return slices.ContainsFunc(byValue[who.value], who.is) || c.world.claimOf(who) != nil
+	return func(who claims.ClaimID) bool {
+		return slices.ContainsFunc(byValue[who.Value], who.Is) || c.world.claimOf(who) != nil
 	}
 }
 
 // orphan reports whether an instance may be collected: it is without a
 // claimant, or its claimant does not exist or has another one, and has been so
 // for longer than OrphanTTL as this process saw it.
-func (c *Core) orphan(n *node, exists func(claimID) bool) bool {
+func (c *Core) orphan(n *node, exists func(claims.ClaimID) bool) bool {
 	if !c.owned(n) || !n.known() || n.leaves() {
 		return false
 	}
@@ -76,11 +80,11 @@ func (c *Core) holds(n *node) bool {
 // out, as in a pool that was edited, serves none of them.
 func (c *Core) surplus(n *node) bool {
 	p, known := c.world.pools.get(n.home)
-	if !known || c.health(n) != Healthy || c.quarantined(n) && c.now.Sub(n.first) > c.cfg.PendingTimeout {
+	if !known || c.health(n) != claims.Healthy || c.quarantined(n) && c.now.Sub(n.first) > c.cfg.PendingTimeout {
 		return true
 	}
 	hash, wanted, before := p.keyHash(), 0, 0
-	var key Key
+	var key lkepool.Key
 	for _, claim := range c.world.claims {
 		if claim.hash == hash && c.world.holder(claim.id) == nil {
 			key = claim.request.Key
@@ -103,7 +107,7 @@ func (c *Core) surplus(n *node) bool {
 
 // evict removes the instances that the caller agreed to, as far as they are
 // still orphans, and then what pools have left over.
-func (c *Core) evict(r *request) (Collected, bool, error) {
+func (c *Core) evict(r *request) (claims.Collected, bool, error) {
 	s := &r.sweep
 	if !s.begun {
 		*s = sweep{begun: true, left: slices.Clone(r.ask.Orphans), slots: map[string]bool{}, vacated: map[int]bool{}}
@@ -111,22 +115,22 @@ func (c *Core) evict(r *request) (Collected, bool, error) {
 	exists := c.existing(r.ask.Alive)
 	s.left = slices.DeleteFunc(s.left, func(id int) bool { return c.evictNode(r, id, exists) })
 	if len(s.left) > 0 || !c.tidy(r) {
-		return Collected{}, false, nil
+		return claims.Collected{}, false, nil
 	}
 	return s.collected, true, errors.Join(s.errs...)
 }
 
 // evictNode goes on with one orphan, and reports whether that has ended.
-func (c *Core) evictNode(r *request, id int, exists func(claimID) bool) bool {
+func (c *Core) evictNode(r *request, id int, exists func(claims.ClaimID) bool) bool {
 	s := &r.sweep
 	n, known := c.world.nodes.get(id)
 	if !known {
 		return true
 	}
 	if !n.removal.accepted.IsZero() && !n.removal.accepted.Before(r.since) {
-		s.collected.Released = append(s.collected.Released, c.node(n))
-		if p, kept := c.world.pools.get(n.home); (!kept || !p.writes.dropped.IsZero()) && !slices.Contains(s.collected.Pools, n.home) {
-			s.collected.Pools = append(s.collected.Pools, n.home)
+		s.collected.Removed = append(s.collected.Removed, c.node(n).Node)
+		if p, kept := c.world.pools.get(n.home); (!kept || !p.writes.dropped.IsZero()) && !slices.Contains(s.collected.Pools, strconv.Itoa(n.home)) {
+			s.collected.Pools = append(s.collected.Pools, strconv.Itoa(n.home))
 		}
 		return true
 	}
@@ -152,7 +156,7 @@ func (c *Core) evictNode(r *request, id int, exists func(claimID) bool) bool {
 }
 
 func (s *sweep) fail(err error) {
-	if err != nil && KindOf(err) != KindProvisioning {
+	if err != nil && claims.KindOf(err) != claims.KindProvisioning {
 		s.errs = append(s.errs, err)
 	}
 }
@@ -188,7 +192,7 @@ func (c *Core) tidyPool(r *request, p *pool) bool {
 			return true
 		}
 		s.collected.Slots = append(s.collected.Slots, slots...)
-		s.collected.Pools = append(s.collected.Pools, p.ID)
+		s.collected.Pools = append(s.collected.Pools, strconv.Itoa(p.ID))
 		p.writes.dropping = true
 		c.do(Action{Op: OpDrop, PoolID: p.ID, Reason: "no node is left in it"})
 	case p.Count > 1 && !s.slots[slots[0]]:

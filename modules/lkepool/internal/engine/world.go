@@ -1,6 +1,11 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
 
 // world is what is known of the cluster: nodes, pools and claims, and nothing
 // else. The merge files alone change what it contains about the platform.
@@ -21,7 +26,7 @@ type ended struct{ removed bool }
 
 // node is one instance.
 type node struct {
-	Instance
+	lkepool.Instance
 	// home is the pool that it belongs to, 0 for none that is known, and slot
 	// the node ID under which that pool lists it.
 	home int
@@ -44,7 +49,7 @@ type node struct {
 
 // claimState is the claim on an instance.
 type claimState struct {
-	who   claimID
+	who   claims.ClaimID
 	state claimPhase
 	// at is when the state began, since when this claimant was first seen here.
 	at, since time.Time
@@ -109,7 +114,7 @@ type directRead struct {
 // failing reports whether reads of the object fail again and again, and not
 // because requests are limited.
 func (l *directRead) failing() bool {
-	return l.retry.failed >= markAttempts && KindOf(l.err) != KindRateLimited
+	return l.retry.failed >= markAttempts && claims.KindOf(l.err) != claims.KindRateLimited
 }
 
 // removal is this process's attempt to remove an instance.
@@ -127,7 +132,10 @@ type removal struct {
 // pool is one pool of the cluster. Count is the believed one: own writes and
 // direct reads change it, lists only make the engine look.
 type pool struct {
-	Pool
+	lkepool.Pool
+	// hash is that of the key which the pool was made for, "" for one of another
+	// owner.
+	hash  string
 	slots []slot
 	// made is when this process created it, the zero time for one that it found.
 	made time.Time
@@ -155,7 +163,7 @@ type namedPool struct {
 
 // slot is the position of one node in a pool, as last seen.
 type slot struct {
-	Slot
+	lkepool.Slot
 	seen time.Time
 	// vacant is since when it has been without an instance. lost: it had one,
 	// and whether the platform replaces that is not known.
@@ -186,24 +194,13 @@ type lowering struct {
 
 // claim is one claimant that waits for a node, or did lately.
 type claim struct {
-	id      claimID
-	request Request
+	id      claims.ClaimID
+	request lkepool.Request
 	hash    string
 	// wanted is when it first asked, asked when it came or left last.
 	wanted, asked time.Time
 	// tokens are its callers that wait; none for one that left and will ask again.
 	tokens []int
-}
-
-// claimID is a claimant as tags record it: ClaimValue of the name, and a hash of
-// the UID, "" where it is not known.
-type claimID struct{ value, uid string }
-
-func (a claimID) none() bool { return a.value == "" }
-
-// is reports whether both are the same claimant, as far as is known.
-func (a claimID) is(b claimID) bool {
-	return a.value == b.value && (a.uid == b.uid || a.uid == "" || b.uid == "")
 }
 
 // backoff is the pause after failures in a row, since the first of them.
