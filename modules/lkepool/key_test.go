@@ -59,7 +59,7 @@ func TestEachFieldOfATemplateCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			edited := base.Clone()
 			c.edit(&edited)
-			if edited.Equal(base) || lkepool.Key{Template: edited}.Hash() == (lkepool.Key{Template: base}).Hash() {
+			if edited.Equal(base) || (lkepool.Key{Template: edited}).Hash() == (lkepool.Key{Template: base}).Hash() {
 				t.Error("it makes no difference")
 			}
 			if got := edited.Fits(base); got != c.fits {
