@@ -241,6 +241,7 @@ func TestImportsDoNotGrow(t *testing.T) {
 var modules = []string{
 	"github.com/hashicorp/go-cleanhttp",
 	"github.com/hashicorp/go-retryablehttp",
+	"github.com/karpenter-linode/karpenter-linode/modules/claims",
 	"github.com/karpenter-linode/karpenter-linode/modules/linode",
 	"github.com/oapi-codegen/nullable",
 }

@@ -3,6 +3,7 @@ module github.com/karpenter-linode/karpenter-linode/modules/operator
 go 1.26.6
 
 require (
+	github.com/karpenter-linode/karpenter-linode/modules/claims v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool v0.1.0
@@ -121,6 +122,7 @@ require (
 )
 
 replace (
+	github.com/karpenter-linode/karpenter-linode/modules/claims => ../claims
 	github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim => ../linodesim
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool => ../lkepool

@@ -12,6 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 )
 
@@ -25,7 +26,7 @@ type lab struct {
 	firewall int
 	client   *linode.Client
 	backend  lkepool.Backend
-	pools    *lkepool.Allocator
+	pools    *allocator.Allocator
 	log      *callLog
 }
 
@@ -71,7 +72,7 @@ func openLab(t *testing.T, profile linodesim.Profile, seed uint64) *lab {
 // lead makes the allocator of a new process, which leads from now on.
 func (l *lab) lead() {
 	l.t.Helper()
-	pools, err := lkepool.New(l.backend, lkepool.Config{})
+	pools, err := allocator.New(l.backend, lkepool.Config{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
