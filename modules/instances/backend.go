@@ -1,9 +1,16 @@
 package instances
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrLabelTaken is the cause of a Backend's KindConflict when another instance has the
+// label.
+var ErrLabelTaken = errors.New("the label is taken")
 
 // Backend is the platform. It decides nothing. All methods are safe for
-// concurrent use, return *Error, and honour the context.
+// concurrent use, return *claims.Error, and honour the context.
 type Backend interface {
 	Reader
 	Writer
@@ -15,7 +22,7 @@ type Reader interface {
 	// Tagged lists the instances with a tag, Find those with a label or a tag.
 	Tagged(ctx context.Context, tag string) ([]Instance, error)
 	Find(ctx context.Context, label, tag string) ([]Instance, error)
-	// Instance reads one; KindNotFound only for a 404.
+	// Instance reads one; claims.KindNotFound only for a 404.
 	Instance(ctx context.Context, id int) (Instance, error)
 	// Disks and Configs list what an instance has; Disk reads one disk, which
 	// counts against no limit of lists.
@@ -27,10 +34,10 @@ type Reader interface {
 // Writer changes the platform's state. Error.Effect of a failure is what is
 // known of the change.
 type Writer interface {
-	// Create makes an instance. ErrLabelTaken is the cause of its KindConflict
+	// Create makes an instance. ErrLabelTaken is the cause of its claims.KindConflict
 	// when the label is in use.
 	Create(ctx context.Context, c Creation) (Instance, error)
-	// Delete removes an instance; KindNotFound only for a 404.
+	// Delete removes an instance; claims.KindNotFound only for a 404.
 	Delete(ctx context.Context, id int) error
 	// Tag replaces the tags and returns the instance as stored.
 	Tag(ctx context.Context, id int, tags []string) (Instance, error)

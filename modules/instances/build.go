@@ -97,7 +97,7 @@ func (c *core) awaitDisk(o *object) step {
 	if c.now.Before(o.build.since) {
 		return wait(o.build.since)
 	}
-	return c.do(effect{op: opDisk, id: o.ID, diskID: o.build.making, reason: "whether the disk is ready"})
+	return c.do(effect{op: opDisk, id: o.InstanceID, diskID: o.build.making, reason: "whether the disk is ready"})
 }
 
 // buildUp is the next step of an instance with data disks: disks one after
@@ -105,14 +105,14 @@ func (c *core) awaitDisk(o *object) step {
 func (c *core) buildUp(o *object, data []Disk) step {
 	b := &o.build
 	if b.booted || stateOf(o.Status) == up && o.Status != "provisioning" && o.Status != "busy" {
-		tags := slices.DeleteFunc(slices.Clone(o.Tags), func(tag string) bool { return tag == unfinishedTag })
-		return c.do(effect{op: opTag, id: o.ID, tags: tags, reason: "it is finished"})
+		tags := c.cfg.own.finished(o.Tags)
+		return c.do(effect{op: opTag, id: o.InstanceID, tags: tags, reason: "it is finished"})
 	}
 	if o.Status != "offline" {
 		return b.poll(c.now)
 	}
 	if !b.hasDisks {
-		return c.do(effect{op: opDisks, id: o.ID, reason: "which disks it has"})
+		return c.do(effect{op: opDisks, id: o.InstanceID, reason: "which disks it has"})
 	}
 	ids := map[string]int{}
 	for _, disk := range b.disks {
@@ -129,7 +129,7 @@ func (c *core) buildUp(o *object, data []Disk) step {
 		case b.added[disk.Label]:
 			return b.poll(c.now)
 		default:
-			return c.do(effect{op: opAddDisk, id: o.ID, disk: disk, reason: "a disk is missing"})
+			return c.do(effect{op: opAddDisk, id: o.InstanceID, disk: disk, reason: "a disk is missing"})
 		}
 	}
 	return c.boot(o, data, ids)
@@ -138,16 +138,16 @@ func (c *core) buildUp(o *object, data []Disk) step {
 func (c *core) boot(o *object, data []Disk, ids map[string]int) step {
 	b := &o.build
 	if !b.hasConfigs {
-		return c.do(effect{op: opConfigs, id: o.ID, reason: "which configuration it has"})
+		return c.do(effect{op: opConfigs, id: o.InstanceID, reason: "which configuration it has"})
 	}
 	if len(b.configs) == 0 {
 		return b.poll(c.now)
 	}
 	config := b.configs[0]
 	if devices := withDisks(config.Devices, data, ids); !maps.Equal(devices, config.Devices) {
-		return c.do(effect{op: opAttach, id: o.ID, config: config.ID, devices: devices, reason: "disks are not attached"})
+		return c.do(effect{op: opAttach, id: o.InstanceID, config: config.ID, devices: devices, reason: "disks are not attached"})
 	}
-	return c.do(effect{op: opBoot, id: o.ID, config: config.ID, reason: "everything is there"})
+	return c.do(effect{op: opBoot, id: o.InstanceID, config: config.ID, reason: "everything is there"})
 }
 
 // withDisks adds the data disks to the devices, in their order, at the first

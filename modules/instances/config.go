@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // Config tunes a Manager. Only Cluster is required.
@@ -26,49 +28,31 @@ type Config struct {
 	BootTimeout time.Duration
 	// FinishTimeout is how long disks, configuration and boot may take. 0 means 10m.
 	FinishTimeout time.Duration
-	// MaxInstances bounds the cluster's instances; 0 means no bound.
-	MaxInstances int
+	// Ceilings bound the cluster's instances by number and hourly price. Its prices
+	// need HourlyPrice.
+	claims.Ceilings
 	// Creations is how many instances may be created in 15 seconds, where an
 	// account has less than the documented limit. 0 means 20.
 	Creations int
-	// Holder returns the claimant that has an instance according to the caller's
-	// own records, without a request and without blocking. An instance with a
-	// holder that exists is never collected. Nil means that there are none.
-	Holder func(instanceID int) (Claimant, bool)
+	// Holder returns the claimant that has an instance. An instance with a holder
+	// that exists is never collected. Nil means that there are no records.
+	Holder claims.Holder
+	// Tags configures the keys of the tags that record claims.
+	Tags claims.Tags
 	// Clock is the source of time; nil means the real one.
 	Clock clock.Clock
-	// Observer is called with what happened.
-	Observer Observer
+	// Observer receives ended requests and calls of Create.
+	Observer claims.Observer
 }
 
-// Observer is a set of hooks, each may be nil. They are called synchronously,
-// from several goroutines, and must not call the Manager.
-type Observer struct {
-	Action func(ActionEnd)
-	Create func(CreateEnd)
-}
-
-// ActionEnd is one request to the platform that has ended, a list of several
-// pages as one.
-type ActionEnd struct {
-	// Op is what was done, for example "create instance", and Reason why.
-	Op, Reason string
-	Plan       string // of a creation
-	InstanceID int
-	Duration   time.Duration
-	Err        error
-}
-
-// CreateEnd is how one call of Create ended.
-type CreateEnd struct {
-	Claimant     Claimant
-	Plan, Region string
-	Wait         time.Duration
-	Err          error // nil when the claimant has its instance
+// settings is a Config with defaults, and what follows from it.
+type settings struct {
+	Config
+	own ownership
 }
 
 // withDefaults refuses what cannot work and fills in what is zero.
-func (c Config) withDefaults() (Config, error) {
+func (c Config) withDefaults() (settings, error) {
 	for _, setting := range []struct {
 		field string
 		value *time.Duration
@@ -80,7 +64,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"Config.FinishTimeout", &c.FinishTimeout, 10 * time.Minute},
 	} {
 		if *setting.value < 0 {
-			return c, invalid("configure", setting.field, "%s is negative; durations must be 0 (the default) or positive", *setting.value)
+			return settings{}, claims.Invalid("configure", setting.field, "%s is negative; durations must be 0 (the default) or positive", *setting.value)
 		}
 		if *setting.value == 0 {
 			*setting.value = setting.usual
@@ -88,15 +72,19 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	switch {
 	case c.Cluster == "":
-		return c, invalid("configure", "Config.Cluster", "is empty; it must be the name of the cluster")
+		return settings{}, claims.Invalid("configure", "Config.Cluster", "is empty; it must be the name of the cluster")
 	case !objectName.MatchString(c.Cluster):
-		return c, invalid("configure", "Config.Cluster", "%q must be letters, digits, '-' and '.', with a letter or digit at both ends",
+		return settings{}, claims.Invalid("configure", "Config.Cluster", "%q must be letters, digits, '-' and '.', with a letter or digit at both ends",
 			c.Cluster)
-	case c.MaxInstances < 0:
-		return c, invalid("configure", "Config.MaxInstances", "%d is negative; it must be 0 (no bound) or positive", c.MaxInstances)
 	case c.Creations < 0 || c.Creations > creationLimit:
-		return c, invalid("configure", "Config.Creations", "%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations,
+		return settings{}, claims.Invalid("configure", "Config.Creations", "%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations,
 			creationLimit)
+	}
+	if err := c.Tags.Check("configure", "Config.Tags"); err != nil {
+		return settings{}, err
+	}
+	if err := c.Ceilings.Check("configure"); err != nil {
+		return settings{}, err
 	}
 	if c.Creations == 0 {
 		c.Creations = creationLimit
@@ -107,5 +95,5 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
 	}
-	return c, nil
+	return settings{Config: c, own: c.ownership()}, nil
 }

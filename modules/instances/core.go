@@ -2,6 +2,8 @@ package instances
 
 import (
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // op is a request to the platform.
@@ -113,6 +115,11 @@ func (c *core) do(e effect) step {
 // none reports that nothing is to be done first.
 func (s step) none() bool { return s.effect == nil && s.end == nil && !s.wait }
 
+// fail returns the error of a call about an instance, 0 for none, that had no effect.
+func fail(kind claims.Kind, op string, id int, format string, args ...any) *claims.Error {
+	return claims.Errorf(kind, op, claims.Object("instance", id), format, args...)
+}
+
 func latest(times ...time.Time) time.Time {
 	var last time.Time
 	for _, t := range times {
@@ -136,7 +143,7 @@ type task interface {
 
 // core is all that is known, and the time. It has no lock: the shell has one.
 type core struct {
-	cfg Config
+	cfg settings
 	now time.Time
 	// started is when this process began to lead, term how often it did.
 	started time.Time
@@ -148,7 +155,7 @@ type core struct {
 	world  world
 	survey survey
 	looks  map[int]*look
-	claims map[claimID]*claim
+	claims map[claims.ClaimID]*claim
 	queue  queue
 	// busy has the instances to which a write is under way, or of which the parts
 	// are being read, in whichever term of leadership that began.
@@ -171,8 +178,8 @@ type survey struct {
 	err     error
 }
 
-func newCore(cfg Config, now time.Time) *core {
-	c := &core{cfg: cfg, now: now, claims: map[claimID]*claim{}, busy: map[int]bool{}, queue: queue{limit: cfg.Creations}}
+func newCore(cfg settings, now time.Time) *core {
+	c := &core{cfg: cfg, now: now, claims: map[claims.ClaimID]*claim{}, busy: map[int]bool{}, queue: queue{limit: cfg.Creations}}
 	c.begin()
 	return c
 }
@@ -216,5 +223,5 @@ func (c *core) list(since time.Time, seq int, reason string) step {
 		return wait(time.Time{})
 	}
 	c.survey.running = true
-	return c.do(effect{op: opList, text: ClusterTag(c.cfg.Cluster, c.cfg.ClusterUID), reason: reason})
+	return c.do(effect{op: opList, text: c.cfg.own.cluster, reason: reason})
 }

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // createTask is a call of Create.
@@ -20,36 +21,36 @@ type createTask struct {
 	cl    *claim
 }
 
-func newCreateTask(cfg *Config, spec Spec) (*createTask, error) {
+func newCreateTask(cfg *settings, spec Spec) (*createTask, error) {
 	const op = "create"
-	if err := spec.check(op); err != nil {
+	if err := spec.check(op, &cfg.own); err != nil {
 		return nil, err
 	}
 	data, err := spec.UserData.encode(op)
 	if err != nil {
 		return nil, err
 	}
-	who := spec.Claimant.id()
+	who := cfg.own.ID(spec.Claimant)
 	creation := Creation{
 		Spec: spec, Label: Label(cfg.LabelPrefix, spec.Claimant.Name), UserData: data,
-		Tags: cfg.claimTags(who, spec.Tags...), Off: len(spec.Storage.Data) > 0,
+		Tags: cfg.own.claimTags(who, spec.Tags...), Off: len(spec.Storage.Data) > 0,
 	}
 	if creation.Off {
-		creation.Tags = append(creation.Tags, unfinishedTag)
+		creation.Tags = append(creation.Tags, cfg.own.unfinished)
 	}
-	t := &createTask{creation: creation, capacity: fmt.Sprint(spec.Plan, " ", spec.Region, " ", spec.PlacementGroup.ID)}
+	t := &createTask{creation: creation, capacity: fmt.Sprint(spec.InstanceType, " ", spec.Region, " ", spec.PlacementGroup.ID)}
 	shared := spec
-	shared.Claimant, shared.UserData = Claimant{}, UserData{}
+	shared.Claimant, shared.UserData = claims.Claimant{}, UserData{}
 	text, err := json.Marshal(shared)
 	if err != nil {
-		return nil, invalid(op, "Spec", "%w", err)
+		return nil, claims.Invalid(op, "Spec", "%w", err)
 	}
 	t.template = string(text)
 	return t, nil
 }
 
 func (t *createTask) begin(c *core) {
-	id := t.creation.Claimant.id()
+	id := c.cfg.own.ID(t.creation.Claimant)
 	t.cl = c.claims[id]
 	if t.cl == nil {
 		t.cl = &claim{id: id, label: t.creation.Label}
@@ -106,12 +107,9 @@ func (t *createTask) make(c *core) step {
 			return refuse(r.err)
 		}
 	}
-	if most := c.cfg.MaxInstances; most > 0 && c.owned() >= most {
+	if _, err := c.cfg.Fit("create", t.creation.InstanceType, 1, c.owned()); err != nil {
 		c.queue.leave(cl)
-		return refuse(&Error{
-			Kind: KindQuotaExceeded, Op: "create", Field: "Config.MaxInstances", Effect: EffectNone,
-			Err: fmt.Errorf("the cluster has %d instances, at most %d are allowed", c.owned(), most),
-		})
+		return refuse(err)
 	}
 	c.queue.join(cl)
 	if !c.queue.turn(cl) {
@@ -121,19 +119,24 @@ func (t *createTask) make(c *core) step {
 		return wait(at)
 	}
 	c.queue.send()
-	cl.busy = true
+	cl.busy, cl.instanceType = true, t.creation.InstanceType
 	return c.do(effect{op: opCreate, claim: cl, creation: t.creation, reason: "no instance of this claimant"})
 }
 
-// owned counts the instances that there are, or will be.
-func (c *core) owned() int {
-	n := c.queue.inFlight
-	for _, o := range c.world.objects {
-		if o.accepted.IsZero() {
-			n++
+// owned counts the instances that exist or are being created, by type.
+func (c *core) owned() map[string]int {
+	owned := map[string]int{}
+	for _, cl := range c.claims {
+		if cl.busy {
+			owned[cl.instanceType]++
 		}
 	}
-	return n
+	for _, o := range c.world.objects {
+		if o.accepted.IsZero() {
+			owned[o.InstanceType]++
+		}
+	}
+	return owned
 }
 
 // resolve finds out who has the label. An answer that was lost may have had its
@@ -151,8 +154,8 @@ func (t *createTask) resolve(c *core) step {
 	case cl.found.After(since) && c.now.Sub(cl.taken) > findFor:
 		cl.unsure, cl.taken = time.Time{}, time.Time{}
 		c.queue.leave(cl)
-		return refuse(&Error{
-			Kind: KindConflict, Op: "create", Field: "label", Effect: EffectNone,
+		return refuse(&claims.Error{
+			Kind: claims.KindConflict, Op: "create", Field: "label", Effect: claims.EffectNone,
 			Err: fmt.Errorf("the API refuses the label %s as taken, and lists no Linode that has it: it may be one that the token does not show",
 				cl.label),
 		})
@@ -182,17 +185,17 @@ func (t *createTask) unblock(c *core) step {
 	}
 	cl.unsure, cl.taken = time.Time{}, time.Time{}
 	other := c.looks[cl.blocker].instance
-	if gone || other.Label != cl.label {
+	if gone || other.Name != cl.label {
 		cl.blocker = 0
 		return step{}
 	}
 	c.queue.leave(cl)
 	owner := "is not of this cluster"
-	if c.cfg.ours(other) {
-		owner = fmt.Sprintf("is of claimant %s with another UID", claimIn(other.Tags).value)
+	if c.cfg.own.ours(other) {
+		owner = fmt.Sprintf("is of claimant %s with another UID", c.cfg.own.ClaimIn(other.Tags).Value)
 	}
-	return refuse(&Error{
-		Kind: KindConflict, Op: "create", InstanceID: other.ID, Field: "label", Effect: EffectNone,
+	return refuse(&claims.Error{
+		Kind: claims.KindConflict, Op: "create", Object: claims.Object("instance", other.InstanceID), Field: "label", Effect: claims.EffectNone,
 		Err: fmt.Errorf("the Linode has the label %s and %s", cl.label, owner),
 	})
 }
@@ -204,10 +207,10 @@ func (t *createTask) finish(c *core, o *object) step {
 	switch {
 	case o.failed > t.seq:
 		return refuse(o.err)
-	case c.busy[o.ID]:
+	case c.busy[o.InstanceID]:
 		return wait(time.Time{})
 	}
-	unfinished := slices.Contains(o.Tags, unfinishedTag)
+	unfinished := c.cfg.own.isUnfinished(o.Tags)
 	late := unfinished && c.now.Sub(o.first) > c.cfg.FinishTimeout
 	if o.build.making != 0 && unfinished && !late && !o.leaving() {
 		return c.awaitDisk(o)
@@ -220,13 +223,13 @@ func (t *createTask) finish(c *core, o *object) step {
 		since = latest(since, c.quiet())
 	}
 	if o.made.Before(since) {
-		if gone, s := c.look(o.ID, since, t.seq, "the claimant's instance"); gone || !s.none() {
+		if gone, s := c.look(o.InstanceID, since, t.seq, "the claimant's instance"); gone || !s.none() {
 			return s
 		}
 	}
 	switch {
-	case o.disputed():
-		return refuse(fail(KindConflict, "create", o.ID, "its tags name another claimant, %s", claimIn(o.Tags).value))
+	case c.disputed(o):
+		return refuse(fail(claims.KindConflict, "create", o.InstanceID, "its tags name another claimant, %s", c.cfg.own.ClaimIn(o.Tags).Value))
 	case o.leaving():
 		return t.afterRemoval(c, o)
 	case c.stripped(o):
@@ -243,7 +246,7 @@ func (t *createTask) finish(c *core, o *object) step {
 // afterRemoval waits until an instance that is being removed is gone.
 func (t *createTask) afterRemoval(c *core, o *object) step {
 	if o.build.abandoned {
-		return refuse(fail(KindUnavailable, "create", o.ID, "disks and boot were not finished within %s; the instance is being removed",
+		return refuse(fail(claims.KindUnavailable, "create", o.InstanceID, "disks and boot were not finished within %s; the instance is being removed",
 			c.cfg.FinishTimeout))
 	}
 	if !o.accepted.IsZero() && c.now.Sub(o.accepted) > removalResend && stateOf(o.Status) != leaving {
@@ -259,11 +262,11 @@ func (c *core) keepRefusal(r result) {
 	if err != nil {
 		return
 	}
-	switch KindOf(r.err) {
-	case KindInsufficientCapacity, KindQuotaExceeded:
+	switch claims.KindOf(r.err) {
+	case claims.KindInsufficientCapacity, claims.KindQuotaExceeded:
 		c.refused[t.capacity] = keep
-	case KindInvalid, KindForbidden:
-		if e, ok := errors.AsType[*Error](r.err); ok && e.Field != "label" && e.Field != "Spec.UserData" {
+	case claims.KindInvalid, claims.KindForbidden:
+		if e, ok := errors.AsType[*claims.Error](r.err); ok && e.Field != "label" && e.Field != "Spec.UserData" {
 			c.refused[t.template] = keep
 		}
 	}

@@ -1,10 +1,10 @@
 // Package instances makes exactly one Linode for each claimant and removes it
 // again, for controllers that need one machine per object: a Karpenter cloud
 // provider for self-managed clusters, a build farm, a fleet of runners. It needs
-// no Kubernetes type. Package linodes has the [Backend] over the Linode API,
+// no Kubernetes type. Package linodeapi has the [Backend] over the Linode API,
 // package bootstrap renders user data with which a node joins a cluster.
 //
-//	backend, err := linodes.New(client)
+//	backend, err := linodeapi.New(client)
 //	...
 //	manager, err := instances.New(backend, instances.Config{Cluster: "demo"})
 //	...

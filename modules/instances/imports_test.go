@@ -10,6 +10,7 @@ import (
 // allowedModules are what the packages of this module, tests aside, may pull
 // in. What is added here is added to every program that imports this module.
 var allowedModules = []string{
+	"github.com/karpenter-linode/karpenter-linode/modules/claims",
 	"github.com/karpenter-linode/karpenter-linode/modules/linode",
 	"github.com/karpenter-linode/karpenter-linode/modules/instances",
 	"go.yaml.in/yaml/v3", // bootstrap alone
@@ -18,7 +19,7 @@ var allowedModules = []string{
 
 // allowedEngine is what the engine itself may pull in: no client of any API.
 var allowedEngine = []string{
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag",
+	"github.com/karpenter-linode/karpenter-linode/modules/claims",
 	"github.com/karpenter-linode/karpenter-linode/modules/instances",
 	"k8s.io/utils",
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // done is the end of an effect. It and what it calls are the only code that
@@ -41,8 +43,8 @@ func (c *core) listed(r result) {
 	c.survey.began, c.world.unclaimed = r.began, nil
 	for _, i := range r.instances {
 		c.seenInList(i, r.began)
-		if c.world.objects[i.ID] == nil && !i.Foreign && claimIn(i.Tags).none() && slices.Contains(i.Tags, r.text) {
-			c.world.unclaimed = append(c.world.unclaimed, i)
+		if c.world.objects[i.InstanceID] == nil && !i.Foreign && c.cfg.own.ClaimIn(i.Tags).None() && slices.Contains(i.Tags, r.text) {
+			c.world.unclaimed = append(c.world.unclaimed, i.Node)
 		}
 	}
 	c.prune()
@@ -51,12 +53,12 @@ func (c *core) listed(r result) {
 // seenInList takes from a list what is new. A list may lag, so it changes
 // nothing of an instance that was read or written since.
 func (c *core) seenInList(i Instance, began time.Time) {
-	o := c.world.objects[i.ID]
-	if _, gone := c.world.gone[i.ID]; gone || o == nil && !c.cfg.ours(i) {
+	o := c.world.objects[i.InstanceID]
+	if _, gone := c.world.gone[i.InstanceID]; gone || o == nil && !c.cfg.own.ours(i) {
 		return
 	}
 	if o == nil {
-		c.add(i, claimIn(i.Tags)).listed = began
+		c.add(i, c.cfg.own.ClaimIn(i.Tags)).listed = began
 		return
 	}
 	o.listed = latest(o.listed, began)
@@ -69,18 +71,18 @@ func (c *core) seenInList(i Instance, began time.Time) {
 // keepTags notes the tags of an instance that has its claimant's. Whether it is
 // unfinished is not among them: only a current reading proves that.
 func (c *core) keepTags(o *object) {
-	if c.cfg.ours(o.Instance) && claimIn(o.Tags).is(o.who) {
-		o.whole = slices.DeleteFunc(slices.Clone(o.Tags), func(tag string) bool { return tag == unfinishedTag })
+	if c.cfg.own.ours(o.Instance) && c.cfg.own.ClaimIn(o.Tags).Is(o.who) {
+		o.whole = c.cfg.own.finished(o.Tags)
 	}
 }
 
-func (c *core) add(i Instance, who claimID) *object {
+func (c *core) add(i Instance, who claims.ClaimID) *object {
 	o := &object{Instance: i, who: who, first: c.now}
 	o.build.since = c.quiet()
 	c.keepTags(o)
-	c.world.objects[i.ID] = o
-	if l := c.looks[i.ID]; l != nil && l.gone { // what was taken for a proof was none
-		delete(c.looks, i.ID)
+	c.world.objects[i.InstanceID] = o
+	if l := c.looks[i.InstanceID]; l != nil && l.gone { // what was taken for a proof was none
+		delete(c.looks, i.InstanceID)
 	}
 	return o
 }
@@ -101,13 +103,13 @@ func (c *core) foundLabel(r result) {
 	cl.finds++
 	for _, i := range r.instances {
 		// The label was refused after this was proven gone: it is to be read again.
-		if since, gone := c.world.gone[i.ID]; gone && !cl.taken.After(since) {
+		if since, gone := c.world.gone[i.InstanceID]; gone && !cl.taken.After(since) {
 			continue
 		}
-		delete(c.world.gone, i.ID)
+		delete(c.world.gone, i.InstanceID)
 		c.seenInList(i, r.began)
-		if o := c.world.objects[i.ID]; i.Label == cl.label && (o == nil || !o.who.is(cl.id)) {
-			cl.blocker = i.ID
+		if o := c.world.objects[i.InstanceID]; i.Name == cl.label && (o == nil || !o.who.Is(cl.id)) {
+			cl.blocker = i.InstanceID
 		}
 	}
 }
@@ -123,7 +125,7 @@ func (c *core) readOne(r result) {
 	case r.err == nil:
 		l.began, l.instance, l.missing = r.began, r.instance, time.Time{}
 		c.seen(r.instance, r.began)
-	case KindOf(r.err) == KindNotFound:
+	case claims.KindOf(r.err) == claims.KindNotFound:
 		c.missed(r.id, r.began)
 	default:
 		l.failed, l.err = c.seq, r.err
@@ -132,10 +134,10 @@ func (c *core) readOne(r result) {
 
 // seen takes over a direct reading, but for tags that were written since.
 func (c *core) seen(i Instance, began time.Time) {
-	o := c.world.objects[i.ID]
+	o := c.world.objects[i.InstanceID]
 	if o == nil {
-		if c.cfg.ours(i) {
-			c.add(i, claimIn(i.Tags)).read = began
+		if c.cfg.own.ours(i) {
+			c.add(i, c.cfg.own.ClaimIn(i.Tags)).read = began
 		}
 		return
 	}
@@ -178,7 +180,7 @@ func (c *core) created(r result) {
 	cl.busy = false
 	c.queue.done(c.now)
 	if r.err == nil {
-		o := c.world.objects[r.instance.ID]
+		o := c.world.objects[r.instance.InstanceID]
 		if o == nil {
 			o = c.add(r.instance, cl.id)
 			o.build.since = time.Time{}
@@ -190,14 +192,14 @@ func (c *core) created(r result) {
 		return
 	}
 	cl.trouble = r.err
-	effect := effectOf(r.err)
+	effect := claims.EffectOf(r.err)
 	switch {
-	case errors.Is(r.err, ErrLabelTaken), effect == EffectApplied:
+	case errors.Is(r.err, ErrLabelTaken), effect == claims.EffectApplied:
 		cl.taken, cl.finds = c.now, 0
-	case effect == EffectUnknown:
+	case effect == claims.EffectUnknown:
 		cl.unsure, cl.finds = c.now, 0
-	case KindOf(r.err) == KindRateLimited:
-		c.queue.block(c.now.Add(max(retryAfter(r.err), limitedPause)))
+	case claims.KindOf(r.err) == claims.KindRateLimited:
+		c.queue.block(c.now.Add(max(claims.RetryAfterOf(r.err), limitedPause)))
 	default:
 		cl.failed, cl.err = c.seq, r.err
 		c.queue.leave(cl)
@@ -213,15 +215,15 @@ func (c *core) changed(r result) {
 	switch {
 	case o == nil, c.stale(r) && r.op.ofParts():
 		return
-	case KindOf(r.err) == KindNotFound && r.op == opDisk: // the disk, or the instance: their list answers which
+	case claims.KindOf(r.err) == claims.KindNotFound && r.op == opDisk: // the disk, or the instance: their list answers which
 		o.build.doubt(c.now)
 		return
-	case KindOf(r.err) == KindNotFound:
+	case claims.KindOf(r.err) == claims.KindNotFound:
 		c.missed(r.id, r.began)
 		return
 	case r.err != nil:
 		o.failed, o.err = c.seq, r.err
-		if r.op.write() && effectOf(r.err) == EffectUnknown {
+		if r.op.write() && claims.EffectOf(r.err) == claims.EffectUnknown {
 			o.build.doubt(c.now.Add(c.cfg.SettleTime))
 		}
 		return

@@ -5,14 +5,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // shell runs tasks in the goroutines of their callers, and effects in their
 // own. It decides nothing.
 type shell struct {
 	backend Backend
-	cfg     Config
+	cfg     settings
 	// slots bounds the effects at the same time.
 	slots chan struct{}
 
@@ -141,7 +141,7 @@ func (s *shell) perform(ctx context.Context, e effect) result {
 	case opList:
 		r.instances, r.err = s.backend.Tagged(ctx, e.text)
 	case opFind:
-		r.instances, r.err = s.backend.Find(ctx, e.text, claimtag.Name+e.claim.id.value)
+		r.instances, r.err = s.backend.Find(ctx, e.text, s.cfg.own.NameTag(e.claim.id))
 	case opRead:
 		r.instance, r.err = s.backend.Instance(ctx, e.id)
 	case opDisks:
@@ -175,12 +175,12 @@ func (s *shell) report(r result) {
 	if hook == nil {
 		return
 	}
-	id := r.id
-	if r.op == opCreate && r.err == nil {
-		id = r.instance.ID
-	}
-	hook(ActionEnd{
-		Op: string(r.op), Reason: r.reason, Plan: r.creation.Plan, InstanceID: id,
+	end := claims.ActionEnd{
+		Op: string(r.op), Reason: r.reason, InstanceType: r.creation.InstanceType, InstanceID: r.id,
 		Duration: s.cfg.Clock.Since(r.began), Err: r.err,
-	})
+	}
+	if r.op == opCreate && r.err == nil {
+		end.InstanceID, end.Bought, end.Claimed = r.instance.InstanceID, 1, 1
+	}
+	hook(end)
 }

@@ -2,8 +2,11 @@ package instances
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // simBelief is what the answers that the process has had prove: what it returns
@@ -52,8 +55,8 @@ func (s *sim) learned(r result) {
 	if r.op.write() {
 		delete(b.writing, r.id)
 	}
-	if r.op == opCreate && KindOf(r.err) == KindRateLimited {
-		b.held = latest(b.held, s.now.Add(retryAfter(r.err)))
+	if r.op == opCreate && claims.KindOf(r.err) == claims.KindRateLimited {
+		b.held = latest(b.held, s.now.Add(claims.RetryAfterOf(r.err)))
 	}
 	switch {
 	case r.err != nil || r.term != s.core.term:
@@ -61,8 +64,8 @@ func (s *sim) learned(r result) {
 		// A label that is refused after its instance was proven gone refutes the
 		// proof: the engine begins again with what the list shows.
 		for _, i := range r.instances {
-			if since, gone := s.core.world.gone[i.ID]; gone && r.claim.taken.After(since) {
-				b.forget(i.ID)
+			if since, gone := s.core.world.gone[i.InstanceID]; gone && r.claim.taken.After(since) {
+				b.forget(i.InstanceID)
 			}
 		}
 	case r.op == opRead:
@@ -86,14 +89,18 @@ func (s *sim) learned(r result) {
 
 // answeredWith checks what a call returned.
 func (s *sim) answeredWith(a answer) {
-	if e, ok := errors.AsType[*Error](a.err); ok && e.Kind == KindNotFound {
-		s.belief.gone[e.InstanceID] = true
-		if s.find(e.InstanceID) != nil {
-			s.violated("%d is reported as not found, and exists", e.InstanceID)
+	if e, ok := errors.AsType[*claims.Error](a.err); ok && e.Kind == claims.KindNotFound {
+		var id int
+		if _, err := fmt.Sscanf(e.Object, "instance %d", &id); err != nil {
+			s.violated("%q is reported as not found, which is no instance", e.Object)
+		}
+		s.belief.gone[id] = true
+		if s.find(id) != nil {
+			s.violated("%d is reported as not found, and exists", id)
 		}
 	}
 	for _, i := range append(slices.Clone(a.instances), a.instance) {
-		if i.ID != 0 {
+		if i.InstanceID != 0 {
 			s.checkShown(i)
 		}
 	}
@@ -102,16 +109,16 @@ func (s *sim) answeredWith(a answer) {
 // checkShown: an instance is ours, not one that is proven gone, and not older
 // than what was read.
 func (s *sim) checkShown(i Instance) {
-	real := s.known(i.ID)
+	real := s.known(i.InstanceID)
 	switch {
 	case real == nil || real.foreign:
-		s.violated("%d is returned, which is not of this cluster", i.ID)
-	case s.belief.gone[i.ID]:
-		s.violated("%d is returned, which was proven gone", i.ID)
-	case !real.was(s.belief.status[i.ID], func(v Instance) bool { return v.Status == i.Status }):
-		s.violated("%d is returned as %s, which it was before the last reading", i.ID, i.Status)
-	case !real.was(s.belief.tags[i.ID], func(v Instance) bool { return slices.Equal(v.Tags, i.Tags) }):
-		s.violated("%d is returned with tags from before the last reading or write: %v", i.ID, i.Tags)
+		s.violated("%d is returned, which is not of this cluster", i.InstanceID)
+	case s.belief.gone[i.InstanceID]:
+		s.violated("%d is returned, which was proven gone", i.InstanceID)
+	case !real.was(s.belief.status[i.InstanceID], func(v Instance) bool { return v.Status == i.Status }):
+		s.violated("%d is returned as %s, which it was before the last reading", i.InstanceID, i.Status)
+	case !real.was(s.belief.tags[i.InstanceID], func(v Instance) bool { return slices.Equal(v.Tags, i.Tags) }):
+		s.violated("%d is returned with tags from before the last reading or write: %v", i.InstanceID, i.Tags)
 	}
 }
 

@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
+
+// simOwn has the tags of the simulated cluster.
+var simOwn = Config{Cluster: "demo"}.ownership()
 
 // sim runs one schedule: the core of the engine over a model of the API, both in
 // virtual time, without a goroutine.
@@ -56,10 +59,10 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 	}
 	s.changed = s.check
 	for _, foreign := range []Instance{
-		{Label: "of-a-person"},
-		{Label: "demo2-c0", Tags: []string{ClusterTag("demo2", ""), claimtag.Name + "c0"}},
-		{Label: "of-this-cluster-alone", Tags: []string{ClusterTag("demo", "")}},
-		{Label: "lke1-2-3", Tags: []string{ClusterTag("demo", ""), claimtag.Name + "c0"}, Foreign: true},
+		{Node: claims.Node{Name: "of-a-person"}},
+		{Node: claims.Node{Name: "demo2-c0", Tags: []string{Config{Cluster: "demo2"}.ClusterTag(), simOwn.NameTag(claims.ClaimID{Value: "c0"})}}},
+		{Node: claims.Node{Name: "of-this-cluster-alone", Tags: []string{simOwn.cluster}}},
+		{Node: claims.Node{Name: "lke1-2-3", Tags: []string{simOwn.cluster, simOwn.NameTag(claims.ClaimID{Value: "c0"})}}, Foreign: true},
 	} {
 		foreign.Status = "running"
 		s.add(foreign, true).history[0].at = start.Add(simLongAgo)
@@ -121,13 +124,13 @@ func (s *sim) process() {
 	s.logf("process %d begins", s.life)
 }
 
-func (s *sim) holder(id int) (Claimant, bool) {
+func (s *sim) holder(id int) (claims.Claimant, bool) {
 	for _, c := range s.claimants {
 		if c.id == id && c.alive {
 			return c.claimant(), true
 		}
 	}
-	return Claimant{}, false
+	return claims.Claimant{}, false
 }
 
 // call begins a task. After patience its caller leaves; 0 is never.
@@ -202,11 +205,11 @@ func (s *sim) sweeps() {
 		if a.err != nil {
 			return
 		}
-		var alive []claimID
+		var alive []claims.ClaimID
 		for _, c := range s.claimants {
 			c.noticeLoss(a.instances)
 			if c.alive {
-				alive = append(alive, c.claimant().id())
+				alive = append(alive, simOwn.ID(c.claimant()))
 			}
 		}
 		for _, id := range s.core.strippedOf(alive) {
@@ -214,7 +217,7 @@ func (s *sim) sweeps() {
 		}
 		for _, orphan := range s.core.orphans(alive) {
 			judge := func(c *core, o *object) bool { return c.needless(o, alive) }
-			s.call(&deleteTask{op: "collect", id: orphan.ID, reason: "nothing needs it", judge: judge}, time.Minute, func(answer) {})
+			s.call(&deleteTask{op: "collect", id: orphan.InstanceID, reason: "nothing needs it", judge: judge}, time.Minute, func(answer) {})
 		}
 	})
 }

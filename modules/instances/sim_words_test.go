@@ -43,11 +43,11 @@ func answered(r result) string {
 	case r.op == opList || r.op == opFind:
 		ids := []int{}
 		for _, i := range r.instances {
-			ids = append(ids, i.ID)
+			ids = append(ids, i.InstanceID)
 		}
 		return text + fmt.Sprint(ids)
 	case r.op == opCreate:
-		return text + fmt.Sprint(r.instance.ID)
+		return text + fmt.Sprint(r.instance.InstanceID)
 	case r.op == opRead:
 		return text + r.instance.Status
 	}
@@ -71,8 +71,8 @@ func outcome(a answer) string {
 	switch {
 	case a.err != nil:
 		return a.err.Error()
-	case a.instance.ID != 0:
-		return fmt.Sprint(a.instance.ID)
+	case a.instance.InstanceID != 0:
+		return fmt.Sprint(a.instance.InstanceID)
 	}
 	return "done"
 }

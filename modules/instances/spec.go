@@ -1,24 +1,15 @@
 package instances
 
-import "time"
+import "github.com/karpenter-linode/karpenter-linode/modules/claims"
 
-// Claimant is who an instance is for: for Karpenter a NodeClaim.
-type Claimant struct {
-	// Name is unique in the cluster at any time.
-	Name string
-	// UID distinguishes two claimants of one name that follow each other. It may
-	// be empty; then the name alone counts.
-	UID string
-}
-
-// Spec is what one instance is made of. Claimant, Plan, Region and Image are
+// Spec is what one instance is made of. Claimant, InstanceType, Region and Image are
 // required; everything else may be left to the platform.
 type Spec struct {
 	// Claimant asking again gets the same instance.
-	Claimant Claimant
-	// Plan is the ID of a type, for example "g6-standard-2".
-	Plan   string
-	Region string
+	Claimant claims.Claimant
+	// InstanceType is the plan, for example "g6-standard-2".
+	InstanceType string
+	Region       string
 	// Image is for example "linode/ubuntu24.04".
 	Image string
 	// Kernel is for example "linode/direct-disk"; "" is the platform's choice.
@@ -140,37 +131,15 @@ type Disk struct {
 	Filesystem string
 }
 
-// Instance is a Linode, as the API showed it.
+// Instance represents a Linode, as the API showed it. Its Name is the Linode's label.
 type Instance struct {
-	ID                         int
-	Label, Plan, Region, Image string
-	// Status is the API's, for example "running".
-	Status string
-	// Health is whether it still serves its claimant.
-	Health Health
-	// Claim is ClaimValue of the claimant.
-	Claim string
-	Tags  []string
-	// Created is the API's, on its own clock.
-	Created        time.Time
-	IPv4           []string
-	IPv6           string
+	claims.Node
+	Image string
+	IPv4  []string
+	IPv6  string
+	// PlacementGroup is the ID of the group, 0 for none.
 	PlacementGroup int
-	// Foreign: it belongs to something else that must not be touched, such as an
-	// LKE cluster.
+	// Foreign instances belong to another owner, such as an LKE cluster, and must
+	// not be modified.
 	Foreign bool
 }
-
-// Health is the engine's judgement of an instance.
-type Health string
-
-const (
-	// Healthy: running, or young enough to be still on its way to running.
-	Healthy Health = ""
-	// Stopped: the instance is not running and has had time enough to boot.
-	Stopped Health = "Stopped"
-	// Unfinished: disks, configuration or boot are still to be made.
-	Unfinished Health = "Unfinished"
-	// Deleting: the platform is removing it, or has accepted to.
-	Deleting Health = "Deleting"
-)

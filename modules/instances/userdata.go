@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // MaxUserData is how many bytes of user data, before base64, an instance takes.
@@ -19,15 +21,15 @@ func (u UserData) encode(op string) ([]byte, error) {
 		return u.Content, nil
 	}
 	if u.Verbatim {
-		return nil, invalid(op, field, "has %d bytes, at most %d are allowed; it is sent as it is, because its reader takes no gzip",
+		return nil, claims.Invalid(op, field, "has %d bytes, at most %d are allowed; it is sent as it is, because its reader takes no gzip",
 			len(u.Content), MaxUserData)
 	}
 	compressed, err := compress(u.Content)
 	if err != nil {
-		return nil, invalid(op, field, "has %d bytes, at most %d are allowed, and cannot be compressed: %w", len(u.Content), MaxUserData, err)
+		return nil, claims.Invalid(op, field, "has %d bytes, at most %d are allowed, and cannot be compressed: %w", len(u.Content), MaxUserData, err)
 	}
 	if len(compressed) > MaxUserData {
-		return nil, invalid(op, field, "has %d bytes, %d with gzip; at most %d are allowed", len(u.Content), len(compressed), MaxUserData)
+		return nil, claims.Invalid(op, field, "has %d bytes, %d with gzip; at most %d are allowed", len(u.Content), len(compressed), MaxUserData)
 	}
 	return compressed, nil
 }

@@ -2,33 +2,34 @@ package instances
 
 import (
 	"fmt"
-	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // leave is the answer to a caller who goes away: what it waits for.
 func (t *createTask) leave(c *core, cause error) answer {
-	e := &Error{Kind: KindProvisioning, Op: "create", Effect: EffectNone}
+	e := &claims.Error{Kind: claims.KindProvisioning, Op: "create", Effect: claims.EffectNone}
 	trouble := t.cl.trouble
 	text := t.waitsFor(c, e)
 	switch {
-	case KindOf(trouble) == KindRateLimited && c.now.Before(c.queue.blocked):
-		e.Kind, e.RetryAfter = KindRateLimited, c.queue.blocked.Sub(c.now)
+	case claims.KindOf(trouble) == claims.KindRateLimited && c.now.Before(c.queue.blocked):
+		e.Kind, e.RetryAfter = claims.KindRateLimited, c.queue.blocked.Sub(c.now)
 	case !t.cl.unsure.IsZero() && trouble != nil:
-		e.Kind, e.Effect = KindOf(trouble), EffectUnknown
+		e.Kind, e.Effect = claims.KindOf(trouble), claims.EffectUnknown
 		text += ", after: " + trouble.Error()
 	}
 	e.Err = fmt.Errorf("%s: %w", text, cause)
 	return answer{err: e}
 }
 
-func (t *createTask) waitsFor(c *core, e *Error) string {
+func (t *createTask) waitsFor(c *core, e *claims.Error) string {
 	cl := t.cl
 	own := c.has(cl.id)
 	switch {
 	case len(own) > 0:
-		e.InstanceID = own[0].ID
-		return own[0].waitsFor()
+		e.Object = claims.Object("instance", own[0].InstanceID)
+		return c.progress(own[0])
 	case cl.busy:
 		return "its creation is under way"
 	case c.survey.began.IsZero():
@@ -56,13 +57,13 @@ func (c *core) slotOf(position int, next time.Time) time.Duration {
 }
 
 // waitsFor is what the instance still lacks, for people.
-func (o *object) waitsFor() string {
+func (c *core) progress(o *object) string {
 	switch {
 	case !o.accepted.IsZero():
 		return "its former instance is being removed"
 	case o.build.made() != "":
 		return fmt.Sprintf("its disk %s is being made", o.build.made())
-	case slices.Contains(o.Tags, unfinishedTag):
+	case c.cfg.own.isUnfinished(o.Tags):
 		return fmt.Sprintf("disks and boot are being prepared, the instance is %s", o.Status)
 	}
 	return "its instance is being looked at"

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // world is what is known of the cluster's instances. merge.go alone changes it.
@@ -13,14 +15,14 @@ type world struct {
 	// gone has the instances that are proven gone, and since when.
 	gone map[int]time.Time
 	// unclaimed has the tag of the cluster, and no claim.
-	unclaimed []Instance
+	unclaimed []claims.Node
 }
 
 // object is one instance of this cluster.
 type object struct {
 	Instance
 	// who has it. A claim once seen stays, whatever tags are read later.
-	who claimID
+	who claims.ClaimID
 	// whole has the tags as they were last seen or written with the claim: what is
 	// written again when a person takes the claim away.
 	whole []string
@@ -43,14 +45,15 @@ type object struct {
 
 // claim is one claimant that has asked.
 type claim struct {
-	id    claimID
+	id    claims.ClaimID
 	label string
 	// callers is how many wait for it; left is when the last one went.
 	callers int
 	left    time.Time
 	queued  bool
-	// busy: a creation is under way.
-	busy bool
+	// busy: a creation is under way, of this type.
+	busy         bool
+	instanceType string
 	// unsure is when a creation ended without a proof of its effect, taken when
 	// one was refused because the label exists.
 	unsure, taken time.Time
@@ -107,15 +110,15 @@ func stateOf(status string) state {
 
 // sorted returns the objects in the order of their IDs.
 func (w *world) sorted() []*object {
-	return slices.SortedFunc(maps.Values(w.objects), func(a, b *object) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.SortedFunc(maps.Values(w.objects), func(a, b *object) int { return cmp.Compare(a.InstanceID, b.InstanceID) })
 }
 
 // has returns the instances of a claimant, the best first: that which the
 // caller's own records name, then that with the claimant's label.
-func (c *core) has(who claimID) []*object {
+func (c *core) has(who claims.ClaimID) []*object {
 	var own []*object
 	for _, o := range c.world.objects {
-		if o.who.is(who) {
+		if o.who.Is(who) {
 			own = append(own, o)
 		}
 	}
@@ -123,36 +126,36 @@ func (c *core) has(who claimID) []*object {
 		return own
 	}
 	rank := func(o *object) int {
-		holder, held := c.holder(o.ID)
+		holder, held := c.holder(o.InstanceID)
 		switch {
-		case held && holder.is(who):
+		case held && holder.Is(who):
 			return 0
 		case !o.accepted.IsZero():
 			return 3
-		case !slices.Contains(o.Tags, unfinishedTag):
+		case !c.cfg.own.isUnfinished(o.Tags):
 			return 1
 		}
 		return 2
 	}
 	slices.SortFunc(own, func(a, b *object) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.InstanceID, b.InstanceID))
 	})
 	return own
 }
 
 // holder is who has an instance according to the caller's own records.
-func (c *core) holder(id int) (claimID, bool) {
+func (c *core) holder(id int) (claims.ClaimID, bool) {
 	if c.cfg.Holder == nil {
-		return claimID{}, false
+		return claims.ClaimID{}, false
 	}
 	claimant, held := c.cfg.Holder(id)
-	return claimant.id(), held
+	return c.cfg.own.ID(claimant), held
 }
 
 // stripped reports whether the tags that make the instance its claimant's were
 // taken away. Tags that name another claimant are not: those are a conflict.
 func (c *core) stripped(o *object) bool {
-	return !c.cfg.ours(o.Instance) && !o.Foreign && claimIn(o.Tags).none()
+	return !c.cfg.own.ours(o.Instance) && !o.Foreign && c.cfg.own.ClaimIn(o.Tags).None()
 }
 
 // leaving reports whether the instance is being removed.
@@ -160,23 +163,23 @@ func (o *object) leaving() bool { return !o.accepted.IsZero() || stateOf(o.Statu
 
 // disputed reports whether the instance has tags of another claimant than the
 // one who is known to have it.
-func (o *object) disputed() bool {
-	now := claimIn(o.Tags)
-	return o.Foreign || !now.none() && !now.is(o.who)
+func (c *core) disputed(o *object) bool {
+	now := c.cfg.own.ClaimIn(o.Tags)
+	return o.Foreign || !now.None() && !now.Is(o.who)
 }
 
 // shown is the instance as callers see it.
 func (c *core) shown(o *object) Instance {
 	i := o.Instance
 	i.Tags, i.IPv4 = slices.Clone(i.Tags), slices.Clone(i.IPv4)
-	i.Claim = o.who.value
+	i.Claim = o.who.Value
 	switch {
 	case o.leaving():
-		i.Health = Deleting
-	case slices.Contains(i.Tags, unfinishedTag):
-		i.Health = Unfinished
+		i.Health = claims.Deleting
+	case c.cfg.own.isUnfinished(i.Tags):
+		i.Health = claims.Unfinished
 	case i.Status != "running" && c.now.Sub(o.first) > c.cfg.BootTimeout:
-		i.Health = Stopped
+		i.Health = claims.Stopped
 	}
 	return i
 }

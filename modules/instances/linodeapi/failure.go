@@ -1,43 +1,36 @@
-package linodes
+package linodeapi
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/refusal"
 )
 
-// failed translates an error of the client. The kinds of package refusal have the
-// words of this module's.
-func failed(op string, id int, err error) *instances.Error {
-	v := refusal.Of(err)
-	e := &instances.Error{Kind: instances.Kind(v.Kind), Op: op, InstanceID: id, Effect: instances.Effect(v.Effect), Err: err}
-	if v.Cause == nil {
-		return e
-	}
-	e.RetryAfter = v.Cause.RetryAfter
-	if e.Kind == instances.KindInvalid && len(v.Cause.Reasons) > 0 {
-		e.Field = fieldOf(v.Cause.Reasons[0].Field)
-	}
+// failed returns the error of a request about an instance, 0 for none.
+func failed(op string, id int, err error) *claims.Error {
+	e := refusal.Error(op, claims.Object("instance", id), err)
+	e.Field = fieldOf(e.Field)
 	return e
 }
 
 // unlisted translates the failure of a list. A 404 of a list of an instance's
 // parts is about the instance; one of the list of instances is about nothing
 // that this package knows.
-func unlisted(op string, id int, err error) *instances.Error {
+func unlisted(op string, id int, err error) *claims.Error {
 	e := failed(op, id, err)
-	if id == 0 && e.Kind == instances.KindNotFound {
-		e.Kind = instances.KindUnavailable
+	if id == 0 && e.Kind == claims.KindNotFound {
+		e.Kind = claims.KindUnavailable
 	}
 	return e
 }
 
 // fields has the field of instances.Spec by the first part of the API's.
 var fields = map[string]string{
-	"type": "Spec.Plan", "region": "Spec.Region", "image": "Spec.Image", "kernel": "Spec.Kernel", "label": "label",
+	"type": claims.FieldInstanceType, "region": "Spec.Region", "image": "Spec.Image", "kernel": "Spec.Kernel", "label": "label",
 	"metadata": "Spec.UserData", "tags": "Spec.Tags", "firewall_id": "Spec.Network.FirewallID",
 	"interfaces": "Spec.Network.Interfaces", "interface_generation": "Spec.Network.Generation", "private_ip": "Spec.Network.PrivateIP",
 	"placement_group": "Spec.PlacementGroup", "boot_size": "Spec.Storage.BootMB", "swap_size": "Spec.Storage.SwapMB",
@@ -72,34 +65,34 @@ var (
 )
 
 // refused translates the refusal of a creation.
-func refused(err error) *instances.Error {
+func refused(err error) *claims.Error {
 	e := failed("create instance", 0, err)
 	for _, reason := range refusal.Of(err).Reasons() {
 		if kind := kindOf(reason); kind != "" {
 			e.Kind, e.Field = kind, fieldOf(reason.Field)
-			if kind == instances.KindConflict {
-				e.Err = fmt.Errorf("%w: %w", instances.ErrLabelTaken, err)
+			if kind == claims.KindConflict {
+				e.Err = fmt.Errorf("%w: %w", instances.ErrLabelTaken, e.Err)
 			}
 			return e
 		}
 	}
-	if e.Kind == instances.KindNotFound { // not about an instance
-		e.Kind = instances.KindUnavailable
+	if e.Kind == claims.KindNotFound { // not about an instance
+		e.Kind = claims.KindUnavailable
 	}
 	return e
 }
 
 // kindOf returns "" for a reason that makes the request invalid and nothing else. A
 // lack of capacity or a limit of the account can be about the plan or about no field.
-func kindOf(reason linode.Reason) instances.Kind {
+func kindOf(reason linode.Reason) claims.Kind {
 	ofGroup := strings.HasPrefix(reason.Field, "placement_group")
 	switch {
 	case reason.Field == "label" && refusal.Mentions(reason, labelWords...):
-		return instances.KindConflict
+		return claims.KindConflict
 	case ofGroup && refusal.Mentions(reason, groupFullWords...):
-		return instances.KindQuotaExceeded
+		return claims.KindQuotaExceeded
 	case ofGroup && refusal.Mentions(reason, groupRuleWords...):
-		return instances.KindInsufficientCapacity
+		return claims.KindInsufficientCapacity
 	}
-	return instances.Kind(refusal.Shortage(reason, "", "type"))
+	return refusal.Shortage(reason, "", "type")
 }

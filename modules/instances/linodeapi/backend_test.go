@@ -1,4 +1,4 @@
-package linodes
+package linodeapi
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 )
@@ -21,7 +22,7 @@ func TestRequestsHaveTheFormOfTheirGeneration(t *testing.T) {
 		}}
 	}
 	spec := instances.Spec{
-		Plan: "g6-standard-2", Region: "us-ord", Image: "linode/debian12", Kernel: "linode/direct-disk",
+		InstanceType: "g6-standard-2", Region: "us-ord", Image: "linode/debian12", Kernel: "linode/direct-disk",
 		Access:         instances.Access{Keys: []string{"ssh-ed25519 AAAA me"}},
 		Storage:        instances.Storage{BootMB: 20000, SwapMB: &swap, Encryption: "disabled"},
 		PlacementGroup: instances.PlacementGroup{ID: 3, CompliantOnly: true}, Backups: true, MaintenancePolicy: "linode/migrate",
@@ -147,40 +148,40 @@ func TestErrorsKeepWhatIsKnownOfTheEffect(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		err    error
-		kind   instances.Kind
-		effect instances.Effect
+		kind   claims.Kind
+		effect claims.Effect
 		field  string
 	}{
-		"no answer": {&linode.Error{Kind: linode.KindAmbiguous, Method: "POST"}, instances.KindUnavailable,
-			instances.EffectUnknown, ""},
-		"the caller left": {&linode.Error{Kind: linode.KindCanceled, Method: "POST"}, instances.KindUnavailable,
-			instances.EffectUnknown, ""},
-		"no connection": {&linode.Error{Kind: linode.KindUnavailable, Method: "POST"}, instances.KindUnavailable,
-			instances.EffectNone, ""},
-		"unreadable": {&linode.Error{Kind: linode.KindMalformed, Method: "POST"}, instances.KindUnavailable,
-			instances.EffectApplied, ""},
-		"limited": {&linode.Error{Kind: linode.KindRateLimited, Method: "POST", Status: 429}, instances.KindRateLimited,
-			instances.EffectNone, ""},
-		"unknown error": {errors.New("boom"), instances.KindUnavailable, instances.EffectUnknown, ""},
-		"not about an instance": {&linode.Error{Kind: linode.KindNotFound, Method: "POST", Status: 404}, instances.KindUnavailable,
-			instances.EffectNone, ""},
+		"no answer": {&linode.Error{Kind: linode.KindAmbiguous, Method: "POST"}, claims.KindUnavailable,
+			claims.EffectUnknown, ""},
+		"the caller left": {&linode.Error{Kind: linode.KindCanceled, Method: "POST"}, claims.KindUnavailable,
+			claims.EffectUnknown, ""},
+		"no connection": {&linode.Error{Kind: linode.KindUnavailable, Method: "POST"}, claims.KindUnavailable,
+			claims.EffectNone, ""},
+		"unreadable": {&linode.Error{Kind: linode.KindMalformed, Method: "POST"}, claims.KindUnavailable,
+			claims.EffectApplied, ""},
+		"limited": {&linode.Error{Kind: linode.KindRateLimited, Method: "POST", Status: 429}, claims.KindRateLimited,
+			claims.EffectNone, ""},
+		"unknown error": {errors.New("boom"), claims.KindUnavailable, claims.EffectUnknown, ""},
+		"not about an instance": {&linode.Error{Kind: linode.KindNotFound, Method: "POST", Status: 404}, claims.KindUnavailable,
+			claims.EffectNone, ""},
 		"503 with words": {&linode.Error{Kind: linode.KindAmbiguous, Status: 503, Method: "POST",
-			Reasons: []linode.Reason{{Reason: "at capacity"}}}, instances.KindUnavailable, instances.EffectUnknown, ""},
+			Reasons: []linode.Reason{{Reason: "at capacity"}}}, claims.KindUnavailable, claims.EffectUnknown, ""},
 		"403 with words": {&linode.Error{Kind: linode.KindForbidden, Status: 403, Method: "POST",
-			Reasons: []linode.Reason{{Reason: "insufficient scope"}}}, instances.KindForbidden, instances.EffectNone, ""},
-		"label taken": {refusal("label", "Label must be unique among your linodes"), instances.KindConflict, instances.EffectNone,
+			Reasons: []linode.Reason{{Reason: "insufficient scope"}}}, claims.KindForbidden, claims.EffectNone, ""},
+		"label taken": {refusal("label", "Label must be unique among your linodes"), claims.KindConflict, claims.EffectNone,
 			"label"},
-		"label bad": {refusal("label", "Label must begin with a letter"), instances.KindInvalid, instances.EffectNone, "label"},
-		"account limit": {refusal("", "Account Limit reached. Please open a support ticket."), instances.KindQuotaExceeded,
-			instances.EffectNone, ""},
-		"user data": {refusal("metadata.user_data", "exceeds the limit"), instances.KindInvalid, instances.EffectNone,
+		"label bad": {refusal("label", "Label must begin with a letter"), claims.KindInvalid, claims.EffectNone, "label"},
+		"account limit": {refusal("", "Account Limit reached. Please open a support ticket."), claims.KindQuotaExceeded,
+			claims.EffectNone, ""},
+		"user data": {refusal("metadata.user_data", "exceeds the limit"), claims.KindInvalid, claims.EffectNone,
 			"Spec.UserData"},
-		"interface": {refusal("interfaces[1].vpc.subnet_id", "subnet_id is not valid"), instances.KindInvalid,
-			instances.EffectNone, "Spec.Network.Interfaces[1].vpc.subnet_id"},
-		"no such field of ours": {refusal("stackscript_id", "is not valid"), instances.KindInvalid, instances.EffectNone, "stackscript_id"},
+		"interface": {refusal("interfaces[1].vpc.subnet_id", "subnet_id is not valid"), claims.KindInvalid,
+			claims.EffectNone, "Spec.Network.Interfaces[1].vpc.subnet_id"},
+		"no such field of ours": {refusal("stackscript_id", "is not valid"), claims.KindInvalid, claims.EffectNone, "stackscript_id"},
 		"capacity among two reasons": {&linode.Error{Kind: linode.KindInvalid, Status: 400, Method: "POST",
-			Reasons: []linode.Reason{{Field: "tags[0]", Reason: "x"}, {Field: "type", Reason: "sold out"}}}, instances.KindInsufficientCapacity,
-			instances.EffectNone, "Spec.Plan"},
+			Reasons: []linode.Reason{{Field: "tags[0]", Reason: "x"}, {Field: "type", Reason: "sold out"}}}, claims.KindInsufficientCapacity,
+			claims.EffectNone, claims.FieldInstanceType},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := refused(c.err)
@@ -190,7 +191,11 @@ func TestErrorsKeepWhatIsKnownOfTheEffect(t *testing.T) {
 			if errors.Is(e, instances.ErrLabelTaken) != (name == "label taken") {
 				t.Errorf("label taken: %t", errors.Is(e, instances.ErrLabelTaken))
 			}
-			if !strings.Contains(fmt.Sprint(e), fmt.Sprint(c.err)) {
+			detail := c.err.Error()
+			if cause, ok := errors.AsType[*linode.Error](c.err); ok {
+				detail = cause.Detail() // without its kind: e has one
+			}
+			if !strings.Contains(e.Error(), detail) || !errors.Is(e, c.err) {
 				t.Errorf("%v hides %v", e, c.err)
 			}
 		})
@@ -204,14 +209,14 @@ func TestNotFoundIsA404AndNothingElse(t *testing.T) {
 		linode.KindUnavailable, linode.KindAmbiguous, linode.KindMalformed, linode.KindCanceled, linode.KindUnknown,
 	} {
 		got := failed("read instance", 7, fmt.Errorf("wrapped: %w", &linode.Error{Kind: kind}))
-		if (got.Kind == instances.KindNotFound) != (kind == linode.KindNotFound) || got.InstanceID != 7 {
+		if (got.Kind == claims.KindNotFound) != (kind == linode.KindNotFound) || got.Object != "instance 7" {
 			t.Errorf("%s became %v", kind, got)
 		}
 	}
-	if got := failed("read instance", 7, errors.New("boom")); got.Kind != instances.KindUnavailable || got.Effect != instances.EffectUnknown {
+	if got := failed("read instance", 7, errors.New("boom")); got.Kind != claims.KindUnavailable || got.Effect != claims.EffectUnknown {
 		t.Errorf("an unknown error became %v", got)
 	}
-	if got := unlisted("list instances", 0, &linode.Error{Kind: linode.KindNotFound}); got.Kind != instances.KindUnavailable {
+	if got := unlisted("list instances", 0, &linode.Error{Kind: linode.KindNotFound}); got.Kind != claims.KindUnavailable {
 		t.Errorf("a list that was not found became %v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package linodes
+package linodeapi
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -18,7 +19,7 @@ type backend struct{ client *linode.Client }
 // New returns the backend over a client. It makes no request.
 func New(client *linode.Client) (instances.Backend, error) {
 	if client == nil {
-		return nil, &instances.Error{Kind: instances.KindInvalid, Op: "configure", Field: "client", Err: errors.New("is nil")}
+		return nil, &claims.Error{Kind: claims.KindInvalid, Op: "configure", Field: "client", Err: errors.New("is nil")}
 	}
 	return &backend{client: client}, nil
 }
@@ -31,7 +32,7 @@ func (b *backend) Tagged(ctx context.Context, tag string) ([]instances.Instance,
 
 func (b *backend) Find(ctx context.Context, label, tag string) ([]instances.Instance, error) {
 	found, err := b.list(ctx, linode.Or(linode.Where("label").Equal(label), linode.Where("tags").Equal(tag)))
-	return slices.DeleteFunc(found, func(i instances.Instance) bool { return i.Label != label && !slices.Contains(i.Tags, tag) }), err
+	return slices.DeleteFunc(found, func(i instances.Instance) bool { return i.Name != label && !slices.Contains(i.Tags, tag) }), err
 }
 
 func (b *backend) list(ctx context.Context, filter linode.Filter) ([]instances.Instance, error) {
@@ -97,8 +98,8 @@ func (b *backend) Delete(ctx context.Context, id int) error {
 		return nil
 	}
 	e := failed("delete instance", id, err)
-	if e.Kind == instances.KindInvalid { // it is being cloned or restored, or is locked: that needs a person
-		e.Kind, e.Field = instances.KindConflict, ""
+	if e.Kind == claims.KindInvalid { // it is being cloned or restored, or is locked: that needs a person
+		e.Kind, e.Field = claims.KindConflict, ""
 	}
 	return e
 }
@@ -147,10 +148,10 @@ func (b *backend) Boot(ctx context.Context, id, configID int) error {
 		return nil
 	}
 	e := failed("boot instance", id, err)
-	if e.Kind == instances.KindInvalid && strings.Contains(strings.ToLower(e.Err.Error()), "already running") {
+	if e.Kind == claims.KindInvalid && strings.Contains(strings.ToLower(e.Err.Error()), "already running") {
 		return nil
 	}
-	if e.Kind == instances.KindInvalid {
+	if e.Kind == claims.KindInvalid {
 		e.Err = fmt.Errorf("configuration %d: %w", configID, e.Err)
 	}
 	return e

@@ -1,18 +1,22 @@
-package linodes
+package linodeapi
 
 import (
 	"crypto/rand"
 	"encoding/base64"
 	"slices"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
 func instanceOf(i api.Instance) instances.Instance {
 	instance := instances.Instance{
-		ID: i.ID, Label: i.Label, Plan: i.Type, Region: i.Region, Status: string(i.Status), Tags: slices.Clone(i.Tags),
-		Created: i.Created.Time, IPv4: slices.Clone(i.IPv4), Foreign: i.LKEClusterID != nil,
+		Node: claims.Node{
+			InstanceID: i.ID, Name: i.Label, InstanceType: i.Type, Region: i.Region, Status: string(i.Status),
+			Tags: slices.Clone(i.Tags), Created: i.Created.Time,
+		},
+		IPv4: slices.Clone(i.IPv4), Foreign: i.LKEClusterID != nil,
 	}
 	if i.Image != nil {
 		instance.Image = *i.Image
@@ -47,7 +51,7 @@ func devicesOf(devices api.InstanceConfigDevices) map[string]int {
 func creation(c instances.Creation) api.InstanceCreate {
 	booted := !c.Off
 	request := api.InstanceCreate{
-		Label: &c.Label, Type: c.Plan, Region: c.Region, Image: &c.Image, Tags: &c.Tags, Booted: &booted,
+		Label: &c.Label, Type: c.InstanceType, Region: c.Region, Image: &c.Image, Tags: &c.Tags, Booted: &booted,
 		Kernel: given(c.Kernel), MaintenancePolicy: given(c.MaintenancePolicy),
 		BootSize: given(c.Storage.BootMB), SwapSize: c.Storage.SwapMB, BackupsEnabled: given(c.Backups),
 		DiskEncryption: given(api.DiskEncryption(c.Storage.Encryption)), PrivateIP: given(c.Network.PrivateIP),
