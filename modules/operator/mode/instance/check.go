@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
@@ -39,7 +40,7 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 		return finding(err)
 	}
 	spec := b.specOfClass(class, instances.GenerationLegacy)
-	spec.Claimant, spec.Plan, spec.UserData = instances.Claimant{Name: claim.Name}, "g6-standard-1", data
+	spec.Claimant, spec.InstanceType, spec.UserData = claims.Claimant{Name: claim.Name}, "g6-standard-1", data
 	if err := spec.Validate(); err != nil {
 		return finding(specProblem(err))
 	}
@@ -76,7 +77,7 @@ var specFields = []struct{ spec, class string }{
 }
 
 func specProblem(err error) error {
-	e, ok := errors.AsType[*instances.Error](err)
+	e, ok := errors.AsType[*claims.Error](err)
 	if !ok {
 		return err
 	}
