@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// listTask is a call of List, and the beginning of a sweep.
+// listTask performs a call of List, which also begins a sweep.
 type listTask struct {
 	began time.Time
 	seq   int
@@ -21,21 +21,21 @@ func (t *listTask) leave(_ *core, cause error) answer {
 	return answer{err: fail(claims.KindUnavailable, "list", 0, "no answer yet: %w", cause)}
 }
 
-// next lists, and reads what the list lacks and must have by now.
+// next lists, and reads the instances that the list lacks although it must show them.
 func (t *listTask) next(c *core) step {
-	if s := c.list(t.began, t.seq, "asked for"); !s.none() {
+	if s := c.list(t.began, t.seq, "a caller lists"); !s.none() {
 		return s
 	}
 	var pending step
 	for _, o := range c.world.sorted() {
 		known := latest(o.read, o.made, o.tagged, o.listed)
-		if !o.listed.Before(c.survey.began) || c.survey.began.Sub(known) <= listLag {
+		if !o.listed.Before(c.listing.began) || c.listing.began.Sub(known) <= listLag {
 			continue
 		}
-		if l := c.looks[o.InstanceID]; l != nil && !l.missing.Before(t.began) && !l.running {
+		if l := c.directReads[o.InstanceID]; l != nil && !l.missing.Before(t.began) && !l.running {
 			continue // it answered 404 once: the next list reads it again
 		}
-		_, s := c.look(o.InstanceID, t.began, t.seq, "the list lacks it")
+		_, s := c.readDirectly(o.InstanceID, t.began, t.seq, "the list lacks it")
 		switch {
 		case s.effect != nil || s.end != nil:
 			return s
@@ -48,17 +48,17 @@ func (t *listTask) next(c *core) step {
 	}
 	var all []Instance
 	for _, o := range c.world.sorted() {
-		all = append(all, c.shown(o))
+		all = append(all, c.view(o))
 	}
 	return end(answer{instances: all})
 }
 
-// orphans are the instances that nothing needs, and have not needed for long
-// enough. It also keeps since when that is so.
+// orphans returns the instances that have been unneeded for OrphanTTL. It also
+// records when each one became unneeded.
 func (c *core) orphans(alive []claims.ClaimID) []claims.Node {
 	var orphans []claims.Node
 	for _, o := range c.world.sorted() {
-		if !c.needless(o, alive) {
+		if !c.unneeded(o, alive) {
 			o.orphan = time.Time{}
 			continue
 		}
@@ -66,17 +66,17 @@ func (c *core) orphans(alive []claims.ClaimID) []claims.Node {
 			o.orphan = c.now
 		}
 		if c.now.Sub(o.orphan) >= c.cfg.OrphanTTL {
-			orphans = append(orphans, c.shown(o).Node)
+			orphans = append(orphans, c.view(o).Node)
 		}
 	}
 	return orphans
 }
 
-// needless reports whether no claimant that exists needs the instance, or
-// another one serves it.
-func (c *core) needless(o *object, alive []claims.ClaimID) bool {
+// unneeded reports whether no existing claimant needs the instance, because it has
+// none or is served by another instance.
+func (c *core) unneeded(o *object, alive []claims.ClaimID) bool {
 	exists := func(who claims.ClaimID) bool { return slices.ContainsFunc(alive, who.Is) }
-	if c.asked(o.who) || c.disputed(o) {
+	if c.awaited(o.who) || c.disputed(o) {
 		return false
 	}
 	if holder, held := c.holder(o.InstanceID); held && exists(holder) {
@@ -91,8 +91,8 @@ func (c *core) needless(o *object, alive []claims.ClaimID) bool {
 	return c.has(o.who)[0] != o
 }
 
-// asked reports whether a caller waits for the claimant's instance.
-func (c *core) asked(who claims.ClaimID) bool {
+// awaited reports whether a caller waits for the claimant's instance.
+func (c *core) awaited(who claims.ClaimID) bool {
 	for id, cl := range c.claims {
 		if id.Is(who) && (cl.callers > 0 || cl.busy) {
 			return true
@@ -101,7 +101,7 @@ func (c *core) asked(who claims.ClaimID) bool {
 	return false
 }
 
-// strippedOf are the instances of claimants that exist whose tags were taken away.
+// strippedOf returns the instances of existing claimants that lost their claim's tags.
 func (c *core) strippedOf(alive []claims.ClaimID) []int {
 	var ids []int
 	for _, o := range c.world.sorted() {

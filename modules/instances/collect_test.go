@@ -34,14 +34,14 @@ func TestCollectRemovesWhatNoClaimantNeeds(t *testing.T) {
 		if _, err := p.Collect(t.Context(), failing); err == nil || len(l.ours()) != 3 {
 			t.Fatalf("%v, %d there", err, len(l.ours()))
 		}
-		var asked atomic.Int64
+		var calls atomic.Int64
 		how.Vacate = func(_ context.Context, node claims.Node) (bool, error) {
-			asked.Add(1)
+			calls.Add(1)
 			return node.InstanceID == left.InstanceID, nil
 		}
 		second, err := p.Collect(t.Context(), how)
-		if err != nil || len(second.Removed) != 1 || second.Removed[0].InstanceID != left.InstanceID || asked.Load() != 2 {
-			t.Fatalf("%+v, %v, asked %d times", second, err, asked.Load())
+		if err != nil || len(second.Removed) != 1 || second.Removed[0].InstanceID != left.InstanceID || calls.Load() != 2 {
+			t.Fatalf("%+v, %v, %d calls", second, err, calls.Load())
 		}
 		how.Vacate = nil
 		third, err := p.Collect(t.Context(), how)
@@ -54,7 +54,7 @@ func TestCollectRemovesWhatNoClaimantNeeds(t *testing.T) {
 	})
 }
 
-// A creation whose answer was lost, and whose claimant never asks again, is
+// A creation whose answer was lost, and whose claimant never calls again, is
 // found by the next process.
 func TestWhatAProcessLeftBehindIsCollected(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestACallersTagsComeBackWithTheClaim(t *testing.T) {
 	}}
 	who := claims.Claimant{Name: "a", UID: "1"}
 	sweep := func(ctx context.Context, p *process, _ int) error { _, err := p.Collect(ctx, alive); return err }
-	ask := func(ctx context.Context, p *process, _ int) error {
+	again := func(ctx context.Context, p *process, _ int) error {
 		_, err := p.Create(ctx, spec("a", "1"))
 		return err
 	}
@@ -131,12 +131,13 @@ func TestACallersTagsComeBackWithTheClaim(t *testing.T) {
 		write      func(ctx context.Context, p *process, id int) error
 		back, away []string
 	}{
-		"all tags, and a sweep":              {nil, false, sweep, []string{owner, "team=b"}, []string{"team=a"}},
-		"the same after a restart":           {nil, true, sweep, []string{owner, "team=b"}, []string{"team=a"}},
-		"all but a person's, and a sweep":    {[]string{"by-hand"}, false, sweep, []string{owner, "team=b", "by-hand"}, []string{"team=a"}},
-		"all tags, and the claimant asks":    {nil, false, ask, []string{owner, "team=b"}, []string{"team=a"}},
-		"all tags, and the class has others": {nil, false, change, []string{owner, "team=c"}, []string{"team=a", "team=b"}},
-		"the caller's alone, and a sweep":    {[]string{clusterTag, "karpenter.sh/nodeclaim=a"}, false, sweep, nil, []string{owner, "team=b"}},
+		"all tags, and a sweep":                  {nil, false, sweep, []string{owner, "team=b"}, []string{"team=a"}},
+		"the same after a restart":               {nil, true, sweep, []string{owner, "team=b"}, []string{"team=a"}},
+		"all but a person's, and a sweep":        {[]string{"by-hand"}, false, sweep, []string{owner, "team=b", "by-hand"}, []string{"team=a"}},
+		"all tags, and the claimant calls again": {nil, false, again, []string{owner, "team=b"}, []string{"team=a"}},
+		"all tags, and the class has others":     {nil, false, change, []string{owner, "team=c"}, []string{"team=a", "team=b"}},
+		"the caller's alone, and a sweep": {[]string{clusterTag, "karpenter.sh/nodeclaim=a"}, false, sweep, nil, []string{owner,
+			"team=b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {

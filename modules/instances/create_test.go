@@ -34,7 +34,7 @@ func TestOneRequestMakesAnInstanceThatIsItsClaimants(t *testing.T) {
 		}
 		again := p.create(t, want)
 		if again.InstanceID != i.InstanceID || l.created() != 1 {
-			t.Errorf("asked again: %d, first %d, %d made", again.InstanceID, i.InstanceID, l.created())
+			t.Errorf("called again: %d, first %d, %d made", again.InstanceID, i.InstanceID, l.created())
 		}
 		if err := p.Delete(t.Context(), i.InstanceID, want.Claimant); err != nil {
 			t.Fatal(err)
@@ -186,6 +186,44 @@ func TestACallEndsWithItsContext(t *testing.T) {
 		}
 		if took := time.Since(began); took > 12*time.Second {
 			t.Errorf("took %s", took)
+		}
+	})
+}
+
+// Another program on the same account has tags of its own: each makes an instance for
+// a claimant of one name, and a sweep removes none of the other's.
+func TestKeysOfTagsSeparatePrograms(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		operator := l.start(instances.Config{OrphanTTL: time.Second})
+		keys := claims.Tags{ClaimKey: "build.example/job", Domain: "build.example.engine"}
+		farm := l.start(instances.Config{LabelPrefix: "farm", Tags: keys})
+		first, second := operator.create(t, spec("a", "1")), farm.create(t, spec("a", "1"))
+		if first.InstanceID == second.InstanceID || second.Claim != "a" {
+			t.Fatalf("got %+v and %+v", first, second)
+		}
+		want := []string{"build.example.engine/cluster=demo", "build.example/job=a", keys.UIDTag(keys.ID(spec("a", "1").Claimant))}
+		if !slices.Equal(second.Tags, want) {
+			t.Errorf("tags %q, want %q", second.Tags, want)
+		}
+		var removed []int
+		for range 2 { // the first one records that the claimant is gone
+			collected, err := operator.Collect(t.Context(), claims.Sweep{
+				Alive: func(context.Context) ([]claims.Claimant, error) { return nil, nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, node := range collected.Removed {
+				removed = append(removed, node.InstanceID)
+			}
+			time.Sleep(time.Minute)
+		}
+		if !slices.Equal(removed, []int{first.InstanceID}) {
+			t.Errorf("the operator removed %v, want %d", removed, first.InstanceID)
+		}
+		if list, err := farm.List(t.Context()); err != nil || len(list) != 1 || list[0].InstanceID != second.InstanceID {
+			t.Errorf("the other program has %+v, %v", list, err)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func TestLabelsAreReadableWhereTheyCanBe(t *testing.T) {
 	}
 }
 
-// A label is what the API and Kubernetes take, always the same, and no other
+// A label is valid for the API and Kubernetes, always the same, and no other
 // name's.
 func TestNoTwoNamesHaveOneLabel(t *testing.T) {
 	name := rapid.StringMatching(`[a-z0-9]([-.a-z0-9]{0,70}[a-z0-9])?`)
@@ -58,7 +58,8 @@ func TestTagsAndLabelsKeepTheirForm(t *testing.T) {
 		cluster("demo", ""):    "karpenter.k8s.linode/cluster=demo",
 		cluster("demo", "uid"): "karpenter.k8s.linode/cluster=demo_94661ee0",
 		simOwn.unfinished:      "karpenter.k8s.linode/unfinished=true",
-		strings.Join(simOwn.claimTags(who, "team=a"), " "): "karpenter.k8s.linode/cluster=demo karpenter.sh/nodeclaim=long-name-long-nam_9d92eccd " +
+		strings.Join(simOwn.claimTags(who, "team=a"), " "): "karpenter.k8s.linode/cluster=demo " +
+			"karpenter.sh/nodeclaim=long-name-long-nam_9d92eccd " +
 			"karpenter.k8s.linode/claim-uid=7b58fae192884929 team=a",
 		Label("demo", long): "demo-long-name-long-name-long-name-long-na-7531bc8486813b8503ce",
 	} {

@@ -79,7 +79,7 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 	})
 }
 
-// Two clusters of one name share the account: their UIDs tell them apart.
+// Two clusters of one name share the account: their UIDs distinguish them.
 func TestClustersOfOneNameAreToldApartByUID(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})

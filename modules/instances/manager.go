@@ -17,8 +17,8 @@ type Manager struct {
 	shell *shell
 }
 
-// New returns a Manager over a backend. It makes no request. The process is
-// taken to lead from now on; see Begin.
+// New returns a Manager over a backend. It makes no request. The process leads from
+// then on; see Begin.
 func New(backend Backend, cfg Config) (*Manager, error) {
 	settings, err := cfg.withDefaults()
 	if err != nil {
@@ -33,9 +33,9 @@ func New(backend Backend, cfg Config) (*Manager, error) {
 	}}, nil
 }
 
-// Begin makes the Manager forget what it has seen, because this process begins
-// to lead now and another one may have changed it. Programs with leader
-// election call it when they are elected; callers that wait keep waiting.
+// Begin drops everything that the Manager has read, because this process begins to
+// lead and another one may have changed it. Programs with leader election call it
+// when they are elected; waiting callers keep waiting.
 func (m *Manager) Begin() {
 	m.shell.mu.Lock()
 	defer m.shell.mu.Unlock()
@@ -44,10 +44,9 @@ func (m *Manager) Begin() {
 	m.shell.wake()
 }
 
-// Create returns the claimant's instance: the one it has already, whatever the
-// spec, or one that is made. It waits until ctx ends, and then returns
-// claims.KindProvisioning with what it waits for, or the kind of what prevents it;
-// the next call continues.
+// Create returns the claimant's instance: the one that exists, whatever the spec, or
+// a new one. It waits until ctx ends, and then returns claims.KindProvisioning with
+// the reason of the wait, or the kind of the last error; the next call continues.
 func (m *Manager) Create(ctx context.Context, spec Spec) (Instance, error) {
 	began := m.cfg.Clock.Now()
 	var result answer
@@ -83,10 +82,10 @@ func (m *Manager) List(ctx context.Context) ([]Instance, error) {
 	return result.instances, result.err
 }
 
-// Delete removes an instance for good. nil means that the platform accepted
-// that, now or before; the instance may exist for a while. claims.KindNotFound means that
-// it does not exist, proven as for Get. claims.KindConflict means that it is another
-// claimant's, or not this cluster's; the zero Claimant stands for any claimant.
+// Delete removes an instance for good. nil means that the platform accepted the
+// removal, now or before; the instance may exist for a while. claims.KindNotFound
+// means that it does not exist, proven as for Get. claims.KindConflict means that it
+// is another claimant's, or not this cluster's; the zero Claimant matches any claimant.
 func (m *Manager) Delete(ctx context.Context, instanceID int, by claims.Claimant) error {
 	const op = "delete"
 	if err := checkID(op, instanceID); err != nil {
@@ -97,13 +96,13 @@ func (m *Manager) Delete(ctx context.Context, instanceID int, by claims.Claimant
 			return err
 		}
 	}
-	return m.shell.call(ctx, &deleteTask{op: op, id: instanceID, by: m.cfg.own.ID(by), reason: "its claimant is done with it"}).err
+	return m.shell.call(ctx, &deleteTask{op: op, id: instanceID, by: m.cfg.own.ID(by), reason: "its claimant released it"}).err
 }
 
-// SetTags takes tags off an instance and puts others on, and leaves everything
-// else, the claim above all. A change that makes no difference writes nothing.
+// SetTags removes tags from an instance and adds others. It keeps all other tags,
+// those of the claim included, and writes nothing if nothing changes.
 // claims.KindConflict means that the instance is not the claimant's; the zero Claimant
-// stands for any.
+// matches any.
 func (m *Manager) SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error {
 	const op = "set tags"
 	if err := checkID(op, instanceID); err != nil {
@@ -120,14 +119,15 @@ func (m *Manager) SetTags(ctx context.Context, instanceID int, by claims.Claiman
 	return m.shell.call(ctx, &tagsTask{id: instanceID, by: m.cfg.own.ID(by), remove: remove, add: add}).err
 }
 
-// Collect removes what nothing needs: instances whose claimant has not existed
-// for OrphanTTL, all but one of several with one claimant, and those whose disks
-// and boot were not finished in FinishTimeout and that no caller waits for.
-// Times are measured from when this process first saw it so.
+// Collect removes instances that nothing needs: those whose claimant has not existed
+// for OrphanTTL, all but one of several with one claimant, and those that were not
+// finished within FinishTimeout and that no caller waits for. Times are measured from
+// when this process first saw the reason.
 //
-// An instance goes only when the sweep's Vacate agrees, and is read and judged
-// again right before. When the claim was taken off a claimant's instance, it is
-// written again with the tags that the instance had beside it. What was done is returned along with an error.
+// An instance is removed only if the sweep's Vacate returns true, and is read and
+// checked again right before. Tags of a claim that a user removed are written again,
+// with the tags that the instance had beside them. The result is valid along with an
+// error.
 func (m *Manager) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
 	const op = "collect"
 	if how.Alive == nil {
@@ -159,7 +159,7 @@ func (m *Manager) Collect(ctx context.Context, how claims.Sweep) (claims.Collect
 	return collected, errors.Join(append(errs, err)...)
 }
 
-// evict removes the instances that may go, a bounded number at a time.
+// evict removes the orphans that Vacate releases, a bounded number at a time.
 func (m *Manager) evict(ctx context.Context, how claims.Sweep, orphans []claims.Node, alive []claims.ClaimID) ([]claims.Node, error) {
 	removed, errs := make([]bool, len(orphans)), make([]error, len(orphans))
 	slots := make(chan struct{}, parallelRemovals)
@@ -192,7 +192,7 @@ func (m *Manager) evictOne(ctx context.Context, how claims.Sweep, orphan claims.
 		}
 	}
 	t := &deleteTask{op: "collect", id: orphan.InstanceID, reason: "nothing needs it",
-		judge: func(c *core, o *object) bool { return c.needless(o, alive) }}
+		confirm: func(c *core, o *object) bool { return c.unneeded(o, alive) }}
 	err := m.shell.call(ctx, t).err
 	if claims.KindOf(err) == claims.KindNotFound {
 		return false, nil

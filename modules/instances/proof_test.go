@@ -33,7 +33,8 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			core := newCore(cfg, start)
-			o := core.add(Instance{Node: claims.Node{InstanceID: 7, Tags: cfg.own.claimTags(claims.ClaimID{Value: "a"})}}, claims.ClaimID{Value: "a"})
+			o := core.add(Instance{Node: claims.Node{InstanceID: 7, Tags: cfg.own.claimTags(claims.ClaimID{Value: "a"})}},
+				claims.ClaimID{Value: "a"})
 			if c.made > 0 {
 				o.made = start.Add(c.made)
 			}
@@ -51,7 +52,7 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 	}
 }
 
-// oneInstance is a core that knows one instance, of claimant a.
+// oneInstance returns a core with one instance, of claimant a.
 func oneInstance(t *testing.T) (*core, *object) {
 	t.Helper()
 	cfg, err := Config{Cluster: "demo"}.withDefaults()
@@ -72,7 +73,7 @@ func TestOwnTagsOutrankOlderReadings(t *testing.T) {
 		old, written := slices.Clone(append(o.Tags, "old")), slices.Clone(append(o.Tags, "new"))
 		core.done(result{effect: effect{op: opTag, id: o.InstanceID, tags: written, term: core.term}, began: core.now})
 		core.now = core.now.Add(after)
-		if _, s := core.look(7, core.now, core.seq, "test"); s.effect == nil {
+		if _, s := core.readDirectly(7, core.now, core.seq, "test"); s.effect == nil {
 			t.Fatalf("no reading is under way: %+v", s)
 		}
 		read := Instance{Node: claims.Node{InstanceID: 7, Tags: old}}
@@ -106,7 +107,7 @@ func TestAReadingThatWasUnderWayRefutesNoProof(t *testing.T) {
 	core, o := oneInstance(t)
 	start, there := core.now, o.Instance
 	o.accepted = start
-	if _, s := core.look(7, start, 0, "test"); s.effect == nil {
+	if _, s := core.readDirectly(7, start, 0, "test"); s.effect == nil {
 		t.Fatalf("no reading is under way: %+v", s)
 	}
 	gone := &claims.Error{Kind: claims.KindNotFound, Op: "delete", Effect: claims.EffectNone}
@@ -115,7 +116,7 @@ func TestAReadingThatWasUnderWayRefutesNoProof(t *testing.T) {
 	if core.world.objects[7] != nil {
 		t.Error("it is there again")
 	}
-	if proven, _ := core.look(7, start, core.seq, "test"); !proven {
+	if proven, _ := core.readDirectly(7, start, core.seq, "test"); !proven {
 		t.Error("the proof is forgotten")
 	}
 }

@@ -26,7 +26,8 @@ func TestRefusalsNameTheFieldAndWhatToDo(t *testing.T) {
 	for _, c := range []scene{
 		{name: "bad image", field: "Spec.Image", kind: claims.KindInvalid, change: func(s *instances.Spec) { s.Image = "linode/none" }},
 		{name: "bad region", field: "Spec.Region", kind: claims.KindInvalid, change: func(s *instances.Spec) { s.Region = "us-none" }},
-		{name: "bad instance type", field: claims.FieldInstanceType, kind: claims.KindInvalid, change: func(s *instances.Spec) { s.InstanceType = "g6-none" }},
+		{name: "bad instance type", field: claims.FieldInstanceType, kind: claims.KindInvalid,
+			change: func(s *instances.Spec) { s.InstanceType = "g6-none" }},
 		{name: "bad firewall", field: "Spec.Network.FirewallID", kind: claims.KindInvalid,
 			change: func(s *instances.Spec) { s.Network.FirewallID = 77 }},
 		{name: "bad subnet", field: "Spec.Network.Interfaces[0].subnet_id", kind: claims.KindInvalid, change: func(s *instances.Spec) {

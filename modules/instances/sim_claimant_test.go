@@ -9,23 +9,23 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// simClaimant is a claimant as a controller is for it: it asks until it has an
-// instance, keeps that for a while, and gives it back until it is gone.
+// simClaimant simulates a claimant and its controller: it calls Create until it has an
+// instance, keeps that for a while, and calls Delete until it is gone.
 type simClaimant struct {
 	*sim
 	plan      simLife
 	name, uid string
 	before    *simClaimant
-	// alive: it exists. served: it was told its instance, id.
+	// alive reports that it exists, served that it got its instance, id.
 	alive, served, releasing bool
 	id                       int
 	since                    time.Time
 	forgot                   bool
-	// edits is how often it has changed its tags.
+	// edits counts the changes of its tags.
 	edits int
-	// asks, releases and tries of edits are how many calls of each there were.
-	asks, releases, tries int
-	// died is when it ceased to exist.
+	// creates, releases and tries count the calls of each.
+	creates, releases, tries int
+	// died is the end of its existence.
 	died time.Time
 	// lasting is the last answer that only waiting does not change.
 	lasting claims.Kind
@@ -49,7 +49,7 @@ func (c *simClaimant) begin() {
 			}
 		})
 	}
-	c.ask()
+	c.create()
 }
 
 func (c *simClaimant) spec() Spec {
@@ -61,8 +61,8 @@ func (c *simClaimant) spec() Spec {
 	return s
 }
 
-// ask calls Create, again and again.
-func (c *simClaimant) ask() {
+// create calls Create, again and again.
+func (c *simClaimant) create() {
 	if !c.alive || c.served {
 		return
 	}
@@ -71,21 +71,21 @@ func (c *simClaimant) ask() {
 		c.violated("%v", err)
 		return
 	}
-	asked := c.now
-	c.survive(&c.asks, c.plan.patience+c.plan.again+time.Second, c.ask)
-	c.call(t, c.plan.patience, func(a answer) {
+	began := c.now
+	c.survive(&c.creates, c.plan.timeout+c.plan.again+time.Second, c.create)
+	c.call(t, c.plan.timeout, func(a answer) {
 		c.logf("%s/%s: %s", c.name, c.uid, outcome(a))
 		switch {
 		case a.err != nil:
 			c.lasting = claims.KindOf(a.err)
 			c.checkConflict(a.err)
-			c.checkLost(a.err, asked)
-			c.after(c.plan.again, c.ask)
-		case c.known(a.instance.InstanceID).goneAt(asked.Add(-c.sim.plan.stale)):
-			c.violated("%s/%s was given %d, which had gone before it asked", c.name, c.uid, a.instance.InstanceID)
+			c.checkLost(a.err, began)
+			c.after(c.plan.again, c.create)
+		case c.known(a.instance.InstanceID).goneAt(began.Add(-c.sim.plan.stale)):
+			c.violated("%s/%s was given %d, which was gone before the call", c.name, c.uid, a.instance.InstanceID)
 		case c.plan.forgets && !c.forgot:
 			c.forgot = true
-			c.after(c.plan.again, c.ask)
+			c.after(c.plan.again, c.create)
 		default:
 			c.answered(a.instance)
 		}
@@ -182,15 +182,16 @@ func (c *simClaimant) checkConflict(err error) {
 	}
 }
 
-// checkLost: a caller that still waits is not told of a creation without an
-// answer, it gets what became of it.
-func (c *simClaimant) checkLost(err error, asked time.Time) {
-	if e, ok := errors.AsType[*claims.Error](err); ok && e.Op == string(opCreate) && e.Effect == claims.EffectUnknown && c.now.Sub(asked) < c.plan.patience {
-		c.violated("%s/%s is told of a lost answer while it waits: %v", c.name, c.uid, err)
+// checkLost checks that a caller that still waits gets no error of a lost answer, but
+// the outcome of its creation.
+func (c *simClaimant) checkLost(err error, began time.Time) {
+	if e, ok := errors.AsType[*claims.Error](err); ok && e.Op == string(opCreate) && e.Effect == claims.EffectUnknown &&
+		c.now.Sub(began) < c.plan.timeout {
+		c.violated("%s/%s gets a lost answer while it waits: %v", c.name, c.uid, err)
 	}
 }
 
-// happens is what a person does, or an end of the process.
+// happens performs an edit by a user, or ends the process.
 func (s *sim) happens(step simStep) {
 	own := slices.DeleteFunc(s.existing(), func(i *simInstance) bool {
 		return i.foreign || s.now.Sub(i.born) < s.plan.lag+20*time.Second
@@ -204,7 +205,7 @@ func (s *sim) happens(step simStep) {
 		s.logf("%s", step.kind)
 		s.core.now = s.now
 		s.core.begin()
-		s.belief.begin()
+		s.proven.begin()
 		return
 	case stepThief:
 		c := s.claimants[step.pick%len(s.claimants)]
@@ -230,7 +231,7 @@ func (s *sim) happens(step simStep) {
 		}
 		i.Name, i.renamed = fmt.Sprintf("renamed-%d", i.InstanceID), true
 	case stepStrip:
-		if s.hasDeaths() || s.core.world.objects[i.InstanceID] == nil { // what the process has not seen it cannot know
+		if s.hasDeaths() || s.core.world.objects[i.InstanceID] == nil { // the process restores only tags that it read
 			return
 		}
 		i.Tags, i.stripped = nil, true

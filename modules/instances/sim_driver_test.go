@@ -35,18 +35,18 @@ type sim struct {
 	// sent has the times of creations, and requests how many there were.
 	sent     []time.Time
 	requests int
-	belief   simBelief
+	proven   simProven
 	// late has until when a creation of a label may still take effect.
 	late    map[string]time.Time
 	failure string
 }
 
-// simCall is a task with what becomes of its answer.
+// simCall runs a task and handles its answer.
 type simCall struct {
 	task task
 	done func(answer)
 	over bool
-	// until is when it wants to be asked again.
+	// until is the latest time of its next step.
 	until time.Time
 }
 
@@ -119,7 +119,7 @@ func (s *sim) process() {
 		cfg.Holder = s.holder
 	}
 	s.core = newCore(cfg, s.now)
-	s.belief = newBelief()
+	s.proven = newProven()
 	s.calls = nil
 	s.logf("process %d begins", s.life)
 }
@@ -133,16 +133,16 @@ func (s *sim) holder(id int) (claims.Claimant, bool) {
 	return claims.Claimant{}, false
 }
 
-// call begins a task. After patience its caller leaves; 0 is never.
-func (s *sim) call(t task, patience time.Duration, done func(answer)) {
+// call begins a task. Its caller leaves after timeout, and never for 0.
+func (s *sim) call(t task, timeout time.Duration, done func(answer)) {
 	c := &simCall{task: t, done: done}
 	s.core.now = s.now
 	s.core.seq++
 	t.begin(s.core)
 	s.calls = append(s.calls, c)
 	life := s.life
-	if patience > 0 {
-		s.after(patience, func() {
+	if timeout > 0 {
+		s.after(timeout, func() {
 			if life == s.life && !c.over {
 				s.core.now = s.now
 				s.finish(c, t.leave(s.core, context.DeadlineExceeded))
@@ -159,7 +159,7 @@ func (s *sim) finish(c *simCall, a answer) {
 	c.done(a)
 }
 
-// pump asks all tasks what they need, until all of them wait.
+// pump runs all tasks until all of them wait.
 func (s *sim) pump() {
 	for progress := true; progress && s.failure == ""; {
 		progress = false
@@ -216,8 +216,8 @@ func (s *sim) sweeps() {
 			s.call(&tagsTask{id: id}, time.Minute, func(answer) {})
 		}
 		for _, orphan := range s.core.orphans(alive) {
-			judge := func(c *core, o *object) bool { return c.needless(o, alive) }
-			s.call(&deleteTask{op: "collect", id: orphan.InstanceID, reason: "nothing needs it", judge: judge}, time.Minute, func(answer) {})
+			confirm := func(c *core, o *object) bool { return c.unneeded(o, alive) }
+			s.call(&deleteTask{op: "collect", id: orphan.InstanceID, reason: "nothing needs it", confirm: confirm}, time.Minute, func(answer) {})
 		}
 	})
 }

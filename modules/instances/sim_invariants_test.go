@@ -12,10 +12,10 @@ func (s *sim) guard(e effect) {
 	if !e.op.write() {
 		return
 	}
-	if s.belief.writing[e.id] {
+	if s.proven.writing[e.id] {
 		s.violated("%s of %d while another write to it is under way", e.op, e.id)
 	}
-	s.belief.writing[e.id] = e.id != 0
+	s.proven.writing[e.id] = e.id != 0
 	if e.op == opCreate {
 		s.guardCreation(e)
 		return
@@ -25,10 +25,10 @@ func (s *sim) guard(e effect) {
 		s.violated("%s of %d, which is not of this cluster", e.op, e.id)
 		return
 	}
-	switch read := s.belief.read[e.id]; {
+	switch read := s.proven.read[e.id]; {
 	case e.op == opDelete:
 		s.guardRemoval(e, i)
-	case (e.op == opAddDisk || e.op == opAttach) && read.Before(s.belief.added[e.id]):
+	case (e.op == opAddDisk || e.op == opAttach) && read.Before(s.proven.added[e.id]):
 		s.violated("%s of %d without a reading of it since the disk before", e.op, e.id)
 	}
 }
@@ -36,8 +36,8 @@ func (s *sim) guard(e effect) {
 // guardRemoval: an instance goes only for its claimant, or when that has been
 // gone for long enough, and after a reading that shows whose it is.
 func (s *sim) guardRemoval(e effect, i *simInstance) {
-	if s.now.Sub(s.belief.read[e.id]) > lookValid {
-		s.violated("instance %d is removed (%s), and was last read at %.2f s", e.id, e.reason, s.belief.read[e.id].Sub(s.began).Seconds())
+	if s.now.Sub(s.proven.read[e.id]) > readValid {
+		s.violated("instance %d is removed (%s), and was last read at %.2f s", e.id, e.reason, s.proven.read[e.id].Sub(s.began).Seconds())
 	}
 	unfinished := simOwn.isUnfinished(i.Tags) && s.now.Sub(i.born) > 9*time.Minute
 	for _, c := range s.claimants {
@@ -58,8 +58,8 @@ func (s *sim) guardCreation(e effect) {
 	if e.creation.Label == "" || !slices.Contains(e.creation.Tags, simOwn.cluster) || simOwn.ClaimIn(e.creation.Tags).None() {
 		s.violated("a creation without label, cluster or claim: %+v", e.creation)
 	}
-	if s.now.Before(s.belief.held) {
-		s.violated("a creation in the pause that a 429 asked for")
+	if s.now.Before(s.proven.held) {
+		s.violated("a creation in the pause after a 429")
 	}
 	s.sent = append(s.sent, s.now)
 	if n := len(s.sent); n > s.plan.creations && s.hasNoDeath() && s.now.Sub(s.sent[n-1-s.plan.creations]) < creationWindow {
@@ -150,8 +150,8 @@ func (s *sim) checkUserTags(i *simInstance) {
 // checkSlots: while a creation may be sent, no caller waits for its turn behind
 // a claimant that sends none.
 func (s *sim) checkSlots() {
-	if at := s.core.queue.slot(s.now); at.IsZero() || at.After(s.now) || s.core.survey.began.IsZero() ||
-		s.core.survey.began.Before(s.core.complete()) {
+	if at := s.core.queue.slot(s.now); at.IsZero() || at.After(s.now) || s.core.listing.began.IsZero() ||
+		s.core.listing.began.Before(s.core.completeAt()) {
 		return
 	}
 	for _, cl := range s.core.queue.waiting {

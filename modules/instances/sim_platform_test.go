@@ -14,9 +14,9 @@ import (
 type simPlatform struct {
 	*simAgenda
 	instances []*simInstance
-	// room is how many instances the account may have, 0 for any number.
+	// room bounds the instances of the account, 0 for any number.
 	room int
-	// boot is how long an instance is on its way to running, or to being off.
+	// boot is the time from provisioning until an instance runs or is off.
 	boot time.Duration
 	// changed is called after every change, with the instance.
 	changed func(*simInstance)
@@ -141,7 +141,8 @@ func (p *simPlatform) create(c Creation) (Instance, error) {
 	all := p.existing()
 	for _, other := range all {
 		if other.Name == c.Label {
-			return Instance{}, &claims.Error{Kind: claims.KindConflict, Op: "simulated", Field: "label", Effect: claims.EffectNone, Err: ErrLabelTaken}
+			return Instance{}, &claims.Error{Kind: claims.KindConflict, Op: "simulated", Field: "label", Effect: claims.EffectNone,
+				Err: ErrLabelTaken}
 		}
 	}
 	if p.room > 0 && len(all) >= p.room {

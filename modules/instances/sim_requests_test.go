@@ -18,7 +18,7 @@ func (s *sim) start(e effect) {
 	way := time.Duration(s.random.Int64N(int64(latency)))
 	fate, hit := s.fate(e)
 	if s.trace != nil {
-		s.logf("%s", asked(e, fate, hit))
+		s.logf("%s", requested(e, fate, hit))
 	}
 	s.after(way, func() {
 		answer, wait := s.perform(r, fate, hit)
@@ -39,8 +39,8 @@ func (s *sim) start(e effect) {
 	})
 }
 
-// perform is a request at the platform, with its fault. wait is how long the
-// answer takes if not the usual time.
+// perform applies a request with its fault at the platform. wait replaces the usual
+// time of the answer.
 func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Duration) {
 	unknown := simRefusal(claims.KindUnavailable, claims.EffectUnknown, "no answer")
 	unknown.Op = string(r.op)

@@ -21,8 +21,8 @@ var simStepWords = [...]string{
 
 func (k simStepKind) String() string { return simStepWords[k] }
 
-// asked is an effect in a transcript.
-func asked(e effect, fate simFate, hit bool) string {
+// requested describes an effect in a transcript.
+func requested(e effect, fate simFate, hit bool) string {
 	text := "-> " + subject(e)
 	if e.op == opTag {
 		text += fmt.Sprint(" ", e.tags)
@@ -34,7 +34,7 @@ func asked(e effect, fate simFate, hit bool) string {
 	return text
 }
 
-// answered is what became of it.
+// answered describes its result in a transcript.
 func answered(r result) string {
 	text := "<- " + subject(r.effect) + ": "
 	switch {
@@ -66,7 +66,7 @@ func subject(e effect) string {
 	return fmt.Sprint(e.op, " ", e.id)
 }
 
-// outcome is what a caller gets.
+// outcome describes an answer to a caller.
 func outcome(a answer) string {
 	switch {
 	case a.err != nil:

@@ -8,13 +8,13 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// MaxUserData is how many bytes of user data, before base64, an instance takes.
-// The API's text has 65,535 bytes and "about 16kb encoded"; other clients found
-// 16,384 to be what works.
+// MaxUserData bounds the user data of an instance, in bytes before base64. The API's
+// text has 65,535 bytes and "about 16kb encoded"; 16,384 works according to other
+// clients.
 const MaxUserData = 16_384
 
-// encode returns what is sent: the content, or where that is too large and may
-// be compressed, its gzip, which cloud-init unpacks.
+// encode returns the content, or its gzip if the content is too large and may be
+// compressed. Cloud-init unpacks it.
 func (u UserData) encode(op string) ([]byte, error) {
 	const field = "Spec.UserData"
 	if len(u.Content) <= MaxUserData {
@@ -26,7 +26,8 @@ func (u UserData) encode(op string) ([]byte, error) {
 	}
 	compressed, err := compress(u.Content)
 	if err != nil {
-		return nil, claims.Invalid(op, field, "has %d bytes, at most %d are allowed, and cannot be compressed: %w", len(u.Content), MaxUserData, err)
+		return nil, claims.Invalid(op, field, "has %d bytes, at most %d are allowed, and cannot be compressed: %w", len(u.Content), MaxUserData,
+			err)
 	}
 	if len(compressed) > MaxUserData {
 		return nil, claims.Invalid(op, field, "has %d bytes, %d with gzip; at most %d are allowed", len(u.Content), len(compressed), MaxUserData)
@@ -34,7 +35,7 @@ func (u UserData) encode(op string) ([]byte, error) {
 	return compressed, nil
 }
 
-// compress is gzip without a time: the same content gives the same bytes.
+// compress returns gzip without a time, so that the same content gives the same bytes.
 func compress(content []byte) ([]byte, error) {
 	var buffer bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&buffer, gzip.BestCompression)

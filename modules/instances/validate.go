@@ -18,10 +18,10 @@ const (
 	maxDevices    = 8 // sda to sdh
 )
 
-// objectName is a name of a Kubernetes object; upper case for names of clusters.
+// objectName matches names of Kubernetes objects, and upper case in names of clusters.
 var objectName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
-// check refuses a request that can never work, before anything is sent.
+// check returns an error for a request that can never work.
 func (s *Spec) check(op string, own *ownership) error {
 	for _, required := range []struct{ field, value string }{
 		{"Spec.InstanceType", s.InstanceType}, {"Spec.Region", s.Region}, {"Spec.Image", s.Image},
@@ -55,7 +55,7 @@ func checkClaimant(op, field string, c claims.Claimant) error {
 	return nil
 }
 
-// checkTags refuses tags that the API does not take, and those of the engine.
+// checkTags returns an error for tags that the API refuses, and for those of the engine.
 func checkTags(op, field string, tags []string, own *ownership) error {
 	for i, tag := range tags {
 		at := fmt.Sprintf("%s[%d]", field, i)
@@ -82,7 +82,8 @@ func (n *Network) check(op string) error {
 		return claims.Invalid(op, "Spec.Network.Generation", "%q must be %s, %s or empty", n.Generation, GenerationLegacy, GenerationLinode)
 	}
 	if len(n.Interfaces) > 0 && n.Generation == "" {
-		return claims.Invalid(op, "Spec.Network.Generation", "is empty; interfaces are of the generation %s or %s", GenerationLegacy, GenerationLinode)
+		return claims.Invalid(op, "Spec.Network.Generation", "is empty; interfaces are of the generation %s or %s", GenerationLegacy,
+			GenerationLinode)
 	}
 	if len(n.Interfaces) > maxInterfaces {
 		return claims.Invalid(op, "Spec.Network.Interfaces", "are %d; at most %d are allowed", len(n.Interfaces), maxInterfaces)
@@ -99,7 +100,8 @@ func (n *Network) check(op string) error {
 		}
 		switch {
 		case len(f.Ranges) > 0 && (!f.Public || n.Generation != GenerationLinode):
-			return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own", GenerationLinode)
+			return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own",
+				GenerationLinode)
 		case slices.ContainsFunc(f.Ranges, func(length string) bool { return length != "/56" && length != "/64" }):
 			return claims.Invalid(op, field+".Ranges", "%q must be /56 and /64", f.Ranges)
 		case f.VPC != nil && f.VPC.SubnetID <= 0:
@@ -152,7 +154,8 @@ func (s *Storage) check(op string) error {
 	case len(s.Data) > 0 && s.BootMB == 0:
 		return claims.Invalid(op, "Spec.Storage.BootMB", "is 0, which is all of the plan's disk, and leaves nothing for Data")
 	case len(s.Data) > maxDevices-2:
-		return claims.Invalid(op, "Spec.Storage.Data", "are %d disks; at most %d fit beside the boot and the swap disk", len(s.Data), maxDevices-2)
+		return claims.Invalid(op, "Spec.Storage.Data", "are %d disks; at most %d fit beside the boot and the swap disk", len(s.Data),
+			maxDevices-2)
 	}
 	seen := map[string]bool{}
 	for i, disk := range s.Data {
@@ -177,7 +180,8 @@ func checkID(op string, instanceID int) error {
 	return nil
 }
 
-// Validate refuses what Create would refuse before it sends a request, user data beyond the limit included.
+// Validate returns the error with which Create refuses a Spec before it sends a request,
+// for a Manager with the default Config.Tags.
 func (s *Spec) Validate() error {
 	const op = "validate"
 	own := Config{}.ownership()

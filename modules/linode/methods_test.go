@@ -186,7 +186,7 @@ func TestEveryMethodSendsItsOperation(t *testing.T) {
 	}
 }
 
-// TestPoolUpdateSendsWhatIsSet shows what a PUT can say: nothing, values, and empty ones, which clear.
+// TestPoolUpdateSendsWhatIsSet shows what a PUT can contain: nothing, values, and empty ones, which clear.
 func TestPoolUpdateSendsWhatIsSet(t *testing.T) {
 	rows := []struct {
 		name   string

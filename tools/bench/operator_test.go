@@ -34,12 +34,12 @@ const (
 	coreDrift    = 5 * time.Minute // core v1.14.1, nodeclaim.disruption, for each NodeClaim
 	sweepOrphans = 2 * time.Minute // GARBAGE_COLLECTION_INTERVAL
 	checkClasses = 5 * time.Minute // linodenodeclass
-	answersLast  = 4 * time.Minute // how old what it knows of cluster and firewalls may be
+	answersLast  = 4 * time.Minute // the age up to which readings of cluster and firewalls serve
 )
 
 // operator is the provider's own parts over the lab, as cmd/controller wires
 // them, with NodeClaims in memory instead of a Kubernetes API server. Core's
-// controllers are played by rest.
+// controllers are simulated by rest.
 type operator struct {
 	t        *testing.T
 	lab      *lab
@@ -162,7 +162,7 @@ func (o *operator) fill(n int) {
 	group.Wait()
 }
 
-// rest does what an operator without work does, for as long as told.
+// rest does the work of an idle operator for a time.
 func (o *operator) rest(length time.Duration) {
 	ctx, cancel := context.WithTimeout(o.t.Context(), length)
 	defer cancel()

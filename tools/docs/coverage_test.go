@@ -156,7 +156,8 @@ func operatorCalls(t *testing.T) []string {
 func TestRightsAreExplained(t *testing.T) {
 	granted := map[string]bool{}
 	values := "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: instance, instance: {approveServingCertificates: true}, " +
-		"featureGates: {nodeOverlay: true, capacityBuffer: true}}}"
+		"schedulerConfig: {podTopologySpread: {defaultConstraints: [{maxSkew: 1}]}}, " +
+		"featureGates: {nodeOverlay: true, capacityBuffer: true, podDeletionCostManagement: true}}}"
 	for name, text := range renders(t, values) {
 		if !strings.HasSuffix(name, "/clusterrole.yaml") && !strings.HasSuffix(name, "/role.yaml") &&
 			!strings.HasSuffix(name, "/instance-rbac.yaml") {

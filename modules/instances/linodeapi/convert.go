@@ -47,7 +47,7 @@ func devicesOf(devices api.InstanceConfigDevices) map[string]int {
 	return disks
 }
 
-// creation leaves out what is empty, which leaves it to the platform.
+// creation omits empty fields, so that the platform chooses their values.
 func creation(c instances.Creation) api.InstanceCreate {
 	booted := !c.Off
 	request := api.InstanceCreate{
@@ -69,7 +69,7 @@ func creation(c instances.Creation) api.InstanceCreate {
 	return request
 }
 
-// given is nil for the zero value.
+// given returns nil for the zero value.
 func given[T comparable](value T) *T {
 	var zero T
 	if value == zero {
@@ -78,8 +78,8 @@ func given[T comparable](value T) *T {
 	return &value
 }
 
-// access is keys and users, or where there are none a password that is not
-// kept: the API needs one of the three.
+// access adds keys and users, or if there are none a password that is not kept: the API
+// requires one of the three.
 func access(request *api.InstanceCreate, a instances.Access) {
 	if len(a.Keys) > 0 {
 		request.AuthorizedKeys = &a.Keys
@@ -93,16 +93,16 @@ func access(request *api.InstanceCreate, a instances.Access) {
 	}
 }
 
-// password is 256 random bits in 43 characters, after one of each class that the
-// API's check of its strength may ask for. 128 characters are allowed.
+// password returns 256 random bits in 43 characters, after one of each class that the
+// API's check of strength may require. 128 characters are allowed.
 func password() string {
 	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // it never fails: the program ends instead
+	_, _ = rand.Read(secret) // it never fails: the program exits instead
 	return "aA1-" + base64.RawURLEncoding.EncodeToString(secret)
 }
 
-// network writes the interfaces in the form of their generation. The firewall
-// belongs to the instance in the older one, and to each interface in the newer.
+// network adds the interfaces in the form of their generation. The firewall belongs to
+// the instance in the older one, and to each interface in the newer.
 func network(request *api.InstanceCreate, n instances.Network) {
 	request.InterfaceGeneration = given(api.InstanceCreateInterfaceGeneration(n.Generation))
 	list := n.Interfaces
@@ -174,7 +174,8 @@ func newInterface(firewallID int) func(instances.Interface) map[string]any {
 	}
 }
 
-// publicInterface asks for the address that it gets without a word as well, because a request for ranges names all addresses.
+// publicInterface lists the default address too if there are ranges: a request with
+// ranges must name all addresses.
 func publicInterface(lengths []string) map[string]any {
 	if len(lengths) == 0 {
 		return map[string]any{}
@@ -193,10 +194,10 @@ func ranges(lengths []string) []any {
 	return all
 }
 
-// slaacRange is what SLAAC takes an address from: hosts choose the last 64 bits of it.
+// slaacRange is the range of SLAAC: hosts choose the last 64 bits of an address in it.
 const slaacRange = "/64"
 
-// addIPv6 has one form in both generations.
+// addIPv6 adds IPv6 in the form that both generations share.
 func addIPv6(to map[string]any, v *instances.VPCIPv6) {
 	if v == nil {
 		return

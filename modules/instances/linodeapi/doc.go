@@ -1,9 +1,8 @@
-// Package linodeapi is the platform of package instances: Linodes, through the API
-// client of module linode. It translates and decides nothing: requests, answers,
-// and what a refusal means.
+// Package linodeapi implements the platform of package instances over the API client of
+// module linode. It translates requests, answers and refusals, and decides nothing.
 //
-// The client should be the one that the whole program uses, because it keeps the
-// rate limits of its token. A request that the API refuses names the field of
-// instances.Spec at fault where the API names one; a refusal about the size of
-// the account or about capacity has a kind of its own (failure.go).
+// The whole program should use one client, because it applies the rate limits of its
+// token. The error of a refused request has the field of instances.Spec at fault if the
+// API names one, except the instance type: claims.FieldInstanceType. Refusals about the
+// size of the account or about capacity have kinds of their own (failure.go).
 package linodeapi

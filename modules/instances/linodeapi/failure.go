@@ -17,9 +17,8 @@ func failed(op string, id int, err error) *claims.Error {
 	return e
 }
 
-// unlisted translates the failure of a list. A 404 of a list of an instance's
-// parts is about the instance; one of the list of instances is about nothing
-// that this package knows.
+// unlisted returns the error of a list. A 404 of a list of an instance's parts concerns
+// the instance; one of the list of instances concerns none.
 func unlisted(op string, id int, err error) *claims.Error {
 	e := failed(op, id, err)
 	if id == 0 && e.Kind == claims.KindNotFound {
@@ -28,7 +27,7 @@ func unlisted(op string, id int, err error) *claims.Error {
 	return e
 }
 
-// fields has the field of instances.Spec by the first part of the API's.
+// fields maps the first part of the API's fields to fields of instances.Spec.
 var fields = map[string]string{
 	"type": claims.FieldInstanceType, "region": "Spec.Region", "image": "Spec.Image", "kernel": "Spec.Kernel", "label": "label",
 	"metadata": "Spec.UserData", "tags": "Spec.Tags", "firewall_id": "Spec.Network.FirewallID",
@@ -38,8 +37,8 @@ var fields = map[string]string{
 	"authorized_keys": "Spec.Access.Keys", "authorized_users": "Spec.Access.Users",
 }
 
-// fieldOf translates the path of a field of the API, such as
-// interfaces[0].subnet_id; what has no counterpart stays as it is.
+// fieldOf translates the path of a field of the API, such as interfaces[0].subnet_id.
+// It returns a path without a counterpart unchanged.
 func fieldOf(path string) string {
 	first := path
 	if at := strings.IndexAny(path, ".["); at >= 0 {
@@ -55,16 +54,16 @@ func fieldOf(path string) string {
 	return field
 }
 
-// Words by which refusals about a label or a placement group are told apart.
-// "Label must be unique" was reported; those for placement groups are not known, so
-// several likely ones are listed.
+// Words that distinguish refusals about a label or a placement group. "Label must be
+// unique" was reported; the texts about placement groups are unknown, so several likely
+// phrases are listed.
 var (
 	labelWords     = []string{"must be unique", "already in use", "already exists"}
 	groupFullWords = []string{"holds", "full", "maximum", "limit", "at most", "too many"}
 	groupRuleWords = []string{"complian", "capacity", "anti-affinity", "anti_affinity", "host"}
 )
 
-// refused translates the refusal of a creation.
+// refused returns the error of a refused creation.
 func refused(err error) *claims.Error {
 	e := failed("create instance", 0, err)
 	for _, reason := range refusal.Of(err).Reasons() {
@@ -82,8 +81,9 @@ func refused(err error) *claims.Error {
 	return e
 }
 
-// kindOf returns "" for a reason that makes the request invalid and nothing else. A
-// lack of capacity or a limit of the account can be about the plan or about no field.
+// kindOf returns the kind that a reason determines, "" for one that only makes the
+// request invalid. A lack of capacity or a limit of the account concerns the instance
+// type or no field.
 func kindOf(reason linode.Reason) claims.Kind {
 	ofGroup := strings.HasPrefix(reason.Field, "placement_group")
 	switch {

@@ -1,4 +1,4 @@
-// Package claimtag is how a claimant is recorded in the tags of a Linode. The
+// Package claimtag defines how a claimant is recorded in the tags of a Linode. The
 // tags are the only durable record of a claim, and both engines (modules lkepool
 // and instances) keep it in this form.
 //

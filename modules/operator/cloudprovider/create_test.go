@@ -173,7 +173,8 @@ func TestUnregisteredTaintFollowsTheSetting(t *testing.T) {
 		launched := nodeClaim(func(c *karpv1.NodeClaim) { c.Spec.Taints, c.Status.ProviderID = claim.Spec.Taints, "linode://5" })
 		for _, now := range []bool{true, false} {
 			on = now
-			if reason, err := cloudprovider.New(kube, over(pools, tainting), catalog(t), cloudprovider.Config{Region: "us-ord"}).IsDrifted(t.Context(), launched); reason != "" || err != nil {
+			if reason, err := cloudprovider.New(kube, over(pools, tainting), catalog(t),
+				cloudprovider.Config{Region: "us-ord"}).IsDrifted(t.Context(), launched); reason != "" || err != nil {
 				t.Errorf("taints %v, on=%t: drifted %q, %v", made.Taints, now, reason, err)
 			}
 		}

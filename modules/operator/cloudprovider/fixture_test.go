@@ -118,7 +118,8 @@ func catalog(t *testing.T) *instancetype.Catalog {
 func provider(t *testing.T, ofTier string, pools lke.Pools, objects ...client.Object) *cloudprovider.CloudProvider {
 	t.Helper()
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build()
-	return cloudprovider.New(kube, over(pools, tier(ofTier)), catalog(t), cloudprovider.Config{Region: "us-ord", CreateDeadline: 10 * time.Second})
+	return cloudprovider.New(kube, over(pools, tier(ofTier)), catalog(t),
+		cloudprovider.Config{Region: "us-ord", CreateDeadline: 10 * time.Second})
 }
 
 func readyClass(change ...func(*v1alpha1.LinodeNodeClass)) *v1alpha1.LinodeNodeClass {
@@ -191,7 +192,8 @@ func notReady(reason, message string) *v1alpha1.LinodeNodeClass {
 
 // over returns the backend of LKE mode for a Standard cluster "demo" in us-ord.
 func over(pools lke.Pools, change ...func(*lke.Config)) *lke.Backend {
-	config := lke.Config{Pools: pools, Cluster: lke.Cluster{Cluster: lkepools.Cluster{Name: "demo", Tier: lkepools.Standard}, Region: "us-ord"}}
+	config := lke.Config{Pools: pools,
+		Cluster: lke.Cluster{Cluster: lkepools.Cluster{Name: "demo", Tier: lkepools.Standard}, Region: "us-ord"}}
 	for _, f := range change {
 		f(&config)
 	}

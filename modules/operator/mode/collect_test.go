@@ -50,7 +50,8 @@ func TestTheLinodeOfANodeClaimDeletedBeforeItWasLaunchedIsCollected(t *testing.T
 				foreign := len(sim.Snapshot().Instances)
 				kept, deleted := claim(t, nodes.Backend, "default-kept"), claim(t, nodes.Backend, "default-deleted")
 				kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(kept).
-					WithIndex(&corev1.Node{}, "spec.providerID", func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
+					WithIndex(&corev1.Node{}, "spec.providerID",
+						func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
 				collector := garbagecollection.NewController(kube, kube, nodes.Engine, undrained{}, garbagecollection.Config{Interval: interval})
 				for start := time.Now(); time.Since(start) < orphanTTL+2*interval; {
 					result, err := collector.Reconcile(t.Context())

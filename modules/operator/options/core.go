@@ -42,6 +42,11 @@ func fromEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)
 
 // coreError names core's setting: core's own checks say "..., invalid NAME "value"".
 func coreError(err error) error {
+	if _, found, ok := strings.Cut(err.Error(), "parsing scheduler config, "); ok {
+		return &Error{Name: "SCHEDULER_CONFIG", Found: strings.ReplaceAll(found, "\n", " "),
+			Fix: "use the arguments of the scheduler's plugin PodTopologySpread, for example {\"podTopologySpread\": {\"defaultConstraints\": " +
+				"[...]}}"}
+	}
 	if _, found, ok := strings.Cut(err.Error(), "invalid "); ok {
 		name, value, _ := strings.Cut(found, " ")
 		return &Error{Name: name, Found: value + " is not valid", Fix: "run with -h to see its values"}

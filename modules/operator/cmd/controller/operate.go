@@ -15,6 +15,7 @@ import (
 	coremetrics "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
 	"sigs.k8s.io/karpenter/pkg/controllers"
+	"sigs.k8s.io/karpenter/pkg/controllers/node/health"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
@@ -120,10 +121,14 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 	linodes := cloudprovider.New(op.GetClient(), nodes.Backend, p.catalog, config)
 	provider := coremetrics.Decorate(linodes)
 	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
-	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid)
-	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), linodes.Held, clusterState.NodePoolState)
+	repair, err := health.NewRepairPolicyMatcher(ctx, overlaid)
+	if err != nil {
+		return err
+	}
+	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid, state.WithRepairPolicyMatcher(repair))
+	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), linodes.Held)
 	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
-		overlaid, provider, clusterState, op.InstanceTypeStore)...)
+		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore)...)
 	if o.NodePriceLabel {
 		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))
 	}
