@@ -134,6 +134,9 @@ func (w *Moment) moveTo(t time.Time) {
 	}
 }
 
+// Later does something after a while, for the same caller.
+func (w *Moment) Later(d time.Duration, do func(*Moment)) { w.in(d, func() { do(w) }) }
+
 // in plans something for later.
 func (w *Moment) in(d time.Duration, run func()) {
 	w.agenda.add(w.now.Add(d), run)
