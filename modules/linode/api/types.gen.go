@@ -999,6 +999,9 @@ type AccountEvent struct {
 	Action  string    `json:"action"`
 	Created Timestamp `json:"created"`
 
+	// Details More about it; newer answers only.
+	Details *map[string]interface{} `json:"details,omitempty"`
+
 	// Duration Seconds that it took.
 	Duration *float32 `json:"duration"`
 
@@ -1029,10 +1032,10 @@ type AccountEvent struct {
 	// Status scheduled, started, finished, failed or notification.
 	Status string `json:"status"`
 
-	// TimeRemaining Time until it ends.
-	TimeRemaining *string `json:"time_remaining"`
+	// TimeRemaining Time until it ends: a number of seconds or a text, or null.
+	TimeRemaining interface{} `json:"time_remaining"`
 
-	// Username Who caused it.
+	// Username User who caused it.
 	Username *string `json:"username"`
 }
 
@@ -1067,8 +1070,8 @@ type AccountEventPage struct {
 
 // AccountEventSecondaryEntity Another object that an event is about, or null. Not known to be a filter.
 type AccountEventSecondaryEntity struct {
-	// ID ID of the object.
-	ID int `json:"id"`
+	// ID ID of the object: a number, or a text such as linode/debian12.
+	ID interface{} `json:"id"`
 
 	// Label Name of the object.
 	Label string `json:"label"`

@@ -75,8 +75,9 @@ type setup struct {
 
 // records hold every change, and when nodes could be read.
 type records struct {
-	audit   []Entry
-	visible []Visibility
+	audit      []Entry
+	visible    []Visibility
+	activities activities
 }
 
 // New makes a world without clusters.
