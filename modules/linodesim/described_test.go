@@ -78,6 +78,7 @@ var byState = []string{
 	".default_firewall_ids.",             // the account has no defaults
 	".time_remaining is", ".duration is", // of an event that is not over
 	".secondary_entity is", ".secondary_entity.id is", // of an event without one, or with another kind
+	".rdns is", ".vpc_nat_1_1 is", ".assigned_entity is", ".interface_id is", // of another kind of address
 	"].data.", // of a tagged object the example shows two fields
 }
 
