@@ -17,7 +17,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodes"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/bootstraptoken"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -137,7 +136,7 @@ func runInstances(t *testing.T, s scene) bench.Burst {
 		b = l.measure(t, o, s)
 		made := 0
 		for _, e := range l.sim.Audit() {
-			if e.Action == world.InstanceCreated {
+			if e.Action == linodesim.InstanceCreated {
 				made++
 			}
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 )
@@ -127,7 +126,7 @@ func (l *lab) boughtSince(began time.Time) bought {
 	var sum bought
 	purchases := map[purchase]bool{}
 	for _, e := range l.sim.Audit() {
-		if e.Action == world.NodeRequested && e.Actor.User != "owner" && !e.At.Before(began) {
+		if e.Action == linodesim.NodeRequested && e.Actor.User != "owner" && !e.At.Before(began) {
 			purchases[purchase{e.PoolID, e.At}] = true
 			sum.nodes, sum.last = sum.nodes+1, e.At
 		}

@@ -34,6 +34,7 @@ var machinery = []string{"sigs.k8s.io/karpenter/pkg/apis/v1", "sigs.k8s.io/contr
 var rules = map[string]rule{
 	"modules/linode":    {never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
 	"modules/linodesim": {imports: []string{"modules/linode"}, never: lean},
+	"modules/lkeprobe":  {imports: []string{"modules/linode", "modules/linodesim"}, never: lean},
 	"modules/lkepool":   {imports: []string{"modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean},
 	"modules/instances": {imports: []string{"modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean},
 	"modules/nodeclass": {},

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
@@ -37,7 +37,7 @@ type environment struct {
 	plain  bool // nodes are plain Linodes, as in instance mode
 	kube   client.Client
 	theirs map[int]bool // the pools that exist from the start, which are the user's
-	before world.State
+	before linodesim.State
 	lane   string // of a scenario that runs beside others; "" = it has the cluster to itself
 }
 
@@ -156,32 +156,32 @@ func (e *environment) untouched(t *testing.T) {
 		t.Errorf("simulator: %s", problem)
 	}
 	for _, entry := range e.Sim.Audit() {
-		if entry.Actor != world.LKE && e.theirs[entry.PoolID] && entry.Actor.RequestID != "" {
+		if entry.Actor != linodesim.LKE && e.theirs[entry.PoolID] && entry.Actor.RequestID != "" {
 			t.Errorf("the user's pool %d was changed by a request: %+v", entry.PoolID, entry)
 		}
 	}
 }
 
 func (e *environment) isTheirs(node corev1.Node) bool {
-	return slices.ContainsFunc(e.before.Instances, func(i world.Instance) bool { return i.Label == node.Name })
+	return slices.ContainsFunc(e.before.Instances, func(i linodesim.Instance) bool { return i.Label == node.Name })
 }
 
-func pools(state world.State) []world.Pool {
-	var all []world.Pool
+func pools(state linodesim.State) []linodesim.Pool {
+	var all []linodesim.Pool
 	for _, cluster := range state.Clusters {
 		all = append(all, cluster.Pools...)
 	}
 	return all
 }
 
-func (e *environment) ourPools() []world.Pool {
-	return slices.DeleteFunc(pools(e.Sim.Snapshot()), func(p world.Pool) bool { return e.theirs[p.ID] || !e.taggedMine(p.Tags) })
+func (e *environment) ourPools() []linodesim.Pool {
+	return slices.DeleteFunc(pools(e.Sim.Snapshot()), func(p linodesim.Pool) bool { return e.theirs[p.ID] || !e.taggedMine(p.Tags) })
 }
 
-func (e *environment) ourInstances() []world.Instance {
+func (e *environment) ourInstances() []linodesim.Instance {
 	ever := e.madeEver()
-	return slices.DeleteFunc(e.Sim.Snapshot().Instances, func(i world.Instance) bool {
-		return !e.ofMine(i.PoolID, i.ID, ever) || slices.ContainsFunc(e.before.Instances, func(b world.Instance) bool { return b.ID == i.ID })
+	return slices.DeleteFunc(e.Sim.Snapshot().Instances, func(i linodesim.Instance) bool {
+		return !e.ofMine(i.PoolID, i.ID, ever) || slices.ContainsFunc(e.before.Instances, func(b linodesim.Instance) bool { return b.ID == i.ID })
 	})
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/bootstraptoken"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
@@ -96,7 +95,9 @@ func (e *environment) attachedVolume(t *testing.T, claim *karpv1.NodeClaim) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	has := func() bool {
 		return slices.ContainsFunc(e.Sim.Snapshot().Instances,
-			func(i world.Instance) bool { return i.ID == linodeID(t, claim) && i.Status == world.StatusRunning })
+			func(i linodesim.Instance) bool {
+				return i.ID == linodeID(t, claim) && i.Status == linodesim.StatusRunning
+			})
 	}
 	g.Consistently(ctx, has).WithTimeout(20*interval).WithPolling(interval).Should(BeTrue(), "the Linode runs while its volume is attached")
 	g.Expect(e.kube.Delete(ctx, attachment)).To(Succeed())

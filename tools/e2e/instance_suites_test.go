@@ -16,7 +16,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
@@ -260,7 +259,7 @@ func hundredLinodes(t *testing.T, e *environment) {
 // paced checks that in no window more Linodes were made than the API allows.
 func (h history) paced(t *testing.T, most int, window time.Duration) {
 	t.Helper()
-	made := h.of(world.InstanceCreated)
+	made := h.of(linodesim.InstanceCreated)
 	for i := most; i < len(made); i++ {
 		if between := made[i].At.Sub(made[i-most].At); between < window {
 			t.Errorf("%d Linodes were made within %s, at most %d are allowed in %s", most+1, between, most, window)

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
 
@@ -35,11 +35,11 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: %[1]s}}}
 	claim, first := e.nodeClaims(ctx, g)[0], e.pods(ctx, g, app)[0]
 
 	e.event(t, "Node", first.Spec.NodeName, "FailedDraining")
-	g.Eventually(ctx, func() []world.Entry { return since.of(world.InstanceGone) }).
+	g.Eventually(ctx, func() []linodesim.Entry { return since.of(linodesim.InstanceGone) }).
 		WithTimeout(patience).WithPolling(interval).Should(HaveLen(1), "the instance of the expired node is gone")
-	removal := world.NodeRemoved
+	removal := linodesim.NodeRemoved
 	if e.plain {
-		removal = world.InstanceGone
+		removal = linodesim.InstanceGone
 	}
 	requested := since.of(removal)[0].At
 	// Kubernetes writes creation times in whole seconds, rounded down.

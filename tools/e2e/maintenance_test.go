@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 // announcedMaintenance announces work on the host of one of two nodes: that node
@@ -24,7 +23,7 @@ func announcedMaintenance(t *testing.T, e *environment) {
 	since, least := e.now(), e.leastAvailable(t, drifting)
 	announced := linodesim.HostMaintenance{Type: "reboot", Status: "pending", When: time.Now().Add(72 * time.Hour),
 		Reason: "the host gets a new kernel"}
-	i := slices.IndexFunc(e.ourInstances(), func(i world.Instance) bool { return i.Label == concerned.Status.NodeName })
+	i := slices.IndexFunc(e.ourInstances(), func(i linodesim.Instance) bool { return i.Label == concerned.Status.NodeName })
 	g.Expect(i).To(BeNumerically(">=", 0), "no Linode is called %s", concerned.Status.NodeName)
 	instance := e.ourInstances()[i].ID
 	g.Expect(e.Sim.AnnounceMaintenance(instance, &announced)).To(Succeed())
@@ -38,7 +37,7 @@ func announcedMaintenance(t *testing.T, e *environment) {
 		g.Expect(names).To(HaveLen(2))
 		g.Expect(names).To(ContainElement(other.Status.NodeName), "the node that no maintenance concerns")
 		g.Expect(names).NotTo(ContainElement(concerned.Status.NodeName))
-		g.Expect(slices.ContainsFunc(e.ourInstances(), func(i world.Instance) bool { return i.ID == instance })).To(BeFalse(),
+		g.Expect(slices.ContainsFunc(e.ourInstances(), func(i linodesim.Instance) bool { return i.ID == instance })).To(BeFalse(),
 			"its Linode is left")
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.settled(t, drifting, 2)

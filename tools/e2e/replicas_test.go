@@ -13,7 +13,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
@@ -156,11 +155,11 @@ func (h history) awaitClaimed(t *testing.T, n int) {
 func (h history) claimsByInstance() map[int][]string {
 	claims := map[int][]string{}
 	if h.e.plain {
-		for _, entry := range h.of(world.InstanceCreated) {
+		for _, entry := range h.of(linodesim.InstanceCreated) {
 			claims[entry.InstanceID] = append(claims[entry.InstanceID], entry.After)
 		}
 	}
-	for _, entry := range h.of(world.InstanceTagged) {
+	for _, entry := range h.of(linodesim.InstanceTagged) {
 		for tag := range strings.SplitSeq(entry.After, ",") {
 			if claim, is := strings.CutPrefix(tag, "karpenter.sh/nodeclaim="); is && !slices.Contains(claims[entry.InstanceID], claim) {
 				claims[entry.InstanceID] = append(claims[entry.InstanceID], claim)
@@ -174,7 +173,7 @@ func (h history) claimsByInstance() map[int][]string {
 // was removed or ever handed to a second one, and that no NodeClaim was ever given two.
 func (h history) exactly(t *testing.T, n int) {
 	t.Helper()
-	for _, entry := range h.of(world.InstanceGone) {
+	for _, entry := range h.of(linodesim.InstanceGone) {
 		t.Errorf("instance %d was removed: %+v", entry.InstanceID, entry)
 	}
 	if got := h.e.oneToOne(t); got != n || h.made() != n {

@@ -14,7 +14,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 )
@@ -82,7 +81,7 @@ func twoNodePools(t *testing.T, e *environment) {
 		for _, team := range []string{"blue", "green"} {
 			if slices.Contains(pool.Tags, "karpenter.sh/nodepool="+e.named(team)) {
 				poolsOf[team] = append(poolsOf[team], pool.ID)
-				if pool.Labels["team"] != team || !slices.Contains(pool.Taints, world.Taint{Key: "team", Value: team, Effect: "NoSchedule"}) {
+				if pool.Labels["team"] != team || !slices.Contains(pool.Taints, linodesim.Taint{Key: "team", Value: team, Effect: "NoSchedule"}) {
 					t.Errorf("pool %d of NodePool %s has labels %v and taints %v", pool.ID, team, pool.Labels, pool.Taints)
 				}
 			}

@@ -21,7 +21,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -190,23 +189,24 @@ type history struct {
 
 func (e *environment) now() history { return history{e, len(e.Sim.Audit())} }
 
-func (h history) entries() []world.Entry {
+func (h history) entries() []linodesim.Entry {
 	ever := h.e.madeEver()
 	return slices.DeleteFunc(h.e.Sim.Audit()[h.from:],
-		func(entry world.Entry) bool { return !h.e.ofMine(entry.PoolID, entry.InstanceID, ever) })
+		func(entry linodesim.Entry) bool { return !h.e.ofMine(entry.PoolID, entry.InstanceID, ever) })
 }
 
 // made counts the instances that were made since.
-func (h history) made() int { return len(h.of(world.InstanceCreated)) }
+func (h history) made() int { return len(h.of(linodesim.InstanceCreated)) }
 
-func (h history) of(action string) []world.Entry {
-	return slices.DeleteFunc(h.entries(), func(entry world.Entry) bool { return entry.Action != action })
+func (h history) of(action string) []linodesim.Entry {
+	return slices.DeleteFunc(h.entries(), func(entry linodesim.Entry) bool { return entry.Action != action })
 }
 
 // awaitGone waits until an instance has gone since.
 func (h history) awaitGone(t *testing.T, instance int) {
 	t.Helper()
-	NewWithT(t).Eventually(t.Context(), func() []world.Entry { return h.of(world.InstanceGone) }).WithTimeout(patience).WithPolling(interval).
+	ended := func() []linodesim.Entry { return h.of(linodesim.InstanceGone) }
+	NewWithT(t).Eventually(t.Context(), ended).WithTimeout(patience).WithPolling(interval).
 		Should(ContainElement(HaveField("InstanceID", instance)), "instance %d is gone", instance)
 }
 
@@ -216,9 +216,9 @@ func (h history) peak(alive int) int {
 	most := alive
 	for _, entry := range h.entries() {
 		switch entry.Action {
-		case world.InstanceCreated:
+		case linodesim.InstanceCreated:
 			alive++
-		case world.InstanceGone:
+		case linodesim.InstanceGone:
 			alive--
 		}
 		most = max(most, alive)

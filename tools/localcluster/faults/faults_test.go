@@ -10,7 +10,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/faults"
 )
 
@@ -20,7 +19,7 @@ type account struct {
 	sim    *linodesim.Sim
 	client *linode.Client
 	target faults.Target
-	pool   world.Pool
+	pool   linodesim.Pool
 }
 
 func newAccount(t *testing.T) *account {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 const (
@@ -94,19 +94,19 @@ func recycledNode(ctx context.Context, s *session) error {
 }
 
 // newestClaimed is the node that joined last among those whose Linode has a NodeClaim.
-func newestClaimed(state world.State, clusterID int) (world.Node, bool) {
+func newestClaimed(state linodesim.State, clusterID int) (linodesim.Node, bool) {
 	claimed := map[int]bool{}
 	for _, i := range state.Instances {
 		claimed[i.ID] = slices.ContainsFunc(i.Tags, func(tag string) bool { return strings.Contains(tag, "/nodeclaim=") })
 	}
-	var newest world.Node
+	var newest linodesim.Node
 	for _, c := range state.Clusters {
 		if c.ID != clusterID {
 			continue
 		}
 		for _, p := range c.Pools {
 			for _, n := range p.Nodes {
-				if claimed[n.InstanceID] && n.Status == world.Ready && n.JoinedAt.After(newest.JoinedAt) {
+				if claimed[n.InstanceID] && n.Status == linodesim.Ready && n.JoinedAt.After(newest.JoinedAt) {
 					newest = n
 				}
 			}
@@ -115,8 +115,8 @@ func newestClaimed(state world.State, clusterID int) (world.Node, bool) {
 	return newest, newest.ID != ""
 }
 
-func (s *session) state(ctx context.Context) (world.State, error) {
-	var state world.State
+func (s *session) state(ctx context.Context) (linodesim.State, error) {
+	var state linodesim.State
 	return state, s.admin(ctx, http.MethodGet, "/state", nil, &state)
 }
 

@@ -20,6 +20,12 @@ var installers = map[string]string{"https://get.k3s.io": "k3s", "https://get.rke
 // simulatedInstaller is the command that stands in a simulated installer's script.
 const simulatedInstaller = "install-simulated"
 
+var (
+	_ = simulate("curl", (*machine).curl)
+	_ = simulate("systemctl", (*machine).systemctl)
+	_ = simulate(simulatedInstaller, (*machine).install)
+)
+
 // curl simulates `curl OPTIONS --output FILE URL` for the installers, and for nothing else.
 func (m *machine) curl(_ context.Context, call invocation) error {
 	output, address := "", ""

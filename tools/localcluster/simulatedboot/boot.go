@@ -14,7 +14,7 @@ import (
 	metadata "github.com/linode/go-metadata"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
@@ -30,7 +30,7 @@ const (
 // machine is one Linode while it runs.
 type machine struct {
 	cfg     Config
-	event   world.Event
+	event   linodesim.Event
 	root    *rootDir
 	console *console
 	image   metadata.InstanceImageData
@@ -65,13 +65,20 @@ func (m *machine) boot(ctx context.Context) (*process.Process, error) {
 	return m.startKubelet()
 }
 
-// reader returns the function that reads the user data in the Linode's image.
+// readers lists the programs that read user data, by a word in the label of their images. Each is added in the file that simulates it.
+var readers = map[string]func(*machine, context.Context, string) error{}
+
+func readBy(word string, boot func(*machine, context.Context, string) error) bool {
+	readers[word] = boot
+	return true
+}
+
+// reader returns the program that reads the user data in the Linode's image, cloud-init for other labels.
 func (m *machine) reader() func(ctx context.Context, userData string) error {
-	switch label := strings.ToLower(m.image.Label); {
-	case strings.Contains(label, "talos"):
-		return m.bootTalos
-	case strings.Contains(label, "flatcar"):
-		return m.bootIgnition
+	for word, boot := range readers {
+		if strings.Contains(strings.ToLower(m.image.Label), word) {
+			return func(ctx context.Context, userData string) error { return boot(m, ctx, userData) }
+		}
 	}
 	return m.bootCloudInit
 }
@@ -158,11 +165,11 @@ func (m *machine) startKubelet() (*process.Process, error) {
 
 // Kubelet is one real kubelet of a machine that is not there.
 type Kubelet struct {
-	Program string      // the file of controlplane.Machine
-	Root    string      // the directory that stands for the machine's root; a short path
-	LogDir  string      // of its log, kubelet-<node>.log
-	Event   world.Event // the machine's size, and the Node's name
-	Flags   []string    // the kubelet's own
+	Program string          // the file of controlplane.Machine
+	Root    string          // the directory that stands for the machine's root; a short path
+	LogDir  string          // of its log, kubelet-<node>.log
+	Event   linodesim.Event // the machine's size, and the Node's name
+	Flags   []string        // the kubelet's own
 }
 
 // StartKubelet starts the kubelet's own code in a process of its own, which serves on a free port.

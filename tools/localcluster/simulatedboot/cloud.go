@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
@@ -26,7 +26,7 @@ const (
 )
 
 // initialize does what the cloud controller manager does to a new Node, as soon as there is one.
-func (r *Runner) initialize(ctx context.Context, e world.Event) {
+func (r *Runner) initialize(ctx context.Context, e linodesim.Event) {
 	r.until(ctx, "initialize", e, func(ctx context.Context) (bool, error) {
 		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -53,7 +53,7 @@ func uninitialized(node *corev1.Node) bool {
 var networkPlugin = resource.MustParse("250m")
 
 // registerOwn makes the Node of a Linode that was set up by hand.
-func (r *Runner) registerOwn(ctx context.Context, e world.Event) {
+func (r *Runner) registerOwn(ctx context.Context, e linodesim.Event) {
 	r.until(ctx, "register", e, func(ctx context.Context) (bool, error) {
 		e.K8sVersion = r.cfg.Version
 		node := simulatedlke.Registered(e, r.cfg.KwokLabels)
@@ -69,7 +69,7 @@ func (r *Runner) registerOwn(ctx context.Context, e world.Event) {
 
 // handOver stops the kubelet of a Node that is Ready and lets kwok simulate it. It comes before initialize, while the Node can hold no
 // pod: kwok leaves alone those that were bound before it simulated the Node. That it does is seen when a Ready of Unknown heals.
-func (r *Runner) handOver(ctx context.Context, e world.Event, kubelet *process.Process) {
+func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *process.Process) {
 	r.awaitReady(ctx, e)
 	kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)
 	r.until(ctx, "hand over", e, func(ctx context.Context) (bool, error) {
@@ -88,7 +88,7 @@ func (r *Runner) handOver(ctx context.Context, e world.Event, kubelet *process.P
 	r.awaitReady(ctx, e)
 }
 
-func (r *Runner) awaitReady(ctx context.Context, e world.Event) {
+func (r *Runner) awaitReady(ctx context.Context, e linodesim.Event) {
 	r.until(ctx, "await Ready", e, func(ctx context.Context) (bool, error) {
 		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
 		if err != nil {
@@ -109,7 +109,7 @@ func ready(node *corev1.Node) *corev1.NodeCondition {
 }
 
 // remove deletes the Node whose Linode is gone; one of the same name that belongs to another Linode stays.
-func (r *Runner) remove(ctx context.Context, e world.Event) {
+func (r *Runner) remove(ctx context.Context, e linodesim.Event) {
 	r.until(ctx, "remove", e, func(ctx context.Context) (bool, error) {
 		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -127,7 +127,7 @@ func (r *Runner) remove(ctx context.Context, e world.Event) {
 }
 
 // until repeats a step with growing pauses until it is done or ctx ends. An error is repeated as well.
-func (r *Runner) until(ctx context.Context, what string, e world.Event, step func(context.Context) (bool, error)) {
+func (r *Runner) until(ctx context.Context, what string, e linodesim.Event, step func(context.Context) (bool, error)) {
 	pauses := wait.Backoff{Duration: nodePoll, Factor: 1.2, Steps: 1 << 10, Cap: slowest}
 	_ = pauses.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) { // ends with ctx only
 		done, err := step(ctx)

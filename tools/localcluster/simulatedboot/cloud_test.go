@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
@@ -33,7 +33,7 @@ func TestKwokTakesOverBeforeThePodsCome(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		p.handOver(t.Context(), world.Event{Name: "n"}, kubelet)
+		p.handOver(t.Context(), linodesim.Event{Name: "n"}, kubelet)
 	}()
 	var node *corev1.Node
 	handed := func(ctx context.Context) (bool, error) {

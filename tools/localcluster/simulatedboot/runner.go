@@ -12,7 +12,7 @@ import (
 
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 // Nodes reads and writes Nodes in the Kubernetes API.
@@ -64,7 +64,7 @@ func New(nodes Nodes, cfg Config) *Runner {
 }
 
 // Run runs it until ctx ends or events is closed; all kubelets have ended when it returns.
-func (r *Runner) Run(ctx context.Context, events <-chan world.Event) {
+func (r *Runner) Run(ctx context.Context, events <-chan linodesim.Event) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer r.all.Wait()
 	defer cancel()
@@ -81,16 +81,16 @@ func (r *Runner) Run(ctx context.Context, events <-chan world.Event) {
 	}
 }
 
-func (r *Runner) note(ctx context.Context, e world.Event) {
+func (r *Runner) note(ctx context.Context, e linodesim.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before, runs := r.running[e.InstanceID]
-	if runs && e.Kind != world.LinodeBoots {
+	if runs && e.Kind != linodesim.LinodeBoots {
 		before.end()
 		delete(r.running, e.InstanceID)
 	}
 	switch {
-	case e.Kind == world.LinodeBoots && !runs:
+	case e.Kind == linodesim.LinodeBoots && !runs:
 		ctx, end := context.WithCancel(ctx)
 		l := life{end, make(chan struct{})}
 		r.running[e.InstanceID] = l
@@ -99,7 +99,7 @@ func (r *Runner) note(ctx context.Context, e world.Event) {
 			defer end()
 			r.live(ctx, e)
 		})
-	case e.Kind == world.LinodeGone:
+	case e.Kind == linodesim.LinodeGone:
 		r.all.Go(func() {
 			if runs {
 				<-before.ended
@@ -110,7 +110,7 @@ func (r *Runner) note(ctx context.Context, e world.Event) {
 }
 
 // live is a Linode from its boot to its end.
-func (r *Runner) live(ctx context.Context, e world.Event) {
+func (r *Runner) live(ctx context.Context, e linodesim.Event) {
 	log := r.cfg.Log.With("linode", e.InstanceID, "label", e.Name)
 	if r.cfg.Own != "" && strings.HasPrefix(e.Name, r.cfg.Own) {
 		r.registerOwn(ctx, e)
@@ -157,7 +157,7 @@ func text(err error) string {
 }
 
 // forget removes what is left of a Linode that is gone, its Node first.
-func (r *Runner) forget(ctx context.Context, e world.Event) {
+func (r *Runner) forget(ctx context.Context, e linodesim.Event) {
 	r.remove(ctx, e)
 	_ = os.RemoveAll(filepath.Join(r.cfg.Dir, strconv.Itoa(e.InstanceID)))
 }

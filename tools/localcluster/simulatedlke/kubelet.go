@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 const registrationPoll = 200 * time.Millisecond
@@ -18,7 +18,7 @@ const registrationPoll = 200 * time.Millisecond
 // Kubelets starts real kubelets.
 type Kubelets interface {
 	// Start starts that of a new worker, which registers it. The function ends it; nil: kwok is to simulate this one.
-	Start(e world.Event) (end func(context.Context), err error)
+	Start(e linodesim.Event) (end func(context.Context), err error)
 }
 
 // realKubelet is that of one machine.
@@ -61,7 +61,7 @@ func (r *Runner) registerReal(ctx context.Context, name string, m machine) error
 }
 
 // adopt adds to a Node what a kubelet may not set itself: addresses, and labels of reserved domains.
-func (r *Runner) adopt(ctx context.Context, node *corev1.Node, e world.Event) (*corev1.Node, error) {
+func (r *Runner) adopt(ctx context.Context, node *corev1.Node, e linodesim.Event) (*corev1.Node, error) {
 	node.Status.Addresses = Addresses(e)
 	node, err := r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
@@ -25,7 +25,7 @@ type kubelets struct {
 	started, live atomic.Int32
 }
 
-func (k *kubelets) Start(e world.Event) (func(context.Context), error) {
+func (k *kubelets) Start(e linodesim.Event) (func(context.Context), error) {
 	if k.failed.CompareAndSwap(false, true) {
 		return nil, errors.New("no port is free")
 	}
@@ -47,7 +47,7 @@ func TestNodesOfRealKubeletsComeAndGo(t *testing.T) {
 	nodes := fake.NewClientset().CoreV1().Nodes()
 	real := &kubelets{nodes: nodes}
 	runner := simulatedlke.New(nodes, simulatedlke.Config{ClusterID: 1, Kubelets: real, Labels: map[string]string{"by": "kwok"}})
-	events := make(chan world.Event)
+	events := make(chan linodesim.Event)
 	ended := make(chan struct{})
 	go func() { defer close(ended); runner.Run(t.Context(), events) }()
 	first, second := event("first", 11), event("second", 12)
@@ -62,7 +62,7 @@ func TestNodesOfRealKubeletsComeAndGo(t *testing.T) {
 		node, err := nodes.Get(t.Context(), "second", metav1.GetOptions{})
 		return err == nil && node.Spec.ProviderID == "linode://12" && node.Labels["by"] == "kwok"
 	})
-	first.Kind = world.NodeGone
+	first.Kind = linodesim.NodeGone
 	events <- first
 	await(t, "the node goes with its kubelet", func() bool {
 		_, err := nodes.Get(t.Context(), "first", metav1.GetOptions{})
@@ -77,12 +77,12 @@ func TestNodesOfRealKubeletsComeAndGo(t *testing.T) {
 	}
 }
 
-func event(name string, id int) world.Event {
-	return world.Event{
-		Kind: world.NodeJoins, Name: name, Cluster: world.EventCluster{ID: 1},
-		EventPool:   world.EventPool{PoolID: 5, Labels: map[string]string{"team": "a"}},
-		EventLinode: world.EventLinode{InstanceID: id, PublicIPv4: "192.0.2.1"},
-		EventPlan:   world.EventPlan{Type: "g6-standard-1", VCPUs: 1, MemoryMB: 2048, DiskMB: 51200},
+func event(name string, id int) linodesim.Event {
+	return linodesim.Event{
+		Kind: linodesim.NodeJoins, Name: name, Cluster: linodesim.EventCluster{ID: 1},
+		EventPool:   linodesim.EventPool{PoolID: 5, Labels: map[string]string{"team": "a"}},
+		EventLinode: linodesim.EventLinode{InstanceID: id, PublicIPv4: "192.0.2.1"},
+		EventPlan:   linodesim.EventPlan{Type: "g6-standard-1", VCPUs: 1, MemoryMB: 2048, DiskMB: 51200},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 // Names that LKE, its cloud controller manager and Kubernetes' cloud-provider
@@ -26,7 +26,7 @@ const (
 )
 
 // Registered is the Node as its kubelet creates it.
-func Registered(e world.Event, extra map[string]string) *corev1.Node {
+func Registered(e linodesim.Event, extra map[string]string) *corev1.Node {
 	labels := map[string]string{
 		corev1.LabelArchStable: "amd64", "beta.kubernetes.io/arch": "amd64",
 		corev1.LabelOSStable: "linux", "beta.kubernetes.io/os": "linux",
@@ -70,7 +70,7 @@ var uninitialized = corev1.Taint{Key: UninitializedTaint, Value: "true", Effect:
 
 // Initialize does to the Node what the cloud controller manager does to a new
 // one. A provider ID that is there stays: it cannot be changed.
-func Initialize(node *corev1.Node, e world.Event) {
+func Initialize(node *corev1.Node, e linodesim.Event) {
 	if node.Spec.ProviderID == "" {
 		node.Spec.ProviderID = "linode://" + strconv.Itoa(e.InstanceID)
 	}
@@ -97,7 +97,7 @@ func Initialize(node *corev1.Node, e world.Event) {
 // Follow carries a change of the pool's labels and taints, from what was applied
 // before to what is wanted now, to the Node. What did not change in the pool is
 // left as it is on the Node.
-func Follow(node *corev1.Node, before, now world.Event) {
+func Follow(node *corev1.Node, before, now linodesim.Event) {
 	for key := range before.Labels {
 		if _, stays := now.Labels[key]; !stays {
 			delete(node.Labels, key)
@@ -116,7 +116,7 @@ func Follow(node *corev1.Node, before, now world.Event) {
 
 // Reapply puts back labels and taints of the pool that were removed; it
 // reports whether any was missing.
-func Reapply(node *corev1.Node, e world.Event) bool {
+func Reapply(node *corev1.Node, e linodesim.Event) bool {
 	missing := false
 	for key, value := range e.Labels {
 		if node.Labels[key] != value {
@@ -128,7 +128,7 @@ func Reapply(node *corev1.Node, e world.Event) bool {
 	return missing || len(lost) > 0
 }
 
-func poolTaints(e world.Event) []corev1.Taint {
+func poolTaints(e linodesim.Event) []corev1.Taint {
 	taints := make([]corev1.Taint, 0, len(e.Taints))
 	for _, t := range e.Taints {
 		taints = append(taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
@@ -145,7 +145,7 @@ func withoutTaints(taints, drop []corev1.Taint) []corev1.Taint {
 }
 
 // Addresses of the Node, as the cloud controller manager reports them.
-func Addresses(e world.Event) []corev1.NodeAddress {
+func Addresses(e linodesim.Event) []corev1.NodeAddress {
 	all := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: e.Name}}
 	add := func(kind corev1.NodeAddressType, address string) {
 		if address != "" {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
@@ -77,19 +77,19 @@ func compare(t *testing.T, what string, got, want corev1.ResourceList) {
 
 // joined is an event as the simulator sends it for a node of a labelled and
 // tainted pool.
-func joined() world.Event {
-	return world.Event{
-		Kind: world.NodeJoins, Cluster: world.EventCluster{ID: 584692, Tier: "standard"},
+func joined() linodesim.Event {
+	return linodesim.Event{
+		Kind: linodesim.NodeJoins, Cluster: linodesim.EventCluster{ID: 584692, Tier: "standard"},
 		NodeID: "855491-1bc1c89c0000", Name: "lke584692-855491-1bc1c89c0000",
-		EventPool: world.EventPool{
+		EventPool: linodesim.EventPool{
 			PoolID: 855491, K8sVersion: "1.35",
-			Labels: map[string]string{"team": "a"}, Taints: []world.Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}},
+			Labels: map[string]string{"team": "a"}, Taints: []linodesim.Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}},
 		},
-		EventLinode: world.EventLinode{
+		EventLinode: linodesim.EventLinode{
 			InstanceID: 94907123, HostUUID: "abc", Region: "us-ord",
 			PublicIPv4: "198.51.100.7", PrivateIPv4: "192.168.128.7", IPv6: "2001:db8::7/128",
 		},
-		EventPlan: world.EventPlan{Type: "g6-standard-2", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920},
+		EventPlan: linodesim.EventPlan{Type: "g6-standard-2", VCPUs: 2, MemoryMB: 4096, DiskMB: 81920},
 	}
 }
 
@@ -174,28 +174,30 @@ func TestFollowAndReapply(t *testing.T) {
 	own := corev1.Taint{Key: "mine", Effect: "NoExecute"}
 	pool := corev1.Taint{Key: "only", Value: "a", Effect: "NoSchedule"}
 	cases := map[string]struct {
-		change         func(*world.Event)
+		change         func(*linodesim.Event)
 		labels         map[string]string // of team, mine, new
 		taints         []corev1.Taint
 		reappliesTaint bool
 	}{
 		"nothing changed: a removed taint stays away": {
-			func(*world.Event) {}, map[string]string{"team": "edited", "mine": "yes"}, []corev1.Taint{own}, true,
+			func(*linodesim.Event) {}, map[string]string{"team": "edited", "mine": "yes"}, []corev1.Taint{own}, true,
 		},
 		"label changed": {
-			func(e *world.Event) { e.Labels = map[string]string{"team": "b"} },
+			func(e *linodesim.Event) { e.Labels = map[string]string{"team": "b"} },
 			map[string]string{"team": "b", "mine": "yes"}, []corev1.Taint{own}, true,
 		},
 		"label removed, another added": {
-			func(e *world.Event) { e.Labels = map[string]string{"new": "x"} },
+			func(e *linodesim.Event) { e.Labels = map[string]string{"new": "x"} },
 			map[string]string{"mine": "yes", "new": "x"}, []corev1.Taint{own}, true,
 		},
 		"taint added": {
-			func(e *world.Event) { e.Taints = append(e.Taints, world.Taint{Key: "more", Effect: "NoSchedule"}) },
+			func(e *linodesim.Event) {
+				e.Taints = append(e.Taints, linodesim.Taint{Key: "more", Effect: "NoSchedule"})
+			},
 			map[string]string{"team": "edited", "mine": "yes"}, []corev1.Taint{own, {Key: "more", Effect: "NoSchedule"}}, true,
 		},
 		"taints removed": {
-			func(e *world.Event) { e.Taints = nil },
+			func(e *linodesim.Event) { e.Taints = nil },
 			map[string]string{"team": "edited", "mine": "yes"}, []corev1.Taint{own}, false,
 		},
 	}

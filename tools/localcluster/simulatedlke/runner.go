@@ -14,7 +14,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 // workers bounds the API calls at the same time when many nodes join together.
@@ -57,8 +57,8 @@ type Runner struct {
 
 // machine has the last event of one Linode and the state of its Node.
 type machine struct {
-	wanted      world.Event // the latest event
-	applied     world.Event // what the Node has of the pool
+	wanted      linodesim.Event // the latest event
+	applied     linodesim.Event // what the Node has of the pool
 	gone        bool
 	registered  bool
 	initialized bool
@@ -79,7 +79,7 @@ func New(nodes Nodes, cfg Config) *Runner {
 
 // Run runs it until ctx ends or events is closed, and returns when all its work
 // has stopped.
-func (r *Runner) Run(ctx context.Context, events <-chan world.Event) {
+func (r *Runner) Run(ctx context.Context, events <-chan linodesim.Event) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for range workers {
@@ -95,7 +95,7 @@ func (r *Runner) Run(ctx context.Context, events <-chan world.Event) {
 	r.endKubelets(context.WithoutCancel(ctx))
 }
 
-func (r *Runner) listen(ctx context.Context, events <-chan world.Event) {
+func (r *Runner) listen(ctx context.Context, events <-chan linodesim.Event) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -113,16 +113,16 @@ func (r *Runner) listen(ctx context.Context, events <-chan world.Event) {
 
 // note records an event; a worker acts on it. Names are unique for
 // ever: LKE gives a replaced node a new one.
-func (r *Runner) note(e world.Event) {
+func (r *Runner) note(e linodesim.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := r.machine[e.Name]
 	switch {
-	case e.Kind == world.NodeGone && m == nil:
+	case e.Kind == linodesim.NodeGone && m == nil:
 		return // it never joined
-	case e.Kind == world.NodeGone:
+	case e.Kind == linodesim.NodeGone:
 		m.gone = true
-	case e.Kind == world.NodeJoins && m == nil:
+	case e.Kind == linodesim.NodeJoins && m == nil:
 		r.machine[e.Name] = &machine{wanted: e, applied: e}
 	case m != nil:
 		m.wanted = e
