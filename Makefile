@@ -24,7 +24,7 @@ RELEASE   = GOWORK=off go -C tools run ./release/cmd/release -version "$(VERSION
 # What of the operator's chart is set: VALUES=file GATES=CapacityBuffer=true,NodeRepair=true
 CHOSEN = $(if $(VALUES),--values=$(VALUES)) $(if $(GATES),--gates=$(GATES))
 
-STARTED = [ -x $(LOCALCLUSTER) ] || { echo "nothing was started: run make up first" >&2; exit 1; };
+STARTED = [ -x $(LOCALCLUSTER) ] || { echo "nothing was started: run make up$(if $(CLUSTER), CLUSTER=$(CLUSTER)) first" >&2; exit 1; };
 
 .PHONY: help
 help: ## List the verbs
@@ -49,6 +49,7 @@ up: build ## Start a local cluster with a simulated LKE and leave it running
 
 .PHONY: status
 status: ## Show what `make up` started and what to export: eval "$$(make -s status)"
+	@[ -x $(LOCALCLUSTER) ] || echo "export KUBECONFIG='$(CURDIR)/.local/not-running'"
 	@$(STARTED) $(LOCALCLUSTER) status
 
 .PHONY: logs
