@@ -32,6 +32,15 @@ func prepareVerb() *cobra.Command {
 	}
 }
 
+// checkVerb is called by tools/make/arguments.sh before anything else is built.
+func checkVerb() *cobra.Command {
+	verb := startVerb("check", "Check what up would start", func(_ *cobra.Command, opts localcluster.Options, _ chosen) error {
+		return opts.Check()
+	})
+	verb.Hidden = true
+	return verb
+}
+
 func upVerb() *cobra.Command {
 	return startVerb("up", "Start a cluster in the background and wait until it is ready", up)
 }
