@@ -25,7 +25,7 @@ const (
 
 var _ = simulate("kubeadm", (*machine).kubeadm)
 
-// kubeadm runs kubeadm's own code for `kubeadm join --config FILE`, the only call of a worker's boot.
+// kubeadm runs kubeadm's own code for `kubeadm join --config FILE`, its only use in a worker's boot.
 func (m *machine) kubeadm(ctx context.Context, call invocation) error {
 	args := call.args
 	if len(args) != 3 || args[0] != "join" || args[1] != "--config" {
