@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -42,6 +41,8 @@ type Config struct {
 	Overlays Overlays
 	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues asks for.
 	RelaxMinValues bool
+	// Reboot starts an instance again, once for each operation ID. Its errors are core's; nil = that is not done.
+	Reboot func(ctx context.Context, instanceID int, operationID string) error
 	// Events publishes events; may be nil.
 	Events events.Recorder
 }
@@ -250,21 +251,6 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 		}
 	}
 	return c.buyable(nodePool, all), nil
-}
-
-// Reboot implements core's interface.
-func (c *CloudProvider) Reboot(context.Context, *karpv1.NodeClaim, string) error {
-	return cloudprovider.NewNodeRebootNotImplementedError()
-}
-
-// RepairPolicies returns when a node counts as broken: its kubelet has been silent, or has called itself not
-// ready, for ten minutes, which is longer than LKE takes to reboot a Linode.
-func (c *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {
-	return []cloudprovider.RepairPolicy{
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: 10 * time.Minute, Action: cloudprovider.ReplaceNode},
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, ReasonRegex: ".*", TolerationDuration: 10 * time.Minute,
-			Action: cloudprovider.ReplaceNode},
-	}
 }
 
 // Name is the name in core's metrics.
