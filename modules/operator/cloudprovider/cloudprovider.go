@@ -24,7 +24,7 @@ import (
 
 // Catalog is what can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are shared.
 type Catalog interface {
-	InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType
+	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
 	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
 }
 
@@ -112,7 +112,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)))
+	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.catalog.InstanceTypes(&nodeClass.Spec)))
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 	if !exists {
 		return without(c.catalog.InstanceTypes(nil), func(string) bool { return true }), nil
 	}
-	all := c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)
+	all := c.catalog.InstanceTypes(&nodeClass.Spec)
 	if c.cfg.Events != nil {
 		if err := impossible(all, nodePool, !c.cfg.RelaxMinValues); err != nil {
 			c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
