@@ -142,7 +142,8 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	c.attempts.Delete(nodeClaim.UID)
 	c.inventory.grant(node)
 	// A NodeClaim that has a node already, from before a restart, gets that one, whatever would be chosen now.
-	return launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Cluster.Region)
+	claim, err := launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Cluster.Region)
+	return c.withImage(node.InstanceID, claim, err)
 }
 
 // overlaid applies the NodeOverlays that core schedules with: it has chosen the node's place by their prices, and counts
@@ -203,7 +204,8 @@ func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.Nod
 	if err != nil {
 		return nil, lookupError(err)
 	}
-	return observed(node, find(c.catalog.InstanceTypes(nil), node.InstanceType), c.cfg.Cluster.Region)
+	claim, err := observed(node, find(c.catalog.InstanceTypes(nil), node.InstanceType), c.cfg.Cluster.Region)
+	return c.withImage(node.InstanceID, claim, err)
 }
 
 // List returns the NodeClaims of all claimed instances of the cluster, never a part of them. A name is the
@@ -217,7 +219,7 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	claims := make([]*karpv1.NodeClaim, 0, len(nodes))
 	for _, node := range nodes {
 		claim, err := observed(node, find(all, node.InstanceType), c.cfg.Cluster.Region)
-		if err != nil {
+		if claim, err = c.withImage(node.InstanceID, claim, err); err != nil {
 			return nil, err
 		}
 		claims = append(claims, claim)
