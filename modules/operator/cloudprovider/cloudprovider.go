@@ -22,7 +22,7 @@ import (
 
 // Catalog is what can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are shared.
 type Catalog interface {
-	InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType
+	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
 	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
 }
 
@@ -106,7 +106,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)))
+	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.catalog.InstanceTypes(&nodeClass.Spec)))
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,8 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	c.attempts.Delete(nodeClaim.UID)
 	c.inventory.grant(node)
 	// A NodeClaim that has a node already, from before a restart, gets that one, whatever would be chosen now.
-	return launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Region)
+	claim, err := launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Region)
+	return c.withImage(node.InstanceID, claim, err)
 }
 
 // overlaid applies the NodeOverlays that core schedules with: it has chosen the node's place by their prices, and counts
@@ -197,7 +198,8 @@ func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.Nod
 	if err != nil {
 		return nil, lookupError(err)
 	}
-	return observed(node, find(c.catalog.InstanceTypes(nil), node.InstanceType), c.cfg.Region)
+	claim, err := observed(node, find(c.catalog.InstanceTypes(nil), node.InstanceType), c.cfg.Region)
+	return c.withImage(node.InstanceID, claim, err)
 }
 
 // List returns the NodeClaims of all claimed instances of the cluster, never a part of them. A name is the
@@ -211,7 +213,7 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	claims := make([]*karpv1.NodeClaim, 0, len(nodes))
 	for _, node := range nodes {
 		claim, err := observed(node, find(all, node.InstanceType), c.cfg.Region)
-		if err != nil {
+		if claim, err = c.withImage(node.InstanceID, claim, err); err != nil {
 			return nil, err
 		}
 		claims = append(claims, claim)
@@ -244,7 +246,7 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 	if !exists {
 		return without(c.catalog.InstanceTypes(nil), func(string) bool { return true }), nil
 	}
-	all := c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)
+	all := c.catalog.InstanceTypes(&nodeClass.Spec)
 	if c.cfg.Events != nil {
 		if err := impossible(all, nodePool, !c.cfg.RelaxMinValues); err != nil {
 			c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))

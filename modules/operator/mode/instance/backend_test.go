@@ -2,13 +2,16 @@ package instance_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
@@ -78,16 +81,23 @@ func TestContractIsRenderedForEveryType(t *testing.T) {
 	maxPods := int32(42)
 	kubelet := &v1alpha1.KubeletConfiguration{MaxPods: &maxPods}
 	const agent = "agent-token-of-the-cluster"
-	for how, b := range map[v1alpha1.BootstrapType]*v1alpha1.Bootstrap{
-		"":                       nil,
-		v1alpha1.BootstrapK3s:    {Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("agent")},
-		v1alpha1.BootstrapRKE2:   {Type: v1alpha1.BootstrapRKE2, TokenSecretRef: ref("agent"), InstallerURL: "none"},
-		v1alpha1.BootstrapTalos:  {Type: v1alpha1.BootstrapTalos, UserDataSecretRef: ref("talos")},
-		v1alpha1.BootstrapCustom: {Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("custom")},
-	} {
-		t.Run(string(how), func(t *testing.T) {
-			w := newWorld(t, known, nil, secret("agent", agent+"\n"), secret("talos", "version: v1alpha1\nmachine: {type: worker, token: t}\n"),
-				secret("custom", "#!/bin/sh\nhostname ${KARPENTER_NODE_NAME}\nkubelet ${KARPENTER_KUBELET_ARGS}\n"))
+	for _, row := range bootstrap.Types() {
+		t.Run(row.Name, func(t *testing.T) {
+			b := &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapType(row.Name)}
+			if row.Installer == "" && !row.UserData {
+				b.PreJoinCommands = []string{"apt-get install --yes kubeadm"}
+			}
+			if row.Token == bootstrap.SharedToken {
+				b.TokenSecretRef = ref("agent")
+			}
+			switch {
+			case row.Missing != nil:
+				b.UserDataSecretRef = ref("text")
+			case row.UserData:
+				b.UserDataSecretRef = ref("machine")
+			}
+			w := newWorld(t, known, nil, secret("agent", agent+"\n"), secret("machine", "version: v1alpha1\nmachine: {type: worker, token: t}\n"),
+				secret("text", "#!/bin/sh\nhostname ${KARPENTER_NODE_NAME}\nkubelet ${KARPENTER_KUBELET_ARGS}\n"))
 			class := classWith(v1alpha1.LinodeNodeClassSpec{Kubelet: kubelet, Bootstrap: b})
 			if found := w.backend.Check(t.Context(), class); found != (status.Finding{}) {
 				t.Fatalf("the class is not ready: %+v", found)
@@ -105,10 +115,29 @@ func TestContractIsRenderedForEveryType(t *testing.T) {
 					t.Errorf("the user data lacks %q:\n%s", part, data)
 				}
 			}
-			if hasToken := strings.Contains(data, token); hasToken != (how == "") {
+			if hasToken := strings.Contains(data, token); hasToken != (row.Token == bootstrap.NodeToken) {
 				t.Errorf("a bootstrap token is in the user data: %t", hasToken)
 			}
 		})
+	}
+}
+
+// The API server takes exactly the types that the table has.
+func TestTheSchemaHasTheTypesOfTheTable(t *testing.T) {
+	schema := crds.CRDs[0].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["bootstrap"].Properties["type"]
+	var taken, rows []string
+	for _, value := range schema.Enum {
+		var name string
+		if err := json.Unmarshal(value.Raw, &name); err != nil {
+			t.Fatal(err)
+		}
+		taken = append(taken, name)
+	}
+	for _, row := range bootstrap.Types() {
+		rows = append(rows, row.Name)
+	}
+	if slices.Sort(taken); !slices.Equal(taken, rows) {
+		t.Errorf("the schema has %q, the table %q", taken, rows)
 	}
 }
 

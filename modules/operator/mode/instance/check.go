@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
@@ -32,19 +33,23 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 	if err != nil {
 		return finding(err)
 	}
+	how := typeOf(class.Spec)
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
 	l := cloudprovider.Launch{NodeClaim: claim, NodeClass: class}
-	data, err := render(class, b.nodeOfClaim(instances.Label(b.cfg.Cluster.Name, claim.Name), l), from)
+	data, err := render(class, b.nodeOfClaim(instances.Label(b.cfg.Cluster.Name, claim.Name), l, how), from)
 	if err != nil {
 		return finding(err)
+	}
+	if p := unjoinable(class, how); p != nil {
+		return finding(p)
 	}
 	spec := b.specOfClass(class, instances.GenerationLegacy)
 	spec.Claimant, spec.Plan, spec.UserData = instances.Claimant{Name: claim.Name}, "g6-standard-1", data
 	if err := spec.Validate(); err != nil {
 		return finding(specProblem(err))
 	}
-	if class.Spec.BootstrapType() == v1alpha1.BootstrapCustom {
-		if missing := bootstrap.Unregistered(from.userData); len(missing) > 0 {
+	if how.Missing != nil {
+		if missing := how.Missing(from.userData); len(missing) > 0 {
 			return status.Finding{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonContractIncomplete, Message: fmt.Sprintf(
 				"the user data of spec.bootstrap.userDataSecretRef uses neither %s nor the variables that it consists of; without them nodes join "+
 					"without the labels, taints and kubelet settings that pods were planned with",
@@ -52,6 +57,20 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 		}
 	}
 	return status.Finding{}
+}
+
+// unjoinable returns the problem of a public image where nothing installs what joins: none of them contains it. The image of a selector
+// counts once it was found.
+func unjoinable(class *v1alpha1.LinodeNodeClass, how bootstrap.Type) error {
+	settings := ptr.Deref(class.Spec.Bootstrap, v1alpha1.Bootstrap{})
+	image := imageOf(class)
+	if how.UserData || how.Installs(settings.InstallerURL) || len(settings.PreJoinCommands) > 0 ||
+		!strings.HasPrefix(image, v1alpha1.PublicImagePrefix) || class.Spec.ImageSelector != nil && len(class.Status.Images) == 0 {
+		return nil
+	}
+	return &problem{reason: v1alpha1.ReasonImageUnsuitable, field: "spec.image", text: fmt.Sprintf(
+		"%q is a public image, which contains neither %s nor a kubelet, and the class installs none; set an image that contains them, "+
+			"or install them in spec.bootstrap.preJoinCommands", image, how.Name)}
 }
 
 func finding(err error) status.Finding {

@@ -44,13 +44,25 @@ func TestCheckNamesFieldAndCure(t *testing.T) {
 		{"user data that leaves out the contract", known,
 			v1alpha1.LinodeNodeClassSpec{Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapCustom, UserDataSecretRef: ref("bare")}},
 			v1alpha1.ReasonContractIncomplete, "True", []string{"KARPENTER_KUBELET_ARGS"}},
-		{"boot disk that is too small", known, v1alpha1.LinodeNodeClassSpec{OSDisk: quantity("1Gi")}, v1alpha1.ReasonBootstrapInvalid, "False",
+		{"the default image without an install step", known, v1alpha1.LinodeNodeClassSpec{}, v1alpha1.ReasonImageUnsuitable, "False",
+			[]string{"spec.image", "linode/ubuntu22.04", "kubeadm", "spec.bootstrap.preJoinCommands"}},
+		{"a public image with an install step", known, v1alpha1.LinodeNodeClassSpec{
+			Bootstrap: &v1alpha1.Bootstrap{PreJoinCommands: []string{"apt-get install --yes kubeadm"}}}, "", "", nil},
+		{"an image of the account", known, v1alpha1.LinodeNodeClassSpec{Image: "private/1"}, "", "", nil},
+		{"a selector that found a public image", known, v1alpha1.LinodeNodeClassSpec{ImageSelector: &v1alpha1.ImageSelector{Label: "k-*"}},
+			v1alpha1.ReasonImageUnsuitable, "False", nil},
+		{"k3s without its installer on a public image", known, v1alpha1.LinodeNodeClassSpec{
+			Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("agent"), InstallerURL: "none"}},
+			v1alpha1.ReasonImageUnsuitable, "False", []string{"k3s"}},
+		{"k3s with its installer on a public image", known, v1alpha1.LinodeNodeClassSpec{
+			Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("agent")}}, "", "", nil},
+		{"boot disk that is too small", known, v1alpha1.LinodeNodeClassSpec{Image: "private/1", OSDisk: quantity("1Gi")}, v1alpha1.ReasonBootstrapInvalid, "False",
 			[]string{"spec.osDisk"}},
-		{"data disk without a boot disk", known, v1alpha1.LinodeNodeClassSpec{DataDisks: &v1alpha1.DataDisks{SDB: quantity("1Gi")}},
+		{"data disk without a boot disk", known, v1alpha1.LinodeNodeClassSpec{Image: "private/1", DataDisks: &v1alpha1.DataDisks{SDB: quantity("1Gi")}},
 			v1alpha1.ReasonBootstrapInvalid, "False", []string{"spec.osDisk"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, test.cluster, nil, secret("short", "s3cr3t"), secret("big", big), secret("typo", "#!/bin/sh\n${KARPENTER_NAME}\n"),
+			w := newWorld(t, test.cluster, nil, secret("short", "s3cr3t"), secret("agent", "agent-s3cr3t"), secret("big", big), secret("typo", "#!/bin/sh\n${KARPENTER_NAME}\n"),
 				secret("bare", "#!/bin/sh\ntrue\n"))
 			found := w.backend.Check(t.Context(), classWith(test.spec))
 			if found.Reason != test.reason || found.Status != test.status {

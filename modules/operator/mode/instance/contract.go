@@ -12,19 +12,15 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// nodeOfClaim is what a node is told about itself: labels and taints that the scheduler counted on, Karpenter's taint that keeps pods off
-// until it is registered, and the kubelet settings that its allocatable was computed from.
-func (b *Backend) nodeOfClaim(name string, l cloudprovider.Launch) bootstrap.Node {
+// nodeOfClaim returns what the user data gives a node: labels and taints that the scheduler counted on, Karpenter's taint that keeps pods
+// off until it is registered, and the kubelet settings that its allocatable was computed from.
+func (b *Backend) nodeOfClaim(name string, l cloudprovider.Launch, how bootstrap.Type) bootstrap.Node {
 	labels := lo.Assign(l.NodeClaim.Labels, cloudprovider.LabelsOf(l.InstanceType, b.cfg.Cluster.Region))
 	delete(labels, corev1.LabelHostname)
 	node := bootstrap.Node{Name: name, Labels: labels, Taints: taints(l.NodeClaim), Kubelet: kubelet(l.NodeClass.Spec.Kubelet)}
-	node.Kubelet.ServerTLSBootstrap = b.cfg.ServingCertificates && !servesOwnCertificates(l.NodeClass.Spec.BootstrapType())
+	node.Kubelet.AllowSwap = l.NodeClass.Spec.SwapMB() > 0
+	node.Kubelet.ServerTLSBootstrap = b.cfg.ServingCertificates && !how.ServesCertificates
 	return node
-}
-
-// servesOwnCertificates returns whether the distribution gives its kubelets serving certificates that its servers sign.
-func servesOwnCertificates(how v1alpha1.BootstrapType) bool {
-	return how == v1alpha1.BootstrapK3s || how == v1alpha1.BootstrapRKE2
 }
 
 func taints(nodeClaim *karpv1.NodeClaim) []bootstrap.Taint {
@@ -34,7 +30,7 @@ func taints(nodeClaim *karpv1.NodeClaim) []bootstrap.Taint {
 	}))
 }
 
-// The kubelet's own default thresholds. A kubelet that is given one threshold forgets the defaults of the others.
+// defaultEviction lists the kubelet's own thresholds. A kubelet with one threshold configured drops the defaults of the others.
 var defaultEviction = map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%",
 	"imagefs.available": "15%"}
 

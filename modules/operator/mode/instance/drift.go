@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/utils/ptr"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -45,12 +46,19 @@ func (b *Backend) Drift(ctx context.Context, node lkepool.Node, l cloudprovider.
 	return b.detached(ctx, node.InstanceID, l)
 }
 
+var _ cloudprovider.Images = (*Backend)(nil)
+
+// Image returns the image of a Linode as it was last read, "" for an unknown one.
+func (b *Backend) Image(instanceID int) string {
+	is, _ := b.seen.get(instanceID)
+	return is.Image
+}
+
 // Outdated is about nodes whose Kubernetes the operator installs. With the other ways to join it comes with the image: a replacement of
 // the same image would be as old, and be replaced as well.
 func (b *Backend) Outdated(ctx context.Context, kubelet string, l cloudprovider.Launch) bool {
-	settings := l.NodeClass.Spec.Bootstrap
-	how := l.NodeClass.Spec.BootstrapType()
-	if how != v1alpha1.BootstrapK3s && how != v1alpha1.BootstrapRKE2 || settings.InstallerURL == noInstaller {
+	settings := ptr.Deref(l.NodeClass.Spec.Bootstrap, v1alpha1.Bootstrap{})
+	if !typeOf(l.NodeClass.Spec).Installs(settings.InstallerURL) {
 		return false
 	}
 	wanted := settings.KubernetesVersion

@@ -9,9 +9,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// directDisk boots what is on the disk, as images with a boot loader of their own need it.
-const directDisk = "linode/direct-disk"
-
 // spec is the Linode of a NodeClaim.
 func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.Spec, error) {
 	data, err := b.userData(ctx, l, instances.Label(b.cfg.Cluster.Name, l.NodeClaim.Name))
@@ -73,18 +70,14 @@ func kernelOf(spec v1alpha1.LinodeNodeClassSpec) string {
 	if spec.Configuration != nil && spec.Configuration.Kernel != "" {
 		return spec.Configuration.Kernel
 	}
-	if spec.BootstrapType() == v1alpha1.BootstrapTalos {
-		return directDisk
-	}
-	return ""
+	return typeOf(spec).Kernel
 }
 
-const bytesOfMB = 1 << 20 // the API says MB and means MiB
-
+// storage returns the class's disks. Without a size there is no swap: a kubelet does not start with it.
 func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
-	s := instances.Storage{SwapMB: spec.Swap(), Encryption: string(spec.DiskEncryption)}
+	s := instances.Storage{SwapMB: new(spec.SwapMB()), Encryption: string(spec.DiskEncryption)}
 	if spec.OSDisk != nil {
-		s.BootMB = int(spec.OSDisk.Size.Value() / bytesOfMB)
+		s.BootMB = spec.OSDisk.MB()
 	}
 	if spec.DataDisks == nil {
 		return s
@@ -103,7 +96,7 @@ func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
 		if label == "" {
 			label = device.name
 		}
-		s.Data = append(s.Data, instances.Disk{Label: label, SizeMB: int(device.disk.Size.Value() / bytesOfMB),
+		s.Data = append(s.Data, instances.Disk{Label: label, SizeMB: device.disk.MB(),
 			Filesystem: device.disk.Filesystem})
 	}
 	return s

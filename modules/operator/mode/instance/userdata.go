@@ -3,7 +3,6 @@ package instance
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"k8s.io/utils/ptr"
@@ -14,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// ingredients are what user data needs from outside the class. What a type does not need is empty.
+// ingredients holds what user data needs from outside the class. What a type does not need is empty.
 type ingredients struct {
 	cluster  bootstrap.Cluster
 	token    string
@@ -26,19 +25,19 @@ func (b *Backend) gather(ctx context.Context, class *v1alpha1.LinodeNodeClass, t
 	settings := ptr.Deref(class.Spec.Bootstrap, v1alpha1.Bootstrap{})
 	var from ingredients
 	var err error
-	how := class.Spec.BootstrapType()
-	if how != v1alpha1.BootstrapTalos { // its machine config contains what it joins
+	how := typeOf(class.Spec)
+	if how.JoinsEndpoint {
 		if from.cluster, err = b.joined(ctx, class, settings); err != nil {
 			return from, err
 		}
 	}
-	if how == v1alpha1.BootstrapTalos || how == v1alpha1.BootstrapCustom {
+	if how.UserData {
 		if from.userData, err = b.secret(ctx, "spec.bootstrap.userDataSecretRef", settings.UserDataSecretRef); err != nil {
 			return from, err
 		}
 	}
 	switch {
-	case how == v1alpha1.BootstrapKubeadm:
+	case how.Token == bootstrap.NodeToken:
 		from.token, err = token()
 	case settings.TokenSecretRef != nil:
 		var secret []byte
@@ -48,7 +47,7 @@ func (b *Backend) gather(ctx context.Context, class *v1alpha1.LinodeNodeClass, t
 	return from, err
 }
 
-// joined is what nodes of the class join: what the class says, else what is known of the cluster.
+// joined returns what nodes of the class join: what the class sets, else what was read of the cluster.
 func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, settings v1alpha1.Bootstrap) (bootstrap.Cluster, error) {
 	found, err := b.cfg.Joined.Cluster(ctx)
 	target := bootstrap.Cluster{
@@ -58,7 +57,7 @@ func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, s
 	if len(target.CACertHashes) == 0 {
 		target.CACertHashes = found.CACertHashes
 	}
-	unhashed := class.Spec.BootstrapType() == v1alpha1.BootstrapKubeadm && len(target.CACertHashes) == 0
+	unhashed := typeOf(class.Spec).PinsCA && len(target.CACertHashes) == 0
 	switch {
 	case err != nil && (target.Endpoint == "" || unhashed):
 		return target, &problem{reason: v1alpha1.ReasonCheckFailed, field: "spec.bootstrap",
@@ -74,41 +73,27 @@ func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, s
 	return target, nil
 }
 
-// render is the user data of a node. It is pure.
+// typeOf returns the row of the class's bootstrap type. The zero row, of a name that the API server does not let pass, renders nothing.
+func typeOf(spec v1alpha1.LinodeNodeClassSpec) bootstrap.Type {
+	row, _ := bootstrap.TypeOf(string(spec.BootstrapType()))
+	return row
+}
+
+// render returns the user data of a node. It is pure.
 func render(class *v1alpha1.LinodeNodeClass, node bootstrap.Node, from ingredients) (instances.UserData, error) {
 	settings := ptr.Deref(class.Spec.Bootstrap, v1alpha1.Bootstrap{})
-	config := bootstrap.Config{Node: node, Cluster: from.cluster, Before: settings.PreJoinCommands, After: settings.PostJoinCommands}
-	var data instances.UserData
-	var err error
-	switch how := class.Spec.BootstrapType(); how {
-	case v1alpha1.BootstrapKubeadm:
-		data.Content, err = bootstrap.Kubeadm(config, from.token)
-	case v1alpha1.BootstrapK3s:
-		data.Content, err = bootstrap.K3s(config, from.token, installer(settings.InstallerURL, bootstrap.K3sInstaller))
-	case v1alpha1.BootstrapRKE2:
-		data.Content, err = bootstrap.RKE2(config, from.token, installer(settings.InstallerURL, bootstrap.RKE2Installer))
-	case v1alpha1.BootstrapTalos:
-		data.Verbatim = true
-		data.Content, err = bootstrap.Talos(node, from.userData)
-	case v1alpha1.BootstrapCustom:
-		data.Verbatim = strings.HasPrefix(strings.TrimSpace(string(from.userData)), "{") // Ignition
-		data.Content, err = bootstrap.Custom(from.userData, config, from.token)
-	default:
-		err = fmt.Errorf("the type %q is unknown; use kubeadm, k3s, rke2, talos or custom", how)
-	}
+	how, err := bootstrap.TypeOf(string(class.Spec.BootstrapType()))
 	if err != nil {
 		return instances.UserData{}, renderProblem(err)
 	}
-	return data, nil
-}
-
-const noInstaller = "none"
-
-func installer(wanted, usual string) string {
-	if wanted == noInstaller {
-		return ""
+	rendered, err := how.Render(bootstrap.Inputs{
+		Config: bootstrap.Config{Node: node, Cluster: from.cluster, Before: settings.PreJoinCommands, After: settings.PostJoinCommands},
+		Token:  from.token, Installer: settings.InstallerURL, UserData: from.userData,
+	})
+	if err != nil {
+		return instances.UserData{}, renderProblem(err)
 	}
-	return cmp.Or(wanted, usual)
+	return instances.UserData(rendered), nil
 }
 
 func (b *Backend) userData(ctx context.Context, l cloudprovider.Launch, name string) (instances.UserData, error) {
@@ -122,5 +107,5 @@ func (b *Backend) userData(ctx context.Context, l cloudprovider.Launch, name str
 	if err != nil {
 		return instances.UserData{}, err
 	}
-	return render(l.NodeClass, b.nodeOfClaim(name, l), from)
+	return render(l.NodeClass, b.nodeOfClaim(name, l, typeOf(l.NodeClass.Spec)), from)
 }
