@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -23,7 +22,7 @@ import (
 
 // Catalog is what can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are shared.
 type Catalog interface {
-	InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType
+	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
 	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
 }
 
@@ -42,6 +41,8 @@ type Config struct {
 	Overlays Overlays
 	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues asks for.
 	RelaxMinValues bool
+	// Reboot starts an instance again, once for each operation ID. Its errors are core's; nil = that is not done.
+	Reboot func(ctx context.Context, instanceID int, operationID string) error
 	// Events publishes events; may be nil.
 	Events events.Recorder
 }
@@ -105,7 +106,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)))
+	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.catalog.InstanceTypes(&nodeClass.Spec)))
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +136,8 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	c.attempts.Delete(nodeClaim.UID)
 	c.inventory.grant(node)
 	// A NodeClaim that has a node already, from before a restart, gets that one, whatever would be chosen now.
-	return launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Region)
+	claim, err := launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Region)
+	return c.withImage(node.InstanceID, claim, err)
 }
 
 // overlaid applies the NodeOverlays that core schedules with: it has chosen the node's place by their prices, and counts
@@ -196,7 +198,8 @@ func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.Nod
 	if err != nil {
 		return nil, lookupError(err)
 	}
-	return observed(node, find(c.catalog.InstanceTypes(nil), node.InstanceType), c.cfg.Region)
+	claim, err := observed(node, find(c.catalog.InstanceTypes(nil), node.InstanceType), c.cfg.Region)
+	return c.withImage(node.InstanceID, claim, err)
 }
 
 // List returns the NodeClaims of all claimed instances of the cluster, never a part of them. A name is the
@@ -210,7 +213,7 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	claims := make([]*karpv1.NodeClaim, 0, len(nodes))
 	for _, node := range nodes {
 		claim, err := observed(node, find(all, node.InstanceType), c.cfg.Region)
-		if err != nil {
+		if claim, err = c.withImage(node.InstanceID, claim, err); err != nil {
 			return nil, err
 		}
 		claims = append(claims, claim)
@@ -243,29 +246,13 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 	if !exists {
 		return without(c.catalog.InstanceTypes(nil), func(string) bool { return true }), nil
 	}
-	all := c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)
+	all := c.catalog.InstanceTypes(&nodeClass.Spec)
 	if c.cfg.Events != nil {
 		if err := impossible(all, nodePool, !c.cfg.RelaxMinValues); err != nil {
 			c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		}
 	}
 	return c.buyable(nodePool, all), nil
-}
-
-// Reboot implements core's interface.
-func (c *CloudProvider) Reboot(context.Context, *karpv1.NodeClaim, string) error {
-	return cloudprovider.NewNodeRebootNotImplementedError()
-}
-
-// RepairPolicies returns when a node counts as broken: its kubelet has been silent, or has called itself not
-// ready, for ten minutes, which is longer than LKE takes to reboot a Linode.
-func (c *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {
-	return []cloudprovider.RepairPolicy{
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: 10 * time.Minute,
-			Action: cloudprovider.ReplaceNode},
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, ReasonRegex: ".*", TolerationDuration: 10 * time.Minute,
-			Action: cloudprovider.ReplaceNode},
-	}
 }
 
 // Name is the name in core's metrics.

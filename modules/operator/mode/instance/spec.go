@@ -74,13 +74,11 @@ func kernelOf(spec v1alpha1.LinodeNodeClassSpec) string {
 	return typeOf(spec).Kernel
 }
 
-const bytesOfMB = 1 << 20 // the API says MB and means MiB
-
 // storage returns the class's disks. Without a size there is no swap: a kubelet does not start with it.
 func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
 	s := instances.Storage{SwapMB: new(spec.SwapMB()), Encryption: string(spec.DiskEncryption)}
 	if spec.OSDisk != nil {
-		s.BootMB = int(spec.OSDisk.Size.Value() / bytesOfMB)
+		s.BootMB = spec.OSDisk.MB()
 	}
 	if spec.DataDisks == nil {
 		return s
@@ -99,7 +97,7 @@ func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
 		if label == "" {
 			label = device.name
 		}
-		s.Data = append(s.Data, instances.Disk{Label: label, SizeMB: int(device.disk.Size.Value() / bytesOfMB),
+		s.Data = append(s.Data, instances.Disk{Label: label, SizeMB: device.disk.MB(),
 			Filesystem: device.disk.Filesystem})
 	}
 	return s
