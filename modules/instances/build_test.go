@@ -10,7 +10,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 func withDisks() instances.Spec {
@@ -39,7 +38,7 @@ func (l *lab) checkBuilt(id int) {
 	if len(all) != 1 || slices.Contains(all[0].Tags, "karpenter.k8s.linode/unfinished=true") {
 		l.t.Fatalf("instances %+v", all)
 	}
-	if status := all[0].Status; status != world.StatusBooting && status != world.StatusRunning {
+	if status := all[0].Status; status != linodesim.StatusBooting && status != linodesim.StatusRunning {
 		l.t.Errorf("the instance is %s", status)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodes"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 const (
@@ -173,10 +172,10 @@ func (l *lab) throttled() int {
 }
 
 // ours are the instances that carry the tags of the cluster and a claim.
-func (l *lab) ours() []world.Instance {
-	var all []world.Instance
+func (l *lab) ours() []linodesim.Instance {
+	var all []linodesim.Instance
 	for _, i := range l.sim.Snapshot().Instances {
-		if !slices.Contains(l.foreign, i.ID) && i.Status != world.StatusDeleting {
+		if !slices.Contains(l.foreign, i.ID) && i.Status != linodesim.StatusDeleting {
 			all = append(all, i)
 		}
 	}
@@ -187,7 +186,7 @@ func (l *lab) ours() []world.Instance {
 func (l *lab) created() int {
 	n := 0
 	for _, e := range l.sim.Audit() {
-		if e.Action == world.InstanceCreated && e.Actor.User == engine {
+		if e.Action == linodesim.InstanceCreated && e.Actor.User == engine {
 			n++
 		}
 	}

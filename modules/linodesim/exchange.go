@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/fault"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/filter"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/handlers"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
 const maxBody = 1 << 20
@@ -30,7 +30,7 @@ type exchange struct {
 	op      *operation.Operation // nil = unknown
 	caller  world.Caller
 	pause   time.Duration // what is left of the request's delay
-	fault   fault.Decision
+	fault   decision
 	answer  answer
 	dropped error // the answer never arrives, for this reason
 }
@@ -47,7 +47,7 @@ var errDropped = errors.New("connection dropped by a fault rule")
 // has answered, or the connection is gone.
 var chain = []func(*exchange) bool{
 	(*exchange).route, (*exchange).maintenance, (*exchange).authenticate, (*exchange).limit, (*exchange).arrive,
-	(*exchange).authorize, (*exchange).decide, (*exchange).spoilBefore, (*exchange).handle, (*exchange).spoilAfter,
+	(*exchange).authorize, (*exchange).decide, (*exchange).failBefore, (*exchange).handle, (*exchange).failAfter,
 }
 
 // exchange takes a request through everything and records it.
@@ -149,9 +149,9 @@ func (x *exchange) handle() bool {
 	if err != nil {
 		return x.refuse(http.StatusBadRequest, world.Reason{Reason: "The body could not be read"})
 	}
-	if faults := x.op.CheckBody(body, x.caller.Beta); len(faults) > 0 {
-		reasons := make([]world.Reason, len(faults))
-		for i, f := range faults {
+	if wrong := x.op.CheckBody(body, x.caller.Beta); len(wrong) > 0 {
+		reasons := make([]world.Reason, len(wrong))
+		for i, f := range wrong {
 			reasons[i] = world.Reason{Field: f.Field, Reason: f.Reason}
 			if f.Unknown {
 				x.sim.journal.notKnown(x.op.Method + " " + x.op.Route + ": field " + f.Field)
@@ -178,10 +178,11 @@ func (x *exchange) run(body []byte) ([]byte, error) {
 		defer over()
 	}
 	if x.fault.Rule.NoEffect {
-		live, _ = live.Fork().Begin(x.caller) // which has no other caller
+		live, _ = live.History().Fork().Begin(x.caller) // which has no other caller
 	}
 	found, err := handlers.Answer(handlers.Request{
 		Live: live, Seen: seen, Missing: x.fault.Rule.Missing, Chance: x.fault.Chance, Shift: x.fault.Rule.Shift,
+		IgnoreFilter: x.op.ID == api.OpListLKENodePools && x.sim.behaviour.IgnorePoolFilter, LenientPages: x.sim.behaviour.LenientPages,
 		Operation: x.op, HTTP: x.bare,
 	}, body)
 	if err != nil {
@@ -235,7 +236,7 @@ func (x *exchange) wait(d time.Duration) error {
 }
 
 // validate compares the answer with the description. Answers made by a rule
-// that plays a proxy are not the API's.
+// as a proxy's are not the API's.
 func (x *exchange) validate() {
 	if x.answer.header.Get("Content-Type") == "text/html" {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// A Linode's addresses contain the one in a VPC, with the public one that leads to it where that was asked for, for both generations
+// A Linode's addresses contain the one in a VPC, with the public one that leads to it where that was requested, for both generations
 // of interfaces.
 func TestAddressesContainThoseInVPCs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

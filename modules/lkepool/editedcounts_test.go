@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -112,7 +111,7 @@ func (l *lab) raised() int {
 	n := 0
 	for _, e := range l.sim.Audit() {
 		before, _ := strconv.Atoi(e.Before)
-		if after, err := strconv.Atoi(e.After); err == nil && e.Action == world.PoolCount && e.Actor.User == engine && after > before {
+		if after, err := strconv.Atoi(e.After); err == nil && e.Action == linodesim.PoolCount && e.Actor.User == engine && after > before {
 			n++
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -124,7 +123,7 @@ func newLife(t *testing.T, seed uint64) *life {
 			Tokens: map[string][]string{linodesim.DefaultToken: {"*"}, personToken: {"*"}},
 			Behaviour: linodesim.Behaviour{
 				IgnorePoolFilter: coin(2), LenientPages: coin(2),
-				LostLinode: []world.LostLinode{world.RecreateLinode, world.LeaveHole}[random.IntN(2)],
+				LostLinode: []linodesim.LostLinode{linodesim.RecreateLinode, linodesim.LeaveHole}[random.IntN(2)],
 			},
 		}),
 	}

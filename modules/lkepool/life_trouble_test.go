@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -110,7 +109,7 @@ func (s *life) refused(kind lkepool.Kind, instanceType string, since time.Time) 
 const mostTaken = 2
 
 // meddle is what the platform, or a person, does to a pool.
-func (s *life) meddle(pool world.Pool, random *rand.Rand) {
+func (s *life) meddle(pool linodesim.Pool, random *rand.Rand) {
 	count := pool.Count + 1 + random.IntN(3)
 	switch {
 	case len(pool.Nodes) > 0 && random.IntN(3) == 0:

@@ -96,7 +96,8 @@ func TestChartValuesExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := mentioned(t, `--set ([a-zA-Z]+(?:\.[a-zA-Z]+)*)=`)
-	maps.Copy(names, mentioned(t, "`((?:settings|controller|serviceMonitor|prometheusRule|grafanaDashboard|networkPolicy|podDisruptionBudget|serviceAccount)\\.[a-zA-Z.]*[a-zA-Z])"))
+	maps.Copy(names, mentioned(t, "`((?:settings|controller|serviceMonitor|prometheusRule|grafanaDashboard|networkPolicy|"+
+		"podDisruptionBudget|serviceAccount)\\.[a-zA-Z.]*[a-zA-Z])"))
 	unknown(t, "value", names, func(name string) bool {
 		at := schema
 		for part := range strings.SplitSeq(name, ".") {
@@ -116,6 +117,7 @@ func TestLabelsExist(t *testing.T) {
 	literals := sourceLiterals(t)
 	known := map[string]bool{
 		karpv1.NodePoolLabelKey: true, karpv1.CapacityTypeLabelKey: true, karpv1.DoNotDisruptAnnotationKey: true,
+		karpv1.DoNotRepairAnnotationKey: true, karpv1.DisruptionCostAnnotationKey: true, karpv1.RebootingTaintKey: true,
 		karpv1.UnregisteredTaintKey: true, karpv1.DisruptedTaintKey: true, karpv1.TerminationFinalizer: true,
 		karpv1.NodeRegisteredLabelKey: true, karpv1.NodeInitializedLabelKey: true,
 		"lke.linode.com/pool-id": true, // LKE puts it on its nodes

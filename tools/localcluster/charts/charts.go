@@ -8,7 +8,7 @@
 // unless Keep requires otherwise, otherwise it is installed; the chart's values schema and the API server's
 // validation apply; nothing of the user's Helm environment (repositories,
 // plugins, HELM_* variables) is used. It does not wait for pods: the program
-// that plays them may come later. Errors are one line.
+// that simulates them may come later. Errors are one line.
 package charts
 
 import (
@@ -38,7 +38,7 @@ type Release struct {
 	Keep      Keep // in an upgrade
 }
 
-// Keep is what an upgrade does with the values that a release was given before.
+// Keep selects which values of the previous revision an upgrade keeps.
 type Keep int
 
 // As Helm's flags: of the old values nothing, everything with the old chart's

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// said runs the program and returns what it prints and its error's text.
+// said runs the program and returns its output and its error's text.
 func said(t *testing.T, args ...string) (output, problem string) {
 	t.Helper()
 	var out strings.Builder

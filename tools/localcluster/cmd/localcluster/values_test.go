@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// started is what a verb that starts a cluster makes of its flags.
+// started returns the options that a verb makes of its flags.
 func started(args ...string) (opts localcluster.Options, passedOn []string, err error) {
 	verb := startVerb("up", "", func(verb *cobra.Command, o localcluster.Options, _ chosen) error {
 		opts, passedOn = o, arguments(verb)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/breakage"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/faults"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
@@ -48,7 +48,7 @@ func up(verb *cobra.Command, opts localcluster.Options, given chosen) error {
 	return nil
 }
 
-// already: a second `up` is fine when it asks for what is there.
+// already returns nil if the running cluster has the options of a second `up`.
 func already(info supervisor.Info, opts localcluster.Options, given chosen) error {
 	if info.Kubeconfig == "" {
 		return fmt.Errorf("%s is being started or stopped by process %d", opts.Name, info.PID)
@@ -96,8 +96,8 @@ func statusVerb() *cobra.Command {
 		if info.HealthURL != "" {
 			fmt.Fprintf(os.Stderr, "operator: %s\n", health(verb.Context(), info.HealthURL+"/readyz"))
 		}
-		if broken := breakage.Broken(supervisor.BrokenFile(dir)); broken != "" {
-			fmt.Fprintf(os.Stderr, "broken on purpose: %s (make break NAME=%s mends it)\n", broken, breakage.Mended)
+		if broken := faults.Broken(supervisor.BrokenFile(dir)); broken != "" {
+			fmt.Fprintf(os.Stderr, "broken on purpose: %s (make break NAME=%s mends it)\n", broken, faults.Mended)
 		}
 		root, err := controlplane.FindRoot(".")
 		if err == nil {
@@ -128,7 +128,7 @@ func health(ctx context.Context, url string) string {
 	return "ready"
 }
 
-// superviseVerb is what `up` starts in the background.
+// superviseVerb returns the hidden verb that `up` starts in the background.
 func superviseVerb() *cobra.Command {
 	verb := startVerb("supervise", "Run a cluster for up", func(verb *cobra.Command, opts localcluster.Options, _ chosen) error {
 		report := os.NewFile(supervisor.ReportFile, "report")

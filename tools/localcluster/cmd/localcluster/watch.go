@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/breakage"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/faults"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/logfile"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
 )
@@ -35,10 +35,10 @@ func logsVerb() *cobra.Command {
 
 func breakVerb() *cobra.Command {
 	var name string
-	var settings breakage.Settings
-	names := append(breakage.Names(), breakage.Mended)
+	var settings faults.Settings
+	names := append(faults.Names(), faults.Mended)
 	verb := &cobra.Command{
-		Use: "break [fault]", Short: "Make the simulated account fail, or mend it with " + breakage.Mended, Long: faults(),
+		Use: "break [fault]", Short: "Make the simulated account fail, or mend it with " + faults.Mended, Long: faultsHelp(),
 		Args: cobra.MaximumNArgs(1), ValidArgs: names,
 		RunE: func(verb *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
@@ -56,23 +56,23 @@ func breakVerb() *cobra.Command {
 	return verb
 }
 
-func faults() string {
+func faultsHelp() string {
 	text := "Make the simulated account fail, one way at a time:\n\n"
-	for _, f := range breakage.Faults() {
+	for _, f := range faults.Faults() {
 		text += fmt.Sprintf("  %-14s %s\n", f.Name, f.What)
 	}
-	return text + fmt.Sprintf("  %-14s end it\n\ndocs/tour.md shows what Karpenter does then.", breakage.Mended)
+	return text + fmt.Sprintf("  %-14s end it\n\ndocs/tour.md shows what Karpenter does then.", faults.Mended)
 }
 
-func breakOrMend(verb *cobra.Command, name, dir, fault string, settings breakage.Settings) error {
+func breakOrMend(verb *cobra.Command, name, dir, fault string, settings faults.Settings) error {
 	info, err := running(name, dir)
 	if err != nil {
 		return err
 	}
-	target := breakage.Target{API: info.SimURL, Admin: info.AdminURL, Token: info.Token, ClusterID: info.ClusterID,
+	target := faults.Target{API: info.SimURL, Admin: info.AdminURL, Token: info.Token, ClusterID: info.ClusterID,
 		Record: supervisor.BrokenFile(dir)}
-	if fault == breakage.Mended {
-		mended, err := breakage.Mend(verb.Context(), target)
+	if fault == faults.Mended {
+		mended, err := faults.Mend(verb.Context(), target)
 		switch {
 		case err != nil:
 			return err
@@ -83,7 +83,7 @@ func breakOrMend(verb *cobra.Command, name, dir, fault string, settings breakage
 		}
 		return nil
 	}
-	broke, detail, err := breakage.Break(verb.Context(), target, fault, settings)
+	broke, detail, err := faults.Break(verb.Context(), target, fault, settings)
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func breakOrMend(verb *cobra.Command, name, dir, fault string, settings breakage
 		fmt.Println(detail)
 	}
 	fmt.Println("watch: ", broke.Watch)
-	if breakage.Broken(target.Record) != "" {
-		fmt.Printf("mend:   make break NAME=%s\n", breakage.Mended)
+	if faults.Broken(target.Record) != "" {
+		fmt.Printf("mend:   make break NAME=%s\n", faults.Mended)
 	}
 	return nil
 }
