@@ -127,7 +127,7 @@ soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engin
 
 .PHONY: mutants
 mutants: ## Break the modules on purpose, one way at a time; each must be noticed (MODULE=modules/lkepool, ONLY=name)
-	@GOWORK=off go -C tools run ./mutants/cmd/mutants -only "$(ONLY)" $(addprefix ../,$(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/linode modules/lkepool modules/instances))
+	@GOWORK=off go -C tools run ./mutants/cmd/mutants -only "$(ONLY)" $(addprefix ../,$(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/claims modules/linode modules/lkepool modules/instances))
 
 .PHONY: image
 image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scratch or name@sha256:...)
