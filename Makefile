@@ -1,10 +1,13 @@
 # Every verb a person needs. `make help` lists them.
 #
-# A machine needs Go (the version in go.work), make, git and a module proxy that Go
-# can reach; everything else is built here, into .bin/, which git ignores.
+# A machine needs Go (any from 1.21), make, git and a module proxy that Go can reach;
+# everything else is built here, into .bin/, which git ignores.
 
 SHELL   := /bin/sh
 .DEFAULT_GOAL := help
+
+# Go fetches the toolchain that a go.mod names, as it fetches modules; some packagings of Go switch that off.
+export GOTOOLCHAIN = auto
 
 # No C compiler is needed anywhere but for `make race`.
 export CGO_ENABLED = 0

@@ -17,6 +17,7 @@ import (
 	coremetrics "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
 	"sigs.k8s.io/karpenter/pkg/controllers"
+	"sigs.k8s.io/karpenter/pkg/controllers/node/health"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
@@ -138,10 +139,14 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 
 	provider := coremetrics.Decorate(from.provider)
 	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
-	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid)
+	repair, err := health.NewRepairPolicyMatcher(ctx, overlaid)
+	if err != nil {
+		return err
+	}
+	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid, state.WithRepairPolicyMatcher(repair))
 	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), from.provider.Held, clusterState.NodePoolState)
 	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
-		overlaid, provider, clusterState, op.InstanceTypeStore)...)
+		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore)...)
 	if o.NodePriceLabel {
 		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))
 	}

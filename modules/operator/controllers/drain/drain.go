@@ -102,7 +102,7 @@ func (d *Drainer) Settled(ctx context.Context, node *corev1.Node) (int, error) {
 }
 
 func (d *Drainer) leaving(ctx context.Context, node *corev1.Node) ([]*corev1.Pod, error) {
-	pods, err := nodeutils.GetPods(ctx, d.kube, node)
+	pods, err := nodeutils.GetPods(ctx, d.kube, node.Name)
 	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !podutils.IsWaitingEviction(pod, clock.RealClock{}) }), err
 }
 
