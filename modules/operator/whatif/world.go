@@ -26,6 +26,7 @@ import (
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
 	linodeprovider "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/objectstore"
 )
@@ -79,6 +80,7 @@ func newWorld(store *objectstore.Store, clk *clock.FakeClock, p *provider, regio
 // make adds the node that the provider would buy for a NodeClaim of core's scheduler.
 func (w *world) make(ctx context.Context, planned *scheduling.NodeClaim) error {
 	claim := planned.ToNodeClaim()
+	karpentercore.NarrowToOnDemand(claim)
 	all, err := w.provider.GetInstanceTypes(ctx, w.nodePool(planned.NodePoolName))
 	if err != nil {
 		return err
