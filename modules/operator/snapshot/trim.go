@@ -50,7 +50,7 @@ func deciding(annotations map[string]string) map[string]string {
 	maps.DeleteFunc(kept, func(key, _ string) bool {
 		domain, _, _ := strings.Cut(key, "/")
 		return domain != "karpenter.sh" && !strings.HasSuffix(domain, ".karpenter.sh") && domain != "controller.kubernetes.io" &&
-			domain != "storageclass.kubernetes.io" && domain != "volume.kubernetes.io"
+			domain != "storageclass.kubernetes.io" && domain != "volume.kubernetes.io" && domain != "pv.kubernetes.io"
 	})
 	return kept
 }

@@ -2,6 +2,7 @@ package whatif_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -96,8 +97,9 @@ func withVolume(s *snapshot.Snapshot) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		name := "data-" + pod.Name
 		s.Claims = append(s.Claims, &corev1.PersistentVolumeClaim{
-			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: name},
-			Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "pv-" + name, StorageClassName: ptr.To("linode-block-storage-retain")},
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: name,
+				Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}},
+			Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-" + name, StorageClassName: ptr.To("linode-block-storage-retain")},
 			Status:     corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound},
 		})
 		s.Volumes = append(s.Volumes, &corev1.PersistentVolume{
@@ -143,25 +145,65 @@ func onGPU(pod *corev1.Pod) {
 	for name, q := range one {
 		pod.Spec.Containers[0].Resources.Requests[name] = q
 	}
+	pod.Spec.Tolerations = []corev1.Toleration{{Key: string(v1alpha1.ResourceNvidiaGPU), Operator: corev1.TolerationOpExists}}
 }
 
-// clusters are the workloads that the page on whatif shows, each on nodes of one pool.
-func clusters() map[string]*snapshot.Snapshot {
+// withDaemons adds a DaemonSet and its pod on each node.
+func withDaemons(s *snapshot.Snapshot, name, cpu, memory string) {
+	set := daemonSet(name, cpu, memory)
+	s.DaemonSets = append(s.DaemonSets, set)
+	for _, node := range s.Nodes {
+		s.Pods = append(s.Pods, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: name + "-" + node.Name, UID: types.UID(name + node.Name),
+				CreationTimestamp: made, OwnerReferences: []metav1.OwnerReference{{
+					APIVersion: "apps/v1", Kind: "DaemonSet", Name: name, UID: set.UID, Controller: ptr.To(true),
+				}}},
+			Spec: *set.Spec.Template.Spec.DeepCopy(), Status: corev1.PodStatus{Phase: corev1.PodRunning},
+		})
+		s.Pods[len(s.Pods)-1].Spec.NodeName = node.Name
+	}
+}
+
+// clusters are the workloads that the page on whatif shows, each on nodes of LKE pools, with the NodePools of docs/examples.
+func clusters(t testing.TB) map[string]*snapshot.Snapshot {
 	volumes := &snapshot.Snapshot{Nodes: nodes(6)}
 	workload(volumes, "db", 30, "250m", "512Mi", withVolume(volumes))
 	spread := &snapshot.Snapshot{Nodes: nodes(6)}
 	workload(spread, "web", 12, "500m", "1Gi", apart(false))
 	workload(spread, "cache", 5, "250m", "2Gi", apart(true))
-	daemons := &snapshot.Snapshot{Nodes: nodes(8), DaemonSets: nil}
-	daemons.DaemonSets = append(daemons.DaemonSets, daemonSet("logs", "200m", "256Mi"), daemonSet("metrics", "100m", "128Mi"))
+	daemons := &snapshot.Snapshot{Nodes: nodes(8)}
+	withDaemons(daemons, "logs", "200m", "256Mi")
+	withDaemons(daemons, "metrics", "100m", "128Mi")
 	workload(daemons, "web", 40, "500m", "512Mi")
-	gpu := &snapshot.Snapshot{Nodes: append(nodes(2), node("8", "lke1-8-000", "g1-gpu-rtx4000a-1", "4", "15Gi"))}
+	gpu := &snapshot.Snapshot{Nodes: append(nodes(2), node("8", "lke1-8-000", "g1-gpu-rtx4000a-2", "8", "30Gi"))}
 	workload(gpu, "web", 6, "500m", "1Gi")
 	workload(gpu, "train", 2, "2", "8Gi", onGPU, func(pod *corev1.Pod) { pod.Spec.NodeName = "lke1-8-000" })
 	many := &snapshot.Snapshot{Nodes: nodes(40)}
 	workload(many, "web", 200, "250m", "512Mi")
 	workload(many, "jobs", 100, "500m", "256Mi")
-	return map[string]*snapshot.Snapshot{"volumes": volumes, "spread": spread, "daemonsets": daemons, "gpu": gpu, "many": many}
+	all := map[string]*snapshot.Snapshot{"volumes": volumes, "spread": spread, "daemonsets": daemons, "gpu": gpu, "many": many}
+	for name, s := range all {
+		s.NodePools = examples(t, "nodepool.yaml").NodePools
+		if name == "gpu" {
+			s.NodePools = append(s.NodePools, examples(t, "nodepool-gpu.yaml").NodePools...)
+		}
+	}
+	return all
+}
+
+// examples reads a file of the pages.
+func examples(t testing.TB, name string) *snapshot.Snapshot {
+	t.Helper()
+	file, err := os.Open("../../../docs/examples/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	s, err := snapshot.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func run(t testing.TB, input whatif.Input) *whatif.Report {

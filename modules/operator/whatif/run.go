@@ -48,7 +48,8 @@ type run struct {
 	input     Input
 	nodePools []*karpv1.NodePool
 	catalog   *instancetype.Catalog
-	monthly   map[string]float64 // by plan
+	plans     map[string]instancetype.Plan
+	monthly   map[string]float64 // price by plan
 	daemonSet []*corev1.Pod      // a pod of each
 }
 
@@ -84,7 +85,7 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 	if len(input.Cluster.Pods) == 0 {
 		return nil, nil, errors.New("the cluster has no pods")
 	}
-	r := &run{input: input, monthly: map[string]float64{}}
+	r := &run{input: input, plans: map[string]instancetype.Plan{}, monthly: map[string]float64{}}
 	report := &Report{Region: input.Region, Prices: input.Prices, NotModelled: notModelled()}
 	for _, nodePool := range input.Cluster.NodePools {
 		if nodepoolutil.IsStatic(nodePool) {
@@ -102,6 +103,7 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 		return nil, nil, err
 	}
 	for _, plan := range all {
+		r.plans[plan.ID] = plan
 		r.monthly[plan.ID] = plan.PriceIn(input.Region).Monthly
 	}
 	r.catalog = instancetype.NewCatalog(input.API, instancetype.Config{
@@ -118,6 +120,10 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 		r.daemonSet = append(r.daemonSet, daemonset.PodForDaemonSet(set))
 	}
 	report.Notes = append(report.Notes, notes(input.Cluster, r.monthly)...)
+	if !slices.ContainsFunc(input.Cluster.Nodes, func(n *corev1.Node) bool { return kept(n, input.Keep) }) {
+		report.Notes = append(report.Notes, "no node stays; the operator itself, and pods that must not run on its nodes, need an LKE pool: "+
+			"name the one that stays with --keep")
+	}
 	return r, report, nil
 }
 
@@ -258,9 +264,9 @@ func (w *world) reason(ctx context.Context, pod *corev1.Pod) string {
 
 var placeholder = regexp.MustCompile(`hostname-placeholder-\d+`)
 
-// plainly removes from a text of core the names of nodes that were only considered, which differ every time.
+// plainly removes from a text of core the names of nodes that were only considered, which differ every time, and those of objects.
 func plainly(text string) string {
-	return placeholder.ReplaceAllString(strings.Join(strings.Fields(text), " "), "a new node")
+	return withoutNames(placeholder.ReplaceAllString(strings.Join(strings.Fields(text), " "), "a new node"))
 }
 
 // held groups the nodes that consolidation must leave alone by reason.
@@ -277,7 +283,7 @@ func (w *world) held() (all []Held) {
 	return all
 }
 
-var named = regexp.MustCompile(`\s*\((Pod|Node|NodeClaim)=[^)]*\)`)
+var named = regexp.MustCompile(`\s*\((Pod|Node|NodeClaim|PersistentVolume|PersistentVolumeClaim)=[^)]*\)`)
 
 // withoutNames removes the objects that a text of core names, so that equal reasons are counted together.
 func withoutNames(text string) string { return named.ReplaceAllString(text, "") }

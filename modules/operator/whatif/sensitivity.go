@@ -2,12 +2,15 @@ package whatif
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
 // A change is one requirement that a NodePool gets in addition.
@@ -29,23 +32,40 @@ func without(plan string) change {
 	}, false}
 }
 
-// changes returns what is tried for a NodePool: the other common class of plans, and each of the two plans that it spends most on left out.
-func changes(nodePool string, then []Group) (list []change) {
-	dedicated := false
+// moderate is the largest number of vCPUs of the variation that bounds the size of nodes.
+const moderate = 8
+
+func upTo(vCPUs int) change {
+	return change{fmt.Sprintf("with plans of at most %d vCPUs", vCPUs), karpv1.NodeSelectorRequirementWithMinValues{
+		Key: v1alpha1.LabelInstanceCPU, Operator: corev1.NodeSelectorOpLt, Values: []string{strconv.Itoa(vCPUs + 1)},
+	}, false}
+}
+
+// changes returns what is tried for a NodePool: other common classes of plans, smaller nodes where it has large ones, and each of the two
+// plans that it spends most on left out.
+func (r *run) changes(nodePool string, then []Group) (list []change) {
+	var used []instancetype.Plan
 	for _, group := range then { // by price within a pool
-		if group.Pool == "NodePool "+nodePool && len(list) < 2 {
-			list = append(list, without(group.Plan))
-			dedicated = dedicated || len(group.Plan) > 12 && group.Plan[2:12] == "-dedicated"
+		if group.Pool == "NodePool "+nodePool {
+			used = append(used, r.plans[group.Plan])
 		}
 	}
-	if len(list) == 0 {
+	if len(used) == 0 {
 		return nil
 	}
-	class := v1alpha1.InstanceClassDedicated
-	if dedicated {
-		class = v1alpha1.InstanceClassStandard
+	for _, class := range []string{v1alpha1.InstanceClassStandard, v1alpha1.InstanceClassDedicated} {
+		if !slices.ContainsFunc(used, func(p instancetype.Plan) bool { return p.GPUs > 0 }) &&
+			slices.ContainsFunc(used, func(p instancetype.Plan) bool { return string(p.Class) != class }) {
+			list = append(list, only(class))
+		}
 	}
-	return append([]change{only(class)}, list...)
+	if slices.ContainsFunc(used, func(p instancetype.Plan) bool { return p.VCPUs > moderate }) {
+		list = append(list, upTo(moderate))
+	}
+	for _, plan := range used[:min(len(used), 2)] {
+		list = append(list, without(plan.ID))
+	}
+	return list
 }
 
 func (c change) apply(nodePool *karpv1.NodePool) *karpv1.NodePool {
@@ -63,7 +83,7 @@ func (c change) apply(nodePool *karpv1.NodePool) *karpv1.NodePool {
 // variations simulates each change of each NodePool that has nodes.
 func (r *run) variations(ctx context.Context, report *Report) (all []Variation, _ error) {
 	for i, nodePool := range r.nodePools {
-		for _, change := range changes(nodePool.Name, report.Then) {
+		for _, change := range r.changes(nodePool.Name, report.Then) {
 			changed := slices.Clone(r.nodePools)
 			changed[i] = change.apply(nodePool)
 			w, _, _, _, err := r.settle(ctx, changed)
