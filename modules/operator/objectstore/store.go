@@ -32,16 +32,16 @@ var ErrReadOnly = errors.New("objectstore: the client is read-only")
 
 // Store is a client.Client over objects in memory.
 type Store struct {
-	tables map[reflect.Type]map[client.ObjectKey]client.Object
-	onNode map[string]map[client.ObjectKey]client.Object // pods by spec.nodeName
+	tables map[reflect.Type]objects
+	onNode map[string]objects // pods by spec.nodeName
 }
 
 var _ client.Client = (*Store)(nil)
 
 // New returns a Store with some objects.
-func New(objects ...client.Object) *Store {
-	s := &Store{tables: map[reflect.Type]map[client.ObjectKey]client.Object{}, onNode: map[string]map[client.ObjectKey]client.Object{}}
-	for _, object := range objects {
+func New(initial ...client.Object) *Store {
+	s := &Store{tables: map[reflect.Type]objects{}, onNode: map[string]objects{}}
+	for _, object := range initial {
 		s.Put(object)
 	}
 	return s
@@ -53,12 +53,12 @@ func (s *Store) Put(object client.Object) {
 	object = object.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of a client.Object is one
 	kind, key := reflect.TypeOf(object), client.ObjectKeyFromObject(object)
 	if s.tables[kind] == nil {
-		s.tables[kind] = map[client.ObjectKey]client.Object{}
+		s.tables[kind] = objects{}
 	}
 	s.tables[kind][key] = object
 	if pod, ok := object.(*corev1.Pod); ok {
 		if s.onNode[pod.Spec.NodeName] == nil {
-			s.onNode[pod.Spec.NodeName] = map[client.ObjectKey]client.Object{}
+			s.onNode[pod.Spec.NodeName] = objects{}
 		}
 		s.onNode[pod.Spec.NodeName][key] = object
 	}
@@ -112,8 +112,11 @@ func (s *Store) List(_ context.Context, list client.ObjectList, opts ...client.L
 	return nil
 }
 
+// objects are those of one kind.
+type objects = map[client.ObjectKey]client.Object
+
 // candidates returns the objects that may match, and what the options require besides the namespace.
-func (s *Store) candidates(kind reflect.Type, options *client.ListOptions) (map[client.ObjectKey]client.Object, func(client.Object) bool, error) {
+func (s *Store) candidates(kind reflect.Type, options *client.ListOptions) (objects, func(client.Object) bool, error) {
 	from, name := s.tables[kind], ""
 	if options.FieldSelector != nil {
 		for _, field := range options.FieldSelector.Requirements() {

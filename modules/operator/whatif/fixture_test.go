@@ -53,8 +53,9 @@ func nodes(n int) (all []*corev1.Node) {
 // workload is pods of one Deployment, over the nodes of a cluster in turn.
 func workload(s *snapshot.Snapshot, name string, replicas int, cpu, memory string, edit ...func(*corev1.Pod)) {
 	for i := range replicas {
+		id := fmt.Sprintf("%s-%04d", name, i)
 		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("%s-%04d", name, i), UID: types.UID(fmt.Sprintf("%s-%04d", name, i)),
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: id, UID: types.UID(id),
 				CreationTimestamp: made, Labels: map[string]string{"app": name}, OwnerReferences: []metav1.OwnerReference{{
 					APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: types.UID(name), Controller: ptr.To(true),
 				}}},
@@ -99,8 +100,8 @@ func withVolume(s *snapshot.Snapshot) func(*corev1.Pod) {
 		s.Claims = append(s.Claims, &corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: name,
 				Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}},
-			Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-" + name, StorageClassName: ptr.To("linode-block-storage-retain")},
-			Status:     corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound},
+			Spec:   corev1.PersistentVolumeClaimSpec{VolumeName: "pv-" + name, StorageClassName: ptr.To("linode-block-storage-retain")},
+			Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound},
 		})
 		s.Volumes = append(s.Volumes, &corev1.PersistentVolume{
 			ObjectMeta: metav1.ObjectMeta{Name: "pv-" + name},

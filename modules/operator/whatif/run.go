@@ -175,35 +175,43 @@ func (r *run) world(ctx context.Context, nodePools []*karpv1.NodePool) (*world, 
 	return w, moving, nil
 }
 
+// settled is a simulation at its rest.
+type settled struct {
+	world  *world
+	moving int     // pods that were made pending
+	first  []Group // before consolidation
+	done   consolidation
+}
+
 // settle runs the simulation to its rest.
-func (r *run) settle(ctx context.Context, nodePools []*karpv1.NodePool) (w *world, moving int, first []Group, done consolidation, err error) {
-	if w, moving, err = r.world(ctx, nodePools); err != nil {
-		return w, moving, first, done, err
+func (r *run) settle(ctx context.Context, nodePools []*karpv1.NodePool) (s settled, err error) {
+	if s.world, s.moving, err = r.world(ctx, nodePools); err != nil {
+		return s, err
 	}
-	if err = w.provision(ctx); err != nil {
-		return w, moving, first, done, err
+	if err = s.world.provision(ctx); err != nil {
+		return s, err
 	}
-	first, _ = r.then(w)
-	done, err = w.consolidate(ctx, rest(nodePools))
-	return w, moving, first, done, err
+	s.first, _ = r.then(s.world)
+	s.done, err = s.world.consolidate(ctx, rest(nodePools))
+	return s, err
 }
 
 // simulate fills in what would be.
 func (r *run) simulate(ctx context.Context, report *Report) error {
-	w, moving, first, done, err := r.settle(ctx, r.nodePools)
+	s, err := r.settle(ctx, r.nodePools)
 	if err != nil {
 		return err
 	}
-	report.Pods = moving
-	report.Then, report.ThenMonthly = r.then(w)
-	report.Consolidation = Consolidation{Commands: done.Commands, Removed: done.Removed, Made: done.Replaced}
-	for _, group := range first {
+	report.Pods = s.moving
+	report.Then, report.ThenMonthly = r.then(s.world)
+	report.Consolidation = Consolidation{Commands: s.done.Commands, Removed: s.done.Removed, Made: s.done.Replaced}
+	for _, group := range s.first {
 		report.Consolidation.BeforeNodes += group.Nodes
 		report.Consolidation.BeforeMonthly += group.Monthly
 	}
 	report.Consolidation.Saved = report.Consolidation.BeforeMonthly - report.ThenMonthly
-	report.Held = w.held()
-	report.Unplaced, err = r.unplaced(ctx, w)
+	report.Held = s.world.held()
+	report.Unplaced, err = r.unplaced(ctx, s.world)
 	return err
 }
 
@@ -297,4 +305,3 @@ func notModelled() []string {
 		"volumes, NodeBalancers, transfer, the control plane, taxes and discounts",
 	}
 }
-

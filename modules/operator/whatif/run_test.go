@@ -151,7 +151,8 @@ func TestAKeptPoolHoldsItsPods(t *testing.T) {
 	if len(report.Then) != 1 || !report.Then[0].Kept || report.Then[0].Pods != 3 || report.ThenMonthly != 192 {
 		t.Errorf("then: %+v", report.Then)
 	}
-	if _, err := whatif.Run(t.Context(), whatif.Input{Cluster: cluster, Keep: []string{"8"}}); err == nil || !strings.Contains(err.Error(), "[7 9]") {
+	_, err := whatif.Run(t.Context(), whatif.Input{Cluster: cluster, Keep: []string{"8"}})
+	if err == nil || !strings.Contains(err.Error(), "[7 9]") {
 		t.Errorf("a pool that does not exist: %v", err)
 	}
 }

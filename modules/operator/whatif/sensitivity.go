@@ -86,12 +86,12 @@ func (r *run) variations(ctx context.Context, report *Report) (all []Variation, 
 		for _, change := range r.changes(nodePool.Name, report.Then) {
 			changed := slices.Clone(r.nodePools)
 			changed[i] = change.apply(nodePool)
-			w, _, _, _, err := r.settle(ctx, changed)
+			s, err := r.settle(ctx, changed)
 			if err != nil {
 				return nil, err
 			}
-			groups, monthly := r.then(w)
-			waiting, err := w.waiting(ctx)
+			groups, monthly := r.then(s.world)
+			waiting, err := s.world.waiting(ctx)
 			if err != nil {
 				return nil, err
 			}

@@ -257,7 +257,9 @@ func (r *recorder) Publish(published ...events.Event) {
 }
 
 // of returns the last message of a kind about an object.
-func (r *recorder) of(object client.ObjectKey, reason string) string { return r.last[recorded{object, reason}] }
+func (r *recorder) of(object client.ObjectKey, reason string) string {
+	return r.last[recorded{object, reason}]
+}
 
 // forget drops all messages.
 func (r *recorder) forget() { r.last = nil }
