@@ -114,3 +114,24 @@ func TestAsAPluginTheHelpNamesKubectl(t *testing.T) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
+
+func TestTopOnce(t *testing.T) {
+	for want, args := range map[string][]string{
+		"LKE pool 7":                    nil,
+		`"monthly": 48`:                 {"--output", "json"},
+		"1 node, 1 pod, $0.072/hour":    {"--once"},
+		"0 nodes, 0 pods, $0/hour":      {"--selector", "karpenter.sh/nodepool=default"},
+		"█░░░░░░░░░░░  12%  ██░░░░░░░░": {"-l", "lke.linode.com/pool-id=7"},
+	} {
+		out, err := execute(t, cluster, append([]string{"top", "--from", "-", "--prices", "builtin"}, args...)...)
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%v: %v, want %q in\n%s", args, err, want, out)
+		}
+	}
+	for want, args := range map[string][]string{"--selector": {"-l", "a in b"}, "--interval": {"--interval", "1ns"}} {
+		if _, err := execute(t, cluster, append([]string{"top", "--from", "-", "--prices", "builtin"}, args...)...); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
