@@ -76,7 +76,7 @@ func TestStates(t *testing.T) {
 		"initialized":      {nil, []string{initialized}, nodeview.Ready},
 		"not initialized":  {nil, nil, nodeview.Joining},
 		"drifted":          {nil, []string{initialized, karpv1.ConditionTypeDrifted}, nodeview.Drifted},
-		"to be disrupted":  {nil, []string{initialized, karpv1.ConditionTypeDrifted, karpv1.ConditionTypeDisruptionReason}, nodeview.Consolidating},
+		"to be disrupted":  {nil, []string{initialized, karpv1.ConditionTypeDisruptionReason}, nodeview.Consolidating},
 		"cordoned":         {func(n *corev1.Node, _ *corev1.Pod) { n.Spec.Unschedulable = true }, []string{initialized}, nodeview.Cordoned},
 		"silent":           {func(n *corev1.Node, _ *corev1.Pod) { n.Status.Conditions = nil }, []string{initialized}, nodeview.NotReady},
 		"a protected node": {func(n *corev1.Node, _ *corev1.Pod) { protect(n) }, []string{initialized}, nodeview.Held},
@@ -84,7 +84,9 @@ func TestStates(t *testing.T) {
 		"tainted": {func(n *corev1.Node, _ *corev1.Pod) {
 			n.Spec.Taints = []corev1.Taint{karpv1.DisruptedNoScheduleTaint}
 		}, []string{initialized}, nodeview.Consolidating},
-		"deleted": {func(n *corev1.Node, _ *corev1.Pod) { n.DeletionTimestamp = &metav1.Time{Time: now} }, []string{initialized}, nodeview.Deleting},
+		"deleted": {func(n *corev1.Node, _ *corev1.Pod) {
+			n.DeletionTimestamp = &metav1.Time{Time: now}
+		}, []string{initialized}, nodeview.Deleting},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, p := node("a", map[string]string{karpv1.NodePoolLabelKey: "default"}), pod("p", "a", "1", "1Gi")
@@ -112,7 +114,8 @@ func cluster() *snapshot.Snapshot {
 			node("a", map[string]string{karpv1.NodePoolLabelKey: "default"}), node("b", map[string]string{"lke.linode.com/pool-id": "7"}),
 			node("c", map[string]string{corev1.LabelInstanceTypeStable: "g9-new-1", "lke.linode.com/pool-id": "7"}),
 		},
-		Pods:       []*corev1.Pod{pod("p", "a", "1500m", "1Gi"), pod("q", "a", "400m", "1Gi"), pod("r", "b", "500m", "3Gi"), ended, pod("w", "", "1", "1Gi")},
+		Pods: []*corev1.Pod{pod("p", "a", "1500m", "1Gi"), pod("q", "a", "400m", "1Gi"), pod("r", "b", "500m", "3Gi"), ended,
+			pod("w", "", "1", "1Gi")},
 		NodeClaims: []*karpv1.NodeClaim{claim("a", karpv1.ConditionTypeInitialized), claim("new")},
 	}
 }

@@ -45,7 +45,8 @@ func (a *access) client() (client.Client, error) {
 	}
 	kube, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
-		return nil, &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: "check the address and the credentials"}
+		return nil, &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err,
+			Fix: "check the address and the credentials"}
 	}
 	return kube, nil
 }

@@ -2,16 +2,21 @@ package main
 
 import (
 	"bytes"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 const cluster = `
 apiVersion: v1
 kind: Node
-metadata: {name: lke1-7-a, labels: {lke.linode.com/pool-id: "7", topology.kubernetes.io/region: us-ord, node.kubernetes.io/instance-type: g6-standard-4}}
+metadata:
+  name: lke1-7-a
+  labels: {lke.linode.com/pool-id: "7", topology.kubernetes.io/region: us-ord, node.kubernetes.io/instance-type: g6-standard-4}
 status:
   capacity: {cpu: "4", memory: 7900Mi, pods: "110", ephemeral-storage: 80Gi}
   allocatable: {cpu: "4", memory: 7800Mi, pods: "110", ephemeral-storage: 72Gi}
@@ -19,7 +24,10 @@ status:
 apiVersion: v1
 kind: Pod
 metadata: {name: web, namespace: default}
-spec: {nodeName: lke1-7-a, containers: [{name: main, env: [{name: PASSWORD, value: hunter2}], resources: {requests: {cpu: 500m, memory: 1Gi}}}]}
+spec:
+  nodeName: lke1-7-a
+  containers:
+    - {name: main, env: [{name: PASSWORD, value: hunter2}], resources: {requests: {cpu: 500m, memory: 1Gi}}}
 status: {phase: Running}
 `
 
@@ -117,11 +125,11 @@ func TestAsAPluginTheHelpNamesKubectl(t *testing.T) {
 
 func TestTopOnce(t *testing.T) {
 	for want, args := range map[string][]string{
-		"LKE pool 7":                    nil,
-		`"monthly": 48`:                 {"--output", "json"},
-		"1 node, 1 pod, $0.072/hour":    {"--once"},
-		"0 nodes, 0 pods, $0/hour":      {"--selector", "karpenter.sh/nodepool=default"},
-		"█░░░░░░░░░░░  12%  ██░░░░░░░░": {"-l", "lke.linode.com/pool-id=7"},
+		"LKE pool 7":                 nil,
+		`"monthly": 48`:              {"--output", "json"},
+		"1 node, 1 pod, $0.072/hour": {"--once"},
+		"0 nodes, 0 pods, $0/hour":   {"--selector", "karpenter.sh/nodepool=default"},
+		"12%  ██░░░░░░░░░░  13%": {"-l", "lke.linode.com/pool-id=7"},
 	} {
 		out, err := execute(t, cluster, append([]string{"top", "--from", "-", "--prices", "builtin"}, args...)...)
 		if err != nil || !strings.Contains(out, want) {
@@ -133,5 +141,53 @@ func TestTopOnce(t *testing.T) {
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
+	}
+}
+
+func TestImportEKS(t *testing.T) {
+	const nodePool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {template: {spec: {nodeClassRef: {name: x}}}}\n"
+	out, err := execute(t, nodePool, "import", "eks", "-")
+	if err != nil || !strings.Contains(out, "kind: LinodeNodeClass") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := execute(t, "", "import", "eks", "missing.yaml"); err == nil {
+		t.Error("a file that does not exist is read")
+	}
+}
+
+// TestImportLKE reads the simulator as a user would: over HTTP, with the token from the environment.
+func TestImportLKE(t *testing.T) {
+	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "shop", Region: "us-ord", Tier: "standard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, plan := range []string{"g6-standard-2", "g6-standard-4"} {
+		if _, err := sim.AddPool(info.ID, linodesim.PoolSpec{Type: plan, Count: 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := httptest.NewServer(sim)
+	t.Cleanup(server.Close)
+	t.Setenv("LINODE_TOKEN", "")
+	if _, err := execute(t, "", "import", "lke", "shop", "--linode-url", server.URL); err == nil ||
+		!strings.Contains(err.Error(), "LINODE_TOKEN") {
+		t.Errorf("without a token: %v", err)
+	}
+	t.Setenv("LINODE_TOKEN", linodesim.DefaultToken)
+	for format, want := range map[string]string{
+		"yaml": "name: g6-standard-4\n", "steps": "becomes NodePool g6-standard-4, of at most 2 nodes", "json": `"label": "shop"`,
+	} {
+		out, err := execute(t, "", "import", "lke", "shop", "--linode-url", server.URL, "-o", format)
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v\n%s", format, err, out)
+		}
+	}
+	if _, err := execute(t, "", "import", "lke", "shop", "--linode-url", server.URL, "--keep", "1"); err == nil ||
+		!strings.Contains(err.Error(), "--keep names") {
+		t.Errorf("a pool that does not exist: %v", err)
 	}
 }

@@ -33,10 +33,14 @@ type prices struct {
 func (p *prices) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.from, "prices", fromAPI, "where plans and prices come from: api (needs no token; the built-in list when it does "+
 		"not answer), builtin, or a file in the format of the built-in list")
-	cmd.Flags().StringVar(&p.url, "linode-url", cmp.Or(os.Getenv("LINODE_URL"), "https://api.linode.com"), "base URL of the Linode API")
+	p.address(cmd)
 	cmd.Flags().StringVar(&p.allow, "plans-allow", selection.DefaultAllow, "plans that the operator may buy, as its setting PLANS_ALLOW")
 	cmd.Flags().StringVar(&p.deny, "plans-deny", selection.DefaultDeny, "plans of those that it may not buy, as its setting PLANS_DENY")
 	_ = cmd.RegisterFlagCompletionFunc("prices", cobra.FixedCompletions([]string{fromAPI, fromBuiltIn}, cobra.ShellCompDirectiveDefault))
+}
+
+func (p *prices) address(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.url, "linode-url", cmp.Or(os.Getenv("LINODE_URL"), "https://api.linode.com"), "base URL of the Linode API")
 }
 
 func (p *prices) selection() (selection.Selection, error) {

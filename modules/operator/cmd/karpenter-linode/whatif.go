@@ -17,6 +17,9 @@ const (
 	asText = "text"
 	asJSON = "json"
 	asHTML = "html"
+	asYAML = "yaml"
+
+	asSteps = "steps"
 )
 
 // format is the flag -o.
@@ -110,8 +113,9 @@ func newDump() *cobra.Command {
 		Short: "Write what whatif reads of a cluster to stdout, without what is confidential",
 		Long: "dump writes nodes, pods and what constrains them as one List. Environment variables, commands, images and annotations of " +
 			"other programs are left out; Secrets and ConfigMaps are not read at all. Names and labels are in it.",
-		Example: "  karpenter-linode dump > cluster.json\n  kubectl get pods,nodes --all-namespaces --output json | karpenter-linode dump --from -",
-		Args:    cobra.NoArgs,
+		Example: "  karpenter-linode dump > cluster.json\n  kubectl get pods,nodes --all-namespaces --output json | " +
+			"karpenter-linode dump --from -",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cluster, err := from.read(cmd)
 			if err != nil {
