@@ -17,15 +17,15 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
 // The intervals of what an operator does at rest.
@@ -49,7 +49,7 @@ type operator struct {
 	sweeper  *garbagecollection.Controller
 	tagger   *tagging.Controller
 	catalog  *instancetype.Catalog
-	tracker  *discovery.Tracker
+	tracker  *lke.Tracker
 	lookup   *nodeclass.Lookup
 	claims   []*karpv1.NodeClaim
 }
@@ -62,11 +62,10 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 		t.Fatal(err)
 	}
 	o.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(o.class, nodePool(poolName)).Build()
-	cluster := discovery.Cluster{Cluster: lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: l.cluster.Tier}, Region: l.cluster.Region,
+	cluster := lke.Cluster{Cluster: lkepools.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: l.cluster.Tier}, Region: l.cluster.Region,
 		Version: l.cluster.K8sVersion}
-	o.provider = cloudprovider.New(o.kube, l.pools, o.catalog, cloudprovider.Config{
-		Cluster:        cluster,
-		CreateDeadline: createDeadline,
+	o.provider = cloudprovider.New(o.kube, lke.NewBackend(lke.Config{Cluster: cluster, Pools: l.pools}), o.catalog, cloudprovider.Config{
+		Region: cluster.Region, CreateDeadline: createDeadline,
 	})
 	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil),
 		garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
@@ -75,7 +74,7 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 			}
 		}})
 	o.tagger = tagging.NewController(o.kube, l.pools, o.provider)
-	o.tracker = discovery.NewTracker(l.client, cluster, answersLast)
+	o.tracker = lke.NewTracker(l.client, cluster, answersLast)
 	o.lookup = nodeclass.NewLookup(l.client, answersLast)
 	return o
 }

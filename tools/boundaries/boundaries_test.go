@@ -41,10 +41,7 @@ var rules = map[string]rule{
 		imports:     []string{"modules/linode", "modules/instances", "modules/lkepool", "modules/nodeclass"},
 		testImports: []string{"modules/linodesim"},
 		testing:     []string{"modules/operator/controllers/controllertest"},
-		light: []string{
-			"modules/operator/backoff", "modules/operator/discovery", "modules/operator/options", "modules/operator/selection",
-			"modules/operator/setting",
-		},
+		light:       []string{"modules/operator/backoff", "modules/operator/selection"},
 	},
 }
 

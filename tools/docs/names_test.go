@@ -116,6 +116,7 @@ func TestLabelsExist(t *testing.T) {
 	literals := sourceLiterals(t)
 	known := map[string]bool{
 		karpv1.NodePoolLabelKey: true, karpv1.CapacityTypeLabelKey: true, karpv1.DoNotDisruptAnnotationKey: true,
+		karpv1.DoNotRepairAnnotationKey: true, karpv1.DisruptionCostAnnotationKey: true, karpv1.RebootingTaintKey: true,
 		karpv1.UnregisteredTaintKey: true, karpv1.DisruptedTaintKey: true, karpv1.TerminationFinalizer: true,
 		karpv1.NodeRegisteredLabelKey: true, karpv1.NodeInitializedLabelKey: true,
 		"lke.linode.com/pool-id": true, // LKE puts it on its nodes

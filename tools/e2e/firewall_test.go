@@ -10,7 +10,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/firewalls"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/firewalls"
 )
 
 // What the API offers to attach and detach a Linode.

@@ -110,6 +110,14 @@ controller's own defaults. Variables of controller.env take the place of the cha
 - name: IGNORE_DRA_REQUESTS
   value: {{ $settings.ignoreDRARequests | quote }}
 {{- end }}
+{{- if $settings.legacyNodeRepair }}
+- name: LEGACY_NODE_REPAIR
+  value: "true"
+{{- end }}
+{{- with $settings.schedulerConfig }}
+- name: SCHEDULER_CONFIG
+  value: {{ toJson . | quote }}
+{{- end }}
 - name: FEATURE_GATES
   value: {{ include "karpenter.featureGates" $settings.featureGates }}
 - name: LOG_LEVEL
@@ -155,7 +163,8 @@ class=nanode,g1-gpu-rtx6000-*,class=accelerated
 lack some; core has defaults for those. */}}
 {{- define "karpenter.featureGates" -}}
 {{- $gates := list }}
-{{- range $name := list "nodeRepair" "nodeOverlay" "reservedCapacity" "spotToSpotConsolidation" "staticCapacity" "capacityBuffer" }}
+{{- range $name := list "nodeRepair" "nodeOverlay" "reservedCapacity" "spotToSpotConsolidation" "staticCapacity" "capacityBuffer"
+  "terminateFirstDrift" "terminateFirstRepair" "podDeletionCostManagement" }}
 {{- if hasKey $ $name }}
 {{- $gates = append $gates (printf "%s%s=%t" (substr 0 1 $name | upper) (substr 1 -1 $name) (index $ $name)) }}
 {{- end }}

@@ -25,8 +25,8 @@ type Backend interface {
 	// Drift returns how a node differs from what Claim would make now, "" if it does not. It reads nothing of the node: what it reads of
 	// others serves all nodes for minutes.
 	Drift(ctx context.Context, node lkepool.Node, launch Launch) cloudprovider.DriftReason
-	// Outdated returns whether a kubelet of this version is older than that of a node made now.
-	Outdated(kubelet, controlPlane string, launch Launch) bool
+	// Outdated returns whether a kubelet of this version is older than that of a node made now. It reads from memory.
+	Outdated(ctx context.Context, kubelet string, launch Launch) bool
 }
 
 // A Launch is what a node is made for. NodePool is nil when the NodeClaim has none any more; InstanceType is nil when none is chosen.

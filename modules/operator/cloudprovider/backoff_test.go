@@ -50,8 +50,8 @@ func TestANodeThatNeverJoinsIsBoughtAgainAfterGrowingPauses(t *testing.T) {
 		told, counted := record.NewFakeRecorder(100), 0
 		kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 		pools := &scripted{t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{claimed(5, "a")}, nil }}
-		p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-			Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told), OnNeverJoined: func(string) { counted++ },
+		p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{
+			Region: "us-ord", Events: quietly(told), OnNeverJoined: func(string) { counted++ },
 		})
 		fail := func(uid string) {
 			t.Helper()
@@ -124,8 +124,8 @@ func TestALaunchThatCannotWorkIsGivenUp(t *testing.T) {
 				}}
 				told := record.NewFakeRecorder(100)
 				kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
-				p := cloudprovider.New(kube, pools, catalog(t),
-					cloudprovider.Config{Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told)})
+				p := cloudprovider.New(kube, over(pools), catalog(t),
+					cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 				launch := func() {
 					t.Helper()
 					for attempt := 1; attempt <= 4; attempt++ {
@@ -170,8 +170,8 @@ func TestANodePoolWithATaintOfKarpentersGetsNoNodes(t *testing.T) {
 			}
 			told := record.NewFakeRecorder(100)
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), reserved).Build()
-			p := cloudprovider.New(kube, &scripted{t: t}, catalog(t),
-				cloudprovider.Config{Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told)})
+			p := cloudprovider.New(kube, over(&scripted{t: t}), catalog(t),
+				cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 			all, err := p.GetInstanceTypes(t.Context(), reserved)
 			if err != nil || len(all) != len(somePlans) {
 				t.Fatalf("%d types, %v", len(all), err)

@@ -88,6 +88,16 @@ func launchRequests(nodeClaim *karpv1.NodeClaim) corev1.ResourceList {
 	return lo.PickBy(requests, func(name corev1.ResourceName, _ resource.Quantity) bool { return karpv1.WellKnownResources.Has(name) })
 }
 
+// reservedTaint refuses a NodePool whose nodes would have a taint of Karpenter's from the start: they would never be usable.
+func reservedTaint(nodePool *karpv1.NodePool) error {
+	for _, t := range slices.Concat(nodePool.Spec.Template.Spec.Taints, nodePool.Spec.Template.Spec.StartupTaints) {
+		if t.Key == karpv1.UnregisteredTaintKey || t.Key == karpv1.DisruptedTaintKey {
+			return fmt.Errorf("its template has the taint %s, which Karpenter itself puts on nodes and takes off: remove it", t.Key)
+		}
+	}
+	return nil
+}
+
 func find(all []*cloudprovider.InstanceType, name string) *cloudprovider.InstanceType {
 	it, _ := lo.Find(all, func(it *cloudprovider.InstanceType) bool { return it.Name == name })
 	return it

@@ -18,9 +18,10 @@ import (
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
 func TestCreateChoosesTheCheapestThatFits(t *testing.T) {
@@ -148,10 +149,8 @@ func TestUnregisteredTaintFollowsTheSetting(t *testing.T) {
 	pools := &scripted{t: t, claim: grant, list: func() ([]lkepool.Node, error) { return nil, nil }}
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 	on := true
-	p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-		Cluster:           inCluster("demo", "us-ord", "standard"),
-		UnregisteredTaint: func() bool { return on },
-	})
+	tainting := func(c *lke.Config) { c.UnregisteredTaint = func() bool { return on } }
+	p := cloudprovider.New(kube, over(pools, tainting), catalog(t), cloudprovider.Config{Region: "us-ord"})
 	own := lkepool.Taint{Key: "dedicated", Value: "db", Effect: "NoSchedule"}
 	claim := nodeClaim(func(c *karpv1.NodeClaim) {
 		c.Spec.Taints = []corev1.Taint{{Key: own.Key, Value: own.Value, Effect: corev1.TaintEffectNoSchedule}}
@@ -164,7 +163,7 @@ func TestUnregisteredTaintFollowsTheSetting(t *testing.T) {
 		if !slices.Equal(request.Key.Template.Taints, want) {
 			t.Errorf("on=%t: taints %v, want %v", on, request.Key.Template.Taints, want)
 		}
-		if err := lke.CheckTaint(request.Key.Template.Taints[len(want)-1]); err != nil {
+		if err := lkepools.CheckTaint(request.Key.Template.Taints[len(want)-1]); err != nil {
 			t.Error(err)
 		}
 		// With the setting on or off, a node of either kind is as it should be.
@@ -173,10 +172,7 @@ func TestUnregisteredTaintFollowsTheSetting(t *testing.T) {
 		launched := nodeClaim(func(c *karpv1.NodeClaim) { c.Spec.Taints, c.Status.ProviderID = claim.Spec.Taints, "linode://5" })
 		for _, now := range []bool{true, false} {
 			on = now
-			if reason, err := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-				Cluster:           inCluster("demo", "us-ord", "standard"),
-				UnregisteredTaint: func() bool { return on },
-			}).IsDrifted(t.Context(), launched); reason != "" || err != nil {
+			if reason, err := cloudprovider.New(kube, over(pools, tainting), catalog(t), cloudprovider.Config{Region: "us-ord"}).IsDrifted(t.Context(), launched); reason != "" || err != nil {
 				t.Errorf("taints %v, on=%t: drifted %q, %v", made.Taints, now, reason, err)
 			}
 		}

@@ -88,13 +88,3 @@ func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.Node
 	}
 	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no instance carries the claim of %s", nodeClaim.Name))
 }
-
-// ReleaseClaimOf releases the instance of a NodeClaim that is gone and never had a provider ID, if it got one in this process. It asks
-// the memory alone; what is unknown is left to garbage collection.
-func (c *CloudProvider) ReleaseClaimOf(ctx context.Context, nodeClaim string) error {
-	id, found := c.inventory.claimOf(c.backend.ClaimValue(nodeClaim))
-	if !found {
-		return nil
-	}
-	return cloudprovider.IgnoreNodeClaimNotFoundError(c.release(ctx, id, lkepool.Claimant{Name: nodeClaim}))
-}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
 // A list may lag, or lack a field: a difference counts once the node itself shows it.
@@ -72,10 +73,8 @@ func TestAStandardNodeOfAnOlderMinorVersionHasDrifted(t *testing.T) {
 			node.Status.NodeInfo.KubeletVersion = tt.kubelet
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil), node).Build()
 			pools := &scripted{t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{claimed(5, claim.Name)}, nil }}
-			p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-				Cluster:             inCluster("demo", "us-ord", tt.tier),
-				ControlPlaneVersion: func(context.Context) string { return tt.cluster },
-			})
+			backend := over(pools, tier(tt.tier), func(c *lke.Config) { c.ControlPlaneVersion = func(context.Context) string { return tt.cluster } })
+			p := cloudprovider.New(kube, backend, catalog(t), cloudprovider.Config{Region: "us-ord"})
 			if got, err := p.IsDrifted(t.Context(), claim); err != nil || got != tt.want {
 				t.Errorf("got %q, %v, want %q", got, err, tt.want)
 			}
@@ -89,8 +88,8 @@ func TestANodeDriftsWhileMaintenanceOfItsHostIsPending(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 	pools := &scripted{t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{claimed(5, claim.Name)}, nil }}
 	pending := 0
-	p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-		Cluster: inCluster("demo", "us-ord", "standard"), HostMaintenance: func(instanceID int) bool { return instanceID == pending },
+	p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{
+		Region: "us-ord", HostMaintenance: func(instanceID int) bool { return instanceID == pending },
 	})
 	for id, want := range map[int]core.DriftReason{0: "", 5: cloudprovider.DriftHostMaintenance, 6: ""} {
 		pending = id

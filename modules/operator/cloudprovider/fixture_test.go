@@ -19,11 +19,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
 // scripted is a Pools that answers what a test says and remembers what it was asked for. A method without a
@@ -114,13 +114,10 @@ func catalog(t *testing.T) *instancetype.Catalog {
 }
 
 // provider returns a CloudProvider of a cluster "demo" over scripted pools and the given objects.
-func provider(t *testing.T, tier string, pools cloudprovider.Pools, objects ...client.Object) *cloudprovider.CloudProvider {
+func provider(t *testing.T, ofTier string, pools lke.Pools, objects ...client.Object) *cloudprovider.CloudProvider {
 	t.Helper()
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build()
-	return cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-		Cluster:        inCluster("demo", "us-ord", tier),
-		CreateDeadline: 10 * time.Second,
-	})
+	return cloudprovider.New(kube, over(pools, tier(ofTier)), catalog(t), cloudprovider.Config{Region: "us-ord", CreateDeadline: 10 * time.Second})
 }
 
 func readyClass(change ...func(*v1alpha1.LinodeNodeClass)) *v1alpha1.LinodeNodeClass {
@@ -191,6 +188,15 @@ func notReady(reason, message string) *v1alpha1.LinodeNodeClass {
 	return c
 }
 
-func inCluster(name, region, tier string) discovery.Cluster {
-	return discovery.Cluster{Cluster: lke.Cluster{Name: name, Tier: tier}, Region: region}
+// over returns the backend of LKE mode for a Standard cluster "demo" in us-ord.
+func over(pools lke.Pools, change ...func(*lke.Config)) *lke.Backend {
+	config := lke.Config{Pools: pools, Cluster: lke.Cluster{Cluster: lkepools.Cluster{Name: "demo", Tier: lkepools.Standard}, Region: "us-ord"}}
+	for _, f := range change {
+		f(&config)
+	}
+	return lke.NewBackend(config)
+}
+
+func tier(name string) func(*lke.Config) {
+	return func(c *lke.Config) { c.Cluster.Tier = name }
 }

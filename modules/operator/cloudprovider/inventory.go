@@ -57,18 +57,6 @@ func (i *inventory) node(ctx context.Context, id int) (lkepool.Node, error) {
 	return i.backend.Get(ctx, id)
 }
 
-// claimOf looks in memory for the instance of a claim.
-func (i *inventory) claimOf(claim string) (id int, found bool) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for id, node := range i.nodes {
-		if node.Claim == claim {
-			return id, true
-		}
-	}
-	return 0, false
-}
-
 // tags returns an instance's tags as the last list shows them, without reading one. It is not changed while that list is kept.
 func (i *inventory) tags(id int) (tags []string, known bool) {
 	i.mu.Lock()

@@ -18,6 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
 func claimed(id int, name string, change ...func(*lkepool.Node)) lkepool.Node {
@@ -63,24 +64,6 @@ func TestDelete(t *testing.T) {
 				t.Errorf("released %v, want %v", pools.released, tt.released)
 			}
 		})
-	}
-}
-
-// A NodeClaim that is deleted in the moment of its launch has an instance, and no provider ID by which core would delete it.
-func TestTheInstanceOfANodeClaimWithoutProviderIDIsReleasedByName(t *testing.T) {
-	pools := &scripted{t: t, claim: grant} // a list would fail the test
-	p := provider(t, "standard", pools, readyClass(), nodePool(nil))
-	claim := nodeClaim()
-	if _, err := p.Create(t.Context(), claim); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"another", claim.Name} {
-		if err := p.ReleaseClaimOf(t.Context(), name); err != nil {
-			t.Error(err)
-		}
-	}
-	if !slices.Equal(pools.released, []int{4711}) {
-		t.Errorf("released %v", pools.released)
 	}
 }
 
@@ -157,7 +140,7 @@ func TestDriftOfPoolsAndInstances(t *testing.T) {
 			changed.Annotations[v1alpha1.AnnotationHashVersion] = "v0"
 			return changed
 		}(), made(), ""},
-		{"labels", claim, made(func(n *lkepool.Node) { n.Labels = map[string]string{"team": "b"} }), cloudprovider.DriftPoolLabels},
+		{"labels", claim, made(func(n *lkepool.Node) { n.Labels = map[string]string{"team": "b"} }), lke.DriftPoolLabels},
 		{"a label by hand", claim, made(func(n *lkepool.Node) { n.Labels["by"] = "hand" }), ""},
 		{"a taint by hand", claim, made(func(n *lkepool.Node) {
 			n.Taints = append(n.Taints, lkepool.Taint{Key: "by", Value: "hand", Effect: "NoSchedule"})
@@ -167,7 +150,7 @@ func TestDriftOfPoolsAndInstances(t *testing.T) {
 		{"an answer without version", claim, made(func(n *lkepool.Node) { n.KubernetesVersion = "" }), ""},
 		{"an answer without firewall", claim, made(func(n *lkepool.Node) { n.FirewallID = 0 }), ""},
 		{"an instance whose pool is not known", claim, made(func(n *lkepool.Node) { n.PoolID, n.Template = 0, lkepool.Template{} }), ""},
-		{"taints", claim, made(func(n *lkepool.Node) { n.Taints = n.Taints[:1] }), cloudprovider.DriftPoolTaints},
+		{"taints", claim, made(func(n *lkepool.Node) { n.Taints = n.Taints[:1] }), lke.DriftPoolTaints},
 		{"the taint of a setting that is off now", claim, made(func(n *lkepool.Node) {
 			n.Taints = append(n.Taints, lkepool.Taint{Key: karpv1.UnregisteredTaintKey, Effect: "NoExecute"})
 		}), ""},

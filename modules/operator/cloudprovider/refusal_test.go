@@ -54,12 +54,10 @@ func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 				kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 				// Twenty launches at the same time: all have chosen before the first is refused.
 				release := make(chan struct{})
-				p := cloudprovider.New(kube, &scripted{t: t, claim: func(context.Context, request) (node, error) {
+				p := cloudprovider.New(kube, over(&scripted{t: t, claim: func(context.Context, request) (node, error) {
 					<-release
 					return node{}, failing(tt.kind, tt.field)
-				}}, catalog(t), cloudprovider.Config{
-					Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told),
-				})
+				}}), catalog(t), cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 				launch := func() {
 					for n := range 20 {
 						go func() {

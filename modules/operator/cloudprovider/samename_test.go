@@ -30,8 +30,8 @@ func TestAnInstanceOfAnotherNodeClaimIsAConflict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
-			p := cloudprovider.New(kube, &scripted{t: t, claim: grant}, catalog(t), cloudprovider.Config{
-				Cluster: inCluster("demo", "us-ord", "standard"), Holder: func(int) (lkepool.Claimant, bool) { return test.holder, test.known },
+			p := cloudprovider.New(kube, over(&scripted{t: t, claim: grant}), catalog(t), cloudprovider.Config{
+				Region: "us-ord", Holder: func(int) (lkepool.Claimant, bool) { return test.holder, test.known },
 			})
 			created, err := p.Create(t.Context(), claim)
 			if !test.refused {

@@ -43,7 +43,7 @@ var recordedMemory = map[int]int64{
 // capacity is what a node of the plan shows: learned, recorded or estimated.
 func capacity(p Plan, s Settings) corev1.ResourceList {
 	memory := cmp.Or(s.Learned.Memory, recordedMemory[p.Memory], int64(float64(p.Memory)*mib*(1-s.MemoryOverhead)))
-	storage := cmp.Or(s.Learned.EphemeralStorage, int64(float64(p.Disk)*mib*fileSystemShare))
+	storage := cmp.Or(s.Learned.EphemeralStorage, int64(float64(s.RootDisk)*mib*fileSystemShare))
 	list := corev1.ResourceList{
 		corev1.ResourceCPU:              *resource.NewQuantity(int64(p.VCPUs), resource.DecimalSI),
 		corev1.ResourceMemory:           *resource.NewQuantity(memory/1024*1024, resource.BinarySI),

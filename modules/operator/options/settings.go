@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
 // A definition is one setting: its names, its default, its help and how its text becomes a value.
@@ -87,7 +87,7 @@ func (o *Options) settings() []definition {
 		duration("lke-create-deadline", "10s", "how long one Create waits for a claimable node", &o.CreateDeadline),
 		duration("lke-tag-verification-timeout", "4s",
 			"how far a direct read of a pool or an instance may lag behind writes; for that long nothing is changed after a start",
-			&o.TagVerificationTimeout),
+			&o.SettleTime),
 		duration("lke-retry-delay", "2s", "first pause after a failed request to a pool or an instance", &o.RetryDelay),
 		boolean("lke-unregistered-taint",
 			"let nodes join with Karpenter's taint karpenter.sh/unregistered, from new node pools; only where LKE does not put a removed taint back",
@@ -137,10 +137,10 @@ func (d definition) variables() []string {
 func variable(flag string) string { return strings.ToUpper(strings.ReplaceAll(flag, "-", "_")) }
 
 // read takes the setting from its flag, its variables or its default, in this order. given are the flags of the command line.
-func (d definition) read(mode Mode, given map[string]string, lookup func(string) (string, bool)) error {
+func (d definition) read(mode v1alpha1.Mode, given map[string]string, lookup func(string) (string, bool)) error {
 	variables := d.variables()
 	name, value := variables[0], d.def
-	if mode == ModeInstance && d.instance != "" {
+	if mode == v1alpha1.ModeInstance && d.instance != "" {
 		value = d.instance
 	}
 	for _, variable := range variables {
@@ -153,7 +153,7 @@ func (d definition) read(mode Mode, given map[string]string, lookup func(string)
 		name, value = "--"+d.flag, v
 	}
 	if err := d.set(value); err != nil {
-		return &setting.Error{Name: name, Found: fmt.Sprintf("%q is not valid", value), Fix: d.fix}
+		return &Error{Name: name, Found: fmt.Sprintf("%q is not valid", value), Fix: d.fix}
 	}
 	return nil
 }

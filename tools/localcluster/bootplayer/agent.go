@@ -20,6 +20,12 @@ var installers = map[string]string{"https://get.k3s.io": "k3s", "https://get.rke
 // playedInstaller is the command that stands in a played installer's script.
 const playedInstaller = "install-played"
 
+var (
+	_ = simulate("curl", (*machine).curl)
+	_ = simulate("systemctl", (*machine).systemctl)
+	_ = simulate(playedInstaller, (*machine).install)
+)
+
 // curl plays `curl OPTIONS --output FILE URL` for the installers, and for nothing else.
 func (m *machine) curl(_ context.Context, call invocation) error {
 	output, address := "", ""

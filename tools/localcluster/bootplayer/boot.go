@@ -65,13 +65,20 @@ func (m *machine) boot(ctx context.Context) (*process.Process, error) {
 	return m.startKubelet()
 }
 
-// reader is what reads the user data in the Linode's image.
+// readers lists the programs that read user data, by a word in the label of their images. Each is added in the file that simulates it.
+var readers = map[string]func(*machine, context.Context, string) error{}
+
+func readBy(word string, boot func(*machine, context.Context, string) error) bool {
+	readers[word] = boot
+	return true
+}
+
+// reader returns the program that reads the user data in the Linode's image, cloud-init for other labels.
 func (m *machine) reader() func(ctx context.Context, userData string) error {
-	switch label := strings.ToLower(m.image.Label); {
-	case strings.Contains(label, "talos"):
-		return m.bootTalos
-	case strings.Contains(label, "flatcar"):
-		return m.bootIgnition
+	for word, boot := range readers {
+		if strings.Contains(strings.ToLower(m.image.Label), word) {
+			return func(ctx context.Context, userData string) error { return boot(m, ctx, userData) }
+		}
 	}
 	return m.bootCloudInit
 }

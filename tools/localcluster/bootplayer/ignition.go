@@ -16,6 +16,8 @@ import (
 	"mvdan.cc/sh/v3/expand"
 )
 
+var _ = readBy("flatcar", (*machine).bootIgnition)
+
 // bootIgnition does what Flatcar's first boot does with an Ignition config of spec 3: it writes the files, and starts the
 // services that the config enables. Ignition's own code reads the config; a key that it does not know fails the boot.
 func (m *machine) bootIgnition(ctx context.Context, userData string) error {

@@ -23,7 +23,9 @@ const (
 	kubeletHandle = "KUBELET_EXTRA_ARGS"
 )
 
-// kubeadm runs kubeadm's own code for `kubeadm join --config FILE`, the only thing that a worker's boot asks of it.
+var _ = simulate("kubeadm", (*machine).kubeadm)
+
+// kubeadm runs kubeadm's own code for `kubeadm join --config FILE`, the only call of a worker's boot.
 func (m *machine) kubeadm(ctx context.Context, call invocation) error {
 	args := call.args
 	if len(args) != 3 || args[0] != "join" || args[1] != "--config" {

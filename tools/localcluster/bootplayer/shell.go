@@ -46,11 +46,20 @@ type invocation struct {
 	out  io.Writer
 }
 
-// shell is the machine's, with all that a boot may start.
+// programs lists the machine's programs by their names. Each is added in the file that simulates it.
+var programs = map[string]func(*machine, context.Context, invocation) error{}
+
+func simulate(name string, run func(*machine, context.Context, invocation) error) bool {
+	programs[name] = run
+	return true
+}
+
+// shell returns the machine's shell, with all programs that a boot may start.
 func (m *machine) shell() (*shell, error) {
-	sh := &shell{root: m.root, console: m.console, programs: map[string]program{
-		"kubeadm": m.kubeadm, "systemctl": m.systemctl, "curl": m.curl, playedInstaller: m.install,
-	}}
+	sh := &shell{root: m.root, console: m.console, programs: map[string]program{}}
+	for name, run := range programs {
+		sh.programs[name] = func(ctx context.Context, call invocation) error { return run(m, ctx, call) }
+	}
 	return sh, sh.install()
 }
 

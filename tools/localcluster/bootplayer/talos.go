@@ -86,6 +86,8 @@ var talosDocuments = []string{"TrustedRootsConfig", "HostnameConfig", "Extension
 var protected = []string{"apiVersion", "kind", "authentication", "authorization", "port", "staticPodPath", "cgroupRoot",
 	"rotateCertificates"}
 
+var _ = readBy("talos", (*machine).bootTalos)
+
 // bootTalos does what Talos does with a worker's machine config, up to the kubelet's start.
 func (m *machine) bootTalos(_ context.Context, userData string) error {
 	config, err := parseTalos(userData)

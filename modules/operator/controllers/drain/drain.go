@@ -38,7 +38,7 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 )
 
 // Drainer empties Nodes.
@@ -71,7 +71,7 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.D
 	}
 	since, closed := closedSince(node)
 	if !closed {
-		_, err := conflict.Requeue(d.Taint(ctx, node, karpv1.DisruptedNoScheduleTaint)) // the caller asks again
+		_, err := controllers.Requeue(d.Taint(ctx, node, karpv1.DisruptedNoScheduleTaint)) // the caller asks again
 		return false, err
 	}
 	pods, err := d.leaving(ctx, node)
@@ -114,7 +114,7 @@ func (d *Drainer) Taint(ctx context.Context, node *corev1.Node, taint corev1.Tai
 	if _, served := node.Labels[karpv1.NodeRegisteredLabelKey]; served {
 		node.Labels[corev1.LabelNodeExcludeBalancers] = "karpenter"
 	}
-	if err := d.kube.Patch(ctx, node, conflict.Lock(stored)); err != nil {
+	if err := d.kube.Patch(ctx, node, controllers.Lock(stored)); err != nil {
 		return fmt.Errorf("tainting node %s: %w", node.Name, err)
 	}
 	return nil

@@ -34,8 +34,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// Pools releases what no NodeClaim claims; *lkepool.Allocator is one.
-type Pools interface {
+// Engine releases what no NodeClaim claims; *lkepool.Allocator is one.
+type Engine interface {
 	Collect(ctx context.Context, how lkepool.Sweep) (lkepool.Collected, error)
 }
 
@@ -49,13 +49,16 @@ type Config struct {
 	Interval     time.Duration                     // between sweeps; 0 = 2 min
 	DrainTimeout time.Duration                     // for how long pods may keep an instance without NodeClaim; 0 = 1 h
 	OnCollected  func(collected lkepool.Collected) // after a sweep; may be nil
+	// NodeLabels returns the labels that the platform puts on the Node of an instance: a Node without provider ID that has other values is
+	// another one's; nil: none.
+	NodeLabels func(node lkepool.Node) map[string]string
 }
 
 // Controller sweeps on an interval. Reconcile is called by one goroutine.
 type Controller struct {
 	reader  client.Reader
 	cached  client.Reader
-	pools   Pools
+	engine  Engine
 	drainer Drainer
 	cfg     Config
 
@@ -67,14 +70,14 @@ type Controller struct {
 
 // NewController returns a Controller. reader must read from the API server, not from a cache: a NodeClaim
 // that a cache does not know yet would lose its instance. cached is asked for Nodes.
-func NewController(reader, cached client.Reader, pools Pools, drainer Drainer, cfg Config) *Controller {
+func NewController(reader, cached client.Reader, engine Engine, drainer Drainer, cfg Config) *Controller {
 	if cfg.Interval <= 0 {
 		cfg.Interval = 2 * time.Minute
 	}
 	if cfg.DrainTimeout <= 0 {
 		cfg.DrainTimeout = time.Hour
 	}
-	return &Controller{reader: reader, cached: cached, pools: pools, drainer: drainer, cfg: cfg}
+	return &Controller{reader: reader, cached: cached, engine: engine, drainer: drainer, cfg: cfg}
 }
 
 // Reconcile sweeps, or goes on with what the last sweep has left to be drained until the next one is due.
@@ -83,7 +86,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 		return reconciler.Result{RequeueAfter: c.pause(wait)}, nil
 	}
 	c.draining = map[int]lkepool.Node{}
-	collected, err := c.pools.Collect(ctx, lkepool.Sweep{Alive: c.nodeClaims, Vacate: c.vacate})
+	collected, err := c.engine.Collect(ctx, lkepool.Sweep{Alive: c.nodeClaims, Vacate: c.vacate})
 	for _, node := range collected.Released {
 		log.FromContext(ctx).Info("released an instance that no NodeClaim owns",
 			"instance", node.InstanceID, "node", node.Name, "claim", node.Claim, "instance-type", node.InstanceType, "pool", node.PoolID)

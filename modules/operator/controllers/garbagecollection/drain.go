@@ -3,8 +3,8 @@ package garbagecollection
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +17,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -120,7 +119,7 @@ func (c *Controller) joined(ctx context.Context, node lkepool.Node) (bool, error
 		return false, fmt.Errorf("listing the nodes without provider ID: %w", err)
 	}
 	for i := range list.Items {
-		if couldBe(&list.Items[i], node) {
+		if c.couldBe(&list.Items[i], node) {
 			return false, fmt.Errorf("node %s has no provider ID and could be instance %d", list.Items[i].Name, node.InstanceID)
 		}
 	}
@@ -129,10 +128,18 @@ func (c *Controller) joined(ctx context.Context, node lkepool.Node) (bool, error
 
 // couldBe returns whether a Node without provider ID may run on an instance: nothing that it reports is against it, and it joined when
 // the instance was there. An instance joins no cluster within its first seconds.
-func couldBe(k8sNode *corev1.Node, node lkepool.Node) bool {
-	agrees := func(label, known string) bool { return k8sNode.Labels[label] == "" || k8sNode.Labels[label] == known }
-	return agrees(unclaimed.PoolIDLabel, strconv.Itoa(node.PoolID)) && agrees(corev1.LabelInstanceTypeStable, node.InstanceType) &&
-		!k8sNode.CreationTimestamp.Time.Before(node.Created.Add(soonestJoin))
+func (c *Controller) couldBe(k8sNode *corev1.Node, node lkepool.Node) bool {
+	known := map[string]string{}
+	if c.cfg.NodeLabels != nil {
+		maps.Copy(known, c.cfg.NodeLabels(node))
+	}
+	known[corev1.LabelInstanceTypeStable] = node.InstanceType
+	for label, value := range known {
+		if is := k8sNode.Labels[label]; is != "" && is != value {
+			return false
+		}
+	}
+	return !k8sNode.CreationTimestamp.Time.Before(node.Created.Add(soonestJoin))
 }
 
 // deadline is for how long pods may keep an instance: the terminationGracePeriod of its NodePool, or else the setting.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,8 +100,11 @@ func TestAnInstanceStaysWhileANodeWithoutProviderIDCouldBeIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			kube := kubeWith(tt.node)
 			pools := &candidates{nodes: []lkepool.Node{nameless(6, made)}}
+			ofPool := func(n lkepool.Node) map[string]string {
+				return map[string]string{"lke.linode.com/pool-id": strconv.Itoa(n.PoolID)}
+			}
 			if _, err := garbagecollection.NewController(kube, kube, pools, &script{},
-				garbagecollection.Config{}).Reconcile(t.Context()); err != nil {
+				garbagecollection.Config{NodeLabels: ofPool}).Reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if goes := len(pools.nodes) == 0; goes != tt.goes {

@@ -36,13 +36,13 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/classhistory"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Pools changes tags; *lkepool.Allocator is one.
-type Pools interface {
+// Engine changes tags; *lkepool.Allocator is one.
+type Engine interface {
 	SetTags(ctx context.Context, instanceID int, by lkepool.Claimant, remove, add []string) error
 }
 
@@ -62,7 +62,7 @@ const sweep = 2 * time.Minute
 // Controller reconciles the tags of NodeClaims' instances.
 type Controller struct {
 	kube    client.Client
-	pools   Pools
+	engine  Engine
 	listed  Inventory
 	refused *cache.Expiring // by UID: the tags that could not be set
 	written *cache.Expiring // UIDs of NodeClaims whose instance had its tags set, which a list may not show yet
@@ -70,8 +70,8 @@ type Controller struct {
 
 // NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of
 // NodeClaims.
-func NewController(kube client.Client, pools Pools, listed Inventory) *Controller {
-	return &Controller{kube: kube, pools: pools, listed: listed, refused: cache.NewExpiring(), written: cache.NewExpiring()}
+func NewController(kube client.Client, engine Engine, listed Inventory) *Controller {
+	return &Controller{kube: kube, engine: engine, listed: listed, refused: cache.NewExpiring(), written: cache.NewExpiring()}
 }
 
 // Reconcile brings the tags of one NodeClaim's instance up to date.
@@ -99,8 +99,8 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		return reconcile.Result{}, nil // the reconcile that follows the pause is queued
 	}
 	// a tag that is there already costs nothing
-	remove, add := removable(last.Difference(wanted), classhistory.Tags(nodeClass)), sets.List(wanted)
-	err = c.pools.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
+	remove, add := removable(last.Difference(wanted), nodeclass.TagHistory(nodeClass)), sets.List(wanted)
+	err = c.engine.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
 	switch lkepool.KindOf(err) {
 	case lkepool.KindNotFound:
 		return reconcile.Result{}, nil // the instance is gone; core removes the NodeClaim

@@ -17,7 +17,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancemode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -56,7 +56,7 @@ func TestTagsOfAPlainLinodeThatWereTakenOffComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		claim.Status.ProviderID = nodeclaim.ProviderID(made.ID)
-		backend, listed := instancemode.New(instancemode.Config{Engine: manager}), inventory{}
+		backend, listed := instance.NewBackend(instance.Config{Engine: manager}), inventory{}
 		c := tagging.NewController(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class, claim).Build(), backend, listed)
 
 		time.Sleep(time.Hour)

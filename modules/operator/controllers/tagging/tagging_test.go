@@ -28,7 +28,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/classhistory"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 )
 
@@ -142,7 +142,7 @@ func (w *world) want(t *testing.T, tags ...string) {
 	if w.class.Annotations == nil {
 		w.class.Annotations = map[string]string{}
 	}
-	classhistory.Record(w.class)
+	nodeclass.RecordHistory(w.class)
 	if err := kube.Update(t.Context(), w.class); err != nil {
 		t.Fatal(err)
 	}
