@@ -200,6 +200,9 @@ func (s *sim) land(e *simEffect) {
 	if s.wrote != nil {
 		s.wrote(e.action, e)
 	}
+	if i := s.instance(e.action.InstanceID); i != nil && e.action.Op == OpMark {
+		i.late = true
+	}
 	d := s.carryOut(e)
 	if s.trace != nil {
 		s.note("  platform: %s LANDS LATE: %v", s.describeAction(e.action), d.Err)

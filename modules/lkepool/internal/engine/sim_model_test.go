@@ -84,8 +84,10 @@ type simInstance struct {
 	// edited: a person changed its tags, or a write of them was lost. copied: it
 	// carries another's claim by hand.
 	edited, copied bool
-	// lied: it was reported as missing once.
-	lied bool
+	// lied: it was reported as missing once. pretended: a removal was accepted, and
+	// had no effect.
+	// late: a claim on it landed late.
+	lied, pretended, late bool
 	// marked is when a claim was written to it last, shown the process, counted
 	// from 1, to which a reading showed that, for the first time at shownAt.
 	// The claim was sent at decided. named and namedAt are those of a reading of its
