@@ -12,7 +12,7 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 module=$root/modules/nodeclass
 chart=$root/charts/karpenter-crd/templates
-export GOWORK=off
+export GOWORK=off GOTOOLCHAIN=auto
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM

@@ -24,16 +24,18 @@ func TestCeilingsBoundAllNodesTogether(t *testing.T) {
 		fit          int
 		field        string // of the refusal
 	}{
-		"no bound":                        {claims.Ceilings{}, "g6-standard-1", 7, map[string]int{"g6-standard-1": 100}, 7, ""},
-		"room for some":                   {claims.Ceilings{MaxNodes: 5}, "g6-standard-1", 7, map[string]int{"a": 1, "b": 2}, 2, ""},
-		"room for none":                   {claims.Ceilings{MaxNodes: 3}, "g6-standard-1", 7, map[string]int{"a": 1, "b": 2}, 0, claims.FieldMaxNodes},
-		"a price that fits exactly":       {price(3 * 0.018), "g6-standard-1", 3, nil, 3, ""},
-		"a price for some":                {price(0.1), "g6-standard-1", 7, map[string]int{"g6-standard-2": 1}, 3, ""},
-		"a price for none":                {price(0.05), "g6-standard-2", 1, map[string]int{"g6-standard-1": 1}, 0, claims.FieldMaxHourlyPrice},
-		"no price of the type":            {price(1), "g7-new", 1, nil, 0, claims.FieldMaxHourlyPrice},
-		"no price of a type in use":       {price(1), "g6-standard-1", 1, map[string]int{"g7-new": 1}, 0, claims.FieldMaxHourlyPrice},
-		"no price of a type not in use":   {price(1), "g6-standard-1", 1, map[string]int{"g7-new": 0}, 1, ""},
-		"both, the number is the tighter": {claims.Ceilings{MaxNodes: 1, MaxHourlyPrice: 9, HourlyPrice: listPrices}, "g6-standard-1", 5, nil, 1, ""},
+		"no bound":      {claims.Ceilings{}, "g6-standard-1", 7, map[string]int{"g6-standard-1": 100}, 7, ""},
+		"room for some": {claims.Ceilings{MaxNodes: 5}, "g6-standard-1", 7, map[string]int{"a": 1, "b": 2}, 2, ""},
+		"room for none": {claims.Ceilings{MaxNodes: 3}, "g6-standard-1", 7, map[string]int{"a": 1, "b": 2}, 0,
+			claims.FieldMaxNodes},
+		"a price that fits exactly":     {price(3 * 0.018), "g6-standard-1", 3, nil, 3, ""},
+		"a price for some":              {price(0.1), "g6-standard-1", 7, map[string]int{"g6-standard-2": 1}, 3, ""},
+		"a price for none":              {price(0.05), "g6-standard-2", 1, map[string]int{"g6-standard-1": 1}, 0, claims.FieldMaxHourlyPrice},
+		"no price of the type":          {price(1), "g7-new", 1, nil, 0, claims.FieldMaxHourlyPrice},
+		"no price of a type in use":     {price(1), "g6-standard-1", 1, map[string]int{"g7-new": 1}, 0, claims.FieldMaxHourlyPrice},
+		"no price of a type not in use": {price(1), "g6-standard-1", 1, map[string]int{"g7-new": 0}, 1, ""},
+		"both, the number is the tighter": {claims.Ceilings{MaxNodes: 1, MaxHourlyPrice: 9, HourlyPrice: listPrices}, "g6-standard-1", 5, nil,
+			1, ""},
 	} {
 		fit, err := c.ceilings.Fit("claim", c.instanceType, c.wanted, c.owned)
 		if fit != c.fit || (err == nil) != (c.field == "") {

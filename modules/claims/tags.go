@@ -94,7 +94,10 @@ func (t Tags) ID(claimant Claimant) ClaimID {
 // ClaimIn returns the claimant that tags record, the zero ClaimID for none. The
 // first tag of each key counts.
 func (t Tags) ClaimIn(tags []string) ClaimID {
-	return ClaimID{Value: ValueOf(tags, t.claimPrefix()), UID: ValueOf(tags, t.uidPrefix())}
+	return ClaimID{
+		Value: firstAfter(tags, t.claimKey(), "="),
+		UID:   firstAfter(tags, t.domain(), "/", uidKey, "="),
+	}
 }
 
 // NameTag returns the tag with the claimant's name.
@@ -111,11 +114,33 @@ func (t Tags) UIDTag(id ClaimID) string {
 // IsClaim reports whether a tag has the claimant's name or UID. Only an engine may
 // add or remove such a tag.
 func (t Tags) IsClaim(tag string) bool {
-	return strings.HasPrefix(tag, t.claimPrefix()) || strings.HasPrefix(tag, t.uidPrefix())
+	_, name := after(tag, t.claimKey(), "=")
+	_, uid := after(tag, t.domain(), "/", uidKey, "=")
+	return name || uid
 }
 
 func (t Tags) claimPrefix() string { return t.claimKey() + "=" }
 func (t Tags) uidPrefix() string   { return t.Prefix(uidKey) }
+
+// firstAfter returns what follows the parts in the first tag that begins with them.
+// Lists of instances are searched often, so no prefix is put together for it.
+func firstAfter(tags []string, parts ...string) string {
+	for _, tag := range tags {
+		if rest, ok := after(tag, parts...); ok {
+			return rest
+		}
+	}
+	return ""
+}
+
+func after(tag string, parts ...string) (rest string, ok bool) {
+	for _, part := range parts {
+		if tag, ok = strings.CutPrefix(tag, part); !ok {
+			return "", false
+		}
+	}
+	return tag, true
+}
 
 // Tag joins key and value with "=", and shortens the value if the tag would exceed
 // MaxTagLength. A key that leaves no room for a hash is kept, and validation refuses
@@ -148,14 +173,7 @@ func hash(text string) string {
 }
 
 // ValueOf returns what follows the prefix in the first tag that has it, "" for none.
-func ValueOf(tags []string, prefix string) string {
-	for _, tag := range tags {
-		if value, ok := strings.CutPrefix(tag, prefix); ok {
-			return value
-		}
-	}
-	return ""
-}
+func ValueOf(tags []string, prefix string) string { return firstAfter(tags, prefix) }
 
 // Union returns the first occurrence of each tag, in order.
 func Union(sets ...[]string) []string {

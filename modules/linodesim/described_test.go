@@ -73,10 +73,13 @@ func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {
 var byState = []string{
 	".data[1].vpc_id is missing", // an Enterprise cluster that names no VPC
 	".data[1].subnet_id is missing", ".data[1].stack_type is missing", ".control_plane.audit_logs_enabled",
-	".regions is null, recorded a list", // public images have none
-	".eol is null",                      // a rolling distribution's
-	".default_firewall_ids.",            // the account has no defaults
-	"].data.",                           // of a tagged object the example shows two fields
+	".regions is null, recorded a list",  // public images have none
+	".eol is null",                       // a rolling distribution's
+	".default_firewall_ids.",             // the account has no defaults
+	".time_remaining is", ".duration is", // of an event that is not over
+	".secondary_entity is", ".secondary_entity.id is", // of an event without one, or with another kind
+	".rdns is", ".vpc_nat_1_1 is", ".assigned_entity is", ".interface_id is", // of another kind of address
+	"].data.", // of a tagged object the example shows two fields
 }
 
 // plain is a value as JSON has it.
@@ -116,7 +119,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	vpc := made("/vpcs", `{"label":"one","region":"au-mel","ipv6":[{"range":"/52"}],"subnets":[{"label":"one","ipv4":"10.0.0.0/24"}]}`)
 	subnet := fmt.Sprint(number(vpc.body["subnets"].([]any)[0].(map[string]any)["id"]))
 	linode := made("/linode/instances",
-		`{"type":"g6-standard-2","region":"au-mel","image":"linode/debian12","root_pass":"not-a-secret","swap_size":0,"tags":["tagged"],"booted":`+fmt.Sprint(operation == "shutdownInstance")+`}`)
+		`{"type":"g6-standard-2","region":"au-mel","image":"linode/debian12","root_pass":"not-a-secret","swap_size":0,"tags":["tagged"],"booted":`+fmt.Sprint(operation == "shutdownInstance" || operation == "rebootInstance")+`}`)
 	where := "/linode/instances/" + id(linode)
 	disk := fmt.Sprint(number(first(where+"/disks", "data")["id"]))
 	made(where+"/configs", `{"label":"vpc","devices":{"sda":{"disk_id":`+disk+`}},"interfaces":[{"purpose":"vpc","subnet_id":`+subnet+`}]}`)

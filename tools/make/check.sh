@@ -3,6 +3,7 @@
 # those modules that differ from the commit in BASE_REF (HEAD without it). Vet is part of the linter. The end-to-end suites
 # need a cluster, all of them: they are checked and not linked.
 set -eu
+export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
 root=$(pwd)
 

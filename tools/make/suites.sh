@@ -16,10 +16,10 @@
 # Vet is the linter's (.golangci.yml).
 set -eu
 cd "$(dirname "$0")/../.."
-export GOWORK=off
+export GOWORK=off GOTOOLCHAIN=auto
 pages='/tools/docs(/|$)'
 clusters='/tools/(localcluster|bench)(/|$)'
-virtual='/modules/(linode|linodesim|lkepool|instances|nodeclass)(/|$)'
+virtual='/modules/(linode|linodesim|lkeprobe|lkepool|instances|nodeclass)(/|$)'
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -141,6 +141,12 @@ func (a *Allocator) Owns(poolID int) (owned, known bool) {
 	return owned, known
 }
 
+// PoolOf returns the pool of an instance from what is known, 0 if none is known: it makes no request.
+func (a *Allocator) PoolOf(instanceID int) (poolID int) {
+	a.shell.tell(func(c *engine.Core) { poolID = c.PoolOf(instanceID) })
+	return poolID
+}
+
 // Failed reports that a node of the key was handed out and did not join its
 // cluster: the next purchase for the key waits for a pause that grows with each
 // failure in a row. Joined ends that.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -40,8 +39,9 @@ func TestNodeDeletedWhileItIsClaimed(t *testing.T) {
 		group.Wait()
 		removed, written := false, false
 		for _, e := range l.sim.Audit() {
-			removed = removed || e.Action == world.NodeRemoved && e.InstanceID == doomed
-			written = written || removed && e.Action == world.InstanceTagged && e.InstanceID == doomed && claimIn(strings.Split(e.After, ",")) == "b"
+			removed = removed || e.Action == linodesim.NodeRemoved && e.InstanceID == doomed
+			written = written || removed && e.Action == linodesim.InstanceTagged && e.InstanceID == doomed &&
+				claimIn(strings.Split(e.After, ",")) == "b"
 		}
 		if !written {
 			t.Errorf("no claim was written on %d after it was deleted: this shows nothing", doomed)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -113,7 +112,7 @@ func (l *lab) raised() int {
 	n := 0
 	for _, e := range l.sim.Audit() {
 		before, _ := strconv.Atoi(e.Before)
-		if after, err := strconv.Atoi(e.After); err == nil && e.Action == world.PoolCount && e.Actor.User == engine && after > before {
+		if after, err := strconv.Atoi(e.After); err == nil && e.Action == linodesim.PoolCount && e.Actor.User == engine && after > before {
 			n++
 		}
 	}

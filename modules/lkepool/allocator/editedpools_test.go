@@ -10,7 +10,6 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -172,7 +171,7 @@ func TestPoolsEditedWhileClaimantsWait(t *testing.T) {
 					t.Errorf("the pools still hold %d", l.count())
 				}
 				for _, e := range l.sim.Audit() {
-					if e.Action == world.PoolEdited && e.Actor.User == engine {
+					if e.Action == linodesim.PoolEdited && e.Actor.User == engine {
 						t.Errorf("edited by the engine: %+v", e)
 					}
 				}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
@@ -167,8 +166,8 @@ func (l *lab) errorf(format string, args ...any) {
 }
 
 // ours are the pools that the engine made.
-func (l *lab) ours() []world.Pool {
-	var pools []world.Pool
+func (l *lab) ours() []linodesim.Pool {
+	var pools []linodesim.Pool
 	for _, cluster := range l.sim.Snapshot().Clusters {
 		if cluster.ID != l.cluster.ID {
 			continue
@@ -190,14 +189,14 @@ func (l *lab) count() int {
 	return total
 }
 
-func (l *lab) instances() []world.Instance {
+func (l *lab) instances() []linodesim.Instance {
 	pools := map[int]bool{}
 	for _, pool := range l.ours() {
 		pools[pool.ID] = true
 	}
-	var all []world.Instance
+	var all []linodesim.Instance
 	for _, instance := range l.sim.Snapshot().Instances {
-		if pools[instance.PoolID] && instance.Status != world.StatusDeleting {
+		if pools[instance.PoolID] && instance.Status != linodesim.StatusDeleting {
 			all = append(all, instance)
 		}
 	}
@@ -231,7 +230,7 @@ func (l *lab) audit() {
 	holds := map[string]int{}
 	for _, e := range l.sim.Audit() {
 		switch e.Action {
-		case world.InstanceTagged:
+		case linodesim.InstanceTagged:
 			if e.Actor.User == "owner" {
 				continue
 			}
@@ -245,7 +244,7 @@ func (l *lab) audit() {
 			if after != "" {
 				owner[e.InstanceID], holds[after] = after, e.InstanceID
 			}
-		case world.InstanceDeleting, world.InstanceGone, world.NodeRemoved:
+		case linodesim.InstanceDeleting, linodesim.InstanceGone, linodesim.NodeRemoved:
 			if claim := owner[e.InstanceID]; holds[claim] == e.InstanceID {
 				delete(holds, claim)
 			}
@@ -263,7 +262,7 @@ func (l *lab) audit() {
 func (l *lab) requested() int {
 	n := 0
 	for _, e := range l.sim.Audit() {
-		if e.Action == world.NodeRequested && e.Actor.User == "user1" {
+		if e.Action == linodesim.NodeRequested && e.Actor.User == "user1" {
 			n++
 		}
 	}

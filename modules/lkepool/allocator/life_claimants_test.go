@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -176,7 +176,7 @@ func (s *life) again(c *claimant, random *rand.Rand) {
 
 // exists reports whether there is such an instance that is not going.
 func (s *life) exists(id int) bool {
-	return slices.ContainsFunc(s.instances(), func(i world.Instance) bool { return i.ID == id })
+	return slices.ContainsFunc(s.instances(), func(i linodesim.Instance) bool { return i.ID == id })
 }
 
 // giveUp releases an instance until it is proven gone.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/fault"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -57,18 +56,18 @@ func (s *life) drawFault(random *rand.Rand) linodesim.Rule {
 	case 3:
 		rule.Delay = time.Duration(random.IntN(60)) * time.Second
 	case 4, 5:
-		rule.Route, rule.Kind, rule.Stale, rule.UpTo = "", fault.Lists, 3*time.Second, true
+		rule.Route, rule.Kind, rule.Stale, rule.UpTo = "", linodesim.Lists, 3*time.Second, true
 		if s.lagging {
 			rule.Stale = 2 * time.Minute
 		}
 	case 6:
 		rule.Status, rule.HTML = 502, true
 	case 7:
-		rule.Route, rule.Kind, rule.Stale, rule.UpTo = "", fault.Reads, settle, true
+		rule.Route, rule.Kind, rule.Stale, rule.UpTo = "", linodesim.Reads, settle, true
 	case 8:
 		rule.Hang, rule.Probability = true, 0.3*random.Float64()
 	case 9:
-		rule.Route, rule.Kind = "", fault.Lists
+		rule.Route, rule.Kind = "", linodesim.Lists
 		if random.IntN(2) == 0 {
 			rule.Missing = 1
 		} else {
@@ -94,7 +93,8 @@ func (s *life) drawLie(random *rand.Rand) linodesim.Rule {
 			Probability: 0.5 * random.Float64(),
 		}
 	case s.ghosts:
-		return linodesim.Rule{Kind: fault.Reads, Answer: linodesim.Answer{Status: http.StatusNotFound, Reason: "Not found"}, Match: s.firstGhost}
+		notFound := linodesim.Answer{Status: http.StatusNotFound, Reason: "Not found"}
+		return linodesim.Rule{Kind: linodesim.Reads, Answer: notFound, Match: s.firstGhost}
 	}
 	return linodesim.Rule{Delay: 5 * time.Second, UpTo: true}
 }

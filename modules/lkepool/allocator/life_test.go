@@ -12,7 +12,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -125,7 +124,7 @@ func newLife(t *testing.T, seed uint64) *life {
 			Tokens: map[string][]string{linodesim.DefaultToken: {"*"}, personToken: {"*"}},
 			Behaviour: linodesim.Behaviour{
 				IgnorePoolFilter: coin(2), LenientPages: coin(2),
-				LostLinode: []world.LostLinode{world.RecreateLinode, world.LeaveHole}[random.IntN(2)],
+				LostLinode: []linodesim.LostLinode{linodesim.RecreateLinode, linodesim.LeaveHole}[random.IntN(2)],
 			},
 		}),
 	}

@@ -11,8 +11,11 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+<<<<<<< HEAD
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
+=======
+>>>>>>> main
 )
 
 // personToken is that of a person who uses the API beside the engine.
@@ -111,7 +114,7 @@ func (s *life) refused(kind claims.Kind, instanceType string, since time.Time) b
 const mostTaken = 2
 
 // meddle is what the platform, or a person, does to a pool.
-func (s *life) meddle(pool world.Pool, random *rand.Rand) {
+func (s *life) meddle(pool linodesim.Pool, random *rand.Rand) {
 	count := pool.Count + 1 + random.IntN(3)
 	switch {
 	case len(pool.Nodes) > 0 && random.IntN(3) == 0:

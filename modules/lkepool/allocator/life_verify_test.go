@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 // mostCalls is how many requests one life may send, far above what any needs.
@@ -62,7 +62,7 @@ func (s *life) checkHands() {
 	for _, e := range s.sim.Audit() {
 		ours := e.Actor.User == engine
 		switch e.Action {
-		case world.InstanceTagged:
+		case linodesim.InstanceTagged:
 			if !ours {
 				continue
 			}
@@ -79,7 +79,7 @@ func (s *life) checkHands() {
 			if after != "" && !ends[e.InstanceID] {
 				holds[after] = e.InstanceID
 			}
-		case world.InstanceDeleting, world.InstanceGone, world.NodeRemoved:
+		case linodesim.InstanceDeleting, linodesim.InstanceGone, linodesim.NodeRemoved:
 			ends[e.InstanceID] = true
 			if claim := owner[e.InstanceID]; holds[claim] == e.InstanceID {
 				delete(holds, claim)
@@ -101,7 +101,7 @@ func (s *life) checkRemovals() {
 		}
 	}
 	for _, e := range s.sim.Audit() {
-		if e.Action != world.NodeRemoved || e.Actor.User != engine {
+		if e.Action != linodesim.NodeRemoved || e.Actor.User != engine {
 			continue
 		}
 		c := holder[e.InstanceID]
@@ -127,7 +127,8 @@ func (s *life) checkPurchases() {
 		}
 	}
 	for _, e := range s.sim.Audit() {
-		if _, ours := s.keyOf[e.PoolID]; ours && e.Actor.User != engine && (e.Action == world.NodeRemoved || e.Action == world.InstanceGone) {
+		gone := e.Action == linodesim.NodeRemoved || e.Action == linodesim.InstanceGone
+		if _, ours := s.keyOf[e.PoolID]; ours && e.Actor.User != engine && gone {
 			lost++
 		}
 	}
@@ -142,7 +143,7 @@ func (s *life) checkPurchases() {
 
 // checkRest is I3.
 func (s *life) checkRest() {
-	held := map[string][]world.Instance{}
+	held := map[string][]linodesim.Instance{}
 	for _, instance := range s.instances() {
 		held[claimIn(instance.Tags)] = append(held[claimIn(instance.Tags)], instance)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/memory"
 )
@@ -137,7 +136,7 @@ func TestReleaseNamesTheNode(t *testing.T) {
 
 // Nodes that go at the same time take their pool with them.
 func TestConcurrentReleasesLeaveNoEmptyPool(t *testing.T) {
-	for _, last := range []linodesim.Behaviour{{}, {LastNode: world.RefuseLastDelete}, {LastNode: world.RemovePool}} {
+	for _, last := range []linodesim.Behaviour{{}, {LastNode: linodesim.RefuseLastDelete}, {LastNode: linodesim.RemovePool}} {
 		onBothTiers(t, linodesim.Config{Profile: linodesim.Realistic(), Behaviour: last}, func(t *testing.T, l *lab) {
 			p := l.start(lkepool.Config{})
 			nodes := claimAll(t, p.Allocator, key, 8, 10*time.Minute)
@@ -203,10 +202,10 @@ func TestDeadInstancesAreNoticed(t *testing.T) {
 	})
 }
 
-func stoppedAmong(instances []world.Instance) int {
+func stoppedAmong(instances []linodesim.Instance) int {
 	n := 0
 	for _, instance := range instances {
-		if instance.Status == world.StatusOffline && claimIn(instance.Tags) != "" {
+		if instance.Status == linodesim.StatusOffline && claimIn(instance.Tags) != "" {
 			n++
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/fault"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 )
@@ -60,7 +59,7 @@ func TestStaleReadsTakeNothingAway(t *testing.T) {
 		time.Sleep(time.Minute)
 		first := claimMore(t, p, "first", 1)[0]
 		time.Sleep(time.Minute)
-		l.sim.Fail(linodesim.Rule{Kind: fault.Reads, View: linodesim.View{Stale: 3900 * time.Millisecond}})
+		l.sim.Fail(linodesim.Rule{Kind: linodesim.Reads, View: linodesim.View{Stale: 3900 * time.Millisecond}})
 		more := claimMore(t, p, "more", 4)
 		var group sync.WaitGroup
 		group.Go(func() { releaseOne(t, p.Allocator, first.InstanceID) })
@@ -114,12 +113,12 @@ func TestTakeOverByAStandbyProcess(t *testing.T) {
 // answered 404 once, hide no claimed node and free none.
 func TestMissingEntriesAndSpurious404s(t *testing.T) {
 	for name, rule := range map[string]linodesim.Rule{
-		"lists lack an entry":          {Kind: fault.Lists, View: linodesim.View{Missing: 1}},
-		"lists are empty":              {Kind: fault.Lists, View: linodesim.View{Missing: 1000}},
+		"lists lack an entry":          {Kind: linodesim.Lists, View: linodesim.View{Missing: 1}},
+		"lists are empty":              {Kind: linodesim.Lists, View: linodesim.View{Missing: 1000}},
 		"the list of pools is empty":   {Method: http.MethodGet, Route: poolsRoute, View: linodesim.View{Missing: 1000}, Times: 1},
 		"a pool is answered 404 once":  {Method: http.MethodGet, Route: poolRoute, Answer: linodesim.Answer{Status: 404}, Times: 1},
 		"an instance is 404 once":      {Method: http.MethodGet, Route: instanceRoute, Answer: linodesim.Answer{Status: 404}, Times: 1},
-		"lists are two minutes behind": {Kind: fault.Lists, View: linodesim.View{Stale: 2 * time.Minute}, UpTo: true},
+		"lists are two minutes behind": {Kind: linodesim.Lists, View: linodesim.View{Stale: 2 * time.Minute}, UpTo: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onBothTiers(t, realistic, func(t *testing.T, l *lab) {

@@ -124,6 +124,14 @@ func (c *Core) Owns(poolID int) (owned, known bool) {
 	return known && p.ours(), known
 }
 
+// PoolOf returns the pool of an instance, 0 if none is known.
+func (c *Core) PoolOf(instanceID int) int {
+	if n, known := c.world.nodes.get(instanceID); known {
+		return n.home
+	}
+	return 0
+}
+
 // Handle applies an event and returns what is to be done.
 func (c *Core) Handle(e Event, now time.Time) []Action {
 	c.turn = turn{now: now}

@@ -10,17 +10,20 @@ import (
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/leadership"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
-// startTimeout bounds one attempt to read from the Linode API what the controllers need to start.
-const startTimeout = 30 * time.Second
+// modes has the way to find the cluster, and with it the way to make nodes, of each mode.
+var modes = map[v1alpha1.Mode]mode.Find{v1alpha1.ModeLKE: lke.Find, v1alpha1.ModeInstance: instance.Find}
 
 // platform is the Linode side: the API, the cluster and what can be bought.
 type platform struct {
@@ -29,7 +32,7 @@ type platform struct {
 	health  *apiHealth
 	client  *linode.Client
 	scopes  *discovery.Scopes
-	found   discovery.Cluster
+	cluster mode.Cluster
 	catalog *instancetype.Catalog
 	fence   *leadership.Fence
 	begin   func() // of the nodes; set before this replica can be elected
@@ -59,7 +62,7 @@ func newPlatform(o options.Options) (*platform, error) {
 func newClient(o options.Options, wrap func(http.RoundTripper) http.RoundTripper, observer func(linode.Call)) (*linode.Client, error) {
 	transport, err := linode.NewTransport(o.CAFile)
 	if err != nil {
-		return nil, &setting.Error{Name: "LINODE_CA", Found: "cannot be read, or holds no certificate", Err: err,
+		return nil, &options.Error{Name: "LINODE_CA", Found: "cannot be read, or holds no certificate", Err: err,
 			Fix: "set it to a file with certificates in PEM form, or leave it out"}
 	}
 	token := linode.StaticToken(string(o.Token))
@@ -71,7 +74,7 @@ func newClient(o options.Options, wrap func(http.RoundTripper) http.RoundTripper
 		UserAgent: userAgent(), Transport: wrap(transport), Observer: observer,
 	})
 	if err != nil {
-		return nil, &setting.Error{Name: "LINODE_URL", Found: "cannot be used", Err: err, Fix: "use an address such as https://api.linode.com"}
+		return nil, &options.Error{Name: "LINODE_URL", Found: "cannot be used", Err: err, Fix: "use an address such as https://api.linode.com"}
 	}
 	return client, nil
 }
@@ -79,21 +82,18 @@ func newClient(o options.Options, wrap func(http.RoundTripper) http.RoundTripper
 // connect reads the cluster and what can be bought. It fails rather than to start half of it, and may be called again.
 func (p *platform) connect(ctx context.Context) error {
 	o := p.options
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
 	defer cancel()
-	find, wanted := discovery.Find, discovery.Wanted{Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: p.scopes.Last}
-	if o.Mode == options.ModeInstance {
-		find = discovery.FindRegion
-	}
+	wanted := discovery.Wanted{Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: p.scopes.Last}
 	if o.HostMaintenance {
 		wanted.Needs = []string{"account:read_only"}
 	}
 	var err error
-	if p.found, err = find(ctx, p.client, wanted); err != nil {
+	if p.cluster, err = modes[o.Mode](ctx, p.client, wanted); err != nil {
 		return err
 	}
 	p.catalog = instancetype.NewCatalog(p.client, instancetype.Config{
-		Region: p.found.Region, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
+		Region: p.cluster.Region, Mode: o.Mode, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
 		OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())
@@ -103,7 +103,7 @@ func (p *platform) connect(ctx context.Context) error {
 		},
 	})
 	if err := p.catalog.Refresh(ctx); err != nil {
-		return &setting.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err,
+		return &options.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err,
 			Fix: "try again, or check the address"}
 	}
 	p.metrics.Offerings(p.catalog)

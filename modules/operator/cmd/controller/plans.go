@@ -21,10 +21,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/plans"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
 // What prints what can be bought, as the first argument, instead of running the controllers. Settings are the controller's, so that it
@@ -43,7 +43,7 @@ func writePrices(ctx context.Context, args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
 	defer cancel()
 	api, all, err := listPlans(ctx, o)
 	if err != nil {
@@ -63,7 +63,7 @@ func writePlans(ctx context.Context, args []string, w io.Writer) error {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
 	case err != nil:
-		return &setting.Error{Name: "command line", Found: err.Error(), Fix: "run with plans -h to see its flags"}
+		return &options.Error{Name: "command line", Found: err.Error(), Fix: "run with plans -h to see its flags"}
 	}
 	var flags []string
 	if regions != "" {
@@ -73,7 +73,7 @@ func writePlans(ctx context.Context, args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
 	defer cancel()
 	shown, err := readPlans(ctx, o, regions)
 	if err != nil {
@@ -123,7 +123,7 @@ func readPlans(ctx context.Context, o options.Options, wanted string) (plans.Sho
 	}
 	wanted = cmp.Or(wanted, o.ClusterRegion)
 	if wanted == "" {
-		cluster, err := discovery.Find(ctx, api, discovery.Wanted{Name: o.ClusterName, URL: o.APIURL, Scopes: func() string { return "" }})
+		cluster, err := modes[o.Mode](ctx, api, discovery.Wanted{Name: o.ClusterName, URL: o.APIURL, Scopes: func() string { return "" }})
 		if err != nil {
 			return plans.Shown{}, err
 		}
@@ -163,12 +163,12 @@ func regionsOf(ctx context.Context, api *linode.Client, wanted string) (regions 
 func readNodePool(ctx context.Context, name string) (*karpv1.NodePool, *v1alpha1.KubeletConfiguration, error) {
 	config, err := controllerruntime.GetConfig()
 	if err != nil {
-		return nil, nil, &setting.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
+		return nil, nil, &options.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
 			Fix: "set KUBECONFIG to a kubeconfig file"}
 	}
 	kube, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
-		return nil, nil, &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
+		return nil, nil, &options.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: options.FixKubernetes}
 	}
 	// Lists, because the operator's ServiceAccount may not get single objects, and this works in its pod too.
 	nodePools := &karpv1.NodePoolList{}
