@@ -30,7 +30,9 @@ func (c *Core) buy(d *demand) {
 		}
 	}
 	for _, step := range plan.Grow(missing, pools, c.limits.PoolSize) {
-		c.grow(d, step)
+		if c.grow(d, step); len(d.unserved()) > 0 && len(d.unserved()[0].tokens) == 0 {
+			return // they were refused
+		}
 	}
 }
 
@@ -165,7 +167,11 @@ func (c *Core) purchaseFailed(k *keyState, p *pool, d Done) {
 	if p != nil && claims.EffectOf(d.Err) != claims.EffectNone {
 		p.writes.unsure = c.now
 	}
-	if p != nil && claims.EffectOf(d.Err) == claims.EffectUnknown {
+	switch effect := claims.EffectOf(d.Err); {
+	case p == nil || effect == claims.EffectNone:
+	case effect == claims.EffectApplied:
+		p.writes.frozen.attempt(d, c.now)
+	default:
 		p.writes.frozen.attempt(d, c.now.Add(c.cfg.LateEffect))
 	}
 	if p == nil && claims.EffectOf(d.Err) != claims.EffectNone {
@@ -198,7 +204,7 @@ func (c *Core) purchaseFailed(k *keyState, p *pool, d Done) {
 // attempt notes a count that was not answered.
 func (f *freeze) attempt(d Done, until time.Time) {
 	if f.count == d.Action.Count {
-		f.again, f.until = true, until
+		f.again, f.until = true, latest(f.until, until)
 		return
 	}
 	*f = freeze{count: d.Action.Count, sent: d.Began, until: until}

@@ -31,7 +31,11 @@ func (c *Core) foundPool(reading lkepool.Pool) {
 	if hash == "" || c.keyed(hash).creating > 0 {
 		return
 	}
-	if at := slices.IndexFunc(c.doubts, func(d doubt) bool { return d.hash == hash }); at >= 0 {
+	at := slices.IndexFunc(c.doubts, func(d doubt) bool { return d.hash == hash && d.nodes == reading.Count })
+	if at < 0 {
+		at = slices.IndexFunc(c.doubts, func(d doubt) bool { return d.hash == hash })
+	}
+	if at >= 0 {
 		c.doubts = slices.Delete(c.doubts, at, at+1)
 	}
 }

@@ -100,13 +100,13 @@ func (c *Core) mergePool(d Done) {
 		return
 	}
 	p.absence, p.last = absence{}, latest(p.last, d.Began)
-	c.thaw(p, d)
 	if !c.settled(d.Began, latest(p.writes.grown, p.writes.shrunk)) || !c.settled(d.Began, p.writes.unsure) {
 		// An own write outranks this reading; it may still agree with it.
 		p.direct.agrees = p.writes.unsure.IsZero() && d.Pool.Count == p.Count && !c.lacksSlot(p, d.Pool.Slots) && sameShape(p.Pool, d.Pool)
 		c.addSlots(p, d.Pool.Slots, d.Began, true)
 		return
 	}
+	c.thaw(p, d)
 	changed := d.Pool.Count != p.Count || !sameShape(p.Pool, d.Pool)
 	if d.Pool.Count < p.Count {
 		p.lowered.note(d.Pool.Count, c.now)

@@ -74,9 +74,9 @@ func (s *sim) checkMark(e *simEffect) {
 	}
 }
 
-// landedLate: the claim landed after the instance was quarantined, so that its
-// claimant gets another one, and this one is collected.
-func (i *simInstance) landedLate() bool { return i.late && i.failed >= markAttempts }
+// landedLate: the claim landed after the instance was quarantined, or in the lead of
+// another process, so that its claimant gets another one, and this one is collected.
+func (i *simInstance) landedLate() bool { return i.late && (i.failed >= markAttempts || i.lateOf) }
 
 // unseen: an earlier process claimed the instance, and nothing had shown that to
 // this one at the time: no reading did, and at its start lists lagged too far behind, or the
@@ -262,7 +262,7 @@ func (s *sim) checkCeiling(a Action) {
 			total += len(of.slots)
 		}
 	}
-	if total > s.plan.maxNodes+s.added {
+	if total > s.plan.maxNodes+s.added+s.unremoved {
 		s.fail("rule 12: %s makes %d nodes, and at most %d are allowed", a.Op, total, s.plan.maxNodes)
 	}
 }
