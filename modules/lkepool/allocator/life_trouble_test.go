@@ -11,11 +11,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-<<<<<<< HEAD
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
-=======
->>>>>>> main
 )
 
 // personToken is that of a person who uses the API beside the engine.
