@@ -50,6 +50,8 @@ type ruleRequest struct {
 	Delay      wait              `json:"delay"`
 	RetryAfter wait              `json:"retry_after"`
 	Stale      wait              `json:"stale"`
+	Late       wait              `json:"late"`
+	For        wait              `json:"for"`
 	Header     map[string]string `json:"header"`
 }
 
@@ -70,6 +72,7 @@ func (f *Faults) addRule(w http.ResponseWriter, r *http.Request) {
 	}
 	rule := q.Rule
 	rule.Delay, rule.RetryAfter, rule.Stale, rule.Header = q.Delay.Duration, q.RetryAfter.Duration, q.Stale.Duration, http.Header{}
+	rule.Late, rule.For = q.Late.Duration, q.For.Duration
 	for name, value := range q.Header {
 		rule.Header.Set(name, value)
 	}

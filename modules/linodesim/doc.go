@@ -153,11 +153,14 @@
 //
 // # Faults
 //
-// Fail puts rules in force, for single requests or many: statuses with or without Retry-After, a proxy's page, delays, connections
-// that drop or hang before or after the effect, writes without effect, lists
-// that lack entries or whose pages shift, stale reads. A stale read is answered
-// from a copy of the world as it was then, so that a page agrees with itself;
-// each request may be late by another time. Profiles stale and hostile are made
+// Fail puts rules in force, for single requests or many: statuses with or without
+// Retry-After, a proxy's page, delays, connections that drop or hang before or
+// after the effect, writes without effect or with a late one, groups of wrong
+// 404s, lists that lack entries or whose pages shift, stale reads. A late write is
+// answered at once and carried out later, after writes that came after it, also
+// when its sender is gone. A stale read is answered from a copy of the world as it
+// was then, so that a page agrees with itself; each request may be late by another
+// time. Profiles stale and hostile are made
 // of such rules, which come after those of Fail. RefuseCapacity, SetAccountLimit,
 // SetMaintenance, NeverBoot and StallNodes are faults of the platform;
 // RecycleNode, DeleteInstance, EditPool and their like change the account as its

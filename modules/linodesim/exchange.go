@@ -139,13 +139,16 @@ func (x *exchange) authorize() bool {
 	return true
 }
 
+func (x *exchange) readBody() ([]byte, error) {
+	if x.r.Body == nil {
+		return nil, nil
+	}
+	return io.ReadAll(http.MaxBytesReader(nil, x.r.Body, maxBody))
+}
+
 // handle checks the body's form and runs the operation.
 func (x *exchange) handle() bool {
-	var body []byte
-	var err error
-	if x.r.Body != nil {
-		body, err = io.ReadAll(http.MaxBytesReader(nil, x.r.Body, maxBody))
-	}
+	body, err := x.readBody()
 	if err != nil {
 		return x.refuse(http.StatusBadRequest, world.Reason{Reason: "The body could not be read"})
 	}
@@ -180,15 +183,31 @@ func (x *exchange) run(body []byte) ([]byte, error) {
 	if x.fault.Rule.NoEffect {
 		live, _ = live.History().Fork().Begin(x.caller) // which has no other caller
 	}
-	found, err := handlers.Answer(handlers.Request{
-		Live: live, Seen: seen, Missing: x.fault.Rule.Missing, Chance: x.fault.Chance, Shift: x.fault.Rule.Shift,
-		IgnoreFilter: x.op.ID == api.OpListLKENodePools && x.sim.behaviour.IgnorePoolFilter, LenientPages: x.sim.behaviour.LenientPages,
-		Operation: x.op, HTTP: x.bare,
-	}, body)
+	found, err := handlers.Answer(x.request(live, seen), body)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(found)
+}
+
+func (x *exchange) request(live, seen *world.Moment) handlers.Request {
+	return handlers.Request{
+		Live: live, Seen: seen, Missing: x.fault.Rule.Missing, Chance: x.fault.Chance, Shift: x.fault.Rule.Shift,
+		IgnoreFilter: x.op.ID == api.OpListLKENodePools && x.sim.behaviour.IgnorePoolFilter, LenientPages: x.sim.behaviour.LenientPages,
+		Operation: x.op, HTTP: x.bare,
+	}
+}
+
+// carryOutLater plans the effect of a write. What the API would refuse then has
+// none, and no caller learns of either.
+func (x *exchange) carryOutLater(after time.Duration) {
+	body, err := x.readBody()
+	if err != nil || len(x.op.CheckBody(body, x.caller.Beta)) > 0 {
+		return
+	}
+	live, end := x.sim.world.Begin(x.caller)
+	defer end()
+	live.Later(after, func(then *world.Moment) { _, _ = handlers.Answer(x.request(then, then), body) })
 }
 
 // refused writes what a handler refused.

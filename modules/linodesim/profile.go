@@ -49,6 +49,11 @@ type FaultRates struct {
 	NoEffect     float64 // a PUT or DELETE is answered with success and changes nothing
 	LostAnswer   float64 // a write is carried out, and the connection breaks
 	Hang         float64 // a request gets no answer until the caller goes away
+
+	Late          float64       // a write is answered 504 or not at all, and carried out later
+	LateBy        time.Duration // up to so much
+	NotFoundGroup float64       // a read of one object begins a group of such 404s, of any object
+	NotFoundFor   time.Duration // that lasts so long
 }
 
 // Boot returns the time from a node's request to its joining.
@@ -91,10 +96,12 @@ func Slow() Profile {
 }
 
 // Stale returns Realistic with reads of one object up to 4 s and lists up to 2
-// minutes behind writes, each by another time.
+// minutes behind writes, each by another time; a few writes land late, and a few
+// groups of reads are 404s by mistake.
 func Stale() Profile {
 	p := Realistic()
 	p.Name, p.StaleReads, p.StaleLists = "stale", 4*time.Second, 2*time.Minute
+	p.Faults = FaultRates{Late: 0.01, LateBy: time.Minute, NotFoundGroup: 0.002, NotFoundFor: 3 * time.Second}
 	return p
 }
 
@@ -103,7 +110,8 @@ func Stale() Profile {
 func Hostile() Profile {
 	p := Stale()
 	p.Name = "hostile"
-	p.Faults = FaultRates{NotFound: 0.02, MissingEntry: 0.05, PageShift: 0.05, NoEffect: 0.02, LostAnswer: 0.02, Hang: 0.005}
+	p.Faults.NotFound, p.Faults.MissingEntry, p.Faults.PageShift = 0.02, 0.05, 0.05
+	p.Faults.NoEffect, p.Faults.LostAnswer, p.Faults.Hang = 0.02, 0.02, 0.005
 	return p
 }
 
@@ -141,7 +149,7 @@ func (p Profile) Scaled(by float64) Profile {
 	for _, s := range []*Span{&p.Request, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Gone, &p.Repair, &p.ControlPlane} {
 		*s = s.scaled(by)
 	}
-	for _, d := range []*time.Duration{&p.StaleReads, &p.StaleLists} {
+	for _, d := range []*time.Duration{&p.StaleReads, &p.StaleLists, &p.Faults.LateBy, &p.Faults.NotFoundFor} {
 		*d = time.Duration(float64(*d) / by)
 	}
 	return p

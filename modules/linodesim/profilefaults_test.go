@@ -171,6 +171,8 @@ func TestProfileHostile(t *testing.T) {
 					saw["hang"]++
 				case errors.Is(err, io.ErrUnexpectedEOF):
 					saw["lost answer"]++
+				case got.status == http.StatusGatewayTimeout:
+					saw["late"]++
 				case got.status == http.StatusNotFound:
 					saw["not found"]++
 				case strings.HasSuffix(c.path, "/pools") && len(got.data(t)) == 0:
@@ -181,7 +183,7 @@ func TestProfileHostile(t *testing.T) {
 			}
 			cancel()
 		}
-		for _, what := range []string{"hang", "lost answer", "not found", "missing entry", "no effect"} {
+		for _, what := range []string{"hang", "lost answer", "not found", "missing entry", "no effect", "late"} {
 			if saw[what] == 0 || saw[what] > 100 {
 				t.Errorf("%s: %d times in 500 rounds", what, saw[what])
 			}
@@ -217,6 +219,9 @@ func TestAdminRules(t *testing.T) {
 		{`{"hang":true,"after_effect":true,"nth":9}`, `{"id":4}`},
 		{`{"route":"/x","delay":"1s","status":429,"reason":"r","field":"f","retry_after":"5s","header":{"X":"1"},"html":true,"drop":true}`,
 			`{"id":5}`},
+		{`{"kind":"writes","late":"30s","for":"5s","nth":9}`, `{"id":6}`},
+		{`{"late":"30s","after_effect":true}`,
+			`{"error":"late goes neither with after_effect nor with no_effect: the effect comes after the answer"}`},
 		{`{"kind":"list"}`, `{"error":"kind is \"list\"; it must be lists, reads, writes or empty"}`},
 		{`{"probability":7}`, `{"error":"probability is 7; it must be from 0 to 1"}`},
 	} {

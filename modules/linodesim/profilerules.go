@@ -22,6 +22,9 @@ func profileRules(p Profile) []Rule {
 		{Kind: Reads, Answer: Answer{Status: http.StatusNotFound, Reason: "Not found"}, Probability: t.NotFound},
 		{Method: http.MethodPut, View: View{NoEffect: true}, Probability: t.NoEffect},
 		{Method: http.MethodDelete, View: View{NoEffect: true}, Probability: t.NoEffect},
+		{Kind: Writes, View: View{Late: t.LateBy}, UpTo: true, Probability: t.Late / 2},
+		{Kind: Writes, View: View{Late: t.LateBy}, UpTo: true, Hang: true, Probability: t.Late / 2},
+		{Kind: Reads, Answer: Answer{Status: http.StatusNotFound, Reason: "Not found"}, For: t.NotFoundFor, Probability: t.NotFoundGroup},
 		{Kind: Writes, Drop: true, AfterEffect: true, Probability: t.LostAnswer},
 		missing, shifted,
 	} {
@@ -39,12 +42,18 @@ func profileRules(p Profile) []Rule {
 
 // decide finds the rule that hits the request.
 func (x *exchange) decide() bool {
-	x.fault = x.sim.rules.Decide(ruled{Request: x.bare, Route: x.op.Route, List: x.op.Paginated})
+	x.fault = x.sim.rules.Decide(ruled{Request: x.bare, Route: x.op.Route, List: x.op.Paginated}, x.sim.clock.Now())
 	x.dropped = x.wait(x.fault.Rule.Delay)
 	return x.dropped == nil
 }
 
 func (x *exchange) failBefore() bool {
+	if x.fault.Rule.Late > 0 && x.op.Method != http.MethodGet {
+		x.carryOutLater(x.fault.Rule.Late)
+		if rule := &x.fault.Rule; rule.Status == 0 && !rule.Drop && !rule.Hang {
+			rule.Status = http.StatusGatewayTimeout
+		}
+	}
 	return !x.fault.Hit || x.fault.Rule.AfterEffect || !x.fail(x.fault.Rule)
 }
 

@@ -1,6 +1,7 @@
 package linodesim
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -36,6 +37,9 @@ type Rule struct {
 	Nth         int     `json:"nth"`         // only this one, from 1, counted from when the rule was added; 0 = all
 	Times       int     `json:"times"`       // at most this many; 0 = no bound
 	Probability float64 `json:"probability"` // of each; 0 = always
+	// A group: a request that is hit begins a window in which all that fit are hit. Nth, Times and Probability are
+	// about the first of a group then.
+	For time.Duration `json:"for"`
 
 	// What happens. An Answer, Drop and Hang come instead of the effect; with
 	// AfterEffect the request does its work first and only its answer is lost.
@@ -46,7 +50,7 @@ type Rule struct {
 	AfterEffect bool `json:"after_effect"`
 	View
 
-	UpTo bool `json:"up_to"` // Delay and Stale are drawn for each request, from 0 to the given
+	UpTo bool `json:"up_to"` // Delay, Stale and Late are drawn for each request, from 0 to the given
 }
 
 // Answer replaces the API's answer, unless Status is 0.
@@ -66,11 +70,14 @@ type View struct {
 	// pages after the first begin so many entries later, as if those had been removed meanwhile; below 0, earlier
 	Shift    int  `json:"shift"`
 	NoEffect bool `json:"no_effect"` // a write is answered as if carried out, and changes nothing
+	// a write is answered now, with the Answer (504 without one), Drop or Hang, and carried out so much later, also
+	// when its sender is gone
+	Late time.Duration `json:"late"`
 }
 
 // decision holds what happens to one request.
 type decision struct {
-	Rule   Rule // with Delay and Stale as drawn
+	Rule   Rule // with Delay, Stale and Late as drawn
 	ID     RuleID
 	Hit    bool
 	Chance float64 // drawn, from 0 to below 1: chooses the entries that are missing
@@ -96,6 +103,10 @@ func (r Rule) Check() error {
 		return fmt.Errorf("nth, times and missing are %d, %d and %d; they must not be negative", r.Nth, r.Times, r.Missing)
 	case r.Delay < 0 || r.Stale < 0 || r.RetryAfter < 0:
 		return fmt.Errorf("delay, stale and retry_after are %v, %v and %v; they must not be negative", r.Delay, r.Stale, r.RetryAfter)
+	case r.Late < 0 || r.For < 0:
+		return fmt.Errorf("late and for are %v and %v; they must not be negative", r.Late, r.For)
+	case r.Late > 0 && (r.AfterEffect || r.NoEffect):
+		return errors.New("late goes neither with after_effect nor with no_effect: the effect comes after the answer")
 	}
 	return nil
 }
@@ -117,6 +128,8 @@ type active struct {
 	id         RuleID
 	rule       Rule
 	seen, hits int
+	groups     int       // requests that were hit, but for those that only belong to the window of another
+	until      time.Time // of the window
 }
 
 // newRuleSet makes a set with rules that decide after all added ones.
@@ -176,12 +189,12 @@ func (s *ruleSet) Hits(id RuleID) int {
 }
 
 // Decide finds the rule that hits a request.
-func (s *ruleSet) Decide(r ruled) decision {
+func (s *ruleSet) Decide(r ruled, now time.Time) decision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, rules := range [][]*active{s.rules, s.base} {
 		for _, a := range rules {
-			if a.hit(r, s.rng) {
+			if a.hit(r, now, s.rng) {
 				return s.drawn(a)
 			}
 		}
@@ -196,6 +209,7 @@ func (s *ruleSet) drawn(a *active) decision {
 	if a.rule.UpTo {
 		d.Rule.Delay = upTo(a.rule.Delay, s.rng)
 		d.Rule.Stale = upTo(a.rule.Stale, s.rng)
+		d.Rule.Late = upTo(a.rule.Late, s.rng)
 	}
 	if a.rule.Missing > 0 {
 		d.Chance = s.rng.Float64()
@@ -210,7 +224,7 @@ func upTo(limit time.Duration, rng *rand.Rand) time.Duration {
 	return time.Duration(rng.Int64N(int64(limit) + 1))
 }
 
-func (a *active) hit(r ruled, rng *rand.Rand) bool {
+func (a *active) hit(r ruled, now time.Time, rng *rand.Rand) bool {
 	rule := a.rule
 	if rule.Method != "" && rule.Method != r.Method || rule.Route != "" && rule.Route != r.Route || !rule.Kind.fits(r) {
 		return false
@@ -219,13 +233,19 @@ func (a *active) hit(r ruled, rng *rand.Rand) bool {
 		return false
 	}
 	a.seen++
-	if rule.Nth > 0 && a.seen != rule.Nth || rule.Times > 0 && a.hits >= rule.Times {
+	if now.Before(a.until) {
+		a.hits++
+		return true
+	}
+	if rule.Nth > 0 && a.seen != rule.Nth || rule.Times > 0 && a.groups >= rule.Times {
 		return false
 	}
 	if rule.Probability > 0 && rng.Float64() >= rule.Probability {
 		return false
 	}
 	a.hits++
+	a.groups++
+	a.until = now.Add(rule.For)
 	return true
 }
 

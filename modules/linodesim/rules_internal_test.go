@@ -36,7 +36,7 @@ func TestWhichRequestsAreHit(t *testing.T) {
 			for i := range 10 {
 				method, route := []string{"GET", "PUT"}[i%2], []string{"/a", "/b"}[i/5]
 				r, _ := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("http://x/%d", i), nil)
-				d := s.Decide(ruled{Request: r, Route: route, List: i < 2})
+				d := s.Decide(ruled{Request: r, Route: route, List: i < 2}, time.Time{})
 				if d.Hit && d.ID != id {
 					t.Errorf("request %d was hit by rule %d", i, d.ID)
 				}
@@ -59,13 +59,13 @@ func TestTheFirstRuleThatHitsDecides(t *testing.T) {
 	r, _ := http.NewRequestWithContext(t.Context(), "GET", "http://x/", nil)
 	var got []RuleID
 	for range 3 {
-		got = append(got, s.Decide(ruled{Request: r, Route: "/"}).ID)
+		got = append(got, s.Decide(ruled{Request: r, Route: "/"}, time.Time{}).ID)
 	}
 	if fmt.Sprint(got) != fmt.Sprint([]RuleID{second, first, second}) {
 		t.Errorf("hit by %v", got)
 	}
 	s.Remove(second)
-	if s.Decide(ruled{Request: r, Route: "/"}).Hit || s.Hits(second) != 0 {
+	if s.Decide(ruled{Request: r, Route: "/"}, time.Time{}).Hit || s.Hits(second) != 0 {
 		t.Error("a removed rule hits")
 	}
 	s.Clear()
@@ -80,7 +80,7 @@ func TestAddedRulesAreAskedBeforeTheFirstOnes(t *testing.T) {
 	added := s.Add(Rule{Answer: Answer{Status: 2}, Times: 1})
 	r, _ := http.NewRequestWithContext(t.Context(), "GET", "http://x/", nil)
 	for n, want := range []int{2, 1} {
-		if d := s.Decide(ruled{Request: r, Route: "/"}); d.Rule.Status != want {
+		if d := s.Decide(ruled{Request: r, Route: "/"}, time.Time{}); d.Rule.Status != want {
 			t.Errorf("request %d was hit by %v, want status %d", n, d, want)
 		}
 	}
@@ -88,7 +88,7 @@ func TestAddedRulesAreAskedBeforeTheFirstOnes(t *testing.T) {
 		t.Errorf("hits %d and %d", s.Hits(added), s.Hits(1))
 	}
 	s.Clear()
-	if s.Decide(ruled{Request: r, Route: "/"}).Hit {
+	if s.Decide(ruled{Request: r, Route: "/"}, time.Time{}).Hit {
 		t.Error("a cleared rule hits")
 	}
 }
@@ -100,7 +100,7 @@ func TestDrawnDurationsRepeatWithTheSeed(t *testing.T) {
 		s.Add(Rule{View: View{Stale: limit}, UpTo: true})
 		r, _ := http.NewRequestWithContext(t.Context(), "GET", "http://x/", nil)
 		for range 100 {
-			out = append(out, s.Decide(ruled{Request: r}).Rule.Stale)
+			out = append(out, s.Decide(ruled{Request: r}, time.Time{}).Rule.Stale)
 		}
 		return out
 	}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -68,9 +68,9 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 		Region: cluster.Region, CreateDeadline: createDeadline,
 	})
 	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil),
-		garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
-			if len(c.Released) > 0 || len(c.Pools) > 0 {
-				t.Errorf("at rest %d nodes and %d pools were collected", len(c.Released), len(c.Pools))
+		garbagecollection.Config{OnCollected: func(c claims.Collected) {
+			if len(c.Removed) > 0 || len(c.Pools) > 0 {
+				t.Errorf("at rest %d nodes and %d pools were collected", len(c.Removed), len(c.Pools))
 			}
 		}})
 	o.tagger = tagging.NewController(o.kube, l.pools, o.provider)

@@ -32,14 +32,19 @@ var lean = []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "si
 var machinery = []string{"sigs.k8s.io/karpenter/pkg/apis/v1", "sigs.k8s.io/controller-runtime"}
 
 var rules = map[string]rule{
-	"modules/linode":    {never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
+	"modules/claims":    {never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
+	"modules/linode":    {imports: []string{"modules/claims"}, never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
 	"modules/linodesim": {imports: []string{"modules/linode"}, never: lean},
 	"modules/lkeprobe":  {imports: []string{"modules/linode", "modules/linodesim"}, never: lean},
-	"modules/lkepool":   {imports: []string{"modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean},
-	"modules/instances": {imports: []string{"modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean},
+	"modules/lkepool": {
+		imports: []string{"modules/claims", "modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean,
+	},
+	"modules/instances": {
+		imports: []string{"modules/claims", "modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean,
+	},
 	"modules/nodeclass": {},
 	"modules/operator": {
-		imports:     []string{"modules/linode", "modules/instances", "modules/lkepool", "modules/nodeclass"},
+		imports:     []string{"modules/claims", "modules/linode", "modules/instances", "modules/lkepool", "modules/nodeclass"},
 		testImports: []string{"modules/linodesim"},
 		testing:     []string{"modules/operator/controllers/controllertest"},
 		light:       []string{"modules/operator/backoff", "modules/operator/selection"},

@@ -62,6 +62,9 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err := opts.complete(); err != nil {
 		return nil, fmt.Errorf("localcluster: %w", err)
 	}
+	if err := opts.checkValues(); err != nil {
+		return nil, fmt.Errorf("localcluster %s: %w", opts.Name, err)
+	}
 	lock, err := TakeLock(opts.StateDir)
 	if err != nil {
 		return nil, fmt.Errorf("localcluster %s: %w", opts.Name, err)

@@ -108,6 +108,15 @@ func TestAFaultLastsUntilItIsMended(t *testing.T) {
 	}
 }
 
+// The rules of these faults are taken by the simulator as they are written.
+func TestFaultsOfRequestsAreRules(t *testing.T) {
+	for _, name := range []string{"api-down", "slow-api", "late-writes", "missing-objects", "revoked-token"} {
+		a := newAccount(t)
+		a.broke(name, faults.Settings{})
+		a.mended(name)
+	}
+}
+
 // A second fault ends the first one, and mending leaves alone what others did to the simulator.
 func TestOnlyOneFaultLasts(t *testing.T) {
 	a := newAccount(t)
@@ -157,7 +166,8 @@ func TestWhatIsNoFaultIsRefusedByName(t *testing.T) {
 		words    string
 	}{
 		"unknown": {"api-slow", faults.Settings{},
-			`NAME is "api-slow"; it must be one of no-capacity, account-limit, api-down, slow-api, recycled-node, revoked-token, or none to mend`},
+			`NAME is "api-slow"; it must be one of no-capacity, account-limit, api-down, slow-api, late-writes, missing-objects, recycled-node, ` +
+				`revoked-token, or none to mend`},
 		"a plan": {"api-down", faults.Settings{Plan: "g6-standard-2"}, `PLAN is "g6-standard-2"; only no-capacity has a plan`},
 	} {
 		t.Run(name, func(t *testing.T) {

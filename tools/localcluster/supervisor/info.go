@@ -112,6 +112,12 @@ func (i Info) Exports(bin string) string {
 	return text.String()
 }
 
+// NoExports is the block for a shell where no cluster runs in a state folder. Without it the next kubectl of a shell that evaluates
+// the output would work on the context that the user had before.
+func NoExports(stateDir string) string {
+	return "export KUBECONFIG=" + quoted(filepath.Join(stateDir, "not-running")) + "\n"
+}
+
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
 // quoted is a word that a shell reads back as it is.

@@ -27,6 +27,8 @@ type Entry struct {
 	Before     string // the value before, where the action has one: a count, tags
 	After      string
 	Tags       string // of a pool that was created, comma separated: it has them for as long as it lives
+
+	label string // of an object that is gone already
 }
 
 // Actions in the audit log.
@@ -59,6 +61,7 @@ func (w *Moment) record(by Actor, e Entry) {
 	e.At = w.now
 	e.Actor = by
 	w.records.audit = append(w.records.audit, e)
+	w.instantly(e)
 	w.history.changed = true
 }
 

@@ -42,6 +42,20 @@ func (w Configs) GetInstanceConfig(linodeID, configID int) (api.InstanceConfig, 
 	return w.shown(linodeID, w.assets.configs[linodeID][at]), nil
 }
 
+// last names the configuration that a Linode boots with unless it is given another; nil without one.
+func (w Configs) last(linode int) *api.AccountEventSecondaryEntity { return w.entity(linode, 0) }
+
+func (w Configs) entity(linode, id int) *api.AccountEventSecondaryEntity {
+	all := w.assets.configs[linode]
+	if at := w.configAt(linode, id); at >= 0 {
+		return withConfig(linode, all[at].InstanceConfig)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return withConfig(linode, all[len(all)-1].InstanceConfig)
+}
+
 func (w Configs) configAt(linode, id int) int {
 	return slices.IndexFunc(w.assets.configs[linode], func(c config) bool { return c.ID == id })
 }
@@ -57,7 +71,9 @@ func (w Configs) CreateInstanceConfig(linodeID int, b *api.InstanceConfigCreate)
 	if err != nil {
 		return api.InstanceConfig{}, err
 	}
-	return w.shown(linodeID, w.addConfig(i, edit, nics)), nil
+	made := w.shown(linodeID, w.addConfig(i, edit, nics))
+	w.happened(w.User, "linode_config_create", onLinode(i), withConfig(linodeID, made))
+	return made, nil
 }
 
 // addConfig fills in the defaults that were recorded.
@@ -87,6 +103,7 @@ func (w Configs) UpdateInstanceConfig(linodeID, configID int, b *api.InstanceCon
 	c := w.edited(i, w.assets.configs[linodeID][at], *b, nics)
 	w.assets.configs[linodeID][at] = c
 	w.note(AssetChanged, fmt.Sprintf("config %d", configID), linodeID)
+	w.happened(w.User, "linode_config_update", onLinode(i), withConfig(linodeID, c.InstanceConfig))
 	return w.shown(linodeID, c), nil
 }
 
@@ -96,6 +113,7 @@ func (w Configs) DeleteInstanceConfig(linodeID, configID int) error {
 	if at < 0 {
 		return NotFound()
 	}
+	w.happened(w.User, "linode_config_delete", onLinode(w.instances[linodeID]), w.entity(linodeID, configID))
 	w.assets.configs[linodeID] = slices.Delete(w.assets.configs[linodeID], at, at+1)
 	w.note(AssetDeleted, fmt.Sprintf("config %d", configID), linodeID)
 	return nil

@@ -79,7 +79,11 @@ func (w Disks) CreateInstanceDisk(linodeID int, b *api.InstanceDiskCreate) (api.
 	}
 	made := disk{image: deref(b.Image)}
 	made.Label, made.Size, made.Filesystem = deref(b.Label), b.Size, api.InstanceDiskFilesystem(deref(b.Filesystem))
-	return w.addDisk(i, made, w.delays.InstanceID.draw(w.draws.side)), nil
+	ready := w.delays.InstanceID.draw(w.draws.side)
+	d := w.addDisk(i, made, ready)
+	job := w.begin(w.User, "disk_create", onLinode(i), withDisk(linodeID, d), 0, ready)
+	w.after(ready, func() { w.finish(job) })
+	return d, nil
 }
 
 // addDisk completes a disk that has a size, and makes it ready after a while.
@@ -107,6 +111,8 @@ func (w Disks) DeleteInstanceDisk(linodeID, diskID int) error {
 	if w.instances[linodeID].Status != StatusOffline {
 		return busy()
 	}
+	d, _ := w.GetInstanceDisk(linodeID, diskID)
+	w.happened(w.User, "disk_delete", onLinode(w.instances[linodeID]), withDisk(linodeID, d))
 	w.assets.disks[linodeID] = slices.DeleteFunc(w.assets.disks[linodeID], func(d disk) bool { return d.ID == diskID })
 	for at := range w.assets.configs[linodeID] {
 		c := &w.assets.configs[linodeID][at]

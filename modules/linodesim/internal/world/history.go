@@ -99,7 +99,7 @@ func thin(all []past) []past {
 func (w History) Freeze() *World {
 	return &World{state: &state{
 		setup: w.setup, now: w.now, frozen: true, objects: w.cloneObjects(), assets: w.assets.clone(), feed: newFeed(),
-		records: records{audit: w.records.audit[:len(w.records.audit):len(w.records.audit)]},
+		records: records{audit: w.records.audit[:len(w.records.audit):len(w.records.audit)], activities: w.records.activities.shared()},
 	}}
 }
 
@@ -108,6 +108,6 @@ func (w History) Freeze() *World {
 func (w History) Fork() *World {
 	f := w.Freeze()
 	f.draws = drawn(uint64(len(w.records.audit)), 5, 7, 6)
-	f.seq, f.faults = w.seq, w.faults.clone()
+	f.seq, f.faults, f.records.activities = w.seq, w.faults.clone(), w.records.activities.clone()
 	return f
 }

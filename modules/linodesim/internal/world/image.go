@@ -64,7 +64,10 @@ func (w Images) CreateImage(b *api.ImageCreate) (api.Image, error) {
 	}
 	w.assets.images[id] = i
 	w.note(AssetCreated, "image "+id, w.linodeOf(from.ID))
-	w.after(w.delays.Join.draw(w.draws.side), func() {
+	took := w.delays.Join.draw(w.draws.side)
+	job := w.begin(w.User, "disk_imagize", onLinode(w.instances[w.linodeOf(from.ID)]), w.entity(id), 0, took)
+	w.after(took, func() {
+		w.finish(job)
 		if made, ok := w.assets.images[id]; ok {
 			made.Status, made.Updated, made.Size = api.ImageStatusAvailable, w.stamp(), w.contents(from)
 			made.TotalSize, made.Regions = &made.Size, &[]api.ImageRegion{{Region: region, Status: "available"}}

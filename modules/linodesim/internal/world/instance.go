@@ -205,8 +205,9 @@ func (w Linodes) vanish(by Actor, i *Instance) {
 	delete(w.instances, i.ID)
 	w.Groups().leave(i)
 	w.assets.forget(i.ID)
+	w.failAll(i.ID)
 	e := i.entry(InstanceGone)
-	e.Before = strings.Join(i.Tags, ",")
+	e.Before, e.label = strings.Join(i.Tags, ","), i.Label
 	w.record(by, e)
 	w.Feed().publishGone(i)
 }

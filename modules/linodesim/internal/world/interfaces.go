@@ -3,7 +3,6 @@ package world
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/oapi-codegen/nullable"
@@ -227,51 +226,4 @@ func (w Interfaces) GetInstanceInterface(linodeID, interfaceID int) (api.Instanc
 		}
 	}
 	return api.InstanceInterface{}, NotFound()
-}
-
-// GetInstanceIPs lists a Linode's addresses. No answer was recorded.
-func (w Interfaces) GetInstanceIPs(linodeID int) (api.InstanceIPs, error) {
-	i, err := lookup(w.instances, linodeID)
-	if err != nil {
-		return api.InstanceIPs{}, err
-	}
-	out := api.InstanceIPs{
-		IPv4: api.InstanceIPv4{Public: []api.IPAddress{i.address(i.PublicIPv4, 24)}, Private: []api.IPAddress{}, Shared: []api.IPAddress{},
-			Reserved: []api.IPAddress{}},
-		IPv6: api.InstanceIPv6{Global: []map[string]any{}},
-	}
-	if i.PrivateIPv4 != "" {
-		out.IPv4.Private = append(out.IPv4.Private, i.address(i.PrivateIPv4, 17))
-	}
-	vpc := []api.VPCAddress{}
-	for _, f := range w.nics(i) {
-		if f.purpose == "vpc" {
-			vpc = append(vpc, api.VPCAddress{Address: &f.address, VPCID: &f.vpcID, SubnetID: &f.subnetID, Nat11: optional(f.nat)})
-		}
-	}
-	out.IPv4.VPC = &vpc
-	if p, err := netip.ParsePrefix(i.IPv6); err == nil {
-		slaac := i.address(p.Addr().String(), 64)
-		slaac.AdditionalProperties["gateway"], slaac.AdditionalProperties["subnet_mask"] = "fe80::1", "ffff:ffff:ffff:ffff::"
-		out.IPv6.Slaac = (*api.NullableIPAddress)(&slaac)
-	}
-	return out, nil
-}
-
-// address describes an address by the length of its network: 17 is that of private ones, 64 of IPv6.
-func (i *Instance) address(a string, bits int) api.IPAddress {
-	out := api.IPAddress{Address: a, Type: "ipv4", Public: bits != 17, Prefix: bits, Region: i.Region, AdditionalProperties: map[string]any{
-		"linode_id": i.ID, "rdns": nil, "subnet_mask": "255.255.255.0", "gateway": nil,
-	}}
-	switch parsed, err := netip.ParseAddr(a); {
-	case bits == 17:
-		out.AdditionalProperties["subnet_mask"] = "255.255.128.0"
-	case bits == 64:
-		out.Type = "ipv6"
-	case err == nil:
-		b := parsed.As4()
-		b[3] = 1
-		out.AdditionalProperties["gateway"] = netip.AddrFrom4(b).String()
-	}
-	return out
 }

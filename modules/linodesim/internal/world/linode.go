@@ -164,15 +164,17 @@ func (w Linodes) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
 		w.Groups().enter(b.PlacementGroup.ID, i)
 	}
 	boot := w.delays.Join.draw(w.draws.rng)
+	created := w.begin(w.User, "linode_create", onLinode(i), w.Images().entity(i.Image), 0, boot/2)
 	w.equip(i, b, nics, boot/2)
 	w.Firewalls().protect(i, deref(b.FirewallID))
 	if i.Image == "" || b.Booted != nil && !*b.Booted {
-		w.after(boot/2, func() { w.setStatus(LKE, i, StatusOffline) })
+		w.after(boot/2, func() { w.finish(created); w.setStatus(LKE, i, StatusOffline) })
 		return i
 	}
-	w.after(boot/2, func() { w.setStatus(LKE, i, StatusBooting) })
+	booted := w.begin(w.User, "linode_boot", onLinode(i), w.Configs().last(i.ID), boot/2, boot*4/5-boot/2)
+	w.after(boot/2, func() { w.finish(created); w.setStatus(LKE, i, StatusBooting) })
 	if !w.faults.neverBoots(0) {
-		w.after(boot*4/5, func() { w.run(i) })
+		w.after(boot*4/5, func() { w.run(i, booted) })
 	}
 	return i
 }

@@ -141,13 +141,19 @@ func (w Nodes) launch(n *node, tagged, join time.Duration, boots bool) {
 	if n.pool.cluster.Tier == catalog.Enterprise {
 		w.after(tagged, func() { w.autoTag(n, i) })
 	}
+	created := w.begin(LKE.User, "linode_create", onLinode(i), nil, 0, join/2)
+	w.after(join/2, func() { w.finish(created) })
 	if !boots {
 		return
 	}
+	booted := w.begin(LKE.User, "linode_boot", onLinode(i), nil, join/2, join*4/5-join/2)
 	// Booting starts half way to joining, and the Linode runs a while before
 	// its kubelet has joined.
 	w.after(join/2, func() { w.Linodes().setStatus(LKE, i, StatusBooting) })
-	w.after(join*4/5, func() { w.Linodes().setStatus(LKE, i, StatusRunning) })
+	w.after(join*4/5, func() {
+		w.finish(booted)
+		w.Linodes().setStatus(LKE, i, StatusRunning)
+	})
 	w.after(join, func() { w.join(n, i) })
 }
 

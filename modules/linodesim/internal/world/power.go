@@ -21,9 +21,11 @@ func (w Linodes) BootInstance(linodeID int, b *api.InstanceBoot) error {
 		return Refuse("config_id", "The Linode has no configuration to boot.")
 	}
 	w.setStatus(w.Actor, i, StatusBooting)
-	w.after(w.delays.Join.draw(w.draws.side)/2, func() {
+	took := w.delays.Join.draw(w.draws.side) / 2
+	booted := w.begin(w.User, "linode_boot", onLinode(i), w.Configs().entity(linodeID, config), 0, took)
+	w.after(took, func() {
 		if i.Status == StatusBooting {
-			w.run(i)
+			w.run(i, booted)
 		}
 	})
 	return nil
@@ -45,16 +47,20 @@ func (w Linodes) ShutdownInstance(linodeID int) error {
 	}
 	w.setStatus(w.Actor, i, StatusShuttingDown)
 	w.Feed().publishLinode(LinodeStops, i)
-	w.after(w.delays.Gone.draw(w.draws.side), func() {
+	took := w.delays.Gone.draw(w.draws.side)
+	down := w.begin(w.User, "linode_shutdown", onLinode(i), nil, 0, took)
+	w.after(took, func() {
 		if i.Status == StatusShuttingDown {
+			w.finish(down)
 			w.setStatus(LKE, i, StatusOffline)
 		}
 	})
 	return nil
 }
 
-// run makes a Linode run, from which on its image starts.
-func (w Linodes) run(i *Instance) {
+// run makes a Linode run, from which on its image starts, and ends the event of its boot.
+func (w Linodes) run(i *Instance, booted int) {
+	w.finish(booted)
 	w.setStatus(LKE, i, StatusRunning)
 	w.Feed().publishLinode(LinodeBoots, i)
 }

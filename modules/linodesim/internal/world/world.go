@@ -75,8 +75,9 @@ type setup struct {
 
 // records hold every change, and when nodes could be read.
 type records struct {
-	audit   []Entry
-	visible []Visibility
+	audit      []Entry
+	visible    []Visibility
+	activities activities
 }
 
 // New makes a world without clusters.
@@ -133,6 +134,9 @@ func (w *Moment) moveTo(t time.Time) {
 		w.now = t
 	}
 }
+
+// Later does something after a while, for the same caller.
+func (w *Moment) Later(d time.Duration, do func(*Moment)) { w.in(d, func() { do(w) }) }
 
 // in plans something for later.
 func (w *Moment) in(d time.Duration, run func()) {

@@ -76,3 +76,25 @@ func TestValuesAndGatesThatCannotBeAreRefused(t *testing.T) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
+
+// What the chart refuses is refused before anything starts.
+func TestCheckRefusesWhatTheChartRefuses(t *testing.T) {
+	for name, test := range map[string]struct{ file, gates, words string }{
+		"nothing":            {"", "", ""},
+		"good values":        {"settings: {batchIdleDuration: 2s}", "NodeRepair=true", ""},
+		"a value that is no": {"settings: {batchIdelDuration: 2s}", "", "batchIdelDuration"},
+		"a duration":         {"settings: {batchIdleDuration: \"10\"}", "", "a duration with a unit, for example 10s"},
+		"a level":            {"logLevel: verbose", "", "logLevel"},
+		"a gate":             {"", "NodeRepairs=true", "nodeRepairs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"check", "--gates=" + test.gates}
+			if test.file != "" {
+				args = append(args, "--values="+valuesFile(t, test.file))
+			}
+			if _, problem := said(t, args...); (problem == "") != (test.words == "") || !strings.Contains(problem, test.words) {
+				t.Errorf("got %q, want %q", problem, test.words)
+			}
+		})
+	}
+}

@@ -42,7 +42,7 @@ func breakVerb() *cobra.Command {
 		Args: cobra.MaximumNArgs(1), ValidArgs: names,
 		RunE: func(verb *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
-				return fmt.Errorf("no fault is given: use make break NAME=..., with one of %s", strings.Join(names, ", "))
+				return fmt.Errorf("no fault is given: use %s NAME=..., with one of %s", hint(name, "make break"), strings.Join(names, ", "))
 			}
 			dir, err := stateDir(name)
 			if err != nil {
@@ -91,9 +91,9 @@ func breakOrMend(verb *cobra.Command, name, dir, fault string, settings faults.S
 	if detail != "" {
 		fmt.Println(detail)
 	}
-	fmt.Println("watch: ", broke.Watch)
+	fmt.Println("watch: ", hint(name, broke.Watch))
 	if faults.Broken(target.Record) != "" {
-		fmt.Printf("mend:   make break NAME=%s\n", faults.Mended)
+		fmt.Printf("mend:   %s NAME=%s\n", hint(name, "make break"), faults.Mended)
 	}
 	return nil
 }

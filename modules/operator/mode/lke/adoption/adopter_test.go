@@ -14,6 +14,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -148,7 +149,7 @@ func TestAPoolOfTheAlphaProviderBecomesOurs(t *testing.T) {
 				adopted := s.poolNow(pool.ID)
 				key := lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2",
 					Template: lkepool.Template{Labels: map[string]string{"team": "a"}}}
-				if !slices.Contains(adopted.Tags, key.Tag()) || !slices.Contains(adopted.Tags, lkepool.ManagedTag) {
+				if !slices.Contains(adopted.Tags, key.Tag(claims.Tags{})) || !slices.Contains(adopted.Tags, lkepool.ManagedTag) {
 					t.Errorf("the pool's tags are %v", adopted.Tags)
 				}
 				if adopted.Labels["theirs"] != "stays" || adopted.Labels["team"] != "a" || len(adopted.Taints) != 0 || adopted.Count != 3 {
