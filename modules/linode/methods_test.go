@@ -121,6 +121,7 @@ var calls = map[api.OperationID]func(context.Context, *linode.Client) error{
 	api.OpListVPCs:           func(ctx context.Context, c *linode.Client) error { return drained(c.ListVPCs(ctx, linode.Filter{})) },
 	api.OpRecycleLKENode:     func(ctx context.Context, c *linode.Client) error { return c.RecycleNode(ctx, 5, "6-a") },
 	api.OpRecycleLKENodePool: func(ctx context.Context, c *linode.Client) error { return c.RecyclePool(ctx, 5, 6) },
+	api.OpRebootInstance:     func(ctx context.Context, c *linode.Client) error { return c.RebootInstance(ctx, 5) },
 	api.OpShutdownInstance:   func(ctx context.Context, c *linode.Client) error { return c.ShutdownInstance(ctx, 5) },
 	api.OpUpdateInstance: func(ctx context.Context, c *linode.Client) error {
 		return second(c.UpdateInstance(ctx, 5, api.InstanceUpdate{}))

@@ -119,7 +119,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	vpc := made("/vpcs", `{"label":"one","region":"au-mel","ipv6":[{"range":"/52"}],"subnets":[{"label":"one","ipv4":"10.0.0.0/24"}]}`)
 	subnet := fmt.Sprint(number(vpc.body["subnets"].([]any)[0].(map[string]any)["id"]))
 	linode := made("/linode/instances",
-		`{"type":"g6-standard-2","region":"au-mel","image":"linode/debian12","root_pass":"not-a-secret","swap_size":0,"tags":["tagged"],"booted":`+fmt.Sprint(operation == "shutdownInstance")+`}`)
+		`{"type":"g6-standard-2","region":"au-mel","image":"linode/debian12","root_pass":"not-a-secret","swap_size":0,"tags":["tagged"],"booted":`+fmt.Sprint(operation == "shutdownInstance" || operation == "rebootInstance")+`}`)
 	where := "/linode/instances/" + id(linode)
 	disk := fmt.Sprint(number(first(where+"/disks", "data")["id"]))
 	made(where+"/configs", `{"label":"vpc","devices":{"sda":{"disk_id":`+disk+`}},"interfaces":[{"purpose":"vpc","subnet_id":`+subnet+`}]}`)

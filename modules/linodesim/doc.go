@@ -69,11 +69,13 @@
 //	    provisioning --> offline: half of Join, else
 //	    booting --> running: four fifths of Join
 //	    offline --> booting: POST boot. It needs a configuration
+//	    running --> rebooting: POST reboot
+//	    rebooting --> running: half of Join
 //	    running --> shutting_down: POST shutdown
 //	    shutting_down --> offline: Gone
 //	    offline --> [*]: DELETE, in every state. At once a 404
 //
-// POST boot and shutdown in a state without that arrow are 400, "Linode busy."
+// POST boot, reboot and shutdown in a state without that arrow are 400, "Linode busy."
 // while a job runs. A worker of LKE can be shut down and booted as well; LKE
 // does nothing about it, and there is no event of it.
 //

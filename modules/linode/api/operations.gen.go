@@ -186,6 +186,8 @@ const (
 	OpListVPCSubnets OperationID = "listVPCSubnets"
 	// OpListVPCs is GET /vpcs.
 	OpListVPCs OperationID = "listVPCs"
+	// OpRebootInstance is POST /linode/instances/{linodeId}/reboot.
+	OpRebootInstance OperationID = "rebootInstance"
 	// OpRecycleLKECluster is POST /lke/clusters/{clusterId}/recycle.
 	OpRecycleLKECluster OperationID = "recycleLKECluster"
 	// OpRecycleLKENode is POST /lke/clusters/{clusterId}/nodes/{nodeId}/recycle.
@@ -293,6 +295,7 @@ var operations = []Operation{
 	{ID: OpListTypes, Method: "GET", Route: "/linode/types", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"class", "disk", "gpus", "label", "memory", "network_out", "transfer", "vcpus"}},
 	{ID: OpListVPCSubnets, Method: "GET", Route: "/vpcs/{vpcId}/subnets", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label"}},
 	{ID: OpListVPCs, Method: "GET", Route: "/vpcs", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label", "region"}},
+	{ID: OpRebootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/reboot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpRecycleLKECluster, Method: "POST", Route: "/lke/clusters/{clusterId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRecycleLKENode, Method: "POST", Route: "/lke/clusters/{clusterId}/nodes/{nodeId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRecycleLKENodePool, Method: "POST", Route: "/lke/clusters/{clusterId}/pools/{poolId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},

@@ -93,6 +93,7 @@ var answers = map[api.OperationID]func() any{
 	api.OpListVPCs:                   typed[api.VPCPage](),
 	api.OpRecycleLKENode:             typed[api.Empty](),
 	api.OpRecycleLKENodePool:         typed[api.Empty](),
+	api.OpRebootInstance:             typed[api.Empty](),
 	api.OpShutdownInstance:           typed[api.Empty](),
 	api.OpUpdateInstance:             typed[api.Instance](),
 	api.OpUpdateInstanceConfig:       typed[api.InstanceConfig](),

@@ -72,11 +72,10 @@ func (in *LinodeNodeClassSpec) SwapMB() int {
 
 // disks returns the disks that the spec sets.
 func (in *LinodeNodeClassSpec) disks() []*Disk {
-	all := []*Disk{in.OSDisk}
-	if data := in.DataDisks; data != nil {
-		all = append(all, data.SDB, data.SDC, data.SDD, data.SDE, data.SDF, data.SDG, data.SDH)
+	if in.OSDisk == nil {
+		return in.DataDisks.All()
 	}
-	return slices.DeleteFunc(all, func(disk *Disk) bool { return disk == nil })
+	return append([]*Disk{in.OSDisk}, in.DataDisks.All()...)
 }
 
 // hashOf hashes the value's JSON with sorted keys and without what is not set. It panics on a value that has no JSON; the values are

@@ -45,7 +45,7 @@ type Cluster struct {
 	New    func(ctx context.Context, deps Deps) (Nodes, error) // makes the mode's Nodes; called once
 }
 
-// Deps are what every mode is made from.
+// Deps are the parts from which every mode is made.
 type Deps struct {
 	Options     options.Options
 	Metrics     *metrics.Metrics

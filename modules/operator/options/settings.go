@@ -230,7 +230,7 @@ func parseNamespacedName(text string) (types.NamespacedName, error) {
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-// A Description is what a reference page has of one setting.
+// A Description describes one setting for a reference page.
 type Description struct {
 	Variables []string // in order of precedence
 	Flag      string   // without dashes; empty: environment only

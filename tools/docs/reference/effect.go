@@ -113,8 +113,6 @@ func modesOf(class *v1alpha1.LinodeNodeClass) string {
 
 // kubeletExamples has a value for each kubelet setting by which a node's capacity may be estimated.
 var kubeletExamples = map[string]string{
-	"maxPods":        `{"maxPods":50}`,
-	"podsPerCore":    `{"podsPerCore":5}`,
 	"systemReserved": `{"systemReserved":{"memory":"1Gi"}}`,
 	"kubeReserved":   `{"kubeReserved":{"memory":"1Gi"}}`,
 	"evictionHard":   `{"evictionHard":{"memory.available":"1Gi"}}`,
@@ -130,7 +128,8 @@ func kubeletModes(name string) string {
 		if json.Unmarshal([]byte(kubelet), &configuration) != nil {
 			return "unreadable"
 		}
-		it := instancetype.Convert(plan, true, instancetype.Settings{Region: "us-ord", Kubelet: &configuration})
+		class := v1alpha1.LinodeNodeClassSpec{Kubelet: &configuration}
+		it := instancetype.Convert(plan, true, instancetype.Settings{Region: "us-ord", Kubelet: class.Effective(v1alpha1.ModeLKE).Kubelet})
 		return fmt.Sprint(it.Allocatable())
 	}
 	if example := kubeletExamples[name]; example != "" && allocatable(example) != allocatable("{}") {

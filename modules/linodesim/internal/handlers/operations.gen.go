@@ -510,6 +510,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.VPCs().ListVPCs()
 		return list(r, items, err)
 	},
+	api.OpRebootInstance: func(r Request) (any, error) {
+		linodeID := r.number("linodeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Linodes().RebootInstance(linodeID)
+	},
 	api.OpRecycleLKECluster: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {

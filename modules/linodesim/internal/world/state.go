@@ -23,6 +23,7 @@ const (
 	StatusRunning      = "running"
 	StatusDeleting     = "deleting"
 	StatusShuttingDown = "shutting_down"
+	StatusRebooting    = "rebooting"
 )
 
 // State is the whole world at one moment, a deep copy.

@@ -93,7 +93,7 @@ func (p *platform) connect(ctx context.Context) error {
 		return err
 	}
 	p.catalog = instancetype.NewCatalog(p.client, instancetype.Config{
-		Region: p.cluster.Region, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
+		Region: p.cluster.Region, Mode: o.Mode, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
 		OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())

@@ -35,6 +35,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/reboot"
 )
 
 // operate runs the controllers until ctx ends.
@@ -52,6 +53,7 @@ func operate(ctx context.Context, p *platform) error {
 		OnNeverJoined:  p.metrics.NeverJoined,
 		RelaxMinValues: p.options.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
 		Events:         op.EventRecorder,
+		Reboot:         reboot.New(p.client).Reboot,
 	}
 	if p.options.Core.FeatureGates.NodeOverlay {
 		config.Overlays = op.InstanceTypeStore

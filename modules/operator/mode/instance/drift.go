@@ -46,6 +46,14 @@ func (b *Backend) Drift(ctx context.Context, node claims.Node, l cloudprovider.L
 	return b.detached(ctx, node.InstanceID, l)
 }
 
+var _ cloudprovider.Images = (*Backend)(nil)
+
+// Image returns the image of a Linode as it was last read, "" for an unknown one.
+func (b *Backend) Image(instanceID int) string {
+	is, _ := b.lastRead.Get(instanceID)
+	return is.Image
+}
+
 // Outdated is about nodes whose Kubernetes the operator installs. With the other ways to join it comes with the image: a replacement of
 // the same image would be as old, and be replaced as well.
 func (b *Backend) Outdated(ctx context.Context, kubelet string, l cloudprovider.Launch) bool {

@@ -4,13 +4,16 @@ import (
 	"context"
 	"testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 func TestDriftIsFoundFromTheLinodeAsItWasRead(t *testing.T) {
@@ -82,4 +85,37 @@ func TestVersionIsDriftWhereTheOperatorInstallsIt(t *testing.T) {
 			t.Errorf("%s: outdated is %t, expected %t", test.name, got, test.want)
 		}
 	}
+}
+
+// The NodeClaim of a Linode has its image, from its launch on and after a restart, and one of an unknown Linode none.
+func TestNodeClaimsHaveTheImageOfTheirLinode(t *testing.T) {
+	w := newWorld(t, known, nil)
+	catalog := instancetype.NewCatalog(w.api, instancetype.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
+	if err := catalog.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	node, err := w.backend.Claim(t.Context(), launch(classWith(v1alpha1.LinodeNodeClassSpec{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, backend := range map[string]*instance.Backend{
+		"the process that launched it": w.backend, "another": newBackend(w.engine),
+	} {
+		provider := cloudprovider.New(fake.NewClientBuilder().Build(), backend, catalog, cloudprovider.Config{Region: "us-ord"})
+		listed, err := provider.List(t.Context())
+		if err != nil || len(listed) != 1 || listed[0].Status.ImageID != v1alpha1.DefaultImage {
+			t.Errorf("%s lists %+v, %v", name, listed, err)
+		}
+		got, err := provider.Get(t.Context(), nodeclaim.ProviderID(node.InstanceID))
+		if err != nil || got.Status.ImageID != v1alpha1.DefaultImage {
+			t.Errorf("%s gets %+v, %v", name, got, err)
+		}
+		if image := backend.Image(4711); image != "" {
+			t.Errorf("%s has the image %q of a Linode that it never read", name, image)
+		}
+	}
+}
+
+func newBackend(engine instance.Engine) *instance.Backend {
+	return instance.NewBackend(instance.Config{Cluster: instance.Cluster{Name: "own", Region: "us-ord"}, Engine: engine})
 }

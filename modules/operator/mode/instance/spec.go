@@ -23,7 +23,7 @@ func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.S
 	return spec, nil
 }
 
-// generation is asked for only where the form of the request depends on it. Without an answer the account's default is used.
+// generation reads the generation only where the form of the request depends on it. Without an answer the account's default is used.
 func (b *Backend) generation(ctx context.Context, spec v1alpha1.LinodeNodeClassSpec) instances.Generation {
 	if b.cfg.Generation == nil || spec.FirewallID == nil && spec.VPCID == nil && len(spec.Interfaces)+len(spec.IPv6OnPublic()) == 0 {
 		return ""
@@ -44,7 +44,7 @@ func (b *Backend) LinodeInterfaces(ctx context.Context) bool {
 	return err == nil && generation == instances.GenerationLinode
 }
 
-// specOfClass is what all Linodes of a class have in common.
+// specOfClass returns what all Linodes of a class have in common.
 func (b *Backend) specOfClass(class *v1alpha1.LinodeNodeClass, generation instances.Generation) instances.Spec {
 	from := class.Spec
 	return instances.Spec{
@@ -74,13 +74,11 @@ func kernelOf(spec v1alpha1.LinodeNodeClassSpec) string {
 	return typeOf(spec).Kernel
 }
 
-const bytesOfMB = 1 << 20 // the API says MB and means MiB
-
 // storage returns the class's disks. Without a size there is no swap: a kubelet does not start with it.
 func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
 	s := instances.Storage{SwapMB: new(spec.SwapMB()), Encryption: string(spec.DiskEncryption)}
 	if spec.OSDisk != nil {
-		s.BootMB = int(spec.OSDisk.Size.Value() / bytesOfMB)
+		s.BootMB = spec.OSDisk.MB()
 	}
 	if spec.DataDisks == nil {
 		return s
@@ -99,7 +97,7 @@ func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
 		if label == "" {
 			label = device.name
 		}
-		s.Data = append(s.Data, instances.Disk{Label: label, SizeMB: int(device.disk.Size.Value() / bytesOfMB),
+		s.Data = append(s.Data, instances.Disk{Label: label, SizeMB: device.disk.MB(),
 			Filesystem: device.disk.Filesystem})
 	}
 	return s

@@ -44,7 +44,7 @@ var known = joined{Endpoint: "10.0.0.2:6443", CACertHashes: []string{"sha256:" +
 
 const digits = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// recorder keeps what was asked of the engine, and passes it on to a real one.
+// recorder keeps the calls of the engine, and passes them on to a real one.
 type recorder struct {
 	instance.Engine
 	specs []instances.Spec

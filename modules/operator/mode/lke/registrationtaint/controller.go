@@ -52,7 +52,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// PoolIDLabel is what LKE writes on its Nodes.
+// PoolIDLabel is the label with which LKE names the pool of a Node.
 const PoolIDLabel = "lke.linode.com/pool-id"
 
 // Pauses before another look, about what happens without an event of the Node.
@@ -140,7 +140,7 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 	return controllers.Requeue(err) // the Node has changed since, as it does when core registers it
 }
 
-// pause grows with the age of the Node: a pool that lkepool never learns of must not be asked about every second.
+// pause grows with the age of the Node: a pool that lkepool never learns of must not be looked up every second.
 func pause(node *corev1.Node) time.Duration {
 	return min(max(untilKnown, time.Since(node.CreationTimestamp.Time)/8), longestPause)
 }
