@@ -137,7 +137,8 @@ func TestLabelsExist(t *testing.T) {
 		`|node\.k8s\.linode\.com)/[a-z0-9-]*[a-z0-9])\b`)
 	unknown(t, "label, annotation or tag", names, func(name string) bool {
 		group, rest, _ := strings.Cut(name, "/")
-		return known[name] || literals[name] || (group == "karpenter.k8s.linode" && (literals["/"+rest] || literals[rest] && slices.Contains(tags, rest))) ||
+		return known[name] || literals[name] ||
+			(group == "karpenter.k8s.linode" && (literals["/"+rest] || literals[rest] && slices.Contains(tags, rest))) ||
 			name == "karpenter.k8s.linode/instance" // followed by -*
 	})
 }
