@@ -31,8 +31,9 @@ func TestHashesOfKeysStay(t *testing.T) {
 	if got, want := key.Tag(claims.Tags{}), "karpenter.k8s.linode/pool-key=0d2dbf670e093de3"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := lkepool.ManagedTagOf(claims.Tags{}); got != lkepool.ManagedTag || got != "karpenter.k8s.linode/lke-managed=true" {
-		t.Errorf("got %s", got)
+	const managed = "karpenter.k8s.linode/lke-managed=true"
+	if got := lkepool.ManagedTagOf(claims.Tags{}); got != managed || lkepool.ManagedTag != managed {
+		t.Errorf("got %s and %s", got, lkepool.ManagedTag)
 	}
 }
 

@@ -179,7 +179,7 @@ func (c *Catalog) convert(refused []string, class *v1alpha1.LinodeNodeClassSpec)
 		root, fits := RootDisk(p, class)
 		result = append(result, Convert(p, buyable && fits, Settings{
 			Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learned[p.ID], Kubelet: class.Kubelet,
-			RootDisk: max(root, 1),
+			RootDisk: max(root, 1), Disks: Disks(class),
 		}))
 	}
 	return result

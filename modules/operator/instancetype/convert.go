@@ -19,6 +19,7 @@ type Settings struct {
 	Learned        Figures // what nodes of the plan have shown
 	Kubelet        *v1alpha1.KubeletConfiguration
 	RootDisk       int // MiB of the plan's disk that pods share; 0 = all of it
+	Disks          int // of the Linode; 0 = 1
 }
 
 // Convert turns a plan into an instance type. available: it can be bought now.
@@ -40,8 +41,9 @@ func Convert(p Plan, available bool, s Settings) *cloudprovider.InstanceType {
 			Price:     p.PriceIn(s.Region).Hourly,
 			Available: available,
 		}},
-		Capacity: total,
-		Overhead: overhead(total, s),
+		Capacity:               total,
+		Overhead:               overhead(total, s),
+		VolumeAttachmentLimits: volumeLimits(p, max(s.Disks, 1)),
 	}
 }
 
