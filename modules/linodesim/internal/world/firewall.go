@@ -17,6 +17,7 @@ type FirewallSpec struct {
 	Tags                          []string
 	Disabled                      bool
 	InboundPolicy, OutboundPolicy string
+	Default                       bool
 }
 
 // AddFirewall makes a Cloud Firewall without the checks of the API, and returns its ID.
@@ -27,6 +28,9 @@ func (w Firewalls) AddFirewall(spec FirewallSpec) int {
 	if spec.Disabled {
 		f.Status = api.FirewallStatusDisabled
 		w.assets.firewalls[f.ID] = f
+	}
+	if spec.Default {
+		w.assets.defaults = api.DefaultFirewallIDs{Linode: &f.ID, Nodebalancer: &f.ID, PublicInterface: &f.ID, VPCInterface: &f.ID}
 	}
 	return f.ID
 }
