@@ -46,7 +46,7 @@ func describe(v corev1.EnvVar) string {
 func TestEnvironmentOfQuickstart(t *testing.T) {
 	want := map[string]string{
 		"LINODE_TOKEN": "secret:karpenter/LINODE_TOKEN", "CLUSTER_NAME": "my-cluster", "KARPENTER_MODE": "lke",
-		"LKE_CREATE_DEADLINE": "10s", "LKE_TAG_VERIFICATION_TIMEOUT": "4s", "LKE_RETRY_DELAY": "2s",
+		"LKE_CREATE_DEADLINE": "10s", "SETTLE_TIME": "4s", "LKE_RETRY_DELAY": "2s",
 		"PLANS_ALLOW": "*", "PLANS_DENY": "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
 		"LKE_UNREGISTERED_TAINT": "false", "VM_MEMORY_OVERHEAD_PERCENT": "0.075", "DISABLE_DRY_RUN": "false",
 		"BATCH_MAX_DURATION": "10s", "BATCH_IDLE_DURATION": "1s", "PREFERENCE_POLICY": "Respect", "MIN_VALUES_POLICY": "Strict",
@@ -79,7 +79,10 @@ func TestEnvironment(t *testing.T) {
 		{`{region: us-ord, settings: {mode: instance}}`, "KARPENTER_MODE", "instance"},
 		{`{region: us-ord, settings: {mode: instance, plans: {deny: ["class=gpu"]}}}`, "PLANS_DENY", "class=gpu"},
 		{`settings: {lkeCreateDeadline: 1m30s}`, "LKE_CREATE_DEADLINE", "1m30s"},
-		{`settings: {lkeTagVerificationTimeout: 8s}`, "LKE_TAG_VERIFICATION_TIMEOUT", "8s"},
+		{`settings: {settleTime: 8s}`, "SETTLE_TIME", "8s"},
+		{`settings: {lkeTagVerificationTimeout: 8s}`, "SETTLE_TIME", "8s"}, // its former name
+		{`controller: {env: [{name: LKE_TAG_VERIFICATION_TIMEOUT, value: 9s}]}`, "LKE_TAG_VERIFICATION_TIMEOUT", "9s"},
+		{`controller: {env: [{name: LKE_TAG_VERIFICATION_TIMEOUT, value: 9s}]}`, "SETTLE_TIME", ""},
 		{`settings: {lkeRetryDelay: 500ms}`, "LKE_RETRY_DELAY", "500ms"},
 		{`settings: {lkeUnregisteredTaint: true}`, "LKE_UNREGISTERED_TAINT", "true"},
 		{`settings: {plans: {allow: ["class=dedicated", "g6-standard-*"]}}`, "PLANS_ALLOW", "class=dedicated,g6-standard-*"},

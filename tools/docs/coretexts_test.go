@@ -57,7 +57,7 @@ func TestTextsOfCoreAreThoseOfItsSource(t *testing.T) {
 	}
 }
 
-// The table of labels in the guide is what the operator advises.
+// The table of labels in the guide has the operator's advice.
 func TestLabelsOfOtherProvidersAreThoseThatTheOperatorNames(t *testing.T) {
 	_, section, found := strings.Cut(read(t, "docs/migrating.md"), "\n| their label | here |\n")
 	if !found {

@@ -96,7 +96,8 @@ func TestChartValuesExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := mentioned(t, `--set ([a-zA-Z]+(?:\.[a-zA-Z]+)*)=`)
-	maps.Copy(names, mentioned(t, "`((?:settings|controller|serviceMonitor|prometheusRule|grafanaDashboard|networkPolicy|podDisruptionBudget|serviceAccount)\\.[a-zA-Z.]*[a-zA-Z])"))
+	maps.Copy(names, mentioned(t, "`((?:settings|controller|serviceMonitor|prometheusRule|grafanaDashboard|networkPolicy|"+
+		"podDisruptionBudget|serviceAccount)\\.[a-zA-Z.]*[a-zA-Z])"))
 	unknown(t, "value", names, func(name string) bool {
 		at := schema
 		for part := range strings.SplitSeq(name, ".") {

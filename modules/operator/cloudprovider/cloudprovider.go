@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
@@ -36,7 +36,7 @@ type Config struct {
 	// HostMaintenance returns from memory whether the host of an instance has maintenance pending; nil = that is not watched.
 	HostMaintenance func(instanceID int) bool
 	// Holder returns which NodeClaim has an instance by its status; nil = there are no such records.
-	Holder func(instanceID int) (lkepool.Claimant, bool)
+	Holder claims.Holder
 	// Overlays changes prices and capacity as NodeOverlays say; nil = they are not used.
 	Overlays Overlays
 	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues asks for.
@@ -168,18 +168,18 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 }
 
 // unshared refuses an instance that another NodeClaim's status names: two NodeClaims with one instance would each remove it.
-func (c *CloudProvider) unshared(node lkepool.Node, claimant lkepool.Claimant) error {
+func (c *CloudProvider) unshared(node claims.Node, claimant claims.Claimant) error {
 	if c.cfg.Holder == nil {
 		return nil
 	}
 	if holder, ok := c.cfg.Holder(node.InstanceID); ok && holder != claimant {
-		return &lkepool.Error{Kind: lkepool.KindConflict, Op: "claim", PoolID: node.PoolID, Effect: lkepool.EffectUnknown,
+		return &claims.Error{Kind: claims.KindConflict, Op: "claim", Effect: claims.EffectUnknown,
 			Err: fmt.Errorf("instance %d is that of NodeClaim %s by its status", node.InstanceID, holder.Name)}
 	}
 	return nil
 }
 
-func (c *CloudProvider) claim(ctx context.Context, l Launch) (lkepool.Node, error) {
+func (c *CloudProvider) claim(ctx context.Context, l Launch) (claims.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.CreateDeadline)
 	defer cancel()
 	start := time.Now()

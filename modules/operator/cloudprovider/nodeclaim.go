@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/utils/pretty"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
 // launched is the NodeClaim as Create returns it.
-func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode, instanceType *cloudprovider.InstanceType,
+func launched(node claims.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode, instanceType *cloudprovider.InstanceType,
 	region string) (*karpv1.NodeClaim, error) {
 	claim, err := observed(node, instanceType, region)
 	if err != nil {
@@ -34,10 +34,10 @@ func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alp
 }
 
 // observed is the NodeClaim that a claimed node stands for. instanceType is nil when the plan is not in the
-// catalogue (any more): the node is there all the same.
-func observed(node lkepool.Node, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
+// catalog (any more): the node is there all the same.
+func observed(node claims.Node, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
 	if node.InstanceID <= 0 {
-		return nil, fmt.Errorf("node %s of pool %d has no instance", node.NodeID, node.PoolID)
+		return nil, fmt.Errorf("node %q has no instance", node.Name)
 	}
 	claim := &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{
@@ -51,7 +51,7 @@ func observed(node lkepool.Node, instanceType *cloudprovider.InstanceType, regio
 		claim.Status.Capacity = instanceType.Capacity.DeepCopy()
 		claim.Status.Allocatable = instanceType.Allocatable().DeepCopy()
 	}
-	if node.Health == lkepool.Deleting || node.Health == lkepool.Detached {
+	if node.Health == claims.Deleting || node.Health == claims.Detached {
 		// Core takes an instance that is being deleted for gone. When that began is not known, and core does
 		// not ask.
 		claim.DeletionTimestamp = &metav1.Time{Time: node.Created}
@@ -60,7 +60,7 @@ func observed(node lkepool.Node, instanceType *cloudprovider.InstanceType, regio
 }
 
 // labels are what Karpenter puts on the Node.
-func labels(node lkepool.Node, instanceType *cloudprovider.InstanceType, region string) map[string]string {
+func labels(node claims.Node, instanceType *cloudprovider.InstanceType, region string) map[string]string {
 	result := LabelsOf(instanceType, region)
 	result[corev1.LabelInstanceTypeStable] = node.InstanceType
 	for _, tag := range node.Tags {

@@ -9,9 +9,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
@@ -65,7 +66,7 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 		labelOutcome: cloudprovider.Outcomes(),
 		labelKind:    {collectedSurplus, collectedOrphan, collectedPlace, collectedPool},
 		labelResult:  {resultOK, resultError},
-		labelAction:  slices.Concat(lkepool.Actions(), instances.Actions()),
+		labelAction:  slices.Concat(allocator.Actions(), instances.Actions()),
 		labelStatus:  {"0"}, // no answer
 	}
 	for _, operation := range api.Operations() {
@@ -77,9 +78,9 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 			sets[labelStatus] = append(sets[labelStatus], strconv.Itoa(status))
 		}
 	}
-	for _, kind := range []lkepool.Kind{
-		lkepool.KindProvisioning, lkepool.KindInsufficientCapacity, lkepool.KindQuotaExceeded, lkepool.KindRateLimited, lkepool.KindInvalid,
-		lkepool.KindNotFound, lkepool.KindConflict, lkepool.KindForbidden, lkepool.KindUnavailable,
+	for _, kind := range []claims.Kind{
+		claims.KindProvisioning, claims.KindInsufficientCapacity, claims.KindQuotaExceeded, claims.KindRateLimited, claims.KindInvalid,
+		claims.KindNotFound, claims.KindConflict, claims.KindForbidden, claims.KindUnavailable,
 	} {
 		sets[labelResult] = append(sets[labelResult], string(kind))
 	}

@@ -131,16 +131,18 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 
 // addTo adds the setting's flag, which notes its text in given, so that flags and variables go through the same conversion.
 func (d definition) addTo(fs *flag.FlagSet, given map[string]string) {
-	note := func(text string) error {
-		given[d.flag] = text
-		return nil
-	}
-	switch {
-	case d.flag == "":
-	case d.kind == kindBoolean:
-		fs.BoolFunc(d.flag, d.usage, note)
-	default:
-		fs.Func(d.flag, d.usage, note)
+	for _, name := range []string{d.flag, d.former} {
+		note := func(text string) error {
+			given[name] = text
+			return nil
+		}
+		switch {
+		case name == "":
+		case d.kind == kindBoolean:
+			fs.BoolFunc(name, d.usage, note)
+		default:
+			fs.Func(name, d.usage, note)
+		}
 	}
 }
 

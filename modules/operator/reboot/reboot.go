@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/refusal"
 )
@@ -61,7 +62,7 @@ func (r *Rebooter) Reboot(ctx context.Context, instanceID int, operationID strin
 	case slices.Contains(off, status):
 		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("instance %d is %s", instanceID, status))
 	default:
-		if err := r.api.RebootInstance(ctx, instanceID); err != nil && refusal.Of(err).Effect != refusal.EffectApplied {
+		if err := r.api.RebootInstance(ctx, instanceID); err != nil && refusal.Of(err).Effect != claims.EffectApplied {
 			return verdict(instanceID, err)
 		}
 	}
@@ -74,11 +75,11 @@ func verdict(instanceID int, err error) error {
 	v := refusal.Of(err)
 	err = fmt.Errorf("rebooting instance %d: %w", instanceID, err)
 	switch v.Kind {
-	case refusal.NotFound:
+	case claims.KindNotFound:
 		return cloudprovider.NewNodeClaimNotFoundError(err)
-	case refusal.Forbidden:
+	case claims.KindForbidden:
 		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("%w (the token needs the scope linodes:read_write)", err))
-	case refusal.Invalid:
+	case claims.KindInvalid:
 		return cloudprovider.NewNodeRebootFailedError(err)
 	}
 	return err

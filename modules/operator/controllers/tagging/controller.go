@@ -34,16 +34,16 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	nodeclaimutils "sigs.k8s.io/karpenter/pkg/utils/nodeclaim"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Engine changes tags; *lkepool.Allocator is one.
+// Engine changes tags; *allocator.Allocator is one.
 type Engine interface {
-	SetTags(ctx context.Context, instanceID int, by lkepool.Claimant, remove, add []string) error
+	SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error
 }
 
 // Inventory has the tags of instances as they were listed last, without asking; *cloudprovider.CloudProvider does. known is false for
@@ -101,10 +101,10 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	// a tag that is there already costs nothing
 	remove, add := removable(last.Difference(wanted), nodeclass.TagHistory(nodeClass)), sets.List(wanted)
 	err = c.engine.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
-	switch lkepool.KindOf(err) {
-	case lkepool.KindNotFound:
+	switch claims.KindOf(err) {
+	case claims.KindNotFound:
 		return reconcile.Result{}, nil // the instance is gone; core removes the NodeClaim
-	case lkepool.KindInvalid, lkepool.KindConflict:
+	case claims.KindInvalid, claims.KindConflict:
 		c.refused.Set(nodeClaim.UID, wanted, refusalPause)
 		log.FromContext(ctx).Info("the tags of an instance cannot be changed", "instance", id, "reason", err.Error())
 		return reconcile.Result{RequeueAfter: refusalPause}, nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 )
@@ -19,7 +19,7 @@ func (i inventory) Tags(id int) ([]string, bool) {
 }
 
 // list is what core's sweep does on its interval.
-func (i inventory) list(t *testing.T, pools *lkepool.Allocator) {
+func (i inventory) list(t *testing.T, pools *allocator.Allocator) {
 	t.Helper()
 	nodes, err := pools.List(t.Context())
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -16,8 +17,8 @@ func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.S
 		return instances.Spec{}, asFailure(err)
 	}
 	spec := b.specOfClass(l.NodeClass, b.generation(ctx, l.NodeClass.Spec))
-	spec.Claimant = instances.Claimant{Name: l.NodeClaim.Name, UID: string(l.NodeClaim.UID)}
-	spec.Plan, spec.UserData = l.InstanceType.Name, data
+	spec.Claimant = claims.Claimant{Name: l.NodeClaim.Name, UID: string(l.NodeClaim.UID)}
+	spec.InstanceType, spec.UserData = l.InstanceType.Name, data
 	spec.Tags = slices.Concat(cloudprovider.OwnerTags(b.cfg.Cluster.Name, l.NodeClaim, l.NodeClass), l.NodeClass.Spec.Tags)
 	return spec, nil
 }

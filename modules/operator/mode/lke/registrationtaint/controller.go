@@ -64,7 +64,7 @@ const (
 	youngest      = 10 * time.Minute // a Node this young may be one of ours of which the API does not report the pool yet
 )
 
-// Pools has what is known of pools and instances; *lkepool.Allocator does.
+// Pools has what is known of pools and instances; *allocator.Allocator does.
 type Pools interface {
 	Owns(poolID int) (owned, known bool) // from memory
 	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
