@@ -76,6 +76,9 @@ func agentUnit(program string) string { return "/etc/systemd/system/" + program 
 // systemctl starts the agents of k3s and RKE2; other services are simulated.
 func (m *machine) systemctl(ctx context.Context, call invocation) error {
 	fmt.Fprintf(call.out, "[simulated, not run] systemctl %s\n", strings.Join(call.args, " "))
+	if len(call.args) > 0 && call.args[0] == "mask" {
+		return m.mask(call.args[1:])
+	}
 	starts := slices.ContainsFunc(call.args, func(arg string) bool { return arg == "--now" || arg == "start" || arg == "restart" })
 	for _, arg := range call.args {
 		program, isAgent := strings.CutSuffix(strings.TrimSuffix(arg, ".service"), "-agent")

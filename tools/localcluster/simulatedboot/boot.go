@@ -1,8 +1,10 @@
 package simulatedboot
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,6 +36,7 @@ type machine struct {
 	root    *rootDir
 	console *console
 	image   metadata.InstanceImageData
+	kernel  kernel
 	kubelet []string // the flags it is started with; nil = it is not
 }
 
@@ -46,7 +49,13 @@ func (m *machine) boot(ctx context.Context) (*process.Process, error) {
 	}
 	defer m.root.close()
 	if m.root.has(startedFile) { // not its first boot: nothing reads the user data
+		if err := m.bootAgain(); err != nil {
+			return nil, err
+		}
 		return m.startKubelet()
+	}
+	if err := m.startKernel(); err != nil {
+		return nil, err
 	}
 	userData, err := m.userData(ctx)
 	if err != nil {
@@ -59,7 +68,7 @@ func (m *machine) boot(ctx context.Context) (*process.Process, error) {
 		fmt.Fprintln(m.console, "[boot] done; nothing joined a cluster")
 		return nil, nil
 	}
-	if err := m.keepKubelet(); err != nil {
+	if err := errors.Join(m.keepKubelet(), m.keepKernel()); err != nil {
 		return nil, err
 	}
 	return m.startKubelet()
@@ -160,6 +169,9 @@ func (m *machine) startKubelet() (*process.Process, error) {
 	if err := json.Unmarshal(content, &flags); err != nil {
 		return nil, err
 	}
+	if err := m.checkSwap(flags); err != nil {
+		return nil, err
+	}
 	return StartKubelet(Kubelet{Program: m.cfg.Program, Root: m.root.dir, LogDir: m.cfg.LogDir, Event: m.event, Flags: flags})
 }
 
@@ -179,7 +191,7 @@ func StartKubelet(k Kubelet) (*process.Process, error) {
 		return nil, err
 	}
 	e := k.Event
-	capacity, _ := simulatedlke.Capacity(simulatedlke.Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: e.DiskMB})
+	capacity, _ := simulatedlke.Capacity(simulatedlke.Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: cmp.Or(e.RootMB, e.DiskMB)})
 	delete(capacity, corev1.ResourcePods)
 	var size []string
 	for name, quantity := range capacity {
