@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 func withDisks() instances.Spec {
@@ -39,7 +39,7 @@ func (l *lab) checkBuilt(id int) {
 	if len(all) != 1 || slices.Contains(all[0].Tags, "karpenter.k8s.linode/unfinished=true") {
 		l.t.Fatalf("instances %+v", all)
 	}
-	if status := all[0].Status; status != world.StatusBooting && status != world.StatusRunning {
+	if status := all[0].Status; status != linodesim.StatusBooting && status != linodesim.StatusRunning {
 		l.t.Errorf("the instance is %s", status)
 	}
 }
@@ -49,7 +49,7 @@ func TestDisksAreMadeAttachedAndBooted(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Realistic()})
 		p := l.start(instances.Config{})
 		i := p.create(t, withDisks())
-		l.checkBuilt(i.ID)
+		l.checkBuilt(i.InstanceID)
 		t.Logf("%d requests", l.sent(""))
 		if l.sent("") > 60 {
 			t.Errorf("%d requests", l.sent(""))
@@ -86,7 +86,7 @@ func TestBuildingContinuesWhereAProcessWasKilled(t *testing.T) {
 					if l.created() != 1 {
 						t.Errorf("%d made", l.created())
 					}
-					l.checkBuilt(i.ID)
+					l.checkBuilt(i.InstanceID)
 				})
 			})
 		}
@@ -103,12 +103,12 @@ func TestAnInstanceThatIsNotFinishedInTimeIsRemoved(t *testing.T) {
 			_, last = p.Create(within(t, 30*time.Second), withDisks())
 			time.Sleep(5 * time.Second)
 		}
-		wantKind(t, last, instances.KindUnavailable)
+		wantKind(t, last, claims.KindUnavailable)
 		if len(l.ours()) != 0 || l.created() != 1 {
 			t.Fatalf("%d there, %d made", len(l.ours()), l.created())
 		}
 		l.sim.HealAll()
 		i := p.create(t, withDisks())
-		l.checkBuilt(i.ID)
+		l.checkBuilt(i.InstanceID)
 	})
 }

@@ -80,7 +80,7 @@ func (k *call) exchange(request *http.Request, token string) attempt {
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", k.client.userAgent)
-	// Without this net/http asks for gzip and unpacks it: 2 KB can become 2 GB before maxBody is seen.
+	// Without this net/http requests gzip and unpacks it: 2 KB can become 2 GB before maxBody is seen.
 	request.Header.Set("Accept-Encoding", "identity")
 
 	response, err := k.client.transport.RoundTrip(request)

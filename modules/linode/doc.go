@@ -49,7 +49,7 @@
 // Config.Transport gets every attempt, with the context of the caller, from which OperationFromContext reads the
 // operation and the route template; OpenTelemetry's otelhttp transport fits there as it is.
 //
-// Answers are untrusted. Compressed ones are not asked for and not unpacked; a body has at most 4 MiB, a page 500
+// Answers are untrusted. Compressed ones are not requested and not unpacked; a body has at most 4 MiB, a page 500
 // entries, a collection 100 pages. An error has at most ten reasons of 300 printable characters. Without TLS only a
 // loopback address is talked to, unless Config.AllowHTTP permits more. A body that is not the API's JSON gives an error
 // with the status and a short excerpt.

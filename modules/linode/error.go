@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Kind is what an error means for the caller. The set is closed: every error of this package has one of these.
+// Kind classifies an error by what its caller can do. The set is closed: every error of this package has one of these.
 type Kind string
 
 const (
-	// KindInvalid: the request can never work as it is; Reasons say which field. Also a mistake found before anything
+	// KindInvalid: the request can never work as it is; Reasons name the field. Also a mistake found before anything
 	// was sent (Status 0), such as an ID below 1.
 	KindInvalid Kind = "Invalid"
 	// KindUnauthorized: the API refused the token, or there was none to send.
@@ -49,7 +49,7 @@ type Error struct {
 	Route  string // path template without the version, such as /lke/clusters/{clusterId}
 	// Reasons are the API's own, in its words and order. Empty when the API gave none.
 	Reasons []Reason
-	// RetryAfter is how long to wait before the next try, from the API's answer; 0 when it has none.
+	// RetryAfter is the pause before the next attempt, from the API's answer; 0 when it has none.
 	RetryAfter time.Duration
 	// Err is the cause when there is one besides the API's reasons.
 	Err error

@@ -187,7 +187,7 @@ func TestEveryMethodSendsItsOperation(t *testing.T) {
 	}
 }
 
-// TestPoolUpdateSendsWhatIsSet shows what a PUT can say: nothing, values, and empty ones, which clear.
+// TestPoolUpdateSendsWhatIsSet shows what a PUT can contain: nothing, values, and empty ones, which clear.
 func TestPoolUpdateSendsWhatIsSet(t *testing.T) {
 	rows := []struct {
 		name   string
@@ -242,6 +242,7 @@ func TestImportsDoNotGrow(t *testing.T) {
 var modules = []string{
 	"github.com/hashicorp/go-cleanhttp",
 	"github.com/hashicorp/go-retryablehttp",
+	"github.com/karpenter-linode/karpenter-linode/modules/claims",
 	"github.com/karpenter-linode/karpenter-linode/modules/linode",
 	"github.com/oapi-codegen/nullable",
 }

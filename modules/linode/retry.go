@@ -16,7 +16,7 @@ const (
 	// defaultLimitedWait follows a 429 that names no time, and grows up to maxLimitedWait.
 	defaultLimitedWait = 2 * time.Second
 	maxLimitedWait     = 30 * time.Second
-	// maxServerWait is the longest wait asked for by the server that a call sits out; longer ones end the call with
+	// maxServerWait is the longest pause required by the server that a call waits for; longer ones end the call with
 	// KindRateLimited and RetryAfter, so that the caller decides.
 	maxServerWait = 90 * time.Second
 	// busyWait lies between attempts while another job runs on a Linode; such jobs take some seconds.

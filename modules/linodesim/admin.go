@@ -16,8 +16,8 @@ import (
 //	GET    /state /calls /audit /meters /unknown /violations
 //	POST   /rules            a Rule as JSON, durations such as "2s"; answers {"id": 1}
 //	DELETE /rules/{id}       ends one rule
-//	DELETE /rules            ends all rules and conditions
-//	POST   /conditions       {"maintenance": true, "account_limit": 5, "never_boot": 1, "stall": 1, "pool": 855401,
+//	DELETE /rules            ends all faults
+//	POST   /faults           {"maintenance": true, "account_limit": 5, "never_boot": 1, "stall": 1, "pool": 855401,
 //	                          "no_capacity": {"type": "g6-standard-2", "region": "us-ord"}, "restore_capacity": true,
 //	                          "no_capability": {"region": "us-ord", "capability": "Metadata"}, "restore_capabilities": true}
 //	                          pool narrows never_boot and stall; without it they are about any
@@ -29,7 +29,7 @@ func (s *Sim) Admin() http.Handler {
 	show(mux, "meters", s.Meters)
 	show(mux, "unknown", s.Unknown)
 	show(mux, "violations", s.Violations)
-	mux.HandleFunc("POST /rules", s.adminAddRule)
+	mux.HandleFunc("POST /rules", s.Faults.addRule)
 	mux.HandleFunc("DELETE /rules", func(w http.ResponseWriter, _ *http.Request) { s.HealAll(); done(w, nil) })
 	mux.HandleFunc("DELETE /rules/{id}", func(w http.ResponseWriter, r *http.Request) {
 		id, err := strconv.Atoi(r.PathValue("id"))
@@ -39,8 +39,9 @@ func (s *Sim) Admin() http.Handler {
 		s.Heal(RuleID(id))
 		done(w, err)
 	})
-	mux.HandleFunc("POST /conditions", s.adminConditions)
-	return s.guard("default-src 'none'; frame-ancestors 'none'", mux)
+	mux.HandleFunc("POST /faults", s.Faults.set)
+	mux.HandleFunc("POST /conditions", s.Faults.set) // its earlier name
+	return s.tokens.guard("default-src 'none'; frame-ancestors 'none'", mux)
 }
 
 // ruleRequest is a Rule in JSON, with durations as text and one value for a header.
@@ -49,6 +50,8 @@ type ruleRequest struct {
 	Delay      wait              `json:"delay"`
 	RetryAfter wait              `json:"retry_after"`
 	Stale      wait              `json:"stale"`
+	Late       wait              `json:"late"`
+	For        wait              `json:"for"`
 	Header     map[string]string `json:"header"`
 }
 
@@ -61,7 +64,7 @@ func (w *wait) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-func (s *Sim) adminAddRule(w http.ResponseWriter, r *http.Request) {
+func (f *Faults) addRule(w http.ResponseWriter, r *http.Request) {
 	var q ruleRequest
 	if err := decode(r, &q); err != nil {
 		done(w, err)
@@ -69,6 +72,7 @@ func (s *Sim) adminAddRule(w http.ResponseWriter, r *http.Request) {
 	}
 	rule := q.Rule
 	rule.Delay, rule.RetryAfter, rule.Stale, rule.Header = q.Delay.Duration, q.RetryAfter.Duration, q.Stale.Duration, http.Header{}
+	rule.Late, rule.For = q.Late.Duration, q.For.Duration
 	for name, value := range q.Header {
 		rule.Header.Set(name, value)
 	}
@@ -76,10 +80,10 @@ func (s *Sim) adminAddRule(w http.ResponseWriter, r *http.Request) {
 		done(w, err)
 		return
 	}
-	send(w, http.StatusOK, map[string]any{"id": s.Fail(rule)})
+	send(w, http.StatusOK, map[string]any{"id": f.Fail(rule)})
 }
 
-func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {
+func (f *Faults) set(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Maintenance         *bool         `json:"maintenance"`
 		AccountLimit        *int          `json:"account_limit"`
@@ -96,28 +100,28 @@ func (s *Sim) adminConditions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if q.Maintenance != nil {
-		s.SetMaintenance(*q.Maintenance)
+		f.SetMaintenance(*q.Maintenance)
 	}
 	if q.AccountLimit != nil {
-		s.SetAccountLimit(*q.AccountLimit)
+		f.SetAccountLimit(*q.AccountLimit)
 	}
 	if q.NeverBoot != nil {
-		s.NeverBoot(q.Pool, *q.NeverBoot)
+		f.NeverBoot(q.Pool, *q.NeverBoot)
 	}
 	if q.Stall != nil {
-		s.StallNodes(q.Pool, *q.Stall)
+		f.StallNodes(q.Pool, *q.Stall)
 	}
 	if q.RestoreCapacity {
-		s.RestoreCapacity()
+		f.RestoreCapacity()
 	}
 	if q.RestoreCapabilities {
-		s.RestoreCapabilities()
+		f.RestoreCapabilities()
 	}
 	if q.NoCapability != nil {
-		s.WithdrawCapability(*q.NoCapability)
+		f.WithdrawCapability(*q.NoCapability)
 	}
 	if q.NoCapacity != nil {
-		s.RefuseCapacity(*q.NoCapacity)
+		f.RefuseCapacity(*q.NoCapacity)
 	}
 	done(w, nil)
 }

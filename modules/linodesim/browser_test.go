@@ -73,7 +73,7 @@ func remove(t *testing.T, dir string) {
 	t.Logf("%s stays: its files are still in use", dir)
 }
 
-// frame shows the page in a frame of a phone's or a desktop's width, and says
+// frame shows the page in a frame of a phone's or a desktop's width, and returns
 // in its title how wide the page would be: more than the frame means that one
 // must scroll sideways.
 const frame = `<!doctype html><html><head><link rel="icon" href="data:,"><style>body{margin:0}iframe{border:0;width:%dpx;height:%dpx}</style></head><body><iframe src="/"></iframe><script>

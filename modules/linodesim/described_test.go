@@ -73,10 +73,13 @@ func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {
 var byState = []string{
 	".data[1].vpc_id is missing", // an Enterprise cluster that names no VPC
 	".data[1].subnet_id is missing", ".data[1].stack_type is missing", ".control_plane.audit_logs_enabled",
-	".regions is null, recorded a list", // public images have none
-	".eol is null",                      // a rolling distribution's
-	".default_firewall_ids.",            // the account has no defaults
-	"].data.",                           // of a tagged object the example shows two fields
+	".regions is null, recorded a list",  // public images have none
+	".eol is null",                       // a rolling distribution's
+	".default_firewall_ids.",             // the account has no defaults
+	".time_remaining is", ".duration is", // of an event that is not over
+	".secondary_entity is", ".secondary_entity.id is", // of an event without one, or with another kind
+	".rdns is", ".vpc_nat_1_1 is", ".assigned_entity is", ".interface_id is", // of another kind of address
+	"].data.", // of a tagged object the example shows two fields
 }
 
 // plain is a value as JSON has it.

@@ -119,7 +119,7 @@
 // chooses: deletion of a pool's last node and of a cluster's last pool, a
 // Linode deleted directly, count 0 on Enterprise, reserved taint keys, nodes
 // that are not listed yet, filters on pools, pages beyond the end, the form of workers' labels, and whether
-// removed labels and taints come back (read by the program that plays the cluster).
+// removed labels and taints come back (read by the program that simulates the cluster).
 // Decided without a choice, because a client should not depend on it:
 //
 //   - a recycled or repaired node is a new node with a new ID;
@@ -150,22 +150,25 @@
 // nothing; a new kubeconfig differs from the old one and is as useless. Resource locks, grants of restricted users, quotas per plan,
 // compliance of placement groups. Kubernetes itself: a kubeconfig has no
 // credentials, and nothing listens at the API endpoints. Plans, prices, images
-// and regions beyond the catalogue of package catalog. TimeScale does not
+// and regions beyond those of package catalog. TimeScale does not
 // shorten rate limit windows.
 //
 // # Faults
 //
-// Fail puts rules in force (package fault), for single requests or many:
-// statuses with or without Retry-After, a proxy's page, delays, connections
-// that drop or hang before or after the effect, writes without effect, lists
-// that lack entries or whose pages shift, stale reads. A stale read is answered
-// from a copy of the world as it was then, so that a page agrees with itself;
-// each request may be late by another time. Profiles stale and hostile are made
-// of such rules, which are asked after those of Fail. RefuseCapacity, SetAccountLimit, SetMaintenance, NeverBoot,
-// StallNodes, RecycleNode, DeleteInstance, EditPool and their like change the
-// world itself. Admin offers over HTTP what the API cannot do.
+// Fail puts rules in force, for single requests or many: statuses with or without
+// Retry-After, a proxy's page, delays, connections that drop or hang before or
+// after the effect, writes without effect or with a late one, groups of wrong
+// 404s, lists that lack entries or whose pages shift, stale reads. A late write is
+// answered at once and carried out later, after writes that came after it, also
+// when its sender is gone. A stale read is answered from a copy of the world as it
+// was then, so that a page agrees with itself; each request may be late by another
+// time. Profiles stale and hostile are made
+// of such rules, which come after those of Fail. RefuseCapacity, SetAccountLimit,
+// SetMaintenance, NeverBoot and StallNodes are faults of the platform;
+// RecycleNode, DeleteInstance, EditPool and their like change the account as its
+// owner does. Admin offers over HTTP what the API cannot do.
 //
 // Program linodesim, in cmd/linodesim, serves one simulator with one cluster.
-// Program lkeprobe, in cmd/lkeprobe, asks a live account about all of this; its
-// report is a Profile and a Behaviour (ProfileFrom).
+// Program lkeprobe, a module of its own, settles on a live account what is unknown
+// here; its report is a Profile and a Behaviour (ProfileFrom).
 package linodesim

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/fault"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/filter"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/handlers"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
 const maxBody = 1 << 20
@@ -30,7 +30,7 @@ type exchange struct {
 	op      *operation.Operation // nil = unknown
 	caller  world.Caller
 	pause   time.Duration // what is left of the request's delay
-	fault   fault.Decision
+	fault   decision
 	answer  answer
 	dropped error // the answer never arrives, for this reason
 }
@@ -47,7 +47,7 @@ var errDropped = errors.New("connection dropped by a fault rule")
 // has answered, or the connection is gone.
 var chain = []func(*exchange) bool{
 	(*exchange).route, (*exchange).maintenance, (*exchange).authenticate, (*exchange).limit, (*exchange).arrive,
-	(*exchange).authorize, (*exchange).decide, (*exchange).spoilBefore, (*exchange).handle, (*exchange).spoilAfter,
+	(*exchange).authorize, (*exchange).decide, (*exchange).failBefore, (*exchange).handle, (*exchange).failAfter,
 }
 
 // exchange takes a request through everything and records it.
@@ -139,19 +139,22 @@ func (x *exchange) authorize() bool {
 	return true
 }
 
+func (x *exchange) readBody() ([]byte, error) {
+	if x.r.Body == nil {
+		return nil, nil
+	}
+	return io.ReadAll(http.MaxBytesReader(nil, x.r.Body, maxBody))
+}
+
 // handle checks the body's form and runs the operation.
 func (x *exchange) handle() bool {
-	var body []byte
-	var err error
-	if x.r.Body != nil {
-		body, err = io.ReadAll(http.MaxBytesReader(nil, x.r.Body, maxBody))
-	}
+	body, err := x.readBody()
 	if err != nil {
 		return x.refuse(http.StatusBadRequest, world.Reason{Reason: "The body could not be read"})
 	}
-	if faults := x.op.CheckBody(body, x.caller.Beta); len(faults) > 0 {
-		reasons := make([]world.Reason, len(faults))
-		for i, f := range faults {
+	if wrong := x.op.CheckBody(body, x.caller.Beta); len(wrong) > 0 {
+		reasons := make([]world.Reason, len(wrong))
+		for i, f := range wrong {
 			reasons[i] = world.Reason{Field: f.Field, Reason: f.Reason}
 			if f.Unknown {
 				x.sim.journal.notKnown(x.op.Method + " " + x.op.Route + ": field " + f.Field)
@@ -178,16 +181,33 @@ func (x *exchange) run(body []byte) ([]byte, error) {
 		defer over()
 	}
 	if x.fault.Rule.NoEffect {
-		live, _ = live.Fork().Begin(x.caller) // which has no other caller
+		live, _ = live.History().Fork().Begin(x.caller) // which has no other caller
 	}
-	found, err := handlers.Answer(handlers.Request{
-		Live: live, Seen: seen, Missing: x.fault.Rule.Missing, Chance: x.fault.Chance, Shift: x.fault.Rule.Shift,
-		Operation: x.op, HTTP: x.bare,
-	}, body)
+	found, err := handlers.Answer(x.request(live, seen), body)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(found)
+}
+
+func (x *exchange) request(live, seen *world.Moment) handlers.Request {
+	return handlers.Request{
+		Live: live, Seen: seen, Missing: x.fault.Rule.Missing, Chance: x.fault.Chance, Shift: x.fault.Rule.Shift,
+		IgnoreFilter: x.op.ID == api.OpListLKENodePools && x.sim.behaviour.IgnorePoolFilter, LenientPages: x.sim.behaviour.LenientPages,
+		Operation: x.op, HTTP: x.bare,
+	}
+}
+
+// carryOutLater plans the effect of a write. What the API would refuse then has
+// none, and no caller learns of either.
+func (x *exchange) carryOutLater(after time.Duration) {
+	body, err := x.readBody()
+	if err != nil || len(x.op.CheckBody(body, x.caller.Beta)) > 0 {
+		return
+	}
+	live, end := x.sim.world.Begin(x.caller)
+	defer end()
+	live.Later(after, func(then *world.Moment) { _, _ = handlers.Answer(x.request(then, then), body) })
 }
 
 // refused writes what a handler refused.
@@ -235,7 +255,7 @@ func (x *exchange) wait(d time.Duration) error {
 }
 
 // validate compares the answer with the description. Answers made by a rule
-// that plays a proxy are not the API's.
+// as a proxy's are not the API's.
 func (x *exchange) validate() {
 	if x.answer.header.Get("Content-Type") == "text/html" {
 		return

@@ -98,7 +98,7 @@ func newReplay(t *testing.T, list []exchange) replay {
 }
 
 // youth is how long the control plane of a new cluster takes; longer than the
-// recordings went on before they asked for it again.
+// recordings went on before they read it again.
 const youth = time.Minute
 
 // prepare makes what the recordings take for granted and none of their
@@ -186,7 +186,7 @@ func (p replay) translated(v map[string]any) map[string]any {
 // named are fields with lists of IDs.
 var named = []string{"linodes", "nodebalancers", "lke_clusters"}
 
-// own is what a recorded value is here: IDs are mapped, in fields that hold one
+// own translates a recorded value: IDs are mapped, in fields that hold one
 // and in lists of them, at any depth.
 func (p replay) own(key string, value any) any {
 	switch v := value.(type) {
@@ -329,7 +329,7 @@ func differences(at string, recorded, ours any) []string {
 }
 
 // listDifferences wants each recorded element to look like one of ours, and
-// the other way round; lists without elements tell nothing.
+// the other way round; lists without elements show nothing.
 func listDifferences(at string, recorded, ours []any) []string {
 	if len(recorded) == 0 || len(ours) == 0 {
 		return nil

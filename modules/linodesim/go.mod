@@ -6,7 +6,6 @@ require (
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0
 	github.com/oapi-codegen/nullable v1.1.0
-	github.com/oasdiff/yaml v0.1.1
 )
 
 require (
@@ -15,10 +14,14 @@ require (
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
 	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
 	github.com/kr/pretty v0.3.1 // indirect
+	github.com/oasdiff/yaml v0.1.1 // indirect
 	github.com/oasdiff/yaml3 v0.0.14 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
 	github.com/stretchr/testify v1.11.1 // indirect
 	golang.org/x/text v0.32.0 // indirect
 )
 
-replace github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
+replace (
+	github.com/karpenter-linode/karpenter-linode/modules/claims => ../claims
+	github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
+)

@@ -10,14 +10,14 @@ import (
 // token of every scope that is not the default one. A page in a browser can
 // neither write here (no cross-site requests, JSON alone) nor read under a name
 // of its own that resolves to this machine.
-func (s *Sim) guard(policy string, next http.Handler) http.Handler {
+func (t tokens) guard(policy string, next http.Handler) http.Handler {
 	crossSite := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		switch {
-		case !local(r.Host) && !s.owns(r):
+		case !local(r.Host) && !t.owns(r):
 			http.Error(w, "this address takes requests to a loopback name, or with the token of an owner", http.StatusForbidden)
 		case crossSite.Check(r) != nil:
 			http.Error(w, "cross-site requests are refused", http.StatusForbidden)
@@ -42,8 +42,8 @@ func Loopback(host string) bool {
 	return host == "localhost" || address != nil && address.IsLoopback()
 }
 
-func (s *Sim) owns(r *http.Request) bool {
-	c, known := s.tokens.find(r.Header.Get("Authorization"))
+func (t tokens) owns(r *http.Request) bool {
+	c, known := t.find(r.Header.Get("Authorization"))
 	_, isDefault := tokens{DefaultToken: c}.find(r.Header.Get("Authorization"))
 	return known && !isDefault && c.May("*")
 }

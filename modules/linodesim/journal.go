@@ -41,7 +41,7 @@ type countKey struct {
 	status               int
 }
 
-// journal remembers what was asked.
+// journal records requests.
 type journal struct {
 	mu         sync.Mutex
 	requests   int
@@ -109,7 +109,7 @@ func (s *Sim) RecentCalls() []Call {
 	return slices.Clone(s.journal.recent)
 }
 
-// Unknown lists what was asked for and the API does not have, each once: requests
+// Unknown lists what requests named and the API does not have, each once: requests
 // without an operation, fields, filters.
 func (s *Sim) Unknown() []string {
 	s.journal.mu.Lock()

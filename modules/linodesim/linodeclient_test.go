@@ -77,13 +77,13 @@ func TestLinodeClient(t *testing.T) {
 				if err := client.DeletePool(ctx, info.ID, pool.ID); err != nil {
 					t.Error(err)
 				}
-				catalogue(t, client, tier)
+				readCatalog(t, client, tier)
 			})
 		})
 	}
 }
 
-func catalogue(t *testing.T, client *linode.Client, tier string) {
+func readCatalog(t *testing.T, client *linode.Client, tier string) {
 	t.Helper()
 	ctx := t.Context()
 	if types := collect(t, client.ListTypes(ctx, linode.Filter{})); len(types) < 30 {

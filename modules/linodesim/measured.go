@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/probe/report"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
 )
 
 // ProfileFrom finds a profile by its name or, for a name that ends in .json,
@@ -108,10 +107,10 @@ func behaviourOf(switches map[string]string) (Behaviour, error) {
 		set()
 	}
 	none := func() {}
-	choose(report.LostLinode, map[string]func(){report.ValueRecreated: none, report.ValueLeft: func() { b.LostLinode = world.LeaveHole }})
+	choose(report.LostLinode, map[string]func(){report.ValueRecreated: none, report.ValueLeft: func() { b.LostLinode = LeaveHole }})
 	choose(report.LastNode, map[string]func(){
-		report.ValuePoolKept: none, report.ValuePoolRemoved: func() { b.LastNode = world.RemovePool },
-		report.ValueRefused: func() { b.LastNode = world.RefuseLastDelete },
+		report.ValuePoolKept: none, report.ValuePoolRemoved: func() { b.LastNode = RemovePool },
+		report.ValueRefused: func() { b.LastNode = RefuseLastDelete },
 	})
 	choose(report.ZeroCount, map[string]func(){report.ValueRefused: none, report.ValueAccepted: func() { b.AllowZeroCount = true }})
 	choose(report.ReservedTaintKeys,
@@ -121,9 +120,9 @@ func behaviourOf(switches map[string]string) (Behaviour, error) {
 	choose(report.PageBeyondEnd, map[string]func(){report.ValueNotFound: none, report.ValueEmptyPage: func() { b.LenientPages = true }})
 	if form := switches[report.LabelForm]; form != "" && form != report.ValueLKELabel {
 		b.LabelForm = strings.TrimPrefix(form, report.ValueUnknownPrefix)
-		if !strings.Contains(b.LabelForm, world.LabelHex) {
+		if !strings.Contains(b.LabelForm, LabelHex) {
 			wrong = append(wrong, fmt.Errorf("switches.%s is %q; it must contain %s, or labels would not be unique", report.LabelForm, form,
-				world.LabelHex))
+				LabelHex))
 		}
 	}
 	return b, errors.Join(wrong...)

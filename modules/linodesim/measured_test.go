@@ -1,109 +1,35 @@
 package linodesim_test
 
 import (
-	"bytes"
-	"context"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/probe"
 )
 
-// measure runs the probe against a world and gives the report as it is written.
-func measure(t *testing.T, tier string, cfg linodesim.Config) *bytes.Buffer {
-	t.Helper()
-	sim, err := linodesim.New(cfg)
+// A report becomes the delays and choices that it has; the rest is as in Realistic.
+func TestMeasured(t *testing.T) {
+	p, b, err := linodesim.Measured(strings.NewReader(`{"schema":"lkeprobe/1","cluster":{"tier":"enterprise"},"delays":{
+		"linode_listed":[{"at_least_ms":2000,"at_most_ms":4000},{"at_least_ms":6000,"at_most_ms":6000}],
+		"node_entry":[{"at_least_ms":1000,"at_most_ms":1000}],
+		"pool_read_lag":[{"at_least_ms":700,"at_most_ms":900}]},
+		"switches":{"last_node":"refused","lost_linode":"left","zero_count":"accepted"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := sim.AddCluster(linodesim.ClusterSpec{Label: "probed", Tier: tier, Settled: true,
-		Pools: []linodesim.PoolSpec{{Type: "g6-standard-2", Count: 1}}})
-	if err != nil {
-		t.Fatal(err)
+	want := linodesim.Realistic()
+	want.Name, want.StaleReads = "measured", 700*time.Millisecond
+	want.InstanceID = linodesim.Span{Min: 3 * time.Second, Max: 6 * time.Second}
+	want.NodeListed = linodesim.Span{Min: time.Second, Max: time.Second}
+	if p != want {
+		t.Errorf("profile %+v, want %+v", p, want)
 	}
-	r, err := probe.Run(context.Background(), probe.Config{
-		Access:    probe.Access{Token: linodesim.DefaultToken, BaseURL: "https://api.example", Transport: sim.Transport()},
-		ClusterID: info.ID, Out: io.Discard, Bounds: probe.Bounds{Nodes: 3, Duration: 90 * time.Minute, Budget: 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	if err := r.Write(&text); err != nil {
-		t.Fatal(err)
-	}
-	return &text
-}
-
-// A world that is made from a report of another is like it: its delays lie
-// within the other's, its choices are the same.
-func TestMeasuredWorldIsLikeTheOneThatWasMeasured(t *testing.T) {
-	for _, c := range []struct {
-		tier      string
-		profile   linodesim.Profile
-		behaviour linodesim.Behaviour
-	}{
-		{linodesim.Standard, linodesim.Fast(), linodesim.Behaviour{}},
-		{linodesim.Standard, linodesim.Realistic(),
-			linodesim.Behaviour{LostLinode: linodesim.LeaveHole, LastNode: linodesim.RemovePool, IgnorePoolFilter: true}},
-		{linodesim.Enterprise, linodesim.Realistic(),
-			linodesim.Behaviour{LastNode: linodesim.RefuseLastDelete, AllowZeroCount: true, RefuseReservedTaintKeys: true, UnlistedNotFound: true}},
-		{linodesim.Enterprise, linodesim.Slow(), linodesim.Behaviour{LenientPages: true}},
-		{linodesim.Standard, linodesim.Stale(), linodesim.Behaviour{LabelForm: "node-<cluster>-<pool>-<12 hex digits>"}},
-	} {
-		t.Run(fmt.Sprintf("%s/%s", c.tier, c.profile.Name), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, b, err := linodesim.Measured(measure(t, c.tier, linodesim.Config{Profile: c.profile, Behaviour: c.behaviour, Seed: 11}))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if b != c.behaviour {
-					t.Errorf("behaviour %+v, want %+v", b, c.behaviour)
-				}
-				like(t, c.tier, p, c.profile)
-				again, b, err := linodesim.Measured(measure(t, c.tier, linodesim.Config{Profile: p, Behaviour: b, Seed: 12}))
-				if err != nil || b != c.behaviour {
-					t.Errorf("measured again: %+v, %v", b, err)
-				}
-				like(t, c.tier, again, c.profile)
-			})
-		})
-	}
-}
-
-// like compares the delays that a tier has, within what a reading's own time
-// blurs.
-func like(t *testing.T, tier string, got, want linodesim.Profile) {
-	t.Helper()
-	blur := 300*time.Millisecond + 3*want.Request.Max
-	spans := map[string][2]linodesim.Span{
-		"Request": {got.Request, want.Request}, "Join": {got.Join, want.Join}, "Gone": {got.Gone, want.Gone}, "Repair": {got.Repair, want.Repair},
-		"InstanceID": {got.InstanceID, want.InstanceID},
-	}
-	if tier == linodesim.Enterprise {
-		spans["NodeListed"], spans["Tagged"] = [2]linodesim.Span{got.NodeListed, want.NodeListed}, [2]linodesim.Span{got.Tagged, want.Tagged}
-	}
-	for name, s := range spans {
-		late := blur + s[1].Max/20
-		if name != "Request" && name != "Repair" {
-			late += want.StaleReads * 3
-		}
-		if s[0].Min < s[1].Min-blur || s[0].Max > s[1].Max+late {
-			t.Errorf("%s is %v, want it within %v", name, s[0], s[1])
-		}
-	}
-	for name, d := range map[string][2]time.Duration{"StaleReads": {got.StaleReads, want.StaleReads},
-		"StaleLists": {got.StaleLists, want.StaleLists}} {
-		if d[0] > d[1] || d[0] < d[1]/4 {
-			t.Errorf("%s is %v, want at most %v and at least a quarter of it", name, d[0], d[1])
-		}
+	if choices := (linodesim.Behaviour{LastNode: linodesim.RefuseLastDelete, LostLinode: linodesim.LeaveHole,
+		AllowZeroCount: true}); b != choices {
+		t.Errorf("behaviour %+v, want %+v", b, choices)
 	}
 }
 

@@ -1,7 +1,6 @@
 package linodesim
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -12,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
 // maxTokenLife bounds a token of the Metadata service. The real bound is not known.
@@ -21,7 +20,7 @@ const maxTokenLife = 24 * time.Hour
 // linkLocalIPv6 is the first part of an address of an interface; the real one follows from its MAC address.
 const linkLocalIPv6 = "fe80::"
 
-// Metadata serves the Metadata service. A real Linode asks a link-local address and is known by where it asks from; here
+// Metadata serves the Metadata service. A real Linode calls a link-local address and is identified by its own; here
 // the path begins with its ID, so that the base URL of a client in Linode 123 is this handler's with /123:
 //
 //	PUT /123/v1/token      with Metadata-Token-Expiry-Seconds
@@ -46,19 +45,13 @@ func (s *Sim) Metadata() http.Handler {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte(d.UserData)) //nolint:gosec // base64, as text
 	}))
-	return s.guard("default-src 'none'; frame-ancestors 'none'", mux)
-}
-
-// SubscribeLinodes gives what happens to Linodes that are no workers, as
-// Subscribe does for workers.
-func (s *Sim) SubscribeLinodes(ctx context.Context) <-chan Event {
-	return s.world.SubscribeLinodes(ctx)
+	return s.tokens.guard("default-src 'none'; frame-ancestors 'none'", mux)
 }
 
 // SetConsole keeps what a Linode's image wrote while it booted, for the page,
 // and why the boot failed; "" = it did not.
 func (s *Sim) SetConsole(linodeID int, text, fault string) {
-	s.do(func(w *world.Moment) { w.SetConsole(linodeID, text, fault) })
+	do(s.world, func(w *world.Moment) { w.Linodes().SetConsole(linodeID, text, fault) })
 }
 
 type metadata struct {
@@ -72,7 +65,7 @@ type metadataToken struct {
 	expires time.Time
 }
 
-// of finds the Linode that asks, in the present.
+// of finds the calling Linode, in the present.
 func (m *metadata) of(r *http.Request) (int, world.Metadata, error) {
 	id, err := strconv.Atoi(r.PathValue("linode"))
 	if err != nil {
@@ -80,7 +73,7 @@ func (m *metadata) of(r *http.Request) (int, world.Metadata, error) {
 	}
 	w, end := m.sim.world.Begin(world.Caller{Actor: owner})
 	defer end()
-	data, err := w.Metadata(id)
+	data, err := w.Linodes().Metadata(id)
 	return id, data, err
 }
 

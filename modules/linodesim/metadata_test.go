@@ -15,7 +15,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// inLinode asks the Metadata service.
+// inLinode calls the Metadata service.
 func inLinode(t *testing.T, sim http.Handler, method, path string, header ...string) (int, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -108,7 +108,7 @@ func TestMetadataRefusals(t *testing.T) {
 	})
 }
 
-// A Linode outside of LKE boots, stops and ends; who follows workers sees none of it.
+// A Linode outside of LKE boots, stops and ends; subscribers to workers see none of it.
 func TestEventsOfPlainLinodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: even()})

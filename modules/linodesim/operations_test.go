@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
 )
 
-// Every operation has a handler: whatever it says to a request about nothing,
+// Every operation has a handler: whatever its answer to a request about nothing,
 // it is an answer of the API.
 func TestEveryOperationAnswers(t *testing.T) {
 	all, err := operation.Load()

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 //go:embed page.html
@@ -23,13 +22,13 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"fo
 // Page shows people what is there: clusters, pools and nodes with their state,
 // owner and price, the last calls and the use of the rate limits, and how both
 // went in the last minutes. It refreshes
-// itself, keeps open what was unfolded, and needs no token when it is asked for by a loopback name, so serve it
+// itself, keeps open what was unfolded, and needs no token when it is requested by a loopback name, so serve it
 // where the API is served.
 func (s *Sim) Page() http.Handler {
 	// The page's style and script are its own and stand in it.
 	const policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; " +
 		"frame-ancestors 'self'"
-	return s.guard(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return s.tokens.guard(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		var out bytes.Buffer
 		if err := pageTemplate.Execute(&out, s.pageData()); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -70,14 +69,14 @@ type pageData struct {
 const shownNodes = 50
 
 type pageCluster struct {
-	world.Cluster
+	ClusterInfo
 	Nodes, Joined int
 	Price         string
 	PoolViews     []pagePool
 }
 
 type pagePool struct {
-	world.Pool
+	Pool
 	Tags             []string
 	LabelText, Price string
 	NodeViews        []pageNode
@@ -105,7 +104,7 @@ type pageCall struct {
 
 func (s *Sim) pageData() pageData {
 	state := s.Snapshot()
-	instances := map[int]world.Instance{}
+	instances := map[int]Instance{}
 	out := pageData{At: state.At.UTC().Format("2006-01-02 15:04:05 UTC"), Unknown: s.Unknown()}
 	for _, i := range state.Instances {
 		instances[i.ID] = i
@@ -137,13 +136,13 @@ func (s *Sim) pageData() pageData {
 	return out
 }
 
-func (s *Sim) clusterView(c world.Cluster, instances map[int]world.Instance, now time.Time) pageCluster {
-	out := pageCluster{Cluster: c, Price: s.price(workers(c.Pools, instances))}
+func (s *Sim) clusterView(c ClusterInfo, instances map[int]Instance, now time.Time) pageCluster {
+	out := pageCluster{ClusterInfo: c, Price: s.price(workers(c.Pools, instances))}
 	for _, p := range c.Pools {
-		view := pagePool{Pool: p, Tags: p.Tags, LabelText: labelText(p), Price: s.price(workers([]world.Pool{p}, instances))}
+		view := pagePool{Pool: p, Tags: p.Tags, LabelText: labelText(p), Price: s.price(workers([]Pool{p}, instances))}
 		for _, n := range p.Nodes {
 			out.Nodes++
-			if n.Status == world.Ready {
+			if n.Status == Ready {
 				out.Joined++
 			}
 			if len(view.NodeViews) == shownNodes {
@@ -158,8 +157,8 @@ func (s *Sim) clusterView(c world.Cluster, instances map[int]world.Instance, now
 }
 
 // workers are the Linodes of the pools' nodes.
-func workers(pools []world.Pool, instances map[int]world.Instance) []world.Instance {
-	var out []world.Instance
+func workers(pools []Pool, instances map[int]Instance) []Instance {
+	var out []Instance
 	for _, p := range pools {
 		for _, n := range p.Nodes {
 			if i, exists := instances[n.InstanceID]; exists {
@@ -170,8 +169,8 @@ func workers(pools []world.Pool, instances map[int]world.Instance) []world.Insta
 	return out
 }
 
-// price is what the Linodes cost in an hour.
-func (s *Sim) price(instances []world.Instance) string {
+// price sums the Linodes' prices per hour.
+func (s *Sim) price(instances []Instance) string {
 	sum := 0.0
 	for _, i := range instances {
 		if plan, known := s.Catalog().Type(i.Type); known {
@@ -181,12 +180,12 @@ func (s *Sim) price(instances []world.Instance) string {
 	return fmt.Sprintf("$%.3f per hour", sum)
 }
 
-func nodeView(n world.Node, i world.Instance, now time.Time, expected Span) pageNode {
+func nodeView(n Node, i Instance, now time.Time, expected Span) pageNode {
 	out := pageNode{
 		Name: n.Name(), InstanceID: n.InstanceID, Status: cmp.Or(i.Status, "no Linode yet"), Class: n.Status,
 		Age: seconds(now.Sub(n.Requested)), Tags: i.Tags, Boot: boot(n, now, expected),
 	}
-	if n.Status == world.Ready {
+	if n.Status == Ready {
 		out.Status = "ready, " + out.Status
 	}
 	out.Owner = claimant(i.Tags)
@@ -194,17 +193,17 @@ func nodeView(n world.Node, i world.Instance, now time.Time, expected Span) page
 }
 
 // linodeView shows a Linode that is no worker.
-func linodeView(i world.Instance, now time.Time) pageNode {
+func linodeView(i Instance, now time.Time) pageNode {
 	out := pageNode{Name: i.Label, InstanceID: i.ID, Status: i.Status, Class: i.Status, Tags: i.Tags,
 		Age: seconds(now.Sub(i.Created)), Owner: claimant(i.Tags), Console: i.Console}
 	if i.BootFault != "" {
-		out.Status, out.Class = i.Status+", boot failed: "+i.BootFault, world.StatusOffline
+		out.Status, out.Class = i.Status+", boot failed: "+i.BootFault, StatusOffline
 	}
 	return out
 }
 
-// boot is how long a node took to join, or how long it has been asked for and should take.
-func boot(n world.Node, now time.Time, expected Span) string {
+// boot describes how long a node took to join, or has taken and should take.
+func boot(n Node, now time.Time, expected Span) string {
 	if !n.JoinedAt.IsZero() {
 		return "joined after " + tenths(n.JoinedAt.Sub(n.Requested))
 	}
@@ -223,7 +222,7 @@ func tenths(d time.Duration) string {
 	return seconds(d)
 }
 
-// claimant guesses who a node works for: the value of a tag that ends in
+// claimant returns the NodeClaim that a node was claimed for: the value of a tag that ends in
 // nodeclaim, as Karpenter providers write it.
 func claimant(tags []string) string {
 	for _, t := range tags {
@@ -234,7 +233,7 @@ func claimant(tags []string) string {
 	return ""
 }
 
-func labelText(p world.Pool) string {
+func labelText(p Pool) string {
 	var parts []string
 	for k, v := range p.Labels {
 		parts = append(parts, k+"="+v)

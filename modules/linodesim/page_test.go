@@ -87,7 +87,7 @@ func TestAdmin(t *testing.T) {
 		{name: "end a rule", method: "DELETE", path: "/rules/1", status: 200},
 		{name: "end a rule without number", method: "DELETE", path: "/rules/x", status: 400, words: "must be a number"},
 		{name: "end all", method: "DELETE", path: "/rules", status: 200},
-		{name: "maintenance", method: "POST", path: "/conditions",
+		{name: "maintenance", method: "POST", path: "/faults",
 			body: `{"maintenance":true,"account_limit":1,"never_boot":1,"stall":1,"no_capacity":{"type":"g6-standard-2"}}`, status: 200,
 			then: func(t *testing.T, sim *linodesim.Sim, api client, path string) {
 				if got := api.do("GET", path, ""); got.status != 503 {
@@ -118,7 +118,7 @@ func TestAdmin(t *testing.T) {
 					t.Error("it is not there again")
 				}
 			}},
-		{name: "conditions with a typo", method: "POST", path: "/conditions", body: `{"maintain":true}`, status: 400},
+		{name: "faults with a typo", method: "POST", path: "/faults", body: `{"maintain":true}`, status: 400},
 		{name: "a header of a rule", method: "POST", path: "/rules", body: `{"status":503,"header":{"X-Maintenance-Mode":"all"}}`, status: 200,
 			then: func(t *testing.T, _ *linodesim.Sim, api client, path string) {
 				if got := api.do("GET", path, ""); got.header.Get("X-Maintenance-Mode") != "all" {

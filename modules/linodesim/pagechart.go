@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 // The charts show the last ten minutes, in steps.
@@ -55,7 +53,7 @@ func (s *Sim) callChart(now time.Time) pageChart {
 
 // instanceChart draws how many Linodes there were at the end of each step, from the changes that led to how many there
 // are now.
-func instanceChart(now time.Time, alive int, audit []world.Entry) pageChart {
+func instanceChart(now time.Time, alive int, audit []Entry) pageChart {
 	values, last, at := make([]int, chartSteps), stepOf(now), chartSteps-1
 	values[at] = alive
 	for _, entry := range slices.Backward(audit) {
@@ -67,9 +65,9 @@ func instanceChart(now time.Time, alive int, audit []world.Entry) pageChart {
 			break
 		}
 		switch entry.Action {
-		case world.InstanceCreated:
+		case InstanceCreated:
 			alive--
-		case world.InstanceGone:
+		case InstanceGone:
 			alive++
 		}
 	}

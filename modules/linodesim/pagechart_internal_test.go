@@ -4,32 +4,30 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 func TestTheChartOfLinodesEndsWithHowManyThereAre(t *testing.T) {
 	now := time.Unix(1_800_000_002, 0)
-	entry := func(ago time.Duration, action string) world.Entry {
-		return world.Entry{At: now.Add(-ago), Action: action}
+	entry := func(ago time.Duration, action string) Entry {
+		return Entry{At: now.Add(-ago), Action: action}
 	}
 	for _, c := range []struct {
 		name  string
 		alive int
-		audit []world.Entry
+		audit []Entry
 		most  int
 		begin string // the first point's height: 60.0 is none
 		end   string
 	}{
 		{"nothing happened", 2, nil, 2, "0,0.0 ", " 600,0.0"},
 		{"none at all", 0, nil, 0, "0,60.0 ", " 600,60.0"},
-		{"one came", 2, []world.Entry{entry(time.Minute, world.InstanceCreated)}, 2, "0,30.0 ", " 600,0.0"},
-		{"two came and one went", 1, []world.Entry{
-			entry(3*time.Minute, world.InstanceCreated), entry(2*time.Minute, world.InstanceCreated), entry(time.Minute, world.InstanceGone),
+		{"one came", 2, []Entry{entry(time.Minute, InstanceCreated)}, 2, "0,30.0 ", " 600,0.0"},
+		{"two came and one went", 1, []Entry{
+			entry(3*time.Minute, InstanceCreated), entry(2*time.Minute, InstanceCreated), entry(time.Minute, InstanceGone),
 		}, 2, "0,60.0 ", " 600,30.0"},
-		{"one came before the chart begins", 1, []world.Entry{entry(time.Hour, world.InstanceCreated)}, 1, "0,0.0 ", " 600,0.0"},
-		{"one came just now", 1, []world.Entry{entry(0, world.InstanceCreated)}, 1, "0,60.0 ", " 600,0.0"},
-		{"tags changed", 1, []world.Entry{entry(time.Minute, world.InstanceTagged)}, 1, "0,0.0 ", " 600,0.0"},
+		{"one came before the chart begins", 1, []Entry{entry(time.Hour, InstanceCreated)}, 1, "0,0.0 ", " 600,0.0"},
+		{"one came just now", 1, []Entry{entry(0, InstanceCreated)}, 1, "0,60.0 ", " 600,0.0"},
+		{"tags changed", 1, []Entry{entry(time.Minute, InstanceTagged)}, 1, "0,0.0 ", " 600,0.0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := instanceChart(now, c.alive, c.audit)

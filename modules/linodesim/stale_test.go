@@ -58,7 +58,7 @@ func TestStaleReadsFollowTheWorldAtTheirDistance(t *testing.T) {
 		mustDo(t, api, "POST", path+"/pools", `{"type":"g6-standard-2","count":2}`)
 		at := 30 * time.Second
 		for _, c := range []struct {
-			after time.Duration // since the first pool was asked for
+			after time.Duration // since the first pool's request
 			want  int
 		}{{64 * time.Second, 1}, {65 * time.Second, 2}, {94 * time.Second, 2}, {95 * time.Second, 4}, {time.Hour, 4}} {
 			time.Sleep(c.after - at)
@@ -129,7 +129,7 @@ func TestProfileStaleShowsPreparedObjects(t *testing.T) {
 }
 
 // A copy of every change would be too many in a busy world; the thinned ones
-// still show nothing newer than asked for.
+// still show nothing newer than wanted.
 func TestStaleReadsOfABusyWorld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant(), NoRateLimits: true})

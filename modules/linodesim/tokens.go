@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
 // tokens are the accepted ones. A token itself is never shown: its user's name

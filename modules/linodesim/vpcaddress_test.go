@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// A Linode's addresses contain the one in a VPC, with the public one that leads to it where that was asked for, for both generations
+// A Linode's addresses contain the one in a VPC, with the public one that leads to it where that was requested, for both generations
 // of interfaces.
 func TestAddressesContainThoseInVPCs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -33,6 +33,17 @@ func TestAddressesContainThoseInVPCs(t *testing.T) {
 			inside := ipv4["vpc"].([]any)
 			if len(inside) != 1 || inside[0].(map[string]any)["address"] != c.address || (inside[0].(map[string]any)["nat_1_1"] == public) != c.nat {
 				t.Errorf("%s: %s", c.name, got.raw)
+			}
+			entry, first := inside[0].(map[string]any), ipv4["public"].([]any)[0].(map[string]any)
+			if entry["gateway"] != "10.0.0.1" || entry["prefix"] != 24.0 || entry["subnet_mask"] != "255.255.255.0" ||
+				entry["region"] != "us-ord" || (entry["config_id"] != nil) != (c.generation == "legacy_config") || entry["interface_id"] == nil {
+				t.Errorf("%s: %v", c.name, entry)
+			}
+			if leads, _ := first["vpc_nat_1_1"].(map[string]any); (leads["address"] == c.address) != c.nat || first["rdns"] == nil {
+				t.Errorf("%s: %v", c.name, first)
+			}
+			if local := got.body["ipv6"].(map[string]any)["link_local"].(map[string]any); local["public"] != false {
+				t.Errorf("%s: %v", c.name, local)
 			}
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-// An interface in a VPC has the IPv6 networks that were asked for, in both generations, where its subnet has any to give.
+// An interface in a VPC has the IPv6 networks that were requested, in both generations, where its subnet has any to give.
 func TestInterfacesInVPCsHaveIPv6(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, api := newSim(t, linodesim.Config{Profile: even()})
@@ -62,7 +62,7 @@ func TestInterfacesInVPCsHaveIPv6(t *testing.T) {
 	})
 }
 
-// A public interface of the generation linode has the ranges that were asked for, of lengths that it takes.
+// A public interface of the generation linode has the ranges that were requested, of lengths that it takes.
 func TestPublicInterfacesHaveIPv6Ranges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, api := newSim(t, linodesim.Config{Profile: even()})

@@ -7,6 +7,7 @@ toolchain go1.26.10
 require (
 	github.com/charmbracelet/bubbletea v1.3.10
 	github.com/charmbracelet/lipgloss v1.1.0
+	github.com/karpenter-linode/karpenter-linode/modules/claims v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool v0.1.0
@@ -140,6 +141,7 @@ require (
 )
 
 replace (
+	github.com/karpenter-linode/karpenter-linode/modules/claims => ../claims
 	github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim => ../linodesim
 	github.com/karpenter-linode/karpenter-linode/modules/lkepool => ../lkepool

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 // The API's documented limit of creations.
@@ -129,7 +128,7 @@ func (s scene) reads(ready linodesim.Span) float64 {
 func (l *lab) diskFloor(began time.Time, s scene) time.Duration {
 	var last time.Duration
 	for _, e := range l.sim.Audit() {
-		if e.Action == world.InstanceStatus && e.After == world.StatusOffline {
+		if e.Action == linodesim.InstanceStatus && e.After == linodesim.StatusOffline {
 			last = max(last, e.At.Sub(began))
 		}
 	}

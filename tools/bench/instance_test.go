@@ -15,9 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodes"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
@@ -57,7 +56,7 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 		t.Fatal(err)
 	}
 	o.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(o.class, nodePool(poolName)).Build()
-	platform, err := linodes.New(l.client)
+	platform, err := linodeapi.New(l.client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +135,7 @@ func runInstances(t *testing.T, s scene) bench.Burst {
 		b = l.measure(t, o, s)
 		made := 0
 		for _, e := range l.sim.Audit() {
-			if e.Action == world.InstanceCreated {
+			if e.Action == linodesim.InstanceCreated {
 				made++
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -34,12 +34,12 @@ const (
 	coreDrift    = 5 * time.Minute // core v1.14.1, nodeclaim.disruption, for each NodeClaim
 	sweepOrphans = 2 * time.Minute // GARBAGE_COLLECTION_INTERVAL
 	checkClasses = 5 * time.Minute // linodenodeclass
-	answersLast  = 4 * time.Minute // how old what it knows of cluster and firewalls may be
+	answersLast  = 4 * time.Minute // the age up to which readings of cluster and firewalls serve
 )
 
 // operator is the provider's own parts over the lab, as cmd/controller wires
 // them, with NodeClaims in memory instead of a Kubernetes API server. Core's
-// controllers are played by rest.
+// controllers are simulated by rest.
 type operator struct {
 	t        *testing.T
 	lab      *lab
@@ -68,9 +68,9 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 		Region: cluster.Region, CreateDeadline: createDeadline,
 	})
 	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil),
-		garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
-			if len(c.Released) > 0 || len(c.Pools) > 0 {
-				t.Errorf("at rest %d nodes and %d pools were collected", len(c.Released), len(c.Pools))
+		garbagecollection.Config{OnCollected: func(c claims.Collected) {
+			if len(c.Removed) > 0 || len(c.Pools) > 0 {
+				t.Errorf("at rest %d nodes and %d pools were collected", len(c.Removed), len(c.Pools))
 			}
 		}})
 	o.tagger = tagging.NewController(o.kube, l.pools, o.provider)
@@ -162,7 +162,7 @@ func (o *operator) fill(n int) {
 	group.Wait()
 }
 
-// rest does what an operator without work does, for as long as told.
+// rest does the work of an idle operator for a time.
 func (o *operator) rest(length time.Duration) {
 	ctx, cancel := context.WithTimeout(o.t.Context(), length)
 	defer cancel()

@@ -104,6 +104,7 @@ var others = map[string][]string{
 	"settings.instance.secrets": {`{region: us-ord, settings: {mode: instance}}`,
 		`settings: {instance: {secrets: [{namespace: a, name: b}]}}`},
 	"settings.lkeCreateDeadline":                      {`settings: {lkeCreateDeadline: 1m}`},
+	"settings.settleTime":                             {`settings: {settleTime: 1m}`},
 	"settings.lkeTagVerificationTimeout":              {`settings: {lkeTagVerificationTimeout: 1m}`},
 	"settings.lkeRetryDelay":                          {`settings: {lkeRetryDelay: 1m}`},
 	"settings.lkeUnregisteredTaint":                   {`settings: {lkeUnregisteredTaint: true}`},

@@ -49,7 +49,7 @@ var followed = map[string][]chapter{
 	"pages":  {{page: "docs/local-cluster.md"}, {page: "docs/first-nodepool.md", before: clean}, {page: "docs/install.md", before: clean}},
 }
 
-// What the pages tell a newcomer to do works, and prints what they show. A block that needs something that is not here is
+// The commands in the pages for a newcomer work, and print the output shown there. A block that needs something that is not here is
 // marked with the reason: `<!-- not followed: ... -->`.
 func TestPagesCanBeFollowed(t *testing.T) {
 	if testing.Short() {

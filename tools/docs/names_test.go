@@ -96,7 +96,8 @@ func TestChartValuesExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := mentioned(t, `--set ([a-zA-Z]+(?:\.[a-zA-Z]+)*)=`)
-	maps.Copy(names, mentioned(t, "`((?:settings|controller|serviceMonitor|prometheusRule|grafanaDashboard|networkPolicy|podDisruptionBudget|serviceAccount)\\.[a-zA-Z.]*[a-zA-Z])"))
+	maps.Copy(names, mentioned(t, "`((?:settings|controller|serviceMonitor|prometheusRule|grafanaDashboard|networkPolicy|"+
+		"podDisruptionBudget|serviceAccount)\\.[a-zA-Z.]*[a-zA-Z])"))
 	unknown(t, "value", names, func(name string) bool {
 		at := schema
 		for part := range strings.SplitSeq(name, ".") {
@@ -114,6 +115,7 @@ func TestChartValuesExist(t *testing.T) {
 // Names below the domains of Karpenter, this provider and Linode that the pages mention are ones that the code uses.
 func TestLabelsExist(t *testing.T) {
 	literals := sourceLiterals(t)
+	tags := []string{"claim-uid", "claimed-at", "pool-key"} // package claims puts its prefix before them
 	known := map[string]bool{
 		karpv1.NodePoolLabelKey: true, karpv1.CapacityTypeLabelKey: true, karpv1.DoNotDisruptAnnotationKey: true,
 		karpv1.DoNotRepairAnnotationKey: true, karpv1.DisruptionCostAnnotationKey: true, karpv1.RebootingTaintKey: true,
@@ -125,7 +127,7 @@ func TestLabelsExist(t *testing.T) {
 	names := mentioned(t, `(?m)(?:^|[^.\w])((?:karpenter\.k8s\.linode|karpenter\.sh|lke\.linode\.com|node\.k8s\.linode\.com)/[a-z0-9-]*[a-z0-9])\b`)
 	unknown(t, "label, annotation or tag", names, func(name string) bool {
 		group, rest, _ := strings.Cut(name, "/")
-		return known[name] || literals[name] || (group == "karpenter.k8s.linode" && literals["/"+rest]) ||
+		return known[name] || literals[name] || (group == "karpenter.k8s.linode" && (literals["/"+rest] || literals[rest] && slices.Contains(tags, rest))) ||
 			name == "karpenter.k8s.linode/instance" // followed by -*
 	})
 }

@@ -14,7 +14,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
@@ -57,7 +56,7 @@ func adopted(t *testing.T, e *environment) {
 		g.Expect(since.made()).To(BeZero(), "instances made")
 	}).WithTimeout(quiet).WithPolling(time.Second).Should(Succeed())
 	e.matched(t, 2)
-	adoptedPool := e.ourPools()[slices.IndexFunc(e.ourPools(), func(p world.Pool) bool { return p.ID == pool })]
+	adoptedPool := e.ourPools()[slices.IndexFunc(e.ourPools(), func(p linodesim.Pool) bool { return p.ID == pool })]
 	g.Expect(adoptedPool.Tags).To(ContainElement(HavePrefix("karpenter.k8s.linode/pool-key=")))
 	g.Expect(adoptedPool.Taints).To(BeEmpty(), "startup taints are not the pool's")
 
@@ -66,7 +65,7 @@ func adopted(t *testing.T, e *environment) {
 	g.Expect(e.kube.Delete(ctx, &claim)).To(Succeed())
 	g.Eventually(ctx, func() bool {
 		return slices.ContainsFunc(e.ourInstances(),
-			func(i world.Instance) bool { return fmt.Sprintf("linode://%d", i.ID) == claim.Status.ProviderID })
+			func(i linodesim.Instance) bool { return fmt.Sprintf("linode://%d", i.ID) == claim.Status.ProviderID })
 	}).WithTimeout(patience).WithPolling(interval).Should(BeFalse(), "the deleted NodeClaim's instance is gone")
 	g.Eventually(ctx, func(g Gomega) {
 		g.Expect(e.nodeClaims(ctx,
@@ -87,7 +86,7 @@ func (e *environment) alphaPool(t *testing.T, nodes int) int {
 		tags[i] = tag[:min(len(tag), 50)]
 	}
 	made, err := e.Sim.AddPool(e.ClusterID, linodesim.PoolSpec{
-		Type: "g6-standard-2", Count: nodes, Tags: tags, Taints: []world.Taint{{Key: "starting", Value: "x", Effect: "NoSchedule"}},
+		Type: "g6-standard-2", Count: nodes, Tags: tags, Taints: []linodesim.Taint{{Key: "starting", Value: "x", Effect: "NoSchedule"}},
 	})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Eventually(ctx, func(g Gomega) {
@@ -109,7 +108,7 @@ func (e *environment) alphaPool(t *testing.T, nodes int) int {
 }
 
 // alphaNodeClaim makes the NodeClaim of a node that has joined, as it is after it was initialized.
-func (e *environment) alphaNodeClaim(t *testing.T, name string, instance world.Instance) {
+func (e *environment) alphaNodeClaim(t *testing.T, name string, instance linodesim.Instance) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
 	node := &corev1.Node{}

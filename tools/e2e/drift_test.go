@@ -10,7 +10,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
@@ -38,7 +37,7 @@ func twoApart(t *testing.T, e *environment, spec nodePoolSpec) {
 // rolled makes a change and waits until both nodes are replaced: one at a time, by
 // nodes of another LKE pool, the old pool gone with its last node, and never fewer
 // than one of the two pods running. It returns the new pools and nodes.
-func rolled(t *testing.T, e *environment, change func()) ([]world.Pool, []corev1.Node) {
+func rolled(t *testing.T, e *environment, change func()) ([]linodesim.Pool, []corev1.Node) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
 	since, least := e.now(), e.leastAvailable(t, drifting)
@@ -56,7 +55,7 @@ func rolled(t *testing.T, e *environment, change func()) ([]world.Pool, []corev1
 		g.Expect(nodes).To(HaveLen(2))
 		g.Expect(slices.ContainsFunc(nodes, func(n corev1.Node) bool { return slices.Contains(oldNodes, n.Name) })).To(BeFalse(),
 			"an old node is left")
-		g.Expect(slices.ContainsFunc(e.ourPools(), func(p world.Pool) bool { return slices.Contains(oldPools, p.ID) })).To(BeFalse(),
+		g.Expect(slices.ContainsFunc(e.ourPools(), func(p linodesim.Pool) bool { return slices.Contains(oldPools, p.ID) })).To(BeFalse(),
 			"an old pool is left")
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.settled(t, drifting, 2)
@@ -83,7 +82,7 @@ func driftedTaintsAndClass(t *testing.T, e *environment) {
 	spec.more = []string{"taints: [{key: team, value: green, effect: NoSchedule}]"}
 	pools, nodes := rolled(t, e, func() { e.apply(t, spec.yaml()) })
 	for _, pool := range pools {
-		g.Expect(pool.Taints).To(Equal([]world.Taint{{Key: "team", Value: "green", Effect: "NoSchedule"}}))
+		g.Expect(pool.Taints).To(Equal([]linodesim.Taint{{Key: "team", Value: "green", Effect: "NoSchedule"}}))
 	}
 	for _, node := range nodes {
 		g.Expect(node.Spec.Taints).To(Equal([]corev1.Taint{{Key: "team", Value: "green", Effect: corev1.TaintEffectNoSchedule}}))

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
@@ -37,7 +37,7 @@ type environment struct {
 	plain  bool // nodes are plain Linodes, as in instance mode
 	kube   client.Client
 	theirs map[int]bool // the pools that exist from the start, which are the user's
-	before world.State
+	before linodesim.State
 	lane   string // of a scenario that runs beside others; "" = it has the cluster to itself
 }
 
@@ -83,12 +83,12 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 // NodeClaim, no node, no pool or instance that is not the user's, and that the
 // user's own pools were never touched.
 func (e *environment) run(t *testing.T, name string, scenario func(*testing.T, *environment)) {
-	e.play(t, name, scenario, e.clear)
+	e.runScenario(t, name, scenario, e.clear)
 }
 
-// play runs one scenario and its end, the end also after a failure: the next scenario
+// runScenario runs one scenario and its end, the end also after a failure: the next scenario
 // is another question.
-func (e *environment) play(t *testing.T, name string, scenario func(*testing.T, *environment), end func(*testing.T)) {
+func (e *environment) runScenario(t *testing.T, name string, scenario func(*testing.T, *environment), end func(*testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		described := false
 		describe := func() {
@@ -148,40 +148,40 @@ func (e *environment) remains(ctx context.Context) string {
 }
 
 // untouched checks invariant I4, nothing outside our tagged pools is modified, and
-// that the simulator was only asked what the API's description knows, and answered
-// as it says.
+// that all requests to the simulator and its answers conform to the API's
+// description.
 func (e *environment) untouched(t *testing.T) {
 	t.Helper()
 	for _, problem := range append(e.Sim.Violations(), e.Sim.Unknown()...) {
 		t.Errorf("simulator: %s", problem)
 	}
 	for _, entry := range e.Sim.Audit() {
-		if entry.Actor != world.LKE && e.theirs[entry.PoolID] && entry.Actor.RequestID != "" {
+		if entry.Actor != linodesim.LKE && e.theirs[entry.PoolID] && entry.Actor.RequestID != "" {
 			t.Errorf("the user's pool %d was changed by a request: %+v", entry.PoolID, entry)
 		}
 	}
 }
 
 func (e *environment) isTheirs(node corev1.Node) bool {
-	return slices.ContainsFunc(e.before.Instances, func(i world.Instance) bool { return i.Label == node.Name })
+	return slices.ContainsFunc(e.before.Instances, func(i linodesim.Instance) bool { return i.Label == node.Name })
 }
 
-func pools(state world.State) []world.Pool {
-	var all []world.Pool
+func pools(state linodesim.State) []linodesim.Pool {
+	var all []linodesim.Pool
 	for _, cluster := range state.Clusters {
 		all = append(all, cluster.Pools...)
 	}
 	return all
 }
 
-func (e *environment) ourPools() []world.Pool {
-	return slices.DeleteFunc(pools(e.Sim.Snapshot()), func(p world.Pool) bool { return e.theirs[p.ID] || !e.taggedMine(p.Tags) })
+func (e *environment) ourPools() []linodesim.Pool {
+	return slices.DeleteFunc(pools(e.Sim.Snapshot()), func(p linodesim.Pool) bool { return e.theirs[p.ID] || !e.taggedMine(p.Tags) })
 }
 
-func (e *environment) ourInstances() []world.Instance {
+func (e *environment) ourInstances() []linodesim.Instance {
 	ever := e.madeEver()
-	return slices.DeleteFunc(e.Sim.Snapshot().Instances, func(i world.Instance) bool {
-		return !e.ofMine(i.PoolID, i.ID, ever) || slices.ContainsFunc(e.before.Instances, func(b world.Instance) bool { return b.ID == i.ID })
+	return slices.DeleteFunc(e.Sim.Snapshot().Instances, func(i linodesim.Instance) bool {
+		return !e.ofMine(i.PoolID, i.ID, ever) || slices.ContainsFunc(e.before.Instances, func(b linodesim.Instance) bool { return b.ID == i.ID })
 	})
 }
 
@@ -258,7 +258,7 @@ func (e *environment) settled(t *testing.T, app string, replicas int) {
 
 // oneToOne waits until NodeClaims, nodes and instances are the same set, by provider
 // ID, and returns how many there are. An instance goes a moment before its NodeClaim
-// and comes a moment after; whether too many were ever made, history and made tell.
+// and comes a moment after; history and made report whether too many were ever made.
 func (e *environment) oneToOne(t *testing.T) int {
 	t.Helper()
 	ctx, n := t.Context(), 0

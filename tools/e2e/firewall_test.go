@@ -83,7 +83,7 @@ func keptBehindFirewall(t *testing.T, e *environment) {
 		behind(one)
 		for _, claim := range e.nodeClaims(t.Context(), NewWithT(t)) {
 			e.event(t, "NodeClaim", claim.Name, firewalls.EventNotAttached, "firewall:read_write")
-			e.annotate(t, &claim, "example.com/looked-at", "true") // Karpenter asks whether it has drifted
+			e.annotate(t, &claim, "example.com/looked-at", "true") // triggers Karpenter's check for drift
 		}
 	})
 	for _, instance := range e.ourInstances() {

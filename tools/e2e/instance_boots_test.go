@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
@@ -276,12 +276,12 @@ func (e *environment) bootPool(t *testing.T, b boot) {
 }
 
 // booted waits for the end of a NodePool's only boot, with the words on its console or in its fault.
-func (e *environment) booted(t *testing.T, b boot) world.Instance {
+func (e *environment) booted(t *testing.T, b boot) linodesim.Instance {
 	t.Helper()
-	var found world.Instance
+	var found linodesim.Instance
 	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
 		all := slices.DeleteFunc(e.ourInstances(),
-			func(i world.Instance) bool { return !slices.Contains(i.Tags, "karpenter.sh/nodepool="+b.name) })
+			func(i linodesim.Instance) bool { return !slices.Contains(i.Tags, "karpenter.sh/nodepool="+b.name) })
 		g.Expect(all).To(HaveLen(1), "Linodes of %s", b.name)
 		found = all[0]
 		for _, words := range b.says {

@@ -20,14 +20,13 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/bootplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
 )
 
-// TestInstanceFaults is what goes wrong in instance mode between a NodeClaim's creation and its end, on real kubelets that get
+// TestInstanceFaults covers faults in instance mode between a NodeClaim's creation and its removal, on real kubelets that get
 // their serving certificates from the cluster.
 func TestInstanceFaults(t *testing.T) {
 	t.Parallel()
@@ -38,7 +37,7 @@ func TestInstanceFaults(t *testing.T) {
 	e.scenario(t, "the hash of another CA", otherAuthority)
 }
 
-// TestInstancePlatform is what the platform refuses or does not answer, and what a look at the class refuses.
+// TestInstancePlatform covers requests that the platform refuses or leaves unanswered, and classes that are refused.
 func TestInstancePlatform(t *testing.T) {
 	t.Parallel()
 	e := start(t, "instance-platform", "standard", nil, func(o *localcluster.Options) { o.Mode = localcluster.Instance })
@@ -61,7 +60,7 @@ func joinedNode(t *testing.T, e *environment) {
 	g.Eventually(ctx, func() bool { return apierrors.IsNotFound(e.kube.Get(ctx, secret, &corev1.Secret{})) }).
 		WithTimeout(patience).WithPolling(interval).Should(BeTrue(), "the token of a node that has registered is gone")
 	second := e.linodeByHand(t, func(request *api.InstanceCreate) {
-		service, err := bootplayer.MetadataClient(ctx, e.MetadataURL, linodeID(t, claim))
+		service, err := simulatedboot.MetadataClient(ctx, e.MetadataURL, linodeID(t, claim))
 		g.Expect(err).NotTo(HaveOccurred())
 		text, err := service.GetUserData(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -96,7 +95,9 @@ func (e *environment) attachedVolume(t *testing.T, claim *karpv1.NodeClaim) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	has := func() bool {
 		return slices.ContainsFunc(e.Sim.Snapshot().Instances,
-			func(i world.Instance) bool { return i.ID == linodeID(t, claim) && i.Status == world.StatusRunning })
+			func(i linodesim.Instance) bool {
+				return i.ID == linodeID(t, claim) && i.Status == linodesim.StatusRunning
+			})
 	}
 	g.Consistently(ctx, has).WithTimeout(20*interval).WithPolling(interval).Should(BeTrue(), "the Linode runs while its volume is attached")
 	g.Expect(e.kube.Delete(ctx, attachment)).To(Succeed())

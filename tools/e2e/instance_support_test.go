@@ -27,7 +27,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/joining"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/servingcertificates"
@@ -92,12 +92,12 @@ func launched(claim *karpv1.NodeClaim) bool {
 }
 
 // faulty waits until the boot of a Linode has failed and its console has the words, and returns it.
-func (e *environment) faulty(t *testing.T, id int, words ...string) world.Instance {
+func (e *environment) faulty(t *testing.T, id int, words ...string) linodesim.Instance {
 	t.Helper()
-	var found world.Instance
+	var found linodesim.Instance
 	NewWithT(t).Eventually(t.Context(), func(g Gomega) {
 		all := e.Sim.Snapshot().Instances
-		at := slices.IndexFunc(all, func(i world.Instance) bool { return i.ID == id })
+		at := slices.IndexFunc(all, func(i linodesim.Instance) bool { return i.ID == id })
 		g.Expect(at).To(BeNumerically(">=", 0), "Linode %d exists", id)
 		found = all[at]
 		g.Expect(found.BootFault).NotTo(BeEmpty(), "Linode %d has not booted; its console has\n%s", id, found.Console)

@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
@@ -66,7 +65,7 @@ func (e *environment) oneEach(t *testing.T, since history, n int) {
 	if got := e.oneToOne(t); got != n || since.made() != n {
 		t.Errorf("%d NodeClaims and %d Linodes made, want %d of each", got, since.made(), n)
 	}
-	failed := slices.DeleteFunc(e.ourInstances(), func(i world.Instance) bool { return i.BootFault == "" })
+	failed := slices.DeleteFunc(e.ourInstances(), func(i linodesim.Instance) bool { return i.BootFault == "" })
 	for _, i := range failed {
 		t.Errorf("%s did not boot: %s\n%s", i.Label, i.BootFault, i.Console)
 	}

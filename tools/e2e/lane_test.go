@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -47,7 +47,7 @@ func (e *environment) together(t *testing.T, parts ...part) {
 		lane := e.beside(t, p.lane)
 		running.Go(func() {
 			defer p.ended()
-			lane.play(t, p.name, p.do, func(t *testing.T) { t.Helper(); p.end(lane, t) })
+			lane.runScenario(t, p.name, p.do, func(t *testing.T) { t.Helper(); p.end(lane, t) })
 		})
 	}
 	running.Wait()
@@ -118,9 +118,9 @@ func (e *environment) madeEver() map[int]bool {
 	ids := map[int]bool{}
 	for _, entry := range e.Sim.Audit() {
 		switch {
-		case entry.Action == world.PoolCreated && e.taggedMine(strings.Split(entry.Tags, ",")):
+		case entry.Action == linodesim.PoolCreated && e.taggedMine(strings.Split(entry.Tags, ",")):
 			ids[entry.PoolID] = true
-		case e.plain && entry.Action == world.InstanceCreated && e.labelledMine(entry.After):
+		case e.plain && entry.Action == linodesim.InstanceCreated && e.labelledMine(entry.After):
 			ids[entry.InstanceID] = true
 		}
 	}
@@ -134,7 +134,7 @@ func (e *environment) labelledMine(label string) bool {
 	return ours && end > 0 && e.isMine(nodeClaim[:end])
 }
 
-// ofMine: an LKE pool and what was in it, or a plain Linode, is of the scenario. ever is what madeEver returned.
+// ofMine reports whether an LKE pool or a plain Linode is of the scenario. ever comes from madeEver.
 func (e *environment) ofMine(pool, linode int, ever map[int]bool) bool {
 	if e.plain {
 		return e.lane == "" || ever[linode]

@@ -11,13 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 )
 
 // expiry: a node ends when it is as old as its NodePool allows, whatever the
-// NodePool's budget says, and its pods when they have had the grace period, whatever
-// their own budget says.
+// NodePool's budget allows, and its pods when they have had the grace period, whatever
+// their own budget allows.
 func expiry(t *testing.T, e *environment) {
 	const app, lifetime, grace = "aging", 40 * time.Second, 15 * time.Second
 	e.nodePool(t, nodePoolSpec{budget: "0", more: []string{
@@ -35,16 +35,16 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: %[1]s}}}
 	claim, first := e.nodeClaims(ctx, g)[0], e.pods(ctx, g, app)[0]
 
 	e.event(t, "Node", first.Spec.NodeName, "FailedDraining")
-	g.Eventually(ctx, func() []world.Entry { return since.of(world.InstanceGone) }).
+	g.Eventually(ctx, func() []linodesim.Entry { return since.of(linodesim.InstanceGone) }).
 		WithTimeout(patience).WithPolling(interval).Should(HaveLen(1), "the instance of the expired node is gone")
-	removal := world.NodeRemoved
+	removal := linodesim.NodeRemoved
 	if e.plain {
-		removal = world.InstanceGone
+		removal = linodesim.InstanceGone
 	}
-	asked := since.of(removal)[0].At
+	requested := since.of(removal)[0].At
 	// Kubernetes writes creation times in whole seconds, rounded down.
-	if end := claim.CreationTimestamp.Add(lifetime + grace); asked.Before(end) {
-		t.Errorf("the node was given up at %s; it was to live for %s from %s, and its pod for another %s", asked, lifetime,
+	if end := claim.CreationTimestamp.Add(lifetime + grace); requested.Before(end) {
+		t.Errorf("the node was given up at %s; it was to live for %s from %s, and its pod for another %s", requested, lifetime,
 			claim.CreationTimestamp, grace)
 	}
 	g.Eventually(ctx, func(g Gomega) {
@@ -82,13 +82,13 @@ func repair(t *testing.T, e *environment) {
 }
 
 // patient is a node that may fall ill: a kubelet that is gone is one of those that kwok
-// plays, which in instance mode are not all.
+// simulates, which in instance mode are not all.
 func (e *environment) patient(t *testing.T, status corev1.ConditionStatus) corev1.Node {
 	t.Helper()
 	nodes := e.karpenterNodes(t.Context(), NewWithT(t))
-	at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return status == corev1.ConditionFalse || playedByKwok(n) })
+	at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return status == corev1.ConditionFalse || simulatedByKwok(n) })
 	if at < 0 {
-		t.Fatalf("kwok plays none of %d nodes", len(nodes))
+		t.Fatalf("kwok simulates none of %d nodes", len(nodes))
 	}
 	return nodes[at]
 }

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 )
 
 // announcedMaintenance announces work on the host of one of two nodes: that node
@@ -24,21 +23,21 @@ func announcedMaintenance(t *testing.T, e *environment) {
 	since, least := e.now(), e.leastAvailable(t, drifting)
 	announced := linodesim.HostMaintenance{Type: "reboot", Status: "pending", When: time.Now().Add(72 * time.Hour),
 		Reason: "the host gets a new kernel"}
-	i := slices.IndexFunc(e.ourInstances(), func(i world.Instance) bool { return i.Label == concerned.Status.NodeName })
+	i := slices.IndexFunc(e.ourInstances(), func(i linodesim.Instance) bool { return i.Label == concerned.Status.NodeName })
 	g.Expect(i).To(BeNumerically(">=", 0), "no Linode is called %s", concerned.Status.NodeName)
 	instance := e.ourInstances()[i].ID
 	g.Expect(e.Sim.AnnounceMaintenance(instance, &announced)).To(Succeed())
 
 	g.Eventually(ctx, func() float64 { return e.metric(t, pending) }).WithTimeout(patience).WithPolling(interval).Should(BeEquivalentTo(1))
 	e.event(t, "NodeClaim", concerned.Name, "HostMaintenance", "reboot")
-	// Karpenter asks whether a NodeClaim has drifted every five minutes, and when it changes.
+	// Karpenter checks a NodeClaim for drift every five minutes, and when it changes.
 	e.annotate(t, &concerned, "example.com/looked-at", "true")
 	g.Eventually(ctx, func(g Gomega) {
 		names := namesOf(e.karpenterNodes(ctx, g))
 		g.Expect(names).To(HaveLen(2))
 		g.Expect(names).To(ContainElement(other.Status.NodeName), "the node that no maintenance concerns")
 		g.Expect(names).NotTo(ContainElement(concerned.Status.NodeName))
-		g.Expect(slices.ContainsFunc(e.ourInstances(), func(i world.Instance) bool { return i.ID == instance })).To(BeFalse(),
+		g.Expect(slices.ContainsFunc(e.ourInstances(), func(i linodesim.Instance) bool { return i.ID == instance })).To(BeFalse(),
 			"its Linode is left")
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.settled(t, drifting, 2)

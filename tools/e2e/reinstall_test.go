@@ -86,7 +86,7 @@ func reinstalled(t *testing.T, e *environment) {
 // definitionsUninstalled is the wrong order: the operator goes first, and then the
 // definitions, with nodes there. The NodeClaims' finalizer keeps them, and so every
 // node has its owner, until the charts are installed again: then they are drained
-// and removed, as uninstalling the definitions asks for.
+// and removed, as uninstalling the definitions requires.
 func definitionsUninstalled(t *testing.T, e *environment) {
 	threeNodes(t, e)
 	e.uninstall(t)
@@ -106,7 +106,8 @@ func definitionsUninstalled(t *testing.T, e *environment) {
 	g.Expect(e.Operator.Start(ctx)).To(Succeed())
 	g.Eventually(ctx, func() int { return len(e.ourInstances()) }).WithTimeout(patience).WithPolling(interval).Should(BeZero())
 	// What was being deleted goes now, and has to be installed once more.
-	g.Eventually(ctx, func(g Gomega) { g.Expect(e.definitionsGoing(t)).To(BeEmpty()) }).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	g.Eventually(ctx, func(g Gomega) { g.Expect(e.definitionsGoing(t)).To(BeEmpty()) }).
+		WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.installDefinitions(t)
 	e.Operator.Stop(ctx)
 	g.Expect(e.Operator.Start(ctx)).To(Succeed())

@@ -13,14 +13,13 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
 func TestReplicasStandard(t *testing.T)   { replicas(t, "standard") }
 func TestReplicasEnterprise(t *testing.T) { replicas(t, "enterprise") }
 
-// replicas is what two replicas of the operator do to each other: one works, the
+// replicas runs two replicas of the operator: one works, the
 // other waits, and takes over when the first dies or stands still. Plans are read
 // every 5 seconds instead of 5 minutes, so that the one that waits is seen reading.
 func replicas(t *testing.T, tier string) {
@@ -38,7 +37,7 @@ func replicas(t *testing.T, tier string) {
 // something happens to the leader.
 const crowd, inTheMiddle = 20, 10
 
-// oneWorksOneWaits scales up and looks at what the replica that waits has asked of
+// oneWorksOneWaits scales up and checks the requests of the waiting replica to
 // the Linode API: plans and availability again and again, nothing else twice, and
 // nothing that changes anything.
 func oneWorksOneWaits(t *testing.T, e *environment) {
@@ -131,7 +130,7 @@ func (e *environment) crowd(t *testing.T, app string, n int) {
 	e.apply(t, deployment(app, n, apart(app)))
 }
 
-// afterClaims lets the first n claims pass and does to the others what the rule says,
+// afterClaims lets the first n claims pass and applies the rule to the others,
 // until the function that it returns is called. A claim is a write of tags, or in
 // instance mode the creation of a Linode.
 func (e *environment) afterClaims(n int32, rule linodesim.Rule) (heal func()) {
@@ -156,11 +155,11 @@ func (h history) awaitClaimed(t *testing.T, n int) {
 func (h history) claimsByInstance() map[int][]string {
 	claims := map[int][]string{}
 	if h.e.plain {
-		for _, entry := range h.of(world.InstanceCreated) {
+		for _, entry := range h.of(linodesim.InstanceCreated) {
 			claims[entry.InstanceID] = append(claims[entry.InstanceID], entry.After)
 		}
 	}
-	for _, entry := range h.of(world.InstanceTagged) {
+	for _, entry := range h.of(linodesim.InstanceTagged) {
 		for tag := range strings.SplitSeq(entry.After, ",") {
 			if claim, is := strings.CutPrefix(tag, "karpenter.sh/nodeclaim="); is && !slices.Contains(claims[entry.InstanceID], claim) {
 				claims[entry.InstanceID] = append(claims[entry.InstanceID], claim)
@@ -174,7 +173,7 @@ func (h history) claimsByInstance() map[int][]string {
 // was removed or ever handed to a second one, and that no NodeClaim was ever given two.
 func (h history) exactly(t *testing.T, n int) {
 	t.Helper()
-	for _, entry := range h.of(world.InstanceGone) {
+	for _, entry := range h.of(linodesim.InstanceGone) {
 		t.Errorf("instance %d was removed: %+v", entry.InstanceID, entry)
 	}
 	if got := h.e.oneToOne(t); got != n || h.made() != n {
@@ -221,7 +220,7 @@ func (e *environment) takesOver(t *testing.T, replica *localcluster.Operator) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
-// requests counts what a replica has asked of the Linode API, by method and route.
+// requests counts a replica's requests to the Linode API, by method and route.
 func (e *environment) requests(t *testing.T, replica *localcluster.Operator) map[string]int {
 	t.Helper()
 	families, err := replica.Metrics(t.Context())
@@ -257,7 +256,7 @@ func reelected(ctx context.Context, replica *localcluster.Operator) {
 		lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 		last, plain := strings.CutPrefix(lines[len(lines)-1], "karpenter-linode: ")
 		if err == nil && plain && (strings.Contains(last, "leader election lost") || strings.Contains(last, "leadership lost")) {
-			_ = replica.Start(ctx) // one that does not become ready is what the suite will tell
+			_ = replica.Start(ctx) // the suite reports one that does not become ready
 		}
 	}
 }

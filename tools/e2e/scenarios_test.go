@@ -14,7 +14,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 )
@@ -82,7 +81,7 @@ func twoNodePools(t *testing.T, e *environment) {
 		for _, team := range []string{"blue", "green"} {
 			if slices.Contains(pool.Tags, "karpenter.sh/nodepool="+e.named(team)) {
 				poolsOf[team] = append(poolsOf[team], pool.ID)
-				if pool.Labels["team"] != team || !slices.Contains(pool.Taints, world.Taint{Key: "team", Value: team, Effect: "NoSchedule"}) {
+				if pool.Labels["team"] != team || !slices.Contains(pool.Taints, linodesim.Taint{Key: "team", Value: team, Effect: "NoSchedule"}) {
 					t.Errorf("pool %d of NodePool %s has labels %v and taints %v", pool.ID, team, pool.Labels, pool.Taints)
 				}
 			}
@@ -94,7 +93,7 @@ func twoNodePools(t *testing.T, e *environment) {
 	e.oneToOne(t)
 }
 
-// gpuPod asks for a GPU and gets a plan that has one, where LKE offers it.
+// gpuPod requests a GPU and gets a plan that has one, where LKE offers it.
 func gpuPod(t *testing.T, e *environment) {
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("gpu", "", ""))
@@ -115,7 +114,7 @@ func gpuPod(t *testing.T, e *environment) {
 }
 
 // impossiblePod needs an instance type that does not exist: nothing is made, and an
-// event on the pod says why.
+// event on the pod has the reason.
 func impossiblePod(t *testing.T, e *environment) {
 	made := e.made()
 	e.apply(t, "linodenodeclass.yaml")
@@ -136,7 +135,7 @@ spec:
 }
 
 // refusedNodeClasses are refused by the API server, which names the field, or are not
-// Ready, say why in their conditions and in an event, and no node is made from them.
+// Ready, have the reason in their conditions and in an event, and no node is made from them.
 func refusedNodeClasses(t *testing.T, e *environment) {
 	_, err := manifest.Apply(t.Context(), e.kube, []byte(`
 apiVersion: karpenter.k8s.linode/v1alpha1
@@ -217,14 +216,14 @@ spec:
 `, name, cmp.Or(template, "\n    spec:"), cmp.Or(class, "default"))
 }
 
-// oneCPU is what a pod may ask for so that with LKE's own DaemonSets, which ask for 250m on each node, it fills a plan
-// of one CPU, and two fill one of two.
+// oneCPU fills a plan of one CPU together with LKE's own DaemonSets, which request 250m on each node; two such pods fill
+// one of two.
 const oneCPU = "750m"
 
 // deployment is one of pause containers of oneCPU each; more is the rest of the
 // pod's spec, and replaces the containers when it names its own.
 func deployment(name string, replicas int, more string) string {
-	containers := asking(oneCPU)
+	containers := requesting(oneCPU)
 	if strings.Contains(more, "containers:") {
 		containers = ""
 	}

@@ -45,7 +45,7 @@ volumeBindingMode: WaitForFirstConsumer%s
 `, name, topologies)
 }
 
-// claimsGetNodes: a pod for each way to ask for a volume gets a node, and one whose volume would have to be in another
+// claimsGetNodes: a pod for each way to claim a volume gets a node, and one whose volume would have to be in another
 // region gets none.
 func claimsGetNodes(t *testing.T, e *environment) {
 	e.nodePool(t, nodePoolSpec{consolidate: "Never"})
@@ -97,7 +97,7 @@ spec:
   volumeClaimTemplates:
     - metadata: {name: data}
       spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 10Gi}}}
-`, app, apart(app), asking(oneCPU)))
+`, app, apart(app), requesting(oneCPU)))
 	e.settled(t, app, 1)
 	e.setReplicas(t, &appsv1.StatefulSet{}, app, 2)
 	e.settled(t, app, 2)

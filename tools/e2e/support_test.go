@@ -21,7 +21,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -29,7 +28,7 @@ import (
 // workloads, so that the next one starts in seconds. That nodes go by themselves
 // when nothing needs them takes Karpenter half a minute, and others show it.
 func (e *environment) scenario(t *testing.T, name string, do func(*testing.T, *environment)) {
-	e.play(t, name, do, e.sweep)
+	e.runScenario(t, name, do, e.sweep)
 }
 
 func (e *environment) sweep(t *testing.T) {
@@ -62,7 +61,7 @@ func (e *environment) withoutClasses(t *testing.T) {
 }
 
 // nodePoolSpec is a NodePool named default over the class of that name. Its nodes
-// are consolidated at once, all at a time, unless it says otherwise.
+// are consolidated at once, all at a time, unless the NodePool differs.
 type nodePoolSpec struct {
 	class       string   // spec of its class, as a YAML flow map; "" = that of docs/examples
 	consolidate string   // consolidateAfter; "" = 1s
@@ -145,8 +144,8 @@ func apart(app string) string {
               labelSelector: {matchLabels: {app: %s}}`, app)
 }
 
-// asking is a container that asks for so much CPU.
-func asking(cpu string) string {
+// requesting returns a container that requests so much CPU.
+func requesting(cpu string) string {
 	return fmt.Sprintf(`
       containers:
         - name: pause
@@ -182,7 +181,7 @@ func (e *environment) types(ctx context.Context, g Gomega) []string {
 	return all
 }
 
-// history is what the simulator recorded since a moment.
+// history has the simulator's records since a moment.
 type history struct {
 	e    *environment
 	from int
@@ -190,23 +189,24 @@ type history struct {
 
 func (e *environment) now() history { return history{e, len(e.Sim.Audit())} }
 
-func (h history) entries() []world.Entry {
+func (h history) entries() []linodesim.Entry {
 	ever := h.e.madeEver()
 	return slices.DeleteFunc(h.e.Sim.Audit()[h.from:],
-		func(entry world.Entry) bool { return !h.e.ofMine(entry.PoolID, entry.InstanceID, ever) })
+		func(entry linodesim.Entry) bool { return !h.e.ofMine(entry.PoolID, entry.InstanceID, ever) })
 }
 
 // made counts the instances that were made since.
-func (h history) made() int { return len(h.of(world.InstanceCreated)) }
+func (h history) made() int { return len(h.of(linodesim.InstanceCreated)) }
 
-func (h history) of(action string) []world.Entry {
-	return slices.DeleteFunc(h.entries(), func(entry world.Entry) bool { return entry.Action != action })
+func (h history) of(action string) []linodesim.Entry {
+	return slices.DeleteFunc(h.entries(), func(entry linodesim.Entry) bool { return entry.Action != action })
 }
 
 // awaitGone waits until an instance has gone since.
 func (h history) awaitGone(t *testing.T, instance int) {
 	t.Helper()
-	NewWithT(t).Eventually(t.Context(), func() []world.Entry { return h.of(world.InstanceGone) }).WithTimeout(patience).WithPolling(interval).
+	ended := func() []linodesim.Entry { return h.of(linodesim.InstanceGone) }
+	NewWithT(t).Eventually(t.Context(), ended).WithTimeout(patience).WithPolling(interval).
 		Should(ContainElement(HaveField("InstanceID", instance)), "instance %d is gone", instance)
 }
 
@@ -216,9 +216,9 @@ func (h history) peak(alive int) int {
 	most := alive
 	for _, entry := range h.entries() {
 		switch entry.Action {
-		case world.InstanceCreated:
+		case linodesim.InstanceCreated:
 			alive++
-		case world.InstanceGone:
+		case linodesim.InstanceGone:
 			alive--
 		}
 		most = max(most, alive)
@@ -267,7 +267,7 @@ func (e *environment) leastAvailable(t *testing.T, name string) func() int {
 	return func() int { stop(); return least }
 }
 
-// metrics is what the operator exports now.
+// metrics scrapes the operator.
 func (e *environment) metrics(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -279,7 +279,7 @@ func (e *environment) metrics(t *testing.T) string {
 	return string(answered(t, request))
 }
 
-// page is what the simulator shows to people.
+// page fetches the simulator's page for users.
 func (e *environment) page(t *testing.T) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.SimURL+"/", nil)

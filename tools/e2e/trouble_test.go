@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
 // driftedLabels changes the labels of a NodePool: its node is replaced by one of a
@@ -56,7 +56,7 @@ func lostInstance(t *testing.T, e *environment) {
 		g.Expect(now[0].UID).NotTo(Equal(claims[0].UID))
 		instances := e.ourInstances()
 		g.Expect(instances).To(HaveLen(1))
-		g.Expect(slices.ContainsFunc(instances, func(i world.Instance) bool { return i.ID == lost.ID })).To(BeFalse())
+		g.Expect(slices.ContainsFunc(instances, func(i linodesim.Instance) bool { return i.ID == lost.ID })).To(BeFalse())
 	}).WithTimeout(2 * patience).WithPolling(interval).Should(Succeed())
 	e.settled(t, "loser", 1)
 	e.oneToOne(t)

@@ -18,7 +18,6 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
@@ -80,7 +79,7 @@ func quietScaleUp(t *testing.T, e *environment) {
 	}
 }
 
-// joinsUnclaimed lets a pool grow by a node that no NodeClaim asked for, with a pod that
+// joinsUnclaimed lets a pool grow by a node that no NodeClaim claims, with a pod that
 // would fit there and nowhere else: it never gets there, and the node goes.
 func joinsUnclaimed(t *testing.T, e *environment) {
 	first := oneNode(t, e, "first")
@@ -129,7 +128,7 @@ func settledPods(t *testing.T, e *environment, without *outage) {
 }
 
 // lostNodeClaim takes a NodeClaim away from its node and the node from the garbage
-// collector's reach. Its pods are moved one by one, as their budget says, and the
+// collector's reach. Its pods are moved one by one, as their budget requires, and the
 // instance goes after the last.
 func lostNodeClaim(t *testing.T, e *environment, without *outage) {
 	e.apply(t, "linodenodeclass.yaml")
@@ -193,8 +192,8 @@ func slowJoin(t *testing.T, e *environment) {
 	e.apply(t, deployment("tainted", 2, apart("tainted")))
 	e.settled(t, "tainted", 2)
 	for _, pool := range e.ourPools() {
-		isNew := !slices.ContainsFunc(old, func(p world.Pool) bool { return p.ID == pool.ID })
-		has := slices.ContainsFunc(pool.Taints, func(taint world.Taint) bool { return taint.Key == karpv1.UnregisteredTaintKey })
+		isNew := !slices.ContainsFunc(old, func(p linodesim.Pool) bool { return p.ID == pool.ID })
+		has := slices.ContainsFunc(pool.Taints, func(taint linodesim.Taint) bool { return taint.Key == karpv1.UnregisteredTaintKey })
 		if isNew != has {
 			t.Errorf("pool %d (new: %t) has the taints %v", pool.ID, isNew, pool.Taints)
 		}
@@ -339,7 +338,7 @@ func (e *environment) gone(t *testing.T, node corev1.Node) {
 	t.Helper()
 	g, ctx := NewWithT(t), t.Context()
 	g.Eventually(ctx, func() bool {
-		exists := slices.ContainsFunc(e.ourInstances(), func(i world.Instance) bool { return i.Label == node.Name })
+		exists := slices.ContainsFunc(e.ourInstances(), func(i linodesim.Instance) bool { return i.Label == node.Name })
 		pods := &corev1.PodList{}
 		g.Expect(e.kube.List(ctx, pods, e.namespace(), client.MatchingFields{"spec.nodeName": node.Name})).To(Succeed())
 		if !exists && len(pods.Items) > 0 {
@@ -349,7 +348,7 @@ func (e *environment) gone(t *testing.T, node corev1.Node) {
 	}).WithTimeout(patience).WithPolling(interval).Should(BeFalse(), "the instance of %s goes", node.Name)
 }
 
-// evicted sees to it that each pod left because the Eviction API was asked, and
+// evicted checks that each pod left through the Eviction API, and
 // none because of a taint or because its node had gone.
 func (e *environment) evicted(t *testing.T, pods []corev1.Pod) {
 	t.Helper()

@@ -3,6 +3,7 @@ package localcluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -60,6 +61,24 @@ func (c *Cluster) release(name string, values map[string]any) charts.Release {
 // stopped and started.
 func (c *Cluster) Upgrade(ctx context.Context, values map[string]any) error {
 	return charts.Apply(ctx, c.Kubeconfig, c.release(releaseName, loader.MergeMaps(c.values(), values)), c.helmLog())
+}
+
+// Check returns an error if a cluster with these options would not start: a name that cannot be, or a value that the operator's
+// chart refuses. It starts nothing.
+func (o Options) Check() error {
+	if err := o.complete(); err != nil {
+		return fmt.Errorf("localcluster: %w", err)
+	}
+	return o.checkValues()
+}
+
+func (o Options) checkValues() error {
+	if o.WithoutCharts || o.ChartSource != nil {
+		return nil
+	}
+	c := &Cluster{Name: o.Name, opts: o, Operator: &Operator{metricsPort: 8080, healthPort: 8081}}
+	c.SimURL, c.SimToken = "http://127.0.0.1", "token"
+	return charts.Check(c.release(releaseName, loader.MergeMaps(c.values(), o.Values)))
 }
 
 // values of the quickstart, and the first replica's ports, which are free here.

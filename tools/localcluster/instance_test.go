@@ -41,7 +41,7 @@ func (w *world) bootstrapToken() string {
 	return id + "." + secret
 }
 
-// cluster is what a node joins, with the right hash of its authority.
+// cluster returns the cluster to join, with the right hash of its authority.
 func (w *world) cluster() bootstrap.Cluster {
 	w.Helper()
 	config, err := clientcmd.LoadFromFile(w.Kubeconfig)

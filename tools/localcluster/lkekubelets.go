@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/bootplayer"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 // kubeletEnd is how long a kubelet may take to end.
@@ -32,8 +32,8 @@ type lkeKubelets struct {
 	slots   chan struct{} // one for each that may run
 }
 
-// realKubelets returns nil where kwok plays all.
-func (c *Cluster) realKubelets() (lkeplayer.Kubelets, error) {
+// realKubelets returns nil where kwok simulates all.
+func (c *Cluster) realKubelets() (simulatedlke.Kubelets, error) {
 	if c.opts.Kubelets == 0 {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func (c *Cluster) realKubelets() (lkeplayer.Kubelets, error) {
 
 // Start starts a kubelet while there are some left. The user's own workers are kwok's: the operator's Pods are there, whose
 // probes would find no container.
-func (k *lkeKubelets) Start(e world.Event) (func(context.Context), error) {
+func (k *lkeKubelets) Start(e linodesim.Event) (func(context.Context), error) {
 	ofKarpenter := slices.ContainsFunc(e.PoolTags, func(tag string) bool { return strings.HasPrefix(tag, "karpenter.sh/nodepool=") })
 	if !ofKarpenter {
 		return nil, nil
@@ -63,7 +63,7 @@ func (k *lkeKubelets) Start(e world.Event) (func(context.Context), error) {
 	return func(ctx context.Context) { end(ctx); <-k.slots }, nil
 }
 
-func (k *lkeKubelets) start(e world.Event) (func(context.Context), error) {
+func (k *lkeKubelets) start(e linodesim.Event) (func(context.Context), error) {
 	const kubeconfigFile, authorityFile = "/etc/kubernetes/kubelet.conf", "/etc/kubernetes/pki/ca.crt"
 	root := filepath.Join(k.dir, strconv.Itoa(e.InstanceID))
 	pair, err := k.plane.Authority().Client("system:node:"+e.Name, "system:nodes")
@@ -79,7 +79,7 @@ func (k *lkeKubelets) start(e world.Event) (func(context.Context), error) {
 			return nil, err
 		}
 	}
-	process, err := bootplayer.StartKubelet(bootplayer.Kubelet{
+	process, err := simulatedboot.StartKubelet(simulatedboot.Kubelet{
 		Program: k.program, Root: root, LogDir: k.logDir, Event: e,
 		Flags: append([]string{
 			"--kubeconfig=" + kubeconfigFile, "--hostname-override=" + e.Name, "--cloud-provider=external",
@@ -96,9 +96,9 @@ func (k *lkeKubelets) start(e world.Event) (func(context.Context), error) {
 }
 
 // registration are the flags with what the pool gives its nodes: labels that a kubelet may set, and all taints.
-func registration(e world.Event) []string {
+func registration(e linodesim.Event) []string {
 	own := bootstrap.SelfLabels(e.Labels)
-	labels := []string{lkeplayer.PoolIDLabel + "=" + strconv.Itoa(e.PoolID)}
+	labels := []string{simulatedlke.PoolIDLabel + "=" + strconv.Itoa(e.PoolID)}
 	for _, key := range slices.Sorted(maps.Keys(own)) {
 		labels = append(labels, key+"="+own[key])
 	}

@@ -74,8 +74,8 @@ func (o *Operator) launch(run deployment) (*process.Process, error) {
 // Kill ends the operator at once, as a crash or a dead node would.
 func (o *Operator) Kill() { o.with((*process.Process).Kill) }
 
-// Stop asks the operator to end, as a kubelet would, and kills it when it does
-// not end in time.
+// Stop terminates the operator as a kubelet would, and kills it when it does
+// not exit in time.
 func (o *Operator) Stop(ctx context.Context) {
 	o.with(func(child *process.Process) { child.Stop(ctx, operatorGrace) })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/workload"
 )
 
-// Program is what a container image starts, unpacked.
+// Program is an unpacked container image with its entry point.
 type Program struct {
 	Root       string   // folder with the image's files
 	Dir        string   // folder for what the program has to read beside them
@@ -22,7 +22,7 @@ type Program struct {
 	UID, GID   int
 }
 
-// program is what a kubelet would start for the container: its command, or else its image's
+// program returns the process that a kubelet would start for the container: its command, or else its image's
 // entry point, as the user that the container or else the image names.
 func (c *Cluster) program(ctx context.Context, pod *corev1.Pod, run workload.Command) (Program, error) {
 	container, command := run.Container, run.Command

@@ -19,7 +19,7 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 	readHeaderTimeout = 10 * time.Second
 
 	region = "us-ord"
-	// ownPlan is that of the user's own nodes: room for the operator's pod and for no pod that asks for a whole CPU beside it.
+	// ownPlan is that of the user's own nodes: room for the operator's pod and for no pod that requests a whole CPU beside it.
 	ownPlan = "g6-standard-1"
 )
 
@@ -128,6 +128,6 @@ func (c *Cluster) waitForUserNodes(ctx context.Context) error {
 func unusable(node corev1.Node) bool {
 	return nodeutils.GetCondition(&node, corev1.NodeReady).Status != corev1.ConditionTrue ||
 		slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
-			return taint.Key == lkeplayer.UninitializedTaint || taint.Key == corev1.TaintNodeNotReady
+			return taint.Key == simulatedlke.UninitializedTaint || taint.Key == corev1.TaintNodeNotReady
 		})
 }

@@ -26,7 +26,7 @@ type Config struct {
 	began time.Time
 }
 
-// Result is what a check found to be right.
+// Result lists the verified properties of a release.
 type Result struct {
 	Image           string // digest of the controller's image
 	Charts, Modules int

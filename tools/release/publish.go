@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// published is what a registry has of a release.
+// published has the references of a release in a registry.
 type published struct {
 	prefix  string // registry and folder
 	version string
@@ -25,7 +25,7 @@ func (p published) chartDigests() []string {
 	return slices.Sorted(maps.Values(p.charts))
 }
 
-// source is what `helm install` is given.
+// source returns the chart's reference and version for `helm install`.
 func (p published) source(chart string) (reference, version string) {
 	return "oci://" + p.prefix + "/charts/" + chart, p.version
 }

@@ -1,8 +1,9 @@
 {{- /* The operator's environment, as a list of name and value. Values that are not set are left to the
-controller's own defaults. Variables of controller.env take the place of the chart's. */}}
+controller's own defaults. Variables of controller.env take the place of the chart's, also by their former names. */}}
 {{- define "karpenter.env" -}}
 {{- $own := dict }}
 {{- range .Values.controller.env }}{{ $_ := set $own .name true }}{{ end }}
+{{- if hasKey $own "LKE_TAG_VERIFICATION_TIMEOUT" }}{{ $_ := set $own "SETTLE_TIME" true }}{{ end }}
 {{- $env := list }}
 {{- range include "karpenter.chartEnv" . | fromYamlArray }}
 {{- if not (hasKey $own .name) }}{{ $env = append $env . }}{{ end }}
@@ -55,8 +56,8 @@ controller's own defaults. Variables of controller.env take the place of the cha
 {{- end }}
 - name: LKE_CREATE_DEADLINE
   value: {{ $settings.lkeCreateDeadline | quote }}
-- name: LKE_TAG_VERIFICATION_TIMEOUT
-  value: {{ $settings.lkeTagVerificationTimeout | quote }}
+- name: SETTLE_TIME
+  value: {{ $settings.lkeTagVerificationTimeout | default $settings.settleTime | quote }}
 - name: LKE_RETRY_DELAY
   value: {{ $settings.lkeRetryDelay | quote }}
 - name: LKE_UNREGISTERED_TAINT

@@ -125,7 +125,8 @@ func TestCommandsStayInTheirScript(t *testing.T) {
 }
 
 func TestScriptsAreShells(t *testing.T) {
-	for name, script := range map[string]string{"kubeadm": kubeadmScript, "k3s": k3s.script(), "rke2": rke2.script(), "kernel": kernelScript, "swap": swapScript} {
+	for name, script := range map[string]string{"kubeadm": kubeadmScript, "k3s": k3s.script(), "rke2": rke2.script(), "kernel": kernelScript,
+		"swap": swapScript} {
 		check := exec.CommandContext(t.Context(), "sh", "-n")
 		check.Stdin = strings.NewReader(script)
 		if out, err := check.CombinedOutput(); err != nil {

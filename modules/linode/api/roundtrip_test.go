@@ -166,7 +166,7 @@ type exchange struct {
 }
 
 // TestRecordedExchanges decodes and encodes recorded answers and requests of the real API. The recordings are no part of
-// the repository: they lie beside it, or where LINODE_EXCHANGES says.
+// the repository: they lie beside it, or in the folder LINODE_EXCHANGES.
 func TestRecordedExchanges(t *testing.T) {
 	folder := os.Getenv("LINODE_EXCHANGES")
 	if folder == "" {
@@ -263,7 +263,7 @@ func decode(t *testing.T, text []byte) any {
 	return value
 }
 
-// isRequest tells whether null means the same as leaving a field out, as it does in the requests that were recorded
+// isRequest reports whether null means the same as leaving a field out, as it does in the requests that were recorded
 // ("labels": null); the types cannot write it.
 func isRequest(value any) bool {
 	name := reflect.TypeOf(value).Elem().Name()

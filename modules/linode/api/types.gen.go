@@ -999,6 +999,9 @@ type AccountEvent struct {
 	Action  string    `json:"action"`
 	Created Timestamp `json:"created"`
 
+	// Details More about it; newer answers only.
+	Details *map[string]interface{} `json:"details,omitempty"`
+
 	// Duration Seconds that it took.
 	Duration *float32 `json:"duration"`
 
@@ -1029,10 +1032,10 @@ type AccountEvent struct {
 	// Status scheduled, started, finished, failed or notification.
 	Status string `json:"status"`
 
-	// TimeRemaining Time until it ends.
-	TimeRemaining *string `json:"time_remaining"`
+	// TimeRemaining Time until it ends: a number of seconds or a text, or null.
+	TimeRemaining interface{} `json:"time_remaining"`
 
-	// Username Who caused it.
+	// Username User who caused it.
 	Username *string `json:"username"`
 }
 
@@ -1067,8 +1070,8 @@ type AccountEventPage struct {
 
 // AccountEventSecondaryEntity Another object that an event is about, or null. Not known to be a filter.
 type AccountEventSecondaryEntity struct {
-	// ID ID of the object.
-	ID int `json:"id"`
+	// ID ID of the object: a number, or a text such as linode/debian12.
+	ID interface{} `json:"id"`
 
 	// Label Name of the object.
 	Label string `json:"label"`
@@ -1436,18 +1439,44 @@ type IPAddress struct {
 	// Address The address.
 	Address string `json:"address"`
 
+	// AssignedEntity Object that has the address, with id, label, type and url, or null.
+	AssignedEntity *map[string]interface{} `json:"assigned_entity"`
+
+	// Gateway Router of its network; null for private addresses.
+	Gateway *string `json:"gateway"`
+
+	// InterfaceID Interface of the generation linode that has it; null for legacy ones.
+	InterfaceID *int `json:"interface_id"`
+
+	// LinodeID Linode that has it, or null.
+	LinodeID *int `json:"linode_id"`
+
 	// Prefix Length of the prefix.
 	Prefix int `json:"prefix"`
 
 	// Public Whether it is on the internet.
 	Public bool `json:"public"`
 
+	// Rdns Name that a reverse lookup of a public address returns, or null.
+	Rdns *string `json:"rdns"`
+
 	// Region ID of the region.
 	Region string `json:"region"`
 
+	// Reserved Whether the account keeps it beyond the life of the Linode.
+	Reserved bool `json:"reserved"`
+
+	// SubnetMask Mask of its network.
+	SubnetMask string `json:"subnet_mask"`
+
+	// Tags Tags of a reserved address.
+	Tags *[]string `json:"tags,omitempty"`
+
 	// Type ipv4, ipv6 and others.
-	Type                 string                 `json:"type"`
-	AdditionalProperties map[string]interface{} `json:"-"`
+	Type string `json:"type"`
+
+	// VPCNat11 Address in a VPC that this one leads to, with vpc_id and subnet_id, or null.
+	VPCNat11 *map[string]interface{} `json:"vpc_nat_1_1"`
 }
 
 // Image A disk image.
@@ -2249,7 +2278,10 @@ type InstanceIPv6 struct {
 	LinkLocal *NullableIPAddress `json:"link_local"`
 
 	// Slaac An address, or null.
-	Slaac                *NullableIPAddress     `json:"slaac"`
+	Slaac *NullableIPAddress `json:"slaac"`
+
+	// VPC In VPCs.
+	VPC                  []VPCAddress           `json:"vpc"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
@@ -2979,18 +3011,44 @@ type NullableIPAddress struct {
 	// Address The address.
 	Address string `json:"address"`
 
+	// AssignedEntity Object that has the address, with id, label, type and url, or null.
+	AssignedEntity *map[string]interface{} `json:"assigned_entity"`
+
+	// Gateway Router of its network; null for private addresses.
+	Gateway *string `json:"gateway"`
+
+	// InterfaceID Interface of the generation linode that has it; null for legacy ones.
+	InterfaceID *int `json:"interface_id"`
+
+	// LinodeID Linode that has it, or null.
+	LinodeID *int `json:"linode_id"`
+
 	// Prefix Length of the prefix.
 	Prefix int `json:"prefix"`
 
 	// Public Whether it is on the internet.
 	Public bool `json:"public"`
 
+	// Rdns Name that a reverse lookup of a public address returns, or null.
+	Rdns *string `json:"rdns"`
+
 	// Region ID of the region.
 	Region string `json:"region"`
 
+	// Reserved Whether the account keeps it beyond the life of the Linode.
+	Reserved bool `json:"reserved"`
+
+	// SubnetMask Mask of its network.
+	SubnetMask string `json:"subnet_mask"`
+
+	// Tags Tags of a reserved address.
+	Tags *[]string `json:"tags,omitempty"`
+
 	// Type ipv4, ipv6 and others.
-	Type                 string                 `json:"type"`
-	AdditionalProperties map[string]interface{} `json:"-"`
+	Type string `json:"type"`
+
+	// VPCNat11 Address in a VPC that this one leads to, with vpc_id and subnet_id, or null.
+	VPCNat11 *map[string]interface{} `json:"vpc_nat_1_1"`
 }
 
 // NullableTimestamp UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone; or null.
@@ -3433,20 +3491,61 @@ type VPC struct {
 	VPCType *string `json:"vpc_type,omitempty"`
 }
 
-// VPCAddress An address of an interface in a VPC, or a range of them.
+// VPCAddress An address in a VPC, or a range of them. Of address, address_range and ipv6_range one is given.
 type VPCAddress struct {
+	// Active Whether the interface is in use.
+	Active bool `json:"active"`
+
 	// Address The address; null for a range.
-	Address *string `json:"address,omitempty"`
+	Address *string `json:"address"`
+
+	// AddressRange The range; null for an address.
+	AddressRange *string `json:"address_range"`
+
+	// ConfigID Configuration of a legacy interface; null for others.
+	ConfigID *int `json:"config_id"`
+
+	// DatabaseID Database that has it, or null.
+	DatabaseID *int `json:"database_id"`
+
+	// Gateway Router of the subnet; null for IPv6.
+	Gateway *string `json:"gateway"`
+
+	// InterfaceID Interface that has it, or null.
+	InterfaceID *int `json:"interface_id"`
+
+	// IPv6Addresses Addresses in the network.
+	IPv6Addresses *[]VPCIPv6Address `json:"ipv6_addresses,omitempty"`
+
+	// IPv6IsPublic Whether the network is reachable from the internet.
+	IPv6IsPublic *bool `json:"ipv6_is_public,omitempty"`
+
+	// IPv6Range A network of IPv6; absent for IPv4.
+	IPv6Range *string `json:"ipv6_range,omitempty"`
+
+	// LinodeID Linode that has it, or null.
+	LinodeID *int `json:"linode_id"`
 
 	// Nat11 The public address that leads to it, or null.
-	Nat11 *string `json:"nat_1_1,omitempty"`
+	Nat11 *string `json:"nat_1_1"`
+
+	// NodebalancerID NodeBalancer that has it, or null.
+	NodebalancerID *int `json:"nodebalancer_id"`
+
+	// Prefix Length of the subnet's prefix; null for IPv6.
+	Prefix *int `json:"prefix"`
+
+	// Region ID of the region.
+	Region string `json:"region"`
 
 	// SubnetID ID of the subnet.
-	SubnetID *int `json:"subnet_id,omitempty"`
+	SubnetID int `json:"subnet_id"`
+
+	// SubnetMask Mask of the subnet; null for IPv6.
+	SubnetMask *string `json:"subnet_mask"`
 
 	// VPCID ID of the VPC.
-	VPCID                *int                   `json:"vpc_id,omitempty"`
-	AdditionalProperties map[string]interface{} `json:"-"`
+	VPCID int `json:"vpc_id"`
 }
 
 // VPCCreate A VPC to create.
@@ -3465,6 +3564,12 @@ type VPCCreate struct {
 
 	// Subnets Subnets to start with.
 	Subnets *[]VPCSubnetCreate `json:"subnets,omitempty"`
+}
+
+// VPCIPv6Address An address in a network of IPv6.
+type VPCIPv6Address struct {
+	// SlaacAddress Address that the interface gives itself.
+	SlaacAddress string `json:"slaac_address"`
 }
 
 // VPCPage defines model for VPCPage.
@@ -4148,124 +4253,6 @@ type CreateTagJSONRequestBody = TagCreate
 // CreateVPCJSONRequestBody defines body for CreateVPC for application/json ContentType.
 type CreateVPCJSONRequestBody = VPCCreate
 
-// Getter for additional properties for IPAddress. Returns the specified
-// element and whether it was found
-func (a IPAddress) Get(fieldName string) (value interface{}, found bool) {
-	if a.AdditionalProperties != nil {
-		value, found = a.AdditionalProperties[fieldName]
-	}
-	return
-}
-
-// Setter for additional properties for IPAddress
-func (a *IPAddress) Set(fieldName string, value interface{}) {
-	if a.AdditionalProperties == nil {
-		a.AdditionalProperties = make(map[string]interface{})
-	}
-	a.AdditionalProperties[fieldName] = value
-}
-
-// Override default JSON handling for IPAddress to handle AdditionalProperties
-func (a *IPAddress) UnmarshalJSON(b []byte) error {
-	object := make(map[string]json.RawMessage)
-	err := json.Unmarshal(b, &object)
-	if err != nil {
-		return err
-	}
-
-	if raw, found := object["address"]; found {
-		err = json.Unmarshal(raw, &a.Address)
-		if err != nil {
-			return fmt.Errorf("error reading 'address': %w", err)
-		}
-		delete(object, "address")
-	}
-
-	if raw, found := object["prefix"]; found {
-		err = json.Unmarshal(raw, &a.Prefix)
-		if err != nil {
-			return fmt.Errorf("error reading 'prefix': %w", err)
-		}
-		delete(object, "prefix")
-	}
-
-	if raw, found := object["public"]; found {
-		err = json.Unmarshal(raw, &a.Public)
-		if err != nil {
-			return fmt.Errorf("error reading 'public': %w", err)
-		}
-		delete(object, "public")
-	}
-
-	if raw, found := object["region"]; found {
-		err = json.Unmarshal(raw, &a.Region)
-		if err != nil {
-			return fmt.Errorf("error reading 'region': %w", err)
-		}
-		delete(object, "region")
-	}
-
-	if raw, found := object["type"]; found {
-		err = json.Unmarshal(raw, &a.Type)
-		if err != nil {
-			return fmt.Errorf("error reading 'type': %w", err)
-		}
-		delete(object, "type")
-	}
-
-	if len(object) != 0 {
-		a.AdditionalProperties = make(map[string]interface{})
-		for fieldName, fieldBuf := range object {
-			var fieldVal interface{}
-			err := json.Unmarshal(fieldBuf, &fieldVal)
-			if err != nil {
-				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
-			}
-			a.AdditionalProperties[fieldName] = fieldVal
-		}
-	}
-	return nil
-}
-
-// Override default JSON handling for IPAddress to handle AdditionalProperties
-func (a IPAddress) MarshalJSON() ([]byte, error) {
-	var err error
-	object := make(map[string]json.RawMessage)
-
-	object["address"], err = json.Marshal(a.Address)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'address': %w", err)
-	}
-
-	object["prefix"], err = json.Marshal(a.Prefix)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'prefix': %w", err)
-	}
-
-	object["public"], err = json.Marshal(a.Public)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'public': %w", err)
-	}
-
-	object["region"], err = json.Marshal(a.Region)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'region': %w", err)
-	}
-
-	object["type"], err = json.Marshal(a.Type)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'type': %w", err)
-	}
-
-	for fieldName, field := range a.AdditionalProperties {
-		object[fieldName], err = json.Marshal(field)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
-		}
-	}
-	return json.Marshal(object)
-}
-
 // Getter for additional properties for InstanceConfigInterfaceCreate. Returns the specified
 // element and whether it was found
 func (a InstanceConfigInterfaceCreate) Get(fieldName string) (value interface{}, found bool) {
@@ -4693,6 +4680,14 @@ func (a *InstanceIPv6) UnmarshalJSON(b []byte) error {
 		delete(object, "slaac")
 	}
 
+	if raw, found := object["vpc"]; found {
+		err = json.Unmarshal(raw, &a.VPC)
+		if err != nil {
+			return fmt.Errorf("error reading 'vpc': %w", err)
+		}
+		delete(object, "vpc")
+	}
+
 	if len(object) != 0 {
 		a.AdditionalProperties = make(map[string]interface{})
 		for fieldName, fieldBuf := range object {
@@ -4729,122 +4724,11 @@ func (a InstanceIPv6) MarshalJSON() ([]byte, error) {
 		return nil, fmt.Errorf("error marshaling 'slaac': %w", err)
 	}
 
-	for fieldName, field := range a.AdditionalProperties {
-		object[fieldName], err = json.Marshal(field)
+	if a.VPC != nil {
+		object["vpc"], err = json.Marshal(a.VPC)
 		if err != nil {
-			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+			return nil, fmt.Errorf("error marshaling 'vpc': %w", err)
 		}
-	}
-	return json.Marshal(object)
-}
-
-// Getter for additional properties for NullableIPAddress. Returns the specified
-// element and whether it was found
-func (a NullableIPAddress) Get(fieldName string) (value interface{}, found bool) {
-	if a.AdditionalProperties != nil {
-		value, found = a.AdditionalProperties[fieldName]
-	}
-	return
-}
-
-// Setter for additional properties for NullableIPAddress
-func (a *NullableIPAddress) Set(fieldName string, value interface{}) {
-	if a.AdditionalProperties == nil {
-		a.AdditionalProperties = make(map[string]interface{})
-	}
-	a.AdditionalProperties[fieldName] = value
-}
-
-// Override default JSON handling for NullableIPAddress to handle AdditionalProperties
-func (a *NullableIPAddress) UnmarshalJSON(b []byte) error {
-	object := make(map[string]json.RawMessage)
-	err := json.Unmarshal(b, &object)
-	if err != nil {
-		return err
-	}
-
-	if raw, found := object["address"]; found {
-		err = json.Unmarshal(raw, &a.Address)
-		if err != nil {
-			return fmt.Errorf("error reading 'address': %w", err)
-		}
-		delete(object, "address")
-	}
-
-	if raw, found := object["prefix"]; found {
-		err = json.Unmarshal(raw, &a.Prefix)
-		if err != nil {
-			return fmt.Errorf("error reading 'prefix': %w", err)
-		}
-		delete(object, "prefix")
-	}
-
-	if raw, found := object["public"]; found {
-		err = json.Unmarshal(raw, &a.Public)
-		if err != nil {
-			return fmt.Errorf("error reading 'public': %w", err)
-		}
-		delete(object, "public")
-	}
-
-	if raw, found := object["region"]; found {
-		err = json.Unmarshal(raw, &a.Region)
-		if err != nil {
-			return fmt.Errorf("error reading 'region': %w", err)
-		}
-		delete(object, "region")
-	}
-
-	if raw, found := object["type"]; found {
-		err = json.Unmarshal(raw, &a.Type)
-		if err != nil {
-			return fmt.Errorf("error reading 'type': %w", err)
-		}
-		delete(object, "type")
-	}
-
-	if len(object) != 0 {
-		a.AdditionalProperties = make(map[string]interface{})
-		for fieldName, fieldBuf := range object {
-			var fieldVal interface{}
-			err := json.Unmarshal(fieldBuf, &fieldVal)
-			if err != nil {
-				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
-			}
-			a.AdditionalProperties[fieldName] = fieldVal
-		}
-	}
-	return nil
-}
-
-// Override default JSON handling for NullableIPAddress to handle AdditionalProperties
-func (a NullableIPAddress) MarshalJSON() ([]byte, error) {
-	var err error
-	object := make(map[string]json.RawMessage)
-
-	object["address"], err = json.Marshal(a.Address)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'address': %w", err)
-	}
-
-	object["prefix"], err = json.Marshal(a.Prefix)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'prefix': %w", err)
-	}
-
-	object["public"], err = json.Marshal(a.Public)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'public': %w", err)
-	}
-
-	object["region"], err = json.Marshal(a.Region)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'region': %w", err)
-	}
-
-	object["type"], err = json.Marshal(a.Type)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'type': %w", err)
 	}
 
 	for fieldName, field := range a.AdditionalProperties {
@@ -5085,119 +4969,6 @@ func (a Profile) MarshalJSON() ([]byte, error) {
 	object["verified_phone_number"], err = json.Marshal(a.VerifiedPhoneNumber)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling 'verified_phone_number': %w", err)
-	}
-
-	for fieldName, field := range a.AdditionalProperties {
-		object[fieldName], err = json.Marshal(field)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
-		}
-	}
-	return json.Marshal(object)
-}
-
-// Getter for additional properties for VPCAddress. Returns the specified
-// element and whether it was found
-func (a VPCAddress) Get(fieldName string) (value interface{}, found bool) {
-	if a.AdditionalProperties != nil {
-		value, found = a.AdditionalProperties[fieldName]
-	}
-	return
-}
-
-// Setter for additional properties for VPCAddress
-func (a *VPCAddress) Set(fieldName string, value interface{}) {
-	if a.AdditionalProperties == nil {
-		a.AdditionalProperties = make(map[string]interface{})
-	}
-	a.AdditionalProperties[fieldName] = value
-}
-
-// Override default JSON handling for VPCAddress to handle AdditionalProperties
-func (a *VPCAddress) UnmarshalJSON(b []byte) error {
-	object := make(map[string]json.RawMessage)
-	err := json.Unmarshal(b, &object)
-	if err != nil {
-		return err
-	}
-
-	if raw, found := object["address"]; found {
-		err = json.Unmarshal(raw, &a.Address)
-		if err != nil {
-			return fmt.Errorf("error reading 'address': %w", err)
-		}
-		delete(object, "address")
-	}
-
-	if raw, found := object["nat_1_1"]; found {
-		err = json.Unmarshal(raw, &a.Nat11)
-		if err != nil {
-			return fmt.Errorf("error reading 'nat_1_1': %w", err)
-		}
-		delete(object, "nat_1_1")
-	}
-
-	if raw, found := object["subnet_id"]; found {
-		err = json.Unmarshal(raw, &a.SubnetID)
-		if err != nil {
-			return fmt.Errorf("error reading 'subnet_id': %w", err)
-		}
-		delete(object, "subnet_id")
-	}
-
-	if raw, found := object["vpc_id"]; found {
-		err = json.Unmarshal(raw, &a.VPCID)
-		if err != nil {
-			return fmt.Errorf("error reading 'vpc_id': %w", err)
-		}
-		delete(object, "vpc_id")
-	}
-
-	if len(object) != 0 {
-		a.AdditionalProperties = make(map[string]interface{})
-		for fieldName, fieldBuf := range object {
-			var fieldVal interface{}
-			err := json.Unmarshal(fieldBuf, &fieldVal)
-			if err != nil {
-				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
-			}
-			a.AdditionalProperties[fieldName] = fieldVal
-		}
-	}
-	return nil
-}
-
-// Override default JSON handling for VPCAddress to handle AdditionalProperties
-func (a VPCAddress) MarshalJSON() ([]byte, error) {
-	var err error
-	object := make(map[string]json.RawMessage)
-
-	if a.Address != nil {
-		object["address"], err = json.Marshal(a.Address)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'address': %w", err)
-		}
-	}
-
-	if a.Nat11 != nil {
-		object["nat_1_1"], err = json.Marshal(a.Nat11)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'nat_1_1': %w", err)
-		}
-	}
-
-	if a.SubnetID != nil {
-		object["subnet_id"], err = json.Marshal(a.SubnetID)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'subnet_id': %w", err)
-		}
-	}
-
-	if a.VPCID != nil {
-		object["vpc_id"], err = json.Marshal(a.VPCID)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'vpc_id': %w", err)
-		}
 	}
 
 	for fieldName, field := range a.AdditionalProperties {

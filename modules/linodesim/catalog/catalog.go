@@ -40,7 +40,7 @@ type Catalog struct {
 //go:embed facts.json
 var facts []byte
 
-// New gives the catalogue.
+// New returns the catalog.
 var New = sync.OnceValue(func() *Catalog {
 	var c Catalog
 	if err := json.Unmarshal(facts, &c); err != nil { // a part of the program

@@ -1,4 +1,4 @@
-// Package catalog is what a simulated Linode account can buy: plans with their
+// Package catalog lists what a simulated Linode account can buy: plans with their
 // prices, regions with their capabilities, the availability of restricted
 // plans per region, public images, prices of control planes and Kubernetes
 // versions per tier.
@@ -15,5 +15,5 @@
 // Units are the API's: memory and disk in MB (MiB), transfer in GB per month,
 // network_out in Mbit/s.
 //
-// Everything is read-only and shared by all catalogues of a program.
+// Everything is read-only and shared by all catalogs of a program.
 package catalog

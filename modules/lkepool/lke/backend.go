@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -27,7 +28,7 @@ type Cluster struct {
 // New returns the backend for a cluster. It makes no request.
 func New(client *linode.Client, cluster Cluster) (lkepool.Backend, error) {
 	refuse := func(field, format string, args ...any) error {
-		return &lkepool.Error{Kind: lkepool.KindInvalid, Op: "configure", Field: field, Err: fmt.Errorf(format, args...)}
+		return &claims.Error{Kind: claims.KindInvalid, Op: "configure", Field: field, Err: fmt.Errorf(format, args...)}
 	}
 	if client == nil {
 		return nil, refuse("client", "is nil")

@@ -18,6 +18,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
@@ -116,7 +117,7 @@ func TestANodeClaimDeletedEarlyIsNoFailure(t *testing.T) {
 
 // Core plans nothing for any pod while a NodeClaim has no provider ID.
 func TestALaunchThatCannotWorkIsGivenUp(t *testing.T) {
-	for _, kind := range []lkepool.Kind{lkepool.KindInvalid, lkepool.KindForbidden, lkepool.KindConflict} {
+	for _, kind := range []claims.Kind{claims.KindInvalid, claims.KindForbidden, claims.KindConflict} {
 		t.Run(string(kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) {
@@ -220,7 +221,7 @@ func TestATaintOfKarpentersNeverGoesIntoAPool(t *testing.T) {
 // A text of the API's may be of any length, and contain anything.
 func TestConditionMessagesAreBounded(t *testing.T) {
 	pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) {
-		return lkepool.Node{}, &lkepool.Error{Kind: lkepool.KindInvalid, Field: "labels",
+		return lkepool.Node{}, &claims.Error{Kind: claims.KindInvalid, Field: "labels",
 			Err: errors.New("\x00\x1b[31m" + strings.Repeat("long\n", 100000))}
 	}}
 	p := provider(t, "standard", pools, readyClass(), nodePool(nil))

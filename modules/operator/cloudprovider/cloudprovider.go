@@ -13,14 +13,15 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Catalog is what can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are shared.
+// Catalog lists the instance types that can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are
+// shared.
 type Catalog interface {
 	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
 	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
@@ -36,10 +37,10 @@ type Config struct {
 	// HostMaintenance returns from memory whether the host of an instance has maintenance pending; nil = that is not watched.
 	HostMaintenance func(instanceID int) bool
 	// Holder returns which NodeClaim has an instance by its status; nil = there are no such records.
-	Holder func(instanceID int) (lkepool.Claimant, bool)
+	Holder claims.Holder
 	// Overlays changes prices and capacity as NodeOverlays say; nil = they are not used.
 	Overlays Overlays
-	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues asks for.
+	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues requires.
 	RelaxMinValues bool
 	// Reboot starts an instance again, once for each operation ID. Its errors are core's; nil = that is not done.
 	Reboot func(ctx context.Context, instanceID int, operationID string) error
@@ -86,7 +87,7 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 		held: cache.NewExpiring()}
 }
 
-// An attempt is a call of Create. Prices and availability change between two; a NodeClaim that asked for another type would leave the
+// An attempt is a call of Create. Prices and availability change between two; a NodeClaim that got another type would leave the
 // capacity that it caused unused. Core calls Create for one NodeClaim by one goroutine at a time.
 type attempt struct {
 	instanceType string
@@ -123,9 +124,6 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	c.attempts.Set(nodeClaim.UID, attempt{instanceType.Name, number}, attemptTTL)
 
 	node, err := c.claim(ctx, Launch{nodeClaim, nodePool, nodeClass, instanceType})
-	if err == nil {
-		err = c.unshared(node, nodeclaim.Claimant(nodeClaim))
-	}
 	if err != nil {
 		err = c.launchError(err, nodePool, instanceType.Name, number)
 		if cloudprovider.IsInsufficientCapacityError(err) {
@@ -167,27 +165,6 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 	return c.withShortfalls(nodePool.Name, without(all, func(plan string) bool { return c.backoff.Pausing(nodePool.Name, plan) }))
 }
 
-// unshared refuses an instance that another NodeClaim's status names: two NodeClaims with one instance would each remove it.
-func (c *CloudProvider) unshared(node lkepool.Node, claimant lkepool.Claimant) error {
-	if c.cfg.Holder == nil {
-		return nil
-	}
-	if holder, ok := c.cfg.Holder(node.InstanceID); ok && holder != claimant {
-		return &lkepool.Error{Kind: lkepool.KindConflict, Op: "claim", PoolID: node.PoolID, Effect: lkepool.EffectUnknown,
-			Err: fmt.Errorf("instance %d is that of NodeClaim %s by its status", node.InstanceID, holder.Name)}
-	}
-	return nil
-}
-
-func (c *CloudProvider) claim(ctx context.Context, l Launch) (lkepool.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.CreateDeadline)
-	defer cancel()
-	start := time.Now()
-	node, err := c.backend.Claim(ctx, l)
-	c.cfg.OnClaim(outcome(err), time.Since(start))
-	return node, err
-}
-
 // Get returns the NodeClaim of an instance as the Linode API has it.
 func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
 	id, err := nodeclaim.InstanceID(providerID)
@@ -221,7 +198,7 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	return claims, nil
 }
 
-// Tags returns an instance's tags as they were listed last; core lists every two minutes. It asks nothing.
+// Tags returns an instance's tags as they were listed last; core lists every two minutes. It makes no request.
 func (c *CloudProvider) Tags(instanceID int) (tags []string, known bool) {
 	return c.inventory.tags(instanceID)
 }

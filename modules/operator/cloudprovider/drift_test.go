@@ -13,6 +13,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
@@ -22,7 +23,7 @@ import (
 func TestADifferenceNeedsTwoReadings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		claim := nodeClaim(func(c *karpv1.NodeClaim) { c.Status.ProviderID = "linode://5" })
-		stopped := claimed(5, claim.Name, func(n *lkepool.Node) { n.Health = lkepool.Stopped })
+		stopped := claimed(5, claim.Name, func(n *lkepool.Node) { n.Health = claims.Stopped })
 		direct, reads := claimed(5, claim.Name), 0
 		pools := &scripted{t: t,
 			list: func() ([]lkepool.Node, error) { return []lkepool.Node{stopped}, nil },

@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
@@ -212,7 +212,7 @@ func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 			})
 			pool := nodePool(nil)
 			pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{tt.requirement}
-			for range 3 { // core asks all the time
+			for range 3 { // core calls all the time
 				if all, err := p.GetInstanceTypes(t.Context(), pool); err != nil || len(all) != len(somePlans) {
 					t.Fatalf("got %d types, %v", len(all), err)
 				}
@@ -232,7 +232,7 @@ func TestAStaticNodePoolThatGetsNoNodesMakesNoNodeClaimsForAWhile(t *testing.T) 
 	for kind, attempts := range map[string]int{"QuotaExceeded": 1, "InsufficientCapacity": 1, "Forbidden": 4} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				pools := &scripted{t: t, claim: func(context.Context, request) (node, error) { return node{}, failing(lkepool.Kind(kind), "") }}
+				pools := &scripted{t: t, claim: func(context.Context, request) (node, error) { return node{}, failing(claims.Kind(kind), "") }}
 				p := provider(t, "standard", pools, readyClass(), static)
 				made := 0
 				for p.Held(nodeClaim()) == nil && made <= len(somePlans) {

@@ -15,6 +15,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -22,8 +23,8 @@ import (
 )
 
 func claimed(id int, name string, change ...func(*lkepool.Node)) lkepool.Node {
-	n := lkepool.Node{InstanceID: id, PoolID: 7, NodeID: fmt.Sprintf("7-%d", id), InstanceType: "g6-standard-2", Region: "us-ord",
-		Claim: lkepool.ClaimValue(name), Created: time.Unix(1700000000, 0), Tags: []string{"karpenter.sh/nodepool=default"}}
+	n := lkepool.Node{PoolID: 7, NodeID: fmt.Sprintf("7-%d", id), Node: claims.Node{InstanceID: id, InstanceType: "g6-standard-2",
+		Region: "us-ord", Claim: claims.Tags{}.Value(name), Created: time.Unix(1700000000, 0), Tags: []string{"karpenter.sh/nodepool=default"}}}
 	for _, f := range change {
 		f(&n)
 	}
@@ -68,7 +69,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestListAndGet(t *testing.T) {
-	deleting := claimed(6, "b", func(n *lkepool.Node) { n.Health = lkepool.Deleting })
+	deleting := claimed(6, "b", func(n *lkepool.Node) { n.Health = claims.Deleting })
 	unknownPlan := claimed(7, "c", func(n *lkepool.Node) { n.InstanceType = "g5-gone-1" })
 	nodes := []lkepool.Node{claimed(5, "a"), deleting, unknownPlan}
 	pools := &scripted{t: t,
@@ -96,7 +97,7 @@ func TestListAndGet(t *testing.T) {
 	}
 }
 
-// A node drifts when its pool's labels, taints, firewall or version differ from what its NodeClaim and class ask for,
+// A node drifts when its pool's labels, taints, firewall or version differ from those of its NodeClaim and class,
 // and when LKE recycled its instance or the instance is switched off. An answer without a value is no difference.
 func TestDriftOfPoolsAndInstances(t *testing.T) {
 	firewall := 99
@@ -156,8 +157,8 @@ func TestDriftOfPoolsAndInstances(t *testing.T) {
 		}), ""},
 		{"firewall", claim, made(func(n *lkepool.Node) { n.FirewallID = 98 }), cloudprovider.DriftFirewall},
 		{"version", claim, made(func(n *lkepool.Node) { n.KubernetesVersion = "v1.32.9+lke5" }), cloudprovider.DriftKubernetesVersion},
-		{"recycled by LKE", claim, made(func(n *lkepool.Node) { n.Health = lkepool.Detached }), cloudprovider.DriftInstanceGone},
-		{"switched off", claim, made(func(n *lkepool.Node) { n.Health = lkepool.Stopped }), cloudprovider.DriftInstanceStopped},
+		{"recycled by LKE", claim, made(func(n *lkepool.Node) { n.Health = claims.Detached }), cloudprovider.DriftInstanceGone},
+		{"switched off", claim, made(func(n *lkepool.Node) { n.Health = claims.Stopped }), cloudprovider.DriftInstanceStopped},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestDriftOfPoolsAndInstances(t *testing.T) {
 
 // Drift does not cost one read per node: 300 questions within a minute read one list, also one that fails.
 func TestDriftReadsOneListForAll(t *testing.T) {
-	for name, fails := range map[string]error{"the API answers": nil, "the API is down": failing(lkepool.KindUnavailable, "")} {
+	for name, fails := range map[string]error{"the API answers": nil, "the API is down": failing(claims.KindUnavailable, "")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var nodes []lkepool.Node
@@ -183,7 +184,7 @@ func TestDriftReadsOneListForAll(t *testing.T) {
 					nodes = append(nodes, claimed(id, fmt.Sprint("claim-", id)))
 				}
 				pools := &scripted{t: t, list: func() ([]lkepool.Node, error) {
-					time.Sleep(time.Second) // virtual: all ask while the list is being read
+					time.Sleep(time.Second) // virtual: all call while the list is being read
 					return nodes, fails
 				}}
 				p := provider(t, "standard", pools, readyClass(), nodePool(nil))
@@ -205,7 +206,7 @@ func TestDriftReadsOneListForAll(t *testing.T) {
 	}
 }
 
-// Core asks for the drift of a new NodeClaim at every step it takes. A node that was claimed after the list was read is
+// Core checks the drift of a new NodeClaim at every step it takes. A node that was claimed after the list was read is
 // known from its claim, until a list that is younger does not have it.
 func TestDriftOfANewNodeReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -214,7 +215,7 @@ func TestDriftOfANewNodeReadsNothing(t *testing.T) {
 			list: func() ([]lkepool.Node, error) { return nil, nil },
 			get: func(int) (lkepool.Node, error) {
 				gets++
-				return lkepool.Node{}, failing(lkepool.KindNotFound, "")
+				return lkepool.Node{}, failing(claims.KindNotFound, "")
 			}}
 		p := provider(t, "standard", pools, readyClass(), nodePool(nil))
 		if _, err := p.List(t.Context()); err != nil {
@@ -281,7 +282,7 @@ func (l *leavable) List(ctx context.Context) ([]lkepool.Node, error) {
 func TestDriftOfAnInstanceThatIsGone(t *testing.T) {
 	pools := &scripted{t: t,
 		list: func() ([]lkepool.Node, error) { return nil, nil },
-		get:  func(int) (lkepool.Node, error) { return lkepool.Node{}, failing(lkepool.KindNotFound, "") },
+		get:  func(int) (lkepool.Node, error) { return lkepool.Node{}, failing(claims.KindNotFound, "") },
 	}
 	claim := nodeClaim(func(c *karpv1.NodeClaim) { c.Status.ProviderID = "linode://5" })
 	_, err := provider(t, "standard", pools, readyClass(), nodePool(nil)).IsDrifted(t.Context(), claim)

@@ -9,6 +9,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -26,7 +27,7 @@ func (c *CloudProvider) Reboot(ctx context.Context, nodeClaim *karpv1.NodeClaim,
 	if err != nil {
 		return lookupError(err)
 	}
-	if node.Claim != c.backend.ClaimValue(nodeClaim.Name) {
+	if node.Claim != (claims.Tags{}).Value(nodeClaim.Name) {
 		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("instance %d is not that of NodeClaim %s by its tags", id, nodeClaim.Name))
 	}
 	return c.cfg.Reboot(ctx, id, operationID)

@@ -15,6 +15,7 @@ import (
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -76,7 +77,7 @@ func TestOnlyTheNodeClaimsOwnInstanceIsRebooted(t *testing.T) {
 			func(err error) bool { return err == nil }, true},
 		"that of another NodeClaim": {"linode://5", func(id int) (lkepool.Node, error) { return claimed(id, "other"), nil },
 			core.IsNodeRebootFailedError, false},
-		"one that is gone": {"linode://5", func(int) (lkepool.Node, error) { return lkepool.Node{}, &lkepool.Error{Kind: lkepool.KindNotFound} },
+		"one that is gone": {"linode://5", func(int) (lkepool.Node, error) { return lkepool.Node{}, &claims.Error{Kind: claims.KindNotFound} },
 			core.IsNodeClaimNotFoundError, false},
 		"an ID of another provider": {"aws:///a/i-0", nil, core.IsNodeClaimNotFoundError, false},
 	} {

@@ -18,6 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
@@ -42,8 +43,8 @@ func simulatedWith(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo,
 		t.Fatal(err)
 	}
 	catalog := instancetype.NewCatalog(client, instancetype.Config{Region: info.Region, MemoryOverhead: 0.075})
-	cfg.HourlyPrice = catalog.HourlyUSD
-	pools, err := lkepool.New(backend, cfg)
+	cfg.Ceilings.HourlyPrice = catalog.HourlyUSD
+	pools, err := allocator.New(backend, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

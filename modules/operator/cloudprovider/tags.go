@@ -3,22 +3,22 @@ package cloudprovider
 import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// OwnerTags say which cluster, class and NodePool an instance is for, in both modes.
+// OwnerTags returns the tags with the cluster, class and NodePool that an instance is for, in every mode.
 func OwnerTags(cluster string, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
-	tags := []string{clusterTag(cluster), lkepool.Tag(v1alpha1.TagNodeClass, nodeClass.Name)}
+	tags := []string{clusterTag(cluster), claims.Tag(v1alpha1.TagNodeClass, nodeClass.Name)}
 	if nodePool := nodeClaim.Labels[karpv1.NodePoolLabelKey]; nodePool != "" {
-		tags = append(tags, lkepool.Tag(v1alpha1.TagNodePool, nodePool))
+		tags = append(tags, claims.Tag(v1alpha1.TagNodePool, nodePool))
 	}
 	return tags
 }
 
-// clusterTag is kubernetes.io/cluster/<cluster>=owned. Here the key carries the name, so the key is what is
+// clusterTag returns kubernetes.io/cluster/<cluster>=owned. Here the key carries the name, so the key is
 // shortened: a tag has at most 50 characters, and 22 + 32 + 6 would be too many for the longest label.
 func clusterTag(cluster string) string {
-	room := lkepool.MaxTagLength - len(v1alpha1.TagClusterPrefix) - len("="+v1alpha1.TagClusterOwned)
-	return v1alpha1.TagClusterPrefix + lkepool.Shorten(cluster, room) + "=" + v1alpha1.TagClusterOwned
+	room := claims.MaxTagLength - len(v1alpha1.TagClusterPrefix) - len("="+v1alpha1.TagClusterOwned)
+	return v1alpha1.TagClusterPrefix + claims.Shorten(cluster, room) + "=" + v1alpha1.TagClusterOwned
 }

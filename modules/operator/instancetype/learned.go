@@ -2,7 +2,7 @@ package instancetype
 
 import "maps"
 
-// Figures are what nodes of a plan have shown; 0 = nothing yet. Bytes, pods and thousandths of a CPU.
+// Figures describe nodes of a plan as they were seen; 0 = not yet. Bytes, pods and thousandths of a CPU.
 type Figures struct {
 	Memory           int64 // smallest capacity
 	EphemeralStorage int64 // smallest capacity

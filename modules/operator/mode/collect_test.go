@@ -16,10 +16,11 @@ import (
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodes"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -49,7 +50,8 @@ func TestTheLinodeOfANodeClaimDeletedBeforeItWasLaunchedIsCollected(t *testing.T
 				foreign := len(sim.Snapshot().Instances)
 				kept, deleted := claim(t, nodes.Backend, "default-kept"), claim(t, nodes.Backend, "default-deleted")
 				kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(kept).
-					WithIndex(&corev1.Node{}, "spec.providerID", func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
+					WithIndex(&corev1.Node{}, "spec.providerID",
+						func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
 				collector := garbagecollection.NewController(kube, kube, nodes.Engine, undrained{}, garbagecollection.Config{Interval: interval})
 				for start := time.Now(); time.Since(start) < orphanTTL+2*interval; {
 					result, err := collector.Reconcile(t.Context())
@@ -59,7 +61,7 @@ func TestTheLinodeOfANodeClaimDeletedBeforeItWasLaunchedIsCollected(t *testing.T
 					time.Sleep(result.RequeueAfter)
 				}
 				left, err := nodes.Backend.List(t.Context())
-				if err != nil || len(left) != 1 || left[0].Claim != nodes.Backend.ClaimValue(kept.Name) {
+				if err != nil || len(left) != 1 || left[0].Claim != kept.Name {
 					t.Errorf("%s is deleted, and %v are left, %v", deleted.Name, left, err)
 				}
 				if n := len(sim.Snapshot().Instances) - foreign; n != 1 {
@@ -95,7 +97,7 @@ func pools(t *testing.T, sim *linodesim.Sim, api *linode.Client) mode.Nodes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allocator, err := lkepool.New(platform, lkepool.Config{})
+	allocator, err := allocator.New(platform, lkepool.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +107,7 @@ func pools(t *testing.T, sim *linodesim.Sim, api *linode.Client) mode.Nodes {
 // plain has the backend and the engine of instance mode.
 func plain(t *testing.T, _ *linodesim.Sim, api *linode.Client) mode.Nodes {
 	t.Helper()
-	platform, err := linodes.New(api)
+	platform, err := linodeapi.New(api)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
@@ -45,7 +45,7 @@ type Cluster struct {
 	New    func(ctx context.Context, deps Deps) (Nodes, error) // makes the mode's Nodes; called once
 }
 
-// Deps are what every mode is made from.
+// Deps are the parts from which every mode is made.
 type Deps struct {
 	Options     options.Options
 	Metrics     *metrics.Metrics
@@ -54,7 +54,7 @@ type Deps struct {
 	HourlyPrice func(instanceType string) (usd float64, known bool)
 	Operator    *coreoperator.Operator // the Kubernetes side
 	Drainer     *drain.Drainer
-	Holder      func(instanceID int) (lkepool.Claimant, bool) // the NodeClaim whose status names an instance
+	Holder      claims.Holder // the NodeClaim whose status names an instance
 }
 
 // Nodes is where nodes come from, in one mode.
@@ -66,7 +66,7 @@ type Nodes struct {
 	Controllers []controller.Controller              // of this mode alone
 	Runnables   []manager.Runnable                   // of this mode alone
 	// NodeLabels returns the labels that the platform puts on the Node of an instance; nil: none.
-	NodeLabels func(node lkepool.Node) map[string]string
+	NodeLabels func(instanceID int) map[string]string
 }
 
 // Engine collects instances that no NodeClaim owns, and changes tags.

@@ -44,7 +44,8 @@ func fromEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)
 func coreError(err error) error {
 	if _, found, ok := strings.Cut(err.Error(), "parsing scheduler config, "); ok {
 		return &Error{Name: "SCHEDULER_CONFIG", Found: strings.ReplaceAll(found, "\n", " "),
-			Fix: "use the arguments of the scheduler's plugin PodTopologySpread, for example {\"podTopologySpread\": {\"defaultConstraints\": [...]}}"}
+			Fix: "use the arguments of the scheduler's plugin PodTopologySpread, for example {\"podTopologySpread\": {\"defaultConstraints\": " +
+				"[...]}}"}
 	}
 	if _, found, ok := strings.Cut(err.Error(), "invalid "); ok {
 		name, value, _ := strings.Cut(found, " ")

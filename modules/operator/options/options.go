@@ -54,7 +54,7 @@ type Options struct {
 	ClusterRegion   string // empty: discovered
 	ClusterEndpoint string // empty: discovered; used in instance mode only
 	ClusterCABundle string // base64 of PEM; empty: discovered; used in instance mode only
-	// ServingCertificates: kubelets ask for serving certificates, and the operator approves them; used in instance mode only
+	// ServingCertificates lets kubelets request serving certificates, and the operator approves them; used in instance mode only
 	ServingCertificates bool
 
 	AllowedPlans, DeniedPlans string // see Plans
@@ -89,7 +89,7 @@ func (o Options) Plans() selection.Selection {
 }
 
 // Parse reads args and the environment and checks the result. lookup is os.LookupEnv, or a test's. The error is flag.ErrHelp when the
-// command line asks for help.
+// command line requests help.
 func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	fs, core := coreFlags()
 	if err := fromEnvironment(fs, lookup); err != nil {
@@ -131,16 +131,18 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 
 // addTo adds the setting's flag, which notes its text in given, so that flags and variables go through the same conversion.
 func (d definition) addTo(fs *flag.FlagSet, given map[string]string) {
-	note := func(text string) error {
-		given[d.flag] = text
-		return nil
-	}
-	switch {
-	case d.flag == "":
-	case d.kind == kindBoolean:
-		fs.BoolFunc(d.flag, d.usage, note)
-	default:
-		fs.Func(d.flag, d.usage, note)
+	for _, name := range []string{d.flag, d.former} {
+		note := func(text string) error {
+			given[name] = text
+			return nil
+		}
+		switch {
+		case name == "":
+		case d.kind == kindBoolean:
+			fs.BoolFunc(name, d.usage, note)
+		default:
+			fs.Func(name, d.usage, note)
+		}
 	}
 }
 

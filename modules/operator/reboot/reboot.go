@@ -4,8 +4,8 @@
 // process runs, and after a restart, or when an answer was lost, by the Linode's status: one that is about to boot is not rebooted again.
 // What remains is a Linode that has booted again before the next process looks: it is rebooted a second time, which costs it a minute.
 //
-// Errors are core's: NodeClaimNotFound for a Linode that is proven gone, NodeRebootFailed for what a repetition cannot change, which
-// makes core replace the node at once, and any other error for what it can.
+// Errors are core's: NodeRebootFailed for what a repetition cannot change, which makes core replace the node at once, and any other error
+// for what it can. A 404 here proves nothing, so it is an error to repeat: package cloudprovider proves that a Linode is gone before.
 //
 // Called by package cloudprovider, concurrently.
 package reboot
@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/refusal"
 )
@@ -61,7 +62,7 @@ func (r *Rebooter) Reboot(ctx context.Context, instanceID int, operationID strin
 	case slices.Contains(off, status):
 		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("instance %d is %s", instanceID, status))
 	default:
-		if err := r.api.RebootInstance(ctx, instanceID); err != nil && refusal.Of(err).Effect != refusal.EffectApplied {
+		if err := r.api.RebootInstance(ctx, instanceID); err != nil && refusal.Of(err).Effect != claims.EffectApplied {
 			return verdict(instanceID, err)
 		}
 	}
@@ -74,11 +75,9 @@ func verdict(instanceID int, err error) error {
 	v := refusal.Of(err)
 	err = fmt.Errorf("rebooting instance %d: %w", instanceID, err)
 	switch v.Kind {
-	case refusal.NotFound:
-		return cloudprovider.NewNodeClaimNotFoundError(err)
-	case refusal.Forbidden:
+	case claims.KindForbidden:
 		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("%w (the token needs the scope linodes:read_write)", err))
-	case refusal.Invalid:
+	case claims.KindInvalid:
 		return cloudprovider.NewNodeRebootFailedError(err)
 	}
 	return err

@@ -40,9 +40,9 @@ func NewPresent(ctx context.Context, input Input, now time.Time) (*Present, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &provider{types: r.catalog.InstanceTypes, kubelet: map[string]*v1alpha1.KubeletConfiguration{}}
+	p := &provider{types: r.catalog.InstanceTypes, classes: map[string]*v1alpha1.LinodeNodeClassSpec{}}
 	for _, class := range input.Cluster.NodeClasses {
-		p.kubelet[class.Name] = class.Spec.Kubelet
+		p.classes[class.Name] = &class.Spec
 	}
 	w := newWorld(objectstore.New(input.Cluster.Objects()...), clock.NewFakeClock(now), p, r.input.Region)
 	for _, claim := range input.Cluster.NodeClaims {

@@ -17,8 +17,8 @@ var errNotSimulated = errors.New("not a part of the simulation")
 
 // provider offers the instance types of a catalogue to Karpenter core. It makes no nodes: the world does.
 type provider struct {
-	types   func(*v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType
-	kubelet map[string]*v1alpha1.KubeletConfiguration // by LinodeNodeClass
+	types   func(*v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
+	classes map[string]*v1alpha1.LinodeNodeClassSpec
 }
 
 var _ cloudprovider.CloudProvider = (*provider)(nil)
@@ -28,7 +28,7 @@ func (p *provider) GetInstanceTypes(_ context.Context, nodePool *karpv1.NodePool
 	if ref == nil || !nodeclaim.Ours(ref) {
 		return nil, nil
 	}
-	return p.types(p.kubelet[ref.Name]), nil
+	return p.types(p.classes[ref.Name]), nil
 }
 
 func (p *provider) GetSupportedNodeClasses() []status.Object {

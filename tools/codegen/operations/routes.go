@@ -13,7 +13,7 @@ type parameter struct {
 	number         bool
 }
 
-// signature is what an operation takes and gives, by names of package api.
+// signature has the types of an operation's input and output, by names of package api.
 type signature struct {
 	Path         []parameter
 	Body, Answer string // "" = no body
@@ -57,6 +57,29 @@ func (o operation) World() string {
 		return "Seen"
 	}
 	return "Live"
+}
+
+// subjects are the types of the simulator's model by the beginning of the routes that they serve; the first that fits
+// counts.
+var subjects = []struct{ route, name string }{
+	{"/lke/clusters/{clusterId}/pools", "Pools"}, {"/lke/clusters/{clusterId}/nodes", "Nodes"}, {"/lke/clusters", "Clusters"},
+	{"/lke/", "Offers"},
+	{"/linode/types", "Offers"}, {"/regions", "Offers"}, {"/account/availability", "Offers"},
+	{"/linode/instances/{linodeId}/disks", "Disks"}, {"/linode/instances/{linodeId}/configs", "Configs"},
+	{"/linode/instances/{linodeId}/interfaces", "Interfaces"}, {"/linode/instances/{linodeId}/ips", "Interfaces"},
+	{"/linode/instances", "Linodes"},
+	{"/networking/firewalls", "Firewalls"}, {"/vpcs", "VPCs"}, {"/images", "Images"}, {"/placement/groups", "Groups"}, {"/tags", "Tags"},
+	{"/account", "Account"}, {"/profile", "Account"},
+}
+
+// Subject is the type of the simulator's model that has the operation as a method.
+func (o operation) Subject() (string, error) {
+	for _, s := range subjects {
+		if strings.HasPrefix(o.Route, s.route) {
+			return s.name, nil
+		}
+	}
+	return "", fmt.Errorf("%s is of no subject; add one to subjects", o.Route)
 }
 
 // Inputs are the names of what the handler reads of a request, and Readers how it reads them.

@@ -45,10 +45,10 @@ var examples = map[string]string{
 // modeInstance is where a field counts that does nothing on LKE.
 const modeInstance = "instance"
 
-// effect is what a field of the spec does.
+// effect describes where a field of the spec has an effect, and what a change of it does.
 type effect struct{ modes, change string }
 
-// effectOf asks the code: a class that has the field is evaluated in each mode, and its hash is compared.
+// effectOf computes it: a class that has the field is evaluated in each mode, and its hash is compared.
 func effectOf(name string) (effect, error) {
 	example, ok := examples[name]
 	if !ok {

@@ -21,7 +21,7 @@ func page(t *testing.T, write func(string) (string, error)) string {
 	return text
 }
 
-// What the code is asked for, in rows that are known to be so.
+// Computed effects, in rows whose content is known.
 func TestConfiguration(t *testing.T) {
 	text := page(t, reference.Configuration)
 	for _, row := range []string{

@@ -19,7 +19,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 )
 
@@ -33,10 +32,10 @@ const (
 	poll        = 250 * time.Millisecond
 )
 
-// Simulator is what the demo asks of the simulated LKE.
+// Simulator reads the records of the simulated LKE.
 type Simulator interface {
-	Snapshot() world.State
-	Audit() []world.Entry
+	Snapshot() linodesim.State
+	Audit() []linodesim.Entry
 	Calls() []linodesim.CallCount
 }
 
@@ -226,7 +225,7 @@ func (d *demo) result() Result {
 	d.observeLKE(&left)
 	made := 0
 	for _, entry := range d.Sim.Audit() {
-		if entry.Action == world.InstanceCreated && !d.theirs[entry.PoolID] && !d.before[entry.InstanceID] {
+		if entry.Action == linodesim.InstanceCreated && !d.theirs[entry.PoolID] && !d.before[entry.InstanceID] {
 			made++
 		}
 	}
@@ -237,7 +236,7 @@ func (d *demo) result() Result {
 	}
 }
 
-func pools(state world.State) map[int]bool {
+func pools(state linodesim.State) map[int]bool {
 	ids := map[int]bool{}
 	for _, cluster := range state.Clusters {
 		for _, pool := range cluster.Pools {
@@ -247,7 +246,7 @@ func pools(state world.State) map[int]bool {
 	return ids
 }
 
-func linodes(state world.State) map[int]bool {
+func linodes(state linodesim.State) map[int]bool {
 	ids := map[int]bool{}
 	for _, i := range state.Instances {
 		ids[i.ID] = true

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// row is what the table shows of one moment.
+// row has the table's columns at one moment.
 type row struct {
 	podsReady, podsWanted   int
 	claims, claimsLaunched  int

@@ -1,7 +1,7 @@
 // Command linodesim serves a simulated Linode API with one LKE cluster, for
 // any client that can be given a base URL.
 //
-// It prints how to reach it as lines of the form name=value, and ends on an
+// It prints how to reach it as lines of the form name=value, and exits on an
 // interrupt or SIGTERM after the requests in flight have been answered.
 package main
 
@@ -85,8 +85,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// reachable refuses addresses that other machines reach, unless that is asked
-// for and the token is no known one.
+// reachable refuses addresses that other machines reach, unless that is allowed
+// and the token is not the default.
 func (o options) reachable(flag, address string) error {
 	host, _, _ := net.SplitHostPort(address) // open names what is wrong with an address
 	switch {

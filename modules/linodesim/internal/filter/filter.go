@@ -211,7 +211,7 @@ func condition(field string, value any) (test, error) {
 	return func(get Get) bool { return anyOf(get(field), func(have any) bool { return have == value }) }, nil
 }
 
-// operator is what one value must be; for +neq, what none may be.
+// operator returns the test of one value; for +neq, the test that none may pass.
 func operator(op string, value any) (func(have any) bool, error) {
 	text, isText := value.(string)
 	_, isNumber := value.(float64)

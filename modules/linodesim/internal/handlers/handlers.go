@@ -1,7 +1,7 @@
 // Package handlers answers the API's operations from a world. The table of
-// handlers is generated from the API's description: each calls the method of
-// world.Moment that has the operation's name, so that an operation that is added
-// to the description does not compile until the world has it.
+// handlers is generated from the API's description: each calls the method of the
+// subject in package world that has the operation's name, so that an operation
+// that is added to the description does not compile until the world has it.
 //
 // What is here is alike for all operations: values of the path, the body, and of
 // a list its filter, its order and its page. What is allowed and what happens is
@@ -19,22 +19,23 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/filter"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/operation"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
-// Request is what is known about a request before its handler runs.
+// Request holds a request as its handler gets it.
 type Request struct {
-	Live      *world.Moment // what writes change
-	Seen      *world.Moment // what reads show: the same, or an older state
-	Missing   int           // how many entries a list lacks; Chance chooses them
-	Chance    float64       // from 0 to below 1
-	Shift     int           // how many entries pages after the first begin later
-	Operation *operation.Operation
-	HTTP      *http.Request // below its version, with the values of its path
-	in        *input
+	Live    *world.Moment // what writes change
+	Seen    *world.Moment // what reads show: the same, or an older state
+	Missing int           // how many entries a list lacks; Chance chooses them
+	Chance  float64       // from 0 to below 1
+	Shift   int           // how many entries pages after the first begin later
+	// What a list does where the platform's answer is not known.
+	IgnoreFilter, LenientPages bool
+	Operation                  *operation.Operation
+	HTTP                       *http.Request // below its version, with the values of its path
+	in                         *input
 }
 
 // input is the part of a request that its operation describes.
@@ -101,7 +102,7 @@ func list[T any](r Request, items []T, err error) (any, error) {
 		return nil, err
 	}
 	header := r.HTTP.Header.Get("X-Filter")
-	if r.Operation.ID == api.OpListLKENodePools && r.Live.Behaviour().IgnorePoolFilter {
+	if r.IgnoreFilter {
 		header = ""
 	}
 	f, err := filter.Parse(header, func(name string) bool { return r.Operation.MayFilter(name, r.Live.Beta) })
@@ -169,7 +170,7 @@ func cut[T any](r Request, items []T) (any, error) {
 		return nil, world.Refuse("page_size", "Must be 25-500")
 	}
 	pages := max(1, (len(items)+size-1)/size)
-	if number > pages && !r.Live.Behaviour().LenientPages {
+	if number > pages && !r.LenientPages {
 		return nil, world.NotFound()
 	}
 	from := min((number-1)*size, len(items))

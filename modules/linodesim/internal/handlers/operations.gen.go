@@ -11,376 +11,376 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.AssignPlacementGroup(groupID, body)
+		return r.Live.Groups().AssignPlacementGroup(groupID, body)
 	},
 	api.OpBootInstance: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceBoot](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.BootInstance(linodeID, body)
+		return api.Empty{}, r.Live.Linodes().BootInstance(linodeID, body)
 	},
 	api.OpCreateFirewall: func(r Request) (any, error) {
 		body := decode[api.FirewallCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.CreateFirewall(body)
+		return r.Live.Firewalls().CreateFirewall(body)
 	},
 	api.OpCreateFirewallDevice: func(r Request) (any, error) {
 		firewallID, body := r.number("firewallId"), decode[api.FirewallDeviceCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.CreateFirewallDevice(firewallID, body)
+		return r.Live.Firewalls().CreateFirewallDevice(firewallID, body)
 	},
 	api.OpCreateImage: func(r Request) (any, error) {
 		body := decode[api.ImageCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.CreateImage(body)
+		return r.Live.Images().CreateImage(body)
 	},
 	api.OpCreateInstance: func(r Request) (any, error) {
 		body := decode[api.InstanceCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.CreateInstance(body)
+		return r.Live.Linodes().CreateInstance(body)
 	},
 	api.OpCreateInstanceConfig: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceConfigCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.CreateInstanceConfig(linodeID, body)
+		return r.Live.Configs().CreateInstanceConfig(linodeID, body)
 	},
 	api.OpCreateInstanceDisk: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceDiskCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.CreateInstanceDisk(linodeID, body)
+		return r.Live.Disks().CreateInstanceDisk(linodeID, body)
 	},
 	api.OpCreateLKECluster: func(r Request) (any, error) {
 		body := decode[api.LKEClusterCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.CreateLKECluster(body)
+		return r.Live.Clusters().CreateLKECluster(body)
 	},
 	api.OpCreateLKENodePool: func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKENodePoolCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.CreateLKENodePool(clusterID, body)
+		return r.Live.Pools().CreateLKENodePool(clusterID, body)
 	},
 	api.OpCreatePlacementGroup: func(r Request) (any, error) {
 		body := decode[api.PlacementGroupCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.CreatePlacementGroup(body)
+		return r.Live.Groups().CreatePlacementGroup(body)
 	},
 	api.OpCreateTag: func(r Request) (any, error) {
 		body := decode[api.TagCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.CreateTag(body)
+		return r.Live.Tags().CreateTag(body)
 	},
 	api.OpCreateVPC: func(r Request) (any, error) {
 		body := decode[api.VPCCreate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.CreateVPC(body)
+		return r.Live.VPCs().CreateVPC(body)
 	},
 	api.OpDeleteFirewall: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteFirewall(firewallID)
+		return api.Empty{}, r.Live.Firewalls().DeleteFirewall(firewallID)
 	},
 	api.OpDeleteFirewallDevice: func(r Request) (any, error) {
 		firewallID, deviceID := r.number("firewallId"), r.number("deviceId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteFirewallDevice(firewallID, deviceID)
+		return api.Empty{}, r.Live.Firewalls().DeleteFirewallDevice(firewallID, deviceID)
 	},
 	api.OpDeleteImage: func(r Request) (any, error) {
 		imageID := r.text("imageId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteImage(imageID)
+		return api.Empty{}, r.Live.Images().DeleteImage(imageID)
 	},
 	api.OpDeleteInstance: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteInstance(linodeID)
+		return api.Empty{}, r.Live.Linodes().DeleteInstance(linodeID)
 	},
 	api.OpDeleteInstanceConfig: func(r Request) (any, error) {
 		linodeID, configID := r.number("linodeId"), r.number("configId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteInstanceConfig(linodeID, configID)
+		return api.Empty{}, r.Live.Configs().DeleteInstanceConfig(linodeID, configID)
 	},
 	api.OpDeleteInstanceDisk: func(r Request) (any, error) {
 		linodeID, diskID := r.number("linodeId"), r.number("diskId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteInstanceDisk(linodeID, diskID)
+		return api.Empty{}, r.Live.Disks().DeleteInstanceDisk(linodeID, diskID)
 	},
 	api.OpDeleteLKECluster: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteLKECluster(clusterID)
+		return api.Empty{}, r.Live.Clusters().DeleteLKECluster(clusterID)
 	},
 	api.OpDeleteLKEClusterKubeconfig: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteLKEClusterKubeconfig(clusterID)
+		return api.Empty{}, r.Live.Clusters().DeleteLKEClusterKubeconfig(clusterID)
 	},
 	api.OpDeleteLKEClusterServiceToken: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteLKEClusterServiceToken(clusterID)
+		return api.Empty{}, r.Live.Clusters().DeleteLKEClusterServiceToken(clusterID)
 	},
 	api.OpDeleteLKEControlPlaneACL: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteLKEControlPlaneACL(clusterID)
+		return api.Empty{}, r.Live.Clusters().DeleteLKEControlPlaneACL(clusterID)
 	},
 	api.OpDeleteLKENode: func(r Request) (any, error) {
 		clusterID, nodeID := r.number("clusterId"), r.text("nodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteLKENode(clusterID, nodeID)
+		return api.Empty{}, r.Live.Nodes().DeleteLKENode(clusterID, nodeID)
 	},
 	api.OpDeleteLKENodePool: func(r Request) (any, error) {
 		clusterID, poolID := r.number("clusterId"), r.number("poolId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteLKENodePool(clusterID, poolID)
+		return api.Empty{}, r.Live.Pools().DeleteLKENodePool(clusterID, poolID)
 	},
 	api.OpDeletePlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeletePlacementGroup(groupID)
+		return api.Empty{}, r.Live.Groups().DeletePlacementGroup(groupID)
 	},
 	api.OpDeleteTag: func(r Request) (any, error) {
 		tagLabel := r.text("tagLabel")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteTag(tagLabel)
+		return api.Empty{}, r.Live.Tags().DeleteTag(tagLabel)
 	},
 	api.OpDeleteVPC: func(r Request) (any, error) {
 		vpcID := r.number("vpcId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.DeleteVPC(vpcID)
+		return api.Empty{}, r.Live.VPCs().DeleteVPC(vpcID)
 	},
 	api.OpGetAccount: func(r Request) (any, error) {
-		return r.Seen.GetAccount()
+		return r.Seen.Account().GetAccount()
 	},
 	api.OpGetAccountAvailability: func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetAccountAvailability(regionID)
+		return r.Seen.Offers().GetAccountAvailability(regionID)
 	},
 	api.OpGetAccountEvent: func(r Request) (any, error) {
 		eventID := r.number("eventId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetAccountEvent(eventID)
+		return r.Seen.Account().GetAccountEvent(eventID)
 	},
 	api.OpGetAccountSettings: func(r Request) (any, error) {
-		return r.Seen.GetAccountSettings()
+		return r.Seen.Account().GetAccountSettings()
 	},
 	api.OpGetFirewall: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetFirewall(firewallID)
+		return r.Seen.Firewalls().GetFirewall(firewallID)
 	},
 	api.OpGetFirewallSettings: func(r Request) (any, error) {
-		return r.Seen.GetFirewallSettings()
+		return r.Seen.Firewalls().GetFirewallSettings()
 	},
 	api.OpGetImage: func(r Request) (any, error) {
 		imageID := r.text("imageId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetImage(imageID)
+		return r.Seen.Images().GetImage(imageID)
 	},
 	api.OpGetInstance: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetInstance(linodeID)
+		return r.Seen.Linodes().GetInstance(linodeID)
 	},
 	api.OpGetInstanceConfig: func(r Request) (any, error) {
 		linodeID, configID := r.number("linodeId"), r.number("configId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetInstanceConfig(linodeID, configID)
+		return r.Seen.Configs().GetInstanceConfig(linodeID, configID)
 	},
 	api.OpGetInstanceDisk: func(r Request) (any, error) {
 		linodeID, diskID := r.number("linodeId"), r.number("diskId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetInstanceDisk(linodeID, diskID)
+		return r.Seen.Disks().GetInstanceDisk(linodeID, diskID)
 	},
 	api.OpGetInstanceIPs: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetInstanceIPs(linodeID)
+		return r.Seen.Interfaces().GetInstanceIPs(linodeID)
 	},
 	api.OpGetInstanceInterface: func(r Request) (any, error) {
 		linodeID, interfaceID := r.number("linodeId"), r.number("interfaceId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetInstanceInterface(linodeID, interfaceID)
+		return r.Seen.Interfaces().GetInstanceInterface(linodeID, interfaceID)
 	},
 	api.OpGetLKECluster: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetLKECluster(clusterID)
+		return r.Seen.Clusters().GetLKECluster(clusterID)
 	},
 	api.OpGetLKEClusterKubeconfig: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetLKEClusterKubeconfig(clusterID)
+		return r.Seen.Clusters().GetLKEClusterKubeconfig(clusterID)
 	},
 	api.OpGetLKEControlPlaneACL: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetLKEControlPlaneACL(clusterID)
+		return r.Seen.Clusters().GetLKEControlPlaneACL(clusterID)
 	},
 	api.OpGetLKENode: func(r Request) (any, error) {
 		clusterID, nodeID := r.number("clusterId"), r.text("nodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetLKENode(clusterID, nodeID)
+		return r.Seen.Nodes().GetLKENode(clusterID, nodeID)
 	},
 	api.OpGetLKENodePool: func(r Request) (any, error) {
 		clusterID, poolID := r.number("clusterId"), r.number("poolId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetLKENodePool(clusterID, poolID)
+		return r.Seen.Pools().GetLKENodePool(clusterID, poolID)
 	},
 	api.OpGetLKETierVersion: func(r Request) (any, error) {
 		tier, version := r.text("tier"), r.text("version")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetLKETierVersion(tier, version)
+		return r.Seen.Offers().GetLKETierVersion(tier, version)
 	},
 	api.OpGetLKEVersion: func(r Request) (any, error) {
 		version := r.text("version")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetLKEVersion(version)
+		return r.Seen.Offers().GetLKEVersion(version)
 	},
 	api.OpGetPlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetPlacementGroup(groupID)
+		return r.Seen.Groups().GetPlacementGroup(groupID)
 	},
 	api.OpGetProfile: func(r Request) (any, error) {
-		return r.Seen.GetProfile()
+		return r.Seen.Account().GetProfile()
 	},
 	api.OpGetRegion: func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetRegion(regionID)
+		return r.Seen.Offers().GetRegion(regionID)
 	},
 	api.OpGetRegionAvailability: func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetRegionAvailability(regionID)
+		return r.Seen.Offers().GetRegionAvailability(regionID)
 	},
 	api.OpGetRegionVPCAvailability: func(r Request) (any, error) {
 		regionID := r.text("regionId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetRegionVPCAvailability(regionID)
+		return r.Seen.Offers().GetRegionVPCAvailability(regionID)
 	},
 	api.OpGetType: func(r Request) (any, error) {
 		typeID := r.text("typeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetType(typeID)
+		return r.Seen.Offers().GetType(typeID)
 	},
 	api.OpGetVPC: func(r Request) (any, error) {
 		vpcID := r.number("vpcId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetVPC(vpcID)
+		return r.Seen.VPCs().GetVPC(vpcID)
 	},
 	api.OpGetVPCSubnet: func(r Request) (any, error) {
 		vpcID, subnetID := r.number("vpcId"), r.number("subnetId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.GetVPCSubnet(vpcID, subnetID)
+		return r.Seen.VPCs().GetVPCSubnet(vpcID, subnetID)
 	},
 	api.OpListAccountAvailability: func(r Request) (any, error) {
-		items, err := r.Seen.ListAccountAvailability()
+		items, err := r.Seen.Offers().ListAccountAvailability()
 		return list(r, items, err)
 	},
 	api.OpListAccountEvents: func(r Request) (any, error) {
-		items, err := r.Seen.ListAccountEvents()
+		items, err := r.Seen.Account().ListAccountEvents()
 		return list(r, items, err)
 	},
 	api.OpListFirewallDevices: func(r Request) (any, error) {
@@ -388,19 +388,19 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		items, err := r.Seen.ListFirewallDevices(firewallID)
+		items, err := r.Seen.Firewalls().ListFirewallDevices(firewallID)
 		return list(r, items, err)
 	},
 	api.OpListFirewalls: func(r Request) (any, error) {
-		items, err := r.Seen.ListFirewalls()
+		items, err := r.Seen.Firewalls().ListFirewalls()
 		return list(r, items, err)
 	},
 	api.OpListHostMaintenance: func(r Request) (any, error) {
-		items, err := r.Seen.ListHostMaintenance()
+		items, err := r.Seen.Account().ListHostMaintenance()
 		return list(r, items, err)
 	},
 	api.OpListImages: func(r Request) (any, error) {
-		items, err := r.Seen.ListImages()
+		items, err := r.Seen.Images().ListImages()
 		return list(r, items, err)
 	},
 	api.OpListInstanceConfigs: func(r Request) (any, error) {
@@ -408,7 +408,7 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		items, err := r.Seen.ListInstanceConfigs(linodeID)
+		items, err := r.Seen.Configs().ListInstanceConfigs(linodeID)
 		return list(r, items, err)
 	},
 	api.OpListInstanceDisks: func(r Request) (any, error) {
@@ -416,7 +416,7 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		items, err := r.Seen.ListInstanceDisks(linodeID)
+		items, err := r.Seen.Disks().ListInstanceDisks(linodeID)
 		return list(r, items, err)
 	},
 	api.OpListInstanceInterfaces: func(r Request) (any, error) {
@@ -424,10 +424,10 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Seen.ListInstanceInterfaces(linodeID)
+		return r.Seen.Interfaces().ListInstanceInterfaces(linodeID)
 	},
 	api.OpListInstances: func(r Request) (any, error) {
-		items, err := r.Seen.ListInstances()
+		items, err := r.Seen.Linodes().ListInstances()
 		return list(r, items, err)
 	},
 	api.OpListLKEClusterAPIEndpoints: func(r Request) (any, error) {
@@ -435,11 +435,11 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		items, err := r.Seen.ListLKEClusterAPIEndpoints(clusterID)
+		items, err := r.Seen.Clusters().ListLKEClusterAPIEndpoints(clusterID)
 		return list(r, items, err)
 	},
 	api.OpListLKEClusters: func(r Request) (any, error) {
-		items, err := r.Seen.ListLKEClusters()
+		items, err := r.Seen.Clusters().ListLKEClusters()
 		return list(r, items, err)
 	},
 	api.OpListLKENodePools: func(r Request) (any, error) {
@@ -447,7 +447,7 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		items, err := r.Seen.ListLKENodePools(clusterID)
+		items, err := r.Seen.Pools().ListLKENodePools(clusterID)
 		return list(r, items, err)
 	},
 	api.OpListLKETierVersions: func(r Request) (any, error) {
@@ -455,31 +455,31 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		items, err := r.Seen.ListLKETierVersions(tier)
+		items, err := r.Seen.Offers().ListLKETierVersions(tier)
 		return list(r, items, err)
 	},
 	api.OpListLKETypes: func(r Request) (any, error) {
-		items, err := r.Seen.ListLKETypes()
+		items, err := r.Seen.Offers().ListLKETypes()
 		return list(r, items, err)
 	},
 	api.OpListLKEVersions: func(r Request) (any, error) {
-		items, err := r.Seen.ListLKEVersions()
+		items, err := r.Seen.Offers().ListLKEVersions()
 		return list(r, items, err)
 	},
 	api.OpListPlacementGroups: func(r Request) (any, error) {
-		items, err := r.Seen.ListPlacementGroups()
+		items, err := r.Seen.Groups().ListPlacementGroups()
 		return list(r, items, err)
 	},
 	api.OpListRegions: func(r Request) (any, error) {
-		items, err := r.Seen.ListRegions()
+		items, err := r.Seen.Offers().ListRegions()
 		return list(r, items, err)
 	},
 	api.OpListRegionsAvailability: func(r Request) (any, error) {
-		items, err := r.Seen.ListRegionsAvailability()
+		items, err := r.Seen.Offers().ListRegionsAvailability()
 		return list(r, items, err)
 	},
 	api.OpListRegionsVPCAvailability: func(r Request) (any, error) {
-		items, err := r.Seen.ListRegionsVPCAvailability()
+		items, err := r.Seen.Offers().ListRegionsVPCAvailability()
 		return list(r, items, err)
 	},
 	api.OpListTaggedObjects: func(r Request) (any, error) {
@@ -487,15 +487,15 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		items, err := r.Seen.ListTaggedObjects(tagLabel)
+		items, err := r.Seen.Tags().ListTaggedObjects(tagLabel)
 		return list(r, items, err)
 	},
 	api.OpListTags: func(r Request) (any, error) {
-		items, err := r.Seen.ListTags()
+		items, err := r.Seen.Tags().ListTags()
 		return list(r, items, err)
 	},
 	api.OpListTypes: func(r Request) (any, error) {
-		items, err := r.Seen.ListTypes()
+		items, err := r.Seen.Offers().ListTypes()
 		return list(r, items, err)
 	},
 	api.OpListVPCSubnets: func(r Request) (any, error) {
@@ -503,11 +503,11 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		items, err := r.Seen.ListVPCSubnets(vpcID)
+		items, err := r.Seen.VPCs().ListVPCSubnets(vpcID)
 		return list(r, items, err)
 	},
 	api.OpListVPCs: func(r Request) (any, error) {
-		items, err := r.Seen.ListVPCs()
+		items, err := r.Seen.VPCs().ListVPCs()
 		return list(r, items, err)
 	},
 	api.OpRebootInstance: func(r Request) (any, error) {
@@ -515,90 +515,90 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.RebootInstance(linodeID)
+		return api.Empty{}, r.Live.Linodes().RebootInstance(linodeID)
 	},
 	api.OpRecycleLKECluster: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.RecycleLKECluster(clusterID)
+		return api.Empty{}, r.Live.Clusters().RecycleLKECluster(clusterID)
 	},
 	api.OpRecycleLKENode: func(r Request) (any, error) {
 		clusterID, nodeID := r.number("clusterId"), r.text("nodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.RecycleLKENode(clusterID, nodeID)
+		return api.Empty{}, r.Live.Nodes().RecycleLKENode(clusterID, nodeID)
 	},
 	api.OpRecycleLKENodePool: func(r Request) (any, error) {
 		clusterID, poolID := r.number("clusterId"), r.number("poolId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.RecycleLKENodePool(clusterID, poolID)
+		return api.Empty{}, r.Live.Pools().RecycleLKENodePool(clusterID, poolID)
 	},
 	api.OpRegenerateLKECluster: func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEClusterRegenerate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.RegenerateLKECluster(clusterID, body)
+		return api.Empty{}, r.Live.Clusters().RegenerateLKECluster(clusterID, body)
 	},
 	api.OpShutdownInstance: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.ShutdownInstance(linodeID)
+		return api.Empty{}, r.Live.Linodes().ShutdownInstance(linodeID)
 	},
 	api.OpUnassignPlacementGroup: func(r Request) (any, error) {
 		groupID, body := r.number("groupId"), decode[api.PlacementGroupUnassign](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.UnassignPlacementGroup(groupID, body)
+		return r.Live.Groups().UnassignPlacementGroup(groupID, body)
 	},
 	api.OpUpdateInstance: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.UpdateInstance(linodeID, body)
+		return r.Live.Linodes().UpdateInstance(linodeID, body)
 	},
 	api.OpUpdateInstanceConfig: func(r Request) (any, error) {
 		linodeID, configID, body := r.number("linodeId"), r.number("configId"), decode[api.InstanceConfigUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.UpdateInstanceConfig(linodeID, configID, body)
+		return r.Live.Configs().UpdateInstanceConfig(linodeID, configID, body)
 	},
 	api.OpUpdateLKECluster: func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEClusterUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.UpdateLKECluster(clusterID, body)
+		return r.Live.Clusters().UpdateLKECluster(clusterID, body)
 	},
 	api.OpUpdateLKEControlPlaneACL: func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEControlPlaneACLEnvelope](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.UpdateLKEControlPlaneACL(clusterID, body)
+		return r.Live.Clusters().UpdateLKEControlPlaneACL(clusterID, body)
 	},
 	api.OpUpdateLKENodePool: func(r Request) (any, error) {
 		clusterID, poolID, body := r.number("clusterId"), r.number("poolId"), decode[api.LKENodePoolUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.UpdateLKENodePool(clusterID, poolID, body)
+		return r.Live.Pools().UpdateLKENodePool(clusterID, poolID, body)
 	},
 	api.OpUpdatePlacementGroup: func(r Request) (any, error) {
 		groupID, body := r.number("groupId"), decode[api.PlacementGroupUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return r.Live.UpdatePlacementGroup(groupID, body)
+		return r.Live.Groups().UpdatePlacementGroup(groupID, body)
 	},
 }

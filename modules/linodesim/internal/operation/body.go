@@ -18,8 +18,8 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// Fault is one thing that is wrong with a request's body.
-type Fault struct {
+// Defect is one thing that is wrong with a request's body.
+type Defect struct {
 	Field, Reason string
 	Unknown       bool // the operation has no such field
 }
@@ -28,7 +28,7 @@ type Fault struct {
 // missing or unknown fields, wrong types, values outside an enumeration, beta
 // fields on v4. Lengths, ranges and patterns are left to the model, which
 // has the tier and answers in more useful words.
-func (o *Operation) CheckBody(body []byte, beta bool) []Fault {
+func (o *Operation) CheckBody(body []byte, beta bool) []Defect {
 	if o.described.RequestBody == nil {
 		return nil
 	}
@@ -39,31 +39,31 @@ func (o *Operation) CheckBody(body []byte, beta bool) []Fault {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	var value any
 	if err := dec.Decode(&value); err != nil {
-		return []Fault{{Field: "", Reason: "JSON parse error"}}
+		return []Defect{{Field: "", Reason: "JSON parse error"}}
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return []Fault{{Field: "", Reason: "JSON parse error"}}
+		return []Defect{{Field: "", Reason: "JSON parse error"}}
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return []Fault{{Field: "", Reason: "The body must be a JSON object"}}
+		return []Defect{{Field: "", Reason: "The body must be a JSON object"}}
 	}
-	var out []Fault
+	var out []Defect
 	if !beta {
 		for name := range object {
 			if p := schema.Properties[name]; p != nil && p.Value.Extensions["x-linode-beta"] == true {
-				out = append(out, Fault{Field: name, Reason: name + " is only available on v4beta"})
+				out = append(out, Defect{Field: name, Reason: name + " is only available on v4beta"})
 			}
 		}
 	}
 	out = append(out, unknown(schema, object, "")...)
-	return append(out, faults(schema.VisitJSON(value, openapi3.MultiErrors()))...)
+	return append(out, defects(schema.VisitJSON(value, openapi3.MultiErrors()))...)
 }
 
 // unknown finds fields that the description does not have. (The validator of
-// the description finds them too, but does not say where they are.)
-func unknown(schema *openapi3.Schema, value any, at string) []Fault {
-	var out []Fault
+// the description finds them too, without their place.)
+func unknown(schema *openapi3.Schema, value any, at string) []Defect {
+	var out []Defect
 	switch v := value.(type) {
 	case []any:
 		if schema.Items == nil {
@@ -81,19 +81,19 @@ func unknown(schema *openapi3.Schema, value any, at string) []Fault {
 			if p := schema.Properties[name]; p != nil {
 				out = append(out, unknown(p.Value, v[name], where)...)
 			} else {
-				out = append(out, Fault{where, name + " is not a known field", true})
+				out = append(out, Defect{where, name + " is not a known field", true})
 			}
 		}
 	}
 	return out
 }
 
-func faults(err error) []Fault {
+func defects(err error) []Defect {
 	var many openapi3.MultiError
 	if errors.As(err, &many) {
-		var out []Fault
+		var out []Defect
 		for _, e := range many {
-			out = append(out, faults(e)...)
+			out = append(out, defects(e)...)
 		}
 		return out
 	}
@@ -104,13 +104,13 @@ func faults(err error) []Fault {
 	field := path(one.JSONPointer())
 	switch one.SchemaField {
 	case "required":
-		return []Fault{{Field: field, Reason: last(one.JSONPointer()) + " is required"}}
+		return []Defect{{Field: field, Reason: last(one.JSONPointer()) + " is required"}}
 	case "enum":
-		return []Fault{{Field: field, Reason: "Must be one of " + values(one.Schema.Enum)}}
+		return []Defect{{Field: field, Reason: "Must be one of " + values(one.Schema.Enum)}}
 	case "type", "nullable", "format":
-		return []Fault{{Field: field, Reason: fmt.Sprintf("%s must be %s", last(one.JSONPointer()), kind(one.Schema))}}
+		return []Defect{{Field: field, Reason: fmt.Sprintf("%s must be %s", last(one.JSONPointer()), kind(one.Schema))}}
 	case "allOf", "anyOf", "oneOf":
-		return faults(one.Origin)
+		return defects(one.Origin)
 	}
 	return nil
 }

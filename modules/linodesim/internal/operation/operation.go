@@ -1,4 +1,4 @@
-// Package operation is what the simulator does with every request alike: it has
+// Package operation does what is alike for every request to the simulator: it has
 // the table of operations that the client has too, and reads of the API's
 // description what that lacks, the shape of bodies and of answers.
 //

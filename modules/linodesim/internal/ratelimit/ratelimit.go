@@ -18,7 +18,7 @@ type Limit struct {
 	Window   time.Duration
 }
 
-// Decision about one request, and what its answer's headers say.
+// Decision about one request, with the values of its answer's headers.
 type Decision struct {
 	Allowed          bool
 	Limit, Remaining int

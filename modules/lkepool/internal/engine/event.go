@@ -1,6 +1,11 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
 
 // What goes into the core and what comes out of it. A test writes and reads
 // these directly; the shell translates them into calls of the Backend.
@@ -26,10 +31,10 @@ type Left struct {
 type Done struct {
 	Action    Action
 	Began     time.Time
-	Pools     []Pool
-	Instances []Instance
-	Pool      Pool
-	Instance  Instance
+	Pools     []lkepool.Pool
+	Instances []lkepool.Instance
+	Pool      lkepool.Pool
+	Instance  lkepool.Instance
 	Err       error
 	Cancelled bool
 }
@@ -45,14 +50,14 @@ func (Tick) isEvent()  {}
 // An Ask is what a caller asks for.
 type Ask struct {
 	Kind    AskKind
-	Request Request // of AskClaim
+	Request lkepool.Request // of AskClaim
 	// ID is the instance of AskGet, AskRelease and AskTags.
 	ID          int
-	By          Claimant
+	By          claims.Claimant
 	Remove, Add []string
 	// Alive are the claimants of AskOrphans; Orphans are what AskEvict removes,
-	// and places and pools go with it.
-	Alive   []Claimant
+	// and slots and pools go with it.
+	Alive   []claims.Claimant
 	Orphans []int
 }
 
@@ -75,9 +80,9 @@ const (
 
 // An Answer is a caller's result.
 type Answer struct {
-	Node      Node
-	Nodes     []Node
-	Collected Collected
+	Node      lkepool.Node
+	Nodes     []lkepool.Node
+	Collected claims.Collected
 	Err       error
 }
 
@@ -91,7 +96,7 @@ type Action struct {
 	NodeID     string
 	Count      int
 	// Key and Bought are those of a purchase, Key that of a claim too.
-	Key    Key
+	Key    lkepool.Key
 	Bought int
 	Tags   []string
 	Token  int

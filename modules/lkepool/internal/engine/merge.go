@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+)
 
 // merge applies the result of an effect. What is said here of readings holds
 // for all: what one shows is believed at once, what one lacks is not. Only a
@@ -52,13 +56,13 @@ func latest(a, b time.Time) time.Time {
 }
 
 // end applies what is the same for every direct read.
-func (l *look) end(d Done, first time.Duration, now time.Time) {
+func (l *directRead) end(d Done, first time.Duration, now time.Time) {
 	l.busy = false
 	if d.Cancelled {
 		return
 	}
-	if l.err = d.Err; d.Err != nil && KindOf(d.Err) != KindNotFound {
-		l.retry.fail(now, first, retryAfter(d.Err))
+	if l.err = d.Err; d.Err != nil && claims.KindOf(d.Err) != claims.KindNotFound {
+		l.retry.fail(now, first, claims.RetryAfterOf(d.Err))
 		return
 	}
 	l.began, l.ended, l.want, l.err, l.retry = d.Began, now, false, nil, backoff{}

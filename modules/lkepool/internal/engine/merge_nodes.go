@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 func (c *Core) mergeInstances(d Done) {
@@ -32,10 +33,10 @@ func (c *Core) mergeInstance(d Done) {
 	if !known {
 		return
 	}
-	n.look.end(d, c.cfg.RetryDelay, c.now)
-	n.look.agrees = false
+	n.direct.end(d, c.cfg.RetryDelay, c.now)
+	n.direct.agrees = false
 	switch {
-	case KindOf(d.Err) == KindNotFound:
+	case claims.KindOf(d.Err) == claims.KindNotFound:
 		n.absence.since = cmp.Or(n.absence.since, d.Began)
 		if c.provenGone(&n.absence, d.Began, !n.removal.accepted.IsZero() && d.Began.After(n.removal.accepted)) {
 			c.forgetNode(n)
@@ -43,7 +44,7 @@ func (c *Core) mergeInstance(d Done) {
 	case d.Err == nil && d.Instance.Foreign:
 		n.Instance, n.home, n.tagged = d.Instance, 0, d.Began
 	case d.Err == nil:
-		n.look.agrees = true
+		n.direct.agrees = true
 		c.seeInstance(d.Instance, d.Began, true)
 	}
 }
@@ -66,24 +67,24 @@ func (c *Core) forgetNode(n *node) {
 }
 
 // seeInstance applies what a reading or a write's answer shows of an instance.
-func (c *Core) seeInstance(reading Instance, began time.Time, direct bool) {
+func (c *Core) seeInstance(reading lkepool.Instance, began time.Time, direct bool) {
 	n, known := c.world.nodes.get(reading.ID)
-	who := claimIn(reading.Tags)
+	who := c.tags.ClaimIn(reading.Tags)
 	if !known {
 		n = c.meetNode(reading.ID)
 		n.arrived = !direct && listed(began, c.startedAt)
 	}
-	outranked := n.hold.wrote && !c.shows(began, n.hold.at, direct)
+	outranked := n.claim.wrote && !c.shows(began, n.claim.at, direct)
 	// Either reading may be the older one, and the tags of the platform or of a
 	// person must not be lost by the next write.
 	switch {
 	case outranked:
-		reading.Tags = claimtag.Union(n.Tags, slices.DeleteFunc(slices.Clone(reading.Tags), claimTag))
+		reading.Tags = claims.Union(n.Tags, slices.DeleteFunc(slices.Clone(reading.Tags), c.tags.ofClaim))
 	case !n.tagged.IsZero() && !c.settled(began, n.tagged):
-		reading.Tags = claimtag.Union(reading.Tags, slices.DeleteFunc(slices.Clone(n.Tags), claimTag))
+		reading.Tags = claims.Union(reading.Tags, slices.DeleteFunc(slices.Clone(n.Tags), c.tags.ofClaim))
 	}
 	state := max(n.State, reading.State)
-	if n.State != Leaving {
+	if n.State != lkepool.Leaving {
 		state = reading.State
 	}
 	n.Instance, n.State = reading, state
@@ -103,21 +104,21 @@ func (c *Core) shows(began, at time.Time, direct bool) bool {
 }
 
 // mergeClaim applies the claim that a reading shows, or does not show.
-func (c *Core) mergeClaim(n *node, who claimID, began time.Time, direct bool) {
-	h := &n.hold
-	h.claimedAt = latest(h.claimedAt, claimedAtOf(n.Tags))
+func (c *Core) mergeClaim(n *node, who claims.ClaimID, began time.Time, direct bool) {
+	h := &n.claim
+	h.claimedAt = latest(h.claimedAt, c.tags.claimedAtOf(n.Tags))
 	switch {
 	case h.written():
 		// The write's own answer is to come.
-	case who.none() && h.state == unsure && c.shows(began, h.at, direct):
+	case who.None() && h.state == unsure && c.shows(began, h.at, direct):
 		*h = h.freed(c.now)
-	case h.state == held && !h.who.is(who):
+	case h.state == held && !h.who.Is(who):
 		h.stripped = h.stripped || c.shows(began, h.at, direct)
 	case h.state == held:
 		h.stripped = h.stripped && !direct
-	case who.none():
+	case who.None():
 	default:
-		own := h.own && h.who.is(who)
-		*h = hold{who: who, state: held, at: began, since: c.now, claimedAt: h.claimedAt, own: own, failed: h.failed}
+		own := h.own && h.who.Is(who)
+		*h = claimState{who: who, state: held, at: began, since: c.now, claimedAt: h.claimedAt, own: own, failed: h.failed}
 	}
 }

@@ -1,6 +1,11 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
 
 // world is what is known of the cluster: nodes, pools and claims, and nothing
 // else. The merge files alone change what it contains about the platform.
@@ -21,14 +26,14 @@ type ended struct{ removed bool }
 
 // node is one instance.
 type node struct {
-	Instance
+	lkepool.Instance
 	// home is the pool that it belongs to, 0 for none that is known, and slot
 	// the node ID under which that pool lists it.
 	home int
 	slot string
 	// detached is since when its pool has not listed it any more.
 	detached time.Time
-	hold     hold
+	claim    claimState
 	// tagged is when the reading or write began that Tags come from; the zero
 	// time for an instance that only a slot has named so far.
 	tagged time.Time
@@ -38,14 +43,14 @@ type node struct {
 	// began that showed it.
 	first, last time.Time
 	absence     absence
-	look        look
+	direct      directRead
 	removal     removal
 }
 
-// hold is the claim on an instance.
-type hold struct {
-	who   claimID
-	state holdState
+// claimState is the claim on an instance.
+type claimState struct {
+	who   claims.ClaimID
+	state claimPhase
 	// at is when the state began, since when this claimant was first seen here.
 	at, since time.Time
 	// claimedAt is what the instance's tag contains.
@@ -61,18 +66,18 @@ type hold struct {
 	retry  backoff
 }
 
-// freed is the hold of an instance that has no claimant any more.
-func (h hold) freed(now time.Time) hold {
-	return hold{at: now, failed: h.failed, err: h.err, retry: h.retry}
+// freed is the claimState of an instance that has no claimant any more.
+func (h claimState) freed(now time.Time) claimState {
+	return claimState{at: now, failed: h.failed, err: h.err, retry: h.retry}
 }
 
 // written reports whether a write of the claim is under way.
-func (h hold) written() bool { return h.state == writing || h.state == rewriting }
+func (h claimState) written() bool { return h.state == writing || h.state == rewriting }
 
-type holdState int
+type claimPhase int
 
 const (
-	free holdState = iota
+	free claimPhase = iota
 	// reserved: chosen for a claimant, nothing is written yet.
 	reserved
 	// writing: the write is under way. rewriting: so it is, and an earlier one has
@@ -92,8 +97,8 @@ type absence struct {
 	since, proof time.Time
 }
 
-// look is the last direct read of an object.
-type look struct {
+// directRead is the last direct read of an object.
+type directRead struct {
 	// began and ended are those of the last one that was answered, with the
 	// object or with a 404; tried is when the last attempt began.
 	began, ended, tried time.Time
@@ -108,8 +113,8 @@ type look struct {
 
 // failing reports whether reads of the object fail again and again, and not
 // because requests are limited.
-func (l *look) failing() bool {
-	return l.retry.failed >= markAttempts && KindOf(l.err) != KindRateLimited
+func (l *directRead) failing() bool {
+	return l.retry.failed >= markAttempts && claims.KindOf(l.err) != claims.KindRateLimited
 }
 
 // removal is this process's attempt to remove an instance.
@@ -127,17 +132,20 @@ type removal struct {
 // pool is one pool of the cluster. Count is the believed one: own writes and
 // direct reads change it, lists only make the engine look.
 type pool struct {
-	Pool
+	lkepool.Pool
+	// hash is that of the key which the pool was made for, "" for one of another
+	// owner.
+	hash  string
 	slots []slot
 	// made is when this process created it, the zero time for one that it found.
 	made time.Time
 	// last is when the newest reading began that showed it.
 	last    time.Time
 	absence absence
-	look    look
+	direct  directRead
 	writes  poolWrites
-	// owing has the time since when each node that is on its way has been.
-	owing   []time.Time
+	// pending has the time since when each node that is on its way has been.
+	pending []time.Time
 	lowered lowering
 	// witnessed: all of its slots are known from a reading of this leadership.
 	witnessed bool
@@ -149,13 +157,13 @@ type pool struct {
 // is proven.
 type namedPool struct {
 	absence absence
-	look    look
+	direct  directRead
 	gone    bool
 }
 
-// slot is a place in a pool, as last seen.
+// slot is the position of one node in a pool, as last seen.
 type slot struct {
-	Slot
+	lkepool.Slot
 	seen time.Time
 	// vacant is since when it has been without an instance. lost: it had one,
 	// and whether the platform replaces that is not known.
@@ -186,24 +194,13 @@ type lowering struct {
 
 // claim is one claimant that waits for a node, or did lately.
 type claim struct {
-	id      claimID
-	request Request
+	id      claims.ClaimID
+	request lkepool.Request
 	hash    string
 	// wanted is when it first asked, asked when it came or left last.
 	wanted, asked time.Time
 	// tokens are its callers that wait; none for one that left and will ask again.
 	tokens []int
-}
-
-// claimID is a claimant as tags record it: ClaimValue of the name, and a hash of
-// the UID, "" where it is not known.
-type claimID struct{ value, uid string }
-
-func (a claimID) none() bool { return a.value == "" }
-
-// is reports whether both are the same claimant, as far as is known.
-func (a claimID) is(b claimID) bool {
-	return a.value == b.value && (a.uid == b.uid || a.uid == "" || b.uid == "")
 }
 
 // backoff is the pause after failures in a row, since the first of them.

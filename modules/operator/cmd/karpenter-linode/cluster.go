@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
@@ -31,7 +31,7 @@ func (a *access) config() (*rest.Config, error) {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: a.context}).
 		ClientConfig()
 	if err != nil {
-		return nil, &setting.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
+		return nil, &options.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
 			Fix: "set KUBECONFIG to a kubeconfig file, or use --kubeconfig"}
 	}
 	config.QPS, config.Burst = 50, 100
@@ -45,7 +45,7 @@ func (a *access) client() (client.Client, error) {
 	}
 	kube, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
-		return nil, &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err,
+		return nil, &options.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err,
 			Fix: "check the address and the credentials"}
 	}
 	return kube, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/explain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
@@ -48,7 +49,8 @@ func newExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			present, err := whatif.NewPresent(cmd.Context(), whatif.Input{Cluster: cluster, API: list, Plans: plans}, time.Now())
+			input := whatif.Input{Cluster: cluster, API: list, Plans: plans, Mode: v1alpha1.Mode(cost.mode)}
+			present, err := whatif.NewPresent(cmd.Context(), input, time.Now())
 			if err != nil {
 				return err
 			}

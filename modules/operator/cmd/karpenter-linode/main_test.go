@@ -63,6 +63,7 @@ func TestWhatif(t *testing.T) {
 		"html":         {[]string{"-o", "html"}, []string{"<svg", "$36 a month less"}},
 		"a NodePool":   {[]string{"--nodepools", "../../../../docs/examples/nodepool.yaml"}, []string{"NodePool default"}},
 		"kept":         {[]string{"--keep", "7"}, []string{"LKE pool 7 (stays)"}},
+		"instance":     {[]string{"--mode", "instance"}, []string{"g6-standard-1"}},
 		"denied plans": {[]string{"--plans-deny", "g6-standard-1"}, []string{"g6-standard-2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,6 +84,7 @@ func TestWhatifRefusesBeforeItReads(t *testing.T) {
 	for want, args := range map[string][]string{
 		`"yaml" is none of text, json, html`: {"-o", "yaml"},
 		"--plans-allow":                      {"--plans-allow", "a b"},
+		`--mode: "eks" is none of`:           {"--mode", "eks"},
 		"--prices: use api, builtin":         {"--prices", "cheap"},
 		"no node is of pool 9":               {"--keep", "9"},
 		"no NodePool of karpenter.sh/v1":     {"--nodepools", "../../../../docs/examples/linodenodeclass.yaml"},

@@ -62,7 +62,7 @@ func confirmed(all []instancetype.Figures) (result instancetype.Figures) {
 	return result
 }
 
-// Shown returns the figures that a node reports. What an answer lacks is 0.
+// Shown returns the figures that a node reports. A figure that the answer lacks is 0.
 func Shown(status corev1.NodeStatus) instancetype.Figures {
 	kept := func(name corev1.ResourceName, value func(corev1.ResourceList) int64) int64 {
 		if _, known := status.Allocatable[name]; !known {

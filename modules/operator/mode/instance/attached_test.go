@@ -11,13 +11,14 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
 )
 
-// attachments are what two readings, one after another, show.
+// attachments has two readings, one after another.
 type attachments struct {
 	subnet [2]map[int][]int
 	err    error
@@ -66,7 +67,7 @@ func TestLinodeThatWasDetachedByHandHasDrifted(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			a := &attachments{subnet: [2]map[int][]int{{8: in}, {8: in}}, at: [2]time.Time{soon, soon.Add(time.Minute)}}
 			w := newWorld(t, known, func(c *instance.Config) {
-				c.Engine, c.Attachments = listing{instance: instances.Instance{ID: id, Region: "us-ord"}}, a
+				c.Engine, c.Attachments = listing{instance: instances.Instance{Node: claims.Node{InstanceID: id, Region: "us-ord"}}}, a
 			})
 			vpc, subnet := 4, 8
 			l := launch(classWith(v1alpha1.LinodeNodeClassSpec{VPCID: &vpc, SubnetID: &subnet}))
@@ -103,7 +104,7 @@ func TestLinodeThatCannotBeAttachedToItsFirewallHasDrifted(t *testing.T) {
 	} {
 		l := launch(classWith(test.class))
 		w := newWorld(t, known, func(c *instance.Config) {
-			c.Engine = listing{instance: instances.Instance{ID: id, Region: "us-ord"}}
+			c.Engine = listing{instance: instances.Instance{Node: claims.Node{InstanceID: id, Region: "us-ord"}}}
 			c.FirewallRefused = func(uid types.UID, of int) bool { return test.refused && uid == l.NodeClaim.UID && of == firewall }
 		})
 		listed, err := w.backend.List(t.Context())

@@ -13,11 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clusterinfo"
 )
 
@@ -26,9 +27,9 @@ type Engine interface {
 	Create(ctx context.Context, spec instances.Spec) (instances.Instance, error)
 	Get(ctx context.Context, instanceID int) (instances.Instance, error)
 	List(ctx context.Context) ([]instances.Instance, error)
-	Delete(ctx context.Context, instanceID int, by instances.Claimant) error
-	SetTags(ctx context.Context, instanceID int, by instances.Claimant, remove, add []string) error
-	Collect(ctx context.Context, how instances.Sweep) (instances.Collected, error)
+	Delete(ctx context.Context, instanceID int, by claims.Claimant) error
+	SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error
+	Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error)
 }
 
 // Tokens issues bootstrap tokens; *bootstraptoken.Issuer does.
@@ -61,41 +62,39 @@ type Config struct {
 	Attachments Attachments
 	// FirewallRefused reports that a NodeClaim's Linode cannot be put behind its class's firewall; nil = that is no drift.
 	FirewallRefused func(nodeClaim types.UID, firewallID int) bool
-	// ServingCertificates: kubelets ask the cluster for their serving certificates.
+	// ServingCertificates lets kubelets request their serving certificates from the cluster.
 	ServingCertificates bool
 }
 
 // Backend is the cloudprovider.Backend of instance mode.
 type Backend struct {
-	cfg    Config
-	seen   seen
-	doubts doubts
+	cfg      Config
+	lastRead *mode.LastRead[instances.Instance]
+	doubts   doubts
 }
 
 var _ cloudprovider.Backend = (*Backend)(nil)
 
 // NewBackend returns a Backend.
 func NewBackend(cfg Config) *Backend {
-	return &Backend{cfg: cfg, doubts: doubts{cache.NewExpiring()}}
+	return &Backend{cfg: cfg, doubts: doubts{cache.NewExpiring()},
+		lastRead: mode.NewLastRead(func(i instances.Instance) claims.Node { return i.Node })}
 }
 
 // Mode returns instance mode.
 func (b *Backend) Mode() v1alpha1.Mode { return v1alpha1.ModeInstance }
 
-// ClaimValue returns what Node.Claim is for a NodeClaim of this name.
-func (b *Backend) ClaimValue(nodeClaim string) string { return instances.ClaimValue(nodeClaim) }
-
 // Claim makes the NodeClaim's Linode, or returns the one that it has.
-func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (lkepool.Node, error) {
+func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (claims.Node, error) {
 	spec, err := b.spec(ctx, l)
 	if err != nil {
-		return lkepool.Node{}, err
+		return claims.Node{}, err
 	}
 	made, err := b.create(ctx, spec, b.groups(ctx, l.NodeClass))
 	if err != nil {
-		return lkepool.Node{}, failure(err)
+		return claims.Node{}, err
 	}
-	return b.seen.node(made), nil
+	return b.lastRead.Node(made), nil
 }
 
 // create tries the placement groups one after another: a group that is full, or cannot keep its rule, says nothing about the plan.
@@ -112,16 +111,16 @@ func (b *Backend) create(ctx context.Context, spec instances.Spec, groups []v1al
 		}
 		refusals = append(refusals, fmt.Errorf("placement group %d: %w", group.ID, err))
 	}
-	return instances.Instance{}, &instances.Error{
-		Kind: instances.KindInvalid, Op: "create", Field: "spec.placementGroups", Effect: instances.EffectNone,
+	return instances.Instance{}, &claims.Error{
+		Kind: claims.KindInvalid, Op: "create", Field: "spec.placementGroups", Effect: claims.EffectNone,
 		Err: fmt.Errorf("no placement group of the class takes one more Linode; add another one: %w", errors.Join(refusals...)),
 	}
 }
 
 // ofGroup returns whether a placement group refused a Linode that another one may take.
 func ofGroup(err error) bool {
-	e, is := errors.AsType[*instances.Error](err)
-	return is && e.Field == "Spec.PlacementGroup" && (e.Kind == instances.KindQuotaExceeded || e.Kind == instances.KindInsufficientCapacity)
+	e, is := errors.AsType[*claims.Error](err)
+	return is && e.Field == "Spec.PlacementGroup" && (e.Kind == claims.KindQuotaExceeded || e.Kind == claims.KindInsufficientCapacity)
 }
 
 // groups are the class's placement groups, those with room first.
@@ -138,47 +137,36 @@ func (b *Backend) groups(ctx context.Context, class *v1alpha1.LinodeNodeClass) [
 }
 
 // Release removes a Linode.
-func (b *Backend) Release(ctx context.Context, instanceID int, by lkepool.Claimant) error {
-	return failure(b.cfg.Engine.Delete(ctx, instanceID, instances.Claimant(by)))
+func (b *Backend) Release(ctx context.Context, instanceID int, by claims.Claimant) error {
+	return b.cfg.Engine.Delete(ctx, instanceID, by)
 }
 
 // Get reads one Linode.
-func (b *Backend) Get(ctx context.Context, instanceID int) (lkepool.Node, error) {
+func (b *Backend) Get(ctx context.Context, instanceID int) (claims.Node, error) {
 	found, err := b.cfg.Engine.Get(ctx, instanceID)
 	if err != nil {
-		return lkepool.Node{}, failure(err)
+		return claims.Node{}, err
 	}
-	return b.seen.node(found), nil
+	return b.lastRead.Node(found), nil
 }
 
 // List returns the Linodes of all NodeClaims of this cluster.
-func (b *Backend) List(ctx context.Context) ([]lkepool.Node, error) {
+func (b *Backend) List(ctx context.Context) ([]claims.Node, error) {
 	all, err := b.cfg.Engine.List(ctx)
 	if err != nil {
-		return nil, failure(err)
+		return nil, err
 	}
-	return b.seen.nodes(all), nil
+	return b.lastRead.Nodes(all), nil
 }
 
 // SetTags changes the user's tags on a Linode.
-func (b *Backend) SetTags(ctx context.Context, instanceID int, by lkepool.Claimant, remove, add []string) error {
-	return failure(b.cfg.Engine.SetTags(ctx, instanceID, instances.Claimant(by), remove, add))
+func (b *Backend) SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error {
+	return b.cfg.Engine.SetTags(ctx, instanceID, by, remove, add)
 }
 
 // Collect removes Linodes whose NodeClaim is gone.
-func (b *Backend) Collect(ctx context.Context, how lkepool.Sweep) (lkepool.Collected, error) {
-	sweep := instances.Sweep{Alive: func(ctx context.Context) ([]instances.Claimant, error) {
-		alive, err := how.Alive(ctx)
-		return lo.Map(alive, func(claimant lkepool.Claimant, _ int) instances.Claimant { return instances.Claimant(claimant) }), err
-	}}
-	if how.Vacate != nil {
-		sweep.Vacate = func(ctx context.Context, instance instances.Instance) (bool, error) {
-			return how.Vacate(ctx, nodeOf(instance))
-		}
-	}
-	collected, err := b.cfg.Engine.Collect(ctx, sweep)
-	return lkepool.Collected{Released: lo.Map(collected.Removed, func(i instances.Instance, _ int) lkepool.Node { return nodeOf(i) })},
-		failure(err)
+func (b *Backend) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
+	return b.cfg.Engine.Collect(ctx, how)
 }
 
 // secret reads one value that a class names.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -28,11 +28,11 @@ func TestOneLinodeIsMadeForANodeClaimAndGoesWithIt(t *testing.T) {
 	if err != nil || again.InstanceID != node.InstanceID {
 		t.Fatalf("the second attempt gives %d, %v; expected %d", again.InstanceID, err, node.InstanceID)
 	}
-	if node.Name != "own-default-x7k2p" || node.InstanceType != "g6-standard-1" || node.Claim != w.backend.ClaimValue("default-x7k2p") {
+	if node.Name != "own-default-x7k2p" || node.InstanceType != "g6-standard-1" || node.Claim != "default-x7k2p" {
 		t.Errorf("the node is %+v", node)
 	}
 	for _, tag := range []string{"karpenter.sh/nodepool=default", "kubernetes.io/cluster/own=owned",
-		"karpenter.k8s.linode/linodenodeclass=default", "team=a", instances.ClusterTag("own", "cluster-uid")} {
+		"karpenter.k8s.linode/linodenodeclass=default", "team=a", instances.Config{Cluster: "own", ClusterUID: "cluster-uid"}.ClusterTag()} {
 		if !slices.Contains(node.Tags, tag) {
 			t.Errorf("the tags %v lack %s", node.Tags, tag)
 		}
@@ -40,17 +40,17 @@ func TestOneLinodeIsMadeForANodeClaimAndGoesWithIt(t *testing.T) {
 	if listed, err := w.backend.List(t.Context()); err != nil || len(listed) != 1 || listed[0].InstanceID != node.InstanceID {
 		t.Errorf("the list is %+v, %v", listed, err)
 	}
-	other := lkepool.Claimant{Name: "default-other", UID: "uid-2"}
-	if err := w.backend.Release(t.Context(), node.InstanceID, other); lkepool.KindOf(err) != lkepool.KindConflict {
+	other := claims.Claimant{Name: "default-other", UID: "uid-2"}
+	if err := w.backend.Release(t.Context(), node.InstanceID, other); claims.KindOf(err) != claims.KindConflict {
 		t.Errorf("another NodeClaim removes it: %v", err)
 	}
-	if err := w.backend.Release(t.Context(), node.InstanceID, lkepool.Claimant{Name: "default-x7k2p", UID: "uid-1"}); err != nil {
+	if err := w.backend.Release(t.Context(), node.InstanceID, claims.Claimant{Name: "default-x7k2p", UID: "uid-1"}); err != nil {
 		t.Fatal(err)
 	}
 	if left := w.sim.Snapshot().Instances; len(left) != 0 {
 		t.Errorf("%d Linodes are left", len(left))
 	}
-	if _, err := w.backend.Get(t.Context(), node.InstanceID); lkepool.KindOf(err) != lkepool.KindNotFound {
+	if _, err := w.backend.Get(t.Context(), node.InstanceID); claims.KindOf(err) != claims.KindNotFound {
 		t.Errorf("the Linode is gone, and Get gives %v", err)
 	}
 }
@@ -61,13 +61,13 @@ func TestLinodesOfNodeClaimsThatExistAreNotCollectedAndTakeTags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alive := func(context.Context) ([]lkepool.Claimant, error) {
-		return []lkepool.Claimant{{Name: "default-x7k2p", UID: "uid-1"}}, nil
+	alive := func(context.Context) ([]claims.Claimant, error) {
+		return []claims.Claimant{{Name: "default-x7k2p", UID: "uid-1"}}, nil
 	}
-	if collected, err := w.backend.Collect(t.Context(), lkepool.Sweep{Alive: alive}); err != nil || len(collected.Released) != 0 {
+	if collected, err := w.backend.Collect(t.Context(), claims.Sweep{Alive: alive}); err != nil || len(collected.Removed) != 0 {
 		t.Errorf("collected %+v, %v", collected, err)
 	}
-	if err := w.backend.SetTags(t.Context(), node.InstanceID, lkepool.Claimant{Name: "default-x7k2p", UID: "uid-1"}, nil,
+	if err := w.backend.SetTags(t.Context(), node.InstanceID, claims.Claimant{Name: "default-x7k2p", UID: "uid-1"}, nil,
 		[]string{"new=tag"}); err != nil {
 		t.Error(err)
 	}
@@ -156,10 +156,10 @@ func TestFieldsOfTheClassReachTheRequest(t *testing.T) {
 		c.Generation = func(context.Context) (instances.Generation, error) { return instances.GenerationLinode, nil }
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // what is asked for is enough
+	cancel() // the request is enough
 	_, _ = w.backend.Claim(ctx, launch(classWith(spec)))
 	got := w.engine.specs[0]
-	if got.Region != "us-ord" || got.Plan != "g6-standard-1" || got.Image != "linode/ubuntu22.04" || got.Kernel != "linode/grub2" ||
+	if got.Region != "us-ord" || got.InstanceType != "g6-standard-1" || got.Image != "linode/ubuntu22.04" || got.Kernel != "linode/grub2" ||
 		!got.Backups || got.MaintenancePolicy != "linode/migrate" {
 		t.Errorf("the request is %+v", got)
 	}
@@ -181,7 +181,7 @@ func TestFieldsOfTheClassReachTheRequest(t *testing.T) {
 	}
 }
 
-// The interface in the VPC gets what the class asks for of IPv6; where there is none, nothing is asked for.
+// The interface in the VPC gets the IPv6 addresses of the class; where there is none, none is requested.
 func TestIPv6OptionsReachTheInterfaceInTheVPC(t *testing.T) {
 	yes, vpc, subnet := true, 3, 30
 	asked := &v1alpha1.IPv6Options{EnableSLAAC: &yes, EnableRanges: []string{"/64"}, IsPublicIPv6: &yes}
@@ -200,7 +200,7 @@ func TestIPv6OptionsReachTheInterfaceInTheVPC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, known, nil)
 			ctx, cancel := context.WithCancel(t.Context())
-			cancel() // what is asked for is enough
+			cancel() // the request is enough
 			_, _ = w.backend.Claim(ctx, launch(classWith(c.spec)))
 			at := -1
 			for n, i := range w.engine.specs[0].Network.Interfaces {
@@ -275,10 +275,10 @@ type refusing struct {
 func (r *refusing) Create(_ context.Context, spec instances.Spec) (instances.Instance, error) {
 	r.tried = append(r.tried, spec.PlacementGroup.ID)
 	if slices.Contains(r.full, spec.PlacementGroup.ID) {
-		return instances.Instance{}, &instances.Error{Kind: instances.KindQuotaExceeded, Op: "create", Field: "Spec.PlacementGroup",
+		return instances.Instance{}, &claims.Error{Kind: claims.KindQuotaExceeded, Op: "create", Field: "Spec.PlacementGroup",
 			Err: context.DeadlineExceeded}
 	}
-	return instances.Instance{ID: 1, PlacementGroup: spec.PlacementGroup.ID}, nil
+	return instances.Instance{Node: claims.Node{InstanceID: 1}, PlacementGroup: spec.PlacementGroup.ID}, nil
 }
 
 type groups map[int]status.PlacementGroup
@@ -295,18 +295,18 @@ func TestPlacementGroupsAreFilledOneAfterAnother(t *testing.T) {
 		full  []int // as the API says
 		known groups
 		tried []int
-		kind  lkepool.Kind
+		kind  claims.Kind
 	}{
 		{"the first has room", nil, groups{}, []int{1}, ""},
 		{"the first is full", []int{1}, groups{}, []int{1, 2}, ""},
 		{"the first is known to be full", []int{1}, groups{1: {Members: 5, Limit: 5}}, []int{2}, ""},
-		{"all are full", []int{1, 2, 3}, groups{}, []int{1, 2, 3}, lkepool.KindInvalid},
+		{"all are full", []int{1, 2, 3}, groups{}, []int{1, 2, 3}, claims.KindInvalid},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			engine := &refusing{full: test.full}
 			w := newWorld(t, known, func(c *instance.Config) { c.Engine, c.Groups = engine, test.known })
 			_, err := w.backend.Claim(t.Context(), launch(class))
-			if lkepool.KindOf(err) != test.kind || !slices.Equal(engine.tried, test.tried) {
+			if claims.KindOf(err) != test.kind || !slices.Equal(engine.tried, test.tried) {
 				t.Errorf("tried %v with %v, expected %v with %q", engine.tried, err, test.tried, test.kind)
 			}
 		})
@@ -319,26 +319,13 @@ type failing struct {
 	err error
 }
 
-func (f failing) Delete(context.Context, int, instances.Claimant) error { return f.err }
+func (f failing) Delete(context.Context, int, claims.Claimant) error { return f.err }
 
-func TestErrorsKeepKindEffectAndField(t *testing.T) {
-	for is, want := range map[instances.Kind]lkepool.Kind{
-		instances.KindProvisioning: lkepool.KindProvisioning, instances.KindInsufficientCapacity: lkepool.KindInsufficientCapacity,
-		instances.KindQuotaExceeded: lkepool.KindQuotaExceeded, instances.KindRateLimited: lkepool.KindRateLimited,
-		instances.KindInvalid:  lkepool.KindInvalid,
-		instances.KindNotFound: lkepool.KindNotFound, instances.KindConflict: lkepool.KindConflict,
-		instances.KindForbidden:   lkepool.KindForbidden,
-		instances.KindUnavailable: lkepool.KindUnavailable,
-	} {
-		w := newWorld(t, known, func(c *instance.Config) {
-			c.Engine = failing{err: &instances.Error{Kind: is, Op: "create", Field: "Spec.Plan", InstanceID: 7, Effect: instances.EffectApplied,
-				Err: context.DeadlineExceeded}}
-		})
-		err := w.backend.Release(t.Context(), 7, lkepool.Claimant{Name: "a"})
-		var got *lkepool.Error
-		if !errors.As(err, &got) || got.Kind != want || got.Field != "type" || got.Effect != lkepool.EffectApplied ||
-			!errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "instance 7") {
-			t.Errorf("%s becomes %v", is, err)
-		}
+func TestErrorsOfTheEngineAreReturnedUnchanged(t *testing.T) {
+	refused := &claims.Error{Kind: claims.KindConflict, Op: "delete", Object: "instance 7", Effect: claims.EffectNone,
+		Err: context.DeadlineExceeded}
+	w := newWorld(t, known, func(c *instance.Config) { c.Engine = failing{err: refused} })
+	if err := w.backend.Release(t.Context(), 7, claims.Claimant{Name: "a"}); !errors.Is(err, error(refused)) {
+		t.Errorf("got %v", err)
 	}
 }

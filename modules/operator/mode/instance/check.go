@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
@@ -44,7 +45,7 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 		return finding(p)
 	}
 	spec := b.specOfClass(class, instances.GenerationLegacy)
-	spec.Claimant, spec.Plan, spec.UserData = instances.Claimant{Name: claim.Name}, "g6-standard-1", data
+	spec.Claimant, spec.InstanceType, spec.UserData = claims.Claimant{Name: claim.Name}, "g6-standard-1", data
 	if err := spec.Validate(); err != nil {
 		return finding(specProblem(err))
 	}
@@ -95,7 +96,7 @@ var specFields = []struct{ spec, class string }{
 }
 
 func specProblem(err error) error {
-	e, ok := errors.AsType[*instances.Error](err)
+	e, ok := errors.AsType[*claims.Error](err)
 	if !ok {
 		return err
 	}

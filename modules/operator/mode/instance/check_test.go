@@ -56,13 +56,16 @@ func TestCheckNamesFieldAndCure(t *testing.T) {
 			v1alpha1.ReasonImageUnsuitable, "False", []string{"k3s"}},
 		{"k3s with its installer on a public image", known, v1alpha1.LinodeNodeClassSpec{
 			Bootstrap: &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, TokenSecretRef: ref("agent")}}, "", "", nil},
-		{"boot disk that is too small", known, v1alpha1.LinodeNodeClassSpec{Image: "private/1", OSDisk: quantity("1Gi")}, v1alpha1.ReasonBootstrapInvalid, "False",
+		{"boot disk that is too small", known, v1alpha1.LinodeNodeClassSpec{Image: "private/1", OSDisk: quantity("1Gi")},
+			v1alpha1.ReasonBootstrapInvalid, "False",
 			[]string{"spec.osDisk"}},
-		{"data disk without a boot disk", known, v1alpha1.LinodeNodeClassSpec{Image: "private/1", DataDisks: &v1alpha1.DataDisks{SDB: quantity("1Gi")}},
+		{"data disk without a boot disk", known,
+			v1alpha1.LinodeNodeClassSpec{Image: "private/1", DataDisks: &v1alpha1.DataDisks{SDB: quantity("1Gi")}},
 			v1alpha1.ReasonBootstrapInvalid, "False", []string{"spec.osDisk"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, test.cluster, nil, secret("short", "s3cr3t"), secret("agent", "agent-s3cr3t"), secret("big", big), secret("typo", "#!/bin/sh\n${KARPENTER_NAME}\n"),
+			w := newWorld(t, test.cluster, nil, secret("short", "s3cr3t"), secret("agent", "agent-s3cr3t"), secret("big", big),
+				secret("typo", "#!/bin/sh\n${KARPENTER_NAME}\n"),
 				secret("bare", "#!/bin/sh\ntrue\n"))
 			found := w.backend.Check(t.Context(), classWith(test.spec))
 			if found.Reason != test.reason || found.Status != test.status {

@@ -14,6 +14,6 @@
 // All methods are safe for concurrent use.
 package instance
 
-// ContractVersion is the version of the facts that a node gets: its name, labels, taints, kubelet settings and cluster. User data that a user
-// writes names its parts as variables, which keep their meaning while this number stays.
+// ContractVersion is the version of the facts that a node gets: its name, labels, taints, kubelet settings and cluster. User data that a
+// user writes names its parts as variables, which keep their meaning while this number stays.
 const ContractVersion = 1

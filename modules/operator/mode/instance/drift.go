@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
@@ -23,14 +23,14 @@ const (
 
 // Drift compares a Linode, as it was last read, with one that would be made now. What is not known of it is no difference; a change of
 // the class is found by its hash.
-func (b *Backend) Drift(ctx context.Context, node lkepool.Node, l cloudprovider.Launch) core.DriftReason {
+func (b *Backend) Drift(ctx context.Context, node claims.Node, l cloudprovider.Launch) core.DriftReason {
 	switch node.Health {
-	case lkepool.Deleting:
+	case claims.Deleting:
 		return cloudprovider.DriftInstanceGone
-	case lkepool.Stopped:
+	case claims.Stopped:
 		return cloudprovider.DriftInstanceStopped
 	}
-	is, known := b.seen.get(node.InstanceID)
+	is, known := b.lastRead.Get(node.InstanceID)
 	groups := l.NodeClass.Spec.Groups()
 	switch {
 	case !known:
@@ -50,7 +50,7 @@ var _ cloudprovider.Images = (*Backend)(nil)
 
 // Image returns the image of a Linode as it was last read, "" for an unknown one.
 func (b *Backend) Image(instanceID int) string {
-	is, _ := b.seen.get(instanceID)
+	is, _ := b.lastRead.Get(instanceID)
 	return is.Image
 }
 

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -16,7 +17,7 @@ import (
 )
 
 func TestDriftIsFoundFromTheLinodeAsItWasRead(t *testing.T) {
-	is := instances.Instance{ID: 1, Region: "us-ord", Image: "private/1", PlacementGroup: 5}
+	is := instances.Instance{Node: claims.Node{InstanceID: 1, Region: "us-ord"}, Image: "private/1", PlacementGroup: 5}
 	for _, test := range []struct {
 		name   string
 		change func(*instances.Instance, *v1alpha1.LinodeNodeClass)
@@ -34,10 +35,10 @@ func TestDriftIsFoundFromTheLinodeAsItWasRead(t *testing.T) {
 		{"in another group", func(_ *instances.Instance, c *v1alpha1.LinodeNodeClass) {
 			c.Spec.PlacementGroup = &v1alpha1.PlacementGroup{ID: 6}
 		}, instance.DriftPlacementGroup},
-		{"stopped", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = instances.Stopped },
+		{"stopped", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = claims.Stopped },
 			cloudprovider.DriftInstanceStopped},
-		{"going", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = instances.Deleting }, cloudprovider.DriftInstanceGone},
-		{"being finished", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = instances.Unfinished }, ""},
+		{"going", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = claims.Deleting }, cloudprovider.DriftInstanceGone},
+		{"being finished", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = claims.Unfinished }, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			made, class := is, classWith(v1alpha1.LinodeNodeClassSpec{ImageSelector: &v1alpha1.ImageSelector{Label: "k-*"}})

@@ -9,8 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodes"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -85,18 +86,13 @@ func newManager(ctx context.Context, cluster Cluster, deps mode.Deps) (*instance
 	if err != nil {
 		return nil, err
 	}
-	platform, err := linodes.New(deps.Linode)
+	platform, err := linodeapi.New(deps.Linode)
 	if err != nil {
 		return nil, fmt.Errorf("setting up Linodes: %w", err)
 	}
 	manager, err := instances.New(platform, instances.Config{
 		Cluster: cluster.Name, ClusterUID: uid, SettleTime: deps.Options.SettleTime, OrphanTTL: deps.Options.OrphanTTL,
-		MaxInstances: deps.Options.MaxNodes,
-		Holder: func(instanceID int) (instances.Claimant, bool) {
-			claimant, ok := deps.Holder(instanceID)
-			return instances.Claimant(claimant), ok
-		},
-		Observer: instances.Observer{Action: func(end instances.ActionEnd) { deps.Metrics.Action(Action(end)) }},
+		Ceilings: claims.Ceilings{MaxNodes: deps.Options.MaxNodes}, Holder: deps.Holder, Observer: claims.Observer{Action: deps.Metrics.Action},
 	})
 	if err != nil {
 		return nil, &options.Error{Name: "CLUSTER_NAME", Found: "cannot be used", Err: err, Fix: "use letters, digits, '-' and '.'"}
@@ -124,7 +120,7 @@ func approver(cluster Cluster, deps mode.Deps, manager *instances.Manager) contr
 		NodeName: func(nodeClaim string) string { return instances.Label(cluster.Name, nodeClaim) },
 		Linode: func(ctx context.Context, instanceID int) (servingcertificates.Linode, error) {
 			found, err := manager.Get(ctx, instanceID)
-			return servingcertificates.Linode{Label: found.Label, Addresses: append(found.IPv4, found.IPv6)}, err
+			return servingcertificates.Linode{Label: found.Name, Addresses: append(found.IPv4, found.IPv6)}, err
 		},
 		Addresses: func(ctx context.Context, instanceID int) (all []string, _ error) {
 			found, err := deps.Linode.GetInstanceIPs(ctx, instanceID)

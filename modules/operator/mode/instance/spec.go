@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -16,13 +17,13 @@ func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.S
 		return instances.Spec{}, asFailure(err)
 	}
 	spec := b.specOfClass(l.NodeClass, b.generation(ctx, l.NodeClass.Spec))
-	spec.Claimant = instances.Claimant{Name: l.NodeClaim.Name, UID: string(l.NodeClaim.UID)}
-	spec.Plan, spec.UserData = l.InstanceType.Name, data
+	spec.Claimant = claims.Claimant{Name: l.NodeClaim.Name, UID: string(l.NodeClaim.UID)}
+	spec.InstanceType, spec.UserData = l.InstanceType.Name, data
 	spec.Tags = slices.Concat(cloudprovider.OwnerTags(b.cfg.Cluster.Name, l.NodeClaim, l.NodeClass), l.NodeClass.Spec.Tags)
 	return spec, nil
 }
 
-// generation is asked for only where the form of the request depends on it. Without an answer the account's default is used.
+// generation reads the generation only where the form of the request depends on it. Without an answer the account's default is used.
 func (b *Backend) generation(ctx context.Context, spec v1alpha1.LinodeNodeClassSpec) instances.Generation {
 	if b.cfg.Generation == nil || spec.FirewallID == nil && spec.VPCID == nil && len(spec.Interfaces)+len(spec.IPv6OnPublic()) == 0 {
 		return ""
@@ -43,7 +44,7 @@ func (b *Backend) LinodeInterfaces(ctx context.Context) bool {
 	return err == nil && generation == instances.GenerationLinode
 }
 
-// specOfClass is what all Linodes of a class have in common.
+// specOfClass returns what all Linodes of a class have in common.
 func (b *Backend) specOfClass(class *v1alpha1.LinodeNodeClass, generation instances.Generation) instances.Spec {
 	from := class.Spec
 	return instances.Spec{

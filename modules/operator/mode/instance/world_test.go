@@ -16,7 +16,7 @@ import (
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodes"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -44,7 +44,7 @@ var known = joined{Endpoint: "10.0.0.2:6443", CACertHashes: []string{"sha256:" +
 
 const digits = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// recorder keeps what was asked of the engine, and passes it on to a real one.
+// recorder keeps the calls of the engine, and passes them on to a real one.
 type recorder struct {
 	instance.Engine
 	specs []instances.Spec
@@ -77,7 +77,7 @@ func newWorld(t *testing.T, cluster joined, change func(*instance.Config), objec
 	if err != nil {
 		t.Fatal(err)
 	}
-	platform, err := linodes.New(api)
+	platform, err := linodeapi.New(api)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/samber/lo"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
@@ -20,9 +21,9 @@ const (
 // the answer has. Labels and taints that LKE or a user adds to the pool are no difference.
 func drift(node lkepool.Node, wanted lkepool.Template) core.DriftReason {
 	switch {
-	case node.Health == lkepool.Detached || node.Health == lkepool.Deleting:
+	case node.Health == claims.Detached || node.Health == claims.Deleting:
 		return cloudprovider.DriftInstanceGone
-	case node.Health == lkepool.Stopped:
+	case node.Health == claims.Stopped:
 		return cloudprovider.DriftInstanceStopped
 	case node.PoolID == 0:
 		return "" // without its pool nothing is known of the template

@@ -9,8 +9,10 @@ import (
 	"github.com/awslabs/operatorpkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -35,10 +37,10 @@ func New(cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
 	if err != nil {
 		return mode.Nodes{}, fmt.Errorf("setting up LKE cluster %s: %w", cluster.Name, err)
 	}
-	pools, err := lkepool.New(platform, lkepool.Config{
+	pools, err := allocator.New(platform, lkepool.Config{
 		RetryDelay: o.RetryDelay, OrphanTTL: o.OrphanTTL, SettleTime: o.SettleTime,
-		MaxNodes: o.MaxNodes, MaxHourlyPrice: o.MaxHourlyPrice, HourlyPrice: deps.HourlyPrice,
-		Observer: lkepool.Observer{Action: deps.Metrics.Action}, Holder: deps.Holder,
+		Ceilings: claims.Ceilings{MaxNodes: o.MaxNodes, MaxHourlyPrice: o.MaxHourlyPrice, HourlyPrice: deps.HourlyPrice},
+		Observer: claims.Observer{Action: deps.Metrics.Action}, Holder: deps.Holder,
 	})
 	if err != nil {
 		return mode.Nodes{}, fmt.Errorf("setting up the pools of LKE cluster %s: %w", cluster.Name, err)
@@ -61,7 +63,9 @@ func New(cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
 				Cluster: cluster.ID, OnUnidentified: deps.Metrics.Unidentified, OnReturned: func() { taintReturned.Store(true) },
 			}),
 		},
-		NodeLabels: nodeLabels,
+		NodeLabels: func(instanceID int) map[string]string {
+			return map[string]string{registrationtaint.PoolIDLabel: strconv.Itoa(pools.PoolOf(instanceID))}
+		},
 	}
 	if o.AdoptAlpha {
 		nodes.Runnables = []manager.Runnable{adoption.New(adoption.Config{
@@ -69,9 +73,4 @@ func New(cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
 		})}
 	}
 	return nodes, nil
-}
-
-// nodeLabels returns the labels that LKE puts on a Node.
-func nodeLabels(node lkepool.Node) map[string]string {
-	return map[string]string{registrationtaint.PoolIDLabel: strconv.Itoa(node.PoolID)}
 }

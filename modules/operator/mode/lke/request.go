@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/apis"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -95,5 +96,5 @@ func poolTaints(taints []corev1.Taint) []lkepool.Taint {
 // identityTags say whose a pool or an instance is. lkepool adds the NodeClaim's own tag to instances.
 func identityTags(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
 	return append(cloudprovider.OwnerTags(cluster.Name, nodeClaim, nodeClass),
-		lkepool.Tag(v1alpha1.TagLKEManaged, "true"), lkepool.Tag(v1alpha1.TagLKEClusterName, cluster.Name))
+		claims.Tag(v1alpha1.TagLKEManaged, "true"), claims.Tag(v1alpha1.TagLKEClusterName, cluster.Name))
 }

@@ -24,7 +24,7 @@ func demoVerb() *cobra.Command {
 }
 
 func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) error {
-	if opts.Name == "dev" {
+	if opts.Name == defaultName {
 		opts.Name = "demo"
 		opts.StateDir = localcluster.DefaultStateDir(opts.Root, opts.Name)
 	}

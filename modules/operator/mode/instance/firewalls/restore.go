@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 )
 
@@ -43,9 +43,9 @@ func (c *Controller) restore(ctx context.Context, s *subject) (reconcile.Result,
 	}
 	found, err := c.cfg.Linodes.Get(ctx, s.linode)
 	switch {
-	case instances.KindOf(err) == instances.KindNotFound:
+	case claims.KindOf(err) == claims.KindNotFound:
 		return reconcile.Result{}, nil // core removes the NodeClaim
-	case instances.KindOf(err) == instances.KindConflict, err == nil && found.Claim != instances.ClaimValue(s.claim.Name):
+	case claims.KindOf(err) == claims.KindConflict, err == nil && found.Claim != claims.Tags{}.Value(s.claim.Name):
 		log.FromContext(ctx).Info("a Linode without its firewall is not this NodeClaim's; it is left alone", "instance", s.linode)
 		return reconcile.Result{RequeueAfter: refusalPause}, nil
 	case err != nil:

@@ -20,8 +20,9 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodes"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
@@ -73,7 +74,7 @@ func newWorld(t *testing.T) *world {
 	if w.api, err = linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), BaseURL: server.URL}); err != nil {
 		t.Fatal(err)
 	}
-	platform, err := linodes.New(w.api)
+	platform, err := linodeapi.New(w.api)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,8 @@ func (w *world) claim(network instances.Network) *karpv1.NodeClaim {
 	w.Helper()
 	name := fmt.Sprint("claim-", len(w.sim.Snapshot().Instances))
 	made, err := w.manager.Create(w.Context(), instances.Spec{
-		Claimant: instances.Claimant{Name: name, UID: name}, Plan: "g6-nanode-1", Region: "us-ord", Image: "linode/debian12", Network: network,
+		Claimant: claims.Claimant{Name: name, UID: name}, InstanceType: "g6-nanode-1", Region: "us-ord", Image: "linode/debian12",
+		Network: network,
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -145,7 +147,7 @@ func (w *world) claim(network instances.Network) *karpv1.NodeClaim {
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
 		Spec: karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind,
 			Name: w.class.Name}},
-		Status: karpv1.NodeClaimStatus{ProviderID: fmt.Sprint("linode://", made.ID), Conditions: []status.Condition{{
+		Status: karpv1.NodeClaimStatus{ProviderID: fmt.Sprint("linode://", made.InstanceID), Conditions: []status.Condition{{
 			Type: karpv1.ConditionTypeRegistered, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour)),
 		}}},
 	}

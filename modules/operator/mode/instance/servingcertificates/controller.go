@@ -17,7 +17,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -35,13 +35,13 @@ const (
 	remembered = 25 * time.Hour
 )
 
-// Linode is what a certificate may name.
+// Linode has the names that a certificate may contain.
 type Linode struct {
 	Label     string
 	Addresses []string // with or without the length of a prefix
 }
 
-// Config is what a Controller needs to know of Linodes.
+// Config configures a Controller.
 type Config struct {
 	// NodeName is the name of a NodeClaim's node.
 	NodeName func(nodeClaim string) string
@@ -103,10 +103,10 @@ func (c *Controller) judge(ctx context.Context, csr *certificatesv1.CertificateS
 		return reason, true, err
 	}
 	linode, err := c.cfg.Linode(ctx, id)
-	switch kind := instances.KindOf(err); {
-	case kind == instances.KindNotFound || kind == instances.KindConflict:
+	switch kind := claims.KindOf(err); {
+	case kind == claims.KindNotFound || kind == claims.KindConflict:
 		// One reading that does not show a new Linode proves nothing; another's stays another's.
-		return fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node), kind == instances.KindNotFound,
+		return fmt.Sprintf("Linode %d of the node %s does not exist, or is not of this cluster", id, asked.node), kind == claims.KindNotFound,
 			nil
 	case err != nil:
 		return "", false, fmt.Errorf("reading Linode %d, which asks for a serving certificate: %w", id, err)

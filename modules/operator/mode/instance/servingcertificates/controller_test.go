@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/servingcertificates"
@@ -121,7 +121,7 @@ func (s *scene) run(t *testing.T, after time.Duration) (*certificatesv1.Certific
 		t.Fatal(err)
 	}
 	result, err := controller.Reconcile(t.Context(), stored)
-	if (err != nil) != (s.err != nil && instances.KindOf(s.err) == instances.KindUnavailable) {
+	if (err != nil) != (s.err != nil && claims.KindOf(s.err) == claims.KindUnavailable) {
 		t.Fatalf("the request fails with %v", err)
 	}
 	if err := kube.Get(t.Context(), key, stored); err != nil {
@@ -205,7 +205,7 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 		"no request":                       {func(s *scene) { s.csr.Spec.Request = []byte("none") }, "is not one certificate request in PEM", 0},
 		"a label that was changed by hand": {func(s *scene) { s.label = "other" }, `Linode 4711 has the label "other"`, 1},
 		"a Linode of another cluster": {func(s *scene) {
-			s.err = &instances.Error{Kind: instances.KindConflict,
+			s.err = &claims.Error{Kind: claims.KindConflict,
 				Err: errors.New("foreign")}
 		}, "is not of this cluster", 1},
 	} {
@@ -231,7 +231,7 @@ func TestRequestThatIsNotANodesOwnIsLeft(t *testing.T) {
 // the next: a request is looked at again, and reported only if it stays so.
 func TestRequestBeforeTheLaunchIsLookedAtAgain(t *testing.T) {
 	foreign := func(s *scene) { s.claim.Spec.NodeClassRef.Kind = "EC2NodeClass" }
-	unseen := func(s *scene) { s.err = &instances.Error{Kind: instances.KindNotFound, Err: errors.New("gone")} }
+	unseen := func(s *scene) { s.err = &claims.Error{Kind: claims.KindNotFound, Err: errors.New("gone")} }
 	for name, test := range map[string]struct {
 		change func(*scene)
 		after  time.Duration

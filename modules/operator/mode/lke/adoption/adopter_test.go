@@ -14,9 +14,9 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/world"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke/adoption"
@@ -56,7 +56,7 @@ func newScene(t *testing.T, tier string) *scene {
 
 // pool makes a pool as the alpha provider does, with tags joined by separator, and a NodeClaim for each name. A node for
 // which there is no name has no owner.
-func (s *scene) pool(separator string, nodes int, names ...string) world.Pool {
+func (s *scene) pool(separator string, nodes int, names ...string) linodesim.Pool {
 	s.t.Helper()
 	tags := []string{
 		"karpenter.k8s.linode/lke-managed" + separator + "true", "karpenter.sh/nodepool" + separator + "default",
@@ -64,7 +64,7 @@ func (s *scene) pool(separator string, nodes int, names ...string) world.Pool {
 	}
 	pool, err := s.sim.AddPool(s.cluster.ID, linodesim.PoolSpec{
 		Type: "g6-standard-2", Count: nodes, Tags: tags, Labels: map[string]string{"theirs": "stays"},
-		Taints: []world.Taint{{Key: "startup", Value: "x", Effect: "NoSchedule"}},
+		Taints: []linodesim.Taint{{Key: "startup", Value: "x", Effect: "NoSchedule"}},
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -86,7 +86,7 @@ func (s *scene) pool(separator string, nodes int, names ...string) world.Pool {
 	return pool
 }
 
-func (s *scene) poolNow(id int) world.Pool {
+func (s *scene) poolNow(id int) linodesim.Pool {
 	s.t.Helper()
 	for _, pool := range s.sim.Snapshot().Clusters[0].Pools {
 		if pool.ID == id {
@@ -94,10 +94,10 @@ func (s *scene) poolNow(id int) world.Pool {
 		}
 	}
 	s.t.Fatalf("no pool %d", id)
-	return world.Pool{}
+	return linodesim.Pool{}
 }
 
-func (s *scene) instance(id int) world.Instance {
+func (s *scene) instance(id int) linodesim.Instance {
 	s.t.Helper()
 	for _, instance := range s.sim.Snapshot().Instances {
 		if instance.ID == id {
@@ -105,7 +105,7 @@ func (s *scene) instance(id int) world.Instance {
 		}
 	}
 	s.t.Fatalf("no instance %d", id)
-	return world.Instance{}
+	return linodesim.Instance{}
 }
 
 func (s *scene) adopt() (int, error) {
@@ -149,7 +149,7 @@ func TestAPoolOfTheAlphaProviderBecomesOurs(t *testing.T) {
 				adopted := s.poolNow(pool.ID)
 				key := lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2",
 					Template: lkepool.Template{Labels: map[string]string{"team": "a"}}}
-				if !slices.Contains(adopted.Tags, key.Tag()) || !slices.Contains(adopted.Tags, lkepool.ManagedTag) {
+				if !slices.Contains(adopted.Tags, key.Tag(claims.Tags{})) || !slices.Contains(adopted.Tags, lkepool.ManagedTag) {
 					t.Errorf("the pool's tags are %v", adopted.Tags)
 				}
 				if adopted.Labels["theirs"] != "stays" || adopted.Labels["team"] != "a" || len(adopted.Taints) != 0 || adopted.Count != 3 {

@@ -11,13 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
 // keyPrefix begins the tag by which lkepool identifies its own pools.
-var keyPrefix, _, _ = strings.Cut(lkepool.Key{}.Tag(), "=")
+var keyPrefix = strings.TrimSuffix(lkepool.KeyPrefix(claims.Tags{}), "=")
 
 // alpha is true for a pool that the alpha provider has made and that is not this provider's yet.
 func alpha(pool api.LKENodePool) bool {
@@ -67,7 +68,7 @@ func refusal(pool api.LKENodePool, claims map[int]*karpv1.NodeClaim, unborn int)
 	return ""
 }
 
-// newest is the NodeClaim that is closest to what its NodePool asks for now.
+// newest returns the NodeClaim that is closest to its NodePool as it is now.
 func newest(claims map[int]*karpv1.NodeClaim) *karpv1.NodeClaim {
 	return slices.MaxFunc(slices.Collect(maps.Values(claims)), func(a, b *karpv1.NodeClaim) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
@@ -83,13 +84,13 @@ func poolUpdate(pool api.LKENodePool, request lkepool.Request) api.LKENodePoolUp
 	for _, t := range request.Key.Template.Taints {
 		taints = append(taints, api.LKETaint{Key: t.Key, Value: t.Value, Effect: api.LKETaintEffect(t.Effect)})
 	}
-	tags := lo.Union(pool.Tags, request.PoolTags, []string{lkepool.ManagedTag, request.Key.Tag()})
+	tags := lo.Union(pool.Tags, request.PoolTags, []string{lkepool.ManagedTag, request.Key.Tag(claims.Tags{})})
 	return api.LKENodePoolUpdate{Labels: &labels, Taints: &taints, Tags: &tags}
 }
 
 // instanceTags are a Linode's tags once it is claimed here by the NodeClaim.
 func instanceTags(tags []string, claim string, request lkepool.Request) []string {
-	own := lkepool.Tag(v1alpha1.TagNodeClaim, claim)
+	own := claims.Tag(v1alpha1.TagNodeClaim, claim)
 	kept := slices.DeleteFunc(slices.Clone(tags), func(tag string) bool {
 		return strings.HasPrefix(tag, v1alpha1.TagNodeClaim+"=") && tag != own // of another NodeClaim, which is gone
 	})

@@ -52,7 +52,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// PoolIDLabel is what LKE writes on its Nodes.
+// PoolIDLabel is the label with which LKE names the pool of a Node.
 const PoolIDLabel = "lke.linode.com/pool-id"
 
 // Pauses before another look, about what happens without an event of the Node.
@@ -64,7 +64,7 @@ const (
 	youngest      = 10 * time.Minute // a Node this young may be one of ours of which the API does not report the pool yet
 )
 
-// Pools has what is known of pools and instances; *lkepool.Allocator does.
+// Pools has what is known of pools and instances; *allocator.Allocator does.
 type Pools interface {
 	Owns(poolID int) (owned, known bool) // from memory
 	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
@@ -140,7 +140,7 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 	return controllers.Requeue(err) // the Node has changed since, as it does when core registers it
 }
 
-// pause grows with the age of the Node: a pool that lkepool never learns of must not be asked about every second.
+// pause grows with the age of the Node: a pool that lkepool never learns of must not be looked up every second.
 func pause(node *corev1.Node) time.Duration {
 	return min(max(untilKnown, time.Since(node.CreationTimestamp.Time)/8), longestPause)
 }

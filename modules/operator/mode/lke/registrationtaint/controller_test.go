@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
@@ -47,11 +48,11 @@ func (l *ledger) Get(ctx context.Context, id int) (lkepool.Node, error) {
 	for _, node := range nodes.Items {
 		if poolID, err := strconv.Atoi(node.Labels[registrationtaint.PoolIDLabel]); err == nil && l.known[poolID] &&
 			node.Spec.ProviderID == nodeclaim.ProviderID(id) {
-			return lkepool.Node{InstanceID: id, PoolID: poolID, Name: node.Name,
+			return lkepool.Node{PoolID: poolID, Node: claims.Node{InstanceID: id, Name: node.Name},
 				Template: lkepool.Template{Taints: []lkepool.Taint{{Key: karpv1.UnregisteredTaintKey, Effect: "NoExecute"}}}}, nil
 		}
 	}
-	return lkepool.Node{}, &lkepool.Error{Kind: lkepool.KindConflict}
+	return lkepool.Node{}, &claims.Error{Kind: claims.KindConflict}
 }
 
 func (l *ledger) set(id int, instance lkepool.Node) {
@@ -144,7 +145,7 @@ func newWaitingClaim(ctx context.Context, instanceType string) *karpv1.NodeClaim
 	return claim
 }
 
-// registerAs is what core notes on the NodeClaim when it registers the Node.
+// registerAs writes what core notes on the NodeClaim when it registers the Node.
 func registerAs(ctx context.Context, claim *karpv1.NodeClaim, name string) {
 	GinkgoHelper()
 	claim.Status.NodeName = name
@@ -297,18 +298,19 @@ var _ = Describe("Nodes without a NodeClaim", func() {
 			addTaint(ctx, victim)
 		}),
 		Entry("in a pool without the taint", func(ctx context.Context, victim *corev1.Node, _ *karpv1.NodeClaim) {
-			guarded.set(instanceOf(victim), lkepool.Node{PoolID: 1, Name: victim.Name})
+			guarded.set(instanceOf(victim), lkepool.Node{PoolID: 1, Node: claims.Node{Name: victim.Name}})
 			addTaint(ctx, victim)
 		}),
 		Entry("in another pool than its label says", func(ctx context.Context, victim *corev1.Node, _ *karpv1.NodeClaim) {
 			guarded.set(instanceOf(victim),
-				lkepool.Node{PoolID: 2, Name: victim.Name, Template: lkepool.Template{Taints: []lkepool.Taint{{Key: karpv1.UnregisteredTaintKey}}}})
+				lkepool.Node{PoolID: 2, Node: claims.Node{Name: victim.Name},
+					Template: lkepool.Template{Taints: []lkepool.Taint{{Key: karpv1.UnregisteredTaintKey}}}})
 			addTaint(ctx, victim)
 		}),
 	)
 	It("are not believed by their label alone", func(ctx context.Context) {
 		guarded.set(990001, lkepool.Node{PoolID: 2})
-		guarded.set(990002, lkepool.Node{PoolID: 1, Name: "lke1-2-anothers"})
+		guarded.set(990002, lkepool.Node{PoolID: 1, Node: claims.Node{Name: "lke1-2-anothers"}})
 		forged := NewNode(ctx, inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "linode://990001" }))
 		other := NewNode(ctx, inPool("1", func(n *corev1.Node) { n.Spec.ProviderID = "linode://990002" }))
 		Consistently(func() []string {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/karpenter/pkg/events"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -45,8 +46,8 @@ func (c *Controller) instance(ctx context.Context, id int, labelled bool) (*lkep
 		return nil, nil
 	}
 	instance, err := c.pools.Get(ctx, id)
-	switch lkepool.KindOf(err) {
-	case lkepool.KindConflict, lkepool.KindNotFound:
+	switch claims.KindOf(err) {
+	case claims.KindConflict, claims.KindNotFound:
 		c.foreign.Set(key, true, foreignMemory)
 		return nil, nil
 	}

@@ -1,0 +1,79 @@
+package linodesim
+
+import "github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
+
+// LastNode chooses what deleting the only node of a pool does; the real answer is
+// not known.
+type LastNode int
+
+// Answers to deleting the last node.
+const (
+	KeepEmptyPool    = LastNode(world.KeepEmptyPool)    // the pool stays with count 0
+	RemovePool       = LastNode(world.RemovePool)       // the pool goes with its node
+	RefuseLastDelete = LastNode(world.RefuseLastDelete) // 400
+)
+
+// LostLinode chooses what LKE does about a worker whose Linode a client deleted
+// directly; the real answer is not known.
+type LostLinode int
+
+// Answers to a deleted Linode.
+const (
+	RecreateLinode = LostLinode(world.RecreateLinode) // a new node takes the place after Profile.Repair
+	LeaveHole      = LostLinode(world.LeaveHole)      // the place stays, with the ID of the Linode that is gone
+)
+
+// Behaviour chooses between answers where it is not known outside the platform
+// which one is true, and where both matter to a client. The zero value is the
+// default. Run a client's tests with each.
+type Behaviour struct {
+	LastNode   LastNode
+	LostLinode LostLinode
+
+	// AllowLastPool lets the last pool of a Standard cluster be deleted. The
+	// documentation requires one of a cluster, hence the default.
+	AllowLastPool bool
+	// AllowZeroCount lets an Enterprise pool have count 0, which is in limited
+	// availability.
+	AllowZeroCount bool
+	// AllowIsolation: the account has access to pools whose nodes have no public
+	// addresses, on both tiers. That is in limited availability.
+	AllowIsolation bool
+	// RefuseReservedTaintKeys refuses taint keys that contain kubernetes.io or
+	// linode.com. Label keys that do are always refused.
+	RefuseReservedTaintKeys bool
+	// ReapplyRemoved: labels and taints of the pool that a user removes from
+	// a Node come back. The program that simulates Kubernetes reads it.
+	ReapplyRemoved bool
+	// IgnorePoolFilter makes the pool list ignore X-Filter.
+	IgnorePoolFilter bool
+	// UnlistedNotFound: a node that is not in its pool's nodes[] yet (on
+	// Enterprise, for a while) cannot be got, deleted or recycled: 404, although
+	// it exists and is paid for.
+	UnlistedNotFound bool
+	// LabelForm is the form of the labels of workers' Linodes, with LabelCluster,
+	// LabelPool and LabelHex for the parts that differ; "" is that of the recorded
+	// ones, which is the node's name. On LKE Enterprise and in pools with a label
+	// none was recorded.
+	LabelForm string
+	// LenientPages answers a page beyond the end with an empty page instead of
+	// a 404.
+	LenientPages bool
+}
+
+// Parts of Behaviour.LabelForm.
+const (
+	LabelCluster = world.LabelCluster
+	LabelPool    = world.LabelPool
+	LabelHex     = world.LabelHex
+)
+
+// model returns the choices in the model's terms. Those that only lists and the
+// program beside the simulator read are left out.
+func (b Behaviour) model() world.Behaviour {
+	return world.Behaviour{
+		LastNode: world.LastNode(b.LastNode), LostLinode: world.LostLinode(b.LostLinode), AllowLastPool: b.AllowLastPool,
+		AllowZeroCount: b.AllowZeroCount, AllowIsolation: b.AllowIsolation, RefuseReservedTaintKeys: b.RefuseReservedTaintKeys,
+		UnlistedNotFound: b.UnlistedNotFound, LabelForm: b.LabelForm,
+	}
+}

@@ -1,0 +1,123 @@
+package linodesim
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
+)
+
+// NoCapacity refuses new nodes of a plan in a region. An empty Type or Region
+// means any. The API's real words for it are not known: Reason may give some.
+type NoCapacity struct {
+	Type, Region string
+	Status       int    // 0 = 400
+	Reason       string // "" = words of our own
+}
+
+// NoCapability takes a capability from a region: the platform does not offer it there.
+type NoCapability struct{ Region, Capability string }
+
+// Faults makes the platform and single requests fail, as tests and users of a
+// simulator want it: rules for requests, and faults of the platform itself. A
+// Sim has its methods.
+type Faults struct {
+	world       *world.World
+	clock       Clock
+	rules       *ruleSet
+	floors      map[RuleID]floor // guarded by the world's lock
+	maintenance atomic.Bool
+}
+
+// floor is the world as it was when a rule with Stale was added: its reads show
+// nothing older.
+type floor struct {
+	at    time.Time
+	world *world.World
+}
+
+// past gives the world that a request reads which does not read the present one.
+func (f *Faults) past(live *world.Moment, d decision) *world.World {
+	if d.Rule.Stale <= 0 {
+		return nil
+	}
+	then := f.clock.Now().Add(-d.Rule.Stale)
+	if first, ok := f.floors[d.ID]; ok && then.Before(first.at) {
+		return first.world
+	}
+	return live.History().At(then)
+}
+
+// Fail puts a fault rule in force.
+func (f *Faults) Fail(rule Rule) RuleID {
+	return at(f.world, owner, func(w *world.Moment) RuleID {
+		id := f.rules.Add(rule)
+		if rule.Stale > 0 {
+			w.History().Remember(f.rules.Stale())
+			f.floors[id] = floor{at: f.clock.Now(), world: w.History().Freeze()}
+		}
+		return id
+	})
+}
+
+// Heal ends one rule.
+func (f *Faults) Heal(id RuleID) {
+	do(f.world, func(w *world.Moment) {
+		f.rules.Remove(id)
+		delete(f.floors, id)
+		w.History().Remember(f.rules.Stale())
+	})
+}
+
+// HealAll ends all faults: the rules, those of the profile included, and those of
+// the platform, which are capacity, capabilities, account limit, maintenance, Linodes that do not boot or do not come.
+func (f *Faults) HealAll() {
+	f.SetMaintenance(false)
+	do(f.world, func(w *world.Moment) {
+		f.rules.Clear()
+		clear(f.floors)
+		w.History().Remember(0)
+		w.Faults().Clear()
+	})
+}
+
+// Hits returns how many requests a rule in force has hit.
+func (f *Faults) Hits(id RuleID) int { return f.rules.Hits(id) }
+
+// SetMaintenance makes every request answer 503 with X-Maintenance-Mode.
+func (f *Faults) SetMaintenance(on bool) { f.maintenance.Store(on) }
+
+// RefuseCapacity makes the platform out of a plan, in a region or everywhere.
+func (f *Faults) RefuseCapacity(c NoCapacity) {
+	do(f.world, func(w *world.Moment) { w.Faults().RefuseCapacity(world.NoCapacity(c)) })
+}
+
+// RestoreCapacity ends all refusals of RefuseCapacity.
+func (f *Faults) RestoreCapacity() {
+	do(f.world, func(w *world.Moment) { w.Faults().RestoreCapacity() })
+}
+
+// WithdrawCapability makes a region lack a capability such as Metadata.
+func (f *Faults) WithdrawCapability(c NoCapability) {
+	do(f.world, func(w *world.Moment) { w.Faults().WithdrawCapability(world.NoCapability(c)) })
+}
+
+// RestoreCapabilities ends all effects of WithdrawCapability.
+func (f *Faults) RestoreCapabilities() {
+	do(f.world, func(w *world.Moment) { w.Faults().RestoreCapabilities() })
+}
+
+// SetAccountLimit bounds the Linodes of the account; 0 = no bound.
+func (f *Faults) SetAccountLimit(n int) {
+	do(f.world, func(w *world.Moment) { w.Faults().SetAccountLimit(n) })
+}
+
+// NeverBoot makes the next n Linodes of a pool (0 = any) stay offline for ever.
+func (f *Faults) NeverBoot(poolID, n int) {
+	do(f.world, func(w *world.Moment) { w.Faults().NeverBoot(poolID, n) })
+}
+
+// StallNodes makes the next n nodes of a pool (0 = any) never get a Linode.
+func (f *Faults) StallNodes(poolID, n int) {
+	do(f.world, func(w *world.Moment) { w.Faults().StallNodes(poolID, n) })
+}

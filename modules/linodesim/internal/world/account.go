@@ -1,0 +1,61 @@
+package world
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+// GetProfile makes the user up.
+func (w Account) GetProfile() (api.Profile, error) {
+	return api.Profile{
+		UID: new(1000001), Username: w.User, Email: w.User + "@example.com", Timezone: new("UTC"), TwoFactorAuth: new(false),
+		EmailNotifications: new(false), IPWhitelistEnabled: new(false), LishAuthMethod: new("password_keys"), AuthenticationType: new("password"),
+		AuthorizedKeys: nullable.NewNullNullable[[]string](), VerifiedPhoneNumber: nullable.NewNullNullable[string](),
+		Referrals: &api.ProfileReferrals{Code: "none", URL: "https://example.com/?r=none"},
+	}, nil
+}
+
+// GetAccount makes the account up.
+func (w Account) GetAccount() (api.Account, error) {
+	capabilities := map[string]bool{}
+	for _, region := range w.catalog.Regions {
+		for _, c := range region.Capabilities {
+			capabilities[c] = true
+		}
+	}
+	return api.Account{
+		Company: "Example", Email: "owner@example.com", FirstName: "Example", LastName: "Owner", Country: "US",
+		ActiveSince: api.Time{Time: w.since}, Capabilities: slices.Sorted(maps.Keys(capabilities)),
+		CreditCard: &map[string]any{"last_four": "0000", "expiry": "01/2040"}, ActivePromotions: []map[string]any{},
+		Euuid: "00000000-0000-0000-0000-000000000000",
+	}, nil
+}
+
+// GetAccountSettings gives those recorded.
+func (w Account) GetAccountSettings() (api.AccountSettings, error) {
+	return api.AccountSettings{
+		BackupsEnabled: w.accountBackups, ObjectStorage: "active", MaintenancePolicy: new(api.AccountSettingsMaintenancePolicy(defaultPolicy)),
+		InterfacesForNewLinodes: new(api.AccountSettingsInterfacesForNewLinodesLegacyConfigDefaultButLinodeAllowed),
+	}, nil
+}
+
+// ListAccountEvents lists the events, newest first. What the platform does to a
+// node's Linode has the user lke.
+func (w Account) ListAccountEvents() ([]api.AccountEvent, error) {
+	out := each(w.records.activities.all, w.shownActivity)
+	slices.Reverse(out)
+	return out, nil
+}
+
+// GetAccountEvent finds one.
+func (w Account) GetAccountEvent(eventID int) (api.AccountEvent, error) {
+	all := w.records.activities.all
+	if n := eventID - firstEvent - 1; n >= 0 && n < len(all) {
+		return w.shownActivity(all[n]), nil
+	}
+	return api.AccountEvent{}, NotFound()
+}

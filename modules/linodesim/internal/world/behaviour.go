@@ -1,0 +1,52 @@
+package world
+
+import (
+	"strconv"
+	"strings"
+)
+
+// LastNode chooses what deleting the only node of a pool does.
+type LastNode int
+
+// Answers to deleting the last node.
+const (
+	KeepEmptyPool LastNode = iota
+	RemovePool
+	RefuseLastDelete
+)
+
+// LostLinode chooses what LKE does about a deleted Linode of a worker.
+type LostLinode int
+
+// Answers to a deleted Linode.
+const (
+	RecreateLinode LostLinode = iota
+	LeaveHole
+)
+
+// Behaviour holds choices where the platform's answer is not known;
+// linodesim.Behaviour explains them.
+type Behaviour struct {
+	LastNode                                      LastNode
+	LostLinode                                    LostLinode
+	AllowLastPool, AllowZeroCount, AllowIsolation bool
+	RefuseReservedTaintKeys, UnlistedNotFound     bool
+	LabelForm                                     string
+}
+
+// Parts of Behaviour.LabelForm.
+const (
+	LabelCluster = "<cluster>"
+	LabelPool    = "<pool>"
+	LabelHex     = "<12 hex digits>"
+)
+
+// linodeLabel gives the label of a worker's Linode.
+func (w Nodes) linodeLabel(n *node) string {
+	if w.behaviour.LabelForm == "" {
+		return n.Name()
+	}
+	_, hex, _ := strings.Cut(n.ID, "-")
+	return strings.NewReplacer(LabelCluster, strconv.Itoa(n.ClusterID), LabelPool, strconv.Itoa(n.PoolID), LabelHex,
+		hex).Replace(w.behaviour.LabelForm)
+}

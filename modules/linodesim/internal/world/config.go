@@ -1,0 +1,169 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+// config is a configuration that a Linode boots with. Those of LKE workers are not modelled.
+type config struct {
+	api.InstanceConfig
+	nics []nic // shown as its interfaces
+}
+
+var deviceNames = []string{"sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh"}
+
+func devices(d *api.InstanceConfigDevices) []**api.InstanceConfigDevice {
+	return []**api.InstanceConfigDevice{&d.Sda, &d.Sdb, &d.Sdc, &d.Sdd, &d.Sde, &d.Sdf, &d.Sdg, &d.Sdh}
+}
+
+// shown is a configuration as the API shows it.
+func (w Configs) shown(linode int, c config) api.InstanceConfig {
+	c.Interfaces = each(c.nics, func(f nic) api.InstanceConfigInterface { return f.legacy(w.instances[linode]) })
+	return c.InstanceConfig
+}
+
+// ListInstanceConfigs lists a Linode's configurations by ID.
+func (w Configs) ListInstanceConfigs(linodeID int) ([]api.InstanceConfig, error) {
+	_, err := lookup(w.instances, linodeID)
+	return each(w.assets.configs[linodeID], func(c config) api.InstanceConfig { return w.shown(linodeID, c) }), err
+}
+
+// GetInstanceConfig finds one.
+func (w Configs) GetInstanceConfig(linodeID, configID int) (api.InstanceConfig, error) {
+	at := w.configAt(linodeID, configID)
+	if at < 0 {
+		return api.InstanceConfig{}, NotFound()
+	}
+	return w.shown(linodeID, w.assets.configs[linodeID][at]), nil
+}
+
+// last names the configuration that a Linode boots with unless it is given another; nil without one.
+func (w Configs) last(linode int) *api.AccountEventSecondaryEntity { return w.entity(linode, 0) }
+
+func (w Configs) entity(linode, id int) *api.AccountEventSecondaryEntity {
+	all := w.assets.configs[linode]
+	if at := w.configAt(linode, id); at >= 0 {
+		return withConfig(linode, all[at].InstanceConfig)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return withConfig(linode, all[len(all)-1].InstanceConfig)
+}
+
+func (w Configs) configAt(linode, id int) int {
+	return slices.IndexFunc(w.assets.configs[linode], func(c config) bool { return c.ID == id })
+}
+
+// CreateInstanceConfig adds a configuration to a Linode.
+func (w Configs) CreateInstanceConfig(linodeID int, b *api.InstanceConfigCreate) (api.InstanceConfig, error) {
+	i, err := lookup(w.instances, linodeID)
+	if err != nil {
+		return api.InstanceConfig{}, err
+	}
+	edit := overlaid[api.InstanceConfigUpdate](b)
+	nics, err := w.checkConfig(i, edit)
+	if err != nil {
+		return api.InstanceConfig{}, err
+	}
+	made := w.shown(linodeID, w.addConfig(i, edit, nics))
+	w.happened(w.User, "linode_config_create", onLinode(i), withConfig(linodeID, made))
+	return made, nil
+}
+
+// addConfig fills in the defaults that were recorded.
+func (w Configs) addConfig(i *Instance, edit api.InstanceConfigUpdate, nics []nic) config {
+	c := config{InstanceConfig: api.InstanceConfig{
+		ID: w.sideID(&w.seq.config), Kernel: "linode/latest-64bit", RunLevel: "default", VirtMode: "paravirt", RootDevice: "/dev/sda",
+		Helpers: api.InstanceConfigHelpers{UpdatedbDisabled: true, Distro: true, ModulesDep: true, DevtmpfsAutomount: true},
+		Created: new(w.stamp()),
+	}}
+	c = w.edited(i, c, edit, nics)
+	w.assets.configs[i.ID] = append(w.assets.configs[i.ID], c)
+	w.note(AssetCreated, fmt.Sprintf("config %d", c.ID), i.ID)
+	return c
+}
+
+// UpdateInstanceConfig changes one.
+func (w Configs) UpdateInstanceConfig(linodeID, configID int, b *api.InstanceConfigUpdate) (api.InstanceConfig, error) {
+	at := w.configAt(linodeID, configID)
+	if at < 0 {
+		return api.InstanceConfig{}, NotFound()
+	}
+	i := w.instances[linodeID]
+	nics, err := w.checkConfig(i, *b)
+	if err != nil {
+		return api.InstanceConfig{}, err
+	}
+	c := w.edited(i, w.assets.configs[linodeID][at], *b, nics)
+	w.assets.configs[linodeID][at] = c
+	w.note(AssetChanged, fmt.Sprintf("config %d", configID), linodeID)
+	w.happened(w.User, "linode_config_update", onLinode(i), withConfig(linodeID, c.InstanceConfig))
+	return w.shown(linodeID, c), nil
+}
+
+// DeleteInstanceConfig removes one.
+func (w Configs) DeleteInstanceConfig(linodeID, configID int) error {
+	at := w.configAt(linodeID, configID)
+	if at < 0 {
+		return NotFound()
+	}
+	w.happened(w.User, "linode_config_delete", onLinode(w.instances[linodeID]), w.entity(linodeID, configID))
+	w.assets.configs[linodeID] = slices.Delete(w.assets.configs[linodeID], at, at+1)
+	w.note(AssetDeleted, fmt.Sprintf("config %d", configID), linodeID)
+	return nil
+}
+
+// checkConfig also reads the interfaces.
+func (w Configs) checkConfig(i *Instance, edit api.InstanceConfigUpdate) ([]nic, error) {
+	var bad reasons
+	if edit.Label != nil {
+		checkLength(&bad, "label", *edit.Label, 1, 48)
+	}
+	given := deref(edit.Devices)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		disk, volume := deref(given[name].DiskID), deref(given[name].VolumeID)
+		switch {
+		case !slices.Contains(deviceNames, name):
+			bad.add("devices."+name, "Must be one of %s", strings.Join(deviceNames, ", "))
+		case volume != 0:
+			bad.add("devices."+name+".volume_id", "volume_id is not valid")
+		case disk != 0 && !w.Disks().hasDisk(i.ID, disk):
+			bad.add("devices."+name+".disk_id", "disk_id is not valid")
+		}
+	}
+	if initrd := deref(edit.Initrd); initrd != 0 && !w.Disks().hasDisk(i.ID, initrd) {
+		bad.invalid("initrd")
+	}
+	nics := each(deref(edit.Interfaces), readLegacy)
+	if len(nics) > 0 && i.generation() != legacyConfig {
+		bad.add("interfaces", "A Linode of the generation linode has no interfaces in its configurations")
+	}
+	w.Interfaces().checkInterfaces(&bad, i.Region, i.generation(), nics)
+	return nics, bad.err()
+}
+
+// edited replaces devices and interfaces as a whole if there are any in the edit.
+func (w Configs) edited(i *Instance, c config, edit api.InstanceConfigUpdate, nics []nic) config {
+	if edit.Devices != nil {
+		c.Devices = api.InstanceConfigDevices{}
+		used := maps.Clone(*edit.Devices)
+		maps.DeleteFunc(used, func(_ string, d api.InstanceConfigDeviceCreate) bool { return deref(d.DiskID) == 0 })
+		edit.Devices = &used
+	}
+	if edit.Interfaces != nil {
+		c.nics = nics
+		for n := range nics {
+			w.Interfaces().connect(i, &nics[n])
+		}
+	}
+	edit.Interfaces = nil
+	c.InstanceConfig = overlaid[api.InstanceConfig](c.InstanceConfig, edit)
+	c.Initrd, c.Updated = optional(deref(c.Initrd)), new(w.stamp())
+	return c
+}

@@ -1,0 +1,146 @@
+package world
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+)
+
+// CreateLKECluster makes a cluster: Standard needs a pool, the nodes must be
+// had, and the control plane takes a while.
+func (w Clusters) CreateLKECluster(b *api.LKEClusterCreate) (api.LKECluster, error) {
+	spec, err := clusterSpec(b)
+	if err != nil {
+		return api.LKECluster{}, err
+	}
+	if err := w.checkClusterCreate(spec); err != nil {
+		return api.LKECluster{}, err
+	}
+	room := &cluster{Cluster: Cluster{Tier: spec.Tier, Region: spec.Region}}
+	for n, p := range spec.Pools {
+		if err := w.Pools().checkPoolCreate(room, p); err != nil {
+			continue // addCluster refuses it, with the field's place
+		}
+		if err := w.Pools().checkRoom(room, p.Type, p.Count); err != nil {
+			return api.LKECluster{}, prefixed(err, "node_pools", n)
+		}
+		room.pools = append(room.pools, &pool{Pool: Pool{Count: p.Count}})
+	}
+	c, err := w.addCluster(spec)
+	if err != nil {
+		return api.LKECluster{}, err
+	}
+	c.Reachable = w.now.Add(w.delays.ControlPlane.draw(w.draws.side))
+	return w.cluster(c), nil
+}
+
+func clusterSpec(b *api.LKEClusterCreate) (ClusterSpec, error) {
+	plane := deref(b.ControlPlane)
+	spec := ClusterSpec{
+		Label: b.Label, Region: b.Region, Tier: catalog.Standard, K8sVersion: b.K8SVersion, Tags: deref(b.Tags), AppPlatform: deref(b.AplEnabled),
+		HighAvailability: deref(plane.HighAvailability), AuditLogs: deref(plane.AuditLogsEnabled), ACL: plane.ACL,
+		StackType: string(deref(b.StackType)), VPCID: deref(b.VPCID), SubnetID: deref(b.SubnetID),
+	}
+	set(&spec.Tier, (*string)(b.Tier))
+	for n, p := range b.NodePools {
+		made, err := poolSpec(p)
+		if err != nil {
+			return spec, prefixed(err, "node_pools", n)
+		}
+		spec.Pools = append(spec.Pools, made)
+	}
+	switch {
+	case spec.Region == "":
+		return spec, Refuse("region", "region is not valid")
+	case spec.K8sVersion == "":
+		return spec, Refuse("k8s_version", "k8s_version is not valid")
+	}
+	return spec, nil
+}
+
+// checkClusterCreate is about what only requests to the API need, or may not have.
+func (w Clusters) checkClusterCreate(spec ClusterSpec) error {
+	var bad reasons
+	if spec.Tier != catalog.Enterprise {
+		if len(spec.Pools) == 0 {
+			bad.add("node_pools", "A cluster needs at least one node pool")
+		}
+		for field, given := range map[string]bool{
+			"stack_type": spec.StackType != "", "vpc_id": spec.VPCID != 0, "subnet_id": spec.SubnetID != 0,
+			"control_plane.audit_logs_enabled": spec.AuditLogs,
+		} {
+			if given {
+				bad.enterpriseOnly(field)
+			}
+		}
+		bad.sort()
+	}
+	if v, ok := w.assets.vpcs[spec.VPCID]; spec.VPCID != 0 && (!ok || v.Region != spec.Region) {
+		bad.invalid("vpc_id")
+	}
+	if v, _, ok := w.VPCs().subnet(spec.SubnetID); spec.SubnetID != 0 && (!ok || v.ID != spec.VPCID) {
+		bad.invalid("subnet_id")
+	}
+	return bad.err()
+}
+
+// DeleteLKECluster removes a cluster with its pools and Linodes.
+func (w Clusters) DeleteLKECluster(clusterID int) error {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return err
+	}
+	for len(c.pools) > 0 {
+		w.Pools().dropPool(c.pools[0])
+	}
+	delete(w.clusters, c.ID)
+	w.record(w.Actor, Entry{Action: ClusterDeleted, ClusterID: c.ID, Before: c.Label})
+	return nil
+}
+
+// ListLKEClusterAPIEndpoints gives the addresses of a cluster's API server.
+// Nothing listens there.
+func (w Clusters) ListLKEClusterAPIEndpoints(clusterID int) ([]api.LKEClusterAPIEndpoint, error) {
+	host, err := w.controlPlane(clusterID, "Cluster API Endpoints are not yet available. Please try again later.")
+	return []api.LKEClusterAPIEndpoint{{Endpoint: "https://" + host + ":443"}, {Endpoint: "https://" + host + ":6443"}}, err
+}
+
+const kubeconfig = `apiVersion: v1
+kind: Config
+clusters:
+- name: %[1]s
+  cluster: {server: "https://%[2]s:443"}
+contexts:
+- name: %[1]s-ctx
+  context: {cluster: %[1]s, user: %[1]s-admin}
+current-context: %[1]s-ctx
+users:
+- name: %[1]s-admin
+  user: {token: not-a-token-%[3]d}
+`
+
+// GetLKEClusterKubeconfig gives one without credentials: there is no Kubernetes.
+func (w Clusters) GetLKEClusterKubeconfig(clusterID int) (api.LKEKubeconfig, error) {
+	host, err := w.controlPlane(clusterID, "Cluster kubeconfig is not yet available. Please try again later.")
+	if err != nil {
+		return api.LKEKubeconfig{}, err
+	}
+	text := fmt.Appendf(nil, kubeconfig, fmt.Sprintf("lke%d", clusterID), host, w.clusters[clusterID].KubeconfigSerial)
+	return api.LKEKubeconfig{Kubeconfig: base64.StdEncoding.EncodeToString(text)}, nil
+}
+
+// controlPlane gives the host, or the API's refusal for a young cluster (the
+// words are recorded).
+func (w Clusters) controlPlane(id int, notYet string) (string, error) {
+	c, err := lookup(w.clusters, id)
+	switch {
+	case err != nil:
+		return "", err
+	case w.now.Before(c.Reachable):
+		return "", answered(http.StatusServiceUnavailable, notYet)
+	}
+	return fmt.Sprintf("00000000-0000-4000-8000-%012d.%s-1-gw.example.com", id, c.Region), nil
+}

@@ -1,0 +1,159 @@
+package world
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+)
+
+// NoCapacity refuses new nodes of a plan in a region. An empty Type or Region
+// means any. The API's real words for it are not known: Reason may give some.
+type NoCapacity struct {
+	Type, Region string
+	Status       int    // 0 = 400
+	Reason       string // "" = words of our own
+}
+
+// NoCapability takes a capability from a region: the platform does not offer it there.
+type NoCapability struct{ Region, Capability string }
+
+type faults struct {
+	noCapacity   []NoCapacity
+	noCapability []NoCapability
+	accountLimit int         // 0 = none
+	neverBoot    map[int]int // pool -> how many of its next Linodes never boot; pool 0 = any
+	stall        map[int]int // pool -> how many of its next nodes never get a Linode; pool 0 = any
+}
+
+// RefuseCapacity makes the platform out of something.
+func (w Faults) RefuseCapacity(c NoCapacity) {
+	w.faults.noCapacity = append(w.faults.noCapacity, c)
+}
+
+// RestoreCapacity ends all refusals of RefuseCapacity.
+func (w Faults) RestoreCapacity() {
+	w.faults.noCapacity = nil
+}
+
+// WithdrawCapability makes a region lack something.
+func (w Faults) WithdrawCapability(c NoCapability) {
+	w.faults.noCapability = append(w.faults.noCapability, c)
+}
+
+// RestoreCapabilities ends all effects of WithdrawCapability.
+func (w Faults) RestoreCapabilities() {
+	w.faults.noCapability = nil
+}
+
+// Clear ends all faults, for nodes to come.
+func (w Faults) Clear() {
+	w.faults = faults{}
+}
+
+// SetAccountLimit bounds the Linodes of the account, those requested included;
+// 0 means no bound.
+func (w Faults) SetAccountLimit(n int) {
+	w.faults.accountLimit = n
+}
+
+// NeverBoot makes the next n Linodes of a pool (0 = of any) stay offline.
+func (w Faults) NeverBoot(poolID, n int) {
+	w.faults.neverBoot = counted(w.faults.neverBoot, poolID, n)
+}
+
+// StallNodes makes the next n nodes of a pool (0 = of any) never get a Linode:
+// the count was accepted, and nothing comes of it.
+func (w Faults) StallNodes(poolID, n int) {
+	w.faults.stall = counted(w.faults.stall, poolID, n)
+}
+
+func (c faults) clone() faults {
+	c.noCapacity, c.noCapability = slices.Clone(c.noCapacity), slices.Clone(c.noCapability)
+	c.neverBoot, c.stall = maps.Clone(c.neverBoot), maps.Clone(c.stall)
+	return c
+}
+
+func counted(m map[int]int, poolID, n int) map[int]int {
+	m = maps.Clone(m)
+	if m == nil {
+		m = map[int]int{}
+	}
+	m[poolID] = n
+	return m
+}
+
+func (c faults) neverBoots(poolID int) bool { return take(c.neverBoot, poolID) }
+func (c faults) stalls(poolID int) bool     { return take(c.stall, poolID) }
+
+func take(m map[int]int, poolID int) bool {
+	for _, id := range []int{poolID, 0} {
+		if m[id] > 0 {
+			m[id]--
+			return true
+		}
+	}
+	return false
+}
+
+// Limits of LKE: nodes per cluster (Standard) and per pool.
+const (
+	maxClusterNodes        = 250
+	maxPoolNodes           = 100
+	maxPoolNodesEnterprise = 500
+)
+
+// checkRoom decides whether n more nodes of a plan can be had.
+func (w Pools) checkRoom(c *cluster, plan string, n int) error {
+	if total := c.total(); c.Tier == catalog.Standard && total+n > maxClusterNodes {
+		return Refuse("count", "Clusters are limited to %d nodes; this one has %d.", maxClusterNodes, total)
+	}
+	if !w.catalog.Available(plan, c.Region) {
+		return Refuse("type", "Plan %s is not available in region %s.", plan, c.Region)
+	}
+	at := slices.IndexFunc(w.faults.noCapacity, func(o NoCapacity) bool {
+		return (o.Type == "" || o.Type == plan) && (o.Region == "" || o.Region == c.Region)
+	})
+	if at >= 0 {
+		return w.faults.noCapacity[at].refusal(plan, c.Region)
+	}
+	if limit := w.faults.accountLimit; limit > 0 && w.owned()+n > limit {
+		// These are the API's words.
+		return Refuse("", "Account Limit reached. Please open a support ticket.")
+	}
+	return nil
+}
+
+func (o NoCapacity) refusal(plan, region string) *Refusal {
+	r := Refuse("type", "There is currently not enough capacity for plan %s in region %s.", plan, region)
+	if o.Reason != "" {
+		r = &Refusal{Reasons: []Reason{{"", o.Reason}}}
+	}
+	r.Status = http.StatusBadRequest
+	if o.Status != 0 {
+		r.Status = o.Status
+	}
+	return r
+}
+
+func (c *cluster) total() int {
+	n := 0
+	for _, p := range c.pools {
+		n += p.Count
+	}
+	return n
+}
+
+// owned counts Linodes and the places that will get one.
+func (w Pools) owned() int {
+	n := len(w.instances)
+	for _, p := range w.pools {
+		for _, m := range p.nodes {
+			if m.InstanceID == 0 {
+				n++
+			}
+		}
+	}
+	return n
+}

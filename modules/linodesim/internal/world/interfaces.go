@@ -1,0 +1,229 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+// Generations of interfaces.
+const (
+	legacyConfig     = "legacy_config"
+	linodeInterfaces = "linode"
+)
+
+func (n Network) generation() string { return cmp.Or(n.Generation, legacyConfig) }
+
+// nic is a network interface of either generation.
+type nic struct {
+	id              int
+	purpose         string // public, vlan, vpc
+	label, ipam     string
+	primary         bool
+	vpcID, subnetID int
+	address, nat    string // in the VPC
+	ranges          []string
+	ipv6            *nicIPv6 // in the VPC
+	firewall        int      // requested; 0 = the Linode's, -1 = none
+	created         time.Time
+}
+
+func readLegacy(f api.InstanceConfigInterfaceCreate) nic {
+	out := nic{
+		purpose: string(f.Purpose), label: deref(f.Label), ipam: deref(f.IpamAddress), primary: deref(f.Primary), subnetID: deref(f.SubnetID),
+		ranges: deref(f.IPRanges),
+	}
+	out.ipv6 = readIPv6(f.AdditionalProperties)
+	out.address, _ = deref(f.IPv4)["vpc"].(string)
+	out.nat, _ = deref(f.IPv4)["nat_1_1"].(string)
+	return out
+}
+
+// readInterface reads an entry of interfaces of a Linode to be: legacy ones have a purpose, those of the generation
+// linode one of public, vlan, vpc. The description leaves the types of its fields open.
+func readInterface(n int, f map[string]any, generation string) (nic, error) {
+	field := fmt.Sprintf("interfaces[%d]", n)
+	purpose, legacy := f["purpose"].(string)
+	if legacy == (generation == linodeInterfaces) {
+		return nic{}, Refuse(field, "Interfaces must fit interface_generation")
+	}
+	out, label := nic{purpose: purpose}, "label"
+	if legacy {
+		out.primary, _ = f["primary"].(bool)
+	} else {
+		var kinds []string
+		for _, kind := range []string{"public", "vlan", "vpc"} {
+			if _, ok := f[kind].(map[string]any); ok {
+				kinds = append(kinds, kind)
+			}
+		}
+		if len(kinds) != 1 {
+			return nic{}, Refuse(field, "Exactly one of public, vlan and vpc must be given")
+		}
+		firewall, _ := f["firewall_id"].(float64)
+		out.purpose, out.primary, out.firewall, label = kinds[0], n == 0, int(firewall), "vlan_label"
+		f, _ = f[kinds[0]].(map[string]any)
+	}
+	out.label, _ = f[label].(string)
+	out.ipam, _ = f["ipam_address"].(string)
+	subnet, _ := f["subnet_id"].(float64)
+	out.subnetID, out.ipv6 = int(subnet), readIPv6(f)
+	out.readAddress(f, legacy)
+	return out, nil
+}
+
+// readAddress reads the address in a VPC and whether a public one leads to it: ipv4.vpc and ipv4.nat_1_1 of a legacy interface, the first
+// of ipv4.addresses of the others.
+func (f *nic) readAddress(from map[string]any, legacy bool) {
+	ipv4, _ := from["ipv4"].(map[string]any)
+	address, nat := "vpc", "nat_1_1"
+	if !legacy {
+		list, _ := ipv4["addresses"].([]any)
+		if len(list) == 0 {
+			return
+		}
+		ipv4, _ = list[0].(map[string]any)
+		address, nat = "address", "nat_1_1_address"
+	}
+	f.address, _ = ipv4[address].(string)
+	f.nat, _ = ipv4[nat].(string)
+	if f.address == "auto" {
+		f.address = ""
+	}
+	if f.nat == "auto" {
+		f.nat = "any"
+	}
+}
+
+func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, list []nic) {
+	if len(list) > 3 {
+		bad.add("interfaces", "At most 3 interfaces are allowed")
+	}
+	for n, f := range list {
+		field := fmt.Sprintf("interfaces[%d].", n)
+		if _, there := w.assets.firewalls[f.firewall]; f.firewall > 0 && !there || f.firewall < -1 {
+			bad.invalid(field + "firewall_id")
+		}
+		switch f.purpose {
+		case "public":
+			f.ipv6.checkPublic(bad, field, generation)
+		case "vlan":
+			if f.label == "" {
+				bad.add(field+"label", "label is required")
+			}
+		case "vpc":
+			vpc, s, ok := w.VPCs().subnet(f.subnetID)
+			if !ok || vpc.Region != region {
+				bad.add(field+"subnet_id", "subnet_id is not valid")
+			}
+			f.ipv6.check(bad, field+"ipv6", ipv6Of(s))
+		default:
+			bad.add(field+"purpose", "Must be one of public, vlan, vpc")
+		}
+	}
+}
+
+// connect gives an interface its ID and, in a VPC, its address.
+func (w Interfaces) connect(i *Instance, f *nic) {
+	f.id, f.created = w.sideID(&w.seq.iface), w.now
+	if f.purpose == "public" {
+		f.ipv6 = f.ipv6.route(f.id)
+	}
+	if f.purpose != "vpc" {
+		return
+	}
+	vpc, s, _ := w.VPCs().subnet(f.subnetID)
+	taken := 0
+	for _, linode := range w.VPCs().members(s.ID) {
+		taken += len(linode.Interfaces)
+	}
+	f.ipv6 = f.ipv6.allot(ipv6Of(s), f.id)
+	f.vpcID, f.address = vpc.ID, cmp.Or(f.address, usable(s.IPv4, taken))
+	if f.nat == "any" {
+		f.nat = i.PublicIPv4
+	}
+}
+
+// addInterfaces makes those requested, or a public one.
+func (w Interfaces) addInterfaces(i *Instance, list []nic) {
+	if len(list) == 0 {
+		list = []nic{{purpose: "public", primary: true}}
+	}
+	for _, f := range list {
+		w.connect(i, &f)
+		w.assets.interfaces[i.ID] = append(w.assets.interfaces[i.ID], f)
+	}
+}
+
+// legacy is an interface of a configuration; fields that a purpose does not have are null.
+func (f nic) legacy(of *Instance) api.InstanceConfigInterface {
+	out := api.InstanceConfigInterface{
+		ID: f.id, Purpose: api.InstanceConfigInterfacePurpose(f.purpose), Primary: f.primary, Active: of.Status == StatusRunning,
+		IPv6: nullable.NewNullNullable[map[string]any](),
+	}
+	switch f.purpose {
+	case "vlan":
+		out.Label, out.IpamAddress = &f.label, &f.ipam
+	case "vpc":
+		out.VPCID, out.SubnetID, out.IPRanges = &f.vpcID, &f.subnetID, new(nonNil(f.ranges))
+		out.IPv4 = &map[string]any{"vpc": f.address, "nat_1_1": optional(f.nat)}
+		if f.ipv6 != nil {
+			out.IPv6.Set(f.ipv6.shown())
+		}
+	}
+	return out
+}
+
+// linode is an interface of that generation. None was recorded; the fields are those of the public documentation.
+func (f nic) linode(of *Instance) api.InstanceInterface {
+	out := api.InstanceInterface{
+		ID: f.id, Version: new(1), MacAddress: fmt.Sprintf("00:00:5e:00:%02x:%02x", f.id>>8&0xff, f.id&0xff),
+		Created: api.Time{Time: f.created}, Updated: api.Time{Time: f.created}, DefaultRoute: map[string]any{},
+	}
+	if f.primary {
+		out.DefaultRoute["ipv4"] = true
+	}
+	address := func(a string) []any { return []any{map[string]any{"address": a, "primary": true}} }
+	switch f.purpose {
+	case "public":
+		if f.primary {
+			out.DefaultRoute["ipv6"] = true
+		}
+		out.Public = &map[string]any{"ipv4": map[string]any{"addresses": address(of.PublicIPv4)},
+			"ipv6": map[string]any{"ranges": f.ipv6.routed(of)}}
+	case "vlan":
+		out.Vlan = &map[string]any{"vlan_label": f.label, "ipam_address": optional(f.ipam)}
+	case "vpc":
+		out.VPC = &map[string]any{
+			"vpc_id": f.vpcID, "subnet_id": f.subnetID, "ipv4": map[string]any{"addresses": []any{
+				map[string]any{"address": f.address, "primary": true, "nat_1_1_address": optional(f.nat)},
+			}, "ranges": []any{}},
+		}
+		if f.ipv6 != nil {
+			(*out.VPC)["ipv6"] = f.ipv6.shown()
+		}
+	}
+	return out
+}
+
+// ListInstanceInterfaces lists a Linode's interfaces; none for one of legacy_config.
+func (w Interfaces) ListInstanceInterfaces(linodeID int) (api.InstanceInterfaceList, error) {
+	i, err := lookup(w.instances, linodeID)
+	return api.InstanceInterfaceList{
+		Interfaces: each(w.assets.interfaces[linodeID], func(f nic) api.InstanceInterface { return f.linode(i) }),
+	}, err
+}
+
+// GetInstanceInterface finds one.
+func (w Interfaces) GetInstanceInterface(linodeID, interfaceID int) (api.InstanceInterface, error) {
+	for _, f := range w.assets.interfaces[linodeID] {
+		if f.id == interfaceID {
+			return f.linode(w.instances[linodeID]), nil
+		}
+	}
+	return api.InstanceInterface{}, NotFound()
+}

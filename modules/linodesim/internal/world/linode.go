@@ -1,0 +1,210 @@
+package world
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+)
+
+// InstanceSpec is a Linode to be, one that is no worker of LKE.
+type InstanceSpec struct {
+	Label  string // "" = made up
+	Type   string
+	Region string // "" = us-ord
+	Image  string // "" = none: it stays off
+	Tags   []string
+}
+
+// AddInstance makes a Linode of the account's owner, and gives its ID.
+func (w Linodes) AddInstance(spec InstanceSpec) (int, error) {
+	i, err := w.CreateInstance(&api.InstanceCreate{
+		Label: optional(spec.Label), Type: spec.Type, Region: cmp.Or(spec.Region, "us-ord"), Image: optional(spec.Image), Tags: &spec.Tags,
+		RootPass: new("not stored"),
+	})
+	return i.ID, err
+}
+
+const maxUserData = 65535
+
+// CreateInstance makes a Linode.
+func (w Linodes) CreateInstance(b *api.InstanceCreate) (api.Instance, error) {
+	if err := notHere(b); err != nil {
+		return api.Instance{}, err
+	}
+	generation := string(deref(b.InterfaceGeneration))
+	var nics []nic
+	for n, f := range deref(b.Interfaces) {
+		made, err := readInterface(n, f, generation)
+		if err != nil {
+			return api.Instance{}, err
+		}
+		nics = append(nics, made)
+	}
+	if err := w.checkInstance(b, nics); err != nil {
+		return api.Instance{}, err
+	}
+	return w.instance(w.addInstance(b, nics)), nil
+}
+
+// notHere refuses what names things of which there are none: backups,
+// StackScripts, reserved addresses.
+func notHere(b *api.InstanceCreate) error {
+	switch {
+	case b.BackupID != nil:
+		return Refuse("backup_id", "backup_id is not valid")
+	case b.StackscriptID != nil || b.StackscriptData != nil:
+		return Refuse("stackscript_id", "stackscript_id is not valid")
+	case len(deref(b.IPv4)) > 0:
+		return Refuse("ipv4[0]", "ipv4[0] is not a reserved address of the account")
+	case b.NetworkHelper != nil && deref(b.InterfaceGeneration) != linodeInterfaces:
+		return Refuse("network_helper", "network_helper is only for interfaces of the generation linode")
+	}
+	return nil
+}
+
+func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
+	var bad reasons
+	plan, known := w.catalog.Type(b.Type)
+	if !known {
+		bad.invalid("type")
+	}
+	if _, ok := w.catalog.Region(b.Region); !ok {
+		bad.invalid("region")
+	}
+	checkTags(&bad, deref(b.Tags))
+	if label := deref(b.Label); label != "" {
+		w.checkInstanceLabel(&bad, nil, label)
+	}
+	checkPolicy(&bad, deref(b.MaintenancePolicy))
+	w.checkUserData(&bad, b)
+	w.checkPlace(&bad, b)
+	w.Interfaces().checkInterfaces(&bad, b.Region, string(deref(b.InterfaceGeneration)), nics)
+	if err := bad.err(); err != nil {
+		return err
+	}
+	swap, root := diskSizes(b, plan.Disk)
+	if root < 1 || swap < 0 || root+swap > plan.Disk {
+		return Refuse("swap_size", "The disks do not fit on plan %s, which has %d MB", plan.ID, plan.Disk)
+	}
+	access := b.RootPass != nil || len(deref(b.AuthorizedKeys)) > 0 || len(deref(b.AuthorizedUsers)) > 0
+	if err := w.Images().checkImage(deref(b.Image), root, access); err != nil {
+		return err
+	}
+	return w.Pools().checkRoom(&cluster{Cluster: Cluster{Tier: catalog.Enterprise, Region: b.Region}}, b.Type, 1)
+}
+
+// diskSizes divides a plan's storage.
+func diskSizes(b *api.InstanceCreate, size int) (swap, root int) {
+	swap = 512
+	set(&swap, b.SwapSize)
+	return swap, cmp.Or(deref(b.BootSize), size-swap)
+}
+
+func (w Linodes) checkUserData(bad *reasons, b *api.InstanceCreate) {
+	data := deref(b.Metadata).UserData
+	if data == nil {
+		return
+	}
+	const field = "metadata.user_data"
+	if len(*data) > maxUserData {
+		bad.add(field, "Must be at most %d bytes", maxUserData)
+	} else if _, err := base64.StdEncoding.DecodeString(*data); err != nil {
+		bad.add(field, "Must be base64")
+	}
+	if r, ok := w.Offers().region(b.Region); ok && !catalog.Has(r, catalog.CapMetadata) {
+		bad.add("region", "Metadata is not available in region %s", b.Region)
+	}
+	if i, err := w.Images().image(deref(b.Image)); err == nil && !slices.Contains(i.Capabilities, cloudInit) {
+		bad.add("image", "image does not support user data")
+	}
+}
+
+// checkPlace is about what the Linode is put next to: firewall (-1 is none, as
+// the account has no default) and group.
+func (w Linodes) checkPlace(bad *reasons, b *api.InstanceCreate) {
+	id := deref(b.FirewallID)
+	if _, there := w.assets.firewalls[id]; id > 0 && !there || id < -1 {
+		bad.invalid("firewall_id")
+	}
+	if b.PlacementGroup == nil {
+		return
+	}
+	if g, ok := w.assets.groups[b.PlacementGroup.ID]; !ok || g.Region != b.Region {
+		bad.invalid("placement_group.id")
+	} else {
+		w.Groups().checkGroupRoom(bad, "placement_group.id", g, 1)
+	}
+}
+
+func (w Linodes) addInstance(b *api.InstanceCreate, nics []nic) *Instance {
+	public, private, v6 := w.addresses()
+	id := w.nextID(&w.seq.instance)
+	i := &Instance{
+		ID: id, Label: cmp.Or(deref(b.Label), fmt.Sprintf("linode%d", id)), Type: b.Type, Region: b.Region, Image: deref(b.Image),
+		Status: StatusProvisioning, Tags: union(deref(b.Tags)), Group: deref(b.Group), Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
+		Placement: Placement{HostUUID: w.hostUUID()},
+		Network:   Network{PublicIPv4: public, IPv6: v6, Generation: string(deref(b.InterfaceGeneration))},
+		Settings:  Settings{DiskEncryption: string(cmp.Or(deref(b.DiskEncryption), "enabled")), WatchdogEnabled: true},
+		Guest:     Guest{HasUserData: deref(b.Metadata).UserData != nil, userData: deref(deref(b.Metadata).UserData), keys: readKeys(b)},
+	}
+	if deref(b.PrivateIP) {
+		i.PrivateIPv4 = private
+	}
+	w.defaultSettings(i)
+	i.MaintenancePolicy = cmp.Or(deref(b.MaintenancePolicy), i.MaintenancePolicy)
+	i.BackupsEnabled = i.BackupsEnabled || deref(b.BackupsEnabled)
+	w.instances[i.ID] = i
+	w.record(w.Actor, Entry{Action: InstanceCreated, InstanceID: i.ID, After: i.Label})
+	if b.PlacementGroup != nil {
+		w.Groups().enter(b.PlacementGroup.ID, i)
+	}
+	boot := w.delays.Join.draw(w.draws.rng)
+	created := w.begin(w.User, "linode_create", onLinode(i), w.Images().entity(i.Image), 0, boot/2)
+	w.equip(i, b, nics, boot/2)
+	w.Firewalls().protect(i, deref(b.FirewallID))
+	if i.Image == "" || b.Booted != nil && !*b.Booted {
+		w.after(boot/2, func() { w.finish(created); w.setStatus(LKE, i, StatusOffline) })
+		return i
+	}
+	booted := w.begin(w.User, "linode_boot", onLinode(i), w.Configs().last(i.ID), boot/2, boot*4/5-boot/2)
+	w.after(boot/2, func() { w.finish(created); w.setStatus(LKE, i, StatusBooting) })
+	if !w.faults.neverBoots(0) {
+		w.after(boot*4/5, func() { w.run(i, booted) })
+	}
+	return i
+}
+
+// equip makes what comes with a Linode: interfaces, and with an image its two
+// disks and a configuration.
+func (w Linodes) equip(i *Instance, b *api.InstanceCreate, nics []nic, ready time.Duration) {
+	if i.generation() == linodeInterfaces {
+		w.Interfaces().addInterfaces(i, nics)
+		nics = nil
+	}
+	if i.Image == "" {
+		return
+	}
+	plan, _ := w.catalog.Type(i.Type)
+	swap, root := diskSizes(b, plan.Disk)
+	name := w.Images().imageLabel(i.Image) + " Disk"
+	made := map[string]api.InstanceConfigDeviceCreate{}
+	add := func(device, label, filesystem, image string, size int) {
+		d := disk{image: image}
+		d.Label, d.Filesystem, d.Size = label, api.InstanceDiskFilesystem(filesystem), size
+		made[device] = api.InstanceConfigDeviceCreate{DiskID: new(w.Disks().addDisk(i, d, ready).ID)}
+	}
+	add("sda", name, "ext4", i.Image, root)
+	if swap > 0 {
+		add("sdb", fmt.Sprintf("%d MB Swap Image", swap), "swap", "", swap)
+	}
+	label := "My " + name + " Profile"
+	w.Configs().addConfig(i, api.InstanceConfigUpdate{
+		Label: new(label[:min(len(label), 48)]), Kernel: new(cmp.Or(deref(b.Kernel), "linode/grub2")),
+		Devices: (*api.InstanceConfigDevicesCreate)(&made), Interfaces: &[]api.InstanceConfigInterfaceCreate{},
+	}, nics)
+}

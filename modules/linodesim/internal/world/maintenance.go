@@ -1,0 +1,45 @@
+package world
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+// HostMaintenance is work on the host of a Linode as the account's list shows
+// it. Nothing happens to the Linode when its time comes.
+type HostMaintenance struct {
+	Type   string // such as reboot, cold_migration or live_migration
+	Status string // pending, started or completed
+	When   time.Time
+	Reason string
+}
+
+// AnnounceMaintenance puts a Linode on the account's list of maintenance, in
+// place of what is there about it; nil takes it off.
+func (w Linodes) AnnounceMaintenance(instanceID int, m *HostMaintenance) error {
+	i, err := lookup(w.instances, instanceID)
+	if err != nil {
+		return err
+	}
+	if m != nil {
+		m = new(*m)
+	}
+	i.Maintenance, w.history.changed = m, true
+	return nil
+}
+
+// ListHostMaintenance lists what is announced, by Linode.
+func (w Account) ListHostMaintenance() ([]api.HostMaintenance, error) {
+	var out []api.HostMaintenance
+	for _, i := range sorted(w.instances) {
+		if m := i.Maintenance; m != nil {
+			out = append(out, api.HostMaintenance{
+				Entity: api.HostMaintenanceEntity{ID: i.ID, Label: i.Label, Type: "linode", URL: fmt.Sprintf("/v4/linode/instances/%d", i.ID)},
+				Type:   m.Type, Status: m.Status, Reason: m.Reason, When: &api.Time{Time: m.When},
+			})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,218 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+)
+
+// vpcRanges are the networks that subnets are cut from; private addresses of Linodes are in the last one's rest.
+var (
+	vpcRanges     = []string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/17"}
+	linodePrivate = netip.MustParsePrefix("192.168.128.0/17")
+)
+
+// vpcType is not recorded in full; the field is.
+const vpcType = "regular"
+
+var vpcLabel = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
+
+// CreateVPC makes one with its subnets. Nothing is routed.
+func (w VPCs) CreateVPC(b *api.VPCCreate) (api.VPC, error) {
+	subnets, err := askedSubnets(b)
+	if err != nil {
+		return api.VPC{}, err
+	}
+	var bad reasons
+	w.Offers().checkRegion(&bad, b.Region, catalog.CapVPCs, "VPCs are")
+	checkLength(&bad, "label", b.Label, 1, 64)
+	if !vpcLabel.MatchString(b.Label) {
+		bad.add("label", "Must only use ASCII letters, numbers, and dashes")
+	}
+	checkLength(&bad, "description", deref(b.Description), 0, 255)
+	for _, v := range w.assets.vpcs {
+		if v.Label == b.Label {
+			bad.add("label", "Label must be unique among your VPCs")
+		}
+	}
+	checkSubnets(&bad, subnets, len(deref(b.IPv6)) > 0)
+	if err := bad.err(); err != nil {
+		return api.VPC{}, err
+	}
+	v := api.VPC{
+		ID: w.sideID(&w.seq.vpc), Label: b.Label, Description: deref(b.Description), Region: b.Region, VPCType: new(vpcType),
+		IPv4: new(networkRanges(vpcRanges...)), IPv6: nullable.NewNullNullable[[]api.AddressRange](),
+		Created: w.stamp(), Updated: w.stamp(),
+	}
+	if len(deref(b.IPv6)) > 0 {
+		v.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x::/52", v.ID&0xffff)))
+	}
+	for n, s := range subnets {
+		made := api.VPCSubnet{
+			ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, IPv6: nullable.NewNullNullable[[]api.AddressRange](), VPCType: new(vpcType),
+			Databases: &[]map[string]any{}, Nodebalancers: &[]map[string]any{}, Created: w.stamp(), Updated: w.stamp(),
+		}
+		if len(deref(s.IPv6)) > 0 {
+			made.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x:%x::/56", v.ID&0xffff, n<<8)))
+		}
+		v.Subnets = append(v.Subnets, made)
+	}
+	w.assets.vpcs[v.ID] = v
+	w.note(AssetCreated, fmt.Sprintf("vpc %d", v.ID), 0)
+	return w.GetVPC(v.ID)
+}
+
+// askedSubnets refuses lengths of IPv6 networks that cannot be had.
+func askedSubnets(b *api.VPCCreate) ([]api.VPCSubnetCreate, error) {
+	for n, network := range deref(b.IPv6) {
+		if network.Range != "/52" || n > 0 {
+			return nil, Refuse("ipv6[0].range", "One network of length /52 can be asked for")
+		}
+	}
+	for n, s := range deref(b.Subnets) {
+		for _, network := range deref(s.IPv6) {
+			if network.Range != "/56" && network.Range != "auto" {
+				return nil, Refuse(fmt.Sprintf("subnets[%d].ipv6[0].range", n), "A network of length /56 can be asked for")
+			}
+		}
+	}
+	return deref(b.Subnets), nil
+}
+
+func networkRanges(list ...string) []api.AddressRange {
+	return each(list, func(r string) api.AddressRange { return api.AddressRange{Range: r} })
+}
+
+func checkSubnets(bad *reasons, subnets []api.VPCSubnetCreate, ipv6 bool) {
+	var seen []netip.Prefix
+	for n, s := range subnets {
+		if len(deref(s.IPv6)) > 0 && !ipv6 {
+			bad.add(fmt.Sprintf("subnets[%d].ipv6", n), "The VPC has no IPv6 network")
+		}
+		checkLength(bad, fmt.Sprintf("subnets[%d].label", n), s.Label, 1, 64)
+		p, err := netip.ParsePrefix(s.IPv4)
+		inside := slices.ContainsFunc(vpcRanges, func(r string) bool {
+			outer := netip.MustParsePrefix(r)
+			return err == nil && outer.Contains(p.Addr()) && outer.Bits() <= p.Bits()
+		})
+		field := fmt.Sprintf("subnets[%d].ipv4", n)
+		switch {
+		case err != nil || p != p.Masked() || p.Bits() > 29 || !inside || p.Overlaps(linodePrivate):
+			bad.add(field, "Must be a private network of prefix length 1-29 apart from %s", linodePrivate)
+		case slices.ContainsFunc(seen, p.Overlaps):
+			bad.add(field, "Overlaps with another subnet")
+		default:
+			seen = append(seen, p)
+		}
+	}
+}
+
+// DeleteVPC removes one that no Linode is in.
+func (w VPCs) DeleteVPC(vpcID int) error {
+	v, err := lookup(w.assets.vpcs, vpcID)
+	if err != nil {
+		return err
+	}
+	for _, s := range v.Subnets {
+		if len(w.members(s.ID)) > 0 {
+			return Refuse("", "Linodes are still in subnet %d of this VPC.", s.ID)
+		}
+	}
+	delete(w.assets.vpcs, vpcID)
+	w.note(AssetDeleted, fmt.Sprintf("vpc %d", vpcID), 0)
+	return nil
+}
+
+// ListVPCs lists them by ID.
+func (w VPCs) ListVPCs() ([]api.VPC, error) {
+	return each(sorted(w.assets.vpcs), w.populated), nil
+}
+
+// GetVPC finds one.
+func (w VPCs) GetVPC(vpcID int) (api.VPC, error) {
+	v, err := lookup(w.assets.vpcs, vpcID)
+	return w.populated(v), err
+}
+
+// ListVPCSubnets lists the subnets of a VPC.
+func (w VPCs) ListVPCSubnets(vpcID int) ([]api.VPCSubnet, error) {
+	v, err := w.GetVPC(vpcID)
+	return v.Subnets, err
+}
+
+// GetVPCSubnet finds one.
+func (w VPCs) GetVPCSubnet(vpcID, subnetID int) (api.VPCSubnet, error) {
+	v, s, ok := w.subnet(subnetID)
+	if !ok || v.ID != vpcID {
+		return api.VPCSubnet{}, NotFound()
+	}
+	s.Linodes = w.members(s.ID)
+	return s, nil
+}
+
+// populated fills in the Linodes.
+func (w VPCs) populated(v api.VPC) api.VPC {
+	v.Subnets = each(v.Subnets, func(s api.VPCSubnet) api.VPCSubnet {
+		s.Linodes = w.members(s.ID)
+		return s
+	})
+	return v
+}
+
+// members lists the Linodes of a subnet with their interfaces in it.
+func (w VPCs) members(subnet int) []api.VPCSubnetLinode {
+	out := []api.VPCSubnetLinode{}
+	add := func(linode int, config *int, nics []nic) {
+		for _, f := range nics {
+			if f.subnetID != subnet || f.purpose != "vpc" {
+				continue
+			}
+			if n := len(out); n == 0 || out[n-1].ID != linode {
+				out = append(out, api.VPCSubnetLinode{ID: linode})
+			}
+			last := &out[len(out)-1]
+			active := w.instances[linode].Status == StatusRunning
+			last.Interfaces = append(last.Interfaces, api.VPCSubnetInterface{ID: f.id, Active: active, ConfigID: config})
+		}
+	}
+	for _, linode := range slices.Sorted(maps.Keys(w.assets.configs)) {
+		for _, c := range w.assets.configs[linode] {
+			add(linode, &c.ID, c.nics)
+		}
+	}
+	for _, linode := range slices.Sorted(maps.Keys(w.assets.interfaces)) {
+		add(linode, nil, w.assets.interfaces[linode])
+	}
+	return out
+}
+
+func (w VPCs) subnet(id int) (api.VPC, api.VPCSubnet, bool) {
+	for _, v := range w.assets.vpcs {
+		for _, s := range v.Subnets {
+			if s.ID == id {
+				return v, s, true
+			}
+		}
+	}
+	return api.VPC{}, api.VPCSubnet{}, false
+}
+
+// usable gives the nth address of a network that a Linode can have; the first two it cannot.
+func usable(network string, n int) string {
+	p, err := netip.ParsePrefix(network)
+	if err != nil {
+		return ""
+	}
+	a := p.Addr()
+	for range n + 2 {
+		a = a.Next()
+	}
+	return a.String()
+}

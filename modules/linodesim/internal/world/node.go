@@ -1,0 +1,235 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+)
+
+// node is a node as the API shows it.
+func (w Nodes) node(n *node) api.LKENode {
+	out := api.LKENode{ID: n.ID, Status: api.LKENodeStatus(n.Status), InstanceID: optional(n.InstanceID)}
+	if w.Beta && n.Tier == catalog.Enterprise {
+		out.PoolID = new(n.PoolID)
+	}
+	return out
+}
+
+// GetLKENode finds a node of a cluster, as far as the API shows it.
+func (w Nodes) GetLKENode(clusterID int, nodeID string) (api.LKENode, error) {
+	n, err := w.findNode(clusterID, nodeID)
+	if err != nil {
+		return api.LKENode{}, err
+	}
+	return w.node(n), nil
+}
+
+func (w Nodes) findNode(clusterID int, nodeID string) (*node, error) {
+	c, err := lookup(w.clusters, clusterID)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range c.pools {
+		for _, n := range p.nodes {
+			if n.ID == nodeID && (n.Listed || !w.behaviour.UnlistedNotFound) {
+				return n, nil
+			}
+		}
+	}
+	return nil, NotFound()
+}
+
+// DeleteLKENode takes exactly this node out of its pool and lowers the count by
+// one, at once.
+func (w Nodes) DeleteLKENode(clusterID int, nodeID string) error {
+	n, err := w.findNode(clusterID, nodeID)
+	if err != nil {
+		return err
+	}
+	p := n.pool
+	if p.Count <= 1 {
+		switch w.behaviour.LastNode {
+		case RefuseLastDelete:
+			return Refuse("", "The last node of a pool cannot be deleted.")
+		case RemovePool:
+			w.Pools().dropPool(p)
+			return nil
+		case KeepEmptyPool:
+		}
+	}
+	w.Pools().setCount(p, p.Count-1)
+	w.removeNode(w.Actor, n)
+	return nil
+}
+
+// RecycleLKENode replaces a node by a new one; the count stays.
+func (w Nodes) RecycleLKENode(clusterID int, nodeID string) error {
+	n, err := w.findNode(clusterID, nodeID)
+	if err != nil {
+		return err
+	}
+	w.replaceNode(w.Actor, n)
+	return nil
+}
+
+// replaceNode gives the time after which the new node should have joined.
+func (w Nodes) replaceNode(by Actor, n *node) time.Duration {
+	w.removeNode(by, n)
+	return w.addNode(by, n.pool)
+}
+
+// addNode adds a place to the pool and plans its life. It gives the time until
+// the node should join.
+func (w Nodes) addNode(by Actor, p *pool) time.Duration {
+	enterprise := p.cluster.Tier == catalog.Enterprise
+	n := &node{pool: p, Node: Node{
+		ID: w.newNodeID(p.ID), ClusterID: p.ClusterID, PoolID: p.ID, Tier: p.Tier, Status: NotReady, Listed: !enterprise, Requested: w.now,
+	}}
+	p.nodes = append(p.nodes, n)
+	w.record(by, Entry{Action: NodeRequested, ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID})
+
+	created := w.delays.InstanceID.draw(w.draws.rng)
+	join := w.delays.Join.draw(w.draws.rng)
+	var tagged time.Duration
+	if enterprise {
+		w.after(w.delays.NodeListed.draw(w.draws.rng), func() { w.list(n) })
+		tagged = w.delays.Tagged.draw(w.draws.rng)
+	}
+	if w.faults.stalls(p.ID) {
+		return created + join
+	}
+	w.records.visible = append(w.records.visible, Visibility{
+		ClusterID: p.ClusterID, PoolID: p.ID, NodeID: n.ID, Requested: w.now, Visible: w.now.Add(created + tagged),
+	})
+	boots := !w.faults.neverBoots(p.ID)
+	w.after(created, func() { w.launch(n, tagged, join, boots) })
+	return created + join
+}
+
+func (w Nodes) list(n *node) {
+	if n.gone {
+		return
+	}
+	n.Listed = true
+	w.record(LKE, Entry{Action: NodeListed, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID})
+}
+
+// launch creates the Linode behind a node and plans its boot.
+func (w Nodes) launch(n *node, tagged, join time.Duration, boots bool) {
+	if n.gone {
+		return
+	}
+	public, private, v6 := w.addresses()
+	if isolation := n.pool.Isolation; isolation != nil {
+		public, v6 = unlessRefused(isolation.PublicIPv4, public), unlessRefused(isolation.PublicIPv6, v6)
+	}
+	i := &Instance{
+		ID: w.nextID(&w.seq.instance), Label: w.linodeLabel(n), Type: n.pool.Type, Region: n.pool.cluster.Region, Status: StatusOffline,
+		Tags: []string{}, Worker: Worker{ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID}, Placement: Placement{HostUUID: w.hostUUID()},
+		Network: Network{PublicIPv4: public, PrivateIPv4: private, IPv6: v6},
+		// Recorded as enabled even for workers of pools that have disabled.
+		Settings: Settings{DiskEncryption: "enabled", WatchdogEnabled: true}, Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
+	}
+	w.Linodes().defaultSettings(i)
+	w.instances[i.ID] = i
+	n.InstanceID, n.InstanceAt = i.ID, w.now
+	w.record(LKE, Entry{Action: InstanceCreated, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: i.ID, After: i.Label})
+	if n.pool.cluster.Tier == catalog.Enterprise {
+		w.after(tagged, func() { w.autoTag(n, i) })
+	}
+	created := w.begin(LKE.User, "linode_create", onLinode(i), nil, 0, join/2)
+	w.after(join/2, func() { w.finish(created) })
+	if !boots {
+		return
+	}
+	booted := w.begin(LKE.User, "linode_boot", onLinode(i), nil, join/2, join*4/5-join/2)
+	// Booting starts half way to joining, and the Linode runs a while before
+	// its kubelet has joined.
+	w.after(join/2, func() { w.Linodes().setStatus(LKE, i, StatusBooting) })
+	w.after(join*4/5, func() {
+		w.finish(booted)
+		w.Linodes().setStatus(LKE, i, StatusRunning)
+	})
+	w.after(join, func() { w.join(n, i) })
+}
+
+// unlessRefused is the address, unless the pool's nodes are to have none.
+func unlessRefused(wanted *bool, address string) string {
+	if wanted != nil && !*wanted {
+		return ""
+	}
+	return address
+}
+
+// after runs at once what has no delay, so that it is one step with its cause.
+func (w *Moment) after(d time.Duration, run func()) {
+	if d <= 0 {
+		run()
+		return
+	}
+	w.in(d, run)
+}
+
+// autoTag puts LKE's own tags on an Enterprise worker, and the pool's, which
+// cascade there; it keeps what a client put on meanwhile.
+func (w Nodes) autoTag(n *node, i *Instance) {
+	if w.instances[i.ID] != i {
+		return
+	}
+	tags := []string{fmt.Sprintf("lke%d", n.ClusterID), fmt.Sprintf("nodepool=%d", n.PoolID)}
+	w.Linodes().retag(LKE, i, union(tags, n.pool.Tags, i.Tags))
+}
+
+// cascadeTags follows a change of an Enterprise pool's tags on its Linodes.
+// Tags that are neither from the pool's old set nor its new one stay.
+func (w Pools) cascadeTags(p *pool, old []string) {
+	if p.cluster.Tier != catalog.Enterprise {
+		return
+	}
+	for _, n := range p.nodes {
+		i := w.instances[n.InstanceID]
+		if i == nil {
+			continue
+		}
+		kept := slices.DeleteFunc(slices.Clone(i.Tags), func(t string) bool { return slices.Contains(old, t) && !slices.Contains(p.Tags, t) })
+		w.Linodes().retag(w.Actor, i, union(kept, p.Tags))
+	}
+}
+
+func (w Linodes) retag(by Actor, i *Instance, tags []string) {
+	if slices.Equal(i.Tags, tags) {
+		return
+	}
+	w.record(by, Entry{
+		Action: InstanceTagged, ClusterID: i.ClusterID, PoolID: i.PoolID, NodeID: i.NodeID, InstanceID: i.ID,
+		Before: strings.Join(i.Tags, ","), After: strings.Join(tags, ","),
+	})
+	i.Tags, i.Updated = tags, w.now
+}
+
+func (w Nodes) join(n *node, i *Instance) {
+	if n.gone || w.instances[i.ID] != i || i.Status != StatusRunning {
+		return
+	}
+	n.Status, n.JoinedAt = Ready, w.now
+	w.record(LKE, Entry{Action: NodeJoined, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: i.ID})
+	w.Feed().publish(NodeJoins, n)
+}
+
+// removeNode takes the place out of the pool; its Linode disappears a little
+// later.
+func (w Nodes) removeNode(by Actor, n *node) {
+	n.gone = true
+	n.pool.nodes = slices.DeleteFunc(n.pool.nodes, func(m *node) bool { return m == n })
+	w.record(by, Entry{Action: NodeRemoved, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: n.InstanceID})
+	i := w.instances[n.InstanceID]
+	if i == nil {
+		return
+	}
+	w.Linodes().setStatus(LKE, i, StatusDeleting)
+	w.after(w.delays.Gone.draw(w.draws.rng), func() { w.Linodes().vanish(LKE, i) })
+}

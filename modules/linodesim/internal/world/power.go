@@ -1,0 +1,88 @@
+package world
+
+import "github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+
+// BootInstance starts a Linode that is off. Without a configuration in the
+// request it is the last or only one.
+func (w Linodes) BootInstance(linodeID int, b *api.InstanceBoot) error {
+	i, err := lookup(w.instances, linodeID)
+	if err != nil {
+		return err
+	}
+	config := deref(deref(b).ConfigID)
+	switch {
+	case i.Status == StatusRunning:
+		return Refuse("", "Linode is already running.")
+	case i.Status != StatusOffline:
+		return busy()
+	case config != 0 && w.Configs().configAt(linodeID, config) < 0:
+		return Refuse("config_id", "config_id is not valid")
+	case i.ClusterID == 0 && len(w.assets.configs[linodeID]) == 0:
+		return Refuse("config_id", "The Linode has no configuration to boot.")
+	}
+	w.setStatus(w.Actor, i, StatusBooting)
+	took := w.delays.Join.draw(w.draws.side) / 2
+	booted := w.begin(w.User, "linode_boot", onLinode(i), w.Configs().entity(linodeID, config), 0, took)
+	w.after(took, func() {
+		if i.Status == StatusBooting {
+			w.run(i, booted)
+		}
+	})
+	return nil
+}
+
+// ShutdownInstance stops a Linode that runs. LKE does nothing about a worker
+// that is off.
+func (w Linodes) ShutdownInstance(linodeID int) error {
+	i, err := lookup(w.instances, linodeID)
+	if err != nil {
+		return err
+	}
+	switch i.Status {
+	case StatusRunning:
+	case StatusOffline:
+		return Refuse("", "Linode is already powered off.")
+	default:
+		return busy()
+	}
+	w.setStatus(w.Actor, i, StatusShuttingDown)
+	w.Feed().publishLinode(LinodeStops, i)
+	took := w.delays.Gone.draw(w.draws.side)
+	down := w.begin(w.User, "linode_shutdown", onLinode(i), nil, 0, took)
+	w.after(took, func() {
+		if i.Status == StatusShuttingDown {
+			w.finish(down)
+			w.setStatus(LKE, i, StatusOffline)
+		}
+	})
+	return nil
+}
+
+// RebootInstance starts a Linode that runs again. Its image boots anew, so that a
+// listener to [LinodeBoots] gives its node another boot ID.
+func (w Linodes) RebootInstance(linodeID int) error {
+	i, err := lookup(w.instances, linodeID)
+	if err != nil {
+		return err
+	}
+	if i.Status != StatusRunning {
+		return busy()
+	}
+	w.setStatus(w.Actor, i, StatusRebooting)
+	w.Feed().publishLinode(LinodeStops, i)
+	took := w.delays.Join.draw(w.draws.side) / 2
+	booted := w.begin(w.User, "linode_reboot", onLinode(i), nil, 0, took)
+	w.after(took, func() {
+		if i.Status == StatusRebooting {
+			w.run(i, booted)
+		}
+	})
+	return nil
+}
+
+// run makes a Linode run, from which on its image starts, and ends the event of its boot.
+func (w Linodes) run(i *Instance, booted int) {
+	w.finish(booted)
+	w.setStatus(LKE, i, StatusRunning)
+	w.Feed().publishLinode(LinodeBoots, i)
+}

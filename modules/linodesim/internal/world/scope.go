@@ -1,0 +1,25 @@
+package world
+
+import (
+	"slices"
+	"strings"
+)
+
+// May reports whether the caller's token has every given scope; read_write
+// includes read_only, and "*" everything.
+func (c Caller) May(scopes ...string) bool {
+	for _, want := range scopes {
+		if !slices.ContainsFunc(c.Scopes, func(have string) bool { return covers(have, want) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func covers(have, want string) bool {
+	if have == "*" || have == want {
+		return true
+	}
+	area, _, _ := strings.Cut(want, ":")
+	return have == area+":*" || have == area+":read_write"
+}

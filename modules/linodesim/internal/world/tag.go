@@ -1,0 +1,137 @@
+package world
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+)
+
+// ListTags lists the labels in use, and those that were made and never used.
+func (w Tags) ListTags() ([]api.TagObject, error) {
+	return each(w.tagLabels(), func(t string) api.TagObject { return api.TagObject{Label: t} }), nil
+}
+
+func (w Tags) tagLabels() []string {
+	all := maps.Clone(w.assets.tags)
+	add := func(tags []string) {
+		for _, t := range tags {
+			all[t] = true
+		}
+	}
+	for _, i := range w.instances {
+		add(i.Tags)
+	}
+	for _, c := range w.clusters {
+		add(c.Tags)
+	}
+	for _, f := range w.assets.firewalls {
+		add(f.Tags)
+	}
+	for _, i := range w.assets.images {
+		add(i.Tags)
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// CreateTag makes a tag and puts it on Linodes and clusters. Volumes, domains, NodeBalancers and reserved addresses do
+// not exist here, so that none of them can be tagged.
+func (w Tags) CreateTag(b *api.TagCreate) (api.TagObject, error) {
+	none := api.TagObject{}
+	switch {
+	case len(deref(b.Volumes)) > 0:
+		return none, Refuse("volumes", "volumes is not valid")
+	case len(deref(b.Domains)) > 0:
+		return none, Refuse("domains", "domains is not valid")
+	case len(deref(b.Nodebalancers)) > 0:
+		return none, Refuse("nodebalancers", "nodebalancers is not valid")
+	case len(deref(b.ReservedIPv4Addresses)) > 0:
+		return none, Refuse("reserved_ipv4_addresses", "reserved_ipv4_addresses is not valid")
+	}
+	label, linodes, clusters := b.Label, deref(b.Linodes), deref(b.LKEClusters)
+	var bad reasons
+	checkTags(&bad, []string{label})
+	for n := range bad {
+		bad[n].Field = "label"
+	}
+	for _, id := range linodes {
+		if w.instances[id] == nil {
+			bad.add("linodes", "Linode %d is not valid", id)
+		}
+	}
+	for _, id := range clusters {
+		if w.clusters[id] == nil {
+			bad.add("lke_clusters", "Cluster %d is not valid", id)
+		}
+	}
+	if slices.Contains(w.tagLabels(), label) {
+		bad.add("label", "Tag %q exists already", label)
+	}
+	if err := bad.err(); err != nil {
+		return none, err
+	}
+	w.assets.tags[label] = true
+	w.note(AssetCreated, "tag "+label, 0)
+	for _, id := range linodes {
+		w.Linodes().retag(w.Actor, w.instances[id], union(w.instances[id].Tags, []string{label}))
+	}
+	for _, id := range clusters {
+		w.Clusters().retagCluster(w.clusters[id], union(w.clusters[id].Tags, []string{label}))
+	}
+	return api.TagObject{Label: label}, nil
+}
+
+func (w Clusters) retagCluster(c *cluster, tags []string) {
+	if slices.Equal(c.Tags, tags) {
+		return
+	}
+	w.record(w.Actor, Entry{Action: AssetChanged, ClusterID: c.ID, Before: strings.Join(c.Tags, ","), After: strings.Join(tags, ",")})
+	c.Tags, c.Updated = tags, w.now
+}
+
+// ListTaggedObjects finds the Linodes and clusters that carry a tag.
+func (w Tags) ListTaggedObjects(tagLabel string) ([]api.TaggedObject, error) {
+	if !slices.Contains(w.tagLabels(), tagLabel) {
+		return nil, NotFound()
+	}
+	var all []api.TaggedObject
+	for _, i := range sorted(w.instances) {
+		if slices.Contains(i.Tags, tagLabel) {
+			all = append(all, api.TaggedObject{Type: "linode", Data: overlaid[map[string]any](w.Linodes().instance(i))})
+		}
+	}
+	for _, c := range sorted(w.clusters) {
+		if slices.Contains(c.Tags, tagLabel) {
+			all = append(all, api.TaggedObject{Type: "lke_cluster", Data: overlaid[map[string]any](w.Clusters().cluster(c))})
+		}
+	}
+	return all, nil
+}
+
+// DeleteTag takes a tag off everything.
+func (w Tags) DeleteTag(tagLabel string) error {
+	if !slices.Contains(w.tagLabels(), tagLabel) {
+		return NotFound()
+	}
+	drop := func(tags []string) []string {
+		return slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t == tagLabel })
+	}
+	for _, i := range sorted(w.instances) { // by ID, so that two runs record the same
+		w.Linodes().retag(w.Actor, i, drop(i.Tags))
+	}
+	for _, c := range sorted(w.clusters) {
+		w.Clusters().retagCluster(c, drop(c.Tags))
+	}
+	for id, f := range w.assets.firewalls {
+		f.Tags = drop(f.Tags)
+		w.assets.firewalls[id] = f
+	}
+	for id, i := range w.assets.images {
+		i.Tags = drop(i.Tags)
+		w.assets.images[id] = i
+	}
+	delete(w.assets.tags, tagLabel)
+	w.note(AssetDeleted, "tag "+tagLabel, 0)
+	return nil
+}

@@ -1,0 +1,164 @@
+package linodesim
+
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
+)
+
+// Span is a range from which a delay is drawn, both limits included.
+type Span struct {
+	Min, Max time.Duration
+}
+
+// Exactly returns the span that always gives d.
+func Exactly(d time.Duration) Span { return Span{Min: d, Max: d} }
+
+func (s Span) scaled(by float64) Span {
+	return Span{Min: time.Duration(float64(s.Min) / by), Max: time.Duration(float64(s.Max) / by)}
+}
+
+// Profile holds how long the platform takes for each step, how late its reads are
+// and how often requests meet a fault.
+type Profile struct {
+	Name       string
+	Request    Span // answering one HTTP request
+	InstanceID Span // from a node's request to its Linode having an ID
+	NodeListed Span // Enterprise: from a node's request to its place in the pool's nodes[]
+	Tagged     Span // Enterprise: from the Linode having an ID to LKE's tags being on it
+	Join       Span // from the Linode having an ID to its kubelet joining the cluster
+	Gone       Span // from a node's deletion to its Linode's disappearance
+	Repair     Span // from a Linode being deleted directly to LKE replacing it
+
+	// ControlPlane is from a cluster's request over HTTP to its
+	// kubeconfig and the addresses of its API server.
+	ControlPlane Span
+
+	// How late reads may be: each shows the world as it was up to so long ago.
+	StaleReads time.Duration // of one object
+	StaleLists time.Duration // of a collection
+
+	Faults FaultRates
+}
+
+// FaultRates are the probabilities with which requests meet a fault.
+type FaultRates struct {
+	NotFound     float64 // a read of one object is a 404 although the object exists
+	MissingEntry float64 // a list lacks one of its entries
+	PageShift    float64 // a list's later pages skip an entry
+	NoEffect     float64 // a PUT or DELETE is answered with success and changes nothing
+	LostAnswer   float64 // a write is carried out, and the connection breaks
+	Hang         float64 // a request gets no answer until the caller goes away
+
+	Late          float64       // a write is answered 504 or not at all, and carried out later
+	LateBy        time.Duration // up to so much
+	NotFoundGroup float64       // a read of one object begins a group of such 404s, of any object
+	NotFoundFor   time.Duration // that lasts so long
+}
+
+// Boot returns the time from a node's request to its joining.
+func (p Profile) Boot() Span {
+	return Span{Min: p.InstanceID.Min + p.Join.Min, Max: p.InstanceID.Max + p.Join.Max}
+}
+
+// Fast returns the profile for tests and demonstrations: an instance ID after
+// 0.2 s, joining 1 s later, 5 ms per request.
+func Fast() Profile {
+	ms := time.Millisecond
+	return Profile{
+		Name: "fast", Request: Exactly(5 * ms), InstanceID: Exactly(200 * ms), NodeListed: Exactly(500 * ms),
+		Join: Exactly(time.Second), Gone: Exactly(200 * ms), Repair: Exactly(time.Second),
+		ControlPlane: Exactly(time.Second),
+	}
+}
+
+// Realistic returns the profile of an ordinary day: IDs after 2 to 10 s, Enterprise
+// node lists after 30 to 60 s, joining after 90 to 200 s, 150 to 400 ms per
+// request. The figures are those observed or documented where there are any.
+func Realistic() Profile {
+	ms, s := time.Millisecond, time.Second
+	return Profile{
+		Name: "realistic", Request: Span{150 * ms, 400 * ms}, InstanceID: Span{2 * s, 10 * s}, NodeListed: Span{30 * s, 60 * s},
+		Tagged: Span{0, s}, Join: Span{90 * s, 200 * s}, Gone: Span{2 * s, 10 * s}, Repair: Span{30 * s, 120 * s},
+		ControlPlane: Span{60 * s, 180 * s},
+	}
+}
+
+// Slow returns the profile of a bad day, for finding assumptions: IDs after 30 to
+// 60 s, joining after 300 s, up to 2 s per request.
+func Slow() Profile {
+	ms, s := time.Millisecond, time.Second
+	return Profile{
+		Name: "slow", Request: Span{400 * ms, 2 * s}, InstanceID: Span{30 * s, 60 * s}, NodeListed: Span{60 * s, 120 * s},
+		Tagged: Span{0, 5 * s}, Join: Exactly(300 * s), Gone: Span{30 * s, 60 * s}, Repair: Span{120 * s, 300 * s},
+		ControlPlane: Span{180 * s, 300 * s},
+	}
+}
+
+// Stale returns Realistic with reads of one object up to 4 s and lists up to 2
+// minutes behind writes, each by another time; a few writes land late, and a few
+// groups of reads are 404s by mistake.
+func Stale() Profile {
+	p := Realistic()
+	p.Name, p.StaleReads, p.StaleLists = "stale", 4*time.Second, 2*time.Minute
+	p.Faults = FaultRates{Late: 0.01, LateBy: time.Minute, NotFoundGroup: 0.002, NotFoundFor: 3 * time.Second}
+	return p
+}
+
+// Hostile returns Stale with every fault of FaultRates. The figures are chosen so
+// that a scale-up of ten nodes meets most of them.
+func Hostile() Profile {
+	p := Stale()
+	p.Name = "hostile"
+	p.Faults.NotFound, p.Faults.MissingEntry, p.Faults.PageShift = 0.02, 0.05, 0.05
+	p.Faults.NoEffect, p.Faults.LostAnswer, p.Faults.Hang = 0.02, 0.02, 0.005
+	return p
+}
+
+// Instant returns the profile for tests that are not about time: every step happens
+// together with its cause.
+func Instant() Profile { return Profile{Name: "instant"} }
+
+func profiles() []Profile { return []Profile{Fast(), Realistic(), Slow(), Stale(), Hostile()} }
+
+// ProfileNamed finds fast, realistic, slow, stale or hostile.
+func ProfileNamed(name string) (Profile, bool) {
+	for _, p := range profiles() {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Profile{}, false
+}
+
+// ProfileNames lists the names that ProfileNamed finds.
+func ProfileNames() []string {
+	var out []string
+	for _, p := range profiles() {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// Scaled divides every delay by the factor; 10 makes the platform ten times
+// as quick.
+func (p Profile) Scaled(by float64) Profile {
+	if by <= 0 || by == 1 {
+		return p
+	}
+	for _, s := range []*Span{&p.Request, &p.InstanceID, &p.NodeListed, &p.Tagged, &p.Join, &p.Gone, &p.Repair, &p.ControlPlane} {
+		*s = s.scaled(by)
+	}
+	for _, d := range []*time.Duration{&p.StaleReads, &p.StaleLists, &p.Faults.LateBy, &p.Faults.NotFoundFor} {
+		*d = time.Duration(float64(*d) / by)
+	}
+	return p
+}
+
+// delays returns the part of the profile that the model draws from.
+func (p Profile) delays() world.Delays {
+	return world.Delays{
+		Request: world.Span(p.Request), InstanceID: world.Span(p.InstanceID), NodeListed: world.Span(p.NodeListed), Tagged: world.Span(p.Tagged),
+		Join: world.Span(p.Join), Gone: world.Span(p.Gone), Repair: world.Span(p.Repair), ControlPlane: world.Span(p.ControlPlane),
+	}
+}

@@ -1,0 +1,68 @@
+package linodesim
+
+import (
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
+)
+
+// ClusterSpec describes a cluster to make.
+type ClusterSpec struct {
+	Label                  string
+	Region                 string // "" = us-ord
+	Tier                   string // "" = standard
+	K8sVersion             string // "" = the tier's newest
+	Tags                   []string
+	Pools                  []PoolSpec
+	HighAvailability       bool // Standard; Enterprise always has it
+	AuditLogs, AppPlatform bool
+	ACL                    *api.LKEControlPlaneACL // nil = none
+	StackType              string                  // Enterprise; "" = left out
+	VPCID, SubnetID        int                     // Enterprise; 0 = left out
+	Settled                bool                    // its nodes have joined already; false: they take their time
+}
+
+// PoolSpec describes a pool to make. Nil and zero fields are as if left out.
+type PoolSpec struct {
+	Type           string
+	Count          int
+	Label          string
+	Labels         map[string]string
+	Taints         []Taint
+	Tags           []string
+	Disks          []api.LKEPoolDisk
+	Autoscaler     *api.LKEAutoscaler
+	DiskEncryption string
+	FirewallID     *int
+	K8sVersion     string
+	UpdateStrategy string
+	Isolation      *api.LKEIsolation
+}
+
+// PoolEdit holds changes of a pool, in the API's form.
+type PoolEdit = api.LKENodePoolUpdate
+
+// InstanceSpec describes a Linode to make, one that is no worker of LKE.
+type InstanceSpec struct {
+	Label  string // "" = made up
+	Type   string
+	Region string // "" = us-ord
+	Image  string // "" = none: it stays off
+	Tags   []string
+}
+
+// FirewallSpec describes a firewall to make. Without policies it accepts everything.
+type FirewallSpec struct {
+	Label                         string // "" = made up
+	Tags                          []string
+	Disabled                      bool
+	InboundPolicy, OutboundPolicy string
+}
+
+func (c ClusterSpec) model() world.ClusterSpec {
+	return world.ClusterSpec{
+		Label: c.Label, Region: c.Region, Tier: c.Tier, K8sVersion: c.K8sVersion, Tags: c.Tags,
+		Pools:            each(c.Pools, func(p PoolSpec) world.PoolCreate { return world.PoolCreate(p) }),
+		HighAvailability: c.HighAvailability, AuditLogs: c.AuditLogs, AppPlatform: c.AppPlatform, ACL: c.ACL, StackType: c.StackType,
+		VPCID: c.VPCID, SubnetID: c.SubnetID, Settled: c.Settled,
+	}
+}

@@ -1,0 +1,107 @@
+// Package experiment has the experiments of the probe. Each makes pools of its
+// own, answers its questions, and removes them; none relies on another. What it may
+// create and how long it may take is declared, because the plan and the guard
+// are made from that.
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/lab"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/notebook"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkeprobe/internal/plan"
+)
+
+// Experiment is one of them.
+type Experiment struct {
+	plan.Step
+	Questions []notebook.Question
+	Run       func(ctx context.Context, l *lab.Lab) error
+}
+
+// All lists the experiments in the order in which they run: the cheap ones
+// first, those that wait long last.
+func All(enterprise bool) []Experiment {
+	return []Experiment{
+		{Step: plan.Step{Name: "filter", Limit: time.Minute}, Questions: filterQuestions, Run: filters},
+		{Step: plan.Step{Name: "limits", Limit: time.Minute}, Questions: limitQuestions, Run: limits},
+		{Step: plan.Step{Name: "refusals", Nodes: 2, Linodes: 1, Nanodes: 1, Limit: 6 * time.Minute}, Questions: refusalQuestions(enterprise),
+			Run: refusals},
+		{Step: plan.Step{Name: "tags", Nodes: 1, Linodes: 1, Limit: 8 * time.Minute}, Questions: tagQuestions, Run: tags},
+		{Step: plan.Step{Name: "lag", Nodes: 2, Linodes: 2, Limit: 20 * time.Minute}, Questions: lagQuestions, Run: lags},
+		{Step: plan.Step{Name: "rename", Nodes: 1, Linodes: 1, Limit: 8 * time.Minute}, Questions: renameQuestions, Run: rename},
+		{Step: plan.Step{Name: "delete", Nodes: 2, Linodes: 2, Limit: 10 * time.Minute}, Questions: deleteQuestions, Run: deletion},
+		{Step: plan.Step{Name: "arrival", Nodes: 2, Linodes: 2, Limit: 15 * time.Minute}, Questions: arrivalQuestions(enterprise), Run: arrival},
+		{Step: plan.Step{Name: "replace", Nodes: 1, Linodes: 2, Limit: 15 * time.Minute}, Questions: replaceQuestions, Run: replace},
+	}
+}
+
+// Choose picks experiments by name; none = all.
+func Choose(all []Experiment, names []string) ([]Experiment, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var out []Experiment
+	var known []string
+	for _, e := range all {
+		known = append(known, e.Name)
+		if slices.Contains(names, e.Name) {
+			out = append(out, e)
+		}
+	}
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return nil, fmt.Errorf("--only names %q; there are %s", n, strings.Join(known, ", "))
+		}
+	}
+	return out, nil
+}
+
+// Words are those that the experiments send themselves: they name no account.
+func Words() []string {
+	return []string{
+		"lkeprobe", "-bad-", "node.kubernetes.io/lkeprobe", "linode.com/lkeprobe", "kubernetes.io", "Never", "lp", "lkp",
+		strings.Repeat("lkeprobe", 8), "example.com/" + strings.Repeat("lkep", 13),
+	}
+}
+
+// settle waits for a pool's first nodes, so that it has Linodes to work with.
+func settle(ctx context.Context, p *lab.Pool, n int) (*lab.Arrival, error) {
+	a := p.Expect(n, p.Asked, nil)
+	defer a.Note()
+	err := a.Wait(ctx, false)
+	if err == nil && len(a.Linodes()) < n {
+		err = fmt.Errorf("%d of %d nodes have a Linode", len(a.Linodes()), n)
+	}
+	return a, err
+}
+
+// outcome is an answer in short: its status, and why it was refused.
+func outcome(err error) string {
+	status, reasons := lab.Status(err)
+	if reasons == "" {
+		return fmt.Sprint(status)
+	}
+	return fmt.Sprintf("%d: %s", status, reasons)
+}
+
+// ended keeps the error of an experiment, unless removing its pool failed first.
+func ended(ctx context.Context, err error, p *lab.Pool) error {
+	if p == nil {
+		return err
+	}
+	if wrong := p.Remove(ctx); err == nil {
+		return wrong
+	}
+	return err
+}
+
+func tagsOf(tags []api.Tag, more ...string) *[]api.Tag {
+	out := append(slices.Clone(tags), more...)
+	return &out
+}

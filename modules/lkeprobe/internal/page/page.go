@@ -1,0 +1,75 @@
+// Package page writes a report for people: as a page of Markdown, and as lines
+// for a terminal.
+package page
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/report"
+)
+
+//go:embed report.md.tmpl
+var layout string
+
+var markdown = template.Must(template.New("report").Funcs(template.FuncMap{
+	"cell": cell, "delays": delays, "total": func(m map[string]int) int {
+		n := 0
+		for _, c := range m {
+			n += c
+		}
+		return n
+	},
+}).Parse(layout))
+
+// Markdown writes the page.
+func Markdown(w io.Writer, r *report.Report) error { return markdown.Execute(w, r) }
+
+// Table writes one line per fact and per delay.
+func Table(w io.Writer, r *report.Report) {
+	for _, f := range r.Facts {
+		fmt.Fprintf(w, "%-11s %-26s %-12s %s\n", f.Experiment, f.ID, f.Verdict, f.Seen)
+	}
+	for _, d := range delays(r) {
+		fmt.Fprintf(w, "%-11s %-26s %-12s %s\n", "delay", d.Name, fmt.Sprintf("%d samples", d.N), d.Range)
+	}
+}
+
+type delayRow struct {
+	Name, Range string
+	N           int
+}
+
+func delays(r *report.Report) []delayRow {
+	var rows []delayRow
+	for _, name := range slices.Sorted(maps.Keys(r.Delays)) {
+		least, most, ok := r.Range(name)
+		if !ok {
+			continue
+		}
+		text := round(least)
+		if round(most) != text {
+			text += " to " + round(most)
+		}
+		rows = append(rows, delayRow{name, text, len(r.Delays[name])})
+	}
+	return rows
+}
+
+func round(d time.Duration) string {
+	if d >= 10*time.Second {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
+// cell keeps a text inside one cell of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;").Replace(text)
+}
