@@ -24,8 +24,8 @@ func newExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [pod|node|nodeclaim] NAME",
 		Short: "Why a pod waits, why a node has its plan, and why consolidation leaves it",
-		Long: "explain runs Karpenter's scheduler and consolidation over the cluster as it is and prints what they decide about one object, and " +
-			"why. It changes nothing.",
+		Long: "explain runs Karpenter's scheduler and consolidation over the cluster as it is and prints what they decide about one object, " +
+			"and why. It changes nothing.",
 		Example: "  karpenter-linode explain pod web-6f7d --namespace shop\n  karpenter-linode explain node/lke123-456-789\n" +
 			"  karpenter-linode explain default-x7k2p",
 		Args: cobra.RangeArgs(1, 2),

@@ -84,6 +84,7 @@ func TestWhatifRefusesBeforeItReads(t *testing.T) {
 	for want, args := range map[string][]string{
 		`"yaml" is none of text, json, html`: {"-o", "yaml"},
 		"--plans-allow":                      {"--plans-allow", "a b"},
+		`--region: no region with Ku`:        {"--region", "nowhere"},
 		`--mode: "eks" is none of`:           {"--mode", "eks"},
 		"--prices: use api, builtin":         {"--prices", "cheap"},
 		"no node is of pool 9":               {"--keep", "9"},
@@ -211,6 +212,26 @@ func TestExplain(t *testing.T) {
 		if want, refused := strings.CutPrefix(want, "!"); refused {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", args, err, want)
+			}
+		} else if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v\n%s", args, err, out)
+		}
+	}
+}
+
+func TestPlansAndPrices(t *testing.T) {
+	for args, want := range map[string]string{
+		"plans":                         "g6-standard-4",
+		"plans --regions us-ord,us-orx": `!no region with Kubernetes is "us-orx"; similar: us-ord`,
+		"plans --nodepools ../../../../docs/examples/nodepool-gpu.yaml --nodepool gpu": "NodePool gpu can buy in us-ord, cheapest first:",
+		"opencost-prices --regions id-cgk":                                             ",g6-standard-2,id-cgk,node,",
+		"opencost-prices --regions all":                                                ",g6-standard-2,us-ord,node,",
+		"plans --nodepool none":                                                        "!there is no NodePool none",
+	} {
+		out, err := execute(t, cluster, append(strings.Fields(args), "--from", "-", "--prices", "builtin")...)
+		if want, refused := strings.CutPrefix(want, "!"); refused {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", args, err)
 			}
 		} else if err != nil || !strings.Contains(out, want) {
 			t.Errorf("%s: %v\n%s", args, err, out)

@@ -81,6 +81,11 @@ func newWhatif() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if region != "" {
+				if err := checkRegions(cmd.Context(), list, "--region", []string{region}); err != nil {
+					return err
+				}
+			}
 			report, err := whatif.Run(cmd.Context(), whatif.Input{
 				Cluster: cluster, API: list, Prices: origin, Region: region, Keep: keep, Plans: plans, MemoryOverhead: overhead,
 				Sensitivity: sensitivity, Mode: v1alpha1.Mode(cost.mode),
