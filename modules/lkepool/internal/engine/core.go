@@ -92,7 +92,7 @@ type lastFailure struct {
 func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *Core {
 	c := &Core{
 		cfg: cfg, tags: NewTagging(cfg.Tags), limits: limits, startedAt: now, keys: map[string]*keyState{}, buying: map[string]int{},
-		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}},
+		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}, index: newIndex()},
 	}
 	c.polls.pace.Few, c.lateUntil = fewNodes, now
 	if !clean {
@@ -103,7 +103,9 @@ func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *
 
 // Inherit takes over the callers that wait.
 func (c *Core) Inherit(from *Core) {
-	c.world.claims = from.world.claims
+	for _, claim := range from.world.claims {
+		c.world.admit(claim)
+	}
 	for _, r := range from.requests {
 		c.requests = append(c.requests, &request{token: r.token, ask: r.ask, since: c.startedAt})
 	}
