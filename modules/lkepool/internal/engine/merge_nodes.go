@@ -32,6 +32,7 @@ func (c *Core) mergeInstances(d Done) {
 		n.absence.since = cmp.Or(n.absence.since, d.Began)
 		c.lacked(n, d.Began)
 	}
+	c.pruneNodes(d.Began)
 }
 
 // mergeInstance applies a direct read of an instance.

@@ -48,6 +48,7 @@ func (c *Core) mergePools(d Done) {
 			c.endIfProvenPool(p)
 		}
 	}
+	c.prunePools(d.Began)
 }
 
 // differs reports whether a list contradicts what is known of the pool.

@@ -8,6 +8,9 @@ const (
 	// listLag is how far a list may lag behind writes. The API documents no
 	// bound; 2 minutes is the longest that this package is tested with.
 	listLag = 2 * time.Minute
+	// goneMemory is how long it is remembered that an object is gone: late lists show
+	// it again.
+	goneMemory = 10 * time.Minute
 	// readValid is how long a direct read counts as "right before" an action.
 	readValid = 2 * time.Second
 	// countValid is how long after its decision a count, or the deletion of a pool, may
