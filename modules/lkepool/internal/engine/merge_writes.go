@@ -78,7 +78,11 @@ func (c *Core) mergeMark(d Done) {
 	}
 	switch claims.KindOf(d.Err) {
 	case claims.KindRateLimited:
-	case claims.KindForbidden, claims.KindInvalid:
+	case claims.KindForbidden:
+		c.markRefused(d)
+	case claims.KindInvalid:
+		// It may be this instance alone whose tags are refused.
+		c.failed(n)
 		c.markRefused(d)
 	default:
 		c.failed(n)

@@ -15,6 +15,7 @@ type world struct {
 	// named are the pools that instances name and no reading has shown.
 	named  table[*namedPool]
 	claims []*claim
+	index  index
 	// goneNodes and gonePools are what was proven gone, pools with when: late
 	// lists show it again.
 	goneNodes map[int]ended
