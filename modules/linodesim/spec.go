@@ -67,6 +67,7 @@ type FirewallSpec struct {
 	Tags                          []string
 	Disabled                      bool
 	InboundPolicy, OutboundPolicy string
+	Default                       bool // of new Linodes, NodeBalancers and interfaces of the account
 }
 
 func (c ClusterSpec) model() world.ClusterSpec {

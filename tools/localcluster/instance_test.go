@@ -64,7 +64,7 @@ func (w *world) cluster() bootstrap.Cluster {
 // post makes a Linode with the user data and gives its ID.
 func (w *world) post(label string, userData []byte) int {
 	w.Helper()
-	body := fmt.Sprintf(`{"label":%q,"type":"g6-standard-2","region":"us-ord","image":"linode/debian12","root_pass":"not stored","metadata":{"user_data":%q}}`,
+	body := fmt.Sprintf(`{"label":%q,"type":"g6-standard-2","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","metadata":{"user_data":%q}}`,
 		label, base64.StdEncoding.EncodeToString(userData))
 	var made struct{ ID int }
 	if err := json.Unmarshal(w.api("POST", "/v4/linode/instances", body), &made); err != nil {

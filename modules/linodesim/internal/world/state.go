@@ -169,6 +169,7 @@ type Guest struct {
 	BootFault   string // why its last boot failed; "" = it did not
 	HasUserData bool
 
+	given    string              // label of a worker in a pool with a label; "" = the node's name
 	userData string              // base64, as it was sent; the API shows only that there is some
 	keys     map[string][]string // for SSH, by user
 }
