@@ -1,4 +1,4 @@
-// Package unclaimed keeps pods off nodes of our pools that no NodeClaim claims.
+// Package registrationtaint keeps pods off nodes of our pools that no NodeClaim claims.
 //
 // LKE's nodes join without the taint karpenter.sh/unregistered that Karpenter core expects on a new Node, with the labels
 // and taints of their pool: from the moment they are ready pods may settle on them, whether or not a NodeClaim owns them, and die with them
