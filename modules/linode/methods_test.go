@@ -143,6 +143,8 @@ var notOffered = []api.OperationID{
 	api.OpUpdateLKECluster, api.OpRecycleLKECluster, api.OpRegenerateLKECluster, api.OpDeleteLKEClusterKubeconfig,
 	api.OpDeleteLKEClusterServiceToken, api.OpGetLKEControlPlaneACL, api.OpUpdateLKEControlPlaneACL, api.OpDeleteLKEControlPlaneACL,
 	api.OpGetAccount, api.OpListAccountEvents, api.OpGetAccountEvent, api.OpListRegionsVPCAvailability, api.OpGetRegionVPCAvailability,
+	api.OpGetFirewallTemplate, api.OpListAllVPCIPs, api.OpListFirewallTemplates, api.OpListVPCDefaultRanges,
+	api.OpUpdateFirewallSettings,
 }
 
 // TestEveryMethodSendsItsOperation compares what each method sends and reports with the description.

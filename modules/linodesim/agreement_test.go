@@ -257,7 +257,7 @@ func TestLegacyInterfacesKeepNulls(t *testing.T) {
 			strings.Contains(nat, "any") {
 			t.Errorf("addresses %s", nat)
 		}
-		if got := c.do("GET", linode+"/configs", "", "X-Filter", `{"interfaces":"x"}`); got.status != 200 {
+		if got := c.do("GET", linode+"/configs", "", "X-Filter", `{"interfaces":"x"}`); got.status != 400 {
 			t.Errorf("filter on interfaces: %d", got.status)
 		}
 	})

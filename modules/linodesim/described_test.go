@@ -72,7 +72,8 @@ func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {
 // state of the objects, as the example's text shows another tier or moment.
 var byState = []string{
 	".data[1].vpc_id is missing", // an Enterprise cluster that names no VPC
-	".data[1].subnet_id is missing", ".data[1].stack_type is missing", ".control_plane.audit_logs_enabled",
+	".data[1].subnet_id is", ".subnets[0].ipv6 is", ".data[1].stack_type is missing", ".control_plane.audit_logs_enabled",
+	".ports is missing",                  // of a rule for ICMP
 	".regions is null, recorded a list",  // public images have none
 	".eol is null",                       // a rolling distribution's
 	".default_firewall_ids.",             // the account has no defaults
@@ -103,7 +104,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	profile := even()
 	_, api := newSim(t, linodesim.Config{Profile: profile})
 	p := replay{client: api, ids: map[string]string{"{tier}": "standard", "{version}": "1.35", "{regionId}": "au-mel",
-		"{typeId}": "g6-standard-2", "{tagLabel}": "tagged"}}
+		"{typeId}": "g6-standard-2", "{tagLabel}": "tagged", "{slug}": "public"}}
 	made := func(path, body string) reply { return mustDo(t, api, "POST", "/v4beta"+path, body) }
 	get := func(path string) map[string]any { return mustDo(t, api, "GET", "/v4beta"+path, "").body }
 	first := func(path, list string) map[string]any { return get(path)[list].([]any)[0].(map[string]any) }
@@ -123,7 +124,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	where := "/linode/instances/" + id(linode)
 	disk := fmt.Sprint(number(first(where+"/disks", "data")["id"]))
 	made(where+"/configs", `{"label":"vpc","devices":{"sda":{"disk_id":`+disk+`}},"interfaces":[{"purpose":"vpc","subnet_id":`+subnet+`}]}`)
-	newer := made("/linode/instances", `{"type":"g6-standard-2","region":"au-mel","interface_generation":"linode"}`)
+	newer := made("/linode/instances", `{"type":"g6-standard-2","region":"au-mel","interface_generation":"linode","firewall_id":-1}`)
 	time.Sleep(time.Hour)
 	pool := first("/lke/clusters/"+id(cluster)+"/pools", "data")
 	image := made("/images", `{"disk_id":`+disk+`}`)

@@ -2,7 +2,6 @@ package linodesim
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -84,7 +83,7 @@ type Sim struct {
 
 	world   *world.World
 	clock   Clock
-	routes  *http.ServeMux
+	routes  router
 	tokens  tokens
 	limiter *ratelimit.Limiter
 	journal journal
@@ -136,7 +135,7 @@ func New(cfg Config) (*Sim, error) {
 		limits = nil
 	}
 	s := &Sim{
-		world: w, clock: cfg.Clock, routes: routes(operations), tokens: tokens, limiter: ratelimit.New(limits),
+		world: w, clock: cfg.Clock, routes: newRouter(operations), tokens: tokens, limiter: ratelimit.New(limits),
 		Faults: &Faults{world: w, clock: cfg.Clock, rules: newRuleSet(cfg.Seed, profileRules(profile)...), floors: map[RuleID]floor{}},
 		Owner:  &Owner{world: w},
 		check:  cfg.ValidateAnswers, boot: profile.Boot(), behaviour: cfg.Behaviour,

@@ -52,6 +52,7 @@ func TestFilterableFields(t *testing.T) {
 		api.OpListFirewalls:           {"created", "id", "label", "tags", "updated"},
 		api.OpListImages:              {"deprecated", "is_public", "is_shared", "label", "size", "status", "tags", "type", "vendor"},
 		api.OpListPlacementGroups:     {"id", "label", "placement_group_type", "region"},
+		api.OpListAllVPCIPs:           {"vpc_id"},
 		api.OpListVPCs:                {"created", "id", "label", "region"},
 		api.OpListVPCSubnets:          {"created", "id", "label"},
 		api.OpListInstanceConfigs:     {"interfaces"},
@@ -78,6 +79,7 @@ func TestRateClasses(t *testing.T) {
 		api.RateClassGeneral:        {Requests: 1600, Per: time.Minute},
 		api.RateClassCreateInstance: {Requests: 20, Per: 15 * time.Second},
 		api.RateClassImages:         {Requests: 20, Per: time.Minute},
+		api.RateClassCreateVpc:      {Requests: 15, Per: time.Minute},
 	}
 	for class, want := range limits {
 		if got, ok := api.DocumentedRateLimit(class); !ok || got != want {
@@ -94,6 +96,8 @@ func TestRateClasses(t *testing.T) {
 			want = api.RateClassImages
 		case operation.ID == api.OpCreateInstance:
 			want = api.RateClassCreateInstance
+		case operation.ID == api.OpCreateVPC:
+			want = api.RateClassCreateVpc
 		case operation.Paginated:
 			want = api.RateClassCollections
 		}

@@ -10,6 +10,8 @@ const (
 	RateClassCollections RateClass = "collections"
 	// RateClassCreateInstance counts POST /linode/instances.
 	RateClassCreateInstance RateClass = "create-instance"
+	// RateClassCreateVpc counts POST /vpcs.
+	RateClassCreateVpc RateClass = "create-vpc"
 	// RateClassGeneral counts everything that no other class counts.
 	RateClassGeneral RateClass = "general"
 	// RateClassImages counts GET /images.
@@ -20,6 +22,7 @@ const (
 var rateLimits = map[RateClass]RateLimit{
 	RateClassCollections:    {Requests: 200, Per: 60 * time.Second},
 	RateClassCreateInstance: {Requests: 20, Per: 15 * time.Second},
+	RateClassCreateVpc:      {Requests: 15, Per: 60 * time.Second},
 	RateClassGeneral:        {Requests: 1600, Per: 60 * time.Second},
 	RateClassImages:         {Requests: 20, Per: 60 * time.Second},
 }
@@ -94,6 +97,8 @@ const (
 	OpGetFirewall OperationID = "getFirewall"
 	// OpGetFirewallSettings is GET /networking/firewalls/settings.
 	OpGetFirewallSettings OperationID = "getFirewallSettings"
+	// OpGetFirewallTemplate is GET /networking/firewalls/templates/{slug}.
+	OpGetFirewallTemplate OperationID = "getFirewallTemplate"
 	// OpGetImage is GET /images/{imageId}.
 	OpGetImage OperationID = "getImage"
 	// OpGetInstance is GET /linode/instances/{linodeId}.
@@ -140,8 +145,12 @@ const (
 	OpListAccountAvailability OperationID = "listAccountAvailability"
 	// OpListAccountEvents is GET /account/events.
 	OpListAccountEvents OperationID = "listAccountEvents"
+	// OpListAllVPCIPs is GET /vpcs/ips.
+	OpListAllVPCIPs OperationID = "listAllVPCIPs"
 	// OpListFirewallDevices is GET /networking/firewalls/{firewallId}/devices.
 	OpListFirewallDevices OperationID = "listFirewallDevices"
+	// OpListFirewallTemplates is GET /networking/firewalls/templates.
+	OpListFirewallTemplates OperationID = "listFirewallTemplates"
 	// OpListFirewalls is GET /networking/firewalls.
 	OpListFirewalls OperationID = "listFirewalls"
 	// OpListHostMaintenance is GET /account/maintenance.
@@ -182,6 +191,8 @@ const (
 	OpListTags OperationID = "listTags"
 	// OpListTypes is GET /linode/types.
 	OpListTypes OperationID = "listTypes"
+	// OpListVPCDefaultRanges is GET /vpcs/default-ranges.
+	OpListVPCDefaultRanges OperationID = "listVPCDefaultRanges"
 	// OpListVPCSubnets is GET /vpcs/{vpcId}/subnets.
 	OpListVPCSubnets OperationID = "listVPCSubnets"
 	// OpListVPCs is GET /vpcs.
@@ -200,6 +211,8 @@ const (
 	OpShutdownInstance OperationID = "shutdownInstance"
 	// OpUnassignPlacementGroup is POST /placement/groups/{groupId}/unassign.
 	OpUnassignPlacementGroup OperationID = "unassignPlacementGroup"
+	// OpUpdateFirewallSettings is PUT /networking/firewalls/settings.
+	OpUpdateFirewallSettings OperationID = "updateFirewallSettings"
 	// OpUpdateInstance is PUT /linode/instances/{linodeId}.
 	OpUpdateInstance OperationID = "updateInstance"
 	// OpUpdateInstanceConfig is PUT /linode/instances/{linodeId}/configs/{configId}.
@@ -227,7 +240,7 @@ var operations = []Operation{
 	{ID: OpCreateLKENodePool, Method: "POST", Route: "/lke/clusters/{clusterId}/pools", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpCreatePlacementGroup, Method: "POST", Route: "/placement/groups", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateTag, Method: "POST", Route: "/tags", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
-	{ID: OpCreateVPC, Method: "POST", Route: "/vpcs", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
+	{ID: OpCreateVPC, Method: "POST", Route: "/vpcs", Class: RateClassCreateVpc, Scopes: []string{"vpc:read_write"}},
 	{ID: OpDeleteFirewall, Method: "DELETE", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpDeleteFirewallDevice, Method: "DELETE", Route: "/networking/firewalls/{firewallId}/devices/{deviceId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpDeleteImage, Method: "DELETE", Route: "/images/{imageId}", Class: RateClassGeneral, Scopes: []string{"images:read_write"}},
@@ -249,6 +262,7 @@ var operations = []Operation{
 	{ID: OpGetAccountSettings, Method: "GET", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetFirewall, Method: "GET", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
 	{ID: OpGetFirewallSettings, Method: "GET", Route: "/networking/firewalls/settings", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
+	{ID: OpGetFirewallTemplate, Method: "GET", Route: "/networking/firewalls/templates/{slug}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
 	{ID: OpGetImage, Method: "GET", Route: "/images/{imageId}", Class: RateClassGeneral, Public: true, Scopes: []string{"images:read_only"}},
 	{ID: OpGetInstance, Method: "GET", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetInstanceConfig, Method: "GET", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
@@ -272,7 +286,9 @@ var operations = []Operation{
 	{ID: OpGetVPCSubnet, Method: "GET", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral},
 	{ID: OpListAccountAvailability, Method: "GET", Route: "/account/availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListAccountEvents, Method: "GET", Route: "/account/events", Class: RateClassCollections, Paginated: true, Scopes: []string{"events:read_only"}, Filterable: []string{"action", "created", "entity.id", "entity.type", "entity.url", "id", "read", "seen", "status", "username"}},
+	{ID: OpListAllVPCIPs, Method: "GET", Route: "/vpcs/ips", Class: RateClassCollections, Paginated: true, Scopes: []string{"ips:read_only"}, Filterable: []string{"vpc_id"}},
 	{ID: OpListFirewallDevices, Method: "GET", Route: "/networking/firewalls/{firewallId}/devices", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}},
+	{ID: OpListFirewallTemplates, Method: "GET", Route: "/networking/firewalls/templates", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}},
 	{ID: OpListFirewalls, Method: "GET", Route: "/networking/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
 	{ID: OpListHostMaintenance, Method: "GET", Route: "/account/maintenance", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}, Filterable: []string{"status", "type", "when"}},
 	{ID: OpListImages, Method: "GET", Route: "/images", Class: RateClassImages, Paginated: true, Public: true, Scopes: []string{"images:read_only"}, Filterable: []string{"deprecated", "is_public", "is_shared", "label", "size", "status", "tags", "type", "vendor"}},
@@ -293,6 +309,7 @@ var operations = []Operation{
 	{ID: OpListTaggedObjects, Method: "GET", Route: "/tags/{tagLabel}", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTags, Method: "GET", Route: "/tags", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTypes, Method: "GET", Route: "/linode/types", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"class", "disk", "gpus", "label", "memory", "network_out", "transfer", "vcpus"}},
+	{ID: OpListVPCDefaultRanges, Method: "GET", Route: "/vpcs/default-ranges", Class: RateClassGeneral, Scopes: []string{"vpc:read_only"}},
 	{ID: OpListVPCSubnets, Method: "GET", Route: "/vpcs/{vpcId}/subnets", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label"}},
 	{ID: OpListVPCs, Method: "GET", Route: "/vpcs", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label", "region"}},
 	{ID: OpRebootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/reboot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
@@ -302,6 +319,7 @@ var operations = []Operation{
 	{ID: OpRegenerateLKECluster, Method: "POST", Route: "/lke/clusters/{clusterId}/regenerate", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpShutdownInstance, Method: "POST", Route: "/linode/instances/{linodeId}/shutdown", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUnassignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/unassign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpUpdateFirewallSettings, Method: "PUT", Route: "/networking/firewalls/settings", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpUpdateInstance, Method: "PUT", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateInstanceConfig, Method: "PUT", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateLKECluster, Method: "PUT", Route: "/lke/clusters/{clusterId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},

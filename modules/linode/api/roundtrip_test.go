@@ -31,6 +31,11 @@ var answers = map[api.OperationID]func() any{
 	api.OpDeletePlacementGroup:       typed[api.Empty](),
 	api.OpDeleteVPC:                  typed[api.Empty](),
 	api.OpUnassignPlacementGroup:     typed[api.PlacementGroup](),
+	api.OpGetFirewallTemplate:        typed[api.FirewallTemplate](),
+	api.OpListFirewallTemplates:      typed[api.FirewallTemplatePage](),
+	api.OpListAllVPCIPs:              typed[api.VPCAddressPage](),
+	api.OpListVPCDefaultRanges:       typed[api.VPCDefaultRanges](),
+	api.OpUpdateFirewallSettings:     typed[api.FirewallSettings](),
 	api.OpUpdatePlacementGroup:       typed[api.PlacementGroup](),
 	api.OpCreateInstance:             typed[api.Instance](),
 	api.OpCreateInstanceConfig:       typed[api.InstanceConfig](),
@@ -116,6 +121,7 @@ var answers = map[api.OperationID]func() any{
 
 // requests are the types of the requests' bodies.
 var requests = map[api.OperationID]func() any{
+	api.OpUpdateFirewallSettings: typed[api.FirewallSettingsUpdate](),
 	api.OpAssignPlacementGroup:   typed[api.PlacementGroupAssign](),
 	api.OpBootInstance:           typed[api.InstanceBoot](),
 	api.OpCreateFirewall:         typed[api.FirewallCreate](),

@@ -907,6 +907,24 @@ func (e ResourceLock) Valid() bool {
 	}
 }
 
+// Defines values for VPCCreateVPCType.
+const (
+	VPCCreateVPCTypeRdma    VPCCreateVPCType = "rdma"
+	VPCCreateVPCTypeRegular VPCCreateVPCType = "regular"
+)
+
+// Valid indicates whether the value is a known member of the VPCCreateVPCType enum.
+func (e VPCCreateVPCType) Valid() bool {
+	switch e {
+	case VPCCreateVPCTypeRdma:
+		return true
+	case VPCCreateVPCTypeRegular:
+		return true
+	default:
+		return false
+	}
+}
+
 // Account The account and its balance.
 type Account struct {
 	// ActivePromotions Promotions.
@@ -926,6 +944,9 @@ type Account struct {
 
 	// BalanceUninvoiced US dollars that are not on an invoice yet.
 	BalanceUninvoiced float32 `json:"balance_uninvoiced"`
+
+	// BillingSource linode or akamai; newer answers only.
+	BillingSource *string `json:"billing_source,omitempty"`
 
 	// Capabilities What the account may use, such as Linodes and Kubernetes.
 	Capabilities []string `json:"capabilities"`
@@ -1146,6 +1167,21 @@ type DefaultFirewallIDs struct {
 	VPCInterface *int `json:"vpc_interface"`
 }
 
+// DefaultFirewallIDsUpdate Firewalls of new objects by kind; those left out stay.
+type DefaultFirewallIDsUpdate struct {
+	// Linode Of Linodes with legacy interfaces.
+	Linode *int `json:"linode,omitempty"`
+
+	// Nodebalancer Of NodeBalancers.
+	Nodebalancer *int `json:"nodebalancer,omitempty"`
+
+	// PublicInterface Of public interfaces.
+	PublicInterface *int `json:"public_interface,omitempty"`
+
+	// VPCInterface Of VPC interfaces.
+	VPCInterface *int `json:"vpc_interface,omitempty"`
+}
+
 // DiskEncryption Whether disks are encrypted.
 type DiskEncryption string
 
@@ -1264,6 +1300,9 @@ type FirewallDevicePage struct {
 
 // FirewallDevicesCreate What a new firewall protects.
 type FirewallDevicesCreate struct {
+	// LinodeInterfaces IDs of interfaces of the generation linode.
+	LinodeInterfaces *[]int `json:"linode_interfaces,omitempty"`
+
 	// Linodes IDs of Linodes.
 	Linodes *[]int `json:"linodes,omitempty"`
 
@@ -1367,6 +1406,35 @@ type FirewallRulesCreate struct {
 type FirewallSettings struct {
 	// DefaultFirewallIds Firewall of new objects by kind; null for none.
 	DefaultFirewallIds DefaultFirewallIDs `json:"default_firewall_ids"`
+}
+
+// FirewallSettingsUpdate Default firewalls to set.
+type FirewallSettingsUpdate struct {
+	// DefaultFirewallIds Firewalls of new objects by kind; those left out stay.
+	DefaultFirewallIds DefaultFirewallIDsUpdate `json:"default_firewall_ids"`
+}
+
+// FirewallTemplate Suggested rules for a kind of interface.
+type FirewallTemplate struct {
+	// Rules At most 25 rules, inbound and outbound together.
+	Rules FirewallRulesCreate `json:"rules"`
+
+	// Slug Name.
+	Slug string `json:"slug"`
+}
+
+// FirewallTemplatePage defines model for FirewallTemplatePage.
+type FirewallTemplatePage struct {
+	Data []FirewallTemplate `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
 }
 
 // HostMaintenance Work on a host, and what it does to a Linode.
@@ -3214,6 +3282,9 @@ type Profile struct {
 	// UID Unique ID of the user; newer answers only.
 	UID *int `json:"uid,omitempty"`
 
+	// UserType default, parent, child or proxy; newer answers only.
+	UserType *string `json:"user_type,omitempty"`
+
 	// Username Name used to log in.
 	Username string `json:"username"`
 
@@ -3548,10 +3619,27 @@ type VPCAddress struct {
 	VPCID int `json:"vpc_id"`
 }
 
+// VPCAddressPage defines model for VPCAddressPage.
+type VPCAddressPage struct {
+	Data []VPCAddress `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
 // VPCCreate A VPC to create.
 type VPCCreate struct {
 	// Description Text.
 	Description *string `json:"description,omitempty"`
+
+	// IPv4 Private networks to cut subnets from; the default ranges without it.
+	IPv4 *[]AddressRange `json:"ipv4,omitempty"`
 
 	// IPv6 Networks to allocate, by their length, such as /52.
 	IPv6 *[]AddressRange `json:"ipv6,omitempty"`
@@ -3564,6 +3652,21 @@ type VPCCreate struct {
 
 	// Subnets Subnets to start with.
 	Subnets *[]VPCSubnetCreate `json:"subnets,omitempty"`
+
+	// VPCType Kind of the VPC; regular without it.
+	VPCType *VPCCreateVPCType `json:"vpc_type,omitempty"`
+}
+
+// VPCCreateVPCType Kind of the VPC; regular without it.
+type VPCCreateVPCType string
+
+// VPCDefaultRanges Networks of VPCs that name none.
+type VPCDefaultRanges struct {
+	// ForbiddenIPv4 Networks that no subnet may overlap.
+	ForbiddenIPv4 []AddressRange `json:"forbidden_ipv4"`
+
+	// IPv4 Networks that subnets are cut from.
+	IPv4 []AddressRange `json:"ipv4"`
 }
 
 // VPCIPv6Address An address in a network of IPv6.
@@ -3712,6 +3815,9 @@ type PoolID = int
 
 // RegionID defines model for RegionID.
 type RegionID = string
+
+// Slug defines model for Slug.
+type Slug = string
 
 // SubnetID defines model for SubnetID.
 type SubnetID = int
@@ -4019,6 +4125,25 @@ type ListFirewallsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListFirewallTemplatesParams defines parameters for ListFirewallTemplates.
+type ListFirewallTemplatesParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListFirewallDevicesParams defines parameters for ListFirewallDevices.
 type ListFirewallDevicesParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -4171,6 +4296,25 @@ type ListVPCsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListAllVPCIPsParams defines parameters for ListAllVPCIPs.
+type ListAllVPCIPsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListVPCSubnetsParams defines parameters for ListVPCSubnets.
 type ListVPCSubnetsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -4231,6 +4375,9 @@ type RegenerateLKEClusterJSONRequestBody = LKEClusterRegenerate
 
 // CreateFirewallJSONRequestBody defines body for CreateFirewall for application/json ContentType.
 type CreateFirewallJSONRequestBody = FirewallCreate
+
+// UpdateFirewallSettingsJSONRequestBody defines body for UpdateFirewallSettings for application/json ContentType.
+type UpdateFirewallSettingsJSONRequestBody = FirewallSettingsUpdate
 
 // CreateFirewallDeviceJSONRequestBody defines body for CreateFirewallDevice for application/json ContentType.
 type CreateFirewallDeviceJSONRequestBody = FirewallDeviceCreate
@@ -4853,6 +5000,14 @@ func (a *Profile) UnmarshalJSON(b []byte) error {
 		delete(object, "uid")
 	}
 
+	if raw, found := object["user_type"]; found {
+		err = json.Unmarshal(raw, &a.UserType)
+		if err != nil {
+			return fmt.Errorf("error reading 'user_type': %w", err)
+		}
+		delete(object, "user_type")
+	}
+
 	if raw, found := object["username"]; found {
 		err = json.Unmarshal(raw, &a.Username)
 		if err != nil {
@@ -4958,6 +5113,13 @@ func (a Profile) MarshalJSON() ([]byte, error) {
 		object["uid"], err = json.Marshal(a.UID)
 		if err != nil {
 			return nil, fmt.Errorf("error marshaling 'uid': %w", err)
+		}
+	}
+
+	if a.UserType != nil {
+		object["user_type"], err = json.Marshal(a.UserType)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'user_type': %w", err)
 		}
 	}
 

@@ -74,10 +74,10 @@ func (s *shell) call(ctx context.Context, a engine.Ask) engine.Answer {
 }
 
 // begin makes a new core, which keeps the callers that wait.
-func (s *shell) begin(limits lkepool.Limits) {
+func (s *shell) begin(limits lkepool.Limits, clean bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fresh := engine.New(s.cfg, limits, s.cfg.Clock.Now())
+	fresh := engine.New(s.cfg, limits, s.cfg.Clock.Now(), clean)
 	if s.core != nil {
 		fresh.Inherit(s.core)
 	}

@@ -232,6 +232,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	api.OpGetFirewallSettings: func(r Request) (any, error) {
 		return r.Seen.Firewalls().GetFirewallSettings()
 	},
+	api.OpGetFirewallTemplate: func(r Request) (any, error) {
+		slug := r.text("slug")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Firewalls().GetFirewallTemplate(slug)
+	},
 	api.OpGetImage: func(r Request) (any, error) {
 		imageID := r.text("imageId")
 		if r.in.err != nil {
@@ -383,12 +390,20 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.Account().ListAccountEvents()
 		return list(r, items, err)
 	},
+	api.OpListAllVPCIPs: func(r Request) (any, error) {
+		items, err := r.Seen.VPCs().ListAllVPCIPs()
+		return list(r, items, err)
+	},
 	api.OpListFirewallDevices: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		items, err := r.Seen.Firewalls().ListFirewallDevices(firewallID)
+		return list(r, items, err)
+	},
+	api.OpListFirewallTemplates: func(r Request) (any, error) {
+		items, err := r.Seen.Firewalls().ListFirewallTemplates()
 		return list(r, items, err)
 	},
 	api.OpListFirewalls: func(r Request) (any, error) {
@@ -498,6 +513,9 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.Offers().ListTypes()
 		return list(r, items, err)
 	},
+	api.OpListVPCDefaultRanges: func(r Request) (any, error) {
+		return r.Seen.VPCs().ListVPCDefaultRanges()
+	},
 	api.OpListVPCSubnets: func(r Request) (any, error) {
 		vpcID := r.number("vpcId")
 		if r.in.err != nil {
@@ -558,6 +576,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Groups().UnassignPlacementGroup(groupID, body)
+	},
+	api.OpUpdateFirewallSettings: func(r Request) (any, error) {
+		body := decode[api.FirewallSettingsUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Firewalls().UpdateFirewallSettings(body)
 	},
 	api.OpUpdateInstance: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceUpdate](r)

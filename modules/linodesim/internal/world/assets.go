@@ -18,7 +18,8 @@ type assets struct {
 	vpcs       map[int]api.VPC
 	firewalls  map[int]api.Firewall
 	devices    map[int]device
-	tags       map[string]bool // made on their own; on objects or not
+	defaults   api.DefaultFirewallIDs // by kind of a new object
+	tags       map[string]bool        // made on their own; on objects or not
 }
 
 func newAssets() assets {
@@ -34,7 +35,7 @@ func (a assets) clone() assets {
 	return assets{
 		disks: copied(a.disks), configs: copied(a.configs), interfaces: copied(a.interfaces), images: maps.Clone(a.images),
 		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), devices: maps.Clone(a.devices),
-		tags: maps.Clone(a.tags),
+		defaults: a.defaults, tags: maps.Clone(a.tags),
 	}
 }
 

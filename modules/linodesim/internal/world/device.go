@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -47,16 +48,16 @@ func (w Firewalls) protected(linode int) {
 // protect puts a new Linode behind the firewalls that its request names: its interfaces, where they are of the generation linode.
 func (w Firewalls) protect(i *Instance, firewall int) {
 	if i.generation() != linodeInterfaces {
+		if firewall == 0 {
+			firewall = deref(w.assets.defaults.Linode)
+		}
 		if firewall > 0 {
 			w.attach(firewall, i.ID, 0)
 		}
 		return
 	}
 	for _, f := range w.assets.interfaces[i.ID] {
-		chosen := f.firewall
-		if chosen == 0 {
-			chosen = firewall
-		}
+		chosen := cmp.Or(f.firewall, firewall, w.Interfaces().defaultFirewall(f))
 		if chosen > 0 && f.purpose != "vlan" {
 			w.attach(chosen, i.ID, f.id)
 		}

@@ -99,12 +99,17 @@ func (f *nic) readAddress(from map[string]any, legacy bool) {
 	}
 }
 
-func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, list []nic) {
+// checkInterfaces refuses interfaces that cannot be; firewall is that of the Linode.
+func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, list []nic, firewall int) {
+	if generation == linodeInterfaces && len(list) == 0 {
+		list = []nic{{purpose: "public"}} // what it gets then
+	}
 	if len(list) > 3 {
 		bad.add("interfaces", "At most 3 interfaces are allowed")
 	}
 	for n, f := range list {
 		field := fmt.Sprintf("interfaces[%d].", n)
+		wrong := len(*bad)
 		if _, there := w.assets.firewalls[f.firewall]; f.firewall > 0 && !there || f.firewall < -1 {
 			bad.invalid(field + "firewall_id")
 		}
@@ -124,7 +129,32 @@ func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, lis
 		default:
 			bad.add(field+"purpose", "Must be one of public, vlan, vpc")
 		}
+		if generation == linodeInterfaces && firewall == 0 && len(*bad) == wrong {
+			w.checkProtection(bad, field+"firewall_id", f)
+		}
 	}
+}
+
+// checkProtection refuses an interface that nothing protects: it names no
+// firewall, nor that it wants none, and the account has no default. Those in
+// RDMA VPCs take none. The words are not known.
+func (w Interfaces) checkProtection(bad *reasons, field string, f nic) {
+	vpc, _, _ := w.VPCs().subnet(f.subnetID)
+	switch rdma := f.purpose == "vpc" && deref(vpc.VPCType) == rdmaType; {
+	case rdma && f.firewall > 0:
+		bad.add(field, "Interfaces in RDMA VPCs take no firewall")
+	case rdma || f.purpose == "vlan" || f.firewall != 0:
+	case w.defaultFirewall(f) == 0:
+		bad.add(field, "firewall_id is required: the account has no default firewall for this kind of interface")
+	}
+}
+
+// defaultFirewall is the account's firewall for a new interface, or 0.
+func (w Interfaces) defaultFirewall(f nic) int {
+	if f.purpose == "vpc" {
+		return deref(w.assets.defaults.VPCInterface)
+	}
+	return deref(w.assets.defaults.PublicInterface)
 }
 
 // connect gives an interface its ID and, in a VPC, its address.
@@ -210,9 +240,12 @@ func (f nic) linode(of *Instance) api.InstanceInterface {
 	return out
 }
 
-// ListInstanceInterfaces lists a Linode's interfaces; none for one of legacy_config.
+// ListInstanceInterfaces lists a Linode's interfaces; a Linode of legacy_config is refused, in words of our own.
 func (w Interfaces) ListInstanceInterfaces(linodeID int) (api.InstanceInterfaceList, error) {
 	i, err := lookup(w.instances, linodeID)
+	if err == nil && i.generation() != linodeInterfaces {
+		err = Refuse("", "This Linode has legacy interfaces, which belong to its configurations.")
+	}
 	return api.InstanceInterfaceList{
 		Interfaces: each(w.assets.interfaces[linodeID], func(f nic) api.InstanceInterface { return f.linode(i) }),
 	}, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
@@ -24,12 +25,40 @@ type InstanceSpec struct {
 func (w Linodes) AddInstance(spec InstanceSpec) (int, error) {
 	i, err := w.CreateInstance(&api.InstanceCreate{
 		Label: optional(spec.Label), Type: spec.Type, Region: cmp.Or(spec.Region, "us-ord"), Image: optional(spec.Image), Tags: &spec.Tags,
-		RootPass: new("not stored"),
+		RootPass: new("not-a-secret"),
 	})
 	return i.ID, err
 }
 
 const maxUserData = 65535
+
+// checkPassword refuses short and weak ones. The API's own measure of strength
+// is not known; two kinds of characters are its documented minimum.
+func checkPassword(bad *reasons, password *string) {
+	if password == nil {
+		return
+	}
+	if n := len(*password); n < 11 || n > 128 {
+		bad.add("root_pass", "Length must be 11-128 characters")
+		return
+	}
+	kinds := map[int]bool{}
+	for _, c := range *password {
+		switch {
+		case unicode.IsLower(c):
+			kinds[0] = true
+		case unicode.IsUpper(c):
+			kinds[1] = true
+		case unicode.IsDigit(c):
+			kinds[2] = true
+		default:
+			kinds[3] = true
+		}
+	}
+	if len(kinds) < 2 {
+		bad.add("root_pass", "Password does not meet strength requirements.")
+	}
+}
 
 // CreateInstance makes a Linode.
 func (w Linodes) CreateInstance(b *api.InstanceCreate) (api.Instance, error) {
@@ -60,7 +89,7 @@ func notHere(b *api.InstanceCreate) error {
 	case b.StackscriptID != nil || b.StackscriptData != nil:
 		return Refuse("stackscript_id", "stackscript_id is not valid")
 	case len(deref(b.IPv4)) > 0:
-		return Refuse("ipv4[0]", "ipv4[0] is not a reserved address of the account")
+		return Refuse("ipv4", "Must provide a single valid reserved ipv4 address")
 	case b.NetworkHelper != nil && deref(b.InterfaceGeneration) != linodeInterfaces:
 		return Refuse("network_helper", "network_helper is only for interfaces of the generation linode")
 	}
@@ -81,9 +110,10 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 		w.checkInstanceLabel(&bad, nil, label)
 	}
 	checkPolicy(&bad, deref(b.MaintenancePolicy))
+	checkPassword(&bad, b.RootPass)
 	w.checkUserData(&bad, b)
 	w.checkPlace(&bad, b)
-	w.Interfaces().checkInterfaces(&bad, b.Region, string(deref(b.InterfaceGeneration)), nics)
+	w.Interfaces().checkInterfaces(&bad, b.Region, string(deref(b.InterfaceGeneration)), nics, deref(b.FirewallID))
 	if err := bad.err(); err != nil {
 		return err
 	}

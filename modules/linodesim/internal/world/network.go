@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -19,10 +20,13 @@ var (
 	linodePrivate = netip.MustParsePrefix("192.168.128.0/17")
 )
 
-// vpcType is not recorded in full; the field is.
-const vpcType = "regular"
+// Kinds of VPCs.
+const (
+	vpcType  = "regular"
+	rdmaType = "rdma"
+)
 
-var vpcLabel = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
+var vpcLabel = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
 
 // CreateVPC makes one with its subnets. Nothing is routed.
 func (w VPCs) CreateVPC(b *api.VPCCreate) (api.VPC, error) {
@@ -34,29 +38,46 @@ func (w VPCs) CreateVPC(b *api.VPCCreate) (api.VPC, error) {
 	w.Offers().checkRegion(&bad, b.Region, catalog.CapVPCs, "VPCs are")
 	checkLength(&bad, "label", b.Label, 1, 64)
 	if !vpcLabel.MatchString(b.Label) {
-		bad.add("label", "Must only use ASCII letters, numbers, and dashes")
+		bad.add("label", "Must only use ASCII letters, numbers, and underscores")
 	}
 	checkLength(&bad, "description", deref(b.Description), 0, 255)
+	kind := string(cmp.Or(deref(b.VPCType), vpcType))
+	if kind == rdmaType && len(deref(b.IPv6)) > 0 {
+		bad.add("ipv6", "RDMA VPCs cannot have IPv6 ranges")
+	}
+	ranges := each(deref(b.IPv4), func(r api.AddressRange) string { return r.Range })
+	for n, r := range ranges {
+		if p, err := netip.ParsePrefix(r); err != nil || p != p.Masked() || !inPrivate(p) {
+			bad.add(fmt.Sprintf("ipv4[%d].range", n), "Must be a private network")
+		}
+	}
+	if len(ranges) == 0 {
+		ranges = vpcRanges
+	}
 	for _, v := range w.assets.vpcs {
 		if v.Label == b.Label {
 			bad.add("label", "Label must be unique among your VPCs")
 		}
 	}
-	checkSubnets(&bad, subnets, len(deref(b.IPv6)) > 0)
+	checkSubnets(&bad, ranges, subnets, len(deref(b.IPv6)) > 0)
 	if err := bad.err(); err != nil {
 		return api.VPC{}, err
 	}
+	return w.GetVPC(w.addVPC(b, kind, ranges).ID)
+}
+
+func (w VPCs) addVPC(b *api.VPCCreate, kind string, ranges []string) api.VPC {
 	v := api.VPC{
-		ID: w.sideID(&w.seq.vpc), Label: b.Label, Description: deref(b.Description), Region: b.Region, VPCType: new(vpcType),
-		IPv4: new(networkRanges(vpcRanges...)), IPv6: nullable.NewNullNullable[[]api.AddressRange](),
+		ID: w.sideID(&w.seq.vpc), Label: b.Label, Description: deref(b.Description), Region: b.Region, VPCType: &kind,
+		IPv4: new(networkRanges(ranges...)), IPv6: nullable.NewNullNullable[[]api.AddressRange](),
 		Created: w.stamp(), Updated: w.stamp(),
 	}
 	if len(deref(b.IPv6)) > 0 {
 		v.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x::/52", v.ID&0xffff)))
 	}
-	for n, s := range subnets {
+	for n, s := range deref(b.Subnets) {
 		made := api.VPCSubnet{
-			ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, IPv6: nullable.NewNullNullable[[]api.AddressRange](), VPCType: new(vpcType),
+			ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, IPv6: nullable.NewNullNullable[[]api.AddressRange](), VPCType: &kind,
 			Databases: &[]map[string]any{}, Nodebalancers: &[]map[string]any{}, Created: w.stamp(), Updated: w.stamp(),
 		}
 		if len(deref(s.IPv6)) > 0 {
@@ -66,7 +87,7 @@ func (w VPCs) CreateVPC(b *api.VPCCreate) (api.VPC, error) {
 	}
 	w.assets.vpcs[v.ID] = v
 	w.note(AssetCreated, fmt.Sprintf("vpc %d", v.ID), 0)
-	return w.GetVPC(v.ID)
+	return v
 }
 
 // askedSubnets refuses lengths of IPv6 networks that cannot be had.
@@ -90,7 +111,17 @@ func networkRanges(list ...string) []api.AddressRange {
 	return each(list, func(r string) api.AddressRange { return api.AddressRange{Range: r} })
 }
 
-func checkSubnets(bad *reasons, subnets []api.VPCSubnetCreate, ipv6 bool) {
+func inPrivate(p netip.Prefix) bool { return within(p, vpcRanges) && !p.Overlaps(linodePrivate) }
+
+// within reports whether one of the networks contains another.
+func within(p netip.Prefix, networks []string) bool {
+	return slices.ContainsFunc(networks, func(text string) bool {
+		outer, err := netip.ParsePrefix(text)
+		return err == nil && outer.Contains(p.Addr()) && outer.Bits() <= p.Bits()
+	})
+}
+
+func checkSubnets(bad *reasons, ranges []string, subnets []api.VPCSubnetCreate, ipv6 bool) {
 	var seen []netip.Prefix
 	for n, s := range subnets {
 		if len(deref(s.IPv6)) > 0 && !ipv6 {
@@ -98,10 +129,7 @@ func checkSubnets(bad *reasons, subnets []api.VPCSubnetCreate, ipv6 bool) {
 		}
 		checkLength(bad, fmt.Sprintf("subnets[%d].label", n), s.Label, 1, 64)
 		p, err := netip.ParsePrefix(s.IPv4)
-		inside := slices.ContainsFunc(vpcRanges, func(r string) bool {
-			outer := netip.MustParsePrefix(r)
-			return err == nil && outer.Contains(p.Addr()) && outer.Bits() <= p.Bits()
-		})
+		inside := err == nil && within(p, ranges)
 		field := fmt.Sprintf("subnets[%d].ipv4", n)
 		switch {
 		case err != nil || p != p.Masked() || p.Bits() > 29 || !inside || p.Overlaps(linodePrivate):
@@ -112,6 +140,33 @@ func checkSubnets(bad *reasons, subnets []api.VPCSubnetCreate, ipv6 bool) {
 			seen = append(seen, p)
 		}
 	}
+}
+
+// ListAllVPCIPs lists the addresses in all VPCs of the account.
+func (w VPCs) ListAllVPCIPs() ([]api.VPCAddress, error) { return w.addressesIn(0, false), nil }
+
+// ListVPCDefaultRanges lists the networks that the subnets of a VPC are cut from
+// unless it names others. The answer's form is not known.
+func (w VPCs) ListVPCDefaultRanges() (api.VPCDefaultRanges, error) {
+	return api.VPCDefaultRanges{IPv4: networkRanges(vpcRanges...), ForbiddenIPv4: networkRanges(linodePrivate.String())}, nil
+}
+
+// addressesIn lists addresses in a VPC, 0 for all, of one family.
+func (w VPCs) addressesIn(vpc int, ipv6 bool) []api.VPCAddress {
+	out := []api.VPCAddress{}
+	for _, i := range sorted(w.instances) {
+		for _, f := range w.Interfaces().attachments(i) {
+			if vpc != 0 && f.vpcID != vpc {
+				continue
+			}
+			if ipv6 {
+				out = append(out, w.Interfaces().inVPC6(f)...)
+			} else {
+				out = append(out, w.Interfaces().inVPC(f)...)
+			}
+		}
+	}
+	return out
 }
 
 // DeleteVPC removes one that no Linode is in.

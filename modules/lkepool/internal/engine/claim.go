@@ -98,7 +98,7 @@ func (c *Core) claiming(claim *claim, has *node) bool {
 // quarantined reports whether writes to the instance have failed so often that its
 // claimant gets another one. It does not while one more write is under way.
 func (c *Core) quarantined(n *node) bool {
-	return !c.marks.general() && n.claim.failed >= markAttempts && !n.claim.written() && (n.claim.state != unsure || n.direct.failing())
+	return !c.marks.general() && n.claim.failed >= markAttempts && !n.claim.written() && (n.claim.state != unsure || n.claim.lacking || n.direct.failing())
 }
 
 // finish brings a claim to its end that was begun on an instance.
@@ -111,7 +111,7 @@ func (c *Core) finish(claim *claim, n *node) {
 		n.claim = n.claim.freed(c.now)
 		n.claim.failed = markAttempts - 1
 		c.failed(n)
-	case n.claim.state == unsure && n.claim.failed >= markAttempts && !c.marks.general():
+	case n.claim.state == unsure && n.claim.failed >= markAttempts && !n.claim.lacking && !c.marks.general():
 		if c.ready(n.claim.at.Add(c.cfg.SettleTime)) {
 			c.readNode(n, "a claim was written without an answer")
 		}
@@ -139,7 +139,7 @@ func (c *Core) mark(claim *claim, n *node) {
 	if n.claim.state == unsure {
 		next = rewriting
 	}
-	n.claim.state, n.claim.at = next, c.now
+	n.claim.state, n.claim.at, n.claim.lacking = next, c.now, false
 	c.do(Action{
 		Op: OpMark, InstanceID: n.ID, PoolID: n.home, Key: claim.request.Key, Reason: "claim for " + claim.request.Claimant.Name,
 		Tags: c.tags.claimTags(n.Tags, claim.id, c.now, claim.request.PoolTags, claim.request.Tags),
@@ -223,7 +223,7 @@ func (c *Core) holder(who claims.ClaimID) *node {
 
 // isFree reports whether a member may be handed out.
 func (c *Core) isFree(n *node) bool {
-	return n.claim.state == free && n.known() && !c.quarantined(n) && !n.removal.busy && n.removal.accepted.IsZero() && c.health(n) == claims.Healthy
+	return n.claim.state == free && n.known() && !c.quarantined(n) && !n.removal.busy && !n.removal.condemned && c.health(n) == claims.Healthy
 }
 
 // handOut orders free instances: those that requests failed for come last.

@@ -19,6 +19,8 @@ type Core struct {
 	limits lkepool.Limits
 	// startedAt is when this process began to lead.
 	startedAt time.Time
+	// lateUntil is how long writes of the process before may take effect.
+	lateUntil time.Time
 	world     world
 	// requests are the callers that wait, those of claims apart: see world.claims.
 	requests []*request
@@ -28,7 +30,9 @@ type Core struct {
 	polls polls
 	marks marks
 	// buying is how many nodes of each instance type the purchases under way ask for.
-	buying      map[string]int
+	buying map[string]int
+	// doubts are the creations that were not answered.
+	doubts      []doubt
 	lastFailure lastFailure
 	turn
 }
@@ -83,13 +87,17 @@ type lastFailure struct {
 	at  time.Time
 }
 
-// New begins to lead at the given time. cfg has its defaults.
-func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time) *Core {
+// New begins to lead at the given time. cfg has its defaults. clean: no write of a
+// process before is under way.
+func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *Core {
 	c := &Core{
 		cfg: cfg, tags: NewTagging(cfg.Tags), limits: limits, startedAt: now, keys: map[string]*keyState{}, buying: map[string]int{},
 		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}},
 	}
-	c.polls.pace.Few = fewNodes
+	c.polls.pace.Few, c.lateUntil = fewNodes, now
+	if !clean {
+		c.lateUntil = now.Add(cfg.LateEffect)
+	}
 	return c
 }
 
@@ -162,6 +170,20 @@ func (c *Core) undone(a Action) bool {
 	case OpGetInstance:
 		if n, ok := c.world.nodes.get(a.InstanceID); ok {
 			n.direct.busy = false
+		}
+	case OpRemove:
+		if n, ok := c.world.nodes.get(a.InstanceID); ok {
+			n.removal.busy = false
+		}
+		if p, ok := c.world.pools.get(a.PoolID); ok {
+			p.writes.removing--
+		}
+	case OpDrop:
+		if n, ok := c.world.nodes.get(a.InstanceID); ok {
+			n.removal.busy = false
+		}
+		if p, ok := c.world.pools.get(a.PoolID); ok {
+			p.writes.dropping = false
 		}
 	case OpMark:
 		n, ok := c.world.nodes.get(a.InstanceID)

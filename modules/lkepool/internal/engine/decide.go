@@ -16,6 +16,7 @@ func (c *Core) decide() {
 	c.countReads()
 	c.witness()
 	c.restoreTags()
+	c.finishRemovals()
 	if demands := c.demands(); len(demands) > 0 && c.informed(demands) {
 		clear := c.identify()
 		for _, d := range demands {
@@ -181,6 +182,10 @@ func (c *Core) supply(d *demand) {
 
 func (c *Core) supplyOf(d *demand, p *pool) {
 	members := c.world.members(p.ID)
+	if len(members) > p.Count {
+		// Reads do not find some of them: they have been replaced.
+		members = slices.DeleteFunc(members, func(n *node) bool { return !n.absence.second.IsZero() })
+	}
 	pending := max(0, p.Count-len(members)-p.lost())
 	p.expect(pending, c.now)
 	overdue := p.overdue(c.now, c.cfg.PendingTimeout)
@@ -216,11 +221,11 @@ func (c *Core) supplyOf(d *demand, p *pool) {
 			if n.claim.state == free && c.quarantined(n) {
 				d.quarantined = append(d.quarantined, n)
 			}
+		case p.made.IsZero() && !n.arrived && !c.ready(c.lateUntil):
+			d.soon++ // a claim of the process before may still be written on it
 		case !n.absence.proof.IsZero():
 			d.soon++
-			if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
-				c.readNode(n, "a 404 has to be answered twice")
-			}
+			c.prove(n)
 		case c.now.Before(latest(n.direct.retry.until, n.claim.retry.until)):
 			d.soon++
 			c.at(latest(n.direct.retry.until, n.claim.retry.until))
@@ -231,10 +236,41 @@ func (c *Core) supplyOf(d *demand, p *pool) {
 }
 
 // verifyPool reads a pool that a list lacks or contradicts; a 404 has to be
-// answered twice.
+// answered twice, and a list that began after that has to lack the pool.
 func (c *Core) verifyPool(p *pool, reason string) {
-	if p.absence.proof.IsZero() || c.ready(p.absence.proof.Add(c.cfg.SettleTime)) {
+	switch {
+	case !p.absence.second.IsZero():
+		c.readAgain(p)
+	case p.absence.proof.IsZero() || c.ready(p.absence.proof.Add(c.cfg.SettleTime)):
 		c.readPool(p, reason)
+	}
+}
+
+// readAgain reads what may still refute or complete the proof that a pool is gone.
+func (c *Core) readAgain(p *pool) {
+	since := latest(p.absence.second, p.first.Add(listLag))
+	if c.ready(since) && c.fresh(&c.pools, OpListPools, since, "reads of a pool are answered 404") &&
+		c.ready(p.direct.ended.Add(verifyAgain)) {
+		c.readPool(p, "a list shows a pool that reads do not find")
+	}
+}
+
+// prove reads what completes the proof that a node is gone, or refutes it: the node
+// again, then the list of instances.
+func (c *Core) prove(n *node) {
+	second := n.absence.second
+	switch {
+	case n.absence.proof.IsZero():
+	case second.IsZero():
+		if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
+			c.readNode(n, "a 404 has to be answered twice")
+		}
+	default:
+		since := latest(second, n.first.Add(listLag))
+		if c.ready(since) && c.fresh(&c.instances, OpListInstances, since, "reads of an instance are answered 404") &&
+			c.ready(n.direct.ended.Add(verifyAgain)) {
+			c.readNode(n, "a list shows an instance that reads do not find")
+		}
 	}
 }
 

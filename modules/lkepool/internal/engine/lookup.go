@@ -69,7 +69,7 @@ func (n *node) claimed() bool {
 
 // holds reports whether the claimant has the node, and may be given it again.
 func (n *node) holds(who claims.ClaimID) bool {
-	return n.claimed() && n.claim.who.Is(who) && n.State != lkepool.Leaving && n.removal.accepted.IsZero()
+	return n.claimed() && n.claim.who.Is(who) && n.State != lkepool.Leaving && !n.removal.condemned
 }
 
 // members are the nodes that hold the pool's slots.
@@ -133,7 +133,7 @@ func prefer(a, b *node) bool {
 func (w *world) poolsOf(key lkepool.Key, hash string) (usable []*pool, edited int) {
 	for _, p := range w.pools.rows {
 		switch {
-		case !p.ours() || p.keyHash() != hash || !p.writes.dropped.IsZero():
+		case !p.ours() || p.keyHash() != hash || p.writes.condemned:
 		case p.fits(key):
 			usable = append(usable, p)
 		default:

@@ -16,14 +16,21 @@ func (c *Core) mergeInstances(d Done) {
 	seen := map[int]bool{}
 	for _, reading := range d.Instances {
 		seen[reading.ID] = true
-		if _, gone := c.world.goneNodes[reading.ID]; !gone && !reading.Foreign {
+		if end, gone := c.world.goneNodes[reading.ID]; gone && listed(d.Began, end.at) {
+			delete(c.world.goneNodes, reading.ID) // the proof is refuted
+		} else if gone {
+			continue
+		}
+		if !reading.Foreign {
 			c.seeInstance(reading, d.Began, false)
 		}
 	}
-	for _, n := range c.world.nodes.rows {
-		if !seen[n.ID] && d.Began.After(n.last) && n.absence.since.IsZero() {
-			n.absence.since = d.Began
+	for _, n := range slices.Clone(c.world.nodes.rows) {
+		if seen[n.ID] || !d.Began.After(n.last) {
+			continue
 		}
+		n.absence.since = cmp.Or(n.absence.since, d.Began)
+		c.lacked(n, d.Began)
 	}
 }
 
@@ -38,9 +45,8 @@ func (c *Core) mergeInstance(d Done) {
 	switch {
 	case claims.KindOf(d.Err) == claims.KindNotFound:
 		n.absence.since = cmp.Or(n.absence.since, d.Began)
-		if c.provenGone(&n.absence, d.Began, !n.removal.accepted.IsZero() && d.Began.After(n.removal.accepted)) {
-			c.forgetNode(n)
-		}
+		c.missing(&n.absence, d.Began)
+		c.endIfProven(n)
 	case d.Err == nil && d.Instance.Foreign:
 		n.Instance, n.home, n.tagged = d.Instance, 0, d.Began
 	case d.Err == nil:
@@ -58,7 +64,7 @@ func (c *Core) meetNode(id int) *node {
 
 func (c *Core) forgetNode(n *node) {
 	c.world.nodes.drop(n.ID)
-	c.world.goneNodes[n.ID] = ended{removed: !n.removal.accepted.IsZero()}
+	c.world.goneNodes[n.ID] = ended{removed: !n.removal.accepted.IsZero(), at: c.now}
 	if p, ok := c.world.pools.get(n.home); ok {
 		if s := p.slot(n.slot); s != nil && s.InstanceID == n.ID {
 			s.InstanceID, s.vacant, s.lost = 0, c.now, n.removal.accepted.IsZero()
@@ -110,8 +116,11 @@ func (c *Core) mergeClaim(n *node, who claims.ClaimID, began time.Time, direct b
 	switch {
 	case h.written():
 		// The write's own answer is to come.
-	case who.None() && h.state == unsure && c.shows(began, h.at, direct):
-		*h = h.freed(c.now)
+	case who.None() && h.state == unsure:
+		h.lacking = h.lacking || c.shows(began, h.at, direct)
+		if c.shows(began, h.at.Add(c.cfg.LateEffect), direct) {
+			*h = h.freed(c.now)
+		}
 	case h.state == held && !h.who.Is(who):
 		h.stripped = h.stripped || c.shows(began, h.at, direct)
 	case h.state == held:

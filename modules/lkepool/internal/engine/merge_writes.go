@@ -114,11 +114,12 @@ func (c *Core) mergeRemoval(d Done) {
 		n.removal.busy = false
 	}
 	if d.Err != nil {
-		if known && claims.EffectOf(d.Err) != claims.EffectNone {
+		effect := claims.EffectOf(d.Err) != claims.EffectNone
+		if known && effect {
 			p.writes.unsure = c.now
 		}
 		if alive {
-			n.removal.err, n.removal.failed = d.Err, c.now
+			n.removal.failedWith(d.Err, effect, c.now, c.cfg.RetryDelay)
 		}
 		return
 	}
@@ -126,22 +127,29 @@ func (c *Core) mergeRemoval(d Done) {
 		p.Count, p.writes.shrunk, p.lowered = max(0, p.Count-1), c.now, lowering{}
 	}
 	if alive {
-		n.removal = removal{accepted: c.now}
+		n.removal = removal{condemned: true, accepted: c.now}
 	} else if known {
 		p.slots = slices.DeleteFunc(p.slots, func(s slot) bool { return s.NodeID == d.Action.NodeID })
 	}
 }
 
+// failedWith notes an attempt that was not answered with success.
+func (r *removal) failedWith(err error, effect bool, now time.Time, first time.Duration) {
+	r.err, r.failed, r.condemned = err, now, r.condemned || effect
+	r.retry.fail(now, first, claims.RetryAfterOf(err))
+}
+
 func (c *Core) mergeDrop(d Done) {
+	effect := claims.EffectOf(d.Err) != claims.EffectNone
 	for _, n := range c.world.nodes.rows {
 		if n.home != d.Action.PoolID {
 			continue
 		}
 		n.removal.busy = false
 		if d.Err != nil {
-			n.removal.err, n.removal.failed = d.Err, c.now
+			n.removal.failedWith(d.Err, effect, c.now, c.cfg.RetryDelay)
 		} else {
-			n.removal = removal{accepted: c.now}
+			n.removal = removal{condemned: true, accepted: c.now}
 		}
 	}
 	p, known := c.world.pools.get(d.Action.PoolID)
@@ -150,9 +158,9 @@ func (c *Core) mergeDrop(d Done) {
 	}
 	p.writes.dropping = false
 	if d.Err != nil {
-		p.writes.unsure = c.now
+		p.writes.unsure, p.writes.condemned = c.now, p.writes.condemned || effect
 		p.writes.retry.fail(c.now, c.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
 		return
 	}
-	p.writes.dropped = c.now
+	p.writes.dropped, p.writes.condemned = c.now, true
 }

@@ -48,6 +48,8 @@ type simProcess struct {
 	tick    time.Duration
 	ticking bool
 	spins   int
+	// clean: the process before has no write under way.
+	clean bool
 	// misled: it was given a list that lacks pools.
 	misled bool
 }
@@ -147,7 +149,7 @@ func (s *sim) lead() {
 	cfg.Ceilings.MaxNodes = s.plan.maxNodes
 	limits := lkepool.Limits{PoolSize: cmp.Or(s.plan.poolSize, 100), NodesLag: s.plan.enterprise}
 	s.note("a process begins to lead, its clock is off by %s", s.process.clock)
-	s.process.core, s.process.began = New(cfg, limits, s.local()), s.now
+	s.process.core, s.process.began = New(cfg, limits, s.local(), s.process.life == 0 || s.process.clean), s.now
 	s.process.ticking, s.process.misled, s.looked = false, false, s.looked[:0]
 	s.hide(s.boughtSince(s.now+simSettle-s.plan.world.lag) + s.markedSince(s.now+simSettle-s.plan.world.lag))
 }

@@ -199,6 +199,7 @@ func (sc *scene) until(w sceneWords) error {
 
 func (sc *scene) restarts(w sceneWords) error {
 	gap := w.span("gap", 5*time.Second)
+	sc.process.clean = w.flag("clean")
 	sc.die(gap, w.span("clock", sc.process.clock))
 	sc.runUntil(sc.now + gap)
 	return nil

@@ -38,7 +38,7 @@ type platform struct {
 	cluster mode.Cluster
 	catalog *instancetype.Catalog
 	fence   *leadership.Fence
-	begin   func() // of the nodes; set before this replica can be elected
+	begin   func(released bool) // of the nodes; set before this replica can be elected
 
 	holders nodeclaim.Holders
 }
@@ -46,7 +46,7 @@ type platform struct {
 // newPlatform sets up the client; nothing is read yet.
 func newPlatform(o options.Options) (*platform, error) {
 	p := &platform{options: o, metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}}
-	p.fence = leadership.NewFence(func() { p.begin() })
+	p.fence = leadership.NewFence(func(released bool) { p.begin(released) })
 	p.scopes = &discovery.Scopes{}
 	var err error
 	p.client, err = newClient(o, func(next http.RoundTripper) http.RoundTripper {
