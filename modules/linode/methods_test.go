@@ -144,6 +144,14 @@ var notOffered = []api.OperationID{
 	api.OpGetAccount, api.OpListAccountEvents, api.OpGetAccountEvent, api.OpListRegionsVPCAvailability, api.OpGetRegionVPCAvailability,
 	api.OpGetFirewallTemplate, api.OpListAllVPCIPs, api.OpListFirewallTemplates, api.OpListVPCDefaultRanges,
 	api.OpUpdateFirewallSettings,
+	api.OpAttachVolume, api.OpCloneVolume, api.OpCreateNodeBalancer, api.OpCreateNodeBalancerConfig, api.OpCreateNodeBalancerNode,
+	api.OpCreateVolume, api.OpDeleteNodeBalancer, api.OpDeleteNodeBalancerConfig, api.OpDeleteNodeBalancerNode, api.OpDeleteVolume,
+	api.OpDetachVolume, api.OpGetFirewallRules, api.OpGetNodeBalancer, api.OpGetNodeBalancerConfig, api.OpGetNodeBalancerNode,
+	api.OpGetVolume, api.OpListInstanceFirewalls, api.OpListInstanceVolumes, api.OpListNodeBalancerConfigs,
+	api.OpListNodeBalancerFirewalls, api.OpListNodeBalancerNodes, api.OpListNodeBalancers, api.OpListVolumes,
+	api.OpRebuildNodeBalancerConfig, api.OpResizeVolume, api.OpSetInstanceFirewalls, api.OpUpdateFirewall,
+	api.OpUpdateFirewallRules, api.OpUpdateNodeBalancer, api.OpUpdateNodeBalancerConfig, api.OpUpdateNodeBalancerNode,
+	api.OpUpdateVolume,
 }
 
 // TestEveryMethodSendsItsOperation compares what each method sends and reports with the description.

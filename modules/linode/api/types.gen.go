@@ -172,6 +172,24 @@ func (e FirewallEntityType) Valid() bool {
 	}
 }
 
+// Defines values for FirewallUpdateStatus.
+const (
+	FirewallUpdateStatusDisabled FirewallUpdateStatus = "disabled"
+	FirewallUpdateStatusEnabled  FirewallUpdateStatus = "enabled"
+)
+
+// Valid indicates whether the value is a known member of the FirewallUpdateStatus enum.
+func (e FirewallUpdateStatus) Valid() bool {
+	switch e {
+	case FirewallUpdateStatusDisabled:
+		return true
+	case FirewallUpdateStatusEnabled:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ImageStatus.
 const (
 	ImageStatusAvailable     ImageStatus = "available"
@@ -790,6 +808,564 @@ func (e LinodeTypeClass) Valid() bool {
 	}
 }
 
+// Defines values for NodeBalancerConfigAlgorithm.
+const (
+	NodeBalancerConfigAlgorithmLeastconn  NodeBalancerConfigAlgorithm = "leastconn"
+	NodeBalancerConfigAlgorithmRingHash   NodeBalancerConfigAlgorithm = "ring_hash"
+	NodeBalancerConfigAlgorithmRoundrobin NodeBalancerConfigAlgorithm = "roundrobin"
+	NodeBalancerConfigAlgorithmSource     NodeBalancerConfigAlgorithm = "source"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigAlgorithm enum.
+func (e NodeBalancerConfigAlgorithm) Valid() bool {
+	switch e {
+	case NodeBalancerConfigAlgorithmLeastconn:
+		return true
+	case NodeBalancerConfigAlgorithmRingHash:
+		return true
+	case NodeBalancerConfigAlgorithmRoundrobin:
+		return true
+	case NodeBalancerConfigAlgorithmSource:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCheck.
+const (
+	NodeBalancerConfigCheckConnection NodeBalancerConfigCheck = "connection"
+	NodeBalancerConfigCheckHTTP       NodeBalancerConfigCheck = "http"
+	NodeBalancerConfigCheckHTTPBody   NodeBalancerConfigCheck = "http_body"
+	NodeBalancerConfigCheckNone       NodeBalancerConfigCheck = "none"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCheck enum.
+func (e NodeBalancerConfigCheck) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCheckConnection:
+		return true
+	case NodeBalancerConfigCheckHTTP:
+		return true
+	case NodeBalancerConfigCheckHTTPBody:
+		return true
+	case NodeBalancerConfigCheckNone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCipherSuite.
+const (
+	NodeBalancerConfigCipherSuiteLegacy      NodeBalancerConfigCipherSuite = "legacy"
+	NodeBalancerConfigCipherSuiteNone        NodeBalancerConfigCipherSuite = "none"
+	NodeBalancerConfigCipherSuiteRecommended NodeBalancerConfigCipherSuite = "recommended"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCipherSuite enum.
+func (e NodeBalancerConfigCipherSuite) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCipherSuiteLegacy:
+		return true
+	case NodeBalancerConfigCipherSuiteNone:
+		return true
+	case NodeBalancerConfigCipherSuiteRecommended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigProtocol.
+const (
+	NodeBalancerConfigProtocolHTTP  NodeBalancerConfigProtocol = "http"
+	NodeBalancerConfigProtocolHTTPS NodeBalancerConfigProtocol = "https"
+	NodeBalancerConfigProtocolTCP   NodeBalancerConfigProtocol = "tcp"
+	NodeBalancerConfigProtocolUDP   NodeBalancerConfigProtocol = "udp"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigProtocol enum.
+func (e NodeBalancerConfigProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigProtocolHTTP:
+		return true
+	case NodeBalancerConfigProtocolHTTPS:
+		return true
+	case NodeBalancerConfigProtocolTCP:
+		return true
+	case NodeBalancerConfigProtocolUDP:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigProxyProtocol.
+const (
+	NodeBalancerConfigProxyProtocolNone NodeBalancerConfigProxyProtocol = "none"
+	NodeBalancerConfigProxyProtocolV1   NodeBalancerConfigProxyProtocol = "v1"
+	NodeBalancerConfigProxyProtocolV2   NodeBalancerConfigProxyProtocol = "v2"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigProxyProtocol enum.
+func (e NodeBalancerConfigProxyProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigProxyProtocolNone:
+		return true
+	case NodeBalancerConfigProxyProtocolV1:
+		return true
+	case NodeBalancerConfigProxyProtocolV2:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigStickiness.
+const (
+	NodeBalancerConfigStickinessHTTPCookie NodeBalancerConfigStickiness = "http_cookie"
+	NodeBalancerConfigStickinessNone       NodeBalancerConfigStickiness = "none"
+	NodeBalancerConfigStickinessSession    NodeBalancerConfigStickiness = "session"
+	NodeBalancerConfigStickinessSourceIP   NodeBalancerConfigStickiness = "source_ip"
+	NodeBalancerConfigStickinessTable      NodeBalancerConfigStickiness = "table"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigStickiness enum.
+func (e NodeBalancerConfigStickiness) Valid() bool {
+	switch e {
+	case NodeBalancerConfigStickinessHTTPCookie:
+		return true
+	case NodeBalancerConfigStickinessNone:
+		return true
+	case NodeBalancerConfigStickinessSession:
+		return true
+	case NodeBalancerConfigStickinessSourceIP:
+		return true
+	case NodeBalancerConfigStickinessTable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateAlgorithm.
+const (
+	NodeBalancerConfigCreateAlgorithmLeastconn  NodeBalancerConfigCreateAlgorithm = "leastconn"
+	NodeBalancerConfigCreateAlgorithmRingHash   NodeBalancerConfigCreateAlgorithm = "ring_hash"
+	NodeBalancerConfigCreateAlgorithmRoundrobin NodeBalancerConfigCreateAlgorithm = "roundrobin"
+	NodeBalancerConfigCreateAlgorithmSource     NodeBalancerConfigCreateAlgorithm = "source"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateAlgorithm enum.
+func (e NodeBalancerConfigCreateAlgorithm) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateAlgorithmLeastconn:
+		return true
+	case NodeBalancerConfigCreateAlgorithmRingHash:
+		return true
+	case NodeBalancerConfigCreateAlgorithmRoundrobin:
+		return true
+	case NodeBalancerConfigCreateAlgorithmSource:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateCheck.
+const (
+	NodeBalancerConfigCreateCheckConnection NodeBalancerConfigCreateCheck = "connection"
+	NodeBalancerConfigCreateCheckHTTP       NodeBalancerConfigCreateCheck = "http"
+	NodeBalancerConfigCreateCheckHTTPBody   NodeBalancerConfigCreateCheck = "http_body"
+	NodeBalancerConfigCreateCheckNone       NodeBalancerConfigCreateCheck = "none"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateCheck enum.
+func (e NodeBalancerConfigCreateCheck) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateCheckConnection:
+		return true
+	case NodeBalancerConfigCreateCheckHTTP:
+		return true
+	case NodeBalancerConfigCreateCheckHTTPBody:
+		return true
+	case NodeBalancerConfigCreateCheckNone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateCipherSuite.
+const (
+	NodeBalancerConfigCreateCipherSuiteLegacy      NodeBalancerConfigCreateCipherSuite = "legacy"
+	NodeBalancerConfigCreateCipherSuiteNone        NodeBalancerConfigCreateCipherSuite = "none"
+	NodeBalancerConfigCreateCipherSuiteRecommended NodeBalancerConfigCreateCipherSuite = "recommended"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateCipherSuite enum.
+func (e NodeBalancerConfigCreateCipherSuite) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateCipherSuiteLegacy:
+		return true
+	case NodeBalancerConfigCreateCipherSuiteNone:
+		return true
+	case NodeBalancerConfigCreateCipherSuiteRecommended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateProtocol.
+const (
+	NodeBalancerConfigCreateProtocolHTTP  NodeBalancerConfigCreateProtocol = "http"
+	NodeBalancerConfigCreateProtocolHTTPS NodeBalancerConfigCreateProtocol = "https"
+	NodeBalancerConfigCreateProtocolTCP   NodeBalancerConfigCreateProtocol = "tcp"
+	NodeBalancerConfigCreateProtocolUDP   NodeBalancerConfigCreateProtocol = "udp"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateProtocol enum.
+func (e NodeBalancerConfigCreateProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateProtocolHTTP:
+		return true
+	case NodeBalancerConfigCreateProtocolHTTPS:
+		return true
+	case NodeBalancerConfigCreateProtocolTCP:
+		return true
+	case NodeBalancerConfigCreateProtocolUDP:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateProxyProtocol.
+const (
+	NodeBalancerConfigCreateProxyProtocolNone NodeBalancerConfigCreateProxyProtocol = "none"
+	NodeBalancerConfigCreateProxyProtocolV1   NodeBalancerConfigCreateProxyProtocol = "v1"
+	NodeBalancerConfigCreateProxyProtocolV2   NodeBalancerConfigCreateProxyProtocol = "v2"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateProxyProtocol enum.
+func (e NodeBalancerConfigCreateProxyProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateProxyProtocolNone:
+		return true
+	case NodeBalancerConfigCreateProxyProtocolV1:
+		return true
+	case NodeBalancerConfigCreateProxyProtocolV2:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateStickiness.
+const (
+	NodeBalancerConfigCreateStickinessHTTPCookie NodeBalancerConfigCreateStickiness = "http_cookie"
+	NodeBalancerConfigCreateStickinessNone       NodeBalancerConfigCreateStickiness = "none"
+	NodeBalancerConfigCreateStickinessSession    NodeBalancerConfigCreateStickiness = "session"
+	NodeBalancerConfigCreateStickinessSourceIP   NodeBalancerConfigCreateStickiness = "source_ip"
+	NodeBalancerConfigCreateStickinessTable      NodeBalancerConfigCreateStickiness = "table"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateStickiness enum.
+func (e NodeBalancerConfigCreateStickiness) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateStickinessHTTPCookie:
+		return true
+	case NodeBalancerConfigCreateStickinessNone:
+		return true
+	case NodeBalancerConfigCreateStickinessSession:
+		return true
+	case NodeBalancerConfigCreateStickinessSourceIP:
+		return true
+	case NodeBalancerConfigCreateStickinessTable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildAlgorithm.
+const (
+	NodeBalancerConfigRebuildAlgorithmLeastconn  NodeBalancerConfigRebuildAlgorithm = "leastconn"
+	NodeBalancerConfigRebuildAlgorithmRingHash   NodeBalancerConfigRebuildAlgorithm = "ring_hash"
+	NodeBalancerConfigRebuildAlgorithmRoundrobin NodeBalancerConfigRebuildAlgorithm = "roundrobin"
+	NodeBalancerConfigRebuildAlgorithmSource     NodeBalancerConfigRebuildAlgorithm = "source"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildAlgorithm enum.
+func (e NodeBalancerConfigRebuildAlgorithm) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildAlgorithmLeastconn:
+		return true
+	case NodeBalancerConfigRebuildAlgorithmRingHash:
+		return true
+	case NodeBalancerConfigRebuildAlgorithmRoundrobin:
+		return true
+	case NodeBalancerConfigRebuildAlgorithmSource:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildCheck.
+const (
+	NodeBalancerConfigRebuildCheckConnection NodeBalancerConfigRebuildCheck = "connection"
+	NodeBalancerConfigRebuildCheckHTTP       NodeBalancerConfigRebuildCheck = "http"
+	NodeBalancerConfigRebuildCheckHTTPBody   NodeBalancerConfigRebuildCheck = "http_body"
+	NodeBalancerConfigRebuildCheckNone       NodeBalancerConfigRebuildCheck = "none"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildCheck enum.
+func (e NodeBalancerConfigRebuildCheck) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildCheckConnection:
+		return true
+	case NodeBalancerConfigRebuildCheckHTTP:
+		return true
+	case NodeBalancerConfigRebuildCheckHTTPBody:
+		return true
+	case NodeBalancerConfigRebuildCheckNone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildCipherSuite.
+const (
+	NodeBalancerConfigRebuildCipherSuiteLegacy      NodeBalancerConfigRebuildCipherSuite = "legacy"
+	NodeBalancerConfigRebuildCipherSuiteNone        NodeBalancerConfigRebuildCipherSuite = "none"
+	NodeBalancerConfigRebuildCipherSuiteRecommended NodeBalancerConfigRebuildCipherSuite = "recommended"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildCipherSuite enum.
+func (e NodeBalancerConfigRebuildCipherSuite) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildCipherSuiteLegacy:
+		return true
+	case NodeBalancerConfigRebuildCipherSuiteNone:
+		return true
+	case NodeBalancerConfigRebuildCipherSuiteRecommended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildProtocol.
+const (
+	NodeBalancerConfigRebuildProtocolHTTP  NodeBalancerConfigRebuildProtocol = "http"
+	NodeBalancerConfigRebuildProtocolHTTPS NodeBalancerConfigRebuildProtocol = "https"
+	NodeBalancerConfigRebuildProtocolTCP   NodeBalancerConfigRebuildProtocol = "tcp"
+	NodeBalancerConfigRebuildProtocolUDP   NodeBalancerConfigRebuildProtocol = "udp"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildProtocol enum.
+func (e NodeBalancerConfigRebuildProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildProtocolHTTP:
+		return true
+	case NodeBalancerConfigRebuildProtocolHTTPS:
+		return true
+	case NodeBalancerConfigRebuildProtocolTCP:
+		return true
+	case NodeBalancerConfigRebuildProtocolUDP:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildProxyProtocol.
+const (
+	NodeBalancerConfigRebuildProxyProtocolNone NodeBalancerConfigRebuildProxyProtocol = "none"
+	NodeBalancerConfigRebuildProxyProtocolV1   NodeBalancerConfigRebuildProxyProtocol = "v1"
+	NodeBalancerConfigRebuildProxyProtocolV2   NodeBalancerConfigRebuildProxyProtocol = "v2"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildProxyProtocol enum.
+func (e NodeBalancerConfigRebuildProxyProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildProxyProtocolNone:
+		return true
+	case NodeBalancerConfigRebuildProxyProtocolV1:
+		return true
+	case NodeBalancerConfigRebuildProxyProtocolV2:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildStickiness.
+const (
+	NodeBalancerConfigRebuildStickinessHTTPCookie NodeBalancerConfigRebuildStickiness = "http_cookie"
+	NodeBalancerConfigRebuildStickinessNone       NodeBalancerConfigRebuildStickiness = "none"
+	NodeBalancerConfigRebuildStickinessSession    NodeBalancerConfigRebuildStickiness = "session"
+	NodeBalancerConfigRebuildStickinessSourceIP   NodeBalancerConfigRebuildStickiness = "source_ip"
+	NodeBalancerConfigRebuildStickinessTable      NodeBalancerConfigRebuildStickiness = "table"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildStickiness enum.
+func (e NodeBalancerConfigRebuildStickiness) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildStickinessHTTPCookie:
+		return true
+	case NodeBalancerConfigRebuildStickinessNone:
+		return true
+	case NodeBalancerConfigRebuildStickinessSession:
+		return true
+	case NodeBalancerConfigRebuildStickinessSourceIP:
+		return true
+	case NodeBalancerConfigRebuildStickinessTable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerCreateType.
+const (
+	NodeBalancerCreateTypeCommon  NodeBalancerCreateType = "common"
+	NodeBalancerCreateTypePremium NodeBalancerCreateType = "premium"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerCreateType enum.
+func (e NodeBalancerCreateType) Valid() bool {
+	switch e {
+	case NodeBalancerCreateTypeCommon:
+		return true
+	case NodeBalancerCreateTypePremium:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerNodeMode.
+const (
+	NodeBalancerNodeModeAccept NodeBalancerNodeMode = "accept"
+	NodeBalancerNodeModeBackup NodeBalancerNodeMode = "backup"
+	NodeBalancerNodeModeDrain  NodeBalancerNodeMode = "drain"
+	NodeBalancerNodeModeReject NodeBalancerNodeMode = "reject"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerNodeMode enum.
+func (e NodeBalancerNodeMode) Valid() bool {
+	switch e {
+	case NodeBalancerNodeModeAccept:
+		return true
+	case NodeBalancerNodeModeBackup:
+		return true
+	case NodeBalancerNodeModeDrain:
+		return true
+	case NodeBalancerNodeModeReject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerNodeStatus.
+const (
+	NodeBalancerNodeStatusDOWN    NodeBalancerNodeStatus = "DOWN"
+	NodeBalancerNodeStatusUP      NodeBalancerNodeStatus = "UP"
+	NodeBalancerNodeStatusUnknown NodeBalancerNodeStatus = "Unknown"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerNodeStatus enum.
+func (e NodeBalancerNodeStatus) Valid() bool {
+	switch e {
+	case NodeBalancerNodeStatusDOWN:
+		return true
+	case NodeBalancerNodeStatusUP:
+		return true
+	case NodeBalancerNodeStatusUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerNodeCreateMode.
+const (
+	NodeBalancerNodeCreateModeAccept NodeBalancerNodeCreateMode = "accept"
+	NodeBalancerNodeCreateModeBackup NodeBalancerNodeCreateMode = "backup"
+	NodeBalancerNodeCreateModeDrain  NodeBalancerNodeCreateMode = "drain"
+	NodeBalancerNodeCreateModeReject NodeBalancerNodeCreateMode = "reject"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerNodeCreateMode enum.
+func (e NodeBalancerNodeCreateMode) Valid() bool {
+	switch e {
+	case NodeBalancerNodeCreateModeAccept:
+		return true
+	case NodeBalancerNodeCreateModeBackup:
+		return true
+	case NodeBalancerNodeCreateModeDrain:
+		return true
+	case NodeBalancerNodeCreateModeReject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerNodeRebuildMode.
+const (
+	NodeBalancerNodeRebuildModeAccept NodeBalancerNodeRebuildMode = "accept"
+	NodeBalancerNodeRebuildModeBackup NodeBalancerNodeRebuildMode = "backup"
+	NodeBalancerNodeRebuildModeDrain  NodeBalancerNodeRebuildMode = "drain"
+	NodeBalancerNodeRebuildModeReject NodeBalancerNodeRebuildMode = "reject"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerNodeRebuildMode enum.
+func (e NodeBalancerNodeRebuildMode) Valid() bool {
+	switch e {
+	case NodeBalancerNodeRebuildModeAccept:
+		return true
+	case NodeBalancerNodeRebuildModeBackup:
+		return true
+	case NodeBalancerNodeRebuildModeDrain:
+		return true
+	case NodeBalancerNodeRebuildModeReject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerNodeUpdateMode.
+const (
+	NodeBalancerNodeUpdateModeAccept NodeBalancerNodeUpdateMode = "accept"
+	NodeBalancerNodeUpdateModeBackup NodeBalancerNodeUpdateMode = "backup"
+	NodeBalancerNodeUpdateModeDrain  NodeBalancerNodeUpdateMode = "drain"
+	NodeBalancerNodeUpdateModeReject NodeBalancerNodeUpdateMode = "reject"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerNodeUpdateMode enum.
+func (e NodeBalancerNodeUpdateMode) Valid() bool {
+	switch e {
+	case NodeBalancerNodeUpdateModeAccept:
+		return true
+	case NodeBalancerNodeUpdateModeBackup:
+		return true
+	case NodeBalancerNodeUpdateModeDrain:
+		return true
+	case NodeBalancerNodeUpdateModeReject:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlacementGroupPlacementGroupPolicy.
 const (
 	PlacementGroupPlacementGroupPolicyFlexible PlacementGroupPlacementGroupPolicy = "flexible"
@@ -919,6 +1495,51 @@ func (e VPCCreateVPCType) Valid() bool {
 	case VPCCreateVPCTypeRdma:
 		return true
 	case VPCCreateVPCTypeRegular:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VolumeStatus.
+const (
+	VolumeStatusActive         VolumeStatus = "active"
+	VolumeStatusContactSupport VolumeStatus = "contact_support"
+	VolumeStatusCreating       VolumeStatus = "creating"
+	VolumeStatusKeyRotating    VolumeStatus = "key_rotating"
+	VolumeStatusResizing       VolumeStatus = "resizing"
+)
+
+// Valid indicates whether the value is a known member of the VolumeStatus enum.
+func (e VolumeStatus) Valid() bool {
+	switch e {
+	case VolumeStatusActive:
+		return true
+	case VolumeStatusContactSupport:
+		return true
+	case VolumeStatusCreating:
+		return true
+	case VolumeStatusKeyRotating:
+		return true
+	case VolumeStatusResizing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VolumeCreateEncryption.
+const (
+	VolumeCreateEncryptionDisabled VolumeCreateEncryption = "disabled"
+	VolumeCreateEncryptionEnabled  VolumeCreateEncryption = "enabled"
+)
+
+// Valid indicates whether the value is a known member of the VolumeCreateEncryption enum.
+func (e VolumeCreateEncryption) Valid() bool {
+	switch e {
+	case VolumeCreateEncryptionDisabled:
+		return true
+	case VolumeCreateEncryptionEnabled:
 		return true
 	default:
 		return false
@@ -1436,6 +2057,21 @@ type FirewallTemplatePage struct {
 	// Results Entries on all pages together.
 	Results ResultCount `json:"results"`
 }
+
+// FirewallUpdate Changes of a firewall.
+type FirewallUpdate struct {
+	// Label Name; unique on the account.
+	Label *string `json:"label,omitempty"`
+
+	// Status Whether it filters.
+	Status *FirewallUpdateStatus `json:"status,omitempty"`
+
+	// Tags All tags.
+	Tags *[]string `json:"tags,omitempty"`
+}
+
+// FirewallUpdateStatus Whether it filters.
+type FirewallUpdateStatus string
 
 // HostMaintenance Work on a host, and what it does to a Linode.
 type HostMaintenance struct {
@@ -2308,6 +2944,12 @@ type InstanceDiskPage struct {
 	Results ResultCount `json:"results"`
 }
 
+// InstanceFirewallsUpdate Firewalls of a Linode.
+type InstanceFirewallsUpdate struct {
+	// FirewallIds All of them; none takes the Linode out.
+	FirewallIds []int `json:"firewall_ids"`
+}
+
 // InstanceIPs The addresses of a Linode.
 type InstanceIPs struct {
 	// IPv4 IPv4 addresses by kind.
@@ -3074,6 +3716,507 @@ type LinodeTypePage struct {
 	Results ResultCount `json:"results"`
 }
 
+// NodeBalancer A load balancer of a region.
+type NodeBalancer struct {
+	// ClientConnThrottle Connections per second of a client; 0 is no bound.
+	ClientConnThrottle int `json:"client_conn_throttle"`
+
+	// ClientUDPSessThrottle UDP sessions per second of a client; 0 is no bound.
+	ClientUDPSessThrottle *int `json:"client_udp_sess_throttle,omitempty"`
+
+	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Created Timestamp `json:"created"`
+
+	// Hostname Name of the public address.
+	Hostname *string `json:"hostname"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// IPv4 Public address.
+	IPv4 *string `json:"ipv4"`
+
+	// IPv6 Public address.
+	IPv6 *string `json:"ipv6"`
+
+	// Label Name; unique on the account.
+	Label *string `json:"label"`
+
+	// Region ID of the region.
+	Region string `json:"region"`
+
+	// Tags Tags.
+	Tags []string `json:"tags"`
+
+	// Transfer MB in this month.
+	Transfer NodeBalancerTransfer `json:"transfer"`
+
+	// Type common or premium.
+	Type *string `json:"type,omitempty"`
+
+	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Updated Timestamp `json:"updated"`
+}
+
+// NodeBalancerConfig A port of a NodeBalancer.
+type NodeBalancerConfig struct {
+	// Algorithm How nodes are chosen.
+	Algorithm NodeBalancerConfigAlgorithm `json:"algorithm"`
+
+	// Check How nodes are probed.
+	Check NodeBalancerConfigCheck `json:"check"`
+
+	// CheckAttempts Failures that make a node down.
+	CheckAttempts int `json:"check_attempts"`
+
+	// CheckBody Text that an answer must contain.
+	CheckBody string `json:"check_body"`
+
+	// CheckInterval Seconds between probes.
+	CheckInterval int `json:"check_interval"`
+
+	// CheckPassive Whether failing requests count.
+	CheckPassive bool `json:"check_passive"`
+
+	// CheckPath Path of HTTP probes.
+	CheckPath string `json:"check_path"`
+
+	// CheckTimeout Seconds that a probe may take.
+	CheckTimeout int `json:"check_timeout"`
+
+	// CipherSuite Ciphers of https.
+	CipherSuite NodeBalancerConfigCipherSuite `json:"cipher_suite"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// NodebalancerID NodeBalancer that it belongs to.
+	NodebalancerID int `json:"nodebalancer_id"`
+
+	// NodesStatus How many nodes answer.
+	NodesStatus NodeBalancerNodesStatus `json:"nodes_status"`
+
+	// Port Port, 1 to 65535; unique with the protocol.
+	Port int `json:"port"`
+
+	// Protocol Protocol.
+	Protocol NodeBalancerConfigProtocol `json:"protocol"`
+
+	// ProxyProtocol Version of the PROXY protocol.
+	ProxyProtocol NodeBalancerConfigProxyProtocol `json:"proxy_protocol"`
+
+	// SslCert Certificate of https.
+	SslCert *string `json:"ssl_cert"`
+
+	// SslCommonname Name in the certificate.
+	SslCommonname string `json:"ssl_commonname"`
+
+	// SslFingerprint Digest of the certificate.
+	SslFingerprint string `json:"ssl_fingerprint"`
+
+	// SslKey Its key.
+	SslKey *string `json:"ssl_key"`
+
+	// Stickiness How a client stays with a node.
+	Stickiness NodeBalancerConfigStickiness `json:"stickiness"`
+
+	// UDPCheckPort Port of probes for UDP.
+	UDPCheckPort *int `json:"udp_check_port,omitempty"`
+}
+
+// NodeBalancerConfigAlgorithm How nodes are chosen.
+type NodeBalancerConfigAlgorithm string
+
+// NodeBalancerConfigCheck How nodes are probed.
+type NodeBalancerConfigCheck string
+
+// NodeBalancerConfigCipherSuite Ciphers of https.
+type NodeBalancerConfigCipherSuite string
+
+// NodeBalancerConfigProtocol Protocol.
+type NodeBalancerConfigProtocol string
+
+// NodeBalancerConfigProxyProtocol Version of the PROXY protocol.
+type NodeBalancerConfigProxyProtocol string
+
+// NodeBalancerConfigStickiness How a client stays with a node.
+type NodeBalancerConfigStickiness string
+
+// NodeBalancerConfigCreate A port to make, or changes of one.
+type NodeBalancerConfigCreate struct {
+	// Algorithm How nodes are chosen.
+	Algorithm *NodeBalancerConfigCreateAlgorithm `json:"algorithm,omitempty"`
+
+	// Check How nodes are probed.
+	Check *NodeBalancerConfigCreateCheck `json:"check,omitempty"`
+
+	// CheckAttempts Failures that make a node down.
+	CheckAttempts *int `json:"check_attempts,omitempty"`
+
+	// CheckBody Text that an answer must contain.
+	CheckBody *string `json:"check_body,omitempty"`
+
+	// CheckInterval Seconds between probes.
+	CheckInterval *int `json:"check_interval,omitempty"`
+
+	// CheckPassive Whether failing requests count.
+	CheckPassive *bool `json:"check_passive,omitempty"`
+
+	// CheckPath Path of HTTP probes.
+	CheckPath *string `json:"check_path,omitempty"`
+
+	// CheckTimeout Seconds that a probe may take.
+	CheckTimeout *int `json:"check_timeout,omitempty"`
+
+	// CipherSuite Ciphers of https.
+	CipherSuite *NodeBalancerConfigCreateCipherSuite `json:"cipher_suite,omitempty"`
+
+	// Nodes Nodes to start with; not for changes.
+	Nodes *[]NodeBalancerNodeCreate `json:"nodes,omitempty"`
+
+	// Port Port, 1 to 65535; unique with the protocol.
+	Port *int `json:"port,omitempty"`
+
+	// Protocol Protocol.
+	Protocol *NodeBalancerConfigCreateProtocol `json:"protocol,omitempty"`
+
+	// ProxyProtocol Version of the PROXY protocol.
+	ProxyProtocol *NodeBalancerConfigCreateProxyProtocol `json:"proxy_protocol,omitempty"`
+
+	// SslCert Certificate of https.
+	SslCert *string `json:"ssl_cert,omitempty"`
+
+	// SslKey Its key.
+	SslKey *string `json:"ssl_key,omitempty"`
+
+	// Stickiness How a client stays with a node.
+	Stickiness *NodeBalancerConfigCreateStickiness `json:"stickiness,omitempty"`
+
+	// UDPCheckPort Port of probes for UDP.
+	UDPCheckPort *int `json:"udp_check_port,omitempty"`
+}
+
+// NodeBalancerConfigCreateAlgorithm How nodes are chosen.
+type NodeBalancerConfigCreateAlgorithm string
+
+// NodeBalancerConfigCreateCheck How nodes are probed.
+type NodeBalancerConfigCreateCheck string
+
+// NodeBalancerConfigCreateCipherSuite Ciphers of https.
+type NodeBalancerConfigCreateCipherSuite string
+
+// NodeBalancerConfigCreateProtocol Protocol.
+type NodeBalancerConfigCreateProtocol string
+
+// NodeBalancerConfigCreateProxyProtocol Version of the PROXY protocol.
+type NodeBalancerConfigCreateProxyProtocol string
+
+// NodeBalancerConfigCreateStickiness How a client stays with a node.
+type NodeBalancerConfigCreateStickiness string
+
+// NodeBalancerConfigPage defines model for NodeBalancerConfigPage.
+type NodeBalancerConfigPage struct {
+	Data []NodeBalancerConfig `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// NodeBalancerConfigRebuild A port with all its nodes.
+type NodeBalancerConfigRebuild struct {
+	// Algorithm How nodes are chosen.
+	Algorithm *NodeBalancerConfigRebuildAlgorithm `json:"algorithm,omitempty"`
+
+	// Check How nodes are probed.
+	Check *NodeBalancerConfigRebuildCheck `json:"check,omitempty"`
+
+	// CheckAttempts Failures that make a node down.
+	CheckAttempts *int `json:"check_attempts,omitempty"`
+
+	// CheckBody Text that an answer must contain.
+	CheckBody *string `json:"check_body,omitempty"`
+
+	// CheckInterval Seconds between probes.
+	CheckInterval *int `json:"check_interval,omitempty"`
+
+	// CheckPassive Whether failing requests count.
+	CheckPassive *bool `json:"check_passive,omitempty"`
+
+	// CheckPath Path of HTTP probes.
+	CheckPath *string `json:"check_path,omitempty"`
+
+	// CheckTimeout Seconds that a probe may take.
+	CheckTimeout *int `json:"check_timeout,omitempty"`
+
+	// CipherSuite Ciphers of https.
+	CipherSuite *NodeBalancerConfigRebuildCipherSuite `json:"cipher_suite,omitempty"`
+
+	// Nodes All nodes.
+	Nodes []NodeBalancerNodeRebuild `json:"nodes"`
+
+	// Port Port, 1 to 65535; unique with the protocol.
+	Port *int `json:"port,omitempty"`
+
+	// Protocol Protocol.
+	Protocol *NodeBalancerConfigRebuildProtocol `json:"protocol,omitempty"`
+
+	// ProxyProtocol Version of the PROXY protocol.
+	ProxyProtocol *NodeBalancerConfigRebuildProxyProtocol `json:"proxy_protocol,omitempty"`
+
+	// SslCert Certificate of https.
+	SslCert *string `json:"ssl_cert,omitempty"`
+
+	// SslKey Its key.
+	SslKey *string `json:"ssl_key,omitempty"`
+
+	// Stickiness How a client stays with a node.
+	Stickiness *NodeBalancerConfigRebuildStickiness `json:"stickiness,omitempty"`
+
+	// UDPCheckPort Port of probes for UDP.
+	UDPCheckPort *int `json:"udp_check_port,omitempty"`
+}
+
+// NodeBalancerConfigRebuildAlgorithm How nodes are chosen.
+type NodeBalancerConfigRebuildAlgorithm string
+
+// NodeBalancerConfigRebuildCheck How nodes are probed.
+type NodeBalancerConfigRebuildCheck string
+
+// NodeBalancerConfigRebuildCipherSuite Ciphers of https.
+type NodeBalancerConfigRebuildCipherSuite string
+
+// NodeBalancerConfigRebuildProtocol Protocol.
+type NodeBalancerConfigRebuildProtocol string
+
+// NodeBalancerConfigRebuildProxyProtocol Version of the PROXY protocol.
+type NodeBalancerConfigRebuildProxyProtocol string
+
+// NodeBalancerConfigRebuildStickiness How a client stays with a node.
+type NodeBalancerConfigRebuildStickiness string
+
+// NodeBalancerCreate A NodeBalancer to create.
+type NodeBalancerCreate struct {
+	// ClientConnThrottle 0 to 20.
+	ClientConnThrottle *int `json:"client_conn_throttle,omitempty"`
+
+	// ClientUDPSessThrottle 0 to 20.
+	ClientUDPSessThrottle *int `json:"client_udp_sess_throttle,omitempty"`
+
+	// Configs Ports to start with.
+	Configs *[]NodeBalancerConfigCreate `json:"configs,omitempty"`
+
+	// FirewallID Firewall; the default of the account when left out.
+	FirewallID *int `json:"firewall_id,omitempty"`
+
+	// IPv4 Reserved address to use.
+	IPv4 *string `json:"ipv4,omitempty"`
+
+	// Label Name; made up when left out.
+	Label *string `json:"label,omitempty"`
+
+	// Region ID of the region.
+	Region string `json:"region"`
+
+	// Tags Tags.
+	Tags *[]string `json:"tags,omitempty"`
+
+	// Type Kind.
+	Type *NodeBalancerCreateType `json:"type,omitempty"`
+
+	// Vpcs Subnets of its nodes.
+	Vpcs *[]NodeBalancerVPC `json:"vpcs,omitempty"`
+}
+
+// NodeBalancerCreateType Kind.
+type NodeBalancerCreateType string
+
+// NodeBalancerNode A backend of a port.
+type NodeBalancerNode struct {
+	// Address Private address and port of a Linode.
+	Address string `json:"address"`
+
+	// ConfigID Port that it belongs to.
+	ConfigID int `json:"config_id"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// Label Name.
+	Label string `json:"label"`
+
+	// Mode What it gets.
+	Mode NodeBalancerNodeMode `json:"mode"`
+
+	// NodebalancerID NodeBalancer that it belongs to.
+	NodebalancerID int `json:"nodebalancer_id"`
+
+	// Status Result of the probes.
+	Status NodeBalancerNodeStatus `json:"status"`
+
+	// VPCConfigID Subnet of the NodeBalancer that it is in, or null.
+	VPCConfigID *int `json:"vpc_config_id"`
+
+	// Weight 1 to 255.
+	Weight int `json:"weight"`
+}
+
+// NodeBalancerNodeMode What it gets.
+type NodeBalancerNodeMode string
+
+// NodeBalancerNodeStatus Result of the probes.
+type NodeBalancerNodeStatus string
+
+// NodeBalancerNodeCreate A backend to add.
+type NodeBalancerNodeCreate struct {
+	// Address Private address and port of a Linode in the region.
+	Address string `json:"address"`
+
+	// Label Name.
+	Label string `json:"label"`
+
+	// Mode What it gets.
+	Mode *NodeBalancerNodeCreateMode `json:"mode,omitempty"`
+
+	// SubnetID Subnet of the address.
+	SubnetID *int `json:"subnet_id,omitempty"`
+
+	// Weight 1 to 255.
+	Weight *int `json:"weight,omitempty"`
+}
+
+// NodeBalancerNodeCreateMode What it gets.
+type NodeBalancerNodeCreateMode string
+
+// NodeBalancerNodePage defines model for NodeBalancerNodePage.
+type NodeBalancerNodePage struct {
+	Data []NodeBalancerNode `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// NodeBalancerNodeRebuild A backend to keep or to add.
+type NodeBalancerNodeRebuild struct {
+	// Address Private address and port of a Linode in the region.
+	Address string `json:"address"`
+
+	// ID ID of one that is there.
+	ID *int `json:"id,omitempty"`
+
+	// Label Name.
+	Label string `json:"label"`
+
+	// Mode What it gets.
+	Mode *NodeBalancerNodeRebuildMode `json:"mode,omitempty"`
+
+	// SubnetID Subnet of the address.
+	SubnetID *int `json:"subnet_id,omitempty"`
+
+	// Weight 1 to 255.
+	Weight *int `json:"weight,omitempty"`
+}
+
+// NodeBalancerNodeRebuildMode What it gets.
+type NodeBalancerNodeRebuildMode string
+
+// NodeBalancerNodeUpdate Changes of a backend.
+type NodeBalancerNodeUpdate struct {
+	// Address Private address and port of a Linode in the region.
+	Address *string `json:"address,omitempty"`
+
+	// Label Name.
+	Label *string `json:"label,omitempty"`
+
+	// Mode What it gets.
+	Mode *NodeBalancerNodeUpdateMode `json:"mode,omitempty"`
+
+	// SubnetID Subnet of the address.
+	SubnetID *int `json:"subnet_id,omitempty"`
+
+	// Weight 1 to 255.
+	Weight *int `json:"weight,omitempty"`
+}
+
+// NodeBalancerNodeUpdateMode What it gets.
+type NodeBalancerNodeUpdateMode string
+
+// NodeBalancerNodesStatus How many nodes answer.
+type NodeBalancerNodesStatus struct {
+	// Down That do not.
+	Down int `json:"down"`
+
+	// Up That do.
+	Up int `json:"up"`
+}
+
+// NodeBalancerPage defines model for NodeBalancerPage.
+type NodeBalancerPage struct {
+	Data []NodeBalancer `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// NodeBalancerTransfer MB in this month.
+type NodeBalancerTransfer struct {
+	// In Incoming.
+	In *float32 `json:"in"`
+
+	// Out Outgoing.
+	Out *float32 `json:"out"`
+
+	// Total In all.
+	Total *float32 `json:"total"`
+}
+
+// NodeBalancerUpdate Changes of a NodeBalancer.
+type NodeBalancerUpdate struct {
+	// ClientConnThrottle 0 to 20.
+	ClientConnThrottle *int `json:"client_conn_throttle,omitempty"`
+
+	// ClientUDPSessThrottle 0 to 20.
+	ClientUDPSessThrottle *int `json:"client_udp_sess_throttle,omitempty"`
+
+	// Label Name.
+	Label *string `json:"label,omitempty"`
+
+	// Tags All tags.
+	Tags *[]string `json:"tags,omitempty"`
+}
+
+// NodeBalancerVPC A subnet in which nodes of a NodeBalancer are.
+type NodeBalancerVPC struct {
+	// IPv4Range Part of it that the NodeBalancer uses.
+	IPv4Range *string `json:"ipv4_range,omitempty"`
+
+	// IPv4RangeAutoAssign Whether the API chooses the part.
+	IPv4RangeAutoAssign *bool `json:"ipv4_range_auto_assign,omitempty"`
+
+	// IPv6Range Likewise.
+	IPv6Range *string `json:"ipv6_range,omitempty"`
+
+	// SubnetID ID of the subnet.
+	SubnetID int `json:"subnet_id"`
+}
+
 // NullableIPAddress An address, or null.
 type NullableIPAddress struct {
 	// Address The address.
@@ -3768,6 +4911,128 @@ type VPCSubnetPage struct {
 	Results ResultCount `json:"results"`
 }
 
+// Volume A block storage volume.
+type Volume struct {
+	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Created Timestamp `json:"created"`
+
+	// Encryption enabled or disabled.
+	Encryption *string `json:"encryption,omitempty"`
+
+	// FilesystemPath Device in the Linode.
+	FilesystemPath string `json:"filesystem_path"`
+
+	// HardwareType hdd or nvme.
+	HardwareType *string `json:"hardware_type,omitempty"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// Label Name; unique on the account.
+	Label string `json:"label"`
+
+	// LinodeID Linode that it is attached to, or null.
+	LinodeID *int `json:"linode_id"`
+
+	// LinodeLabel Its label, or null.
+	LinodeLabel *string `json:"linode_label"`
+
+	// Region ID of the region.
+	Region string `json:"region"`
+
+	// Size GB.
+	Size int `json:"size"`
+
+	// Status State.
+	Status VolumeStatus `json:"status"`
+
+	// Tags Tags.
+	Tags []string `json:"tags"`
+
+	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Updated Timestamp `json:"updated"`
+}
+
+// VolumeStatus State.
+type VolumeStatus string
+
+// VolumeAttach Where to attach a volume.
+type VolumeAttach struct {
+	// ConfigID Configuration of the Linode.
+	ConfigID *int `json:"config_id,omitempty"`
+
+	// LinodeID Linode in the region of the volume.
+	LinodeID int `json:"linode_id"`
+
+	// PersistAcrossBoots Whether it is attached after a boot as well.
+	PersistAcrossBoots *bool `json:"persist_across_boots,omitempty"`
+}
+
+// VolumeClone The copy of a volume.
+type VolumeClone struct {
+	// Label Name of the copy.
+	Label string `json:"label"`
+}
+
+// VolumeCreate A volume to create.
+type VolumeCreate struct {
+	// ConfigID Configuration of the Linode.
+	ConfigID *int `json:"config_id,omitempty"`
+
+	// Encryption Encryption of the data.
+	Encryption *VolumeCreateEncryption `json:"encryption,omitempty"`
+
+	// Label Name, 1 to 32 characters; unique on the account.
+	Label string `json:"label"`
+
+	// LinodeID Linode to attach it to.
+	LinodeID *int `json:"linode_id,omitempty"`
+
+	// PersistAcrossBoots Whether it is attached after a boot as well.
+	PersistAcrossBoots *bool `json:"persist_across_boots,omitempty"`
+
+	// Region ID of the region; that of the Linode when left out.
+	Region *string `json:"region,omitempty"`
+
+	// Size GB, 10 to 16384; 20 when left out.
+	Size *int `json:"size,omitempty"`
+
+	// Tags Tags.
+	Tags *[]string `json:"tags,omitempty"`
+}
+
+// VolumeCreateEncryption Encryption of the data.
+type VolumeCreateEncryption string
+
+// VolumePage defines model for VolumePage.
+type VolumePage struct {
+	Data []Volume `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// VolumeResize The size of a volume.
+type VolumeResize struct {
+	// Size GB, more than now.
+	Size int `json:"size"`
+}
+
+// VolumeUpdate Changes of a volume.
+type VolumeUpdate struct {
+	// Label Name.
+	Label *string `json:"label,omitempty"`
+
+	// Tags All tags.
+	Tags *[]string `json:"tags,omitempty"`
+}
+
 // ClusterID defines model for ClusterID.
 type ClusterID = int
 
@@ -3800,6 +5065,15 @@ type InterfaceID = int
 
 // LinodeID defines model for LinodeID.
 type LinodeID = int
+
+// NodeBalancerConfigID defines model for NodeBalancerConfigID.
+type NodeBalancerConfigID = int
+
+// NodeBalancerID defines model for NodeBalancerID.
+type NodeBalancerID = int
+
+// NodeBalancerNodeID defines model for NodeBalancerNodeID.
+type NodeBalancerNodeID = int
 
 // NodeID defines model for NodeID.
 type NodeID = string
@@ -3836,6 +5110,9 @@ type VPCID = int
 
 // Version defines model for Version.
 type Version = string
+
+// VolumeID defines model for VolumeID.
+type VolumeID = int
 
 // Error The body of every refusal that the API itself writes.
 type Error = ErrorList
@@ -3956,6 +5233,44 @@ type ListInstanceConfigsParams struct {
 
 // ListInstanceDisksParams defines parameters for ListInstanceDisks.
 type ListInstanceDisksParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListInstanceFirewallsParams defines parameters for ListInstanceFirewalls.
+type ListInstanceFirewallsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListInstanceVolumesParams defines parameters for ListInstanceVolumes.
+type ListInstanceVolumesParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -4163,6 +5478,82 @@ type ListFirewallDevicesParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListNodeBalancersParams defines parameters for ListNodeBalancers.
+type ListNodeBalancersParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListNodeBalancerConfigsParams defines parameters for ListNodeBalancerConfigs.
+type ListNodeBalancerConfigsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListNodeBalancerNodesParams defines parameters for ListNodeBalancerNodes.
+type ListNodeBalancerNodesParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListNodeBalancerFirewallsParams defines parameters for ListNodeBalancerFirewalls.
+type ListNodeBalancerFirewallsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListPlacementGroupsParams defines parameters for ListPlacementGroups.
 type ListPlacementGroupsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -4277,6 +5668,25 @@ type ListTaggedObjectsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListVolumesParams defines parameters for ListVolumes.
+type ListVolumesParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListVPCsParams defines parameters for ListVPCs.
 type ListVPCsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -4355,6 +5765,9 @@ type UpdateInstanceConfigJSONRequestBody = InstanceConfigUpdate
 // CreateInstanceDiskJSONRequestBody defines body for CreateInstanceDisk for application/json ContentType.
 type CreateInstanceDiskJSONRequestBody = InstanceDiskCreate
 
+// SetInstanceFirewallsJSONRequestBody defines body for SetInstanceFirewalls for application/json ContentType.
+type SetInstanceFirewallsJSONRequestBody = InstanceFirewallsUpdate
+
 // CreateLKEClusterJSONRequestBody defines body for CreateLKECluster for application/json ContentType.
 type CreateLKEClusterJSONRequestBody = LKEClusterCreate
 
@@ -4379,8 +5792,35 @@ type CreateFirewallJSONRequestBody = FirewallCreate
 // UpdateFirewallSettingsJSONRequestBody defines body for UpdateFirewallSettings for application/json ContentType.
 type UpdateFirewallSettingsJSONRequestBody = FirewallSettingsUpdate
 
+// UpdateFirewallJSONRequestBody defines body for UpdateFirewall for application/json ContentType.
+type UpdateFirewallJSONRequestBody = FirewallUpdate
+
 // CreateFirewallDeviceJSONRequestBody defines body for CreateFirewallDevice for application/json ContentType.
 type CreateFirewallDeviceJSONRequestBody = FirewallDeviceCreate
+
+// UpdateFirewallRulesJSONRequestBody defines body for UpdateFirewallRules for application/json ContentType.
+type UpdateFirewallRulesJSONRequestBody = FirewallRulesCreate
+
+// CreateNodeBalancerJSONRequestBody defines body for CreateNodeBalancer for application/json ContentType.
+type CreateNodeBalancerJSONRequestBody = NodeBalancerCreate
+
+// UpdateNodeBalancerJSONRequestBody defines body for UpdateNodeBalancer for application/json ContentType.
+type UpdateNodeBalancerJSONRequestBody = NodeBalancerUpdate
+
+// CreateNodeBalancerConfigJSONRequestBody defines body for CreateNodeBalancerConfig for application/json ContentType.
+type CreateNodeBalancerConfigJSONRequestBody = NodeBalancerConfigCreate
+
+// UpdateNodeBalancerConfigJSONRequestBody defines body for UpdateNodeBalancerConfig for application/json ContentType.
+type UpdateNodeBalancerConfigJSONRequestBody = NodeBalancerConfigCreate
+
+// CreateNodeBalancerNodeJSONRequestBody defines body for CreateNodeBalancerNode for application/json ContentType.
+type CreateNodeBalancerNodeJSONRequestBody = NodeBalancerNodeCreate
+
+// UpdateNodeBalancerNodeJSONRequestBody defines body for UpdateNodeBalancerNode for application/json ContentType.
+type UpdateNodeBalancerNodeJSONRequestBody = NodeBalancerNodeUpdate
+
+// RebuildNodeBalancerConfigJSONRequestBody defines body for RebuildNodeBalancerConfig for application/json ContentType.
+type RebuildNodeBalancerConfigJSONRequestBody = NodeBalancerConfigRebuild
 
 // CreatePlacementGroupJSONRequestBody defines body for CreatePlacementGroup for application/json ContentType.
 type CreatePlacementGroupJSONRequestBody = PlacementGroupCreate
@@ -4396,6 +5836,21 @@ type UnassignPlacementGroupJSONRequestBody = PlacementGroupUnassign
 
 // CreateTagJSONRequestBody defines body for CreateTag for application/json ContentType.
 type CreateTagJSONRequestBody = TagCreate
+
+// CreateVolumeJSONRequestBody defines body for CreateVolume for application/json ContentType.
+type CreateVolumeJSONRequestBody = VolumeCreate
+
+// UpdateVolumeJSONRequestBody defines body for UpdateVolume for application/json ContentType.
+type UpdateVolumeJSONRequestBody = VolumeUpdate
+
+// AttachVolumeJSONRequestBody defines body for AttachVolume for application/json ContentType.
+type AttachVolumeJSONRequestBody = VolumeAttach
+
+// CloneVolumeJSONRequestBody defines body for CloneVolume for application/json ContentType.
+type CloneVolumeJSONRequestBody = VolumeClone
+
+// ResizeVolumeJSONRequestBody defines body for ResizeVolume for application/json ContentType.
+type ResizeVolumeJSONRequestBody = VolumeResize
 
 // CreateVPCJSONRequestBody defines body for CreateVPC for application/json ContentType.
 type CreateVPCJSONRequestBody = VPCCreate

@@ -67,7 +67,9 @@ var subjects = []struct{ route, name string }{
 	{"/linode/types", "Offers"}, {"/regions", "Offers"}, {"/account/availability", "Offers"},
 	{"/linode/instances/{linodeId}/disks", "Disks"}, {"/linode/instances/{linodeId}/configs", "Configs"},
 	{"/linode/instances/{linodeId}/interfaces", "Interfaces"}, {"/linode/instances/{linodeId}/ips", "Interfaces"},
-	{"/linode/instances", "Linodes"},
+	{"/linode/instances/{linodeId}/firewalls", "Firewalls"}, {"/linode/instances/{linodeId}/volumes", "Volumes"},
+	{"/linode/instances", "Linodes"}, {"/volumes", "Volumes"}, {"/nodebalancers/{nodebalancerId}/firewalls", "Firewalls"},
+	{"/nodebalancers", "NodeBalancers"},
 	{"/networking/firewalls", "Firewalls"}, {"/vpcs", "VPCs"}, {"/images", "Images"}, {"/placement/groups", "Groups"}, {"/tags", "Tags"},
 	{"/account", "Account"}, {"/profile", "Account"},
 }

@@ -13,12 +13,26 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.Groups().AssignPlacementGroup(groupID, body)
 	},
+	api.OpAttachVolume: func(r Request) (any, error) {
+		volumeID, body := r.number("volumeId"), decode[api.VolumeAttach](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Volumes().AttachVolume(volumeID, body)
+	},
 	api.OpBootInstance: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceBoot](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.Linodes().BootInstance(linodeID, body)
+	},
+	api.OpCloneVolume: func(r Request) (any, error) {
+		volumeID, body := r.number("volumeId"), decode[api.VolumeClone](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Volumes().CloneVolume(volumeID, body)
 	},
 	api.OpCreateFirewall: func(r Request) (any, error) {
 		body := decode[api.FirewallCreate](r)
@@ -76,6 +90,27 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.Pools().CreateLKENodePool(clusterID, body)
 	},
+	api.OpCreateNodeBalancer: func(r Request) (any, error) {
+		body := decode[api.NodeBalancerCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().CreateNodeBalancer(body)
+	},
+	api.OpCreateNodeBalancerConfig: func(r Request) (any, error) {
+		nodebalancerID, body := r.number("nodebalancerId"), decode[api.NodeBalancerConfigCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().CreateNodeBalancerConfig(nodebalancerID, body)
+	},
+	api.OpCreateNodeBalancerNode: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, body := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), decode[api.NodeBalancerNodeCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().CreateNodeBalancerNode(nodebalancerID, nodebalancerConfigID, body)
+	},
 	api.OpCreatePlacementGroup: func(r Request) (any, error) {
 		body := decode[api.PlacementGroupCreate](r)
 		if r.in.err != nil {
@@ -96,6 +131,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.VPCs().CreateVPC(body)
+	},
+	api.OpCreateVolume: func(r Request) (any, error) {
+		body := decode[api.VolumeCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Volumes().CreateVolume(body)
 	},
 	api.OpDeleteFirewall: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
@@ -181,6 +223,27 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.Pools().DeleteLKENodePool(clusterID, poolID)
 	},
+	api.OpDeleteNodeBalancer: func(r Request) (any, error) {
+		nodebalancerID := r.number("nodebalancerId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.NodeBalancers().DeleteNodeBalancer(nodebalancerID)
+	},
+	api.OpDeleteNodeBalancerConfig: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID := r.number("nodebalancerId"), r.number("nodebalancerConfigId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.NodeBalancers().DeleteNodeBalancerConfig(nodebalancerID, nodebalancerConfigID)
+	},
+	api.OpDeleteNodeBalancerNode: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, nodebalancerNodeID := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), r.number("nodebalancerNodeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.NodeBalancers().DeleteNodeBalancerNode(nodebalancerID, nodebalancerConfigID, nodebalancerNodeID)
+	},
 	api.OpDeletePlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
@@ -201,6 +264,20 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.VPCs().DeleteVPC(vpcID)
+	},
+	api.OpDeleteVolume: func(r Request) (any, error) {
+		volumeID := r.number("volumeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Volumes().DeleteVolume(volumeID)
+	},
+	api.OpDetachVolume: func(r Request) (any, error) {
+		volumeID := r.number("volumeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Volumes().DetachVolume(volumeID)
 	},
 	api.OpGetAccount: func(r Request) (any, error) {
 		return r.Seen.Account().GetAccount()
@@ -228,6 +305,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Seen.Firewalls().GetFirewall(firewallID)
+	},
+	api.OpGetFirewallRules: func(r Request) (any, error) {
+		firewallID := r.number("firewallId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Firewalls().GetFirewallRules(firewallID)
 	},
 	api.OpGetFirewallSettings: func(r Request) (any, error) {
 		return r.Seen.Firewalls().GetFirewallSettings()
@@ -330,6 +414,27 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Seen.Offers().GetLKEVersion(version)
 	},
+	api.OpGetNodeBalancer: func(r Request) (any, error) {
+		nodebalancerID := r.number("nodebalancerId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.NodeBalancers().GetNodeBalancer(nodebalancerID)
+	},
+	api.OpGetNodeBalancerConfig: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID := r.number("nodebalancerId"), r.number("nodebalancerConfigId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.NodeBalancers().GetNodeBalancerConfig(nodebalancerID, nodebalancerConfigID)
+	},
+	api.OpGetNodeBalancerNode: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, nodebalancerNodeID := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), r.number("nodebalancerNodeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.NodeBalancers().GetNodeBalancerNode(nodebalancerID, nodebalancerConfigID, nodebalancerNodeID)
+	},
 	api.OpGetPlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
@@ -381,6 +486,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Seen.VPCs().GetVPCSubnet(vpcID, subnetID)
+	},
+	api.OpGetVolume: func(r Request) (any, error) {
+		volumeID := r.number("volumeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Volumes().GetVolume(volumeID)
 	},
 	api.OpListAccountAvailability: func(r Request) (any, error) {
 		items, err := r.Seen.Offers().ListAccountAvailability()
@@ -434,12 +546,28 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.Disks().ListInstanceDisks(linodeID)
 		return list(r, items, err)
 	},
+	api.OpListInstanceFirewalls: func(r Request) (any, error) {
+		linodeID := r.number("linodeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.Firewalls().ListInstanceFirewalls(linodeID)
+		return list(r, items, err)
+	},
 	api.OpListInstanceInterfaces: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.Interfaces().ListInstanceInterfaces(linodeID)
+	},
+	api.OpListInstanceVolumes: func(r Request) (any, error) {
+		linodeID := r.number("linodeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.Volumes().ListInstanceVolumes(linodeID)
+		return list(r, items, err)
 	},
 	api.OpListInstances: func(r Request) (any, error) {
 		items, err := r.Seen.Linodes().ListInstances()
@@ -479,6 +607,34 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	},
 	api.OpListLKEVersions: func(r Request) (any, error) {
 		items, err := r.Seen.Offers().ListLKEVersions()
+		return list(r, items, err)
+	},
+	api.OpListNodeBalancerConfigs: func(r Request) (any, error) {
+		nodebalancerID := r.number("nodebalancerId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.NodeBalancers().ListNodeBalancerConfigs(nodebalancerID)
+		return list(r, items, err)
+	},
+	api.OpListNodeBalancerFirewalls: func(r Request) (any, error) {
+		nodebalancerID := r.number("nodebalancerId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.Firewalls().ListNodeBalancerFirewalls(nodebalancerID)
+		return list(r, items, err)
+	},
+	api.OpListNodeBalancerNodes: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID := r.number("nodebalancerId"), r.number("nodebalancerConfigId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.NodeBalancers().ListNodeBalancerNodes(nodebalancerID, nodebalancerConfigID)
+		return list(r, items, err)
+	},
+	api.OpListNodeBalancers: func(r Request) (any, error) {
+		items, err := r.Seen.NodeBalancers().ListNodeBalancers()
 		return list(r, items, err)
 	},
 	api.OpListPlacementGroups: func(r Request) (any, error) {
@@ -528,6 +684,17 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.VPCs().ListVPCs()
 		return list(r, items, err)
 	},
+	api.OpListVolumes: func(r Request) (any, error) {
+		items, err := r.Seen.Volumes().ListVolumes()
+		return list(r, items, err)
+	},
+	api.OpRebuildNodeBalancerConfig: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, body := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), decode[api.NodeBalancerConfigRebuild](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().RebuildNodeBalancerConfig(nodebalancerID, nodebalancerConfigID, body)
+	},
 	api.OpRecycleLKECluster: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
 		if r.in.err != nil {
@@ -556,6 +723,20 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.Clusters().RegenerateLKECluster(clusterID, body)
 	},
+	api.OpResizeVolume: func(r Request) (any, error) {
+		volumeID, body := r.number("volumeId"), decode[api.VolumeResize](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Volumes().ResizeVolume(volumeID, body)
+	},
+	api.OpSetInstanceFirewalls: func(r Request) (any, error) {
+		linodeID, body := r.number("linodeId"), decode[api.InstanceFirewallsUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Firewalls().SetInstanceFirewalls(linodeID, body)
+	},
 	api.OpShutdownInstance: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
@@ -569,6 +750,20 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Groups().UnassignPlacementGroup(groupID, body)
+	},
+	api.OpUpdateFirewall: func(r Request) (any, error) {
+		firewallID, body := r.number("firewallId"), decode[api.FirewallUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Firewalls().UpdateFirewall(firewallID, body)
+	},
+	api.OpUpdateFirewallRules: func(r Request) (any, error) {
+		firewallID, body := r.number("firewallId"), decode[api.FirewallRulesCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Firewalls().UpdateFirewallRules(firewallID, body)
 	},
 	api.OpUpdateFirewallSettings: func(r Request) (any, error) {
 		body := decode[api.FirewallSettingsUpdate](r)
@@ -612,11 +807,39 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.Pools().UpdateLKENodePool(clusterID, poolID, body)
 	},
+	api.OpUpdateNodeBalancer: func(r Request) (any, error) {
+		nodebalancerID, body := r.number("nodebalancerId"), decode[api.NodeBalancerUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().UpdateNodeBalancer(nodebalancerID, body)
+	},
+	api.OpUpdateNodeBalancerConfig: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, body := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), decode[api.NodeBalancerConfigCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().UpdateNodeBalancerConfig(nodebalancerID, nodebalancerConfigID, body)
+	},
+	api.OpUpdateNodeBalancerNode: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, nodebalancerNodeID, body := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), r.number("nodebalancerNodeId"), decode[api.NodeBalancerNodeUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().UpdateNodeBalancerNode(nodebalancerID, nodebalancerConfigID, nodebalancerNodeID, body)
+	},
 	api.OpUpdatePlacementGroup: func(r Request) (any, error) {
 		groupID, body := r.number("groupId"), decode[api.PlacementGroupUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.Groups().UpdatePlacementGroup(groupID, body)
+	},
+	api.OpUpdateVolume: func(r Request) (any, error) {
+		volumeID, body := r.number("volumeId"), decode[api.VolumeUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Volumes().UpdateVolume(volumeID, body)
 	},
 }

@@ -159,14 +159,22 @@ func (w *Moment) stamp() api.Time { return api.Time{Time: w.now} }
 
 // sequence hands out IDs. Real IDs grow with gaps; so do these.
 type sequence struct {
-	cluster, pool, instance, firewall, address     int
-	disk, config, iface, image, group, vpc, subnet int
-	device                                         int
+	cluster, pool, instance, firewall, address int
+	sideSequence
+}
+
+// sideSequence is for what is no part of LKE.
+type sideSequence struct {
+	disk, config, iface, image, group, vpc, subnet, device int
+	balancer, port, backend, volume                        int
 }
 
 var firstIDs = sequence{
 	cluster: 584600, pool: 855400, instance: 94907000, firewall: 9618600,
-	disk: 183299500, config: 85836800, iface: 4500, image: 38637300, group: 448200, vpc: 505300, subnet: 5100, device: 107500,
+	sideSequence: sideSequence{
+		disk: 183299500, config: 85836800, iface: 4500, image: 38637300, group: 448200, vpc: 505300, subnet: 5100, device: 107500,
+		balancer: 81200, port: 4500, backend: 54300, volume: 21400,
+	},
 }
 
 func (w *Moment) nextID(counter *int) int {
