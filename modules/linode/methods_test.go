@@ -152,6 +152,11 @@ var notOffered = []api.OperationID{
 	api.OpRebuildNodeBalancerConfig, api.OpResizeVolume, api.OpSetInstanceFirewalls, api.OpUpdateFirewall,
 	api.OpUpdateFirewallRules, api.OpUpdateNodeBalancer, api.OpUpdateNodeBalancerConfig, api.OpUpdateNodeBalancerNode,
 	api.OpUpdateVolume,
+	api.OpAppendInstanceConfigInterface, api.OpCreateVPCSubnet, api.OpDeleteInstanceConfigInterface, api.OpDeleteVPCSubnet,
+	api.OpGetInstanceConfigInterface, api.OpListInstanceConfigInterfaces, api.OpListVPCIPs, api.OpListVPCIPv6s,
+	api.OpMigrateInstance, api.OpRebootInstance, api.OpRebuildInstance, api.OpReorderInstanceConfigInterfaces, api.OpResizeInstance,
+	api.OpResizeInstanceDisk, api.OpUpdateAccountSettings, api.OpUpdateInstanceConfigInterface, api.OpUpdateVPC,
+	api.OpUpdateVPCSubnet,
 }
 
 // TestEveryMethodSendsItsOperation compares what each method sends and reports with the description.

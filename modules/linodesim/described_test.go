@@ -74,9 +74,11 @@ var byState = []string{
 	".data[1].vpc_id is missing", // an Enterprise cluster that names no VPC
 	".data[1].subnet_id is", ".subnets[0].ipv6 is", ".data[1].stack_type is missing", ".control_plane.audit_logs_enabled",
 	".outbound is null", ".ports is missing", // of a rule for ICMP
-	".regions is null, recorded a list",               // public images have none
-	".eol is null",                                    // a rolling distribution's
-	".default_firewall_ids.",                          // the account has no defaults
+	".regions is null, recorded a list",                                              // public images have none
+	".eol is null",                                                                   // a rolling distribution's
+	".default_firewall_ids.",                                                         // the account has no defaults
+	".image is a string", ".lke_cluster_id is null", ".placement_group is an object", // of a Linode that is no worker
+	".ipv6 is a list",                                 // of a VPC
 	".linode_id is", ".linode_label is", ".status is", // of a volume
 	".time_remaining is", ".duration is", // of an event that is not over
 	".secondary_entity is", ".secondary_entity.id is", // of an event without one, or with another kind
@@ -159,6 +161,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	p.ids["{linodeId}"], p.ids["{diskId}"], p.ids["{imageId}"] = id(linode), disk, image.body["id"].(string)
 	p.ids["{configId}"] = fmt.Sprint(number(first(where+"/configs", "data")["id"]))
 	p.ids["{firewallId}"], p.ids["{groupId}"], p.ids["{vpcId}"], p.ids["{subnetId}"] = id(firewall), id(group), id(vpc), subnet
+	p.prepareWrites(operation, where, id(vpc), subnet, disk)
 	switch operation {
 	case "updateLKENodePool": // the example is of Enterprise
 		p.ids["{clusterId}"] = id(enterprise)
@@ -185,4 +188,29 @@ func oneOfEverything(t *testing.T, operation string) replay {
 		p.ids[recorded] = own
 	}
 	return p
+}
+
+// prepareWrites brings the Linode and the VPC into the state that an operation needs.
+func (p replay) prepareWrites(operation, linode, vpc, subnet, disk string) {
+	p.t.Helper()
+	post := func(path, body string) map[string]any {
+		return mustDo(p.t, p.client, "POST", "/v4beta"+path, body).body
+	}
+	if operation == "createInstanceDisk" {
+		return // its disks are gone
+	}
+	config := post(linode+"/configs", `{"label":"more","devices":{"sda":{"disk_id":`+disk+`}},"interfaces":[{"purpose":"vpc","subnet_id":`+subnet+`}]}`)
+	iface := config["interfaces"].([]any)[0].(map[string]any)["id"]
+	p.ids["4511"], p.ids["5123"] = fmt.Sprint(number(iface)), subnet
+	if strings.Contains(operation, "ConfigInterface") {
+		p.ids["{configId}"], p.ids["{configInterfaceId}"] = fmt.Sprint(number(config["id"])), fmt.Sprint(number(iface))
+	}
+	switch operation {
+	case "rebootInstance":
+		mustDo(p.t, p.client, "POST", "/v4beta"+linode+"/boot", "{}")
+		time.Sleep(time.Hour)
+	case "deleteVPCSubnet":
+		free := post("/vpcs/"+vpc+"/subnets", `{"label":"free","ipv4":"10.0.9.0/24"}`)
+		p.ids["{subnetId}"] = fmt.Sprint(number(free["id"]))
+	}
 }

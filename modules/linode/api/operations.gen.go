@@ -32,6 +32,8 @@ var rateLimits = map[RateClass]RateLimit{
 
 // Operations of the description.
 const (
+	// OpAppendInstanceConfigInterface is POST /linode/instances/{linodeId}/configs/{configId}/interfaces.
+	OpAppendInstanceConfigInterface OperationID = "appendInstanceConfigInterface"
 	// OpAssignPlacementGroup is POST /placement/groups/{groupId}/assign.
 	OpAssignPlacementGroup OperationID = "assignPlacementGroup"
 	// OpAttachVolume is POST /volumes/{volumeId}/attach.
@@ -68,6 +70,8 @@ const (
 	OpCreateTag OperationID = "createTag"
 	// OpCreateVPC is POST /vpcs.
 	OpCreateVPC OperationID = "createVPC"
+	// OpCreateVPCSubnet is POST /vpcs/{vpcId}/subnets.
+	OpCreateVPCSubnet OperationID = "createVPCSubnet"
 	// OpCreateVolume is POST /volumes.
 	OpCreateVolume OperationID = "createVolume"
 	// OpDeleteFirewall is DELETE /networking/firewalls/{firewallId}.
@@ -80,6 +84,8 @@ const (
 	OpDeleteInstance OperationID = "deleteInstance"
 	// OpDeleteInstanceConfig is DELETE /linode/instances/{linodeId}/configs/{configId}.
 	OpDeleteInstanceConfig OperationID = "deleteInstanceConfig"
+	// OpDeleteInstanceConfigInterface is DELETE /linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}.
+	OpDeleteInstanceConfigInterface OperationID = "deleteInstanceConfigInterface"
 	// OpDeleteInstanceDisk is DELETE /linode/instances/{linodeId}/disks/{diskId}.
 	OpDeleteInstanceDisk OperationID = "deleteInstanceDisk"
 	// OpDeleteLKECluster is DELETE /lke/clusters/{clusterId}.
@@ -106,6 +112,8 @@ const (
 	OpDeleteTag OperationID = "deleteTag"
 	// OpDeleteVPC is DELETE /vpcs/{vpcId}.
 	OpDeleteVPC OperationID = "deleteVPC"
+	// OpDeleteVPCSubnet is DELETE /vpcs/{vpcId}/subnets/{subnetId}.
+	OpDeleteVPCSubnet OperationID = "deleteVPCSubnet"
 	// OpDeleteVolume is DELETE /volumes/{volumeId}.
 	OpDeleteVolume OperationID = "deleteVolume"
 	// OpDetachVolume is POST /volumes/{volumeId}/detach.
@@ -132,6 +140,8 @@ const (
 	OpGetInstance OperationID = "getInstance"
 	// OpGetInstanceConfig is GET /linode/instances/{linodeId}/configs/{configId}.
 	OpGetInstanceConfig OperationID = "getInstanceConfig"
+	// OpGetInstanceConfigInterface is GET /linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}.
+	OpGetInstanceConfigInterface OperationID = "getInstanceConfigInterface"
 	// OpGetInstanceDisk is GET /linode/instances/{linodeId}/disks/{diskId}.
 	OpGetInstanceDisk OperationID = "getInstanceDisk"
 	// OpGetInstanceIPs is GET /linode/instances/{linodeId}/ips.
@@ -192,6 +202,8 @@ const (
 	OpListHostMaintenance OperationID = "listHostMaintenance"
 	// OpListImages is GET /images.
 	OpListImages OperationID = "listImages"
+	// OpListInstanceConfigInterfaces is GET /linode/instances/{linodeId}/configs/{configId}/interfaces.
+	OpListInstanceConfigInterfaces OperationID = "listInstanceConfigInterfaces"
 	// OpListInstanceConfigs is GET /linode/instances/{linodeId}/configs.
 	OpListInstanceConfigs OperationID = "listInstanceConfigs"
 	// OpListInstanceDisks is GET /linode/instances/{linodeId}/disks.
@@ -240,12 +252,22 @@ const (
 	OpListTypes OperationID = "listTypes"
 	// OpListVPCDefaultRanges is GET /vpcs/default-ranges.
 	OpListVPCDefaultRanges OperationID = "listVPCDefaultRanges"
+	// OpListVPCIPs is GET /vpcs/{vpcId}/ips.
+	OpListVPCIPs OperationID = "listVPCIPs"
+	// OpListVPCIPv6s is GET /vpcs/{vpcId}/ipv6s.
+	OpListVPCIPv6s OperationID = "listVPCIPv6s"
 	// OpListVPCSubnets is GET /vpcs/{vpcId}/subnets.
 	OpListVPCSubnets OperationID = "listVPCSubnets"
 	// OpListVPCs is GET /vpcs.
 	OpListVPCs OperationID = "listVPCs"
 	// OpListVolumes is GET /volumes.
 	OpListVolumes OperationID = "listVolumes"
+	// OpMigrateInstance is POST /linode/instances/{linodeId}/migrate.
+	OpMigrateInstance OperationID = "migrateInstance"
+	// OpRebootInstance is POST /linode/instances/{linodeId}/reboot.
+	OpRebootInstance OperationID = "rebootInstance"
+	// OpRebuildInstance is POST /linode/instances/{linodeId}/rebuild.
+	OpRebuildInstance OperationID = "rebuildInstance"
 	// OpRebuildNodeBalancerConfig is POST /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/rebuild.
 	OpRebuildNodeBalancerConfig OperationID = "rebuildNodeBalancerConfig"
 	// OpRecycleLKECluster is POST /lke/clusters/{clusterId}/recycle.
@@ -256,6 +278,12 @@ const (
 	OpRecycleLKENodePool OperationID = "recycleLKENodePool"
 	// OpRegenerateLKECluster is POST /lke/clusters/{clusterId}/regenerate.
 	OpRegenerateLKECluster OperationID = "regenerateLKECluster"
+	// OpReorderInstanceConfigInterfaces is POST /linode/instances/{linodeId}/configs/{configId}/interfaces/order.
+	OpReorderInstanceConfigInterfaces OperationID = "reorderInstanceConfigInterfaces"
+	// OpResizeInstance is POST /linode/instances/{linodeId}/resize.
+	OpResizeInstance OperationID = "resizeInstance"
+	// OpResizeInstanceDisk is POST /linode/instances/{linodeId}/disks/{diskId}/resize.
+	OpResizeInstanceDisk OperationID = "resizeInstanceDisk"
 	// OpResizeVolume is POST /volumes/{volumeId}/resize.
 	OpResizeVolume OperationID = "resizeVolume"
 	// OpSetInstanceFirewalls is PUT /linode/instances/{linodeId}/firewalls.
@@ -264,6 +292,8 @@ const (
 	OpShutdownInstance OperationID = "shutdownInstance"
 	// OpUnassignPlacementGroup is POST /placement/groups/{groupId}/unassign.
 	OpUnassignPlacementGroup OperationID = "unassignPlacementGroup"
+	// OpUpdateAccountSettings is PUT /account/settings.
+	OpUpdateAccountSettings OperationID = "updateAccountSettings"
 	// OpUpdateFirewall is PUT /networking/firewalls/{firewallId}.
 	OpUpdateFirewall OperationID = "updateFirewall"
 	// OpUpdateFirewallRules is PUT /networking/firewalls/{firewallId}/rules.
@@ -274,6 +304,8 @@ const (
 	OpUpdateInstance OperationID = "updateInstance"
 	// OpUpdateInstanceConfig is PUT /linode/instances/{linodeId}/configs/{configId}.
 	OpUpdateInstanceConfig OperationID = "updateInstanceConfig"
+	// OpUpdateInstanceConfigInterface is PUT /linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}.
+	OpUpdateInstanceConfigInterface OperationID = "updateInstanceConfigInterface"
 	// OpUpdateLKECluster is PUT /lke/clusters/{clusterId}.
 	OpUpdateLKECluster OperationID = "updateLKECluster"
 	// OpUpdateLKEControlPlaneACL is PUT /lke/clusters/{clusterId}/control_plane_acl.
@@ -288,11 +320,16 @@ const (
 	OpUpdateNodeBalancerNode OperationID = "updateNodeBalancerNode"
 	// OpUpdatePlacementGroup is PUT /placement/groups/{groupId}.
 	OpUpdatePlacementGroup OperationID = "updatePlacementGroup"
+	// OpUpdateVPC is PUT /vpcs/{vpcId}.
+	OpUpdateVPC OperationID = "updateVPC"
+	// OpUpdateVPCSubnet is PUT /vpcs/{vpcId}/subnets/{subnetId}.
+	OpUpdateVPCSubnet OperationID = "updateVPCSubnet"
 	// OpUpdateVolume is PUT /volumes/{volumeId}.
 	OpUpdateVolume OperationID = "updateVolume"
 )
 
 var operations = []Operation{
+	{ID: OpAppendInstanceConfigInterface, Method: "POST", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpAssignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/assign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpAttachVolume, Method: "POST", Route: "/volumes/{volumeId}/attach", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpBootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/boot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
@@ -311,12 +348,14 @@ var operations = []Operation{
 	{ID: OpCreatePlacementGroup, Method: "POST", Route: "/placement/groups", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateTag, Method: "POST", Route: "/tags", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
 	{ID: OpCreateVPC, Method: "POST", Route: "/vpcs", Class: RateClassCreateVpc, Scopes: []string{"vpc:read_write"}},
+	{ID: OpCreateVPCSubnet, Method: "POST", Route: "/vpcs/{vpcId}/subnets", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
 	{ID: OpCreateVolume, Method: "POST", Route: "/volumes", Class: RateClassCreateVolume, Scopes: []string{"volumes:read_write"}},
 	{ID: OpDeleteFirewall, Method: "DELETE", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpDeleteFirewallDevice, Method: "DELETE", Route: "/networking/firewalls/{firewallId}/devices/{deviceId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpDeleteImage, Method: "DELETE", Route: "/images/{imageId}", Class: RateClassGeneral, Scopes: []string{"images:read_write"}},
 	{ID: OpDeleteInstance, Method: "DELETE", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteInstanceConfig, Method: "DELETE", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpDeleteInstanceConfigInterface, Method: "DELETE", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteInstanceDisk, Method: "DELETE", Route: "/linode/instances/{linodeId}/disks/{diskId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteLKECluster, Method: "DELETE", Route: "/lke/clusters/{clusterId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpDeleteLKEClusterKubeconfig, Method: "DELETE", Route: "/lke/clusters/{clusterId}/kubeconfig", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
@@ -330,6 +369,7 @@ var operations = []Operation{
 	{ID: OpDeletePlacementGroup, Method: "DELETE", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteTag, Method: "DELETE", Route: "/tags/{tagLabel}", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
 	{ID: OpDeleteVPC, Method: "DELETE", Route: "/vpcs/{vpcId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
+	{ID: OpDeleteVPCSubnet, Method: "DELETE", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
 	{ID: OpDeleteVolume, Method: "DELETE", Route: "/volumes/{volumeId}", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpDetachVolume, Method: "POST", Route: "/volumes/{volumeId}/detach", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpGetAccount, Method: "GET", Route: "/account", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
@@ -343,6 +383,7 @@ var operations = []Operation{
 	{ID: OpGetImage, Method: "GET", Route: "/images/{imageId}", Class: RateClassGeneral, Public: true, Scopes: []string{"images:read_only"}},
 	{ID: OpGetInstance, Method: "GET", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetInstanceConfig, Method: "GET", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
+	{ID: OpGetInstanceConfigInterface, Method: "GET", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetInstanceDisk, Method: "GET", Route: "/linode/instances/{linodeId}/disks/{diskId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetInstanceIPs, Method: "GET", Route: "/linode/instances/{linodeId}/ips", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetInstanceInterface, Method: "GET", Route: "/linode/instances/{linodeId}/interfaces/{interfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
@@ -373,6 +414,7 @@ var operations = []Operation{
 	{ID: OpListFirewalls, Method: "GET", Route: "/networking/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
 	{ID: OpListHostMaintenance, Method: "GET", Route: "/account/maintenance", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}, Filterable: []string{"status", "type", "when"}},
 	{ID: OpListImages, Method: "GET", Route: "/images", Class: RateClassImages, Paginated: true, Public: true, Scopes: []string{"images:read_only"}, Filterable: []string{"deprecated", "is_public", "is_shared", "label", "size", "status", "tags", "type", "vendor"}},
+	{ID: OpListInstanceConfigInterfaces, Method: "GET", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpListInstanceConfigs, Method: "GET", Route: "/linode/instances/{linodeId}/configs", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"interfaces"}},
 	{ID: OpListInstanceDisks, Method: "GET", Route: "/linode/instances/{linodeId}/disks", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}},
 	{ID: OpListInstanceFirewalls, Method: "GET", Route: "/linode/instances/{linodeId}/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
@@ -397,23 +439,33 @@ var operations = []Operation{
 	{ID: OpListTags, Method: "GET", Route: "/tags", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTypes, Method: "GET", Route: "/linode/types", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"class", "disk", "gpus", "label", "memory", "network_out", "transfer", "vcpus"}},
 	{ID: OpListVPCDefaultRanges, Method: "GET", Route: "/vpcs/default-ranges", Class: RateClassGeneral, Scopes: []string{"vpc:read_only"}},
+	{ID: OpListVPCIPs, Method: "GET", Route: "/vpcs/{vpcId}/ips", Class: RateClassCollections, Paginated: true, Scopes: []string{"ips:read_only"}, Filterable: []string{"vpc_id"}},
+	{ID: OpListVPCIPv6s, Method: "GET", Route: "/vpcs/{vpcId}/ipv6s", Class: RateClassCollections, Paginated: true, Scopes: []string{"ips:read_only"}, Filterable: []string{"vpc_id"}},
 	{ID: OpListVPCSubnets, Method: "GET", Route: "/vpcs/{vpcId}/subnets", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label"}},
 	{ID: OpListVPCs, Method: "GET", Route: "/vpcs", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label", "region"}},
 	{ID: OpListVolumes, Method: "GET", Route: "/volumes", Class: RateClassCollections, Paginated: true, Scopes: []string{"volumes:read_only"}, Filterable: []string{"id", "label", "region", "size", "tags"}},
+	{ID: OpMigrateInstance, Method: "POST", Route: "/linode/instances/{linodeId}/migrate", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpRebootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/reboot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpRebuildInstance, Method: "POST", Route: "/linode/instances/{linodeId}/rebuild", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpRebuildNodeBalancerConfig, Method: "POST", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/rebuild", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpRecycleLKECluster, Method: "POST", Route: "/lke/clusters/{clusterId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRecycleLKENode, Method: "POST", Route: "/lke/clusters/{clusterId}/nodes/{nodeId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRecycleLKENodePool, Method: "POST", Route: "/lke/clusters/{clusterId}/pools/{poolId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRegenerateLKECluster, Method: "POST", Route: "/lke/clusters/{clusterId}/regenerate", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpReorderInstanceConfigInterfaces, Method: "POST", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/order", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpResizeInstance, Method: "POST", Route: "/linode/instances/{linodeId}/resize", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpResizeInstanceDisk, Method: "POST", Route: "/linode/instances/{linodeId}/disks/{diskId}/resize", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpResizeVolume, Method: "POST", Route: "/volumes/{volumeId}/resize", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpSetInstanceFirewalls, Method: "PUT", Route: "/linode/instances/{linodeId}/firewalls", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpShutdownInstance, Method: "POST", Route: "/linode/instances/{linodeId}/shutdown", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUnassignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/unassign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpUpdateAccountSettings, Method: "PUT", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
 	{ID: OpUpdateFirewall, Method: "PUT", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpUpdateFirewallRules, Method: "PUT", Route: "/networking/firewalls/{firewallId}/rules", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpUpdateFirewallSettings, Method: "PUT", Route: "/networking/firewalls/settings", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpUpdateInstance, Method: "PUT", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateInstanceConfig, Method: "PUT", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpUpdateInstanceConfigInterface, Method: "PUT", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateLKECluster, Method: "PUT", Route: "/lke/clusters/{clusterId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpUpdateLKEControlPlaneACL, Method: "PUT", Route: "/lke/clusters/{clusterId}/control_plane_acl", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpUpdateLKENodePool, Method: "PUT", Route: "/lke/clusters/{clusterId}/pools/{poolId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
@@ -421,5 +473,7 @@ var operations = []Operation{
 	{ID: OpUpdateNodeBalancerConfig, Method: "PUT", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpUpdateNodeBalancerNode, Method: "PUT", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpUpdatePlacementGroup, Method: "PUT", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpUpdateVPC, Method: "PUT", Route: "/vpcs/{vpcId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
+	{ID: OpUpdateVPCSubnet, Method: "PUT", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
 	{ID: OpUpdateVolume, Method: "PUT", Route: "/volumes/{volumeId}", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 }

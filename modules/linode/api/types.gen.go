@@ -73,6 +73,48 @@ func (e AccountSettingsObjectStorage) Valid() bool {
 	}
 }
 
+// Defines values for AccountSettingsUpdateInterfacesForNewLinodes.
+const (
+	AccountSettingsUpdateInterfacesForNewLinodesLegacyConfigDefaultButLinodeAllowed AccountSettingsUpdateInterfacesForNewLinodes = "legacy_config_default_but_linode_allowed"
+	AccountSettingsUpdateInterfacesForNewLinodesLegacyConfigOnly                    AccountSettingsUpdateInterfacesForNewLinodes = "legacy_config_only"
+	AccountSettingsUpdateInterfacesForNewLinodesLinodeDefaultButLegacyConfigAllowed AccountSettingsUpdateInterfacesForNewLinodes = "linode_default_but_legacy_config_allowed"
+	AccountSettingsUpdateInterfacesForNewLinodesLinodeOnly                          AccountSettingsUpdateInterfacesForNewLinodes = "linode_only"
+)
+
+// Valid indicates whether the value is a known member of the AccountSettingsUpdateInterfacesForNewLinodes enum.
+func (e AccountSettingsUpdateInterfacesForNewLinodes) Valid() bool {
+	switch e {
+	case AccountSettingsUpdateInterfacesForNewLinodesLegacyConfigDefaultButLinodeAllowed:
+		return true
+	case AccountSettingsUpdateInterfacesForNewLinodesLegacyConfigOnly:
+		return true
+	case AccountSettingsUpdateInterfacesForNewLinodesLinodeDefaultButLegacyConfigAllowed:
+		return true
+	case AccountSettingsUpdateInterfacesForNewLinodesLinodeOnly:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AccountSettingsUpdateMaintenancePolicy.
+const (
+	AccountSettingsUpdateMaintenancePolicyLinodeMigrate    AccountSettingsUpdateMaintenancePolicy = "linode/migrate"
+	AccountSettingsUpdateMaintenancePolicyLinodePowerOffOn AccountSettingsUpdateMaintenancePolicy = "linode/power_off_on"
+)
+
+// Valid indicates whether the value is a known member of the AccountSettingsUpdateMaintenancePolicy enum.
+func (e AccountSettingsUpdateMaintenancePolicy) Valid() bool {
+	switch e {
+	case AccountSettingsUpdateMaintenancePolicyLinodeMigrate:
+		return true
+	case AccountSettingsUpdateMaintenancePolicyLinodePowerOffOn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DiskEncryption.
 const (
 	DiskEncryptionDisabled DiskEncryption = "disabled"
@@ -556,6 +598,24 @@ func (e InstanceDiskCreateFilesystem) Valid() bool {
 	}
 }
 
+// Defines values for InstanceMigrateType.
+const (
+	InstanceMigrateTypeCold InstanceMigrateType = "cold"
+	InstanceMigrateTypeWarm InstanceMigrateType = "warm"
+)
+
+// Valid indicates whether the value is a known member of the InstanceMigrateType enum.
+func (e InstanceMigrateType) Valid() bool {
+	switch e {
+	case InstanceMigrateTypeCold:
+		return true
+	case InstanceMigrateTypeWarm:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for InstancePlacementGroupPlacementGroupPolicy.
 const (
 	InstancePlacementGroupPlacementGroupPolicyFlexible InstancePlacementGroupPlacementGroupPolicy = "flexible"
@@ -583,6 +643,42 @@ const (
 func (e InstancePlacementGroupPlacementGroupType) Valid() bool {
 	switch e {
 	case InstancePlacementGroupPlacementGroupTypeAntiAffinityLocal:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InstanceRebuildDiskEncryption.
+const (
+	InstanceRebuildDiskEncryptionDisabled InstanceRebuildDiskEncryption = "disabled"
+	InstanceRebuildDiskEncryptionEnabled  InstanceRebuildDiskEncryption = "enabled"
+)
+
+// Valid indicates whether the value is a known member of the InstanceRebuildDiskEncryption enum.
+func (e InstanceRebuildDiskEncryption) Valid() bool {
+	switch e {
+	case InstanceRebuildDiskEncryptionDisabled:
+		return true
+	case InstanceRebuildDiskEncryptionEnabled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InstanceResizeMigrationType.
+const (
+	InstanceResizeMigrationTypeCold InstanceResizeMigrationType = "cold"
+	InstanceResizeMigrationTypeWarm InstanceResizeMigrationType = "warm"
+)
+
+// Valid indicates whether the value is a known member of the InstanceResizeMigrationType enum.
+func (e InstanceResizeMigrationType) Valid() bool {
+	switch e {
+	case InstanceResizeMigrationTypeCold:
+		return true
+	case InstanceResizeMigrationTypeWarm:
 		return true
 	default:
 		return false
@@ -1758,6 +1854,30 @@ type AccountSettingsMaintenancePolicy string
 // AccountSettingsObjectStorage State of object storage.
 type AccountSettingsObjectStorage string
 
+// AccountSettingsUpdate Changes of the settings.
+type AccountSettingsUpdate struct {
+	// BackupsEnabled Whether new Linodes get backups.
+	BackupsEnabled *bool `json:"backups_enabled,omitempty"`
+
+	// InterfacesForNewLinodes Which kind of interfaces new Linodes get.
+	InterfacesForNewLinodes *AccountSettingsUpdateInterfacesForNewLinodes `json:"interfaces_for_new_linodes,omitempty"`
+
+	// LongviewSubscription Plan of Longview.
+	LongviewSubscription *string `json:"longview_subscription,omitempty"`
+
+	// MaintenancePolicy Default of new Linodes.
+	MaintenancePolicy *AccountSettingsUpdateMaintenancePolicy `json:"maintenance_policy,omitempty"`
+
+	// NetworkHelper Default of new Linodes.
+	NetworkHelper *bool `json:"network_helper,omitempty"`
+}
+
+// AccountSettingsUpdateInterfacesForNewLinodes Which kind of interfaces new Linodes get.
+type AccountSettingsUpdateInterfacesForNewLinodes string
+
+// AccountSettingsUpdateMaintenancePolicy Default of new Linodes.
+type AccountSettingsUpdateMaintenancePolicy string
+
 // AddressRange A network.
 type AddressRange struct {
 	// Range CIDR form.
@@ -2724,6 +2844,27 @@ type InstanceConfigInterfaceCreate struct {
 // InstanceConfigInterfaceCreatePurpose What it connects to.
 type InstanceConfigInterfaceCreatePurpose string
 
+// InstanceConfigInterfaceList Interfaces in their order, without an envelope.
+type InstanceConfigInterfaceList = []InstanceConfigInterface
+
+// InstanceConfigInterfaceOrder The wanted order.
+type InstanceConfigInterfaceOrder struct {
+	// Ids All interfaces of the configuration.
+	Ids []int `json:"ids"`
+}
+
+// InstanceConfigInterfaceUpdate Changes of an interface.
+type InstanceConfigInterfaceUpdate struct {
+	// IPRanges Ranges routed to it.
+	IPRanges *[]string `json:"ip_ranges,omitempty"`
+
+	// IPv4 vpc and nat_1_1.
+	IPv4 *map[string]interface{} `json:"ipv4,omitempty"`
+
+	// Primary Whether it has the default route.
+	Primary *bool `json:"primary,omitempty"`
+}
+
 // InstanceConfigPage defines model for InstanceConfigPage.
 type InstanceConfigPage struct {
 	Data []InstanceConfig `json:"data"`
@@ -2944,6 +3085,12 @@ type InstanceDiskPage struct {
 	Results ResultCount `json:"results"`
 }
 
+// InstanceDiskResize The wanted size.
+type InstanceDiskResize struct {
+	// Size MB.
+	Size int `json:"size"`
+}
+
 // InstanceFirewallsUpdate Firewalls of a Linode.
 type InstanceFirewallsUpdate struct {
 	// FirewallIds All of them; none takes the Linode out.
@@ -3036,6 +3183,24 @@ type InstanceMetadata struct {
 	UserData *string `json:"user_data,omitempty"`
 }
 
+// InstanceMigrate Where to move.
+type InstanceMigrate struct {
+	// PlacementGroup id of a placement group in the region.
+	PlacementGroup *map[string]interface{} `json:"placement_group,omitempty"`
+
+	// Region ID of the region; its own when left out.
+	Region *string `json:"region,omitempty"`
+
+	// Type Whether it runs meanwhile.
+	Type *InstanceMigrateType `json:"type,omitempty"`
+
+	// Upgrade Whether a pending upgrade is done as well.
+	Upgrade *bool `json:"upgrade,omitempty"`
+}
+
+// InstanceMigrateType Whether it runs meanwhile.
+type InstanceMigrateType string
+
 // InstancePage defines model for InstancePage.
 type InstancePage struct {
 	Data []Instance `json:"data"`
@@ -3082,6 +3247,48 @@ type InstancePlacementGroupReference struct {
 	// ID ID of the group.
 	ID int `json:"id"`
 }
+
+// InstanceRebuild What to install.
+type InstanceRebuild struct {
+	// AuthorizedKeys SSH keys of root.
+	AuthorizedKeys *[]string `json:"authorized_keys,omitempty"`
+
+	// AuthorizedUsers Users whose SSH keys root gets.
+	AuthorizedUsers *[]string `json:"authorized_users,omitempty"`
+
+	// Booted Whether to boot it; yes when left out.
+	Booted *bool `json:"booted,omitempty"`
+
+	// DiskEncryption Encryption of the disks.
+	DiskEncryption *InstanceRebuildDiskEncryption `json:"disk_encryption,omitempty"`
+
+	// Image ID of the image.
+	Image string `json:"image"`
+
+	// Metadata Read by the Linode from the metadata service. Cannot be changed later.
+	Metadata *InstanceMetadata `json:"metadata,omitempty"`
+
+	// RootPass Password of root.
+	RootPass *string `json:"root_pass,omitempty"`
+}
+
+// InstanceRebuildDiskEncryption Encryption of the disks.
+type InstanceRebuildDiskEncryption string
+
+// InstanceResize The wanted plan.
+type InstanceResize struct {
+	// AllowAutoDiskResize Whether a single disk grows or shrinks with it; yes when left out.
+	AllowAutoDiskResize *bool `json:"allow_auto_disk_resize,omitempty"`
+
+	// MigrationType Whether it runs meanwhile.
+	MigrationType *InstanceResizeMigrationType `json:"migration_type,omitempty"`
+
+	// Type ID of the plan.
+	Type string `json:"type"`
+}
+
+// InstanceResizeMigrationType Whether it runs meanwhile.
+type InstanceResizeMigrationType string
 
 // InstanceSpecs What the Linode consists of.
 type InstanceSpecs struct {
@@ -4911,6 +5118,21 @@ type VPCSubnetPage struct {
 	Results ResultCount `json:"results"`
 }
 
+// VPCSubnetUpdate Changes of a subnet.
+type VPCSubnetUpdate struct {
+	// Label Name.
+	Label string `json:"label"`
+}
+
+// VPCUpdate Changes of a VPC.
+type VPCUpdate struct {
+	// Description Text.
+	Description *string `json:"description,omitempty"`
+
+	// Label Name.
+	Label *string `json:"label,omitempty"`
+}
+
 // Volume A block storage volume.
 type Volume struct {
 	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
@@ -5038,6 +5260,9 @@ type ClusterID = int
 
 // ConfigID defines model for ConfigID.
 type ConfigID = int
+
+// ConfigInterfaceID defines model for ConfigInterfaceID.
+type ConfigInterfaceID = int
 
 // DeviceID defines model for DeviceID.
 type DeviceID = int
@@ -5725,6 +5950,44 @@ type ListAllVPCIPsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListVPCIPsParams defines parameters for ListVPCIPs.
+type ListVPCIPsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListVPCIPv6SParams defines parameters for ListVPCIPv6S.
+type ListVPCIPv6SParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListVPCSubnetsParams defines parameters for ListVPCSubnets.
 type ListVPCSubnetsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -5744,6 +6007,9 @@ type ListVPCSubnetsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// UpdateAccountSettingsJSONRequestBody defines body for UpdateAccountSettings for application/json ContentType.
+type UpdateAccountSettingsJSONRequestBody = AccountSettingsUpdate
+
 // CreateImageJSONRequestBody defines body for CreateImage for application/json ContentType.
 type CreateImageJSONRequestBody = ImageCreate
 
@@ -5762,11 +6028,35 @@ type CreateInstanceConfigJSONRequestBody = InstanceConfigCreate
 // UpdateInstanceConfigJSONRequestBody defines body for UpdateInstanceConfig for application/json ContentType.
 type UpdateInstanceConfigJSONRequestBody = InstanceConfigUpdate
 
+// AppendInstanceConfigInterfaceJSONRequestBody defines body for AppendInstanceConfigInterface for application/json ContentType.
+type AppendInstanceConfigInterfaceJSONRequestBody = InstanceConfigInterfaceCreate
+
+// ReorderInstanceConfigInterfacesJSONRequestBody defines body for ReorderInstanceConfigInterfaces for application/json ContentType.
+type ReorderInstanceConfigInterfacesJSONRequestBody = InstanceConfigInterfaceOrder
+
+// UpdateInstanceConfigInterfaceJSONRequestBody defines body for UpdateInstanceConfigInterface for application/json ContentType.
+type UpdateInstanceConfigInterfaceJSONRequestBody = InstanceConfigInterfaceUpdate
+
 // CreateInstanceDiskJSONRequestBody defines body for CreateInstanceDisk for application/json ContentType.
 type CreateInstanceDiskJSONRequestBody = InstanceDiskCreate
 
+// ResizeInstanceDiskJSONRequestBody defines body for ResizeInstanceDisk for application/json ContentType.
+type ResizeInstanceDiskJSONRequestBody = InstanceDiskResize
+
 // SetInstanceFirewallsJSONRequestBody defines body for SetInstanceFirewalls for application/json ContentType.
 type SetInstanceFirewallsJSONRequestBody = InstanceFirewallsUpdate
+
+// MigrateInstanceJSONRequestBody defines body for MigrateInstance for application/json ContentType.
+type MigrateInstanceJSONRequestBody = InstanceMigrate
+
+// RebootInstanceJSONRequestBody defines body for RebootInstance for application/json ContentType.
+type RebootInstanceJSONRequestBody = InstanceBoot
+
+// RebuildInstanceJSONRequestBody defines body for RebuildInstance for application/json ContentType.
+type RebuildInstanceJSONRequestBody = InstanceRebuild
+
+// ResizeInstanceJSONRequestBody defines body for ResizeInstance for application/json ContentType.
+type ResizeInstanceJSONRequestBody = InstanceResize
 
 // CreateLKEClusterJSONRequestBody defines body for CreateLKECluster for application/json ContentType.
 type CreateLKEClusterJSONRequestBody = LKEClusterCreate
@@ -5854,6 +6144,15 @@ type ResizeVolumeJSONRequestBody = VolumeResize
 
 // CreateVPCJSONRequestBody defines body for CreateVPC for application/json ContentType.
 type CreateVPCJSONRequestBody = VPCCreate
+
+// UpdateVPCJSONRequestBody defines body for UpdateVPC for application/json ContentType.
+type UpdateVPCJSONRequestBody = VPCUpdate
+
+// CreateVPCSubnetJSONRequestBody defines body for CreateVPCSubnet for application/json ContentType.
+type CreateVPCSubnetJSONRequestBody = VPCSubnetCreate
+
+// UpdateVPCSubnetJSONRequestBody defines body for UpdateVPCSubnet for application/json ContentType.
+type UpdateVPCSubnetJSONRequestBody = VPCSubnetUpdate
 
 // Getter for additional properties for InstanceConfigInterfaceCreate. Returns the specified
 // element and whether it was found

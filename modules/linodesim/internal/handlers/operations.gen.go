@@ -6,6 +6,13 @@ import "github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 
 // answers has the handler of each operation.
 var answers = map[api.OperationID]func(Request) (any, error){
+	api.OpAppendInstanceConfigInterface: func(r Request) (any, error) {
+		linodeID, configID, body := r.number("linodeId"), r.number("configId"), decode[api.InstanceConfigInterfaceCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Configs().AppendInstanceConfigInterface(linodeID, configID, body)
+	},
 	api.OpAssignPlacementGroup: func(r Request) (any, error) {
 		groupID, body := r.number("groupId"), decode[api.PlacementGroupAssign](r)
 		if r.in.err != nil {
@@ -132,6 +139,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.VPCs().CreateVPC(body)
 	},
+	api.OpCreateVPCSubnet: func(r Request) (any, error) {
+		vpcID, body := r.number("vpcId"), decode[api.VPCSubnetCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.VPCs().CreateVPCSubnet(vpcID, body)
+	},
 	api.OpCreateVolume: func(r Request) (any, error) {
 		body := decode[api.VolumeCreate](r)
 		if r.in.err != nil {
@@ -173,6 +187,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.Configs().DeleteInstanceConfig(linodeID, configID)
+	},
+	api.OpDeleteInstanceConfigInterface: func(r Request) (any, error) {
+		linodeID, configID, configInterfaceID := r.number("linodeId"), r.number("configId"), r.number("configInterfaceId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Configs().DeleteInstanceConfigInterface(linodeID, configID, configInterfaceID)
 	},
 	api.OpDeleteInstanceDisk: func(r Request) (any, error) {
 		linodeID, diskID := r.number("linodeId"), r.number("diskId")
@@ -265,6 +286,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.VPCs().DeleteVPC(vpcID)
 	},
+	api.OpDeleteVPCSubnet: func(r Request) (any, error) {
+		vpcID, subnetID := r.number("vpcId"), r.number("subnetId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.VPCs().DeleteVPCSubnet(vpcID, subnetID)
+	},
 	api.OpDeleteVolume: func(r Request) (any, error) {
 		volumeID := r.number("volumeId")
 		if r.in.err != nil {
@@ -343,6 +371,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Seen.Configs().GetInstanceConfig(linodeID, configID)
+	},
+	api.OpGetInstanceConfigInterface: func(r Request) (any, error) {
+		linodeID, configID, configInterfaceID := r.number("linodeId"), r.number("configId"), r.number("configInterfaceId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Configs().GetInstanceConfigInterface(linodeID, configID, configInterfaceID)
 	},
 	api.OpGetInstanceDisk: func(r Request) (any, error) {
 		linodeID, diskID := r.number("linodeId"), r.number("diskId")
@@ -530,6 +565,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.Images().ListImages()
 		return list(r, items, err)
 	},
+	api.OpListInstanceConfigInterfaces: func(r Request) (any, error) {
+		linodeID, configID := r.number("linodeId"), r.number("configId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Configs().ListInstanceConfigInterfaces(linodeID, configID)
+	},
 	api.OpListInstanceConfigs: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
@@ -672,6 +714,22 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	api.OpListVPCDefaultRanges: func(r Request) (any, error) {
 		return r.Seen.VPCs().ListVPCDefaultRanges()
 	},
+	api.OpListVPCIPs: func(r Request) (any, error) {
+		vpcID := r.number("vpcId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.VPCs().ListVPCIPs(vpcID)
+		return list(r, items, err)
+	},
+	api.OpListVPCIPv6s: func(r Request) (any, error) {
+		vpcID := r.number("vpcId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.VPCs().ListVPCIPv6s(vpcID)
+		return list(r, items, err)
+	},
 	api.OpListVPCSubnets: func(r Request) (any, error) {
 		vpcID := r.number("vpcId")
 		if r.in.err != nil {
@@ -687,6 +745,27 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	api.OpListVolumes: func(r Request) (any, error) {
 		items, err := r.Seen.Volumes().ListVolumes()
 		return list(r, items, err)
+	},
+	api.OpMigrateInstance: func(r Request) (any, error) {
+		linodeID, body := r.number("linodeId"), decode[api.InstanceMigrate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Linodes().MigrateInstance(linodeID, body)
+	},
+	api.OpRebootInstance: func(r Request) (any, error) {
+		linodeID, body := r.number("linodeId"), decode[api.InstanceBoot](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Linodes().RebootInstance(linodeID, body)
+	},
+	api.OpRebuildInstance: func(r Request) (any, error) {
+		linodeID, body := r.number("linodeId"), decode[api.InstanceRebuild](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Linodes().RebuildInstance(linodeID, body)
 	},
 	api.OpRebuildNodeBalancerConfig: func(r Request) (any, error) {
 		nodebalancerID, nodebalancerConfigID, body := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), decode[api.NodeBalancerConfigRebuild](r)
@@ -723,6 +802,27 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.Clusters().RegenerateLKECluster(clusterID, body)
 	},
+	api.OpReorderInstanceConfigInterfaces: func(r Request) (any, error) {
+		linodeID, configID, body := r.number("linodeId"), r.number("configId"), decode[api.InstanceConfigInterfaceOrder](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Configs().ReorderInstanceConfigInterfaces(linodeID, configID, body)
+	},
+	api.OpResizeInstance: func(r Request) (any, error) {
+		linodeID, body := r.number("linodeId"), decode[api.InstanceResize](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Linodes().ResizeInstance(linodeID, body)
+	},
+	api.OpResizeInstanceDisk: func(r Request) (any, error) {
+		linodeID, diskID, body := r.number("linodeId"), r.number("diskId"), decode[api.InstanceDiskResize](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Disks().ResizeInstanceDisk(linodeID, diskID, body)
+	},
 	api.OpResizeVolume: func(r Request) (any, error) {
 		volumeID, body := r.number("volumeId"), decode[api.VolumeResize](r)
 		if r.in.err != nil {
@@ -750,6 +850,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Groups().UnassignPlacementGroup(groupID, body)
+	},
+	api.OpUpdateAccountSettings: func(r Request) (any, error) {
+		body := decode[api.AccountSettingsUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Account().UpdateAccountSettings(body)
 	},
 	api.OpUpdateFirewall: func(r Request) (any, error) {
 		firewallID, body := r.number("firewallId"), decode[api.FirewallUpdate](r)
@@ -785,6 +892,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Configs().UpdateInstanceConfig(linodeID, configID, body)
+	},
+	api.OpUpdateInstanceConfigInterface: func(r Request) (any, error) {
+		linodeID, configID, configInterfaceID, body := r.number("linodeId"), r.number("configId"), r.number("configInterfaceId"), decode[api.InstanceConfigInterfaceUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Configs().UpdateInstanceConfigInterface(linodeID, configID, configInterfaceID, body)
 	},
 	api.OpUpdateLKECluster: func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEClusterUpdate](r)
@@ -834,6 +948,20 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Groups().UpdatePlacementGroup(groupID, body)
+	},
+	api.OpUpdateVPC: func(r Request) (any, error) {
+		vpcID, body := r.number("vpcId"), decode[api.VPCUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.VPCs().UpdateVPC(vpcID, body)
+	},
+	api.OpUpdateVPCSubnet: func(r Request) (any, error) {
+		vpcID, subnetID, body := r.number("vpcId"), r.number("subnetId"), decode[api.VPCSubnetUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.VPCs().UpdateVPCSubnet(vpcID, subnetID, body)
 	},
 	api.OpUpdateVolume: func(r Request) (any, error) {
 		volumeID, body := r.number("volumeId"), decode[api.VolumeUpdate](r)

@@ -23,15 +23,16 @@ type assets struct {
 	ports      map[int][]api.NodeBalancerConfig // by NodeBalancer
 	backends   map[int][]api.NodeBalancerNode   // by port
 	volumes    map[int]api.Volume
+	settings   api.AccountSettings
 	tags       map[string]bool // made on their own; on objects or not
 }
 
-func newAssets() assets {
+func newAssets(backups bool) assets {
 	return assets{
 		disks: map[int][]disk{}, configs: map[int][]config{}, interfaces: map[int][]nic{}, images: map[string]api.Image{},
 		groups: map[int]api.PlacementGroup{}, vpcs: map[int]api.VPC{}, firewalls: map[int]api.Firewall{}, devices: map[int]device{},
 		balancers: map[int]api.NodeBalancer{}, ports: map[int][]api.NodeBalancerConfig{}, backends: map[int][]api.NodeBalancerNode{},
-		volumes: map[int]api.Volume{}, tags: map[string]bool{},
+		volumes: map[int]api.Volume{}, settings: initialSettings(backups), tags: map[string]bool{},
 	}
 }
 
@@ -40,7 +41,7 @@ func (a assets) clone() assets {
 	return assets{
 		disks: copied(a.disks), configs: copied(a.configs), interfaces: copied(a.interfaces), images: maps.Clone(a.images),
 		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), devices: maps.Clone(a.devices),
-		defaults: a.defaults, tags: maps.Clone(a.tags),
+		defaults: a.defaults, settings: a.settings, tags: maps.Clone(a.tags),
 		balancers: maps.Clone(a.balancers), ports: copied(a.ports), backends: copied(a.backends), volumes: maps.Clone(a.volumes),
 	}
 }

@@ -23,6 +23,9 @@ const (
 	StatusRunning      = "running"
 	StatusDeleting     = "deleting"
 	StatusShuttingDown = "shutting_down"
+	StatusRebooting    = "rebooting"
+	StatusRebuilding   = "rebuilding"
+	StatusMigrating    = "migrating"
 )
 
 // State is the whole world at one moment, a deep copy.

@@ -65,12 +65,11 @@ type state struct {
 
 // setup holds what stays as it was when the world was made.
 type setup struct {
-	clock          Clock
-	delays         Delays
-	behaviour      Behaviour
-	catalog        *catalog.Catalog
-	accountBackups bool
-	since          time.Time
+	clock     Clock
+	delays    Delays
+	behaviour Behaviour
+	catalog   *catalog.Catalog
+	since     time.Time
 }
 
 // records hold every change, and when nodes could be read.
@@ -84,18 +83,17 @@ type records struct {
 func New(cfg Config) *World {
 	return &World{state: &state{
 		setup: setup{
-			clock:          cfg.Clock,
-			delays:         cfg.Delays,
-			behaviour:      cfg.Behaviour,
-			catalog:        catalog.New(),
-			accountBackups: cfg.AccountBackups,
-			since:          cfg.Clock.Now(),
+			clock:     cfg.Clock,
+			delays:    cfg.Delays,
+			behaviour: cfg.Behaviour,
+			catalog:   catalog.New(),
+			since:     cfg.Clock.Now(),
 		},
 		now:     cfg.Clock.Now(),
 		draws:   drawn(cfg.Seed, 1, 2, 4),
 		seq:     firstIDs,
 		objects: newObjects(),
-		assets:  newAssets(),
+		assets:  newAssets(cfg.AccountBackups),
 		feed:    newFeed(),
 	}}
 }
