@@ -157,6 +157,9 @@ var notOffered = []api.OperationID{
 	api.OpMigrateInstance, api.OpRebootInstance, api.OpRebuildInstance, api.OpReorderInstanceConfigInterfaces, api.OpResizeInstance,
 	api.OpResizeInstanceDisk, api.OpUpdateAccountSettings, api.OpUpdateInstanceConfigInterface, api.OpUpdateVPC,
 	api.OpUpdateVPCSubnet,
+	api.OpCreateDomain, api.OpCreateDomainRecord, api.OpDeleteDomain, api.OpDeleteDomainRecord, api.OpGetDomain,
+	api.OpGetDomainRecord, api.OpGetFirewallDevice, api.OpListDomainRecords, api.OpListDomains,
+	api.OpListInstanceInterfaceFirewalls, api.OpUpdateDomainRecord, api.OpUpdateInstanceInterface,
 }
 
 // TestEveryMethodSendsItsOperation compares what each method sends and reports with the description.

@@ -73,6 +73,7 @@ func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {
 var byState = []string{
 	".data[1].vpc_id is missing", // an Enterprise cluster that names no VPC
 	".data[1].subnet_id is", ".subnets[0].ipv6 is", ".data[1].stack_type is missing", ".control_plane.audit_logs_enabled",
+	".default_route.ipv6", ".public is an object", ".vpc is null", // of another kind of interface
 	".outbound is null", ".ports is missing", // of a rule for ICMP
 	".regions is null, recorded a list",                                              // public images have none
 	".eol is null",                                                                   // a rolling distribution's
@@ -162,6 +163,9 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	p.ids["{configId}"] = fmt.Sprint(number(first(where+"/configs", "data")["id"]))
 	p.ids["{firewallId}"], p.ids["{groupId}"], p.ids["{vpcId}"], p.ids["{subnetId}"] = id(firewall), id(group), id(vpc), subnet
 	p.prepareWrites(operation, where, id(vpc), subnet, disk)
+	zone := made("/domains", `{"domain":"example.net","type":"master","soa_email":"admin@example.net","tags":["tagged"]}`)
+	p.ids["{domainId}"] = id(zone)
+	p.ids["{domainRecordId}"] = id(made("/domains/"+id(zone)+"/records", `{"type":"A","name":"www","target":"192.0.2.9"}`))
 	switch operation {
 	case "updateLKENodePool": // the example is of Enterprise
 		p.ids["{clusterId}"] = id(enterprise)
@@ -170,11 +174,11 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	case "getLKEControlPlaneACL": // the example is of a list in force
 		mustDo(t, api, "PUT", "/v4beta/lke/clusters/"+id(cluster)+"/control_plane_acl",
 			`{"acl":{"enabled":true,"addresses":{"ipv4":["192.0.2.1"]}}}`)
-	case "listFirewallDevices", "deleteFirewallDevice":
+	case "listFirewallDevices", "deleteFirewallDevice", "getFirewallDevice":
 		p.ids["{deviceId}"] = id(made("/networking/firewalls/"+id(firewall)+"/devices", `{"type":"linode","id":`+id(linode)+`}`))
 	case "deleteVPC":
 		mustDo(t, api, "DELETE", "/v4beta"+where, "")
-	case "getInstanceInterface", "listInstanceInterfaces":
+	case "getInstanceInterface", "listInstanceInterfaces", "updateInstanceInterface", "listInstanceInterfaceFirewalls":
 		p.ids["{linodeId}"] = id(newer)
 		p.ids["{interfaceId}"] = fmt.Sprint(number(first("/linode/instances/"+id(newer)+"/interfaces", "interfaces")["id"]))
 	case "getInstance", "updateInstance": // the examples are of a worker

@@ -42,6 +42,10 @@ const (
 	OpBootInstance OperationID = "bootInstance"
 	// OpCloneVolume is POST /volumes/{volumeId}/clone.
 	OpCloneVolume OperationID = "cloneVolume"
+	// OpCreateDomain is POST /domains.
+	OpCreateDomain OperationID = "createDomain"
+	// OpCreateDomainRecord is POST /domains/{domainId}/records.
+	OpCreateDomainRecord OperationID = "createDomainRecord"
 	// OpCreateFirewall is POST /networking/firewalls.
 	OpCreateFirewall OperationID = "createFirewall"
 	// OpCreateFirewallDevice is POST /networking/firewalls/{firewallId}/devices.
@@ -74,6 +78,10 @@ const (
 	OpCreateVPCSubnet OperationID = "createVPCSubnet"
 	// OpCreateVolume is POST /volumes.
 	OpCreateVolume OperationID = "createVolume"
+	// OpDeleteDomain is DELETE /domains/{domainId}.
+	OpDeleteDomain OperationID = "deleteDomain"
+	// OpDeleteDomainRecord is DELETE /domains/{domainId}/records/{domainRecordId}.
+	OpDeleteDomainRecord OperationID = "deleteDomainRecord"
 	// OpDeleteFirewall is DELETE /networking/firewalls/{firewallId}.
 	OpDeleteFirewall OperationID = "deleteFirewall"
 	// OpDeleteFirewallDevice is DELETE /networking/firewalls/{firewallId}/devices/{deviceId}.
@@ -126,8 +134,14 @@ const (
 	OpGetAccountEvent OperationID = "getAccountEvent"
 	// OpGetAccountSettings is GET /account/settings.
 	OpGetAccountSettings OperationID = "getAccountSettings"
+	// OpGetDomain is GET /domains/{domainId}.
+	OpGetDomain OperationID = "getDomain"
+	// OpGetDomainRecord is GET /domains/{domainId}/records/{domainRecordId}.
+	OpGetDomainRecord OperationID = "getDomainRecord"
 	// OpGetFirewall is GET /networking/firewalls/{firewallId}.
 	OpGetFirewall OperationID = "getFirewall"
+	// OpGetFirewallDevice is GET /networking/firewalls/{firewallId}/devices/{deviceId}.
+	OpGetFirewallDevice OperationID = "getFirewallDevice"
 	// OpGetFirewallRules is GET /networking/firewalls/{firewallId}/rules.
 	OpGetFirewallRules OperationID = "getFirewallRules"
 	// OpGetFirewallSettings is GET /networking/firewalls/settings.
@@ -192,6 +206,10 @@ const (
 	OpListAccountEvents OperationID = "listAccountEvents"
 	// OpListAllVPCIPs is GET /vpcs/ips.
 	OpListAllVPCIPs OperationID = "listAllVPCIPs"
+	// OpListDomainRecords is GET /domains/{domainId}/records.
+	OpListDomainRecords OperationID = "listDomainRecords"
+	// OpListDomains is GET /domains.
+	OpListDomains OperationID = "listDomains"
 	// OpListFirewallDevices is GET /networking/firewalls/{firewallId}/devices.
 	OpListFirewallDevices OperationID = "listFirewallDevices"
 	// OpListFirewallTemplates is GET /networking/firewalls/templates.
@@ -210,6 +228,8 @@ const (
 	OpListInstanceDisks OperationID = "listInstanceDisks"
 	// OpListInstanceFirewalls is GET /linode/instances/{linodeId}/firewalls.
 	OpListInstanceFirewalls OperationID = "listInstanceFirewalls"
+	// OpListInstanceInterfaceFirewalls is GET /linode/instances/{linodeId}/interfaces/{interfaceId}/firewalls.
+	OpListInstanceInterfaceFirewalls OperationID = "listInstanceInterfaceFirewalls"
 	// OpListInstanceInterfaces is GET /linode/instances/{linodeId}/interfaces.
 	OpListInstanceInterfaces OperationID = "listInstanceInterfaces"
 	// OpListInstanceVolumes is GET /linode/instances/{linodeId}/volumes.
@@ -294,6 +314,8 @@ const (
 	OpUnassignPlacementGroup OperationID = "unassignPlacementGroup"
 	// OpUpdateAccountSettings is PUT /account/settings.
 	OpUpdateAccountSettings OperationID = "updateAccountSettings"
+	// OpUpdateDomainRecord is PUT /domains/{domainId}/records/{domainRecordId}.
+	OpUpdateDomainRecord OperationID = "updateDomainRecord"
 	// OpUpdateFirewall is PUT /networking/firewalls/{firewallId}.
 	OpUpdateFirewall OperationID = "updateFirewall"
 	// OpUpdateFirewallRules is PUT /networking/firewalls/{firewallId}/rules.
@@ -306,6 +328,8 @@ const (
 	OpUpdateInstanceConfig OperationID = "updateInstanceConfig"
 	// OpUpdateInstanceConfigInterface is PUT /linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}.
 	OpUpdateInstanceConfigInterface OperationID = "updateInstanceConfigInterface"
+	// OpUpdateInstanceInterface is PUT /linode/instances/{linodeId}/interfaces/{interfaceId}.
+	OpUpdateInstanceInterface OperationID = "updateInstanceInterface"
 	// OpUpdateLKECluster is PUT /lke/clusters/{clusterId}.
 	OpUpdateLKECluster OperationID = "updateLKECluster"
 	// OpUpdateLKEControlPlaneACL is PUT /lke/clusters/{clusterId}/control_plane_acl.
@@ -334,6 +358,8 @@ var operations = []Operation{
 	{ID: OpAttachVolume, Method: "POST", Route: "/volumes/{volumeId}/attach", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpBootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/boot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCloneVolume, Method: "POST", Route: "/volumes/{volumeId}/clone", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
+	{ID: OpCreateDomain, Method: "POST", Route: "/domains", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
+	{ID: OpCreateDomainRecord, Method: "POST", Route: "/domains/{domainId}/records", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpCreateFirewall, Method: "POST", Route: "/networking/firewalls", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpCreateFirewallDevice, Method: "POST", Route: "/networking/firewalls/{firewallId}/devices", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpCreateImage, Method: "POST", Route: "/images", Class: RateClassGeneral, Scopes: []string{"images:read_write", "linodes:read_only"}},
@@ -350,6 +376,8 @@ var operations = []Operation{
 	{ID: OpCreateVPC, Method: "POST", Route: "/vpcs", Class: RateClassCreateVpc, Scopes: []string{"vpc:read_write"}},
 	{ID: OpCreateVPCSubnet, Method: "POST", Route: "/vpcs/{vpcId}/subnets", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
 	{ID: OpCreateVolume, Method: "POST", Route: "/volumes", Class: RateClassCreateVolume, Scopes: []string{"volumes:read_write"}},
+	{ID: OpDeleteDomain, Method: "DELETE", Route: "/domains/{domainId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
+	{ID: OpDeleteDomainRecord, Method: "DELETE", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpDeleteFirewall, Method: "DELETE", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpDeleteFirewallDevice, Method: "DELETE", Route: "/networking/firewalls/{firewallId}/devices/{deviceId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpDeleteImage, Method: "DELETE", Route: "/images/{imageId}", Class: RateClassGeneral, Scopes: []string{"images:read_write"}},
@@ -376,7 +404,10 @@ var operations = []Operation{
 	{ID: OpGetAccountAvailability, Method: "GET", Route: "/account/availability/{regionId}", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetAccountEvent, Method: "GET", Route: "/account/events/{eventId}", Class: RateClassGeneral, Scopes: []string{"events:read_only"}},
 	{ID: OpGetAccountSettings, Method: "GET", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
+	{ID: OpGetDomain, Method: "GET", Route: "/domains/{domainId}", Class: RateClassGeneral, Scopes: []string{"domains:read_only"}},
+	{ID: OpGetDomainRecord, Method: "GET", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_only"}},
 	{ID: OpGetFirewall, Method: "GET", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
+	{ID: OpGetFirewallDevice, Method: "GET", Route: "/networking/firewalls/{firewallId}/devices/{deviceId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
 	{ID: OpGetFirewallRules, Method: "GET", Route: "/networking/firewalls/{firewallId}/rules", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
 	{ID: OpGetFirewallSettings, Method: "GET", Route: "/networking/firewalls/settings", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
 	{ID: OpGetFirewallTemplate, Method: "GET", Route: "/networking/firewalls/templates/{slug}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
@@ -409,6 +440,8 @@ var operations = []Operation{
 	{ID: OpListAccountAvailability, Method: "GET", Route: "/account/availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListAccountEvents, Method: "GET", Route: "/account/events", Class: RateClassCollections, Paginated: true, Scopes: []string{"events:read_only"}, Filterable: []string{"action", "created", "entity.id", "entity.type", "entity.url", "id", "read", "seen", "status", "username"}},
 	{ID: OpListAllVPCIPs, Method: "GET", Route: "/vpcs/ips", Class: RateClassCollections, Paginated: true, Scopes: []string{"ips:read_only"}, Filterable: []string{"vpc_id"}},
+	{ID: OpListDomainRecords, Method: "GET", Route: "/domains/{domainId}/records", Class: RateClassCollections, Paginated: true, Scopes: []string{"domains:read_only"}, Filterable: []string{"name", "target", "type"}},
+	{ID: OpListDomains, Method: "GET", Route: "/domains", Class: RateClassCollections, Paginated: true, Scopes: []string{"domains:read_only"}, Filterable: []string{"domain", "group", "id", "tags", "type"}},
 	{ID: OpListFirewallDevices, Method: "GET", Route: "/networking/firewalls/{firewallId}/devices", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}},
 	{ID: OpListFirewallTemplates, Method: "GET", Route: "/networking/firewalls/templates", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}},
 	{ID: OpListFirewalls, Method: "GET", Route: "/networking/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
@@ -418,6 +451,7 @@ var operations = []Operation{
 	{ID: OpListInstanceConfigs, Method: "GET", Route: "/linode/instances/{linodeId}/configs", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"interfaces"}},
 	{ID: OpListInstanceDisks, Method: "GET", Route: "/linode/instances/{linodeId}/disks", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}},
 	{ID: OpListInstanceFirewalls, Method: "GET", Route: "/linode/instances/{linodeId}/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
+	{ID: OpListInstanceInterfaceFirewalls, Method: "GET", Route: "/linode/instances/{linodeId}/interfaces/{interfaceId}/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
 	{ID: OpListInstanceInterfaces, Method: "GET", Route: "/linode/instances/{linodeId}/interfaces", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpListInstanceVolumes, Method: "GET", Route: "/linode/instances/{linodeId}/volumes", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"id", "label", "region", "size", "tags"}},
 	{ID: OpListInstances, Method: "GET", Route: "/linode/instances", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"group", "id", "image", "interface_generation", "ipv4", "label", "placement_group.label", "placement_group.placement_group_type", "region", "tags"}},
@@ -460,12 +494,14 @@ var operations = []Operation{
 	{ID: OpShutdownInstance, Method: "POST", Route: "/linode/instances/{linodeId}/shutdown", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUnassignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/unassign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateAccountSettings, Method: "PUT", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
+	{ID: OpUpdateDomainRecord, Method: "PUT", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpUpdateFirewall, Method: "PUT", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpUpdateFirewallRules, Method: "PUT", Route: "/networking/firewalls/{firewallId}/rules", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpUpdateFirewallSettings, Method: "PUT", Route: "/networking/firewalls/settings", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpUpdateInstance, Method: "PUT", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateInstanceConfig, Method: "PUT", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateInstanceConfigInterface, Method: "PUT", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpUpdateInstanceInterface, Method: "PUT", Route: "/linode/instances/{linodeId}/interfaces/{interfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateLKECluster, Method: "PUT", Route: "/lke/clusters/{clusterId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpUpdateLKEControlPlaneACL, Method: "PUT", Route: "/lke/clusters/{clusterId}/control_plane_acl", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpUpdateLKENodePool, Method: "PUT", Route: "/lke/clusters/{clusterId}/pools/{poolId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},

@@ -18,6 +18,18 @@ func typed[T any]() func() any { return func() any { return new(T) } }
 
 // answers are the types of the answers, by operation.
 var answers = map[api.OperationID]func() any{
+	api.OpUpdateInstanceInterface:         typed[api.InstanceInterface](),
+	api.OpUpdateDomainRecord:              typed[api.DomainRecord](),
+	api.OpListInstanceInterfaceFirewalls:  typed[api.FirewallPage](),
+	api.OpListDomains:                     typed[api.DomainPage](),
+	api.OpListDomainRecords:               typed[api.DomainRecordPage](),
+	api.OpGetFirewallDevice:               typed[api.FirewallDevice](),
+	api.OpGetDomainRecord:                 typed[api.DomainRecord](),
+	api.OpGetDomain:                       typed[api.Domain](),
+	api.OpDeleteDomainRecord:              typed[api.Empty](),
+	api.OpDeleteDomain:                    typed[api.Empty](),
+	api.OpCreateDomainRecord:              typed[api.DomainRecord](),
+	api.OpCreateDomain:                    typed[api.Domain](),
 	api.OpUpdateVPCSubnet:                 typed[api.VPCSubnet](),
 	api.OpUpdateVPC:                       typed[api.VPC](),
 	api.OpUpdateInstanceConfigInterface:   typed[api.InstanceConfigInterface](),
@@ -170,6 +182,10 @@ var answers = map[api.OperationID]func() any{
 
 // requests are the types of the requests' bodies.
 var requests = map[api.OperationID]func() any{
+	api.OpUpdateInstanceInterface:         typed[api.InstanceInterfaceUpdate](),
+	api.OpUpdateDomainRecord:              typed[api.DomainRecordUpdate](),
+	api.OpCreateDomainRecord:              typed[api.DomainRecordCreate](),
+	api.OpCreateDomain:                    typed[api.DomainCreate](),
 	api.OpUpdateVPCSubnet:                 typed[api.VPCSubnetUpdate](),
 	api.OpUpdateVPC:                       typed[api.VPCUpdate](),
 	api.OpUpdateInstanceConfigInterface:   typed[api.InstanceConfigInterfaceUpdate](),

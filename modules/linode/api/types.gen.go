@@ -133,6 +133,138 @@ func (e DiskEncryption) Valid() bool {
 	}
 }
 
+// Defines values for DomainStatus.
+const (
+	DomainStatusActive   DomainStatus = "active"
+	DomainStatusDisabled DomainStatus = "disabled"
+)
+
+// Valid indicates whether the value is a known member of the DomainStatus enum.
+func (e DomainStatus) Valid() bool {
+	switch e {
+	case DomainStatusActive:
+		return true
+	case DomainStatusDisabled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DomainType.
+const (
+	DomainTypeMaster DomainType = "master"
+	DomainTypeSlave  DomainType = "slave"
+)
+
+// Valid indicates whether the value is a known member of the DomainType enum.
+func (e DomainType) Valid() bool {
+	switch e {
+	case DomainTypeMaster:
+		return true
+	case DomainTypeSlave:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DomainCreateType.
+const (
+	DomainCreateTypeMaster DomainCreateType = "master"
+	DomainCreateTypeSlave  DomainCreateType = "slave"
+)
+
+// Valid indicates whether the value is a known member of the DomainCreateType enum.
+func (e DomainCreateType) Valid() bool {
+	switch e {
+	case DomainCreateTypeMaster:
+		return true
+	case DomainCreateTypeSlave:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DomainRecordType.
+const (
+	DomainRecordTypeA     DomainRecordType = "A"
+	DomainRecordTypeAAAA  DomainRecordType = "AAAA"
+	DomainRecordTypeCAA   DomainRecordType = "CAA"
+	DomainRecordTypeCNAME DomainRecordType = "CNAME"
+	DomainRecordTypeMX    DomainRecordType = "MX"
+	DomainRecordTypeNS    DomainRecordType = "NS"
+	DomainRecordTypePTR   DomainRecordType = "PTR"
+	DomainRecordTypeSRV   DomainRecordType = "SRV"
+	DomainRecordTypeTXT   DomainRecordType = "TXT"
+)
+
+// Valid indicates whether the value is a known member of the DomainRecordType enum.
+func (e DomainRecordType) Valid() bool {
+	switch e {
+	case DomainRecordTypeA:
+		return true
+	case DomainRecordTypeAAAA:
+		return true
+	case DomainRecordTypeCAA:
+		return true
+	case DomainRecordTypeCNAME:
+		return true
+	case DomainRecordTypeMX:
+		return true
+	case DomainRecordTypeNS:
+		return true
+	case DomainRecordTypePTR:
+		return true
+	case DomainRecordTypeSRV:
+		return true
+	case DomainRecordTypeTXT:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DomainRecordCreateType.
+const (
+	DomainRecordCreateTypeA     DomainRecordCreateType = "A"
+	DomainRecordCreateTypeAAAA  DomainRecordCreateType = "AAAA"
+	DomainRecordCreateTypeCAA   DomainRecordCreateType = "CAA"
+	DomainRecordCreateTypeCNAME DomainRecordCreateType = "CNAME"
+	DomainRecordCreateTypeMX    DomainRecordCreateType = "MX"
+	DomainRecordCreateTypeNS    DomainRecordCreateType = "NS"
+	DomainRecordCreateTypePTR   DomainRecordCreateType = "PTR"
+	DomainRecordCreateTypeSRV   DomainRecordCreateType = "SRV"
+	DomainRecordCreateTypeTXT   DomainRecordCreateType = "TXT"
+)
+
+// Valid indicates whether the value is a known member of the DomainRecordCreateType enum.
+func (e DomainRecordCreateType) Valid() bool {
+	switch e {
+	case DomainRecordCreateTypeA:
+		return true
+	case DomainRecordCreateTypeAAAA:
+		return true
+	case DomainRecordCreateTypeCAA:
+		return true
+	case DomainRecordCreateTypeCNAME:
+		return true
+	case DomainRecordCreateTypeMX:
+		return true
+	case DomainRecordCreateTypeNS:
+		return true
+	case DomainRecordCreateTypePTR:
+		return true
+	case DomainRecordCreateTypeSRV:
+		return true
+	case DomainRecordCreateTypeTXT:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FirewallStatus.
 const (
 	FirewallStatusDeleted  FirewallStatus = "deleted"
@@ -1926,6 +2058,232 @@ type DefaultFirewallIDsUpdate struct {
 // DiskEncryption Whether disks are encrypted.
 type DiskEncryption string
 
+// Domain A domain whose records are served.
+type Domain struct {
+	// AxfrIps Addresses that may copy it.
+	AxfrIps []string `json:"axfr_ips"`
+
+	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Created Timestamp `json:"created"`
+
+	// Description Text.
+	Description string `json:"description"`
+
+	// Domain Name.
+	Domain string `json:"domain"`
+
+	// ExpireSec Of the SOA record.
+	ExpireSec int `json:"expire_sec"`
+
+	// Group Deprecated by the API.
+	Group *string `json:"group,omitempty"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// MasterIps Masters of a slave.
+	MasterIps []string `json:"master_ips"`
+
+	// RefreshSec Of the SOA record.
+	RefreshSec int `json:"refresh_sec"`
+
+	// RetrySec Of the SOA record.
+	RetrySec int `json:"retry_sec"`
+
+	// SoaEmail Mail address of its owner.
+	SoaEmail string `json:"soa_email"`
+
+	// Status State.
+	Status DomainStatus `json:"status"`
+
+	// Tags Tags.
+	Tags []string `json:"tags"`
+
+	// TTLSec Default of its records.
+	TTLSec int `json:"ttl_sec"`
+
+	// Type Kind.
+	Type DomainType `json:"type"`
+
+	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Updated Timestamp `json:"updated"`
+}
+
+// DomainStatus State.
+type DomainStatus string
+
+// DomainType Kind.
+type DomainType string
+
+// DomainCreate A domain to create.
+type DomainCreate struct {
+	// AxfrIps Addresses that may copy it.
+	AxfrIps *[]string `json:"axfr_ips,omitempty"`
+
+	// Description Text.
+	Description *string `json:"description,omitempty"`
+
+	// Domain Name.
+	Domain string `json:"domain"`
+
+	// MasterIps Masters of a slave.
+	MasterIps *[]string `json:"master_ips,omitempty"`
+
+	// SoaEmail Mail address of its owner; a master needs one.
+	SoaEmail *string `json:"soa_email,omitempty"`
+
+	// Tags Tags.
+	Tags *[]string `json:"tags,omitempty"`
+
+	// TTLSec Default of its records.
+	TTLSec *int `json:"ttl_sec,omitempty"`
+
+	// Type Kind.
+	Type DomainCreateType `json:"type"`
+}
+
+// DomainCreateType Kind.
+type DomainCreateType string
+
+// DomainPage defines model for DomainPage.
+type DomainPage struct {
+	Data []Domain `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// DomainRecord A record of a domain.
+type DomainRecord struct {
+	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Created Timestamp `json:"created"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// Name Name below the domain.
+	Name string `json:"name"`
+
+	// Port Of SRV records.
+	Port int `json:"port"`
+
+	// Priority Of MX and SRV records.
+	Priority int `json:"priority"`
+
+	// Protocol Of SRV records.
+	Protocol *string `json:"protocol"`
+
+	// Service Of SRV records.
+	Service *string `json:"service"`
+
+	// Tag Of CAA records.
+	Tag *string `json:"tag"`
+
+	// Target What it points to.
+	Target string `json:"target"`
+
+	// TTLSec Seconds that it may be cached; 0 is the default.
+	TTLSec int `json:"ttl_sec"`
+
+	// Type Kind.
+	Type DomainRecordType `json:"type"`
+
+	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Updated Timestamp `json:"updated"`
+
+	// Weight Of SRV records.
+	Weight int `json:"weight"`
+}
+
+// DomainRecordType Kind.
+type DomainRecordType string
+
+// DomainRecordCreate A record to add.
+type DomainRecordCreate struct {
+	// Name Name below the domain.
+	Name *string `json:"name,omitempty"`
+
+	// Port Of SRV records.
+	Port *int `json:"port,omitempty"`
+
+	// Priority Of MX and SRV records.
+	Priority *int `json:"priority,omitempty"`
+
+	// Protocol Of SRV records.
+	Protocol *string `json:"protocol,omitempty"`
+
+	// Service Of SRV records.
+	Service *string `json:"service,omitempty"`
+
+	// Tag Of CAA records.
+	Tag *string `json:"tag,omitempty"`
+
+	// Target What it points to.
+	Target *string `json:"target,omitempty"`
+
+	// TTLSec Seconds that it may be cached; 0 is the default.
+	TTLSec *int `json:"ttl_sec,omitempty"`
+
+	// Type Kind.
+	Type DomainRecordCreateType `json:"type"`
+
+	// Weight Of SRV records.
+	Weight *int `json:"weight,omitempty"`
+}
+
+// DomainRecordCreateType Kind.
+type DomainRecordCreateType string
+
+// DomainRecordPage defines model for DomainRecordPage.
+type DomainRecordPage struct {
+	Data []DomainRecord `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// DomainRecordUpdate Changes of a record.
+type DomainRecordUpdate struct {
+	// Name Name below the domain.
+	Name *string `json:"name,omitempty"`
+
+	// Port Of SRV records.
+	Port *int `json:"port,omitempty"`
+
+	// Priority Of MX and SRV records.
+	Priority *int `json:"priority,omitempty"`
+
+	// Protocol Of SRV records.
+	Protocol *string `json:"protocol,omitempty"`
+
+	// Service Of SRV records.
+	Service *string `json:"service,omitempty"`
+
+	// Tag Of CAA records.
+	Tag *string `json:"tag,omitempty"`
+
+	// Target What it points to.
+	Target *string `json:"target,omitempty"`
+
+	// TTLSec Seconds that it may be cached; 0 is the default.
+	TTLSec *int `json:"ttl_sec,omitempty"`
+
+	// Weight Of SRV records.
+	Weight *int `json:"weight,omitempty"`
+}
+
 // Empty The answer of operations that have nothing to tell, `{}`.
 type Empty = map[string]interface{}
 
@@ -3175,6 +3533,21 @@ type InstanceInterface struct {
 // InstanceInterfaceList All interfaces of a Linode.
 type InstanceInterfaceList struct {
 	Interfaces []InstanceInterface `json:"interfaces"`
+}
+
+// InstanceInterfaceUpdate Changes of an interface; its kind stays.
+type InstanceInterfaceUpdate struct {
+	// DefaultRoute Families whose default route it has.
+	DefaultRoute *map[string]interface{} `json:"default_route,omitempty"`
+
+	// Public Addresses and ranges.
+	Public *map[string]interface{} `json:"public,omitempty"`
+
+	// Vlan Label and address of the VLAN.
+	Vlan *map[string]interface{} `json:"vlan,omitempty"`
+
+	// VPC Addresses and ranges in the subnet.
+	VPC *map[string]interface{} `json:"vpc,omitempty"`
 }
 
 // InstanceMetadata Read by the Linode from the metadata service. Cannot be changed later.
@@ -5270,6 +5643,12 @@ type DeviceID = int
 // DiskID defines model for DiskID.
 type DiskID = int
 
+// DomainID defines model for DomainID.
+type DomainID = int
+
+// DomainRecordID defines model for DomainRecordID.
+type DomainRecordID = int
+
 // EventID defines model for EventID.
 type EventID = int
 
@@ -5399,6 +5778,44 @@ type ListHostMaintenanceParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListDomainsParams defines parameters for ListDomains.
+type ListDomainsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListDomainRecordsParams defines parameters for ListDomainRecords.
+type ListDomainRecordsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListImagesParams defines parameters for ListImages.
 type ListImagesParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
@@ -5477,6 +5894,25 @@ type ListInstanceDisksParams struct {
 
 // ListInstanceFirewallsParams defines parameters for ListInstanceFirewalls.
 type ListInstanceFirewallsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListInstanceInterfaceFirewallsParams defines parameters for ListInstanceInterfaceFirewalls.
+type ListInstanceInterfaceFirewallsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -6010,6 +6446,15 @@ type ListVPCSubnetsParams struct {
 // UpdateAccountSettingsJSONRequestBody defines body for UpdateAccountSettings for application/json ContentType.
 type UpdateAccountSettingsJSONRequestBody = AccountSettingsUpdate
 
+// CreateDomainJSONRequestBody defines body for CreateDomain for application/json ContentType.
+type CreateDomainJSONRequestBody = DomainCreate
+
+// CreateDomainRecordJSONRequestBody defines body for CreateDomainRecord for application/json ContentType.
+type CreateDomainRecordJSONRequestBody = DomainRecordCreate
+
+// UpdateDomainRecordJSONRequestBody defines body for UpdateDomainRecord for application/json ContentType.
+type UpdateDomainRecordJSONRequestBody = DomainRecordUpdate
+
 // CreateImageJSONRequestBody defines body for CreateImage for application/json ContentType.
 type CreateImageJSONRequestBody = ImageCreate
 
@@ -6045,6 +6490,9 @@ type ResizeInstanceDiskJSONRequestBody = InstanceDiskResize
 
 // SetInstanceFirewallsJSONRequestBody defines body for SetInstanceFirewalls for application/json ContentType.
 type SetInstanceFirewallsJSONRequestBody = InstanceFirewallsUpdate
+
+// UpdateInstanceInterfaceJSONRequestBody defines body for UpdateInstanceInterface for application/json ContentType.
+type UpdateInstanceInterfaceJSONRequestBody = InstanceInterfaceUpdate
 
 // MigrateInstanceJSONRequestBody defines body for MigrateInstance for application/json ContentType.
 type MigrateInstanceJSONRequestBody = InstanceMigrate

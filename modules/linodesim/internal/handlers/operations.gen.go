@@ -41,6 +41,20 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.Volumes().CloneVolume(volumeID, body)
 	},
+	api.OpCreateDomain: func(r Request) (any, error) {
+		body := decode[api.DomainCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Domains().CreateDomain(body)
+	},
+	api.OpCreateDomainRecord: func(r Request) (any, error) {
+		domainID, body := r.number("domainId"), decode[api.DomainRecordCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Domains().CreateDomainRecord(domainID, body)
+	},
 	api.OpCreateFirewall: func(r Request) (any, error) {
 		body := decode[api.FirewallCreate](r)
 		if r.in.err != nil {
@@ -152,6 +166,20 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Volumes().CreateVolume(body)
+	},
+	api.OpDeleteDomain: func(r Request) (any, error) {
+		domainID := r.number("domainId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Domains().DeleteDomain(domainID)
+	},
+	api.OpDeleteDomainRecord: func(r Request) (any, error) {
+		domainID, domainRecordID := r.number("domainId"), r.number("domainRecordId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Domains().DeleteDomainRecord(domainID, domainRecordID)
 	},
 	api.OpDeleteFirewall: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
@@ -327,12 +355,33 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	api.OpGetAccountSettings: func(r Request) (any, error) {
 		return r.Seen.Account().GetAccountSettings()
 	},
+	api.OpGetDomain: func(r Request) (any, error) {
+		domainID := r.number("domainId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Domains().GetDomain(domainID)
+	},
+	api.OpGetDomainRecord: func(r Request) (any, error) {
+		domainID, domainRecordID := r.number("domainId"), r.number("domainRecordId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Domains().GetDomainRecord(domainID, domainRecordID)
+	},
 	api.OpGetFirewall: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.Firewalls().GetFirewall(firewallID)
+	},
+	api.OpGetFirewallDevice: func(r Request) (any, error) {
+		firewallID, deviceID := r.number("firewallId"), r.number("deviceId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Firewalls().GetFirewallDevice(firewallID, deviceID)
 	},
 	api.OpGetFirewallRules: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
@@ -541,6 +590,18 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.VPCs().ListAllVPCIPs()
 		return list(r, items, err)
 	},
+	api.OpListDomainRecords: func(r Request) (any, error) {
+		domainID := r.number("domainId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.Domains().ListDomainRecords(domainID)
+		return list(r, items, err)
+	},
+	api.OpListDomains: func(r Request) (any, error) {
+		items, err := r.Seen.Domains().ListDomains()
+		return list(r, items, err)
+	},
 	api.OpListFirewallDevices: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
 		if r.in.err != nil {
@@ -594,6 +655,14 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		items, err := r.Seen.Firewalls().ListInstanceFirewalls(linodeID)
+		return list(r, items, err)
+	},
+	api.OpListInstanceInterfaceFirewalls: func(r Request) (any, error) {
+		linodeID, interfaceID := r.number("linodeId"), r.number("interfaceId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.Firewalls().ListInstanceInterfaceFirewalls(linodeID, interfaceID)
 		return list(r, items, err)
 	},
 	api.OpListInstanceInterfaces: func(r Request) (any, error) {
@@ -858,6 +927,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.Account().UpdateAccountSettings(body)
 	},
+	api.OpUpdateDomainRecord: func(r Request) (any, error) {
+		domainID, domainRecordID, body := r.number("domainId"), r.number("domainRecordId"), decode[api.DomainRecordUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Domains().UpdateDomainRecord(domainID, domainRecordID, body)
+	},
 	api.OpUpdateFirewall: func(r Request) (any, error) {
 		firewallID, body := r.number("firewallId"), decode[api.FirewallUpdate](r)
 		if r.in.err != nil {
@@ -899,6 +975,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Configs().UpdateInstanceConfigInterface(linodeID, configID, configInterfaceID, body)
+	},
+	api.OpUpdateInstanceInterface: func(r Request) (any, error) {
+		linodeID, interfaceID, body := r.number("linodeId"), r.number("interfaceId"), decode[api.InstanceInterfaceUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Interfaces().UpdateInstanceInterface(linodeID, interfaceID, body)
 	},
 	api.OpUpdateLKECluster: func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEClusterUpdate](r)

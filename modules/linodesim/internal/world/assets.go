@@ -19,19 +19,28 @@ type assets struct {
 	firewalls  map[int]api.Firewall
 	devices    map[int]device
 	defaults   api.DefaultFirewallIDs // by kind of a new object
-	balancers  map[int]api.NodeBalancer
-	ports      map[int][]api.NodeBalancerConfig // by NodeBalancer
-	backends   map[int][]api.NodeBalancerNode   // by port
-	volumes    map[int]api.Volume
-	settings   api.AccountSettings
-	tags       map[string]bool // made on their own; on objects or not
+	balancing
+	domains  map[int]domain
+	volumes  map[int]api.Volume
+	settings api.AccountSettings
+	tags     map[string]bool // made on their own; on objects or not
+}
+
+// balancing is the NodeBalancers with what they have.
+type balancing struct {
+	balancers map[int]api.NodeBalancer
+	ports     map[int][]api.NodeBalancerConfig // by NodeBalancer
+	backends  map[int][]api.NodeBalancerNode   // by port
 }
 
 func newAssets(backups bool) assets {
 	return assets{
 		disks: map[int][]disk{}, configs: map[int][]config{}, interfaces: map[int][]nic{}, images: map[string]api.Image{},
 		groups: map[int]api.PlacementGroup{}, vpcs: map[int]api.VPC{}, firewalls: map[int]api.Firewall{}, devices: map[int]device{},
-		balancers: map[int]api.NodeBalancer{}, ports: map[int][]api.NodeBalancerConfig{}, backends: map[int][]api.NodeBalancerNode{},
+		balancing: balancing{
+			balancers: map[int]api.NodeBalancer{}, ports: map[int][]api.NodeBalancerConfig{}, backends: map[int][]api.NodeBalancerNode{},
+		},
+		domains: map[int]domain{},
 		volumes: map[int]api.Volume{}, settings: initialSettings(backups), tags: map[string]bool{},
 	}
 }
@@ -42,7 +51,8 @@ func (a assets) clone() assets {
 		disks: copied(a.disks), configs: copied(a.configs), interfaces: copied(a.interfaces), images: maps.Clone(a.images),
 		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), devices: maps.Clone(a.devices),
 		defaults: a.defaults, settings: a.settings, tags: maps.Clone(a.tags),
-		balancers: maps.Clone(a.balancers), ports: copied(a.ports), backends: copied(a.backends), volumes: maps.Clone(a.volumes),
+		balancing: balancing{balancers: maps.Clone(a.balancers), ports: copied(a.ports), backends: copied(a.backends)},
+		domains:   maps.Clone(a.domains), volumes: maps.Clone(a.volumes),
 	}
 }
 

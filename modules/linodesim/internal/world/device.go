@@ -124,6 +124,21 @@ func (w Firewalls) DeleteFirewallDevice(firewallID, deviceID int) error {
 	return nil
 }
 
+// GetFirewallDevice finds one.
+func (w Firewalls) GetFirewallDevice(firewallID, deviceID int) (api.FirewallDevice, error) {
+	d, err := lookup(w.assets.devices, deviceID)
+	if err != nil || d.firewall != firewallID {
+		return api.FirewallDevice{}, NotFound()
+	}
+	return w.shownDevice(d), nil
+}
+
+// ListInstanceInterfaceFirewalls lists the firewalls of an interface.
+func (w Firewalls) ListInstanceInterfaceFirewalls(linodeID, interfaceID int) ([]api.Firewall, error) {
+	_, err := w.Interfaces().GetInstanceInterface(linodeID, interfaceID)
+	return w.behind(func(d device) bool { return d.linode == linodeID && d.iface == interfaceID }), err
+}
+
 // ListFirewallDevices lists them by ID.
 func (w Firewalls) ListFirewallDevices(firewallID int) ([]api.FirewallDevice, error) {
 	_, err := lookup(w.assets.firewalls, firewallID)

@@ -129,7 +129,8 @@ func (w Linodes) ResizeInstance(linodeID int, b *api.InstanceResize) error {
 	for _, d := range disks {
 		used += d.Size
 	}
-	follows := (b.AllowAutoDiskResize == nil || *b.AllowAutoDiskResize) && (len(disks) == 1 || len(disks) == 2 && disks[1].Filesystem == "swap")
+	alone := len(disks) == 1 || len(disks) == 2 && disks[1].Filesystem == "swap"
+	follows := alone && (b.AllowAutoDiskResize == nil || *b.AllowAutoDiskResize)
 	switch {
 	case !known:
 		return Refuse("type", "type is not valid")

@@ -28,6 +28,8 @@ type (
 	VPCs struct{ *Moment }
 	// NodeBalancers are load balancers with their ports and nodes.
 	NodeBalancers struct{ *Moment }
+	// Domains are DNS domains with their records.
+	Domains struct{ *Moment }
 	// Volumes are block storage.
 	Volumes struct{ *Moment }
 	// Tags are the labels of the account's objects.
@@ -58,6 +60,7 @@ func (w *Moment) Firewalls() Firewalls         { return Firewalls{w} }
 func (w *Moment) Groups() Groups               { return Groups{w} }
 func (w *Moment) VPCs() VPCs                   { return VPCs{w} }
 func (w *Moment) NodeBalancers() NodeBalancers { return NodeBalancers{w} }
+func (w *Moment) Domains() Domains             { return Domains{w} }
 func (w *Moment) Volumes() Volumes             { return Volumes{w} }
 func (w *Moment) Tags() Tags                   { return Tags{w} }
 func (w *Moment) Account() Account             { return Account{w} }

@@ -32,6 +32,9 @@ func (w Tags) tagLabels() []string {
 	for _, i := range w.assets.images {
 		add(i.Tags)
 	}
+	for _, d := range w.assets.domains {
+		add(d.Tags)
+	}
 	for _, v := range w.assets.volumes {
 		add(v.Tags)
 	}
