@@ -23,6 +23,7 @@ import (
 // Catalog is what can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are shared.
 type Catalog interface {
 	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
+	Unpriced() []string // plans that could be bought if their price were known
 	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
 }
 
@@ -164,7 +165,7 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 		c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		return without(all, func(string) bool { return true })
 	}
-	return c.withShortfalls(nodePool.Name, without(all, func(plan string) bool { return c.backoff.Pausing(nodePool.Name, plan) }))
+	return c.withShortfalls(nodePool.Name, without(c.withOverlaidPrices(nodePool, all), func(plan string) bool { return c.backoff.Pausing(nodePool.Name, plan) }))
 }
 
 // unshared refuses an instance that another NodeClaim's status names: two NodeClaims with one instance would each remove it.
