@@ -68,6 +68,7 @@ type CloudProvider struct {
 	shortfalls *cache.Expiring // by target: what a node had that was too small
 	limited    *cache.Expiring // NodePools that were refused because of a limit
 	held       *cache.Expiring // by static NodePool: why it makes no NodeClaims now
+	refused    *cache.Expiring // by NodePool: the generations whose launch is proven to be refused
 	missing    sync.Map        // by NodePool: the LinodeNodeClass that does not exist
 }
 
@@ -84,7 +85,7 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, backoff: backoff.New(), inventory: newInventory(backend),
 		attempts:  cache.NewExpiring(),
 		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(),
-		held: cache.NewExpiring()}
+		held: cache.NewExpiring(), refused: cache.NewExpiring()}
 }
 
 // An attempt is a call of Create. Prices and availability change between two; a NodeClaim that asked for another type would leave the
@@ -107,7 +108,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.catalog.InstanceTypes(&nodeClass.Spec)))
+	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.unrefused(nodePool, nodeClass, c.catalog.InstanceTypes(&nodeClass.Spec))))
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +124,13 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	number := last.number + 1
 	c.attempts.Set(nodeClaim.UID, attempt{instanceType.Name, number}, attemptTTL)
 
-	node, err := c.claim(ctx, Launch{nodeClaim, nodePool, nodeClass, instanceType})
+	l := Launch{nodeClaim, nodePool, nodeClass, instanceType}
+	node, err := c.claim(ctx, l)
 	if err == nil {
 		err = c.unshared(node, nodeclaim.Claimant(nodeClaim))
 	}
 	if err != nil {
-		err = c.launchError(err, nodePool, instanceType.Name, number)
+		err = c.launchError(err, l, number)
 		if cloudprovider.IsInsufficientCapacityError(err) {
 			c.attempts.Delete(nodeClaim.UID)
 		}
@@ -253,7 +255,7 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 			c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		}
 	}
-	return c.buyable(nodePool, all), nil
+	return c.buyable(nodePool, c.unrefused(nodePool, nodeClass, all)), nil
 }
 
 // Name is the name in core's metrics.
