@@ -145,7 +145,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		tagging.NewController(op.GetClient(), nodes.Engine, linodes),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder),
-		joining.NewController(op.EventRecorder),
+		joining.NewController(op.GetClient(), op.EventRecorder),
 		podevents.NewController(op.GetClient(), linodes, op.EventRecorder),
 	)
 	return nil
