@@ -43,6 +43,7 @@ func (c *Core) giveBack(claim *claim) bool {
 		}
 		return true
 	}
+	n.claim.given = true
 	c.deliver(claim, c.node(n), nil)
 	return true
 }

@@ -120,6 +120,8 @@ func (w *world) holder(who claims.ClaimID) *node {
 // answer about the one claimed earlier would not have asked again.
 func prefer(a, b *node) bool {
 	switch {
+	case a.claim.given != b.claim.given:
+		return a.claim.given
 	case a.claim.own != b.claim.own:
 		return a.claim.own
 	case !a.claim.claimedAt.Equal(b.claim.claimedAt):
