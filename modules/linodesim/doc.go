@@ -2,9 +2,10 @@
 // a Kubernetes node provider uses: LKE clusters, node pools and nodes of both
 // tiers; Linodes with disks, configurations, interfaces and addresses; plans,
 // regions, images, firewalls, placement groups, VPCs, NodeBalancers, volumes,
-// domains, tags, the account and its events. It serves every operation of openapi/linode.yaml. It is a model of what the
-// platform does, not a mock of a client, so the HTTP of a client, its paging,
-// filters, limits and retries are really run.
+// domains, tags, the account and its events. It serves every operation of
+// openapi/linode.yaml. It is a model of what the platform does, not a mock of a
+// client, so the HTTP of a client, its paging, filters, limits and retries are
+// really run.
 //
 // A Sim is an http.Handler for real sockets, and Transport an in-memory
 // http.RoundTripper for tests. Neither starts a goroutine; Subscribe starts one
