@@ -1,10 +1,13 @@
 # Every verb a person needs. `make help` lists them.
 #
-# A machine needs Go (the version in go.work), make, git and a module proxy that Go
-# can reach; everything else is built here, into .bin/, which git ignores.
+# A machine needs Go (any from 1.21), make, git and a module proxy that Go can reach;
+# everything else is built here, into .bin/, which git ignores.
 
 SHELL   := /bin/sh
 .DEFAULT_GOAL := help
+
+# Go fetches the toolchain that a go.mod names, as it fetches modules; some packagings of Go switch that off.
+export GOTOOLCHAIN = auto
 
 # No C compiler is needed anywhere but for `make race`.
 export CGO_ENABLED = 0
@@ -20,11 +23,11 @@ LOCALCLUSTER = .bin/localcluster
 VERSION  ?= $(shell sed -n 's/^version: //p' charts/karpenter/Chart.yaml)
 BASE     ?= scratch
 REGISTRY ?= ghcr.io/karpenter-linode
-RELEASE   = GOWORK=off go -C tools run ./release/cmd/release -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
+RELEASE   = tools/make/release.sh -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
 # What of the operator's chart is set: VALUES=file GATES=CapacityBuffer=true,NodeRepair=true
 CHOSEN = $(if $(VALUES),--values=$(VALUES)) $(if $(GATES),--gates=$(GATES))
 
-STARTED = [ -x $(LOCALCLUSTER) ] || { echo "nothing was started: run make up first" >&2; exit 1; };
+STARTED = [ -x $(LOCALCLUSTER) ] || { echo "nothing was started: run make up$(if $(CLUSTER), CLUSTER=$(CLUSTER)) first" >&2; exit 1; };
 
 .PHONY: help
 help: ## List the verbs
@@ -35,20 +38,30 @@ help: ## List the verbs
 	@echo "  TIER=standard|enterprise and PROFILE=fast|realistic|slow|stale|hostile|<report>.json apply to demo and up, and so do"
 	@echo "  VALUES=file (of the chart karpenter) and GATES=CapacityBuffer=true,NodeRepair=true. A report applies to bench as well."
 
-.PHONY: build
+# Arguments are checked before anything is built.
+ARGUMENTS = @MODE="$(MODE)" TIER="$(TIER)" PROFILE="$(PROFILE)" CLUSTER="$(CLUSTER)" VALUES="$(VALUES)" GATES="$(GATES)" tools/make/arguments.sh
+
+.PHONY: build demo-arguments up-arguments e2e-arguments
+demo-arguments up-arguments:
+	$(ARGUMENTS) $(@:-arguments=)
+e2e-arguments:
+	@SUITE="$(SUITE)" TIER="$(if $(filter command line environment,$(origin TIER)),$(TIER))" tools/make/arguments.sh e2e
+
 build: ## Build the control plane, the simulator and the operator into .bin/
+	$(ARGUMENTS) build
 	@tools/make/build.sh $(if $(filter instance,$(or $(NODES),$(MODE))),-with machine)
 
 .PHONY: demo
-demo: build ## Watch pods get Linode nodes and the nodes go away again
+demo: demo-arguments build ## Watch pods get Linode nodes and the nodes go away again
 	@$(LOCALCLUSTER) demo --mode=$(MODE) --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
 
 .PHONY: up
-up: build ## Start a local cluster with a simulated LKE and leave it running
+up: up-arguments build ## Start a local cluster with a simulated LKE and leave it running
 	@$(LOCALCLUSTER) up --mode=$(MODE) --tier=$(TIER) --profile=$(PROFILE) $(CHOSEN)
 
 .PHONY: status
 status: ## Show what `make up` started and what to export: eval "$$(make -s status)"
+	@[ -x $(LOCALCLUSTER) ] || echo "export KUBECONFIG='$(CURDIR)/.local/not-running'"
 	@$(STARTED) $(LOCALCLUSTER) status
 
 .PHONY: logs
@@ -60,7 +73,9 @@ break: ## Break the simulated account of `make up` with NAME=api-down, ... and m
 	@$(STARTED) $(LOCALCLUSTER) break $(NAME)
 
 .PHONY: plans
-plans: build ## List plans, sizes and prices: NODEPOOL=default what it could buy, REGIONS=us-ord,id-cgk or all
+plans: ## List plans, sizes and prices: NODEPOOL=default what it could buy, REGIONS=us-ord,id-cgk or all
+	@NODEPOOL="$(NODEPOOL)" REGIONS="$(REGIONS)" tools/make/arguments.sh plans
+	@tools/make/build.sh controller
 	@NODEPOOL="$(NODEPOOL)" REGIONS="$(REGIONS)" tools/make/plans.sh
 
 .PHONY: down
@@ -75,7 +90,7 @@ check: ## Run what needs no cluster: short tests of all modules, the linter over
 e2e test release: NODES = instance
 
 .PHONY: e2e
-e2e: build ## Run the end-to-end suites, or one: SUITE=trouble TIER=enterprise, or a part: SUITE='trouble/labels change'
+e2e: e2e-arguments build ## Run the end-to-end suites, or one: SUITE=trouble TIER=enterprise, or a part: SUITE='trouble/labels change'
 	@tools/make/e2e.sh "$(SUITE)" "$(if $(filter command line environment,$(origin TIER)),$(TIER))"
 
 .PHONY: test
@@ -112,7 +127,7 @@ soak: ## Run SCHEDULES=1000000 random lives of a cluster against the claim engin
 
 .PHONY: mutants
 mutants: ## Break the modules on purpose, one way at a time; each must be noticed (MODULE=modules/lkepool, ONLY=name)
-	@GOWORK=off go -C tools run ./mutants/cmd/mutants -only "$(ONLY)" $(addprefix ../,$(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/linode modules/lkepool modules/instances))
+	@GOWORK=off go -C tools run ./mutants/cmd/mutants -only "$(ONLY)" $(addprefix ../,$(if $(filter command line environment,$(origin MODULE)),$(MODULE),modules/claims modules/linode modules/lkepool modules/instances))
 
 .PHONY: image
 image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scratch or name@sha256:...)

@@ -4,7 +4,7 @@
 set -eu
 
 charts=$(cd "$(dirname "$0")" && pwd)
-export GOWORK=off
+export GOWORK=off GOTOOLCHAIN=auto
 
 helm_docs() {
 	if [ -n "${HELM_DOCS:-}" ]; then

@@ -12,7 +12,7 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 module=$root/modules/nodeclass
 chart=$root/charts/karpenter-crd/templates
-export GOWORK=off
+export GOWORK=off GOTOOLCHAIN=auto
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
@@ -27,11 +27,15 @@ controller_gen() {
 	fi
 }
 
-# annotatable lets the chart's value additionalAnnotations add to the CRD's own annotations.
+# annotatable lets the chart's value additionalAnnotations add to the CRD's own annotations, and keeps the CRD when the chart is uninstalled
+# unless keepOnUninstall is false; values that an older release left (--reuse-values) lack it.
 annotatable() {
 	awk '{ print }
 		/^  annotations:$/ && !done {
 			done = 1
+			print "    {{- if and (ne (toString .Values.keepOnUninstall) \"false\") (not (hasKey (.Values.additionalAnnotations | default dict) \"helm.sh/resource-policy\")) }}"
+			print "    helm.sh/resource-policy: keep"
+			print "    {{- end }}"
 			print "    {{- with .Values.additionalAnnotations }}"
 			print "    {{- toYaml . | nindent 4 }}"
 			print "    {{- end }}"

@@ -1,9 +1,16 @@
 package instances
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
-// Backend is the platform. It decides nothing. All methods are safe for
-// concurrent use, return *Error, and honour the context.
+// ErrLabelTaken is the cause of a Backend's KindConflict when another instance has the
+// label.
+var ErrLabelTaken = errors.New("the label is taken")
+
+// Backend makes requests to the platform and decides nothing. All methods are safe
+// for concurrent use, return *claims.Error, and honour the context.
 type Backend interface {
 	Reader
 	Writer
@@ -15,22 +22,22 @@ type Reader interface {
 	// Tagged lists the instances with a tag, Find those with a label or a tag.
 	Tagged(ctx context.Context, tag string) ([]Instance, error)
 	Find(ctx context.Context, label, tag string) ([]Instance, error)
-	// Instance reads one; KindNotFound only for a 404.
+	// Instance reads one; claims.KindNotFound only for a 404.
 	Instance(ctx context.Context, id int) (Instance, error)
-	// Disks and Configs list what an instance has; Disk reads one disk, which
-	// counts against no limit of lists.
+	// Disks and Configs list the disks and configurations of an instance. Disk reads
+	// one disk, which counts against no limit of lists.
 	Disks(ctx context.Context, id int) ([]DiskState, error)
 	Disk(ctx context.Context, id, diskID int) (DiskState, error)
 	Configs(ctx context.Context, id int) ([]ConfigState, error)
 }
 
-// Writer changes the platform's state. Error.Effect of a failure is what is
-// known of the change.
+// Writer changes the platform's state. Error.Effect of a failure reports whether the
+// change happened.
 type Writer interface {
-	// Create makes an instance. ErrLabelTaken is the cause of its KindConflict
+	// Create makes an instance. ErrLabelTaken is the cause of its claims.KindConflict
 	// when the label is in use.
 	Create(ctx context.Context, c Creation) (Instance, error)
-	// Delete removes an instance; KindNotFound only for a 404.
+	// Delete removes an instance; claims.KindNotFound only for a 404.
 	Delete(ctx context.Context, id int) error
 	// Tag replaces the tags and returns the instance as stored.
 	Tag(ctx context.Context, id int, tags []string) (Instance, error)
@@ -40,29 +47,29 @@ type Writer interface {
 	Boot(ctx context.Context, id, configID int) error
 }
 
-// Creation is the request for one instance.
+// Creation describes the request for one instance.
 type Creation struct {
 	Spec
 	Label string
 	// Tags are all tags, those of the engine included.
 	Tags []string
-	// UserData is what is sent, before base64.
+	// UserData is sent as it is, in base64.
 	UserData []byte
-	// Off: the instance is not booted, because more is to be made first.
+	// Off leaves the instance without a boot, because disks are added first.
 	Off bool
 }
 
-// DiskState is a disk that an instance has.
+// DiskState describes a disk of an instance.
 type DiskState struct {
 	ID    int
 	Label string
-	// Ready: it is made; otherwise that is under way.
+	// Ready is false while the platform makes the disk.
 	Ready bool
 }
 
-// ConfigState is a configuration that an instance has.
+// ConfigState describes a configuration of an instance.
 type ConfigState struct {
 	ID int
-	// Devices has the disk of each device name, such as sda.
+	// Devices maps device names, such as sda, to the IDs of disks.
 	Devices map[string]int
 }

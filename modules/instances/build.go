@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// building is how far an instance with data disks is. It is read from the API,
-// so that another process continues where one ended.
+// building records the progress of an instance with data disks. It is read from the
+// API, so that another process continues where one ended.
 type building struct {
 	disks   []DiskState
 	configs []ConfigState
-	// hasDisks and hasConfigs: the lists above are known, with what was written
-	// since.
+	// hasDisks and hasConfigs report whether the lists above were read. Later writes
+	// are added to them.
 	hasDisks, hasConfigs bool
-	// making is the disk that is not ready yet; 0 is none.
+	// making is the ID of the disk that is not ready yet, 0 for none.
 	making int
-	// added has the disks that this process made, which no list may show yet.
+	// added contains the disks that this process made; lists may not show them yet.
 	added             map[string]bool
 	booted, abandoned bool
-	// since is before when nothing is done, and from when on a reading counts.
+	// since delays the next step: nothing is done before it, and only readings begun
+	// at or after it count.
 	since time.Time
 	polls int
 }
 
-// learn takes over what a step has read or done.
+// learn applies the result of a step.
 func (b *building) learn(r result, now time.Time) {
 	switch r.op {
 	case opDisks:
@@ -32,7 +33,7 @@ func (b *building) learn(r result, now time.Time) {
 	case opConfigs:
 		b.configs, b.hasConfigs = r.configs, true
 	case opDisk:
-		b.look(r.disks[0], now)
+		b.observe(r.disks[0], now)
 	case opAddDisk:
 		if b.added == nil {
 			b.added = map[string]bool{}
@@ -51,14 +52,14 @@ func (b *building) learn(r result, now time.Time) {
 	}
 }
 
-// doubt forgets what was read: a step failed, and may have had an effect that
+// invalidate drops what was read: a step failed, and may have had an effect that
 // readings show only later.
-func (b *building) doubt(until time.Time) {
+func (b *building) invalidate(until time.Time) {
 	b.hasDisks, b.hasConfigs, b.making, b.since = false, false, 0, until
 }
 
-// look takes over a reading of the disk that is being made.
-func (b *building) look(disk DiskState, now time.Time) {
+// observe applies a reading of the disk that is being made.
+func (b *building) observe(disk DiskState, now time.Time) {
 	if !disk.Ready {
 		b.since = now.Add(growing(firstPoll, longestPoll, b.polls))
 		b.polls++
@@ -72,7 +73,7 @@ func (b *building) look(disk DiskState, now time.Time) {
 	b.making, b.polls = 0, 0
 }
 
-// made is the label of the disk that is being made, "" for none.
+// made returns the label of the disk that is being made, "" for none.
 func (b *building) made() string {
 	for _, disk := range b.disks {
 		if disk.ID == b.making {
@@ -82,7 +83,7 @@ func (b *building) made() string {
 	return ""
 }
 
-// poll waits before the next look.
+// poll waits before the next reading.
 func (b *building) poll(now time.Time) step {
 	b.since = now.Add(growing(firstPoll, longestPoll, b.polls))
 	b.polls++
@@ -90,35 +91,34 @@ func (b *building) poll(now time.Time) step {
 	return wait(b.since)
 }
 
-// awaitDisk reads the disk that is being made, and that alone: 100 instances
-// that list their disks every ten seconds would need three times the limit of
-// lists.
+// awaitDisk reads only the disk that is being made: listing the disks of 100
+// instances every ten seconds would take three times the limit of lists.
 func (c *core) awaitDisk(o *object) step {
 	if c.now.Before(o.build.since) {
 		return wait(o.build.since)
 	}
-	return c.do(effect{op: opDisk, id: o.ID, diskID: o.build.making, reason: "whether the disk is ready"})
+	return c.do(effect{op: opDisk, id: o.InstanceID, diskID: o.build.making, reason: "whether the disk is ready"})
 }
 
-// buildUp is the next step of an instance with data disks: disks one after
-// another, their devices, the boot, and the end of being unfinished.
+// buildUp returns the next step of an instance with data disks: one disk after
+// another, their devices, the boot, and the removal of the unfinished tag.
 func (c *core) buildUp(o *object, data []Disk) step {
 	b := &o.build
 	if b.booted || stateOf(o.Status) == up && o.Status != "provisioning" && o.Status != "busy" {
-		tags := slices.DeleteFunc(slices.Clone(o.Tags), func(tag string) bool { return tag == unfinishedTag })
-		return c.do(effect{op: opTag, id: o.ID, tags: tags, reason: "it is finished"})
+		tags := c.cfg.own.finished(o.Tags)
+		return c.do(effect{op: opTag, id: o.InstanceID, tags: tags, reason: "it is finished"})
 	}
 	if o.Status != "offline" {
 		return b.poll(c.now)
 	}
 	if !b.hasDisks {
-		return c.do(effect{op: opDisks, id: o.ID, reason: "which disks it has"})
+		return c.do(effect{op: opDisks, id: o.InstanceID, reason: "which disks it has"})
 	}
 	ids := map[string]int{}
 	for _, disk := range b.disks {
 		if !disk.Ready {
 			b.making, b.polls = disk.ID, 0
-			b.look(disk, c.now)
+			b.observe(disk, c.now)
 			return c.awaitDisk(o)
 		}
 		ids[disk.Label] = disk.ID
@@ -129,7 +129,7 @@ func (c *core) buildUp(o *object, data []Disk) step {
 		case b.added[disk.Label]:
 			return b.poll(c.now)
 		default:
-			return c.do(effect{op: opAddDisk, id: o.ID, disk: disk, reason: "a disk is missing"})
+			return c.do(effect{op: opAddDisk, id: o.InstanceID, disk: disk, reason: "a disk is missing"})
 		}
 	}
 	return c.boot(o, data, ids)
@@ -138,16 +138,16 @@ func (c *core) buildUp(o *object, data []Disk) step {
 func (c *core) boot(o *object, data []Disk, ids map[string]int) step {
 	b := &o.build
 	if !b.hasConfigs {
-		return c.do(effect{op: opConfigs, id: o.ID, reason: "which configuration it has"})
+		return c.do(effect{op: opConfigs, id: o.InstanceID, reason: "which configuration it has"})
 	}
 	if len(b.configs) == 0 {
 		return b.poll(c.now)
 	}
 	config := b.configs[0]
 	if devices := withDisks(config.Devices, data, ids); !maps.Equal(devices, config.Devices) {
-		return c.do(effect{op: opAttach, id: o.ID, config: config.ID, devices: devices, reason: "disks are not attached"})
+		return c.do(effect{op: opAttach, id: o.InstanceID, config: config.ID, devices: devices, reason: "disks are not attached"})
 	}
-	return c.do(effect{op: opBoot, id: o.ID, config: config.ID, reason: "everything is there"})
+	return c.do(effect{op: opBoot, id: o.InstanceID, config: config.ID, reason: "everything is there"})
 }
 
 // withDisks adds the data disks to the devices, in their order, at the first

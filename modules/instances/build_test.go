@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
@@ -48,7 +49,7 @@ func TestDisksAreMadeAttachedAndBooted(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Realistic()})
 		p := l.start(instances.Config{})
 		i := p.create(t, withDisks())
-		l.checkBuilt(i.ID)
+		l.checkBuilt(i.InstanceID)
 		t.Logf("%d requests", l.sent(""))
 		if l.sent("") > 60 {
 			t.Errorf("%d requests", l.sent(""))
@@ -85,7 +86,7 @@ func TestBuildingContinuesWhereAProcessWasKilled(t *testing.T) {
 					if l.created() != 1 {
 						t.Errorf("%d made", l.created())
 					}
-					l.checkBuilt(i.ID)
+					l.checkBuilt(i.InstanceID)
 				})
 			})
 		}
@@ -102,12 +103,12 @@ func TestAnInstanceThatIsNotFinishedInTimeIsRemoved(t *testing.T) {
 			_, last = p.Create(within(t, 30*time.Second), withDisks())
 			time.Sleep(5 * time.Second)
 		}
-		wantKind(t, last, instances.KindUnavailable)
+		wantKind(t, last, claims.KindUnavailable)
 		if len(l.ours()) != 0 || l.created() != 1 {
 			t.Fatalf("%d there, %d made", len(l.ours()), l.created())
 		}
 		l.sim.HealAll()
 		i := p.create(t, withDisks())
-		l.checkBuilt(i.ID)
+		l.checkBuilt(i.InstanceID)
 	})
 }

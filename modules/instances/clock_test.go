@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
@@ -19,7 +20,7 @@ type wrongClock struct {
 func (c wrongClock) Now() time.Time                   { return c.RealClock.Now().Add(c.by) }
 func (c wrongClock) Since(at time.Time) time.Duration { return c.Now().Sub(at) }
 
-// The API's times are those of another clock: an age is how long this process has
+// The API's times are those of another clock: an age is the time for which this process has
 // seen something.
 func TestAgesAreMeasuredOnOneClock(t *testing.T) {
 	for _, by := range []time.Duration{11 * time.Minute, -11 * time.Minute} {
@@ -28,7 +29,7 @@ func TestAgesAreMeasuredOnOneClock(t *testing.T) {
 				l := newLab(t, linodesim.Config{Profile: linodesim.Realistic()})
 				p := l.start(instances.Config{Clock: wrongClock{by: by}, OrphanTTL: 3 * time.Minute})
 				i := p.create(t, spec("a", "1"))
-				if i.Health == instances.Stopped {
+				if i.Health == claims.Stopped {
 					t.Error("a new instance counts as one that does not boot")
 				}
 				for _, want := range []int{0, 0, 1} {

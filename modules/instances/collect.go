@@ -1,34 +1,13 @@
 package instances
 
 import (
-	"context"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// Sweep is what a call of Collect goes by.
-type Sweep struct {
-	// Alive returns all claimants that exist. It is called after the cluster was
-	// read, and must itself read afresh. An error ends the sweep with nothing
-	// removed.
-	Alive func(ctx context.Context) ([]Claimant, error)
-	// Vacate reports whether an instance may go now, and may see to it that a
-	// later sweep gets a better answer. On false, or an error, it stays until the
-	// next sweep, and no other waits for it. It is called several times at once,
-	// once for an instance in one sweep. Nil means that every instance may go.
-	Vacate func(ctx context.Context, instance Instance) (bool, error)
-}
-
-// Collected is what a sweep did.
-type Collected struct {
-	// Removed has the instances whose removal was accepted.
-	Removed []Instance
-	// Unclaimed has instances with the tag of the cluster and no claim. They are
-	// left alone: a person took the tag away, or put the other one on.
-	Unclaimed []Instance
-}
-
-// listTask is a call of List, and the beginning of a sweep.
+// listTask performs a call of List, which also begins a sweep.
 type listTask struct {
 	began time.Time
 	seq   int
@@ -39,24 +18,24 @@ func (t *listTask) begin(c *core) { t.began, t.seq = c.now, c.seq }
 func (t *listTask) ended(*core) {}
 
 func (t *listTask) leave(_ *core, cause error) answer {
-	return answer{err: fail(KindUnavailable, "list", 0, "no answer yet: %w", cause)}
+	return answer{err: fail(claims.KindUnavailable, "list", 0, "no answer yet: %w", cause)}
 }
 
-// next lists, and reads what the list lacks and must have by now.
+// next lists, and reads the instances that the list lacks although it must show them.
 func (t *listTask) next(c *core) step {
-	if s := c.list(t.began, t.seq, "asked for"); !s.none() {
+	if s := c.list(t.began, t.seq, "a caller lists"); !s.none() {
 		return s
 	}
 	var pending step
 	for _, o := range c.world.sorted() {
 		known := latest(o.read, o.made, o.tagged, o.listed)
-		if !o.listed.Before(c.survey.began) || c.survey.began.Sub(known) <= listLag {
+		if !o.listed.Before(c.listing.began) || c.listing.began.Sub(known) <= listLag {
 			continue
 		}
-		if l := c.looks[o.ID]; l != nil && !l.missing.Before(t.began) && !l.running {
+		if l := c.directReads[o.InstanceID]; l != nil && !l.missing.Before(t.began) && !l.running {
 			continue // it answered 404 once: the next list reads it again
 		}
-		_, s := c.look(o.ID, t.began, t.seq, "the list lacks it")
+		_, s := c.readDirectly(o.InstanceID, t.began, t.seq, "the list lacks it")
 		switch {
 		case s.effect != nil || s.end != nil:
 			return s
@@ -69,17 +48,17 @@ func (t *listTask) next(c *core) step {
 	}
 	var all []Instance
 	for _, o := range c.world.sorted() {
-		all = append(all, c.shown(o))
+		all = append(all, c.view(o))
 	}
 	return end(answer{instances: all})
 }
 
-// orphans are the instances that nothing needs, and have not needed for long
-// enough. It also keeps since when that is so.
-func (c *core) orphans(alive []claimID) []Instance {
-	var orphans []Instance
+// orphans returns the instances that have been unneeded for OrphanTTL. It also
+// records when each one became unneeded.
+func (c *core) orphans(alive []claims.ClaimID) []claims.Node {
+	var orphans []claims.Node
 	for _, o := range c.world.sorted() {
-		if !c.needless(o, alive) {
+		if !c.unneeded(o, alive) {
 			o.orphan = time.Time{}
 			continue
 		}
@@ -87,47 +66,47 @@ func (c *core) orphans(alive []claimID) []Instance {
 			o.orphan = c.now
 		}
 		if c.now.Sub(o.orphan) >= c.cfg.OrphanTTL {
-			orphans = append(orphans, c.shown(o))
+			orphans = append(orphans, c.view(o).Node)
 		}
 	}
 	return orphans
 }
 
-// needless reports whether no claimant that exists needs the instance, or
-// another one serves it.
-func (c *core) needless(o *object, alive []claimID) bool {
-	exists := func(who claimID) bool { return slices.ContainsFunc(alive, who.is) }
-	if c.asked(o.who) || o.disputed() {
+// unneeded reports whether no existing claimant needs the instance, because it has
+// none or is served by another instance.
+func (c *core) unneeded(o *object, alive []claims.ClaimID) bool {
+	exists := func(who claims.ClaimID) bool { return slices.ContainsFunc(alive, who.Is) }
+	if c.awaited(o.who) || c.disputed(o) {
 		return false
 	}
-	if holder, held := c.holder(o.ID); held && exists(holder) {
+	if holder, held := c.holder(o.InstanceID); held && exists(holder) {
 		return false
 	}
 	switch {
 	case !exists(o.who):
 		return true
-	case slices.Contains(o.Tags, unfinishedTag):
+	case c.cfg.own.isUnfinished(o.Tags):
 		return c.now.Sub(o.first) > c.cfg.FinishTimeout
 	}
 	return c.has(o.who)[0] != o
 }
 
-// asked reports whether a caller waits for the claimant's instance.
-func (c *core) asked(who claimID) bool {
+// awaited reports whether a caller waits for the claimant's instance.
+func (c *core) awaited(who claims.ClaimID) bool {
 	for id, cl := range c.claims {
-		if id.is(who) && (cl.callers > 0 || cl.busy) {
+		if id.Is(who) && (cl.callers > 0 || cl.busy) {
 			return true
 		}
 	}
 	return false
 }
 
-// strippedOf are the instances of claimants that exist whose tags were taken away.
-func (c *core) strippedOf(alive []claimID) []int {
+// strippedOf returns the instances of existing claimants that lost their claim's tags.
+func (c *core) strippedOf(alive []claims.ClaimID) []int {
 	var ids []int
 	for _, o := range c.world.sorted() {
-		if c.stripped(o) && o.accepted.IsZero() && slices.ContainsFunc(alive, o.who.is) {
-			ids = append(ids, o.ID)
+		if c.stripped(o) && o.accepted.IsZero() && slices.ContainsFunc(alive, o.who.Is) {
+			ids = append(ids, o.InstanceID)
 		}
 	}
 	return ids

@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
-func nothingAlive() instances.Sweep {
-	return instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) { return nil, nil }}
+func nothingAlive() claims.Sweep {
+	return claims.Sweep{Alive: func(context.Context) ([]claims.Claimant, error) { return nil, nil }}
 }
 
 func TestCollectRemovesWhatNoClaimantNeeds(t *testing.T) {
@@ -21,36 +22,39 @@ func TestCollectRemovesWhatNoClaimantNeeds(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
 		p := l.start(instances.Config{})
 		kept, left, successor := p.create(t, spec("kept", "1")), p.create(t, spec("left", "1")), p.create(t, spec("again", "1"))
-		how := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) {
-			return []instances.Claimant{{Name: "kept", UID: "1"}, {Name: "again", UID: "2"}}, nil
+		how := claims.Sweep{Alive: func(context.Context) ([]claims.Claimant, error) {
+			return []claims.Claimant{{Name: "kept", UID: "1"}, {Name: "again", UID: "2"}}, nil
 		}}
 		first, err := p.Collect(t.Context(), how)
 		if err != nil || len(first.Removed) != 0 {
 			t.Fatalf("at once: %+v, %v", first, err)
 		}
 		time.Sleep(6 * time.Minute)
-		failing := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) { return nil, errors.New("no answer") }}
+		failing := claims.Sweep{Alive: func(context.Context) ([]claims.Claimant, error) { return nil, errors.New("no answer") }}
 		if _, err := p.Collect(t.Context(), failing); err == nil || len(l.ours()) != 3 {
 			t.Fatalf("%v, %d there", err, len(l.ours()))
 		}
-		var asked atomic.Int64
-		how.Vacate = func(_ context.Context, i instances.Instance) (bool, error) { asked.Add(1); return i.ID == left.ID, nil }
+		var calls atomic.Int64
+		how.Vacate = func(_ context.Context, node claims.Node) (bool, error) {
+			calls.Add(1)
+			return node.InstanceID == left.InstanceID, nil
+		}
 		second, err := p.Collect(t.Context(), how)
-		if err != nil || len(second.Removed) != 1 || second.Removed[0].ID != left.ID || asked.Load() != 2 {
-			t.Fatalf("%+v, %v, asked %d times", second, err, asked.Load())
+		if err != nil || len(second.Removed) != 1 || second.Removed[0].InstanceID != left.InstanceID || calls.Load() != 2 {
+			t.Fatalf("%+v, %v, %d calls", second, err, calls.Load())
 		}
 		how.Vacate = nil
 		third, err := p.Collect(t.Context(), how)
-		if err != nil || len(third.Removed) != 1 || third.Removed[0].ID != successor.ID {
+		if err != nil || len(third.Removed) != 1 || third.Removed[0].InstanceID != successor.InstanceID {
 			t.Fatalf("%+v, %v", third, err)
 		}
-		if all := l.ours(); len(all) != 1 || all[0].ID != kept.ID {
+		if all := l.ours(); len(all) != 1 || all[0].ID != kept.InstanceID {
 			t.Errorf("left: %+v", all)
 		}
 	})
 }
 
-// A creation whose answer was lost, and whose claimant never asks again, is
+// A creation whose answer was lost, and whose claimant never calls again, is
 // found by the next process.
 func TestWhatAProcessLeftBehindIsCollected(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -58,7 +62,7 @@ func TestWhatAProcessLeftBehindIsCollected(t *testing.T) {
 		p := l.start(instances.Config{})
 		rule := l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Hang: true, AfterEffect: true})
 		_, err := p.Create(within(t, time.Second), spec("a", "1"))
-		wantKind(t, err, instances.KindProvisioning)
+		wantKind(t, err, claims.KindProvisioning)
 		p.kill()
 		l.sim.Heal(rule)
 		next := l.start(instances.Config{})
@@ -79,11 +83,11 @@ func TestTagsThatWereTakenAwayAreWrittenAgain(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
 		p := l.start(instances.Config{})
 		i := p.create(t, spec("a", "1"))
-		alive := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) {
-			return []instances.Claimant{{Name: "a", UID: "1"}}, nil
+		alive := claims.Sweep{Alive: func(context.Context) ([]claims.Claimant, error) {
+			return []claims.Claimant{{Name: "a", UID: "1"}}, nil
 		}}
 		time.Sleep(3 * time.Minute)
-		if err := l.sim.EditInstanceTags(i.ID, []string{"by-hand"}); err != nil {
+		if err := l.sim.EditInstanceTags(i.InstanceID, []string{"by-hand"}); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
@@ -96,11 +100,11 @@ func TestTagsThatWereTakenAwayAreWrittenAgain(t *testing.T) {
 			!slices.Contains(tags, "by-hand") {
 			t.Errorf("tags %v", tags)
 		}
-		if err := l.sim.EditInstanceTags(i.ID, []string{"by-hand"}); err != nil {
+		if err := l.sim.EditInstanceTags(i.InstanceID, []string{"by-hand"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		if err := p.Delete(t.Context(), i.ID, instances.Claimant{Name: "a", UID: "1"}); err != nil || len(l.ours()) != 0 {
+		if err := p.Delete(t.Context(), i.InstanceID, claims.Claimant{Name: "a", UID: "1"}); err != nil || len(l.ours()) != 0 {
 			t.Errorf("delete: %v, %d there", err, len(l.ours()))
 		}
 	})
@@ -109,12 +113,12 @@ func TestTagsThatWereTakenAwayAreWrittenAgain(t *testing.T) {
 // The caller's tags go with the claim, as when a person removes all tags at once.
 func TestACallersTagsComeBackWithTheClaim(t *testing.T) {
 	const owner = "kubernetes.io/cluster/demo=owned"
-	alive := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) {
-		return []instances.Claimant{{Name: "a", UID: "1"}}, nil
+	alive := claims.Sweep{Alive: func(context.Context) ([]claims.Claimant, error) {
+		return []claims.Claimant{{Name: "a", UID: "1"}}, nil
 	}}
-	who := instances.Claimant{Name: "a", UID: "1"}
+	who := claims.Claimant{Name: "a", UID: "1"}
 	sweep := func(ctx context.Context, p *process, _ int) error { _, err := p.Collect(ctx, alive); return err }
-	ask := func(ctx context.Context, p *process, _ int) error {
+	again := func(ctx context.Context, p *process, _ int) error {
 		_, err := p.Create(ctx, spec("a", "1"))
 		return err
 	}
@@ -127,12 +131,13 @@ func TestACallersTagsComeBackWithTheClaim(t *testing.T) {
 		write      func(ctx context.Context, p *process, id int) error
 		back, away []string
 	}{
-		"all tags, and a sweep":              {nil, false, sweep, []string{owner, "team=b"}, []string{"team=a"}},
-		"the same after a restart":           {nil, true, sweep, []string{owner, "team=b"}, []string{"team=a"}},
-		"all but a person's, and a sweep":    {[]string{"by-hand"}, false, sweep, []string{owner, "team=b", "by-hand"}, []string{"team=a"}},
-		"all tags, and the claimant asks":    {nil, false, ask, []string{owner, "team=b"}, []string{"team=a"}},
-		"all tags, and the class has others": {nil, false, change, []string{owner, "team=c"}, []string{"team=a", "team=b"}},
-		"the caller's alone, and a sweep":    {[]string{clusterTag, "karpenter.sh/nodeclaim=a"}, false, sweep, nil, []string{owner, "team=b"}},
+		"all tags, and a sweep":                  {nil, false, sweep, []string{owner, "team=b"}, []string{"team=a"}},
+		"the same after a restart":               {nil, true, sweep, []string{owner, "team=b"}, []string{"team=a"}},
+		"all but a person's, and a sweep":        {[]string{"by-hand"}, false, sweep, []string{owner, "team=b", "by-hand"}, []string{"team=a"}},
+		"all tags, and the claimant calls again": {nil, false, again, []string{owner, "team=b"}, []string{"team=a"}},
+		"all tags, and the class has others":     {nil, false, change, []string{owner, "team=c"}, []string{"team=a", "team=b"}},
+		"the caller's alone, and a sweep": {[]string{clusterTag, "karpenter.sh/nodeclaim=a"}, false, sweep, nil, []string{owner,
+			"team=b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -141,7 +146,7 @@ func TestACallersTagsComeBackWithTheClaim(t *testing.T) {
 				s := spec("a", "1")
 				s.Tags = []string{owner, "team=a"}
 				i := p.create(t, s)
-				if err := p.SetTags(t.Context(), i.ID, who, []string{"team=a"}, []string{"team=b"}); err != nil {
+				if err := p.SetTags(t.Context(), i.InstanceID, who, []string{"team=a"}, []string{"team=b"}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(3 * time.Minute)
@@ -153,12 +158,12 @@ func TestACallersTagsComeBackWithTheClaim(t *testing.T) {
 					}
 					time.Sleep(3 * time.Minute)
 				}
-				if err := l.sim.EditInstanceTags(i.ID, test.left); err != nil {
+				if err := l.sim.EditInstanceTags(i.InstanceID, test.left); err != nil {
 					t.Fatal(err)
 				}
 				for range 3 {
 					time.Sleep(2 * time.Minute)
-					if err := test.write(t.Context(), p, i.ID); err != nil {
+					if err := test.write(t.Context(), p, i.InstanceID); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -210,13 +215,13 @@ func TestWhatACallerWaitsForIsNotCollected(t *testing.T) {
 func TestWhatTheCallersRecordsNameIsNotCollected(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
-		holder := instances.Claimant{Name: "holder", UID: "2"}
+		holder := claims.Claimant{Name: "holder", UID: "2"}
 		held := 0
-		p := l.start(instances.Config{OrphanTTL: time.Second, Holder: func(id int) (instances.Claimant, bool) { return holder, id == held }})
+		p := l.start(instances.Config{OrphanTTL: time.Second, Holder: func(id int) (claims.Claimant, bool) { return holder, id == held }})
 		i := p.create(t, spec("a", "1"))
-		held = i.ID
-		alive := []instances.Claimant{holder}
-		how := instances.Sweep{Alive: func(context.Context) ([]instances.Claimant, error) { return alive, nil }}
+		held = i.InstanceID
+		alive := []claims.Claimant{holder}
+		how := claims.Sweep{Alive: func(context.Context) ([]claims.Claimant, error) { return alive, nil }}
 		for range 3 {
 			if collected, err := p.Collect(t.Context(), how); err != nil || len(collected.Removed) != 0 {
 				t.Errorf("while its holder exists: %v, %v", collected.Removed, err)

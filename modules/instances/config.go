@@ -4,71 +4,54 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // Config tunes a Manager. Only Cluster is required.
 type Config struct {
-	// Cluster is the name of the cluster: the beginning of labels, and with
-	// ClusterUID what its instances are found by.
+	// Cluster is the name of the cluster. Labels begin with it, and with ClusterUID it
+	// makes the tag by which the cluster's instances are found.
 	Cluster string
 	// ClusterUID distinguishes clusters of one name that share an account, for
 	// example the UID of the namespace kube-system. It may be empty.
 	ClusterUID string
-	// LabelPrefix is what labels begin with instead of Cluster.
+	// LabelPrefix replaces Cluster at the start of labels.
 	LabelPrefix string
-	// SettleTime is how far a direct read may lag behind writes. 0 means 4s.
+	// SettleTime bounds the lag of a direct read behind writes. 0 means 4s.
 	SettleTime time.Duration
-	// OrphanTTL is for how long the claimant of an instance must have been absent
-	// for the instance to be collected. 0 means 5m.
+	// OrphanTTL delays the collection of an instance whose claimant no longer exists.
+	// 0 means 5m.
 	OrphanTTL time.Duration
-	// BootTimeout is for how long an instance may have been known and not running
-	// until it counts as Stopped. 0 means 10m.
+	// BootTimeout delays the health Stopped of an instance that does not run, from when
+	// this process first saw it. 0 means 10m.
 	BootTimeout time.Duration
-	// FinishTimeout is how long disks, configuration and boot may take. 0 means 10m.
+	// FinishTimeout bounds the time for disks, configuration and boot. 0 means 10m.
 	FinishTimeout time.Duration
-	// MaxInstances bounds the cluster's instances; 0 means no bound.
-	MaxInstances int
-	// Creations is how many instances may be created in 15 seconds, where an
-	// account has less than the documented limit. 0 means 20.
+	// Ceilings bounds the cluster's instances by number and hourly price.
+	claims.Ceilings
+	// Creations bounds the creations in 15 seconds, for accounts with less than the
+	// documented limit. 0 means 20.
 	Creations int
-	// Holder returns the claimant that has an instance according to the caller's
-	// own records, without a request and without blocking. An instance with a
-	// holder that exists is never collected. Nil means that there are none.
-	Holder func(instanceID int) (Claimant, bool)
+	// Holder returns the claimant that has an instance. An instance with a holder
+	// that exists is never collected. Nil means that there are no records.
+	Holder claims.Holder
+	// Tags configures the keys of the tags that record claims.
+	Tags claims.Tags
 	// Clock is the source of time; nil means the real one.
 	Clock clock.Clock
-	// Observer is called with what happened.
-	Observer Observer
+	// Observer receives ended requests and calls of Create.
+	Observer claims.Observer
 }
 
-// Observer is a set of hooks, each may be nil. They are called synchronously,
-// from several goroutines, and must not call the Manager.
-type Observer struct {
-	Action func(ActionEnd)
-	Create func(CreateEnd)
+// settings contains a Config with defaults and the tags that follow from it.
+type settings struct {
+	Config
+	own ownership
 }
 
-// ActionEnd is one request to the platform that has ended, a list of several
-// pages as one.
-type ActionEnd struct {
-	// Op is what was done, for example "create instance", and Reason why.
-	Op, Reason string
-	Plan       string // of a creation
-	InstanceID int
-	Duration   time.Duration
-	Err        error
-}
-
-// CreateEnd is how one call of Create ended.
-type CreateEnd struct {
-	Claimant     Claimant
-	Plan, Region string
-	Wait         time.Duration
-	Err          error // nil when the claimant has its instance
-}
-
-// withDefaults refuses what cannot work and fills in what is zero.
-func (c Config) withDefaults() (Config, error) {
+// withDefaults returns an error for values that cannot work, and replaces zero values.
+func (c Config) withDefaults() (settings, error) {
 	for _, setting := range []struct {
 		field string
 		value *time.Duration
@@ -80,7 +63,8 @@ func (c Config) withDefaults() (Config, error) {
 		{"Config.FinishTimeout", &c.FinishTimeout, 10 * time.Minute},
 	} {
 		if *setting.value < 0 {
-			return c, invalid("configure", setting.field, "%s is negative; durations must be 0 (the default) or positive", *setting.value)
+			return settings{}, claims.Invalid("configure", setting.field, "%s is negative; durations must be 0 (the default) or positive",
+				*setting.value)
 		}
 		if *setting.value == 0 {
 			*setting.value = setting.usual
@@ -88,15 +72,21 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	switch {
 	case c.Cluster == "":
-		return c, invalid("configure", "Config.Cluster", "is empty; it must be the name of the cluster")
+		return settings{}, claims.Invalid("configure", "Config.Cluster", "is empty; it must be the name of the cluster")
 	case !objectName.MatchString(c.Cluster):
-		return c, invalid("configure", "Config.Cluster", "%q must be letters, digits, '-' and '.', with a letter or digit at both ends",
+		return settings{}, claims.Invalid("configure", "Config.Cluster",
+			"%q must be letters, digits, '-' and '.', with a letter or digit at both ends",
 			c.Cluster)
-	case c.MaxInstances < 0:
-		return c, invalid("configure", "Config.MaxInstances", "%d is negative; it must be 0 (no bound) or positive", c.MaxInstances)
 	case c.Creations < 0 || c.Creations > creationLimit:
-		return c, invalid("configure", "Config.Creations", "%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations,
+		return settings{}, claims.Invalid("configure", "Config.Creations",
+			"%d must be from 0 (the default) to %d, the API's limit in 15 seconds", c.Creations,
 			creationLimit)
+	}
+	if err := c.Tags.Check("configure", "Config.Tags"); err != nil {
+		return settings{}, err
+	}
+	if err := c.Ceilings.Check("configure"); err != nil {
+		return settings{}, err
 	}
 	if c.Creations == 0 {
 		c.Creations = creationLimit
@@ -107,5 +97,5 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
 	}
-	return c, nil
+	return settings{Config: c, own: c.ownership()}, nil
 }

@@ -2,9 +2,11 @@ package instances
 
 import (
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// op is a request to the platform.
+// op names a request to the platform.
 type op string
 
 const (
@@ -22,7 +24,7 @@ const (
 	opBoot    op = "boot instance"
 )
 
-// Actions are the values of ActionEnd.Op.
+// Actions returns the values of ActionEnd.Op.
 func Actions() []string {
 	var all []string
 	for _, o := range []op{opList, opFind, opRead, opDisks, opDisk, opConfigs, opCreate, opDelete, opTag, opAddDisk, opAttach, opBoot} {
@@ -39,7 +41,7 @@ func (o op) write() bool {
 	return false
 }
 
-// ofParts reports a reading of an instance's disks or configurations.
+// ofParts reports whether the request reads an instance's disks or configurations.
 func (o op) ofParts() bool { return o == opDisks || o == opDisk || o == opConfigs }
 
 func (o op) timeout() time.Duration {
@@ -52,15 +54,15 @@ func (o op) timeout() time.Duration {
 	return readTimeout
 }
 
-// effect is a request to be made.
+// effect describes a request to be made.
 type effect struct {
 	op     op
 	reason string
-	term   int // the number of Begin calls before it
+	term   int // counts Begin calls before it
 
-	claim    *claim // opFind, opCreate
-	id       int    // the instance, of all others but opList
-	text     string // opList: the tag; opFind: the label
+	claim    *claimState // opFind, opCreate
+	id       int         // the instance, of all others but opList
+	text     string      // opList: the tag; opFind: the label
 	creation Creation
 	tags     []string
 	disk     Disk // opAddDisk
@@ -69,7 +71,7 @@ type effect struct {
 	devices  map[string]int
 }
 
-// result is how an effect ended.
+// result describes an effect that ended.
 type result struct {
 	effect
 	began     time.Time
@@ -80,15 +82,15 @@ type result struct {
 	configs   []ConfigState
 }
 
-// answer is what a call returns.
+// answer contains what a call returns.
 type answer struct {
 	instance  Instance
 	instances []Instance
 	err       error
 }
 
-// step is what a task needs next: exactly one of an effect, an answer, or to
-// be asked again when something has changed, at the latest at a time.
+// step represents how a task continues: with an effect, with its answer, or with
+// another call of next after a change, at the latest at a time. Exactly one is set.
 type step struct {
 	effect *effect
 	end    *answer
@@ -99,7 +101,7 @@ type step struct {
 func end(a answer) step     { return step{end: &a} }
 func refuse(err error) step { return step{end: &answer{err: err}} }
 
-// wait is for a change, or a time.
+// wait returns a step that waits for a change or a time.
 func wait(until time.Time) step { return step{wait: true, until: until} }
 
 func (c *core) do(e effect) step {
@@ -110,8 +112,13 @@ func (c *core) do(e effect) step {
 	return step{effect: &e}
 }
 
-// none reports that nothing is to be done first.
+// none reports whether the task can go on without a step.
 func (s step) none() bool { return s.effect == nil && s.end == nil && !s.wait }
+
+// fail returns the error of a call about an instance, 0 for none, that had no effect.
+func fail(kind claims.Kind, op string, id int, format string, args ...any) *claims.Error {
+	return claims.Errorf(kind, op, claims.Object("instance", id), format, args...)
+}
 
 func latest(times ...time.Time) time.Time {
 	var last time.Time
@@ -123,80 +130,81 @@ func latest(times ...time.Time) time.Time {
 	return last
 }
 
-// task is one call. It decides nothing but what it needs next.
+// task represents one call of a Manager.
 type task interface {
-	// begin is called once, before all else; next as often as anything has
-	// changed, until it ends; leave when the caller goes away before that.
+	// begin is called once and first, next after each change until it returns an
+	// answer, and leave if the caller's context ends before that.
 	begin(c *core)
 	next(c *core) step
 	leave(c *core, cause error) answer
-	// ended is called once, when the task is over in either way.
+	// ended is called once, after the answer or leave.
 	ended(c *core)
 }
 
-// core is all that is known, and the time. It has no lock: the shell has one.
+// core holds the state of the engine and its time. The lock of the shell guards it.
 type core struct {
-	cfg Config
+	cfg settings
 	now time.Time
-	// started is when this process began to lead, term how often it did.
+	// started is the time of the last Begin, term counts them.
 	started time.Time
 	term    int
-	// seq counts results and tasks, so that a task can tell failures since its
-	// beginning from older ones.
+	// seq counts results and tasks. A task compares it to ignore failures from before
+	// its beginning.
 	seq int
 
-	world  world
-	survey survey
-	looks  map[int]*look
-	claims map[claimID]*claim
-	queue  queue
-	// busy has the instances to which a write is under way, or of which the parts
-	// are being read, in whichever term of leadership that began.
+	world       world
+	listing     listing
+	directReads map[int]*directRead
+	claims      map[claims.ClaimID]*claimState
+	queue       queue
+	// busy contains the instances with a write or a reading of their parts under way,
+	// whichever term of leadership that began in.
 	busy map[int]bool
-	// refused has refusals that answer others who ask for the same.
+	// refused caches refusals for other requests of the same form.
 	refused map[string]refusal
 }
 
-// refusal is an answer that is repeated for a while.
+// refusal is an error that other requests get until a time.
 type refusal struct {
 	err   error
 	until time.Time
 }
 
-// survey is the list of the cluster's instances.
-type survey struct {
+// listing is the list of the cluster's instances.
+type listing struct {
 	running bool
 	began   time.Time // of the last one that succeeded; zero: none
 	failed  int       // seq of the last failure
 	err     error
 }
 
-func newCore(cfg Config, now time.Time) *core {
-	c := &core{cfg: cfg, now: now, claims: map[claimID]*claim{}, busy: map[int]bool{}, queue: queue{limit: cfg.Creations}}
+func newCore(cfg settings, now time.Time) *core {
+	c := &core{cfg: cfg, now: now, claims: map[claims.ClaimID]*claimState{}, busy: map[int]bool{}, queue: queue{limit: cfg.Creations}}
 	c.begin()
 	return c
 }
 
-// begin forgets what was seen and keeps the callers, and what is under way.
+// begin drops everything that was read, and keeps callers and requests under way.
 func (c *core) begin() {
 	c.term++
 	c.started = c.now
 	c.world = world{objects: map[int]*object{}, gone: map[int]time.Time{}}
-	c.survey = survey{}
-	c.looks = map[int]*look{}
+	c.listing = listing{}
+	c.directReads = map[int]*directRead{}
 	c.refused = map[string]refusal{}
 	for _, cl := range c.claims {
-		cl.unsure, cl.taken, cl.finding, cl.blocker = time.Time{}, time.Time{}, false, 0
+		cl.ambiguous, cl.labelTaken, cl.searching, cl.labelOwner = time.Time{}, time.Time{}, false, 0
 	}
 }
 
-// quiet is from when on readings show all that the process which led before has
-// written.
-func (c *core) quiet() time.Time { return c.started.Add(c.cfg.SettleTime + lastRequests) }
+// settledAt returns the time from which direct readings show every write of the
+// process that led before.
+func (c *core) settledAt() time.Time { return c.started.Add(c.cfg.SettleTime + lastRequests) }
 
-// complete is the beginning of the first list that must show all that the process which led before has made. It is zero while such a list
-// cannot be had yet: until then labels alone prevent a second instance.
-func (c *core) complete() time.Time {
+// completeAt returns the earliest beginning of a list that must show every instance
+// made by the process that led before. It is zero while no such list is possible:
+// until then labels alone prevent a second instance.
+func (c *core) completeAt() time.Time {
 	at := c.started.Add(listLag + lastRequests)
 	if c.now.Before(at) {
 		return time.Time{}
@@ -204,17 +212,17 @@ func (c *core) complete() time.Time {
 	return at
 }
 
-// list schedules a list of the cluster's instances that began at or after since.
-// The step is none when there is one.
+// list schedules a list of the cluster's instances begun at or after since. The step
+// is none if there is one.
 func (c *core) list(since time.Time, seq int, reason string) step {
 	switch {
-	case !c.survey.began.Before(since) && !c.survey.began.IsZero():
+	case !c.listing.began.Before(since) && !c.listing.began.IsZero():
 		return step{}
-	case c.survey.failed > seq:
-		return refuse(c.survey.err)
-	case c.survey.running:
+	case c.listing.failed > seq:
+		return refuse(c.listing.err)
+	case c.listing.running:
 		return wait(time.Time{})
 	}
-	c.survey.running = true
-	return c.do(effect{op: opList, text: ClusterTag(c.cfg.Cluster, c.cfg.ClusterUID), reason: reason})
+	c.listing.running = true
+	return c.do(effect{op: opList, text: c.cfg.own.cluster, reason: reason})
 }

@@ -4,55 +4,56 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// createTask is a call of Create.
+// createTask performs a call of Create.
 type createTask struct {
 	creation Creation
-	// keys are under which refusals of this request are kept: by capacity, by
-	// everything but what belongs to the claimant alone.
+	// capacity and template are the keys of cached refusals: for the same capacity, and
+	// for the same request without what belongs to the claimant.
 	capacity, template string
 
 	began time.Time
 	seq   int
-	cl    *claim
+	cl    *claimState
 }
 
-func newCreateTask(cfg *Config, spec Spec) (*createTask, error) {
+func newCreateTask(cfg *settings, spec Spec) (*createTask, error) {
 	const op = "create"
-	if err := spec.check(op); err != nil {
+	if err := spec.check(op, &cfg.own); err != nil {
 		return nil, err
 	}
 	data, err := spec.UserData.encode(op)
 	if err != nil {
 		return nil, err
 	}
-	who := spec.Claimant.id()
+	who := cfg.own.ID(spec.Claimant)
 	creation := Creation{
 		Spec: spec, Label: Label(cfg.LabelPrefix, spec.Claimant.Name), UserData: data,
-		Tags: cfg.claimTags(who, spec.Tags...), Off: len(spec.Storage.Data) > 0,
+		Tags: cfg.own.claimTags(who, spec.Tags...), Off: len(spec.Storage.Data) > 0,
 	}
 	if creation.Off {
-		creation.Tags = append(creation.Tags, unfinishedTag)
+		creation.Tags = append(creation.Tags, cfg.own.unfinished)
 	}
-	t := &createTask{creation: creation, capacity: fmt.Sprint(spec.Plan, " ", spec.Region, " ", spec.PlacementGroup.ID)}
+	t := &createTask{creation: creation, capacity: fmt.Sprint(spec.InstanceType, " ", spec.Region, " ", spec.PlacementGroup.ID)}
 	shared := spec
-	shared.Claimant, shared.UserData = Claimant{}, UserData{}
+	shared.Claimant, shared.UserData = claims.Claimant{}, UserData{}
 	text, err := json.Marshal(shared)
 	if err != nil {
-		return nil, invalid(op, "Spec", "%w", err)
+		return nil, claims.Invalid(op, "Spec", "%w", err)
 	}
 	t.template = string(text)
 	return t, nil
 }
 
 func (t *createTask) begin(c *core) {
-	id := t.creation.Claimant.id()
+	id := c.cfg.own.ID(t.creation.Claimant)
 	t.cl = c.claims[id]
 	if t.cl == nil {
-		t.cl = &claim{id: id, label: t.creation.Label}
+		t.cl = &claimState{id: id, label: t.creation.Label}
 		c.claims[id] = t.cl
 	}
 	t.cl.callers++
@@ -65,7 +66,7 @@ func (t *createTask) ended(c *core) {
 	c.forget(t.cl)
 }
 
-// next asks again as long as a decision only led to another one.
+// next repeats try while a decision only leads to another one.
 func (t *createTask) next(c *core) step {
 	for range 8 {
 		if s := t.try(c); !s.none() {
@@ -80,7 +81,7 @@ func (t *createTask) try(c *core) step {
 		return wait(time.Time{})
 	}
 	// Instances are found whatever their label is, before one is created.
-	if s := c.list(c.complete(), t.seq, "instances that exist"); !s.none() {
+	if s := c.list(c.completeAt(), t.seq, "instances that exist"); !s.none() {
 		return s
 	}
 	if own := c.has(t.cl.id); len(own) > 0 {
@@ -89,15 +90,15 @@ func (t *createTask) try(c *core) step {
 	return t.make(c)
 }
 
-// make creates the instance, unless it is to be found out first whether it exists.
+// make creates the instance, after it was resolved whether it exists.
 func (t *createTask) make(c *core) step {
 	cl := t.cl
 	switch {
 	case cl.failed > t.seq:
 		return refuse(cl.err)
-	case cl.blocker != 0:
-		return t.unblock(c)
-	case !cl.unsure.IsZero() || !cl.taken.IsZero():
+	case cl.labelOwner != 0:
+		return t.inspectOwner(c)
+	case !cl.ambiguous.IsZero() || !cl.labelTaken.IsZero():
 		return t.resolve(c)
 	}
 	for _, key := range []string{t.capacity, t.template} {
@@ -106,12 +107,9 @@ func (t *createTask) make(c *core) step {
 			return refuse(r.err)
 		}
 	}
-	if most := c.cfg.MaxInstances; most > 0 && c.owned() >= most {
+	if _, err := c.cfg.Fit("create", t.creation.InstanceType, 1, c.owned()); err != nil {
 		c.queue.leave(cl)
-		return refuse(&Error{
-			Kind: KindQuotaExceeded, Op: "create", Field: "Config.MaxInstances", Effect: EffectNone,
-			Err: fmt.Errorf("the cluster has %d instances, at most %d are allowed", c.owned(), most),
-		})
+		return refuse(err)
 	}
 	c.queue.join(cl)
 	if !c.queue.turn(cl) {
@@ -121,93 +119,98 @@ func (t *createTask) make(c *core) step {
 		return wait(at)
 	}
 	c.queue.send()
-	cl.busy = true
+	cl.busy, cl.instanceType = true, t.creation.InstanceType
 	return c.do(effect{op: opCreate, claim: cl, creation: t.creation, reason: "no instance of this claimant"})
 }
 
-// owned counts the instances that there are, or will be.
-func (c *core) owned() int {
-	n := c.queue.inFlight
-	for _, o := range c.world.objects {
-		if o.accepted.IsZero() {
-			n++
+// owned counts the instances that exist or are being created, by type.
+func (c *core) owned() map[string]int {
+	owned := map[string]int{}
+	for _, cl := range c.claims {
+		if cl.busy {
+			owned[cl.instanceType]++
 		}
 	}
-	return n
+	for _, o := range c.world.objects {
+		if o.accepted.IsZero() {
+			owned[o.InstanceType]++
+		}
+	}
+	return owned
 }
 
-// resolve finds out who has the label. An answer that was lost may have had its
-// effect: if no list shows it, the next creation does, because the API then
-// refuses the label.
+// resolve searches for the instance with the label. A creation without an answer may
+// have had its effect: if no list shows it, the next creation does, because the API
+// then refuses the label.
 func (t *createTask) resolve(c *core) step {
 	cl := t.cl
-	since := latest(cl.unsure, cl.taken)
+	since := latest(cl.ambiguous, cl.labelTaken)
 	switch {
-	case cl.finding:
+	case cl.searching:
 		return wait(time.Time{})
-	case cl.found.After(since) && cl.taken.IsZero():
-		cl.unsure = time.Time{}
+	case cl.searched.After(since) && cl.labelTaken.IsZero():
+		cl.ambiguous = time.Time{}
 		return step{}
-	case cl.found.After(since) && c.now.Sub(cl.taken) > findFor:
-		cl.unsure, cl.taken = time.Time{}, time.Time{}
+	case cl.searched.After(since) && c.now.Sub(cl.labelTaken) > findFor:
+		cl.ambiguous, cl.labelTaken = time.Time{}, time.Time{}
 		c.queue.leave(cl)
-		return refuse(&Error{
-			Kind: KindConflict, Op: "create", Field: "label", Effect: EffectNone,
+		return refuse(&claims.Error{
+			Kind: claims.KindConflict, Op: "create", Field: "label", Effect: claims.EffectNone,
 			Err: fmt.Errorf("the API refuses the label %s as taken, and lists no Linode that has it: it may be one that the token does not show",
 				cl.label),
 		})
 	}
-	if hold := latest(since, cl.found).Add(growing(firstFind, longestFind, cl.finds)); c.now.Before(hold) {
-		return wait(hold)
+	if next := latest(since, cl.searched).Add(growing(firstFind, longestFind, cl.searches)); c.now.Before(next) {
+		return wait(next)
 	}
-	cl.finding = true
+	cl.searching = true
 	return c.do(effect{op: opFind, claim: cl, text: cl.label, reason: "who has the label"})
 }
 
-// growing is a pause that doubles up to a longest.
+// growing returns a pause that doubles up to a longest.
 func growing(first, longest time.Duration, times int) time.Duration {
 	return min(first<<min(times, 10), longest)
 }
 
-// unblock looks at the instance that has the label and is not the claimant's.
-func (t *createTask) unblock(c *core) step {
+// inspectOwner reads the instance that has the label and is not the claimant's.
+func (t *createTask) inspectOwner(c *core) step {
 	cl := t.cl
 	since := t.began.Add(-refusalHold)
-	if o := c.world.objects[cl.blocker]; o != nil {
+	if o := c.world.objects[cl.labelOwner]; o != nil {
 		since = latest(since, o.accepted)
 	}
-	gone, s := c.look(cl.blocker, since, t.seq, "it has the label")
+	gone, s := c.readDirectly(cl.labelOwner, since, t.seq, "it has the label")
 	if !s.none() {
 		return s
 	}
-	cl.unsure, cl.taken = time.Time{}, time.Time{}
-	other := c.looks[cl.blocker].instance
-	if gone || other.Label != cl.label {
-		cl.blocker = 0
+	cl.ambiguous, cl.labelTaken = time.Time{}, time.Time{}
+	other := c.directReads[cl.labelOwner].instance
+	if gone || other.Name != cl.label {
+		cl.labelOwner = 0
 		return step{}
 	}
 	c.queue.leave(cl)
 	owner := "is not of this cluster"
-	if c.cfg.ours(other) {
-		owner = fmt.Sprintf("is of claimant %s with another UID", claimIn(other.Tags).value)
+	if c.cfg.own.ours(other) {
+		owner = fmt.Sprintf("is of claimant %s with another UID", c.cfg.own.ClaimIn(other.Tags).Value)
 	}
-	return refuse(&Error{
-		Kind: KindConflict, Op: "create", InstanceID: other.ID, Field: "label", Effect: EffectNone,
+	return refuse(&claims.Error{
+		Kind: claims.KindConflict, Op: "create", Object: claims.Object("instance", other.InstanceID), Field: "label", Effect: claims.EffectNone,
 		Err: fmt.Errorf("the Linode has the label %s and %s", cl.label, owner),
 	})
 }
 
-// finish returns an instance that exists, or does what it lacks.
+// finish returns an instance that exists, or the next step that it lacks.
 func (t *createTask) finish(c *core, o *object) step {
 	c.queue.leave(t.cl)
-	t.cl.unsure, t.cl.taken = time.Time{}, time.Time{} // it is known who has the label
+	t.cl.ambiguous, t.cl.labelTaken = time.Time{}, time.Time{} // the owner of the label is known
 	switch {
 	case o.failed > t.seq:
 		return refuse(o.err)
-	case c.busy[o.ID]:
+	case c.busy[o.InstanceID]:
 		return wait(time.Time{})
 	}
-	unfinished := slices.Contains(o.Tags, unfinishedTag)
+	unfinished := c.cfg.own.isUnfinished(o.Tags)
 	late := unfinished && c.now.Sub(o.first) > c.cfg.FinishTimeout
 	if o.build.making != 0 && unfinished && !late && !o.leaving() {
 		return c.awaitDisk(o)
@@ -217,16 +220,16 @@ func (t *createTask) finish(c *core, o *object) step {
 		since = latest(since, o.build.since)
 	}
 	if c.stripped(o) {
-		since = latest(since, c.quiet())
+		since = latest(since, c.settledAt())
 	}
 	if o.made.Before(since) {
-		if gone, s := c.look(o.ID, since, t.seq, "the claimant's instance"); gone || !s.none() {
+		if gone, s := c.readDirectly(o.InstanceID, since, t.seq, "the claimant's instance"); gone || !s.none() {
 			return s
 		}
 	}
 	switch {
-	case o.disputed():
-		return refuse(fail(KindConflict, "create", o.ID, "its tags name another claimant, %s", claimIn(o.Tags).value))
+	case c.disputed(o):
+		return refuse(fail(claims.KindConflict, "create", o.InstanceID, "its tags name another claimant, %s", c.cfg.own.ClaimIn(o.Tags).Value))
 	case o.leaving():
 		return t.afterRemoval(c, o)
 	case c.stripped(o):
@@ -237,13 +240,14 @@ func (t *createTask) finish(c *core, o *object) step {
 	case unfinished:
 		return c.buildUp(o, t.creation.Storage.Data)
 	}
-	return end(answer{instance: c.shown(o)})
+	return end(answer{instance: c.view(o)})
 }
 
-// afterRemoval waits until an instance that is being removed is gone.
+// afterRemoval waits until an instance that is being removed is proven gone.
 func (t *createTask) afterRemoval(c *core, o *object) step {
 	if o.build.abandoned {
-		return refuse(fail(KindUnavailable, "create", o.ID, "disks and boot were not finished within %s; the instance is being removed",
+		return refuse(fail(claims.KindUnavailable, "create", o.InstanceID,
+			"disks and boot were not finished within %s; the instance is being removed",
 			c.cfg.FinishTimeout))
 	}
 	if !o.accepted.IsZero() && c.now.Sub(o.accepted) > removalResend && stateOf(o.Status) != leaving {
@@ -252,18 +256,18 @@ func (t *createTask) afterRemoval(c *core, o *object) step {
 	return o.build.poll(c.now)
 }
 
-// keepRefusal lets a refusal answer the others who ask for the same.
+// keepRefusal caches a refusal for other requests of the same form.
 func (c *core) keepRefusal(r result) {
 	keep := refusal{err: r.err, until: c.now.Add(refusalHold)}
 	t, err := newCreateTask(&c.cfg, r.creation.Spec)
 	if err != nil {
 		return
 	}
-	switch KindOf(r.err) {
-	case KindInsufficientCapacity, KindQuotaExceeded:
+	switch claims.KindOf(r.err) {
+	case claims.KindInsufficientCapacity, claims.KindQuotaExceeded:
 		c.refused[t.capacity] = keep
-	case KindInvalid, KindForbidden:
-		if e, ok := errors.AsType[*Error](r.err); ok && e.Field != "label" && e.Field != "Spec.UserData" {
+	case claims.KindInvalid, claims.KindForbidden:
+		if e, ok := errors.AsType[*claims.Error](r.err); ok && e.Field != "label" && e.Field != "Spec.UserData" {
 			c.refused[t.template] = keep
 		}
 	}

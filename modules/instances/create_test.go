@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
@@ -20,7 +21,7 @@ func TestOneRequestMakesAnInstanceThatIsItsClaimants(t *testing.T) {
 		want := spec("default-x7k2p", "5f6c")
 		want.Tags, want.Kernel = []string{"team-a"}, "linode/grub2"
 		i := p.create(t, want)
-		if i.Label != "demo-default-x7k2p" || i.Claim != "default-x7k2p" || i.Plan != want.Plan || i.Region != "us-ord" {
+		if i.Name != "demo-default-x7k2p" || i.Claim != "default-x7k2p" || i.InstanceType != want.InstanceType || i.Region != "us-ord" {
 			t.Errorf("instance %+v", i)
 		}
 		for _, tag := range []string{clusterTag, "karpenter.sh/nodeclaim=default-x7k2p", "team-a"} {
@@ -32,13 +33,13 @@ func TestOneRequestMakesAnInstanceThatIsItsClaimants(t *testing.T) {
 			t.Errorf("requests %v, want one list and one POST", l.requests)
 		}
 		again := p.create(t, want)
-		if again.ID != i.ID || l.created() != 1 {
-			t.Errorf("asked again: %d, first %d, %d made", again.ID, i.ID, l.created())
+		if again.InstanceID != i.InstanceID || l.created() != 1 {
+			t.Errorf("called again: %d, first %d, %d made", again.InstanceID, i.InstanceID, l.created())
 		}
-		if err := p.Delete(t.Context(), i.ID, want.Claimant); err != nil {
+		if err := p.Delete(t.Context(), i.InstanceID, want.Claimant); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, p.Delete(t.Context(), i.ID, want.Claimant), instances.KindNotFound)
+		wantKind(t, p.Delete(t.Context(), i.InstanceID, want.Claimant), claims.KindNotFound)
 	})
 }
 
@@ -55,8 +56,8 @@ func TestLostAnswerIsResolvedByItsLabel(t *testing.T) {
 				l.sim.Fail(rule)
 				p := l.start(instances.Config{})
 				i := p.create(t, spec("a", "1"))
-				if l.created() != 1 || len(l.ours()) != 1 || l.ours()[0].ID != i.ID {
-					t.Errorf("%d made, there are %v, returned %d", l.created(), l.ours(), i.ID)
+				if l.created() != 1 || len(l.ours()) != 1 || l.ours()[0].ID != i.InstanceID {
+					t.Errorf("%d made, there are %v, returned %d", l.created(), l.ours(), i.InstanceID)
 				}
 			})
 		})
@@ -74,8 +75,8 @@ func TestLaggingListsCostTimeAndNoSecondInstance(t *testing.T) {
 		second := l.start(instances.Config{})
 		began := time.Now()
 		again := second.create(t, spec("a", "1"))
-		if again.ID != i.ID || l.created() != 1 {
-			t.Errorf("the next process got %d, the first %d; %d made", again.ID, i.ID, l.created())
+		if again.InstanceID != i.InstanceID || l.created() != 1 {
+			t.Errorf("the next process got %d, the first %d; %d made", again.InstanceID, i.InstanceID, l.created())
 		}
 		if took := time.Since(began); took > 150*time.Second {
 			t.Errorf("took %s", took)
@@ -98,7 +99,7 @@ func TestALabelOfAStrangerIsAConflict(t *testing.T) {
 		p := l.start(instances.Config{})
 		for range 3 {
 			_, err = p.Create(within(t, time.Minute), spec("a", "1"))
-			wantKind(t, err, instances.KindConflict)
+			wantKind(t, err, claims.KindConflict)
 			if !strings.Contains(fmt.Sprint(err), fmt.Sprint(id)) || !strings.Contains(fmt.Sprint(err), "demo-a") {
 				t.Errorf("the error does not name Linode and label: %v", err)
 			}
@@ -120,15 +121,15 @@ func TestALaterClaimantOfTheNameWaitsForTheFirstOnesEnd(t *testing.T) {
 		p := l.start(instances.Config{})
 		i := p.create(t, spec("a", "1"))
 		_, err := p.Create(within(t, time.Minute), spec("a", "2"))
-		wantKind(t, err, instances.KindConflict)
-		wantKind(t, p.Delete(t.Context(), i.ID, instances.Claimant{Name: "a", UID: "2"}), instances.KindConflict)
+		wantKind(t, err, claims.KindConflict)
+		wantKind(t, p.Delete(t.Context(), i.InstanceID, claims.Claimant{Name: "a", UID: "2"}), claims.KindConflict)
 		if len(l.ours()) != 1 {
 			t.Fatal("the first claimant's instance was removed")
 		}
-		if err := p.Delete(t.Context(), i.ID, instances.Claimant{Name: "a", UID: "1"}); err != nil {
+		if err := p.Delete(t.Context(), i.InstanceID, claims.Claimant{Name: "a", UID: "1"}); err != nil {
 			t.Fatal(err)
 		}
-		if again := p.create(t, spec("a", "2")); again.ID == i.ID {
+		if again := p.create(t, spec("a", "2")); again.InstanceID == i.InstanceID {
 			t.Error("the removed instance was returned")
 		}
 	})
@@ -140,12 +141,12 @@ func TestARenamedInstanceIsFoundByItsTags(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
 		p := l.start(instances.Config{})
 		i := p.create(t, spec("a", "1"))
-		l.rename(i.ID, "another-name")
-		if again := p.create(t, spec("a", "1")); again.ID != i.ID {
+		l.rename(i.InstanceID, "another-name")
+		if again := p.create(t, spec("a", "1")); again.InstanceID != i.InstanceID {
 			t.Error("the same process made another")
 		}
 		p.kill()
-		if again := l.start(instances.Config{}).create(t, spec("a", "1")); again.ID != i.ID || l.created() != 1 {
+		if again := l.start(instances.Config{}).create(t, spec("a", "1")); again.InstanceID != i.InstanceID || l.created() != 1 {
 			t.Error("the next process made another")
 		}
 	})
@@ -177,7 +178,7 @@ func TestACallEndsWithItsContext(t *testing.T) {
 			func(ctx context.Context) error { _, err := p.Create(ctx, spec("a", "1")); return err },
 			func(ctx context.Context) error { _, err := p.List(ctx); return err },
 			func(ctx context.Context) error { _, err := p.Get(ctx, 5); return err },
-			func(ctx context.Context) error { return p.Delete(ctx, 5, instances.Claimant{}) },
+			func(ctx context.Context) error { return p.Delete(ctx, 5, claims.Claimant{}) },
 		} {
 			if err := call(within(t, 3*time.Second)); err == nil {
 				t.Error("no error")
@@ -185,6 +186,44 @@ func TestACallEndsWithItsContext(t *testing.T) {
 		}
 		if took := time.Since(began); took > 12*time.Second {
 			t.Errorf("took %s", took)
+		}
+	})
+}
+
+// Another program on the same account has tags of its own: each makes an instance for
+// a claimant of one name, and a sweep removes none of the other's.
+func TestKeysOfTagsSeparatePrograms(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
+		operator := l.start(instances.Config{OrphanTTL: time.Second})
+		keys := claims.Tags{ClaimKey: "build.example/job", Domain: "build.example.engine"}
+		farm := l.start(instances.Config{LabelPrefix: "farm", Tags: keys})
+		first, second := operator.create(t, spec("a", "1")), farm.create(t, spec("a", "1"))
+		if first.InstanceID == second.InstanceID || second.Claim != "a" {
+			t.Fatalf("got %+v and %+v", first, second)
+		}
+		want := []string{"build.example.engine/cluster=demo", "build.example/job=a", keys.UIDTag(keys.ID(spec("a", "1").Claimant))}
+		if !slices.Equal(second.Tags, want) {
+			t.Errorf("tags %q, want %q", second.Tags, want)
+		}
+		var removed []int
+		for range 2 { // the first one records that the claimant is gone
+			collected, err := operator.Collect(t.Context(), claims.Sweep{
+				Alive: func(context.Context) ([]claims.Claimant, error) { return nil, nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, node := range collected.Removed {
+				removed = append(removed, node.InstanceID)
+			}
+			time.Sleep(time.Minute)
+		}
+		if !slices.Equal(removed, []int{first.InstanceID}) {
+			t.Errorf("the operator removed %v, want %d", removed, first.InstanceID)
+		}
+		if list, err := farm.List(t.Context()); err != nil || len(list) != 1 || list[0].InstanceID != second.InstanceID {
+			t.Errorf("the other program has %+v, %v", list, err)
 		}
 	})
 }

@@ -1,17 +1,18 @@
 // Package instances makes exactly one Linode for each claimant and removes it
 // again, for controllers that need one machine per object: a Karpenter cloud
 // provider for self-managed clusters, a build farm, a fleet of runners. It needs
-// no Kubernetes type. Package linodes has the [Backend] over the Linode API,
-// package bootstrap renders user data with which a node joins a cluster.
+// no Kubernetes type. Claimants, errors and sweeps are those of module claims.
+// Package linodeapi implements [Backend] over the Linode API, package bootstrap
+// renders user data with which a node joins a cluster.
 //
-//	backend, err := linodes.New(client)
+//	backend, err := linodeapi.New(client)
 //	...
 //	manager, err := instances.New(backend, instances.Config{Cluster: "demo"})
 //	...
 //	instance, err := manager.Create(ctx, instances.Spec{
-//		Claimant: instances.Claimant{Name: "default-x7k2p", UID: uid},
-//		Plan:     "g6-standard-2", Region: "us-ord", Image: "linode/ubuntu24.04",
-//		UserData: instances.UserData{Content: cloudInit},
+//		Claimant:     claims.Claimant{Name: "default-x7k2p", UID: uid},
+//		InstanceType: "g6-standard-2", Region: "us-ord", Image: "linode/ubuntu24.04",
+//		UserData:     instances.UserData{Content: cloudInit},
 //	})
 //
 // # How one claimant gets one instance
@@ -24,40 +25,40 @@
 //
 // A request whose answer was lost, and one that is refused because its label is
 // taken, are followed by a list of that label. An instance with the tags of this
-// cluster and claimant is adopted; any other is a KindConflict.
+// cluster and claimant is adopted; any other is a claims.KindConflict.
 //
 // # Shape
 //
 // The engine is a state machine without goroutine, clock, I/O or context. A call
-// is a task; (task).next returns what it needs next from what is known: an
-// effect, a wait, or its end. create.go decides about creation, build.go about
-// disks and the boot, remove.go about removals, collect.go what nothing needs.
-// (*core).done in merge.go is the only code that changes what is known of
-// the platform. queue.go paces creations. shell.go runs tasks and effects.
-// tuning.go has every constant with its reason.
+// is a task; (task).next returns its next step from the state: an effect, a wait,
+// or the answer. create.go decides about creation, build.go about disks and the
+// boot, remove.go about removals, collect.go about orphans. (*core).done in
+// merge.go is the only code that changes the state of the platform. ownership.go
+// reads and writes tags, queue.go paces creations, shell.go runs tasks and effects,
+// and tuning.go has every constant with its reason.
 //
 // # Guarantees
 //
-// Direct readings may be out of date by Config.SettleTime, lists by 2 minutes.
+// Under direct readings out of date by Config.SettleTime and lists by 2 minutes:
 //
-//   - A claimant has one instance: none is created while one of its label
-//     exists, or one that is known under another label.
-//   - What is missing from a list, or answered 404 once, stays known. KindNotFound
-//     means: two direct reads at least SettleTime apart answered 404, or one after
-//     a removal that was accepted.
+//   - A claimant has one instance: none is created while one with its label exists,
+//     or one that was read under another label.
+//   - An instance that a list lacks, or that answered 404 once, still counts.
+//     claims.KindNotFound means: two direct reads at least SettleTime apart answered
+//     404, or one after a removal that was accepted.
 //   - Only instances with the exact tag of this cluster and a claim are modified.
 //     Cluster, claimant and UID are read again right before each removal, and
 //     Delete is refused when the claim is another's, a later claimant of the same
 //     name included.
-//   - A claim that a person took off an instance is written again while this
-//     process knows whose it was, with all tags that the instance had beside it.
-//     A tag of the caller that goes alone stays away until SetTags adds it.
+//   - A claim that a user removed from an instance is written again if this process
+//     read it before, with all tags that the instance had beside it. A tag of the
+//     caller that was removed alone stays away until SetTags adds it.
 //   - A write of tags loses none that this cluster's processes have written: a
 //     process that begins to lead writes none for SettleTime and 5 s.
 //   - Creations are paced to 20 in 15 seconds (Config.Creations), in the order of
 //     arrival; a claimant keeps its position for a while when its caller leaves,
-//     and one whose label is being looked for lets the others pass.
-//     KindProvisioning names the position and the time of the next slot.
+//     and one whose label is being searched lets the others pass.
+//     claims.KindProvisioning names the position and the time of the next slot.
 //   - Disks and the boot are steps that continue from what the API has, each after
 //     a reading of the instance. An instance that is not finished within
 //     Config.FinishTimeout is removed.
@@ -66,14 +67,14 @@
 //
 // # Not guaranteed
 //
-//   - An instance that a person renames within 2 minutes of its creation, when the
+//   - An instance that a user renames within 2 minutes of its creation, when the
 //     process that made it has ended or a creation without an answer may still
-//     take effect, may get a twin. Collect removes one.
-//   - Tags that a person took away before this process started are not known:
-//     Collect reports the instance if it still has the cluster's tag.
+//     take effect, may be made twice. Collect removes one.
+//   - Tags that a user removed before this process started are lost: Collect reports
+//     the instance if it still has the cluster's tag.
 //   - An accepted removal without effect, and then a wrong 404, prove together
 //     that an instance is gone which is not. Collect finds it later.
-//   - Nothing is drained. Collect asks Sweep.Vacate before an instance goes.
+//   - Nothing is drained. Collect calls Sweep.Vacate before it removes an instance.
 //   - A password is made where neither keys nor users are given. It is not kept.
 //
 // # Cost
@@ -86,15 +87,15 @@
 //
 // # Errors
 //
-// Errors are *[Error]: the [Kind] is what a caller can do, Effect what is known
-// of the request's effect on the platform (none, applied, or unknown), Field the
-// field of the request at fault, and RetryAfter how long to wait.
+// Errors are *claims.Error: Kind classifies them by what a caller can do, Effect
+// reports whether the platform changed (none, applied, or unknown), Field names the
+// field of the request at fault, and RetryAfter the shortest useful pause.
 //
 // # Concurrency and leading
 //
-// A [Manager] is safe for concurrent use. New begins to lead; a process that
-// stood by calls Begin when it is elected, which forgets what was seen and keeps
-// the callers. Before the first creation all instances of the cluster are
-// listed. Ages are measured on Config.Clock, from when this process first saw an
-// object. Sizes are MB as the API counts them, times UTC.
+// A [Manager] is safe for concurrent use. New begins to lead; a standby process
+// calls Begin when it is elected, which drops what was read and keeps the callers.
+// Before the first creation all instances of the cluster are listed. Ages are
+// measured on Config.Clock, from when this process first saw an object. Sizes are
+// MB as the API counts them, times UTC.
 package instances

@@ -6,8 +6,9 @@ import (
 	"log"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodes"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
@@ -21,7 +22,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	backend, err := linodes.New(client)
+	backend, err := linodeapi.New(client)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,16 +32,16 @@ func Example() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	claimant := instances.Claimant{Name: "default-x7k2p", UID: "0c2b8d6e"}
+	claimant := claims.Claimant{Name: "default-x7k2p", UID: "0c2b8d6e"}
 	instance, err := manager.Create(ctx, instances.Spec{
-		Claimant: claimant, Plan: "g6-standard-2", Region: "us-ord", Image: "linode/debian12",
+		Claimant: claimant, InstanceType: "g6-standard-2", Region: "us-ord", Image: "linode/debian12",
 		UserData: instances.UserData{Content: []byte("#cloud-config\nruncmd: [[echo, hello]]\n")},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(instance.Label, "for", instance.Claim)
-	fmt.Println("deleted:", manager.Delete(ctx, instance.ID, claimant))
+	fmt.Println(instance.Name, "for", instance.Claim)
+	fmt.Println("deleted:", manager.Delete(ctx, instance.InstanceID, claimant))
 	// Output:
 	// demo-default-x7k2p for default-x7k2p
 	// deleted: <nil>
@@ -53,14 +54,14 @@ func ExampleManager_Collect() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, name := range []string{"kept", "left"} {
-		spec := instances.Spec{Claimant: instances.Claimant{Name: name}, Plan: "g6-standard-2", Region: "us-ord", Image: "linode/debian12"}
+		spec := instances.Spec{Claimant: claims.Claimant{Name: name}, InstanceType: "g6-standard-2", Region: "us-ord", Image: "linode/debian12"}
 		if _, err := manager.Create(ctx, spec); err != nil {
 			log.Fatal(err)
 		}
 	}
-	sweep := instances.Sweep{
-		Alive:  func(context.Context) ([]instances.Claimant, error) { return []instances.Claimant{{Name: "kept"}}, nil },
-		Vacate: func(_ context.Context, i instances.Instance) (bool, error) { return i.Health == instances.Healthy, nil },
+	sweep := claims.Sweep{
+		Alive:  func(context.Context) ([]claims.Claimant, error) { return []claims.Claimant{{Name: "kept"}}, nil },
+		Vacate: func(_ context.Context, node claims.Node) (bool, error) { return node.Health == claims.Healthy, nil },
 	}
 	for range 2 { // the first notices which claimants are gone
 		collected, err := manager.Collect(ctx, sweep)
@@ -68,7 +69,7 @@ func ExampleManager_Collect() {
 			log.Fatal(err)
 		}
 		for _, instance := range collected.Removed {
-			fmt.Println("removed", instance.Label)
+			fmt.Println("removed", instance.Name)
 		}
 	}
 	// Output:
@@ -85,7 +86,7 @@ func simulated(cfg instances.Config) *instances.Manager {
 	if err != nil {
 		log.Fatal(err)
 	}
-	backend, err := linodes.New(client)
+	backend, err := linodeapi.New(client)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,18 +7,19 @@ import (
 	"testing"
 )
 
-// allowedModules are what the packages of this module, tests aside, may pull
-// in. What is added here is added to every program that imports this module.
+// allowedModules lists the modules that packages of this one may import, tests aside.
+// Each entry is added to every program that imports this module.
 var allowedModules = []string{
+	"github.com/karpenter-linode/karpenter-linode/modules/claims",
 	"github.com/karpenter-linode/karpenter-linode/modules/linode",
 	"github.com/karpenter-linode/karpenter-linode/modules/instances",
 	"go.yaml.in/yaml/v3", // bootstrap alone
 	"k8s.io/utils",
 }
 
-// allowedEngine is what the engine itself may pull in: no client of any API.
+// allowedEngine lists what the engine itself may depend on: no client of an API.
 var allowedEngine = []string{
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag",
+	"github.com/karpenter-linode/karpenter-linode/modules/claims",
 	"github.com/karpenter-linode/karpenter-linode/modules/instances",
 	"k8s.io/utils",
 }

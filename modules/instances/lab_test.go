@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodes"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
@@ -100,7 +101,7 @@ func (l *lab) start(cfg instances.Config) *process {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	backend, err := linodes.New(client)
+	backend, err := linodeapi.New(client)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -195,7 +196,7 @@ func (l *lab) created() int {
 
 func spec(name, uid string) instances.Spec {
 	return instances.Spec{
-		Claimant: instances.Claimant{Name: name, UID: uid}, Plan: "g6-standard-2", Region: "us-ord", Image: "linode/debian12",
+		Claimant: claims.Claimant{Name: name, UID: uid}, InstanceType: "g6-standard-2", Region: "us-ord", Image: "linode/debian12",
 		Access: instances.Access{Keys: []string{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHUnhNcTqJ6F6Hk5Zg3QVn0Zd3r7hB6m8tJ1kXk1f1aB me"}},
 	}
 }
@@ -218,9 +219,9 @@ func (p *process) create(t *testing.T, s instances.Spec) instances.Instance {
 	return i
 }
 
-func wantKind(t *testing.T, err error, kind instances.Kind) {
+func wantKind(t *testing.T, err error, kind claims.Kind) {
 	t.Helper()
-	if got := instances.KindOf(err); got != kind {
+	if got := claims.KindOf(err); got != kind {
 		t.Errorf("kind %q of %v, want %q", got, err, kind)
 	}
 }

@@ -8,23 +8,22 @@ import (
 )
 
 const (
-	// cutLabel is the length of a label that was cut, in characters. The API
-	// takes 64, but a label becomes the name of the node, and with that the value
-	// of the Kubernetes label kubernetes.io/hostname, which has at most 63.
+	// cutLabel is the length of a shortened label, in characters. The API allows 64,
+	// but a label becomes the name of the node, and thus the value of the Kubernetes
+	// label kubernetes.io/hostname, which has at most 63.
 	cutLabel = 63
-	// labelHash is how many digits of the hash a cut label has at least.
+	// labelHash is the least number of digits of the hash in a shortened label.
 	labelHash = 20
 )
 
-// plainLabel is what the API and Kubernetes both take as a name. The API refuses
+// plainLabel matches names that the API and Kubernetes both accept. The API refuses
 // a doubled separator.
 var plainLabel = regexp.MustCompile(`^[a-z]([-.]?[a-z0-9])+$`)
 
 // Label returns the label of a claimant's instance: prefix, a hyphen and the
-// claimant's name. Where that is longer than 62 characters, or nothing that the
-// API takes as a label and Kubernetes as the name of a node, it is a readable
-// part and a hash of both, with 63 characters. As only such labels have that
-// length, none of them is the label of another name.
+// claimant's name. If that is longer than 62 characters, or no valid label of the API
+// and name of a node, Label returns a readable part and a hash of both, 63 characters
+// long. Only such labels have that length, so none equals the label of another name.
 func Label(prefix, claimant string) string {
 	whole := prefix + "-" + claimant
 	if len(whole) < cutLabel && len(whole) >= 3 && plainLabel.MatchString(whole) {
@@ -35,7 +34,8 @@ func Label(prefix, claimant string) string {
 	return readable + "-" + hex.EncodeToString(sum[:])[:cutLabel-1-len(readable)]
 }
 
-// readablePart keeps of a name what may stand in a label, and leaves room for a hash.
+// readablePart returns the characters of a name that a label may contain, and leaves
+// room for a hash.
 func readablePart(name string) string {
 	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 func TestLabelsAreReadableWhereTheyCanBe(t *testing.T) {
@@ -27,7 +27,7 @@ func TestLabelsAreReadableWhereTheyCanBe(t *testing.T) {
 	}
 }
 
-// A label is what the API and Kubernetes take, always the same, and no other
+// A label is valid for the API and Kubernetes, always the same, and no other
 // name's.
 func TestNoTwoNamesHaveOneLabel(t *testing.T) {
 	name := rapid.StringMatching(`[a-z0-9]([-.a-z0-9]{0,70}[a-z0-9])?`)
@@ -52,20 +52,23 @@ func TestNoTwoNamesHaveOneLabel(t *testing.T) {
 // What was once stored has to be found again: the form of tags and labels is fixed.
 func TestTagsAndLabelsKeepTheirForm(t *testing.T) {
 	long := strings.Repeat("long-name-", 9) + "end"
+	who := simOwn.ID(claims.Claimant{Name: long, UID: "0c2b8d6e"})
+	cluster := func(name, uid string) string { return Config{Cluster: name, ClusterUID: uid}.ClusterTag() }
 	for got, want := range map[string]string{
-		ClusterTag("demo", ""):                        "karpenter.k8s.linode/cluster=demo",
-		ClusterTag("demo", "uid"):                     "karpenter.k8s.linode/cluster=demo_94661ee0",
-		ClaimValue(long):                              "long-name-long-nam_9d92eccd",
-		Claimant{Name: "a", UID: "0c2b8d6e"}.id().uid: "7b58fae192884929",
-		Label("demo", long):                           "demo-long-name-long-name-long-name-long-na-7531bc8486813b8503ce",
+		cluster("demo", ""):    "karpenter.k8s.linode/cluster=demo",
+		cluster("demo", "uid"): "karpenter.k8s.linode/cluster=demo_94661ee0",
+		simOwn.unfinished:      "karpenter.k8s.linode/unfinished=true",
+		strings.Join(simOwn.claimTags(who, "team=a"), " "): "karpenter.k8s.linode/cluster=demo " +
+			"karpenter.sh/nodeclaim=long-name-long-nam_9d92eccd " +
+			"karpenter.k8s.linode/claim-uid=7b58fae192884929 team=a",
+		Label("demo", long): "demo-long-name-long-name-long-name-long-na-7531bc8486813b8503ce",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for _, tag := range []string{ClusterTag(long, ""), ClusterTag(long, "uid"), claimtag.Name + ClaimValue(long),
-		claimtag.UID + claimtag.UIDValue("x")} {
-		if len(tag) > MaxTagLength {
+	for _, tag := range []string{cluster(long, ""), cluster(long, "uid"), simOwn.NameTag(who), simOwn.UIDTag(who)} {
+		if len(tag) > claims.MaxTagLength {
 			t.Errorf("%s has %d characters", tag, len(tag))
 		}
 	}

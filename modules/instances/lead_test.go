@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
@@ -20,7 +21,7 @@ func TestAnElectedProcessForgetsWhatItSawBefore(t *testing.T) {
 		if list, err := standby.List(t.Context()); err != nil || len(list) != 1 {
 			t.Fatalf("before: %v, %v", list, err)
 		}
-		if err := leader.Delete(t.Context(), old.ID, spec("a", "1").Claimant); err != nil {
+		if err := leader.Delete(t.Context(), old.InstanceID, spec("a", "1").Claimant); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(30 * time.Second)
@@ -34,14 +35,14 @@ func TestAnElectedProcessForgetsWhatItSawBefore(t *testing.T) {
 		standby.Begin()
 		l.sim.Heal(rule)
 		if list, err := standby.List(t.Context()); err != nil ||
-			slices.ContainsFunc(list, func(i instances.Instance) bool { return i.ID == old.ID }) {
+			slices.ContainsFunc(list, func(i instances.Instance) bool { return i.InstanceID == old.InstanceID }) {
 			t.Errorf("after: %v, %v", list, err)
 		}
 		if err := <-waiting; err != nil {
 			t.Errorf("the caller that waited: %v", err)
 		}
-		if again := standby.create(t, spec("a", "1")); again.ID == old.ID || l.created() != 3 {
-			t.Errorf("got %d, %d made", again.ID, l.created())
+		if again := standby.create(t, spec("a", "1")); again.InstanceID == old.InstanceID || l.created() != 3 {
+			t.Errorf("got %d, %d made", again.InstanceID, l.created())
 		}
 	})
 }
@@ -53,13 +54,13 @@ func TestActionsHasEveryActionThatIsReported(t *testing.T) {
 		l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Times: 1, Drop: true, AfterEffect: true})
 		var mu sync.Mutex
 		reported := map[string]bool{}
-		p := l.start(instances.Config{Observer: instances.Observer{Action: func(end instances.ActionEnd) {
+		p := l.start(instances.Config{Observer: claims.Observer{Action: func(end claims.ActionEnd) {
 			mu.Lock()
 			defer mu.Unlock()
 			reported[end.Op] = true
 		}}})
 		i := p.create(t, withDisks())
-		if err := p.Delete(t.Context(), i.ID, withDisks().Claimant); err != nil {
+		if err := p.Delete(t.Context(), i.InstanceID, withDisks().Claimant); err != nil {
 			t.Fatal(err)
 		}
 		mu.Lock()

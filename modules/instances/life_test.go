@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
@@ -17,16 +18,16 @@ func TestOneWrong404ProvesNothing(t *testing.T) {
 		i := p.create(t, spec("a", "1"))
 		time.Sleep(time.Minute)
 		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Answer: linodesim.Answer{Status: 404, Reason: "Not found"}, Times: 1})
-		if got, err := p.Get(t.Context(), i.ID); err != nil || got.ID != i.ID {
+		if got, err := p.Get(t.Context(), i.InstanceID); err != nil || got.InstanceID != i.InstanceID {
 			t.Errorf("%+v, %v", got, err)
 		}
 		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Answer: linodesim.Answer{Status: 404, Reason: "Not found"}, Times: 1})
-		if again := p.create(t, spec("a", "1")); again.ID != i.ID || l.created() != 1 {
-			t.Errorf("got %d, first %d", again.ID, i.ID)
+		if again := p.create(t, spec("a", "1")); again.InstanceID != i.InstanceID || l.created() != 1 {
+			t.Errorf("got %d, first %d", again.InstanceID, i.InstanceID)
 		}
 		l.sim.Fail(linodesim.Rule{Method: "GET", Route: instanceRoute, Answer: linodesim.Answer{Status: 404, Reason: "Not found"}, Times: 1})
 		l.sim.Fail(linodesim.Rule{Method: "DELETE", Route: instanceRoute, Answer: linodesim.Answer{Status: 404, Reason: "Not found"}, Times: 1})
-		if err := p.Delete(t.Context(), i.ID, spec("a", "1").Claimant); err != nil || len(l.ours()) != 0 {
+		if err := p.Delete(t.Context(), i.InstanceID, spec("a", "1").Claimant); err != nil || len(l.ours()) != 0 {
 			t.Errorf("delete: %v, %d there", err, len(l.ours()))
 		}
 	})
@@ -38,15 +39,15 @@ func TestWhatIsGoneIsProvenAndMadeAgain(t *testing.T) {
 		p := l.start(instances.Config{})
 		i := p.create(t, spec("a", "1"))
 		time.Sleep(10 * time.Second)
-		if err := l.sim.DeleteInstance(i.ID); err != nil {
+		if err := l.sim.DeleteInstance(i.InstanceID); err != nil {
 			t.Fatal(err)
 		}
-		_, err := p.Get(within(t, time.Second), i.ID)
-		wantKind(t, err, instances.KindUnavailable)
-		_, err = p.Get(t.Context(), i.ID)
-		wantKind(t, err, instances.KindNotFound)
-		wantKind(t, p.Delete(t.Context(), i.ID, instances.Claimant{}), instances.KindNotFound)
-		if again := p.create(t, spec("a", "1")); again.ID == i.ID {
+		_, err := p.Get(within(t, time.Second), i.InstanceID)
+		wantKind(t, err, claims.KindUnavailable)
+		_, err = p.Get(t.Context(), i.InstanceID)
+		wantKind(t, err, claims.KindNotFound)
+		wantKind(t, p.Delete(t.Context(), i.InstanceID, claims.Claimant{}), claims.KindNotFound)
+		if again := p.create(t, spec("a", "1")); again.InstanceID == i.InstanceID {
 			t.Error("the instance that is gone was returned")
 		}
 	})
@@ -58,16 +59,16 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 		p := l.start(instances.Config{OrphanTTL: time.Second})
 		for _, id := range l.foreign {
 			_, err := p.Get(t.Context(), id)
-			wantKind(t, err, instances.KindConflict)
-			wantKind(t, p.Delete(t.Context(), id, instances.Claimant{}), instances.KindConflict)
-			wantKind(t, p.SetTags(t.Context(), id, instances.Claimant{}, nil, []string{"mine"}), instances.KindConflict)
+			wantKind(t, err, claims.KindConflict)
+			wantKind(t, p.Delete(t.Context(), id, claims.Claimant{}), claims.KindConflict)
+			wantKind(t, p.SetTags(t.Context(), id, claims.Claimant{}, nil, []string{"mine"}), claims.KindConflict)
 		}
 		for range 3 {
 			collected, err := p.Collect(t.Context(), nothingAlive())
 			if err != nil || len(collected.Removed) != 0 {
 				t.Errorf("collected %v, %v", collected, err)
 			}
-			if len(collected.Unclaimed) != 1 || collected.Unclaimed[0].Label != "cluster-alone" {
+			if len(collected.Unclaimed) != 1 || collected.Unclaimed[0].Name != "cluster-alone" {
 				t.Errorf("reported as unclaimed: %+v", collected.Unclaimed)
 			}
 			time.Sleep(time.Minute)
@@ -78,7 +79,7 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 	})
 }
 
-// Two clusters of one name share the account: their UIDs tell them apart.
+// Two clusters of one name share the account: their UIDs distinguish them.
 func TestClustersOfOneNameAreToldApartByUID(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := newLab(t, linodesim.Config{Profile: linodesim.Fast()})
@@ -91,10 +92,10 @@ func TestClustersOfOneNameAreToldApartByUID(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		_, err := two.Get(t.Context(), i.ID)
-		wantKind(t, err, instances.KindConflict)
+		_, err := two.Get(t.Context(), i.InstanceID)
+		wantKind(t, err, claims.KindConflict)
 		_, err = two.Create(within(t, time.Minute), spec("a", "1"))
-		wantKind(t, err, instances.KindConflict)
+		wantKind(t, err, claims.KindConflict)
 	})
 }
 
@@ -104,15 +105,15 @@ func TestTagsOfAnotherClaimantAreAConflict(t *testing.T) {
 		p := l.start(instances.Config{})
 		i := p.create(t, spec("a", "1"))
 		time.Sleep(10 * time.Second)
-		if _, err := p.Get(t.Context(), i.ID); err != nil {
+		if _, err := p.Get(t.Context(), i.InstanceID); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		if err := l.sim.EditInstanceTags(i.ID, []string{clusterTag, "karpenter.sh/nodeclaim=b"}); err != nil {
+		if err := l.sim.EditInstanceTags(i.InstanceID, []string{clusterTag, "karpenter.sh/nodeclaim=b"}); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, p.Delete(t.Context(), i.ID, instances.Claimant{Name: "a", UID: "1"}), instances.KindConflict)
-		wantKind(t, p.Delete(t.Context(), i.ID, instances.Claimant{Name: "b"}), instances.KindConflict)
+		wantKind(t, p.Delete(t.Context(), i.InstanceID, claims.Claimant{Name: "a", UID: "1"}), claims.KindConflict)
+		wantKind(t, p.Delete(t.Context(), i.InstanceID, claims.Claimant{Name: "b"}), claims.KindConflict)
 		if len(l.ours()) != 1 {
 			t.Error("removed")
 		}
@@ -127,7 +128,7 @@ func TestSetTagsKeepsTheClaim(t *testing.T) {
 		s.Tags = []string{"old-tag", "kept-tag"}
 		i := p.create(t, s)
 		for range 2 {
-			if err := p.SetTags(t.Context(), i.ID, s.Claimant, []string{"old-tag"}, []string{"new-tag"}); err != nil {
+			if err := p.SetTags(t.Context(), i.InstanceID, s.Claimant, []string{"old-tag"}, []string{"new-tag"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -140,8 +141,8 @@ func TestSetTagsKeepsTheClaim(t *testing.T) {
 		if slices.Contains(tags, "old-tag") || l.sent("PUT") != 1 {
 			t.Errorf("tags %v, %d PUTs", tags, l.sent("PUT"))
 		}
-		wantKind(t, p.SetTags(t.Context(), i.ID, s.Claimant, []string{clusterTag}, nil), instances.KindInvalid)
-		wantKind(t, p.SetTags(t.Context(), i.ID, instances.Claimant{Name: "b"}, nil, []string{"more"}), instances.KindConflict)
+		wantKind(t, p.SetTags(t.Context(), i.InstanceID, s.Claimant, []string{clusterTag}, nil), claims.KindInvalid)
+		wantKind(t, p.SetTags(t.Context(), i.InstanceID, claims.Claimant{Name: "b"}, nil, []string{"more"}), claims.KindConflict)
 	})
 }
 
@@ -153,7 +154,7 @@ func TestARemovalWithoutEffectIsSentAgain(t *testing.T) {
 		l.sim.Fail(linodesim.Rule{Method: "DELETE", Route: instanceRoute, View: linodesim.View{NoEffect: true}, Times: 1})
 		by := spec("a", "1").Claimant
 		for began := time.Now(); len(l.ours()) > 0; time.Sleep(5 * time.Second) {
-			if err := p.Delete(t.Context(), i.ID, by); err != nil {
+			if err := p.Delete(t.Context(), i.InstanceID, by); err != nil {
 				t.Fatal(err)
 			}
 			if time.Since(began) > 90*time.Second {

@@ -5,17 +5,19 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// done is the end of an effect. It and what it calls are the only code that
-// changes what is known of the platform.
+// done applies the result of an effect. It and the methods it calls are the only code
+// that changes the state of the platform in the core.
 func (c *core) done(r result) {
 	c.seq++
 	switch r.op {
 	case opList:
 		c.listed(r)
 	case opFind:
-		c.foundLabel(r)
+		c.labelSearched(r)
 	case opRead:
 		c.readOne(r)
 	case opCreate:
@@ -25,38 +27,38 @@ func (c *core) done(r result) {
 	}
 }
 
-// stale reports a reading that was begun before this process began to lead:
-// nothing is learned from it. Writes are facts in whichever term they were sent.
+// stale reports whether an effect began before this process began to lead. Such a
+// reading is dropped; a write counts in whichever term it was sent.
 func (c *core) stale(r result) bool { return r.term != c.term }
 
 func (c *core) listed(r result) {
 	if c.stale(r) {
 		return
 	}
-	c.survey.running = false
+	c.listing.running = false
 	if r.err != nil {
-		c.survey.failed, c.survey.err = c.seq, r.err
+		c.listing.failed, c.listing.err = c.seq, r.err
 		return
 	}
-	c.survey.began, c.world.unclaimed = r.began, nil
+	c.listing.began, c.world.unclaimed = r.began, nil
 	for _, i := range r.instances {
 		c.seenInList(i, r.began)
-		if c.world.objects[i.ID] == nil && !i.Foreign && claimIn(i.Tags).none() && slices.Contains(i.Tags, r.text) {
-			c.world.unclaimed = append(c.world.unclaimed, i)
+		if c.world.objects[i.InstanceID] == nil && !i.Foreign && c.cfg.own.ClaimIn(i.Tags).None() && slices.Contains(i.Tags, r.text) {
+			c.world.unclaimed = append(c.world.unclaimed, i.Node)
 		}
 	}
 	c.prune()
 }
 
-// seenInList takes from a list what is new. A list may lag, so it changes
-// nothing of an instance that was read or written since.
+// seenInList applies an entry of a list. A list may lag, so it adds instances and
+// changes none that was read or written since.
 func (c *core) seenInList(i Instance, began time.Time) {
-	o := c.world.objects[i.ID]
-	if _, gone := c.world.gone[i.ID]; gone || o == nil && !c.cfg.ours(i) {
+	o := c.world.objects[i.InstanceID]
+	if _, gone := c.world.gone[i.InstanceID]; gone || o == nil && !c.cfg.own.ours(i) {
 		return
 	}
 	if o == nil {
-		c.add(i, claimIn(i.Tags)).listed = began
+		c.add(i, c.cfg.own.ClaimIn(i.Tags)).listed = began
 		return
 	}
 	o.listed = latest(o.listed, began)
@@ -66,76 +68,76 @@ func (c *core) seenInList(i Instance, began time.Time) {
 	}
 }
 
-// keepTags notes the tags of an instance that has its claimant's. Whether it is
-// unfinished is not among them: only a current reading proves that.
+// keepTags records the tags of an instance that has its claim's. The unfinished tag is
+// not among them: only a current reading proves that state.
 func (c *core) keepTags(o *object) {
-	if c.cfg.ours(o.Instance) && claimIn(o.Tags).is(o.who) {
-		o.whole = slices.DeleteFunc(slices.Clone(o.Tags), func(tag string) bool { return tag == unfinishedTag })
+	if c.cfg.own.ours(o.Instance) && c.cfg.own.ClaimIn(o.Tags).Is(o.who) {
+		o.claimedTags = c.cfg.own.finished(o.Tags)
 	}
 }
 
-func (c *core) add(i Instance, who claimID) *object {
+func (c *core) add(i Instance, who claims.ClaimID) *object {
 	o := &object{Instance: i, who: who, first: c.now}
-	o.build.since = c.quiet()
+	o.build.since = c.settledAt()
 	c.keepTags(o)
-	c.world.objects[i.ID] = o
-	if l := c.looks[i.ID]; l != nil && l.gone { // what was taken for a proof was none
-		delete(c.looks, i.ID)
+	c.world.objects[i.InstanceID] = o
+	if l := c.directReads[i.InstanceID]; l != nil && l.gone { // the proof was wrong
+		delete(c.directReads, i.InstanceID)
 	}
 	return o
 }
 
-// foundLabel keeps who has a label. An instance that a person renamed is found by
-// its claim.
-func (c *core) foundLabel(r result) {
+// labelSearched records the owner of a label. An instance that a user renamed is found
+// by its claim.
+func (c *core) labelSearched(r result) {
 	cl := r.claim
 	if c.stale(r) {
 		return
 	}
-	cl.finding = false
+	cl.searching = false
 	if r.err != nil {
 		cl.failed, cl.err = c.seq, r.err
 		return
 	}
-	cl.found, cl.blocker = r.began, 0
-	cl.finds++
+	cl.searched, cl.labelOwner = r.began, 0
+	cl.searches++
 	for _, i := range r.instances {
-		// The label was refused after this was proven gone: it is to be read again.
-		if since, gone := c.world.gone[i.ID]; gone && !cl.taken.After(since) {
+		// If the label was refused after the proof, the instance is read again.
+		if since, gone := c.world.gone[i.InstanceID]; gone && !cl.labelTaken.After(since) {
 			continue
 		}
-		delete(c.world.gone, i.ID)
+		delete(c.world.gone, i.InstanceID)
 		c.seenInList(i, r.began)
-		if o := c.world.objects[i.ID]; i.Label == cl.label && (o == nil || !o.who.is(cl.id)) {
-			cl.blocker = i.ID
+		if o := c.world.objects[i.InstanceID]; i.Name == cl.label && (o == nil || !o.who.Is(cl.id)) {
+			cl.labelOwner = i.InstanceID
 		}
 	}
 }
 
 func (c *core) readOne(r result) {
-	l := c.looks[r.id]
+	l := c.directReads[r.id]
 	if c.stale(r) || l == nil {
 		return
 	}
 	l.running = false
 	switch {
-	case l.gone: // a write proved that while this reading, which may be out of date, was under way
+	case l.gone: // a write proved it during this reading, which may be out of date
 	case r.err == nil:
 		l.began, l.instance, l.missing = r.began, r.instance, time.Time{}
 		c.seen(r.instance, r.began)
-	case KindOf(r.err) == KindNotFound:
+	case claims.KindOf(r.err) == claims.KindNotFound:
 		c.missed(r.id, r.began)
 	default:
 		l.failed, l.err = c.seq, r.err
 	}
 }
 
-// seen takes over a direct reading, but for tags that were written since.
+// seen applies a direct reading, except for tags that were written since.
 func (c *core) seen(i Instance, began time.Time) {
-	o := c.world.objects[i.ID]
+	o := c.world.objects[i.InstanceID]
 	if o == nil {
-		if c.cfg.ours(i) {
-			c.add(i, claimIn(i.Tags)).read = began
+		if c.cfg.own.ours(i) {
+			c.add(i, c.cfg.own.ClaimIn(i.Tags)).read = began
 		}
 		return
 	}
@@ -149,17 +151,17 @@ func (c *core) seen(i Instance, began time.Time) {
 	c.keepTags(o)
 }
 
-// missed is a direct reading that answered 404. Alone it proves nothing: it
-// takes another one that began the settle time later, or a removal before it.
+// missed applies a direct reading that answered 404. It proves nothing alone: the
+// proof is another one begun SettleTime later, or an accepted removal before it.
 func (c *core) missed(id int, began time.Time) {
-	l, o := c.looks[id], c.world.objects[id]
+	l, o := c.directReads[id], c.world.objects[id]
 	if l == nil {
-		l = &look{}
-		c.looks[id] = l
+		l = &directRead{}
+		c.directReads[id] = l
 	}
 	switch {
 	case o != nil && began.Before(o.made.Add(c.cfg.SettleTime)):
-		l.hold = o.made.Add(c.cfg.SettleTime)
+		l.notBefore = o.made.Add(c.cfg.SettleTime)
 		return
 	case o != nil && !o.accepted.IsZero() && !began.Before(o.accepted):
 	case l.missing.IsZero():
@@ -178,26 +180,26 @@ func (c *core) created(r result) {
 	cl.busy = false
 	c.queue.done(c.now)
 	if r.err == nil {
-		o := c.world.objects[r.instance.ID]
+		o := c.world.objects[r.instance.InstanceID]
 		if o == nil {
 			o = c.add(r.instance, cl.id)
 			o.build.since = time.Time{}
 		}
 		o.made = c.now
-		cl.unsure, cl.taken, cl.trouble, cl.blocker = time.Time{}, time.Time{}, nil, 0
+		cl.ambiguous, cl.labelTaken, cl.lastFailure, cl.labelOwner = time.Time{}, time.Time{}, nil, 0
 		c.queue.leave(cl)
 		c.forget(cl)
 		return
 	}
-	cl.trouble = r.err
-	effect := effectOf(r.err)
+	cl.lastFailure = r.err
+	effect := claims.EffectOf(r.err)
 	switch {
-	case errors.Is(r.err, ErrLabelTaken), effect == EffectApplied:
-		cl.taken, cl.finds = c.now, 0
-	case effect == EffectUnknown:
-		cl.unsure, cl.finds = c.now, 0
-	case KindOf(r.err) == KindRateLimited:
-		c.queue.block(c.now.Add(max(retryAfter(r.err), limitedPause)))
+	case errors.Is(r.err, ErrLabelTaken), effect == claims.EffectApplied:
+		cl.labelTaken, cl.searches = c.now, 0
+	case effect == claims.EffectUnknown:
+		cl.ambiguous, cl.searches = c.now, 0
+	case claims.KindOf(r.err) == claims.KindRateLimited:
+		c.queue.block(c.now.Add(max(claims.RetryAfterOf(r.err), limitedPause)))
 	default:
 		cl.failed, cl.err = c.seq, r.err
 		c.queue.leave(cl)
@@ -206,23 +208,23 @@ func (c *core) created(r result) {
 	c.forget(cl)
 }
 
-// changed is the end of a write to an instance, and of reading its parts.
+// changed applies the end of a write to an instance, or of a reading of its parts.
 func (c *core) changed(r result) {
 	delete(c.busy, r.id)
 	o := c.world.objects[r.id]
 	switch {
 	case o == nil, c.stale(r) && r.op.ofParts():
 		return
-	case KindOf(r.err) == KindNotFound && r.op == opDisk: // the disk, or the instance: their list answers which
-		o.build.doubt(c.now)
+	case claims.KindOf(r.err) == claims.KindNotFound && r.op == opDisk: // of the disk or of the instance: the list of disks distinguishes them
+		o.build.invalidate(c.now)
 		return
-	case KindOf(r.err) == KindNotFound:
+	case claims.KindOf(r.err) == claims.KindNotFound:
 		c.missed(r.id, r.began)
 		return
 	case r.err != nil:
 		o.failed, o.err = c.seq, r.err
-		if r.op.write() && effectOf(r.err) == EffectUnknown {
-			o.build.doubt(c.now.Add(c.cfg.SettleTime))
+		if r.op.write() && claims.EffectOf(r.err) == claims.EffectUnknown {
+			o.build.invalidate(c.now.Add(c.cfg.SettleTime))
 		}
 		return
 	}
@@ -237,24 +239,24 @@ func (c *core) changed(r result) {
 	}
 }
 
-// forget drops a claim that nothing is known of and no caller waits for.
-func (c *core) forget(cl *claim) {
-	if cl.callers == 0 && !cl.busy && !cl.queued && cl.unsure.IsZero() && cl.taken.IsZero() && cl.blocker == 0 {
+// forget drops the state of a claim that has none and that no caller waits for.
+func (c *core) forget(cl *claimState) {
+	if cl.callers == 0 && !cl.busy && !cl.queued && cl.ambiguous.IsZero() && cl.labelTaken.IsZero() && cl.labelOwner == 0 {
 		delete(c.claims, cl.id)
 	}
 }
 
-// prune drops what has no use any more.
+// prune drops expired state.
 func (c *core) prune() {
 	maps.DeleteFunc(c.world.gone, func(_ int, since time.Time) bool { return c.now.Sub(since) > goneKept })
 	maps.DeleteFunc(c.refused, func(_ string, r refusal) bool { return !c.now.Before(r.until) })
-	maps.DeleteFunc(c.looks, func(_ int, l *look) bool {
-		return !l.running && (c.now.Sub(l.used) > lookKept || l.gone && c.now.Sub(l.used) > goneKept)
+	maps.DeleteFunc(c.directReads, func(_ int, l *directRead) bool {
+		return !l.running && (c.now.Sub(l.used) > readKept || l.gone && c.now.Sub(l.used) > goneKept)
 	})
 	c.queue.expire(c.now)
 	for _, cl := range c.claims {
-		if cl.callers == 0 && c.now.Sub(cl.left) > lookKept {
-			cl.unsure, cl.taken, cl.blocker = time.Time{}, time.Time{}, 0
+		if cl.callers == 0 && c.now.Sub(cl.left) > readKept {
+			cl.ambiguous, cl.labelTaken, cl.labelOwner = time.Time{}, time.Time{}, 0
 		}
 		c.forget(cl)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
@@ -23,7 +24,7 @@ func TestARefusalAnswersTheWholeBurst(t *testing.T) {
 		began := time.Now()
 		burst(t, 100, func(n int) {
 			_, err := p.Create(within(t, 5*time.Minute), spec(fmt.Sprintf("a-%d", n), "1"))
-			wantKind(t, err, instances.KindQuotaExceeded)
+			wantKind(t, err, claims.KindQuotaExceeded)
 		})
 		if took := time.Since(began); took > 3*time.Second || l.sent("POST") > 20 {
 			t.Errorf("took %s and %d POSTs", took, l.sent("POST"))
@@ -51,7 +52,7 @@ func TestAHundredClaimantsArePacedWithoutA429(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			ids[n] = i.ID
+			ids[n] = i.InstanceID
 		})
 		took := time.Since(began)
 		slices.Sort(ids)
@@ -85,7 +86,7 @@ func TestACallerWhoseTimeEndsLearnsItsPosition(t *testing.T) {
 				if err == nil {
 					return
 				}
-				wantKind(t, err, instances.KindProvisioning)
+				wantKind(t, err, claims.KindProvisioning)
 				mu.Lock()
 				texts = append(texts, err.Error())
 				mu.Unlock()
@@ -110,8 +111,8 @@ func TestA429OfAnotherClientIsWaitedOut(t *testing.T) {
 			Times: 1})
 		p := l.start(instances.Config{})
 		_, err := p.Create(within(t, 20*time.Second), spec("a", "1"))
-		wantKind(t, err, instances.KindRateLimited)
-		if e, ok := errors.AsType[*instances.Error](err); !ok || e.RetryAfter < 70*time.Second {
+		wantKind(t, err, claims.KindRateLimited)
+		if e, ok := errors.AsType[*claims.Error](err); !ok || e.RetryAfter < 70*time.Second {
 			t.Errorf("%+v", err)
 		}
 		p.create(t, spec("a", "1"))
@@ -121,18 +122,31 @@ func TestA429OfAnotherClientIsWaitedOut(t *testing.T) {
 	})
 }
 
-func TestMaxInstancesIsACeiling(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		l := newLab(t, linodesim.Config{Profile: linodesim.Realistic()})
-		p := l.start(instances.Config{MaxInstances: 3})
-		burst(t, 5, func(n int) {
-			_, err := p.Create(within(t, time.Minute), spec(fmt.Sprintf("a-%d", n), "1"))
-			if err != nil {
-				wantKind(t, err, instances.KindQuotaExceeded)
-			}
+// A burst counts what is being created for the others of it.
+func TestCeilingsBoundTheCluster(t *testing.T) {
+	prices := func(instanceType string) (float64, bool) { return 0.036, instanceType == "g6-standard-2" }
+	for field, ceilings := range map[string]claims.Ceilings{
+		claims.FieldMaxNodes:       {MaxNodes: 3},
+		claims.FieldMaxHourlyPrice: {MaxHourlyPrice: 3.5 * 0.036, HourlyPrice: prices},
+	} {
+		t.Run(field, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				l := newLab(t, linodesim.Config{Profile: linodesim.Realistic()})
+				p := l.start(instances.Config{Ceilings: ceilings})
+				burst(t, 5, func(n int) {
+					_, err := p.Create(within(t, time.Minute), spec(fmt.Sprintf("a-%d", n), "1"))
+					if err == nil {
+						return
+					}
+					wantKind(t, err, claims.KindQuotaExceeded)
+					if e, ok := errors.AsType[*claims.Error](err); !ok || e.Field != field {
+						t.Errorf("%v, want the field %s", err, field)
+					}
+				})
+				if len(l.ours()) != 3 {
+					t.Errorf("%d instances", len(l.ours()))
+				}
+			})
 		})
-		if len(l.ours()) != 3 {
-			t.Errorf("%d instances", len(l.ours()))
-		}
-	})
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // What 404s of direct readings prove, by when they began.
@@ -31,7 +33,8 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			core := newCore(cfg, start)
-			o := core.add(Instance{ID: 7, Tags: cfg.claimTags(claimID{value: "a"})}, claimID{value: "a"})
+			o := core.add(Instance{Node: claims.Node{InstanceID: 7, Tags: cfg.own.claimTags(claims.ClaimID{Value: "a"})}},
+				claims.ClaimID{Value: "a"})
 			if c.made > 0 {
 				o.made = start.Add(c.made)
 			}
@@ -49,16 +52,16 @@ func TestProofThatAnInstanceIsGone(t *testing.T) {
 	}
 }
 
-// oneInstance is a core that knows one instance, of claimant a.
+// oneInstance returns a core with one instance, of claimant a.
 func oneInstance(t *testing.T) (*core, *object) {
 	t.Helper()
 	cfg, err := Config{Cluster: "demo"}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
-	who := claimID{value: "a"}
+	who := claims.ClaimID{Value: "a"}
 	c := newCore(cfg, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	return c, c.add(Instance{ID: 7, Tags: cfg.claimTags(who)}, who)
+	return c, c.add(Instance{Node: claims.Node{InstanceID: 7, Tags: cfg.own.claimTags(who)}}, who)
 }
 
 // A reading that began less than the settle time after a write of tags may be of
@@ -68,12 +71,13 @@ func TestOwnTagsOutrankOlderReadings(t *testing.T) {
 	for after, believed := range map[time.Duration]bool{0: false, settle - 1: false, settle: true} {
 		core, o := oneInstance(t)
 		old, written := slices.Clone(append(o.Tags, "old")), slices.Clone(append(o.Tags, "new"))
-		core.done(result{effect: effect{op: opTag, id: o.ID, tags: written, term: core.term}, began: core.now})
+		core.done(result{effect: effect{op: opTag, id: o.InstanceID, tags: written, term: core.term}, began: core.now})
 		core.now = core.now.Add(after)
-		if _, s := core.look(7, core.now, core.seq, "test"); s.effect == nil {
+		if _, s := core.readDirectly(7, core.now, core.seq, "test"); s.effect == nil {
 			t.Fatalf("no reading is under way: %+v", s)
 		}
-		core.done(result{effect: effect{op: opRead, id: 7, term: core.term}, began: core.now, instance: Instance{ID: 7, Tags: old}})
+		read := Instance{Node: claims.Node{InstanceID: 7, Tags: old}}
+		core.done(result{effect: effect{op: opRead, id: 7, term: core.term}, began: core.now, instance: read})
 		if slices.Contains(o.Tags, "old") != believed {
 			t.Errorf("%s after the write, a reading of the old tags: %v", after, o.Tags)
 		}
@@ -83,7 +87,7 @@ func TestOwnTagsOutrankOlderReadings(t *testing.T) {
 // A disk that a person has deleted is answered with 404, as often as it is read.
 func TestADiskThatIsGoneProvesNothingOfItsInstance(t *testing.T) {
 	core, o := oneInstance(t)
-	gone := &Error{Kind: KindNotFound, Op: "read disk", Effect: EffectNone}
+	gone := &claims.Error{Kind: claims.KindNotFound, Op: "read disk", Effect: claims.EffectNone}
 	for range 2 {
 		core.now = core.now.Add(time.Minute)
 		o.build.making, o.build.hasDisks = 3, true
@@ -103,16 +107,16 @@ func TestAReadingThatWasUnderWayRefutesNoProof(t *testing.T) {
 	core, o := oneInstance(t)
 	start, there := core.now, o.Instance
 	o.accepted = start
-	if _, s := core.look(7, start, 0, "test"); s.effect == nil {
+	if _, s := core.readDirectly(7, start, 0, "test"); s.effect == nil {
 		t.Fatalf("no reading is under way: %+v", s)
 	}
-	gone := &Error{Kind: KindNotFound, Op: "delete", Effect: EffectNone}
+	gone := &claims.Error{Kind: claims.KindNotFound, Op: "delete", Effect: claims.EffectNone}
 	core.done(result{effect: effect{op: opDelete, id: 7, term: core.term}, began: start, err: gone})
 	core.done(result{effect: effect{op: opRead, id: 7, term: core.term}, began: start, instance: there})
 	if core.world.objects[7] != nil {
 		t.Error("it is there again")
 	}
-	if proven, _ := core.look(7, start, core.seq, "test"); !proven {
+	if proven, _ := core.readDirectly(7, start, core.seq, "test"); !proven {
 		t.Error("the proof is forgotten")
 	}
 }

@@ -5,35 +5,35 @@ import (
 	"time"
 )
 
-// queue paces creations: in no window are more than limit under way or
-// answered, and claimants are served in the order of their arrival. A request
-// counts from when it may be sent until one window after its answer, so that
-// unequal delays on the way cannot put two windows' worth into one.
+// queue paces creations: no window contains more than limit of them, and claimants
+// are served in the order of their arrival. A request counts from when it may be sent
+// until one window after its answer, so that unequal delays on the way cannot put the
+// requests of two windows into one.
 type queue struct {
 	limit    int
 	inFlight int
-	answered []time.Time // oldest first, of the last window
-	blocked  time.Time   // until then nothing is sent, after a 429
-	waiting  []*claim    // in the order of their arrival
+	answered []time.Time   // oldest first, of the last window
+	blocked  time.Time     // until then nothing is sent, after a 429
+	waiting  []*claimState // in the order of their arrival
 }
 
-// join gives a claimant a position, unless it has one.
-func (q *queue) join(cl *claim) {
+// join appends a claimant, unless it has a position.
+func (q *queue) join(cl *claimState) {
 	if !cl.queued {
 		cl.queued = true
 		q.waiting = append(q.waiting, cl)
 	}
 }
 
-func (q *queue) leave(cl *claim) {
+func (q *queue) leave(cl *claimState) {
 	if cl.queued {
 		cl.queued = false
-		q.waiting = slices.DeleteFunc(q.waiting, func(w *claim) bool { return w == cl })
+		q.waiting = slices.DeleteFunc(q.waiting, func(w *claimState) bool { return w == cl })
 	}
 }
 
-// slot returns when the next creation may be sent: now or earlier means that one
-// may. The zero time means after the next answer.
+// slot returns the time from which the next creation may be sent. The zero time means
+// after the next answer.
 func (q *queue) slot(now time.Time) time.Time {
 	q.expire(now)
 	if now.Before(q.blocked) {
@@ -59,9 +59,8 @@ func (q *queue) expire(now time.Time) {
 	}
 }
 
-// turn reports whether the claimant is the first of those that would send a
-// creation now.
-func (q *queue) turn(cl *claim) bool {
+// turn reports whether the claimant is the first that can send a creation now.
+func (q *queue) turn(cl *claimState) bool {
 	for _, other := range q.waiting {
 		if other.callers > 0 && !other.busy && !other.resolving() {
 			return other == cl
@@ -70,12 +69,12 @@ func (q *queue) turn(cl *claim) bool {
 	return false
 }
 
-// position is 1 for the first, and how many wait.
-func (q *queue) position(cl *claim) (at, of int) {
+// position returns the claimant's position, 1 for the first, and the number waiting.
+func (q *queue) position(cl *claimState) (at, of int) {
 	return slices.Index(q.waiting, cl) + 1, len(q.waiting)
 }
 
-// send and done are around each creation.
+// send and done enclose each creation.
 func (q *queue) send() { q.inFlight++ }
 
 func (q *queue) done(now time.Time) {

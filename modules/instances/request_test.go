@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
@@ -18,44 +19,45 @@ import (
 func TestRefusalsNameTheFieldAndWhatToDo(t *testing.T) {
 	type scene struct {
 		name, field string
-		kind        instances.Kind
+		kind        claims.Kind
 		change      func(*instances.Spec)
 		prepare     func(*lab)
 	}
 	for _, c := range []scene{
-		{name: "bad image", field: "Spec.Image", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Image = "linode/none" }},
-		{name: "bad region", field: "Spec.Region", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Region = "us-none" }},
-		{name: "bad plan", field: "Spec.Plan", kind: instances.KindInvalid, change: func(s *instances.Spec) { s.Plan = "g6-none" }},
-		{name: "bad firewall", field: "Spec.Network.FirewallID", kind: instances.KindInvalid,
+		{name: "bad image", field: "Spec.Image", kind: claims.KindInvalid, change: func(s *instances.Spec) { s.Image = "linode/none" }},
+		{name: "bad region", field: "Spec.Region", kind: claims.KindInvalid, change: func(s *instances.Spec) { s.Region = "us-none" }},
+		{name: "bad instance type", field: claims.FieldInstanceType, kind: claims.KindInvalid,
+			change: func(s *instances.Spec) { s.InstanceType = "g6-none" }},
+		{name: "bad firewall", field: "Spec.Network.FirewallID", kind: claims.KindInvalid,
 			change: func(s *instances.Spec) { s.Network.FirewallID = 77 }},
-		{name: "bad subnet", field: "Spec.Network.Interfaces[0].subnet_id", kind: instances.KindInvalid, change: func(s *instances.Spec) {
+		{name: "bad subnet", field: "Spec.Network.Interfaces[0].subnet_id", kind: claims.KindInvalid, change: func(s *instances.Spec) {
 			s.Network = instances.Network{Generation: instances.GenerationLinode,
 				Interfaces: []instances.Interface{{VPC: &instances.VPCInterface{SubnetID: 77}}}}
 		}},
-		{name: "no such placement group", field: "Spec.PlacementGroup", kind: instances.KindInvalid,
+		{name: "no such placement group", field: "Spec.PlacementGroup", kind: claims.KindInvalid,
 			change: func(s *instances.Spec) { s.PlacementGroup.ID = 77 }},
-		{name: "disk larger than the plan", field: "Spec.Storage.SwapMB", kind: instances.KindInvalid,
+		{name: "disk larger than the plan", field: "Spec.Storage.SwapMB", kind: claims.KindInvalid,
 			change: func(s *instances.Spec) { s.Storage.BootMB = 900_000 }},
-		{name: "account limit", kind: instances.KindQuotaExceeded, prepare: func(l *lab) { l.sim.SetAccountLimit(1) }},
-		{name: "no capacity", field: "Spec.Plan", kind: instances.KindInsufficientCapacity,
+		{name: "account limit", kind: claims.KindQuotaExceeded, prepare: func(l *lab) { l.sim.SetAccountLimit(1) }},
+		{name: "no capacity", field: claims.FieldInstanceType, kind: claims.KindInsufficientCapacity,
 			prepare: func(l *lab) { l.sim.RefuseCapacity(linodesim.NoCapacity{Type: "g6-standard-2"}) }},
-		{name: "plan not in the region", kind: instances.KindInsufficientCapacity, prepare: func(l *lab) {
+		{name: "plan not in the region", kind: claims.KindInsufficientCapacity, prepare: func(l *lab) {
 			l.sim.RefuseCapacity(linodesim.NoCapacity{Type: "g6-standard-2", Reason: "This plan is not available in the selected region"})
 		}},
-		{name: "placement group full", field: "Spec.PlacementGroup", kind: instances.KindQuotaExceeded, prepare: func(l *lab) {
+		{name: "placement group full", field: "Spec.PlacementGroup", kind: claims.KindQuotaExceeded, prepare: func(l *lab) {
 			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute,
 				Answer: linodesim.Answer{Status: 400, Field: "placement_group.id",
 					Reason: "A placement group in region us-ord holds 5 Linodes; this one has 5"}})
 		}},
-		{name: "placement group not compliant", field: "Spec.PlacementGroup", kind: instances.KindInsufficientCapacity, prepare: func(l *lab) {
+		{name: "placement group not compliant", field: "Spec.PlacementGroup", kind: claims.KindInsufficientCapacity, prepare: func(l *lab) {
 			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute,
 				Answer: linodesim.Answer{Status: 400, Field: "placement_group", Reason: "Cannot place the Linode compliantly"}})
 		}},
-		{name: "words of capacity about another field", field: "Spec.Tags[0]", kind: instances.KindInvalid, prepare: func(l *lab) {
+		{name: "words of capacity about another field", field: "Spec.Tags[0]", kind: claims.KindInvalid, prepare: func(l *lab) {
 			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute,
 				Answer: linodesim.Answer{Status: 400, Field: "tags[0]", Reason: "limited to 50 characters"}})
 		}},
-		{name: "scope", kind: instances.KindForbidden, prepare: func(l *lab) {
+		{name: "scope", kind: claims.KindForbidden, prepare: func(l *lab) {
 			l.sim.Fail(linodesim.Rule{Method: "POST", Route: instancesRoute, Answer: linodesim.Answer{Status: 403, Reason: "insufficient scope"}})
 		}},
 	} {
@@ -71,8 +73,8 @@ func TestRefusalsNameTheFieldAndWhatToDo(t *testing.T) {
 				}
 				_, err := l.start(instances.Config{}).Create(within(t, time.Minute), s)
 				wantKind(t, err, c.kind)
-				e, ok := errors.AsType[*instances.Error](err)
-				if !ok || c.field != "" && !strings.HasPrefix(e.Field, c.field) || e.Effect != instances.EffectNone {
+				e, ok := errors.AsType[*claims.Error](err)
+				if !ok || c.field != "" && !strings.HasPrefix(e.Field, c.field) || e.Effect != claims.EffectNone {
 					t.Errorf("error %+v, want field %s and no effect", err, c.field)
 				}
 				if len(l.ours()) != 0 {
@@ -112,7 +114,7 @@ func TestUserDataHasALimit(t *testing.T) {
 					}
 					return
 				}
-				wantKind(t, err, instances.KindInvalid)
+				wantKind(t, err, claims.KindInvalid)
 				text := fmt.Sprint(err)
 				for _, part := range []string{"Spec.UserData", fmt.Sprint(len(c.data.Content)), "16384"} {
 					if !strings.Contains(text, part) {
@@ -172,7 +174,7 @@ func TestAPasswordIsMadeOnlyWithoutKeysAndUsers(t *testing.T) {
 
 func TestInvalidSpecsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 	for field, change := range map[string]func(*instances.Spec){
-		"Spec.Plan":               func(s *instances.Spec) { s.Plan = "" },
+		"Spec.InstanceType":       func(s *instances.Spec) { s.InstanceType = "" },
 		"Spec.Image":              func(s *instances.Spec) { s.Image = "" },
 		"Spec.Claimant.Name":      func(s *instances.Spec) { s.Claimant.Name = "a b" },
 		"Spec.Tags[0]":            func(s *instances.Spec) { s.Tags = []string{"x"} },
@@ -209,7 +211,7 @@ func TestInvalidSpecsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 				s := spec("a", "1")
 				change(&s)
 				_, err := l.start(instances.Config{}).Create(t.Context(), s)
-				if e, ok := errors.AsType[*instances.Error](err); !ok || e.Kind != instances.KindInvalid || e.Field != field || l.sent("") != 0 {
+				if e, ok := errors.AsType[*claims.Error](err); !ok || e.Kind != claims.KindInvalid || e.Field != field || l.sent("") != 0 {
 					t.Errorf("%v, %d requests", err, l.sent(""))
 				}
 			})

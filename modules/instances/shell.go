@@ -5,23 +5,23 @@ import (
 	"sync"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// shell runs tasks in the goroutines of their callers, and effects in their
+// shell runs tasks in the goroutines of their callers and each effect in one of its
 // own. It decides nothing.
 type shell struct {
 	backend Backend
-	cfg     Config
-	// slots bounds the effects at the same time.
+	cfg     settings
+	// slots bounds the concurrent effects.
 	slots chan struct{}
 
 	mu   sync.Mutex
 	core *core
-	// changed is closed and replaced when a task may have something new to do.
+	// changed is closed and replaced when a task may continue.
 	changed chan struct{}
 	callers int
-	// reads has the cancel functions of the reads under way, which end with the
+	// reads contains the cancel functions of the reads under way, which end with the
 	// last caller.
 	reads map[int]context.CancelFunc
 	last  int
@@ -70,7 +70,7 @@ func (s *shell) exit(t task) {
 	}
 }
 
-// step asks the task what it needs, and starts it if that is an effect.
+// step returns the task's next step, and starts it if it is an effect.
 func (s *shell) step(ctx context.Context, t task) (step, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *shell) step(ctx context.Context, t task) (step, <-chan struct{}) {
 	return next, s.changed
 }
 
-// wait returns true when ctx ended first.
+// wait waits for a change or a time. It returns true if ctx ended first.
 func (s *shell) wait(ctx context.Context, until time.Time, changed <-chan struct{}) bool {
 	var clock <-chan time.Time
 	if !until.IsZero() {
@@ -104,15 +104,15 @@ func (s *shell) wait(ctx context.Context, until time.Time, changed <-chan struct
 	return false
 }
 
-// wake lets all tasks look again. The caller holds mu.
+// wake makes all tasks continue. The caller holds mu.
 func (s *shell) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// start makes a request in a goroutine of its own. A write is not cancelled
-// when its caller leaves, because then nothing would show whether it happened;
-// reads go on for the other callers. The caller holds mu.
+// start makes a request in a goroutine of its own. A write is not cancelled when its
+// caller leaves, because its effect would be unknown; reads continue for the other
+// callers. The caller holds mu.
 func (s *shell) start(ctx context.Context, e effect) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.op.timeout())
 	s.last++
@@ -141,7 +141,7 @@ func (s *shell) perform(ctx context.Context, e effect) result {
 	case opList:
 		r.instances, r.err = s.backend.Tagged(ctx, e.text)
 	case opFind:
-		r.instances, r.err = s.backend.Find(ctx, e.text, claimtag.Name+e.claim.id.value)
+		r.instances, r.err = s.backend.Find(ctx, e.text, s.cfg.own.NameTag(e.claim.id))
 	case opRead:
 		r.instance, r.err = s.backend.Instance(ctx, e.id)
 	case opDisks:
@@ -167,7 +167,7 @@ func (s *shell) perform(ctx context.Context, e effect) result {
 	return r
 }
 
-// one is a disk as a list of it alone.
+// one returns a list of one disk.
 func one(disk DiskState, err error) ([]DiskState, error) { return []DiskState{disk}, err }
 
 func (s *shell) report(r result) {
@@ -175,12 +175,12 @@ func (s *shell) report(r result) {
 	if hook == nil {
 		return
 	}
-	id := r.id
-	if r.op == opCreate && r.err == nil {
-		id = r.instance.ID
-	}
-	hook(ActionEnd{
-		Op: string(r.op), Reason: r.reason, Plan: r.creation.Plan, InstanceID: id,
+	end := claims.ActionEnd{
+		Op: string(r.op), Reason: r.reason, InstanceType: r.creation.InstanceType, InstanceID: r.id,
 		Duration: s.cfg.Clock.Since(r.began), Err: r.err,
-	})
+	}
+	if r.op == opCreate && r.err == nil {
+		end.InstanceID, end.Bought, end.Claimed = r.instance.InstanceID, 1, 1
+	}
+	hook(end)
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// simAgenda is what will happen, in the order of virtual time; what is due at
-// one moment happens in the order in which it was put down.
+// simAgenda orders future events by virtual time, and events of one moment by when
+// they were added.
 type simAgenda struct {
 	now   time.Time
 	seq   int

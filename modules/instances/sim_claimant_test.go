@@ -5,31 +5,33 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// simClaimant is a claimant as a controller is for it: it asks until it has an
-// instance, keeps that for a while, and gives it back until it is gone.
+// simClaimant simulates a claimant and its controller: it calls Create until it has an
+// instance, keeps that for a while, and calls Delete until it is gone.
 type simClaimant struct {
 	*sim
 	plan      simLife
 	name, uid string
 	before    *simClaimant
-	// alive: it exists. served: it was told its instance, id.
+	// alive reports that it exists, served that it got its instance, id.
 	alive, served, releasing bool
 	id                       int
 	since                    time.Time
 	forgot                   bool
-	// edits is how often it has changed its tags.
+	// edits counts the changes of its tags.
 	edits int
-	// asks, releases and tries of edits are how many calls of each there were.
-	asks, releases, tries int
-	// died is when it ceased to exist.
+	// creates, releases and tries count the calls of each.
+	creates, releases, tries int
+	// died is the end of its existence.
 	died time.Time
 	// lasting is the last answer that only waiting does not change.
-	lasting Kind
+	lasting claims.Kind
 }
 
-func (c *simClaimant) claimant() Claimant { return Claimant{Name: c.name, UID: c.uid} }
+func (c *simClaimant) claimant() claims.Claimant { return claims.Claimant{Name: c.name, UID: c.uid} }
 
 func (c *simClaimant) begin() {
 	if c.before != nil && (c.before.alive || c.before.since.IsZero()) {
@@ -47,11 +49,11 @@ func (c *simClaimant) begin() {
 			}
 		})
 	}
-	c.ask()
+	c.create()
 }
 
 func (c *simClaimant) spec() Spec {
-	s := Spec{Claimant: c.claimant(), Plan: "plan", Region: "region", Image: "image"}
+	s := Spec{Claimant: c.claimant(), InstanceType: "plan", Region: "region", Image: "image"}
 	for n := range c.plan.disks {
 		s.Storage.BootMB = 10_000
 		s.Storage.Data = append(s.Storage.Data, Disk{Label: fmt.Sprintf("data%d", n), SizeMB: 1000})
@@ -59,8 +61,8 @@ func (c *simClaimant) spec() Spec {
 	return s
 }
 
-// ask calls Create, again and again.
-func (c *simClaimant) ask() {
+// create calls Create, again and again.
+func (c *simClaimant) create() {
 	if !c.alive || c.served {
 		return
 	}
@@ -69,21 +71,21 @@ func (c *simClaimant) ask() {
 		c.violated("%v", err)
 		return
 	}
-	asked := c.now
-	c.survive(&c.asks, c.plan.patience+c.plan.again+time.Second, c.ask)
-	c.call(t, c.plan.patience, func(a answer) {
+	began := c.now
+	c.survive(&c.creates, c.plan.timeout+c.plan.again+time.Second, c.create)
+	c.call(t, c.plan.timeout, func(a answer) {
 		c.logf("%s/%s: %s", c.name, c.uid, outcome(a))
 		switch {
 		case a.err != nil:
-			c.lasting = KindOf(a.err)
+			c.lasting = claims.KindOf(a.err)
 			c.checkConflict(a.err)
-			c.checkLost(a.err, asked)
-			c.after(c.plan.again, c.ask)
-		case c.known(a.instance.ID).goneAt(asked.Add(-c.sim.plan.stale)):
-			c.violated("%s/%s was given %d, which had gone before it asked", c.name, c.uid, a.instance.ID)
+			c.checkLost(a.err, began)
+			c.after(c.plan.again, c.create)
+		case c.known(a.instance.InstanceID).goneAt(began.Add(-c.sim.plan.stale)):
+			c.violated("%s/%s was given %d, which was gone before the call", c.name, c.uid, a.instance.InstanceID)
 		case c.plan.forgets && !c.forgot:
 			c.forgot = true
-			c.after(c.plan.again, c.ask)
+			c.after(c.plan.again, c.create)
 		default:
 			c.answered(a.instance)
 		}
@@ -106,7 +108,7 @@ func (c *simClaimant) answered(i Instance) {
 	if !c.alive {
 		return
 	}
-	c.served, c.id = true, i.ID
+	c.served, c.id = true, i.InstanceID
 	c.edit()
 	if c.plan.keeps > 0 {
 		c.after(c.plan.keeps, func() { c.releasing = true; c.release() })
@@ -119,7 +121,7 @@ func (c *simClaimant) noticeLoss(listed []Instance) {
 	if !c.alive || !c.served || c.releasing || c.find(c.id) != nil {
 		return
 	}
-	if !slices.ContainsFunc(listed, func(i Instance) bool { return i.ID == c.id }) {
+	if !slices.ContainsFunc(listed, func(i Instance) bool { return i.InstanceID == c.id }) {
 		c.releasing = true
 		c.release()
 	}
@@ -131,10 +133,10 @@ func (c *simClaimant) release() {
 		return
 	}
 	c.survive(&c.releases, 30*time.Second, c.release)
-	t := &deleteTask{op: "delete", id: c.id, by: c.claimant().id(), reason: "released"}
+	t := &deleteTask{op: "delete", id: c.id, by: simOwn.ID(c.claimant()), reason: "released"}
 	c.call(t, 20*time.Second, func(a answer) {
 		c.logf("%s/%s releases %d: %s", c.name, c.uid, c.id, outcome(a))
-		if KindOf(a.err) != KindNotFound {
+		if claims.KindOf(a.err) != claims.KindNotFound {
 			c.after(5*time.Second, c.release)
 			return
 		}
@@ -155,11 +157,11 @@ func (c *simClaimant) edit() {
 	}
 	next := c.edits + 1
 	c.survive(&c.tries, 30*time.Second, c.edit)
-	t := &tagsTask{id: c.id, by: c.claimant().id(), remove: []string{c.userTag(c.edits)}, add: []string{c.userTag(next)}}
+	t := &tagsTask{id: c.id, by: simOwn.ID(c.claimant()), remove: []string{c.userTag(c.edits)}, add: []string{c.userTag(next)}}
 	c.call(t, 20*time.Second, func(a answer) {
 		c.logf("%s/%s changes the tags of %d: %s", c.name, c.uid, c.id, outcome(a))
 		switch {
-		case KindOf(a.err) == KindNotFound:
+		case claims.KindOf(a.err) == claims.KindNotFound:
 			return
 		case a.err != nil:
 			c.after(5*time.Second, c.edit)
@@ -173,22 +175,23 @@ func (c *simClaimant) edit() {
 // checkConflict: a label is a conflict only if something else has had it.
 func (c *simClaimant) checkConflict(err error) {
 	label := Label("demo", c.name)
-	if KindOf(err) == KindConflict && !slices.ContainsFunc(c.instances, func(i *simInstance) bool {
-		return i.was(c.began, func(v Instance) bool { return v.Label == label }) && (i.foreign || claimOf(i) != c.claimant().id())
+	if claims.KindOf(err) == claims.KindConflict && !slices.ContainsFunc(c.instances, func(i *simInstance) bool {
+		return i.was(c.began, func(v Instance) bool { return v.Name == label }) && (i.foreign || claimOf(i) != simOwn.ID(c.claimant()))
 	}) {
 		c.violated("%s/%s is refused for a conflict with its own instance: %v", c.name, c.uid, err)
 	}
 }
 
-// checkLost: a caller that still waits is not told of a creation without an
-// answer, it gets what became of it.
-func (c *simClaimant) checkLost(err error, asked time.Time) {
-	if e, ok := errors.AsType[*Error](err); ok && e.Op == string(opCreate) && e.Effect == EffectUnknown && c.now.Sub(asked) < c.plan.patience {
-		c.violated("%s/%s is told of a lost answer while it waits: %v", c.name, c.uid, err)
+// checkLost checks that a caller that still waits gets no error of a lost answer, but
+// the outcome of its creation.
+func (c *simClaimant) checkLost(err error, began time.Time) {
+	if e, ok := errors.AsType[*claims.Error](err); ok && e.Op == string(opCreate) && e.Effect == claims.EffectUnknown &&
+		c.now.Sub(began) < c.plan.timeout {
+		c.violated("%s/%s gets a lost answer while it waits: %v", c.name, c.uid, err)
 	}
 }
 
-// happens is what a person does, or an end of the process.
+// happens performs an edit by a user, or ends the process.
 func (s *sim) happens(step simStep) {
 	own := slices.DeleteFunc(s.existing(), func(i *simInstance) bool {
 		return i.foreign || s.now.Sub(i.born) < s.plan.lag+20*time.Second
@@ -202,16 +205,16 @@ func (s *sim) happens(step simStep) {
 		s.logf("%s", step.kind)
 		s.core.now = s.now
 		s.core.begin()
-		s.belief.begin()
+		s.proven.begin()
 		return
 	case stepThief:
 		c := s.claimants[step.pick%len(s.claimants)]
 		label := Label("demo", c.name)
-		if c.alive || slices.ContainsFunc(s.existing(), func(i *simInstance) bool { return i.Label == label }) {
+		if c.alive || slices.ContainsFunc(s.existing(), func(i *simInstance) bool { return i.Name == label }) {
 			return
 		}
-		i := s.add(Instance{Label: label, Status: "running"}, true)
-		s.logf("a person makes %s, %d", label, i.ID)
+		i := s.add(Instance{Node: claims.Node{Name: label, Status: "running"}}, true)
+		s.logf("a person makes %s, %d", label, i.InstanceID)
 		s.after(3*time.Minute, func() { i.gone = true; s.record(i); s.logf("the person's %s is gone", label) })
 		return
 	}
@@ -219,16 +222,16 @@ func (s *sim) happens(step simStep) {
 		return
 	}
 	i := own[step.pick%len(own)]
-	s.logf("a person %s %d", step.kind, i.ID)
+	s.logf("a person %s %d", step.kind, i.InstanceID)
 	switch step.kind {
 	case stepRename:
 		// The label alone prevents a twin from a creation that is still on its way.
-		if s.now.Before(s.late[i.Label]) {
+		if s.now.Before(s.late[i.Name]) {
 			return
 		}
-		i.Label, i.renamed = fmt.Sprintf("renamed-%d", i.ID), true
+		i.Name, i.renamed = fmt.Sprintf("renamed-%d", i.InstanceID), true
 	case stepStrip:
-		if s.hasDeaths() || s.core.world.objects[i.ID] == nil { // what the process has not seen it cannot know
+		if s.hasDeaths() || s.core.world.objects[i.InstanceID] == nil { // the process restores only tags that it read
 			return
 		}
 		i.Tags, i.stripped = nil, true

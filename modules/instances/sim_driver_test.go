@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
+
+// simOwn has the tags of the simulated cluster.
+var simOwn = Config{Cluster: "demo"}.ownership()
 
 // sim runs one schedule: the core of the engine over a model of the API, both in
 // virtual time, without a goroutine.
@@ -32,18 +35,18 @@ type sim struct {
 	// sent has the times of creations, and requests how many there were.
 	sent     []time.Time
 	requests int
-	belief   simBelief
+	proven   simProven
 	// late has until when a creation of a label may still take effect.
 	late    map[string]time.Time
 	failure string
 }
 
-// simCall is a task with what becomes of its answer.
+// simCall runs a task and handles its answer.
 type simCall struct {
 	task task
 	done func(answer)
 	over bool
-	// until is when it wants to be asked again.
+	// until is the latest time of its next step.
 	until time.Time
 }
 
@@ -56,10 +59,10 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 	}
 	s.changed = s.check
 	for _, foreign := range []Instance{
-		{Label: "of-a-person"},
-		{Label: "demo2-c0", Tags: []string{ClusterTag("demo2", ""), claimtag.Name + "c0"}},
-		{Label: "of-this-cluster-alone", Tags: []string{ClusterTag("demo", "")}},
-		{Label: "lke1-2-3", Tags: []string{ClusterTag("demo", ""), claimtag.Name + "c0"}, Foreign: true},
+		{Node: claims.Node{Name: "of-a-person"}},
+		{Node: claims.Node{Name: "demo2-c0", Tags: []string{Config{Cluster: "demo2"}.ClusterTag(), simOwn.NameTag(claims.ClaimID{Value: "c0"})}}},
+		{Node: claims.Node{Name: "of-this-cluster-alone", Tags: []string{simOwn.cluster}}},
+		{Node: claims.Node{Name: "lke1-2-3", Tags: []string{simOwn.cluster, simOwn.NameTag(claims.ClaimID{Value: "c0"})}}, Foreign: true},
 	} {
 		foreign.Status = "running"
 		s.add(foreign, true).history[0].at = start.Add(simLongAgo)
@@ -116,30 +119,30 @@ func (s *sim) process() {
 		cfg.Holder = s.holder
 	}
 	s.core = newCore(cfg, s.now)
-	s.belief = newBelief()
+	s.proven = newProven()
 	s.calls = nil
 	s.logf("process %d begins", s.life)
 }
 
-func (s *sim) holder(id int) (Claimant, bool) {
+func (s *sim) holder(id int) (claims.Claimant, bool) {
 	for _, c := range s.claimants {
 		if c.id == id && c.alive {
 			return c.claimant(), true
 		}
 	}
-	return Claimant{}, false
+	return claims.Claimant{}, false
 }
 
-// call begins a task. After patience its caller leaves; 0 is never.
-func (s *sim) call(t task, patience time.Duration, done func(answer)) {
+// call begins a task. Its caller leaves after timeout, and never for 0.
+func (s *sim) call(t task, timeout time.Duration, done func(answer)) {
 	c := &simCall{task: t, done: done}
 	s.core.now = s.now
 	s.core.seq++
 	t.begin(s.core)
 	s.calls = append(s.calls, c)
 	life := s.life
-	if patience > 0 {
-		s.after(patience, func() {
+	if timeout > 0 {
+		s.after(timeout, func() {
 			if life == s.life && !c.over {
 				s.core.now = s.now
 				s.finish(c, t.leave(s.core, context.DeadlineExceeded))
@@ -156,7 +159,7 @@ func (s *sim) finish(c *simCall, a answer) {
 	c.done(a)
 }
 
-// pump asks all tasks what they need, until all of them wait.
+// pump runs all tasks until all of them wait.
 func (s *sim) pump() {
 	for progress := true; progress && s.failure == ""; {
 		progress = false
@@ -202,19 +205,19 @@ func (s *sim) sweeps() {
 		if a.err != nil {
 			return
 		}
-		var alive []claimID
+		var alive []claims.ClaimID
 		for _, c := range s.claimants {
 			c.noticeLoss(a.instances)
 			if c.alive {
-				alive = append(alive, c.claimant().id())
+				alive = append(alive, simOwn.ID(c.claimant()))
 			}
 		}
 		for _, id := range s.core.strippedOf(alive) {
 			s.call(&tagsTask{id: id}, time.Minute, func(answer) {})
 		}
 		for _, orphan := range s.core.orphans(alive) {
-			judge := func(c *core, o *object) bool { return c.needless(o, alive) }
-			s.call(&deleteTask{op: "collect", id: orphan.ID, reason: "nothing needs it", judge: judge}, time.Minute, func(answer) {})
+			confirm := func(c *core, o *object) bool { return c.unneeded(o, alive) }
+			s.call(&deleteTask{op: "collect", id: orphan.InstanceID, reason: "nothing needs it", confirm: confirm}, time.Minute, func(answer) {})
 		}
 	})
 }

@@ -3,6 +3,8 @@ package instances
 import (
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // guard checks a request before it is sent.
@@ -10,10 +12,10 @@ func (s *sim) guard(e effect) {
 	if !e.op.write() {
 		return
 	}
-	if s.belief.writing[e.id] {
+	if s.proven.writing[e.id] {
 		s.violated("%s of %d while another write to it is under way", e.op, e.id)
 	}
-	s.belief.writing[e.id] = e.id != 0
+	s.proven.writing[e.id] = e.id != 0
 	if e.op == opCreate {
 		s.guardCreation(e)
 		return
@@ -23,10 +25,10 @@ func (s *sim) guard(e effect) {
 		s.violated("%s of %d, which is not of this cluster", e.op, e.id)
 		return
 	}
-	switch read := s.belief.read[e.id]; {
+	switch read := s.proven.read[e.id]; {
 	case e.op == opDelete:
 		s.guardRemoval(e, i)
-	case (e.op == opAddDisk || e.op == opAttach) && read.Before(s.belief.added[e.id]):
+	case (e.op == opAddDisk || e.op == opAttach) && read.Before(s.proven.added[e.id]):
 		s.violated("%s of %d without a reading of it since the disk before", e.op, e.id)
 	}
 }
@@ -34,12 +36,12 @@ func (s *sim) guard(e effect) {
 // guardRemoval: an instance goes only for its claimant, or when that has been
 // gone for long enough, and after a reading that shows whose it is.
 func (s *sim) guardRemoval(e effect, i *simInstance) {
-	if s.now.Sub(s.belief.read[e.id]) > lookValid {
-		s.violated("instance %d is removed (%s), and was last read at %.2f s", e.id, e.reason, s.belief.read[e.id].Sub(s.began).Seconds())
+	if s.now.Sub(s.proven.read[e.id]) > readValid {
+		s.violated("instance %d is removed (%s), and was last read at %.2f s", e.id, e.reason, s.proven.read[e.id].Sub(s.began).Seconds())
 	}
-	unfinished := slices.Contains(i.Tags, unfinishedTag) && s.now.Sub(i.born) > 9*time.Minute
+	unfinished := simOwn.isUnfinished(i.Tags) && s.now.Sub(i.born) > 9*time.Minute
 	for _, c := range s.claimants {
-		if claimOf(i) != c.claimant().id() {
+		if claimOf(i) != simOwn.ID(c.claimant()) {
 			continue
 		}
 		switch {
@@ -53,11 +55,11 @@ func (s *sim) guardRemoval(e effect, i *simInstance) {
 
 // guardCreation checks the pace: no window has more creations than are allowed.
 func (s *sim) guardCreation(e effect) {
-	if e.creation.Label == "" || !slices.Contains(e.creation.Tags, ClusterTag("demo", "")) || claimIn(e.creation.Tags).none() {
+	if e.creation.Label == "" || !slices.Contains(e.creation.Tags, simOwn.cluster) || simOwn.ClaimIn(e.creation.Tags).None() {
 		s.violated("a creation without label, cluster or claim: %+v", e.creation)
 	}
-	if s.now.Before(s.belief.held) {
-		s.violated("a creation in the pause that a 429 asked for")
+	if s.now.Before(s.proven.held) {
+		s.violated("a creation in the pause after a 429")
 	}
 	s.sent = append(s.sent, s.now)
 	if n := len(s.sent); n > s.plan.creations && s.hasNoDeath() && s.now.Sub(s.sent[n-1-s.plan.creations]) < creationWindow {
@@ -70,7 +72,7 @@ func (s *sim) hasNoDeath() bool {
 }
 
 // claimOf is whose claim an instance was made with.
-func claimOf(i *simInstance) claimID { return claimIn(i.history[0].value.Tags) }
+func claimOf(i *simInstance) claims.ClaimID { return simOwn.ClaimIn(i.history[0].value.Tags) }
 
 // check is called after every change at the platform: no claimant has two
 // instances at the same time.
@@ -81,7 +83,7 @@ func (s *sim) check(changed *simInstance) {
 	who := claimOf(changed)
 	for _, other := range s.existing() {
 		if other != changed && !other.foreign && claimOf(other) == who {
-			s.violated("claimant %s has the instances %d and %d", who.value, other.ID, changed.ID)
+			s.violated("claimant %s has the instances %d and %d", who.Value, other.InstanceID, changed.InstanceID)
 		}
 	}
 }
@@ -101,16 +103,16 @@ func (s *sim) atRest() {
 		if i.foreign {
 			continue
 		}
-		if slices.Contains(i.Tags, unfinishedTag) {
-			s.violated("instance %d is not finished", i.ID)
+		if simOwn.isUnfinished(i.Tags) {
+			s.violated("instance %d is not finished", i.InstanceID)
 		}
-		if !s.core.cfg.ours(i.Instance) || claimIn(i.Tags) != claimOf(i) {
-			s.violated("instance %d lacks tags that make it its claimant's: %v", i.ID, i.Tags)
+		if !s.core.cfg.own.ours(i.Instance) || simOwn.ClaimIn(i.Tags) != claimOf(i) {
+			s.violated("instance %d lacks tags that make it its claimant's: %v", i.InstanceID, i.Tags)
 		}
 		s.checkDisks(i)
 		s.checkUserTags(i)
-		if !slices.ContainsFunc(s.claimants, func(c *simClaimant) bool { return c.alive && c.id == i.ID }) {
-			s.violated("instance %d of %s is left behind", i.ID, claimOf(i).value)
+		if !slices.ContainsFunc(s.claimants, func(c *simClaimant) bool { return c.alive && c.id == i.InstanceID }) {
+			s.violated("instance %d of %s is left behind", i.InstanceID, claimOf(i).Value)
 		}
 	}
 	// A sweep is a list, and a claimant's calls are few: the rest of the budget is
@@ -122,25 +124,25 @@ func (s *sim) atRest() {
 
 // checkDisks: each disk exists and is attached once.
 func (s *sim) checkDisks(i *simInstance) {
-	at := slices.IndexFunc(s.claimants, func(c *simClaimant) bool { return c.id == i.ID })
+	at := slices.IndexFunc(s.claimants, func(c *simClaimant) bool { return c.id == i.InstanceID })
 	if at < 0 || s.claimants[at].plan.disks == 0 || i.Status != "running" {
 		return
 	}
 	if want := 2 + s.claimants[at].plan.disks; len(i.disks) != want || len(i.config.Devices) != want {
-		s.violated("instance %d has disks %v and devices %v, want %d", i.ID, i.disks, i.config.Devices, want)
+		s.violated("instance %d has disks %v and devices %v, want %d", i.InstanceID, i.disks, i.config.Devices, want)
 	}
 }
 
 // checkUserTags: no write of tags undid another.
 func (s *sim) checkUserTags(i *simInstance) {
-	at := slices.IndexFunc(s.claimants, func(c *simClaimant) bool { return c.id == i.ID })
+	at := slices.IndexFunc(s.claimants, func(c *simClaimant) bool { return c.id == i.InstanceID })
 	if at < 0 || i.stripped {
 		return
 	}
 	c := s.claimants[at]
 	for n := range c.edits + 1 {
 		if want := n == c.edits && n > 0; slices.Contains(i.Tags, c.userTag(n)) != want {
-			s.violated("instance %d after %d edits has the tags %v", i.ID, c.edits, i.Tags)
+			s.violated("instance %d after %d edits has the tags %v", i.InstanceID, c.edits, i.Tags)
 		}
 	}
 }
@@ -148,13 +150,13 @@ func (s *sim) checkUserTags(i *simInstance) {
 // checkSlots: while a creation may be sent, no caller waits for its turn behind
 // a claimant that sends none.
 func (s *sim) checkSlots() {
-	if at := s.core.queue.slot(s.now); at.IsZero() || at.After(s.now) || s.core.survey.began.IsZero() ||
-		s.core.survey.began.Before(s.core.complete()) {
+	if at := s.core.queue.slot(s.now); at.IsZero() || at.After(s.now) || s.core.listing.began.IsZero() ||
+		s.core.listing.began.Before(s.core.completeAt()) {
 		return
 	}
 	for _, cl := range s.core.queue.waiting {
 		if cl.callers > 0 && !cl.busy && !cl.resolving() {
-			s.violated("%s waits for its turn while a slot is free", cl.id.value)
+			s.violated("%s waits for its turn while a slot is free", cl.id.Value)
 		}
 	}
 }

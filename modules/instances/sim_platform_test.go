@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // simPlatform is the API as the engine depends on it, in memory and in virtual
@@ -14,9 +14,9 @@ import (
 type simPlatform struct {
 	*simAgenda
 	instances []*simInstance
-	// room is how many instances the account may have, 0 for any number.
+	// room bounds the instances of the account, 0 for any number.
 	room int
-	// boot is how long an instance is on its way to running, or to being off.
+	// boot is the time from provisioning until an instance runs or is off.
 	boot time.Duration
 	// changed is called after every change, with the instance.
 	changed func(*simInstance)
@@ -77,7 +77,7 @@ func (i *simInstance) goneAt(t time.Time) bool {
 // find returns an instance that exists, nil if there is none.
 func (p *simPlatform) find(id int) *simInstance {
 	for _, i := range p.instances {
-		if i.ID == id && !i.gone {
+		if i.InstanceID == id && !i.gone {
 			return i
 		}
 	}
@@ -85,7 +85,7 @@ func (p *simPlatform) find(id int) *simInstance {
 }
 
 func (p *simPlatform) known(id int) *simInstance {
-	at := slices.IndexFunc(p.instances, func(i *simInstance) bool { return i.ID == id })
+	at := slices.IndexFunc(p.instances, func(i *simInstance) bool { return i.InstanceID == id })
 	if at < 0 {
 		return nil
 	}
@@ -98,14 +98,14 @@ func (p *simPlatform) existing() []*simInstance {
 
 func (p *simPlatform) add(i Instance, foreign bool) *simInstance {
 	made := &simInstance{Instance: i, foreign: foreign, born: p.now}
-	made.ID = 100 + len(p.instances)
+	made.InstanceID = 100 + len(p.instances)
 	p.instances = append(p.instances, made)
 	p.record(made)
 	return made
 }
 
-func simRefusal(kind Kind, effect Effect, format string, args ...any) *Error {
-	return &Error{Kind: kind, Op: "simulated", Effect: effect, Err: fmt.Errorf(format, args...)}
+func simRefusal(kind claims.Kind, effect claims.Effect, format string, args ...any) *claims.Error {
+	return &claims.Error{Kind: kind, Op: "simulated", Effect: effect, Err: fmt.Errorf(format, args...)}
 }
 
 // apply carries a write out.
@@ -115,7 +115,7 @@ func (p *simPlatform) apply(e effect) (Instance, error) {
 	}
 	i := p.find(e.id)
 	if i == nil {
-		return Instance{}, simRefusal(KindNotFound, EffectNone, "not found")
+		return Instance{}, simRefusal(claims.KindNotFound, claims.EffectNone, "not found")
 	}
 	switch e.op {
 	case opDelete:
@@ -130,7 +130,7 @@ func (p *simPlatform) apply(e effect) (Instance, error) {
 		if i.Status == "offline" {
 			p.becomes(i, "booting", p.boot, "running")
 		} else if i.Status != "booting" && i.Status != "running" {
-			return Instance{}, simRefusal(KindUnavailable, EffectNone, "busy")
+			return Instance{}, simRefusal(claims.KindUnavailable, claims.EffectNone, "busy")
 		}
 	}
 	p.record(i)
@@ -140,15 +140,17 @@ func (p *simPlatform) apply(e effect) (Instance, error) {
 func (p *simPlatform) create(c Creation) (Instance, error) {
 	all := p.existing()
 	for _, other := range all {
-		if other.Label == c.Label {
-			return Instance{}, &Error{Kind: KindConflict, Op: "simulated", Field: "label", Effect: EffectNone, Err: ErrLabelTaken}
+		if other.Name == c.Label {
+			return Instance{}, &claims.Error{Kind: claims.KindConflict, Op: "simulated", Field: "label", Effect: claims.EffectNone,
+				Err: ErrLabelTaken}
 		}
 	}
 	if p.room > 0 && len(all) >= p.room {
-		return Instance{}, simRefusal(KindQuotaExceeded, EffectNone, "account limit")
+		return Instance{}, simRefusal(claims.KindQuotaExceeded, claims.EffectNone, "account limit")
 	}
-	i := p.add(Instance{Label: c.Label, Plan: c.Plan, Region: c.Region, Status: "provisioning", Tags: slices.Clone(c.Tags), Created: p.now},
-		false)
+	i := p.add(Instance{Node: claims.Node{
+		Name: c.Label, InstanceType: c.InstanceType, Region: c.Region, Status: "provisioning", Tags: slices.Clone(c.Tags), Created: p.now,
+	}}, false)
 	i.disks = []DiskState{{ID: 1, Label: "boot"}, {ID: 2, Label: "swap"}}
 	i.config = ConfigState{ID: 1, Devices: map[string]int{"sda": 1, "sdb": 2}}
 	p.record(i)
@@ -170,7 +172,7 @@ func (p *simPlatform) ready(i *simInstance) {
 
 func (p *simPlatform) addDisk(i *simInstance, disk Disk) (Instance, error) {
 	if i.Status != "offline" || slices.ContainsFunc(i.disks, func(d DiskState) bool { return !d.Ready }) {
-		return Instance{}, simRefusal(KindUnavailable, EffectNone, "busy")
+		return Instance{}, simRefusal(claims.KindUnavailable, claims.EffectNone, "busy")
 	}
 	i.disks = append(i.disks, DiskState{ID: len(i.disks) + 1, Label: disk.Label})
 	p.record(i)
@@ -195,7 +197,7 @@ func (p *simPlatform) read(e effect, at time.Time) (r result) {
 		for _, i := range p.instances {
 			v := i.at(at)
 			if v.exists && (e.op == opList && slices.Contains(v.value.Tags, e.text) || e.op == opFind &&
-				(v.value.Label == e.text || slices.Contains(v.value.Tags, claimtag.Name+e.claim.id.value))) {
+				(v.value.Name == e.text || slices.Contains(v.value.Tags, simOwn.NameTag(e.claim.id)))) {
 				r.instances = append(r.instances, copyOf(v.value))
 			}
 		}
@@ -206,14 +208,14 @@ func (p *simPlatform) read(e effect, at time.Time) (r result) {
 		v = i.at(at)
 	}
 	if !v.exists {
-		r.err = simRefusal(KindNotFound, EffectNone, "not found")
+		r.err = simRefusal(claims.KindNotFound, claims.EffectNone, "not found")
 		return r
 	}
 	r.instance, r.disks, r.configs = copyOf(v.value), slices.Clone(v.disks), []ConfigState{v.config}
 	if e.op == opDisk {
 		r.disks = slices.DeleteFunc(r.disks, func(d DiskState) bool { return d.ID != e.diskID })
 		if len(r.disks) == 0 {
-			r.err = simRefusal(KindNotFound, EffectNone, "not found")
+			r.err = simRefusal(claims.KindNotFound, claims.EffectNone, "not found")
 		}
 	}
 	return r

@@ -3,6 +3,8 @@ package instances
 import (
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // start sends a request: it arrives after a part of its latency, and is answered
@@ -16,7 +18,7 @@ func (s *sim) start(e effect) {
 	way := time.Duration(s.random.Int64N(int64(latency)))
 	fate, hit := s.fate(e)
 	if s.trace != nil {
-		s.logf("%s", asked(e, fate, hit))
+		s.logf("%s", requested(e, fate, hit))
 	}
 	s.after(way, func() {
 		answer, wait := s.perform(r, fate, hit)
@@ -37,26 +39,26 @@ func (s *sim) start(e effect) {
 	})
 }
 
-// perform is a request at the platform, with its fault. wait is how long the
-// answer takes if not the usual time.
+// perform applies a request with its fault at the platform. wait replaces the usual
+// time of the answer.
 func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Duration) {
-	unknown := simRefusal(KindUnavailable, EffectUnknown, "no answer")
+	unknown := simRefusal(claims.KindUnavailable, claims.EffectUnknown, "no answer")
 	unknown.Op = string(r.op)
 	if hit {
 		switch fate.kind {
 		case faultRefused:
-			r.err = simRefusal(KindUnavailable, EffectNone, "not now")
+			r.err = simRefusal(claims.KindUnavailable, claims.EffectNone, "not now")
 			return r, 0
 		case faultLimited:
-			e := simRefusal(KindRateLimited, EffectNone, "too many requests")
+			e := simRefusal(claims.KindRateLimited, claims.EffectNone, "too many requests")
 			e.RetryAfter = fate.takes
 			r.err = e
 			return r, 0
 		case faultForbidden:
-			r.err = simRefusal(KindForbidden, EffectNone, "scope")
+			r.err = simRefusal(claims.KindForbidden, claims.EffectNone, "scope")
 			return r, 0
 		case faultGone:
-			r.err = simRefusal(KindNotFound, EffectNone, "not found, wrongly")
+			r.err = simRefusal(claims.KindNotFound, claims.EffectNone, "not found, wrongly")
 			return r, 0
 		case faultUnsent:
 			r.err = unknown
@@ -103,7 +105,7 @@ func (s *sim) readNow(r result, fate simFate, hit bool) result {
 	r.began = began
 	if hit && fate.kind == faultMissing && len(r.instances) > 0 {
 		at := s.random.IntN(len(r.instances))
-		if !s.known(r.instances[at].ID).renamed {
+		if !s.known(r.instances[at].InstanceID).renamed {
 			r.instances = slices.Delete(r.instances, at, at+1)
 		}
 	}

@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// simSchedule is one life of a cluster as data: who comes when, what people do,
-// and which requests go wrong. Everything random that is not in it is drawn
+// simSchedule describes one life of a cluster: arrivals of claimants, edits by users,
+// and failing requests. Everything random that is not in it is drawn
 // from seed, so one schedule has one course.
 type simSchedule struct {
 	seed uint64
-	// stale and lag are how far reads of one instance and lists may be out of
-	// date, latency how long a request takes at most.
+	// stale and lag bound the age of reads of one instance and of lists, latency the
+	// duration of a request.
 	stale, lag, latency time.Duration
 	boot, orphanTTL     time.Duration
 	creations, room     int
-	// holder: the caller's own records name the instances.
+	// holder makes the caller's own records contain the instances.
 	holder bool
 	lives  []simLife
 	steps  []simStep
 	fates  []simFate
 }
 
-// simLife is one claimant.
+// simLife describes one claimant.
 type simLife struct {
 	at time.Duration
-	// patience is how long one call waits, again the pause before the next.
-	patience, again time.Duration
-	// quits and keeps are how long it waits in all, and how long it has its
-	// instance; 0 is for ever.
+	// timeout bounds one call, again is the pause before the next.
+	timeout, again time.Duration
+	// quits bounds its wait in all, and keeps the time with its instance; 0 means for
+	// ever.
 	quits, keeps time.Duration
-	// forgets: the first answer is lost, so it asks again.
+	// forgets loses the first answer, so that it calls again.
 	forgets bool
 	// heir takes the name of the claimant before it, when that is gone.
 	heir  bool
 	disks int
-	// edits is how often it changes the tags of its instance.
+	// edits counts the changes of its instance's tags.
 	edits int
 }
 
@@ -60,7 +60,7 @@ type simStep struct {
 	gap  time.Duration
 }
 
-// simFault is how a request goes wrong.
+// simFault names a failure of a request.
 type simFault int
 
 const (
@@ -85,8 +85,8 @@ var (
 		opAttach, opBoot}
 )
 
-// simFate is what happens to requests: to the first of an op after from, and to
-// as many after it.
+// simFate assigns a fault to the first request of an op after from, and to as many
+// after it.
 type simFate struct {
 	op    op
 	from  time.Duration
@@ -95,7 +95,7 @@ type simFate struct {
 	takes time.Duration
 }
 
-// simChaos is when faults, edits and deaths end.
+// simChaos is the time of the last fault, edit or death.
 const simChaos = 6 * time.Minute
 
 func (s *simSchedule) String() string {
@@ -165,7 +165,7 @@ func fromSeed(seed uint64) *simSchedule {
 
 func (d simDice) life(s *simSchedule, i int) simLife {
 	l := simLife{
-		at: d.moment(), patience: d.oneOf(time.Second, 60, 5, 10, 180),
+		at: d.moment(), timeout: d.oneOf(time.Second, 60, 5, 10, 180),
 		again:   time.Duration(1+d.IntN(20)) * time.Second,
 		forgets: d.IntN(6) == 1, heir: d.IntN(6) == 1,
 	}

@@ -21,8 +21,8 @@ var simStepWords = [...]string{
 
 func (k simStepKind) String() string { return simStepWords[k] }
 
-// asked is an effect in a transcript.
-func asked(e effect, fate simFate, hit bool) string {
+// requested describes an effect in a transcript.
+func requested(e effect, fate simFate, hit bool) string {
 	text := "-> " + subject(e)
 	if e.op == opTag {
 		text += fmt.Sprint(" ", e.tags)
@@ -34,7 +34,7 @@ func asked(e effect, fate simFate, hit bool) string {
 	return text
 }
 
-// answered is what became of it.
+// answered describes its result in a transcript.
 func answered(r result) string {
 	text := "<- " + subject(r.effect) + ": "
 	switch {
@@ -43,11 +43,11 @@ func answered(r result) string {
 	case r.op == opList || r.op == opFind:
 		ids := []int{}
 		for _, i := range r.instances {
-			ids = append(ids, i.ID)
+			ids = append(ids, i.InstanceID)
 		}
 		return text + fmt.Sprint(ids)
 	case r.op == opCreate:
-		return text + fmt.Sprint(r.instance.ID)
+		return text + fmt.Sprint(r.instance.InstanceID)
 	case r.op == opRead:
 		return text + r.instance.Status
 	}
@@ -66,13 +66,13 @@ func subject(e effect) string {
 	return fmt.Sprint(e.op, " ", e.id)
 }
 
-// outcome is what a caller gets.
+// outcome describes an answer to a caller.
 func outcome(a answer) string {
 	switch {
 	case a.err != nil:
 		return a.err.Error()
-	case a.instance.ID != 0:
-		return fmt.Sprint(a.instance.ID)
+	case a.instance.InstanceID != 0:
+		return fmt.Sprint(a.instance.InstanceID)
 	}
 	return "done"
 }

@@ -1,31 +1,22 @@
 package instances
 
-import "time"
+import "github.com/karpenter-linode/karpenter-linode/modules/claims"
 
-// Claimant is who an instance is for: for Karpenter a NodeClaim.
-type Claimant struct {
-	// Name is unique in the cluster at any time.
-	Name string
-	// UID distinguishes two claimants of one name that follow each other. It may
-	// be empty; then the name alone counts.
-	UID string
-}
-
-// Spec is what one instance is made of. Claimant, Plan, Region and Image are
-// required; everything else may be left to the platform.
+// Spec describes one instance. Claimant, InstanceType, Region and Image are required;
+// the platform chooses the rest where it is zero.
 type Spec struct {
-	// Claimant asking again gets the same instance.
-	Claimant Claimant
-	// Plan is the ID of a type, for example "g6-standard-2".
-	Plan   string
-	Region string
+	// Claimant identifies the instance: another call for it returns the same one.
+	Claimant claims.Claimant
+	// InstanceType is the plan, for example "g6-standard-2".
+	InstanceType string
+	Region       string
 	// Image is for example "linode/ubuntu24.04".
 	Image string
-	// Kernel is for example "linode/direct-disk"; "" is the platform's choice.
+	// Kernel is for example "linode/direct-disk"; "" leaves the choice to the platform.
 	Kernel   string
 	UserData UserData
 	Access   Access
-	// Tags are on the instance beside the engine's own.
+	// Tags are added to those of the engine.
 	Tags           []string
 	Network        Network
 	PlacementGroup PlacementGroup
@@ -35,35 +26,35 @@ type Spec struct {
 	MaintenancePolicy string
 }
 
-// UserData is what the instance reads from the Metadata service.
+// UserData contains the data that the instance reads from the Metadata service.
 type UserData struct {
 	Content []byte
-	// Verbatim: never compressed, because the reader takes no gzip. Cloud-init
-	// does; a machine config of Talos has to be sent as it is.
+	// Verbatim prevents compression, for readers that cannot unpack gzip. Cloud-init
+	// can; Talos cannot.
 	Verbatim bool
 }
 
-// Access is how to log in. Where it is empty a random password is set that
-// is not known afterwards: the image needs one of the three.
+// Access configures logins. If it is empty a random password is set and not kept,
+// because the image requires one of the three.
 type Access struct {
-	// Keys are SSH public keys of root, Users those users of the account whose
-	// keys root gets.
+	// Keys contains SSH public keys for root, Users the users of the account whose keys
+	// are added.
 	Keys, Users []string
 }
 
-// Network is how the instance is connected. The zero value is one public interface.
+// Network configures the interfaces. The zero value means one public interface.
 type Network struct {
 	// FirewallID is the Cloud Firewall, 0 for the account's default.
 	FirewallID int
-	// Generation of the interfaces: GenerationLegacy, GenerationLinode, or "" for
-	// the account's default, with which Interfaces must be empty.
+	// Generation is GenerationLegacy, GenerationLinode, or "" for the account's default,
+	// which requires that Interfaces is empty.
 	Generation Generation
 	Interfaces []Interface
-	// PrivateIP: an address in 192.168.128.0/17 in addition.
+	// PrivateIP adds an address in 192.168.128.0/17.
 	PrivateIP bool
 }
 
-// Generation is a kind of network interfaces.
+// Generation names a kind of network interfaces.
 type Generation string
 
 // The two generations, in the API's words.
@@ -72,66 +63,69 @@ const (
 	GenerationLinode Generation = "linode"
 )
 
-// Interface is one network interface. Exactly one of Public, VPC and VLAN is set.
+// Interface describes one network interface. Exactly one of Public, VPC and VLAN is set.
 type Interface struct {
 	Public bool
-	// Ranges are prefix lengths, "/56" or "/64": one range of IPv6 of each is routed to a public interface of GenerationLinode.
+	// Ranges contains prefix lengths, "/56" or "/64". One range of IPv6 of each is routed
+	// to a public interface of GenerationLinode.
 	Ranges []string
 	VPC    *VPCInterface
 	VLAN   *VLANInterface
-	// Primary: it has the default route.
+	// Primary gives the interface the default route.
 	Primary bool
 }
 
 // VPCInterface connects to a subnet of a VPC.
 type VPCInterface struct {
 	SubnetID int
-	// Address in the subnet, "" for any.
+	// Address is in the subnet, "" for any.
 	Address string
-	// NAT: it is reachable by a public address, 1:1.
+	// NAT adds a public address, mapped 1:1.
 	NAT bool
-	// IPv6 are its addresses in a subnet that has IPv6; nil is what the platform gives.
+	// IPv6 configures addresses in a subnet with IPv6; nil leaves them to the platform.
 	IPv6 *VPCIPv6
 }
 
-// VPCIPv6 is what a VPC interface has of IPv6.
+// VPCIPv6 configures IPv6 of a VPC interface.
 type VPCIPv6 struct {
-	// SLAAC: it configures an address by itself, from a /64 of its own.
+	// SLAAC lets the host choose an address from a /64 of its own.
 	SLAAC bool
-	// Ranges are prefix lengths such as "/64": one range of each is routed to it.
+	// Ranges contains prefix lengths such as "/64". One range of each is routed to the
+	// interface.
 	Ranges []string
-	// Public: the addresses can be reached from the internet; nil is the platform's choice.
+	// Public makes the addresses reachable from the internet; nil leaves the choice to
+	// the platform.
 	Public *bool
 }
 
 // VLANInterface connects to a VLAN.
 type VLANInterface struct {
 	Label string
-	// Address with prefix length, "" for none.
+	// Address has a prefix length; "" means none.
 	Address string
 }
 
-// PlacementGroup is where the instance is placed; the zero value is none.
+// PlacementGroup places the instance in a group; the zero value means none.
 type PlacementGroup struct {
 	ID int
-	// CompliantOnly: refused rather than placed against the group's rule.
+	// CompliantOnly refuses an instance that would violate the group's rule.
 	CompliantOnly bool
 }
 
-// Storage is the disks. The zero value is one disk of the whole plan, with the
-// platform's swap.
+// Storage configures the disks. The zero value means one disk of the whole plan and
+// the platform's swap.
 type Storage struct {
-	// BootMB is the size of the boot disk, 0 for what remains. With Data it is required.
+	// BootMB is the size of the boot disk, 0 for the rest of the plan. Data requires it.
 	BootMB int
 	// SwapMB is the size of the swap disk; nil is the platform's 512, 0 none.
 	SwapMB *int
 	// Encryption is "", "enabled" or "disabled".
 	Encryption string
-	// Data are further disks, as sdb or sdc and on, in this order.
+	// Data contains further disks in the order of their devices, from sdb or sdc.
 	Data []Disk
 }
 
-// Disk is a data disk.
+// Disk describes a data disk.
 type Disk struct {
 	// Label is unique in the instance.
 	Label  string
@@ -140,37 +134,15 @@ type Disk struct {
 	Filesystem string
 }
 
-// Instance is a Linode, as the API showed it.
+// Instance represents a Linode, as the API showed it. Its Name is the Linode's label.
 type Instance struct {
-	ID                         int
-	Label, Plan, Region, Image string
-	// Status is the API's, for example "running".
-	Status string
-	// Health is whether it still serves its claimant.
-	Health Health
-	// Claim is ClaimValue of the claimant.
-	Claim string
-	Tags  []string
-	// Created is the API's, on its own clock.
-	Created        time.Time
-	IPv4           []string
-	IPv6           string
+	claims.Node
+	Image string
+	IPv4  []string
+	IPv6  string
+	// PlacementGroup is the ID of the group, 0 for none.
 	PlacementGroup int
-	// Foreign: it belongs to something else that must not be touched, such as an
-	// LKE cluster.
+	// Foreign instances belong to another owner, such as an LKE cluster, and must
+	// not be modified.
 	Foreign bool
 }
-
-// Health is the engine's judgement of an instance.
-type Health string
-
-const (
-	// Healthy: running, or young enough to be still on its way to running.
-	Healthy Health = ""
-	// Stopped: the instance is not running and has had time enough to boot.
-	Stopped Health = "Stopped"
-	// Unfinished: disks, configuration or boot are still to be made.
-	Unfinished Health = "Unfinished"
-	// Deleting: the platform is removing it, or has accepted to.
-	Deleting Health = "Deleting"
-)

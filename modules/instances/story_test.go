@@ -17,7 +17,7 @@ func quick(seed uint64) simSchedule {
 	return simSchedule{seed: seed, latency: 80 * time.Millisecond, boot: 2 * time.Second, orphanTTL: 5 * time.Minute, creations: 20}
 }
 
-// storyEnd is where transcripts end: sweeps alone follow.
+// storyEnd ends transcripts: only sweeps follow.
 const storyEnd = 170 * time.Second
 
 // stories are schedules that showed a defect, each with the transcript of how it
@@ -29,43 +29,43 @@ func stories() map[string]*simSchedule {
 	s := quick(1)
 	s.lag = 119 * time.Second
 	s.lives = []simLife{
-		{at: 2 * time.Second, patience: time.Minute, again: 5 * time.Second},
-		{at: 6 * time.Second, patience: time.Minute, again: 5 * time.Second},
+		{at: 2 * time.Second, timeout: time.Minute, again: 5 * time.Second},
+		{at: 6 * time.Second, timeout: time.Minute, again: 5 * time.Second},
 	}
 	s.fates = []simFate{{op: opCreate, times: 1, kind: faultLost}}
 	story("a claimant that looks for its label holds up no other", s)
 
 	s = quick(1)
 	s.lag = 3 * time.Second
-	s.lives = []simLife{{at: 2 * time.Second, patience: time.Minute, again: 50 * time.Second, forgets: true}}
+	s.lives = []simLife{{at: 2 * time.Second, timeout: time.Minute, again: 50 * time.Second, forgets: true}}
 	s.fates = []simFate{{op: opCreate, times: 1, kind: faultLost}}
 	s.steps = []simStep{{at: 40 * time.Second, kind: stepRemove}}
 	story("a label is free again when its instance is gone", s)
 
 	s = quick(8)
 	s.lag = 30 * time.Second
-	s.lives = []simLife{{at: 5 * time.Second, patience: time.Minute, again: 5 * time.Second, keeps: 7 * time.Second}}
+	s.lives = []simLife{{at: 5 * time.Second, timeout: time.Minute, again: 5 * time.Second, keeps: 7 * time.Second}}
 	s.steps = []simStep{{at: 14 * time.Second, kind: stepBegin}}
 	story("what was gone at the first look stays gone", s)
 
 	s = quick(1)
 	s.stale = 3900 * time.Millisecond
-	s.lives = []simLife{{at: 12 * time.Second, patience: time.Minute, again: 5 * time.Second, edits: 3}}
+	s.lives = []simLife{{at: 12 * time.Second, timeout: time.Minute, again: 5 * time.Second, edits: 3}}
 	s.steps = []simStep{{at: 16500 * time.Millisecond, kind: stepBegin}}
 	story("a new leader undoes no tags of the one before", s)
 
 	s = quick(1)
 	s.lag = 119 * time.Second
 	s.lives = []simLife{
-		{at: 2 * time.Second, patience: 10 * time.Second, again: 135 * time.Second},
-		{at: 10 * time.Second, patience: time.Minute, again: 5 * time.Second},
+		{at: 2 * time.Second, timeout: 10 * time.Second, again: 135 * time.Second},
+		{at: 10 * time.Second, timeout: time.Minute, again: 5 * time.Second},
 	}
 	s.steps = []simStep{{at: 2050 * time.Millisecond, kind: stepDeath}, {at: 143 * time.Second, kind: stepRename}}
 	story("a list of the first minutes does not show all that was made before", s)
 
 	s = simSchedule{seed: 7, stale: 3900 * time.Millisecond, lag: time.Second, latency: 80 * time.Millisecond, boot: 20 * time.Second,
 		orphanTTL: time.Minute, creations: 1}
-	s.lives = []simLife{{at: 5250 * time.Millisecond, patience: 5 * time.Second, again: time.Second, disks: 2}}
+	s.lives = []simLife{{at: 5250 * time.Millisecond, timeout: 5 * time.Second, again: time.Second, disks: 2}}
 	s.steps = []simStep{{at: 33500 * time.Millisecond, kind: stepBegin}}
 	story("parts that were being read before an election prove nothing after it", s)
 	return all

@@ -4,35 +4,38 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// MaxUserData is how many bytes of user data, before base64, an instance takes.
-// The API's text has 65,535 bytes and "about 16kb encoded"; other clients found
-// 16,384 to be what works.
+// MaxUserData bounds the user data of an instance, in bytes before base64. The API's
+// text has 65,535 bytes and "about 16kb encoded"; 16,384 works according to other
+// clients.
 const MaxUserData = 16_384
 
-// encode returns what is sent: the content, or where that is too large and may
-// be compressed, its gzip, which cloud-init unpacks.
+// encode returns the content, or its gzip if the content is too large and may be
+// compressed. Cloud-init unpacks it.
 func (u UserData) encode(op string) ([]byte, error) {
 	const field = "Spec.UserData"
 	if len(u.Content) <= MaxUserData {
 		return u.Content, nil
 	}
 	if u.Verbatim {
-		return nil, invalid(op, field, "has %d bytes, at most %d are allowed; it is sent as it is, because its reader takes no gzip",
+		return nil, claims.Invalid(op, field, "has %d bytes, at most %d are allowed; it is sent as it is, because its reader takes no gzip",
 			len(u.Content), MaxUserData)
 	}
 	compressed, err := compress(u.Content)
 	if err != nil {
-		return nil, invalid(op, field, "has %d bytes, at most %d are allowed, and cannot be compressed: %w", len(u.Content), MaxUserData, err)
+		return nil, claims.Invalid(op, field, "has %d bytes, at most %d are allowed, and cannot be compressed: %w", len(u.Content), MaxUserData,
+			err)
 	}
 	if len(compressed) > MaxUserData {
-		return nil, invalid(op, field, "has %d bytes, %d with gzip; at most %d are allowed", len(u.Content), len(compressed), MaxUserData)
+		return nil, claims.Invalid(op, field, "has %d bytes, %d with gzip; at most %d are allowed", len(u.Content), len(compressed), MaxUserData)
 	}
 	return compressed, nil
 }
 
-// compress is gzip without a time: the same content gives the same bytes.
+// compress returns gzip without a time, so that the same content gives the same bytes.
 func compress(content []byte) ([]byte, error) {
 	var buffer bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&buffer, gzip.BestCompression)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // Limits of the API (Linode API facts).
@@ -16,29 +18,29 @@ const (
 	maxDevices    = 8 // sda to sdh
 )
 
-// objectName is a name of a Kubernetes object; upper case for names of clusters.
+// objectName matches names of Kubernetes objects, and upper case in names of clusters.
 var objectName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
-// check refuses a request that can never work, before anything is sent.
-func (s *Spec) check(op string) error {
+// check returns an error for a request that can never work.
+func (s *Spec) check(op string, own *ownership) error {
 	for _, required := range []struct{ field, value string }{
-		{"Spec.Plan", s.Plan}, {"Spec.Region", s.Region}, {"Spec.Image", s.Image},
+		{"Spec.InstanceType", s.InstanceType}, {"Spec.Region", s.Region}, {"Spec.Image", s.Image},
 	} {
 		if required.value == "" {
-			return invalid(op, required.field, "is empty")
+			return claims.Invalid(op, required.field, "is empty")
 		}
 	}
-	if err := s.Claimant.check(op, "Spec.Claimant"); err != nil {
+	if err := checkClaimant(op, "Spec.Claimant", s.Claimant); err != nil {
 		return err
 	}
-	if err := checkTags(op, "Spec.Tags", s.Tags); err != nil {
+	if err := checkTags(op, "Spec.Tags", s.Tags, own); err != nil {
 		return err
 	}
 	if s.PlacementGroup.ID < 0 {
-		return invalid(op, "Spec.PlacementGroup.ID", "%d is not the ID of a placement group", s.PlacementGroup.ID)
+		return claims.Invalid(op, "Spec.PlacementGroup.ID", "%d is not the ID of a placement group", s.PlacementGroup.ID)
 	}
 	if policies := []string{"", "linode/migrate", "linode/power_off_on"}; !slices.Contains(policies, s.MaintenancePolicy) {
-		return invalid(op, "Spec.MaintenancePolicy", "%q must be linode/migrate, linode/power_off_on or empty", s.MaintenancePolicy)
+		return claims.Invalid(op, "Spec.MaintenancePolicy", "%q must be linode/migrate, linode/power_off_on or empty", s.MaintenancePolicy)
 	}
 	if err := s.Network.check(op); err != nil {
 		return err
@@ -46,25 +48,25 @@ func (s *Spec) check(op string) error {
 	return s.Storage.check(op)
 }
 
-func (c Claimant) check(op, field string) error {
+func checkClaimant(op, field string, c claims.Claimant) error {
 	if !objectName.MatchString(c.Name) {
-		return invalid(op, field+".Name", "%q must be letters, digits, '-' and '.', with a letter or digit at both ends", c.Name)
+		return claims.Invalid(op, field+".Name", "%q must be letters, digits, '-' and '.', with a letter or digit at both ends", c.Name)
 	}
 	return nil
 }
 
-// checkTags refuses tags that the API does not take, and those of the engine.
-func checkTags(op, field string, tags []string) error {
+// checkTags returns an error for tags that the API refuses, and for those of the engine.
+func checkTags(op, field string, tags []string, own *ownership) error {
 	for i, tag := range tags {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		if n := utf8.RuneCountInString(tag); n < MinTagLength || n > MaxTagLength {
-			return invalid(op, at, "%q has %d characters; a tag has %d to %d", tag, n, MinTagLength, MaxTagLength)
+		if n := utf8.RuneCountInString(tag); n < claims.MinTagLength || n > claims.MaxTagLength {
+			return claims.Invalid(op, at, "%q has %d characters; a tag has %d to %d", tag, n, claims.MinTagLength, claims.MaxTagLength)
 		}
-		if ownTag(tag) {
-			return invalid(op, at, "%q is set by this engine alone", tag)
+		if own.own(tag) {
+			return claims.Invalid(op, at, "%q is set by this engine alone", tag)
 		}
 		if strings.Contains(tag, ",") {
-			return invalid(op, at, "%q has a comma", tag)
+			return claims.Invalid(op, at, "%q has a comma", tag)
 		}
 	}
 	return nil
@@ -72,42 +74,44 @@ func checkTags(op, field string, tags []string) error {
 
 func (n *Network) check(op string) error {
 	if n.FirewallID < 0 {
-		return invalid(op, "Spec.Network.FirewallID", "%d is not the ID of a firewall", n.FirewallID)
+		return claims.Invalid(op, "Spec.Network.FirewallID", "%d is not the ID of a firewall", n.FirewallID)
 	}
 	switch n.Generation {
 	case "", GenerationLegacy, GenerationLinode:
 	default:
-		return invalid(op, "Spec.Network.Generation", "%q must be %s, %s or empty", n.Generation, GenerationLegacy, GenerationLinode)
+		return claims.Invalid(op, "Spec.Network.Generation", "%q must be %s, %s or empty", n.Generation, GenerationLegacy, GenerationLinode)
 	}
 	if len(n.Interfaces) > 0 && n.Generation == "" {
-		return invalid(op, "Spec.Network.Generation", "is empty; interfaces are of the generation %s or %s", GenerationLegacy, GenerationLinode)
+		return claims.Invalid(op, "Spec.Network.Generation", "is empty; interfaces are of the generation %s or %s", GenerationLegacy,
+			GenerationLinode)
 	}
 	if len(n.Interfaces) > maxInterfaces {
-		return invalid(op, "Spec.Network.Interfaces", "are %d; at most %d are allowed", len(n.Interfaces), maxInterfaces)
+		return claims.Invalid(op, "Spec.Network.Interfaces", "are %d; at most %d are allowed", len(n.Interfaces), maxInterfaces)
 	}
 	count := map[string]int{}
 	for i, f := range n.Interfaces {
 		field := fmt.Sprintf("Spec.Network.Interfaces[%d]", i)
 		kinds := f.kinds()
 		if len(kinds) != 1 {
-			return invalid(op, field, "is %s; it must be exactly one of public, VPC and VLAN", strings.Join(kinds, " and "))
+			return claims.Invalid(op, field, "is %s; it must be exactly one of public, VPC and VLAN", strings.Join(kinds, " and "))
 		}
 		if count[kinds[0]]++; kinds[0] != "VLAN" && count[kinds[0]] > 1 {
-			return invalid(op, field, "is the second %s interface; one is allowed", kinds[0])
+			return claims.Invalid(op, field, "is the second %s interface; one is allowed", kinds[0])
 		}
 		switch {
 		case len(f.Ranges) > 0 && (!f.Public || n.Generation != GenerationLinode):
-			return invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own", GenerationLinode)
+			return claims.Invalid(op, field+".Ranges", "are for public interfaces of the generation %s; those of a VPC have their own",
+				GenerationLinode)
 		case slices.ContainsFunc(f.Ranges, func(length string) bool { return length != "/56" && length != "/64" }):
-			return invalid(op, field+".Ranges", "%q must be /56 and /64", f.Ranges)
+			return claims.Invalid(op, field+".Ranges", "%q must be /56 and /64", f.Ranges)
 		case f.VPC != nil && f.VPC.SubnetID <= 0:
-			return invalid(op, field+".VPC.SubnetID", "%d is not the ID of a subnet", f.VPC.SubnetID)
+			return claims.Invalid(op, field+".VPC.SubnetID", "%d is not the ID of a subnet", f.VPC.SubnetID)
 		case f.VPC != nil && f.VPC.IPv6 != nil:
 			if err := f.VPC.IPv6.check(op, field+".VPC.IPv6"); err != nil {
 				return err
 			}
 		case f.VLAN != nil && f.VLAN.Label == "":
-			return invalid(op, field+".VLAN.Label", "is empty")
+			return claims.Invalid(op, field+".VLAN.Label", "is empty")
 		}
 	}
 	return nil
@@ -115,11 +119,11 @@ func (n *Network) check(op string) error {
 
 func (v *VPCIPv6) check(op, field string) error {
 	if !v.SLAAC && len(v.Ranges) == 0 {
-		return invalid(op, field, "has neither SLAAC nor Ranges")
+		return claims.Invalid(op, field, "has neither SLAAC nor Ranges")
 	}
 	for i, length := range v.Ranges {
 		if bits, err := strconv.Atoi(strings.TrimPrefix(length, "/")); err != nil || bits < 1 || bits > 128 || length != fmt.Sprint("/", bits) {
-			return invalid(op, fmt.Sprintf("%s.Ranges[%d]", field, i), "%q is not a prefix length from /1 to /128", length)
+			return claims.Invalid(op, fmt.Sprintf("%s.Ranges[%d]", field, i), "%q is not a prefix length from /1 to /128", length)
 		}
 	}
 	return nil
@@ -142,26 +146,27 @@ func (f Interface) kinds() []string {
 func (s *Storage) check(op string) error {
 	switch {
 	case s.BootMB != 0 && s.BootMB < minBootMB:
-		return invalid(op, "Spec.Storage.BootMB", "%d is too small; a boot disk has at least %d MB", s.BootMB, minBootMB)
+		return claims.Invalid(op, "Spec.Storage.BootMB", "%d is too small; a boot disk has at least %d MB", s.BootMB, minBootMB)
 	case s.SwapMB != nil && *s.SwapMB < 0:
-		return invalid(op, "Spec.Storage.SwapMB", "%d is negative", *s.SwapMB)
+		return claims.Invalid(op, "Spec.Storage.SwapMB", "%d is negative", *s.SwapMB)
 	case !slices.Contains([]string{"", "enabled", "disabled"}, s.Encryption):
-		return invalid(op, "Spec.Storage.Encryption", "%q must be enabled, disabled or empty", s.Encryption)
+		return claims.Invalid(op, "Spec.Storage.Encryption", "%q must be enabled, disabled or empty", s.Encryption)
 	case len(s.Data) > 0 && s.BootMB == 0:
-		return invalid(op, "Spec.Storage.BootMB", "is 0, which is all of the plan's disk, and leaves nothing for Data")
+		return claims.Invalid(op, "Spec.Storage.BootMB", "is 0, which is all of the plan's disk, and leaves nothing for Data")
 	case len(s.Data) > maxDevices-2:
-		return invalid(op, "Spec.Storage.Data", "are %d disks; at most %d fit beside the boot and the swap disk", len(s.Data), maxDevices-2)
+		return claims.Invalid(op, "Spec.Storage.Data", "are %d disks; at most %d fit beside the boot and the swap disk", len(s.Data),
+			maxDevices-2)
 	}
 	seen := map[string]bool{}
 	for i, disk := range s.Data {
 		field := fmt.Sprintf("Spec.Storage.Data[%d]", i)
 		switch {
 		case disk.Label == "" || seen[disk.Label]:
-			return invalid(op, field+".Label", "%q must be there and be unique in the instance", disk.Label)
+			return claims.Invalid(op, field+".Label", "%q must be there and be unique in the instance", disk.Label)
 		case disk.SizeMB <= 0:
-			return invalid(op, field+".SizeMB", "%d must be positive", disk.SizeMB)
+			return claims.Invalid(op, field+".SizeMB", "%d must be positive", disk.SizeMB)
 		case !slices.Contains([]string{"", "raw", "ext4"}, disk.Filesystem):
-			return invalid(op, field+".Filesystem", "%q must be raw, ext4 or empty", disk.Filesystem)
+			return claims.Invalid(op, field+".Filesystem", "%q must be raw, ext4 or empty", disk.Filesystem)
 		}
 		seen[disk.Label] = true
 	}
@@ -170,15 +175,17 @@ func (s *Storage) check(op string) error {
 
 func checkID(op string, instanceID int) error {
 	if instanceID <= 0 {
-		return invalid(op, "instanceID", "%d is not an instance ID", instanceID)
+		return claims.Invalid(op, "instanceID", "%d is not an instance ID", instanceID)
 	}
 	return nil
 }
 
-// Validate refuses what Create would refuse before it sends a request, user data beyond the limit included.
+// Validate returns the error with which Create refuses a Spec before it sends a request,
+// for a Manager with the default Config.Tags.
 func (s *Spec) Validate() error {
 	const op = "validate"
-	if err := s.check(op); err != nil {
+	own := Config{}.ownership()
+	if err := s.check(op, &own); err != nil {
 		return err
 	}
 	_, err := s.UserData.encode(op)

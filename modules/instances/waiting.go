@@ -2,40 +2,41 @@ package instances
 
 import (
 	"fmt"
-	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// leave is the answer to a caller who goes away: what it waits for.
+// leave returns the error of a caller whose context ended, with the reason of the wait.
 func (t *createTask) leave(c *core, cause error) answer {
-	e := &Error{Kind: KindProvisioning, Op: "create", Effect: EffectNone}
-	trouble := t.cl.trouble
+	e := &claims.Error{Kind: claims.KindProvisioning, Op: "create", Effect: claims.EffectNone}
+	lastFailure := t.cl.lastFailure
 	text := t.waitsFor(c, e)
 	switch {
-	case KindOf(trouble) == KindRateLimited && c.now.Before(c.queue.blocked):
-		e.Kind, e.RetryAfter = KindRateLimited, c.queue.blocked.Sub(c.now)
-	case !t.cl.unsure.IsZero() && trouble != nil:
-		e.Kind, e.Effect = KindOf(trouble), EffectUnknown
-		text += ", after: " + trouble.Error()
+	case claims.KindOf(lastFailure) == claims.KindRateLimited && c.now.Before(c.queue.blocked):
+		e.Kind, e.RetryAfter = claims.KindRateLimited, c.queue.blocked.Sub(c.now)
+	case !t.cl.ambiguous.IsZero() && lastFailure != nil:
+		e.Kind, e.Effect = claims.KindOf(lastFailure), claims.EffectUnknown
+		text += ", after: " + lastFailure.Error()
 	}
 	e.Err = fmt.Errorf("%s: %w", text, cause)
 	return answer{err: e}
 }
 
-func (t *createTask) waitsFor(c *core, e *Error) string {
+func (t *createTask) waitsFor(c *core, e *claims.Error) string {
 	cl := t.cl
 	own := c.has(cl.id)
 	switch {
 	case len(own) > 0:
-		e.InstanceID = own[0].ID
-		return own[0].waitsFor()
+		e.Object = claims.Object("instance", own[0].InstanceID)
+		return c.progress(own[0])
 	case cl.busy:
 		return "its creation is under way"
-	case c.survey.began.IsZero():
+	case c.listing.began.IsZero():
 		return "the instances of the cluster are being listed"
-	case !cl.taken.IsZero():
+	case !cl.labelTaken.IsZero():
 		return fmt.Sprintf("the label %s exists, and no list shows yet who has it", cl.label)
-	case !cl.unsure.IsZero():
+	case !cl.ambiguous.IsZero():
 		return fmt.Sprintf("a creation had no answer, and %s is being looked for", cl.label)
 	case cl.queued:
 		at, of := c.queue.position(cl)
@@ -49,20 +50,20 @@ func (t *createTask) waitsFor(c *core, e *Error) string {
 	return "an instance that has its label is being looked at"
 }
 
-// slotOf is roughly how long the claimant at a position waits: a hint.
+// slotOf estimates the wait of the claimant at a position.
 func (c *core) slotOf(position int, next time.Time) time.Duration {
 	windows := (position - 1) / c.queue.limit
 	return next.Sub(c.now) + time.Duration(windows)*creationWindow
 }
 
-// waitsFor is what the instance still lacks, for people.
-func (o *object) waitsFor() string {
+// progress describes what the instance still lacks.
+func (c *core) progress(o *object) string {
 	switch {
 	case !o.accepted.IsZero():
 		return "its former instance is being removed"
 	case o.build.made() != "":
 		return fmt.Sprintf("its disk %s is being made", o.build.made())
-	case slices.Contains(o.Tags, unfinishedTag):
+	case c.cfg.own.isUnfinished(o.Tags):
 		return fmt.Sprintf("disks and boot are being prepared, the instance is %s", o.Status)
 	}
 	return "its instance is being looked at"

@@ -52,6 +52,10 @@ func (k *call) try(request *http.Request) attempt {
 		}
 		return attempt{outcome: outcomeNotTried, err: err, limiter: waited}
 	}
+	if before, ok := ctx.Value(sendBeforeKey{}).(time.Time); ok && !k.effect && time.Now().After(before) {
+		limiter.cancel()
+		return attempt{outcome: outcomeExpired, err: errExpired, limiter: waited}
+	}
 	a := k.exchange(request, token)
 	now := time.Now()
 	a.wait, a.limiter = serverWait(a.status, a.header, now), waited
@@ -80,7 +84,7 @@ func (k *call) exchange(request *http.Request, token string) attempt {
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", k.client.userAgent)
-	// Without this net/http asks for gzip and unpacks it: 2 KB can become 2 GB before maxBody is seen.
+	// Without this net/http requests gzip and unpacks it: 2 KB can become 2 GB before maxBody is seen.
 	request.Header.Set("Accept-Encoding", "identity")
 
 	response, err := k.client.transport.RoundTrip(request)

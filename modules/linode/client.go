@@ -13,7 +13,7 @@ import (
 )
 
 // Client calls the API. Make it with New; it is safe for concurrent use. One Client per token keeps the rate limits:
-// several in one process would each believe that they are alone.
+// several in one process would each use the whole limit.
 type Client struct {
 	server    string // with the version and a slash at the end
 	token     TokenSource
@@ -30,7 +30,7 @@ func (c *Client) String() string { return "linode.Client(" + c.server + ")" }
 // GoString is String: %#v shows no more.
 func (c *Client) GoString() string { return c.String() }
 
-// operationInfo is what round trippers may learn of a call.
+// operationInfo identifies a call to round trippers.
 type operationInfo struct{ id, route string }
 
 // call is one call of a method: up to a handful of attempts of one request.

@@ -23,7 +23,7 @@ const (
 	defaultUserAgent  = "karpenter-linode (https://github.com/karpenter-linode/karpenter-linode)"
 )
 
-// Config is what a Client is made of. Only Token is required. Printing a Config in any form shows no token.
+// Config configures a Client. Only Token is required. Printing a Config in any form shows no token.
 type Config struct {
 	Token TokenSource
 	// BaseURL is the address of the API; "" is https://api.linode.com. A version at the end of its path (/v4, /v4beta)
@@ -42,13 +42,13 @@ type Config struct {
 	// UserAgent is sent with every request; "" is this project's.
 	UserAgent string
 	// Transport sends the requests; nil is one like http.DefaultTransport. Tests pass a handler in memory. A round
-	// tripper that traces can ask OperationFromContext for the route template.
+	// tripper that traces can get the route template from OperationFromContext.
 	Transport http.RoundTripper
 	// Observer is called for every call when it has ended, from the goroutine of the call; it must not block.
 	Observer func(Call)
 }
 
-// Call is what an Observer gets: a fact for metrics, never the token, a body or an ID.
+// Call describes a call that ended, for metrics. It never contains the token, a body or an ID.
 type Call struct {
 	Operation   string        // operationId of the description
 	Method      string        // HTTP method

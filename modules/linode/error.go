@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Kind is what an error means for the caller. The set is closed: every error of this package has one of these.
+// Kind classifies an error by what its caller can do. The set is closed: every error of this package has one of these.
 type Kind string
 
 const (
-	// KindInvalid: the request can never work as it is; Reasons say which field. Also a mistake found before anything
+	// KindInvalid: the request can never work as it is; Reasons name the field. Also a mistake found before anything
 	// was sent (Status 0), such as an ID below 1.
 	KindInvalid Kind = "Invalid"
 	// KindUnauthorized: the API refused the token, or there was none to send.
@@ -27,7 +27,7 @@ const (
 	// KindBusy: another job runs on the object, and it did not end within the retries.
 	KindBusy Kind = "Busy"
 	// KindUnavailable: the API could not be reached or failed (5xx, maintenance, a proxy's own answer). A change that
-	// ends so was a PUT or a DELETE and may have had its effect; repeating it does no harm.
+	// ends so was a PUT or a DELETE and may have had its effect, or may have it later.
 	KindUnavailable Kind = "Unavailable"
 	// KindAmbiguous: a POST was sent and nothing proves whether it had its effect. It was not repeated, and must not be
 	// before the effect was looked up.
@@ -37,6 +37,8 @@ const (
 	// KindCanceled: the caller's context ended first. errors.Is finds context.Canceled or context.DeadlineExceeded.
 	// The request may have been sent, except that of a POST: then the kind is KindAmbiguous.
 	KindCanceled Kind = "Canceled"
+	// KindNotSent: the time of SendBefore had passed when the request could be sent. It had no effect.
+	KindNotSent Kind = "NotSent"
 	// KindUnknown: none of the above.
 	KindUnknown Kind = "Unknown"
 )
@@ -49,7 +51,7 @@ type Error struct {
 	Route  string // path template without the version, such as /lke/clusters/{clusterId}
 	// Reasons are the API's own, in its words and order. Empty when the API gave none.
 	Reasons []Reason
-	// RetryAfter is how long to wait before the next try, from the API's answer; 0 when it has none.
+	// RetryAfter is the pause before the next attempt, from the API's answer; 0 when it has none.
 	RetryAfter time.Duration
 	// Err is the cause when there is one besides the API's reasons.
 	Err error

@@ -123,7 +123,7 @@ func ExampleCollect() {
 	// 2 false
 }
 
-// A POST whose effect is unknown is never repeated. Its error says so, and the caller looks the effect up: here by a tag
+// A POST whose effect is unknown is never repeated. Its error reports that, and the caller searches for the effect: here by a tag
 // that only this attempt has.
 func ExampleClient_CreatePool() {
 	client := exampleClient(canned{
@@ -169,8 +169,8 @@ func ExampleConfig_observer() {
 	// Output: map[{getLKENodePool 4xx}:1 {getProfile 2xx}:1]
 }
 
-// spans is what a tracing round tripper looks like, each attempt being a span named after the route template. With
-// OpenTelemetry it is otelhttp.NewTransport(next, otelhttp.WithSpanNameFormatter(...)), whose formatter asks
+// spans is an example of a tracing round tripper: each attempt is a span named after the route template. With
+// OpenTelemetry it is otelhttp.NewTransport(next, otelhttp.WithSpanNameFormatter(...)), whose formatter calls
 // OperationFromContext in the same way.
 type spans struct{ next http.RoundTripper }
 

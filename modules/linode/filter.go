@@ -26,7 +26,7 @@ type order struct {
 	direction Direction
 }
 
-// Direction is how OrderBy sorts.
+// Direction orders the results of OrderBy.
 type Direction string
 
 // The two directions.

@@ -34,10 +34,10 @@ type limiter struct {
 	recovery     time.Time // when the halvings end: after the first window without a 429
 }
 
-// feedback is what an answer contains about the limit.
+// feedback contains what an answer reports about the limit.
 type feedback struct {
 	limited   bool          // 429
-	wait      time.Duration // how long the server asks to wait after a 429
+	wait      time.Duration // pause required by the server after a 429
 	limit     int           // X-RateLimit-Limit, 0 when missing
 	remaining int           // X-RateLimit-Remaining, -1 when missing
 	reset     time.Duration // time until X-RateLimit-Reset, 0 when missing

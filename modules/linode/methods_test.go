@@ -121,6 +121,7 @@ var calls = map[api.OperationID]func(context.Context, *linode.Client) error{
 	api.OpListVPCs:           func(ctx context.Context, c *linode.Client) error { return drained(c.ListVPCs(ctx, linode.Filter{})) },
 	api.OpRecycleLKENode:     func(ctx context.Context, c *linode.Client) error { return c.RecycleNode(ctx, 5, "6-a") },
 	api.OpRecycleLKENodePool: func(ctx context.Context, c *linode.Client) error { return c.RecyclePool(ctx, 5, 6) },
+	api.OpRebootInstance:     func(ctx context.Context, c *linode.Client) error { return c.RebootInstance(ctx, 5, api.InstanceBoot{}) },
 	api.OpShutdownInstance:   func(ctx context.Context, c *linode.Client) error { return c.ShutdownInstance(ctx, 5) },
 	api.OpUpdateInstance: func(ctx context.Context, c *linode.Client) error {
 		return second(c.UpdateInstance(ctx, 5, api.InstanceUpdate{}))
@@ -204,7 +205,7 @@ func TestEveryMethodSendsItsOperation(t *testing.T) {
 	}
 }
 
-// TestPoolUpdateSendsWhatIsSet shows what a PUT can say: nothing, values, and empty ones, which clear.
+// TestPoolUpdateSendsWhatIsSet shows what a PUT can contain: nothing, values, and empty ones, which clear.
 func TestPoolUpdateSendsWhatIsSet(t *testing.T) {
 	rows := []struct {
 		name   string
@@ -259,6 +260,7 @@ func TestImportsDoNotGrow(t *testing.T) {
 var modules = []string{
 	"github.com/hashicorp/go-cleanhttp",
 	"github.com/hashicorp/go-retryablehttp",
+	"github.com/karpenter-linode/karpenter-linode/modules/claims",
 	"github.com/karpenter-linode/karpenter-linode/modules/linode",
 	"github.com/oapi-codegen/nullable",
 }

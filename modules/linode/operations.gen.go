@@ -315,6 +315,11 @@ func (c *Client) ListVPCs(ctx context.Context, filter Filter) iter.Seq2[api.VPC,
 	return iterate(ctx, c, api.OpListVPCs, filter, func(e api.VPC) int { return e.ID })
 }
 
+// RebootInstance starts a running Linode again.
+func (c *Client) RebootInstance(ctx context.Context, linodeID int, boot api.InstanceBoot) error {
+	return send(ctx, c, api.OpRebootInstance, boot, linodeID)
+}
+
 // RecycleNode replaces a node: its Linode is deleted and a new one made, and the pool keeps its count.
 func (c *Client) RecycleNode(ctx context.Context, clusterID int, nodeID string) error {
 	return send(ctx, c, api.OpRecycleLKENode, nil, clusterID, nodeID)

@@ -16,7 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// outcome is what became of one attempt. Retries and kinds of errors are decided by it and the method alone.
+// outcome classifies one attempt. It and the method determine retries and kinds of errors.
 type outcome string
 
 const (
@@ -35,6 +35,7 @@ const (
 	outcomeUntrusted   outcome = "untrusted"    // the server's certificate was refused: nothing was sent, and will not be
 	outcomeLost        outcome = "lost"         // sent, or perhaps sent, without an answer
 	outcomeNotTried    outcome = "not tried"    // no token, or an unusable request: an error on this side
+	outcomeExpired     outcome = "expired"      // the time until which it could be sent had passed
 	outcomeCanceled    outcome = "canceled"     // the context ended before the request was sent
 	outcomeAbandoned   outcome = "abandoned"    // the context ended while the request was on its way
 )
@@ -47,7 +48,7 @@ type attempt struct {
 	body    []byte
 	reasons []Reason
 	err     error         // cause without an answer, or the excerpt of a body that is not the API's
-	wait    time.Duration // how long the server asked to wait; 0 when it gave none
+	wait    time.Duration // pause required by the server; 0 for none
 	limiter time.Duration // time spent waiting for the rate limit
 
 	clean func([]byte) []byte // takes the token out of a text
@@ -99,7 +100,7 @@ func classify(status int, header http.Header, body []byte) attempt {
 	return a
 }
 
-// excerpt is what an answer was when it was not the API's: the type and the first words, on one line.
+// excerpt describes an answer that is not the API's: its type and first words, on one line.
 func excerpt(header http.Header, body []byte) error {
 	text := plain(string(body[:min(len(body), 4*maxExcerpt)]), maxExcerpt)
 	kind := cmp.Or(plain(header.Get("Content-Type"), maxType), "no type")
@@ -149,7 +150,7 @@ func failed(ctx context.Context, err error, connected bool) attempt {
 	return a
 }
 
-// serverWait returns how long the server asked to wait, 0 when it did not: Retry-After in seconds, and after a 429 that
+// serverWait returns the pause required by the server, 0 for none: Retry-After in seconds, and after a 429 that
 // lacks it the time until X-RateLimit-Reset, a header that ordinary answers carry as well.
 func serverWait(status int, header http.Header, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(strings.TrimSpace(header.Get("Retry-After"))); err == nil && seconds >= 0 {

@@ -17,7 +17,7 @@ import (
 // collection serves entries by the page, as the API does; before each page it may change itself.
 type collection struct {
 	ids    []int
-	size   int // instead of the page_size asked for, so that tests need few entries
+	size   int // instead of the requested page_size, so that tests need few entries
 	before func(c *collection, page int)
 }
 

@@ -16,7 +16,7 @@ const (
 	// defaultLimitedWait follows a 429 that names no time, and grows up to maxLimitedWait.
 	defaultLimitedWait = 2 * time.Second
 	maxLimitedWait     = 30 * time.Second
-	// maxServerWait is the longest wait asked for by the server that a call sits out; longer ones end the call with
+	// maxServerWait is the longest pause required by the server that a call waits for; longer ones end the call with
 	// KindRateLimited and RetryAfter, so that the caller decides.
 	maxServerWait = 90 * time.Second
 	// busyWait lies between attempts while another job runs on a Linode; such jobs take some seconds.
@@ -28,9 +28,10 @@ const (
 
 var (
 	anyMethod = []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPost}
-	// repeatable methods may have had their effect and can be sent again all the same: a PUT sets the same values, a
-	// DELETE finds its object gone. A POST would create twice.
-	repeatable = []string{http.MethodGet, http.MethodPut, http.MethodDelete}
+	// repeatable methods may have had their effect and can be sent again all the same: a GET has none, a DELETE finds its
+	// object gone. A POST would create twice. A PUT sets a value, and an attempt without an answer may take effect after
+	// later writes, so the caller has to have the outcome of each attempt.
+	repeatable = []string{http.MethodGet, http.MethodDelete}
 )
 
 // policy is with which methods an outcome is tried again. An outcome without a row is final: success, a refusal,
@@ -133,6 +134,8 @@ func (a attempt) kind(method string) Kind {
 		return KindCanceled
 	case outcomeNotTried:
 		return KindUnauthorized
+	case outcomeExpired:
+		return KindNotSent
 	}
 	return refusal(a.status)
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// TokenSource returns the token for one request. It is asked before every attempt, from many goroutines, so it must be
+// TokenSource returns the token for one request. It is called before every attempt, from many goroutines, so it must be
 // quick and safe for concurrent use. Printing a TokenSource shows an address and never a token.
 type TokenSource func(ctx context.Context) (string, error)
 

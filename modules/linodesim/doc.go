@@ -83,7 +83,7 @@
 // The account's events of all this are scheduled, started and finished when the
 // work is, and failed when its Linode went meanwhile.
 //
-// POST boot and shutdown in a state without that arrow are 400, "Linode busy."
+// POST boot, reboot and shutdown in a state without that arrow are 400, "Linode busy."
 // while a job runs. A worker of LKE can be shut down and booted as well; LKE
 // does nothing about it, and there is no event of it.
 //

@@ -66,6 +66,8 @@ type EventLinode struct {
 	// DiskEncryption is the Linode's own; the pool's may differ.
 	DiskEncryption string
 	InstanceTags   []string
+	// RootMB and SwapMB are the sizes of the disk with the image and of swap; 0 where disks are not modelled, as of LKE's workers.
+	RootMB, SwapMB int
 }
 
 // EventPlan holds the size of the Linode.

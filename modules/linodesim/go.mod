@@ -21,4 +21,7 @@ require (
 	golang.org/x/text v0.32.0 // indirect
 )
 
-replace github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
+replace (
+	github.com/karpenter-linode/karpenter-linode/modules/claims => ../claims
+	github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
+)

@@ -27,7 +27,8 @@ func TestMeasured(t *testing.T) {
 	if p != want {
 		t.Errorf("profile %+v, want %+v", p, want)
 	}
-	if choices := (linodesim.Behaviour{LastNode: linodesim.RefuseLastDelete, LostLinode: linodesim.LeaveHole, AllowZeroCount: true}); b != choices {
+	if choices := (linodesim.Behaviour{LastNode: linodesim.RefuseLastDelete, LostLinode: linodesim.LeaveHole,
+		AllowZeroCount: true}); b != choices {
 		t.Errorf("behaviour %+v, want %+v", b, choices)
 	}
 }

@@ -83,17 +83,6 @@ type Pool struct {
 	Nodes     []Node
 }
 
-// PoolTemplate holds the settings that a pool's nodes are made with.
-type PoolTemplate struct {
-	Disks          []api.LKEPoolDisk
-	Labels         map[string]string
-	Taints         []Taint
-	Tags           []string
-	DiskEncryption string
-	FirewallID     *int              // Enterprise
-	Isolation      *api.LKEIsolation // nil fields are as if left out, and nodes have both addresses then
-}
-
 // PoolVersion is the Kubernetes of an Enterprise pool's nodes.
 type PoolVersion struct{ K8sVersion, UpdateStrategy string }
 

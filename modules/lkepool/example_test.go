@@ -6,9 +6,11 @@ import (
 	"log"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 )
 
@@ -30,20 +32,20 @@ func Example() {
 		log.Fatal(err)
 	}
 	// A shorter settle time than the default only suits a simulator.
-	allocator, err := lkepool.New(backend, lkepool.Config{SettleTime: 10 * time.Millisecond, RetryDelay: 20 * time.Millisecond})
+	nodes, err := allocator.New(backend, lkepool.Config{SettleTime: 10 * time.Millisecond, RetryDelay: 20 * time.Millisecond})
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	claimant := lkepool.Claimant{Name: "default-x7k2p"}
+	claimant := claims.Claimant{Name: "default-x7k2p"}
 	key := lkepool.Key{NodePool: "default", InstanceType: "g6-standard-4"}
-	node, err := allocator.Claim(ctx, lkepool.Request{Claimant: claimant, Key: key})
+	node, err := nodes.Claim(ctx, lkepool.Request{Claimant: claimant, Key: key})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(node.InstanceType, "for", node.Claim)
-	fmt.Println("released:", allocator.Release(ctx, node.InstanceID, claimant))
+	fmt.Println("released:", nodes.Release(ctx, node.InstanceID, claimant))
 	// Output:
 	// g6-standard-4 for default-x7k2p
 	// released: <nil>

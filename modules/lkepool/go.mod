@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/cockroachdb/datadriven v1.0.3
+	github.com/karpenter-linode/karpenter-linode/modules/claims v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linode v0.1.0
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim v0.1.0
 	go.uber.org/goleak v1.3.0
@@ -27,6 +28,7 @@ require (
 )
 
 replace (
+	github.com/karpenter-linode/karpenter-linode/modules/claims => ../claims
 	github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim => ../linodesim
 )

@@ -22,6 +22,7 @@ require (
 )
 
 replace (
+	github.com/karpenter-linode/karpenter-linode/modules/claims => ../claims
 	github.com/karpenter-linode/karpenter-linode/modules/linode => ../linode
 	github.com/karpenter-linode/karpenter-linode/modules/linodesim => ../linodesim
 )

@@ -34,7 +34,7 @@ func newCore() *core {
 // retried are the reasons of failures that end by themselves here.
 var retried = map[string]bool{"Provisioning": true, "RateLimited": true, "LinodeAPIUnavailable": true}
 
-// launch creates until the NodeClaim has its instance, and says how many
+// launch creates until the NodeClaim has its instance, and returns how many
 // attempts it took.
 //
 // A failure is written into the NodeClaim's status when its reason or message

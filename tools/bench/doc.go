@@ -28,14 +28,14 @@
 // floor_ratio is the time from the start of a burst until the last Create has
 // returned its provider ID, divided by the time from the same start until the last node
 // became visible (linodesim.Floor): on Standard once it has an ID, on Enterprise
-// once it carries LKE's tags. In instance mode the second is what the API's limit
-// of 20 creations in 15 seconds allows without the risk of a 429. The time until the nodes are asked for is in both,
-// because no client can know them without asking; the report shows it.
+// once it carries LKE's tags. In instance mode the second follows from the API's limit
+// of 20 creations in 15 seconds, without the risk of a 429. The time until the nodes are requested is in both,
+// because no client can read them earlier; the report shows it.
 //
-// # What is played
+// # What is simulated
 //
 // Claims go through the operator's own CloudProvider. Karpenter core is not run;
-// what it does around the provider is played, with the constants of v1.14.1
+// what it does around the provider is simulated, with the constants of v1.14.1
 // (claimant_test.go, operator_test.go). A claimant ends when Create returns: the
 // writes to Kubernetes that follow are not in any figure. NodeClaims are in
 // controller-runtime's fake client.

@@ -15,16 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodes"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/bootstraptoken"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/clusterinfo"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancemode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clusterinfo"
 	"github.com/karpenter-linode/karpenter-linode/tools/bench"
 )
 
@@ -57,7 +56,7 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 		t.Fatal(err)
 	}
 	o.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(o.class, nodePool(poolName)).Build()
-	platform, err := linodes.New(l.client)
+	platform, err := linodeapi.New(l.client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,14 +64,14 @@ func newInstanceOperator(t *testing.T, l *lab, class string) *operator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	backend := instancemode.New(instancemode.Config{
-		ClusterName: selfManaged, Region: region, Engine: manager, Secrets: o.kube,
+	backend := instance.NewBackend(instance.Config{
+		Cluster: instance.Cluster{Name: selfManaged, Region: region}, Engine: manager, Secrets: o.kube,
 		Tokens:     bootstraptoken.NewIssuer(o.kube, o.kube, clock.RealClock{}),
-		Cluster:    joined{Endpoint: "10.0.0.2:6443", CACertHashes: []string{"sha256:" + strings.Repeat("0a", 32)}, Version: "v1.35.2"},
+		Joined:     joined{Endpoint: "10.0.0.2:6443", CACertHashes: []string{"sha256:" + strings.Repeat("0a", 32)}, Version: "v1.35.2"},
 		Generation: nodeclass.Generation(l.client, answersLast),
 	})
-	o.provider = cloudprovider.Over(o.kube, backend, o.catalog, cloudprovider.Config{
-		Cluster:        discovery.Cluster{Region: region},
+	o.provider = cloudprovider.New(o.kube, backend, o.catalog, cloudprovider.Config{
+		Region:         region,
 		CreateDeadline: *createDeadline,
 	})
 	return o

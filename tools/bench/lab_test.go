@@ -11,6 +11,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 )
 
@@ -24,7 +25,7 @@ type lab struct {
 	firewall int
 	client   *linode.Client
 	backend  lkepool.Backend
-	pools    *lkepool.Allocator
+	pools    *allocator.Allocator
 	log      *callLog
 }
 
@@ -70,7 +71,7 @@ func openLab(t *testing.T, profile linodesim.Profile, seed uint64) *lab {
 // lead makes the allocator of a new process, which leads from now on.
 func (l *lab) lead() {
 	l.t.Helper()
-	pools, err := lkepool.New(l.backend, lkepool.Config{})
+	pools, err := allocator.New(l.backend, lkepool.Config{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -110,14 +111,14 @@ func (t tally) since(before tally) tally {
 	return t
 }
 
-// bought is what was asked for through the API.
+// bought counts requests through the API that add nodes.
 type bought struct {
-	// nodes were asked for in so many purchases, each of which changed one pool.
+	// nodes were requested in so many purchases, each of which changed one pool.
 	nodes, purchases int
 	last             time.Time
 }
 
-// boughtSince sums up what was asked for since then.
+// boughtSince sums up the purchases since then.
 func (l *lab) boughtSince(began time.Time) bought {
 	type purchase struct {
 		pool int

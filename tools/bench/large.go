@@ -23,20 +23,20 @@ var LargeTargets = []Target{
 	{Scale, 0, "idle_calls_per_minute", 10, all},
 }
 
-// Window is what a program needed while it was watched under one policy.
+// Window has the processor time and memory of a program while it was watched under one policy.
 type Window struct {
 	Memory int           // mean of its physical memory in bytes
 	CPU    time.Duration // of the processor
 }
 
-// Used is what a program needed on a large cluster.
+// Used has the times and resources of a program on a large cluster.
 type Used struct {
 	PeakRSS              int           // bytes of physical memory, the whole run
 	ScaleUp              time.Duration // until the last pod ran
 	Underutilized, Empty Window        // by the NodePool's policy; under the second core plans nothing
 }
 
-// Large is what the operator needed on a large cluster, beside Karpenter core with its provider for kwok.
+// Large compares the operator on a large cluster with Karpenter core and its provider for kwok.
 type Large struct {
 	Nodes, Pods         int
 	Operator, Reference Used
@@ -46,7 +46,7 @@ type Large struct {
 	// Own is the part of a core that this repository's code used, shortly after
 	// the first window.
 	Own float64
-	// ScaleUpCalls is what the Linode API was asked until the last pod ran.
+	// ScaleUpCalls counts the requests to the Linode API until the last pod ran.
 	// Throttled counts answers 429 in the whole run.
 	ScaleUpCalls, Throttled int
 }
@@ -71,7 +71,7 @@ type row struct {
 	operator, reference float64
 }
 
-// rows are what is compared. A MB is 2^20 bytes.
+// rows returns the compared figures. A MB is 2^20 bytes.
 func (l Large) rows() []row {
 	a, b := l.Operator, l.Reference
 	memory := func(bytes int) float64 { return float64(bytes) / (1 << 20) }

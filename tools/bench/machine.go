@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// Machine is what a measurement ran on, as far as it matters: no names and no
-// places.
+// Machine describes the hardware and Go version of a measurement, without names and
+// locations.
 type Machine struct {
-	CPU      string // the processor's own name; "" if the system does not tell
+	CPU      string // the processor's own name; "" if the system does not report it
 	Cores    int    // that Go may use
-	MemoryKB int    // 0 if the system does not tell
+	MemoryKB int    // 0 if the system does not report it
 	System   string // operating system and architecture
 	Go       string // the version that built the measurement
 }
 
-// ThisMachine describes the machine that this process runs on. What only Linux
-// tells is left out elsewhere.
+// ThisMachine describes the machine that this process runs on. Figures that only Linux
+// reports are left out elsewhere.
 func ThisMachine() Machine {
 	m := Machine{Cores: runtime.GOMAXPROCS(0), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
 	if f, err := os.Open("/proc/cpuinfo"); err == nil {

@@ -16,16 +16,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
 // The intervals of what an operator does at rest.
@@ -34,12 +34,12 @@ const (
 	coreDrift    = 5 * time.Minute // core v1.14.1, nodeclaim.disruption, for each NodeClaim
 	sweepOrphans = 2 * time.Minute // GARBAGE_COLLECTION_INTERVAL
 	checkClasses = 5 * time.Minute // linodenodeclass
-	answersLast  = 4 * time.Minute // how old what it knows of cluster and firewalls may be
+	answersLast  = 4 * time.Minute // the age up to which readings of cluster and firewalls serve
 )
 
 // operator is the provider's own parts over the lab, as cmd/controller wires
 // them, with NodeClaims in memory instead of a Kubernetes API server. Core's
-// controllers are played by rest.
+// controllers are simulated by rest.
 type operator struct {
 	t        *testing.T
 	lab      *lab
@@ -49,7 +49,7 @@ type operator struct {
 	sweeper  *garbagecollection.Controller
 	tagger   *tagging.Controller
 	catalog  *instancetype.Catalog
-	tracker  *discovery.Tracker
+	tracker  *lke.Tracker
 	lookup   *nodeclass.Lookup
 	claims   []*karpv1.NodeClaim
 }
@@ -62,20 +62,19 @@ func newOperator(t *testing.T, l *lab, createDeadline time.Duration) *operator {
 		t.Fatal(err)
 	}
 	o.kube = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(o.class, nodePool(poolName)).Build()
-	cluster := discovery.Cluster{Cluster: lke.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: l.cluster.Tier}, Region: l.cluster.Region,
+	cluster := lke.Cluster{Cluster: lkepools.Cluster{ID: l.cluster.ID, Name: l.cluster.Label, Tier: l.cluster.Tier}, Region: l.cluster.Region,
 		Version: l.cluster.K8sVersion}
-	o.provider = cloudprovider.New(o.kube, l.pools, o.catalog, cloudprovider.Config{
-		Cluster:        cluster,
-		CreateDeadline: createDeadline,
+	o.provider = cloudprovider.New(o.kube, lke.NewBackend(lke.Config{Cluster: cluster, Pools: l.pools}), o.catalog, cloudprovider.Config{
+		Region: cluster.Region, CreateDeadline: createDeadline,
 	})
 	o.sweeper = garbagecollection.NewController(o.kube, o.kube, l.pools, drain.New(o.kube, o.kube, nil),
-		garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
-			if len(c.Released) > 0 || len(c.Pools) > 0 {
-				t.Errorf("at rest %d nodes and %d pools were collected", len(c.Released), len(c.Pools))
+		garbagecollection.Config{OnCollected: func(c claims.Collected) {
+			if len(c.Removed) > 0 || len(c.Pools) > 0 {
+				t.Errorf("at rest %d nodes and %d pools were collected", len(c.Removed), len(c.Pools))
 			}
 		}})
 	o.tagger = tagging.NewController(o.kube, l.pools, o.provider)
-	o.tracker = discovery.NewTracker(l.client, cluster, answersLast)
+	o.tracker = lke.NewTracker(l.client, cluster, answersLast)
 	o.lookup = nodeclass.NewLookup(l.client, answersLast)
 	return o
 }
@@ -163,7 +162,7 @@ func (o *operator) fill(n int) {
 	group.Wait()
 }
 
-// rest does what an operator without work does, for as long as told.
+// rest does the work of an idle operator for a time.
 func (o *operator) rest(length time.Duration) {
 	ctx, cancel := context.WithTimeout(o.t.Context(), length)
 	defer cancel()

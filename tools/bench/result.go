@@ -25,11 +25,11 @@ const (
 	Heap  = "bench-heap"
 )
 
-// Result is what one run measured.
+// Result has the figures of one run.
 type Result struct {
 	Bench  string
 	Labels []Label
-	// Figures are what targets are set for and lines print. Details are in the
+	// Figures have targets and are printed in lines. Details are in the
 	// table only.
 	Figures, Details []Figure
 }
@@ -99,20 +99,20 @@ func Worst(runs []Result) Result {
 	return worst
 }
 
-// Burst is what was counted and timed while a burst of claimants got its nodes.
+// Burst has the counts and times of a burst of claimants until each had its node.
 type Burst struct {
 	Tier, Profile string
 	N             int
 	// Calls counts every request, CollectionGETs those to a collection.
 	Calls, CollectionGETs, Throttled int
-	// Requested is how many nodes the API was asked for, Present how many
-	// there were in the end.
+	// Requested counts the nodes that requests added, Present those that existed
+	// in the end.
 	Requested, Present int
-	// Purchases is how many requests they were asked for with.
+	// Purchases counts the requests that added them.
 	Purchases int
-	// Took is until the last claimant had its node, Visible until the platform
-	// showed the last of them, Asked until the last was asked for: all since
-	// the first claimant came.
+	// Took ends when the last claimant has its node, Visible when the platform
+	// shows the last of them, Asked when the last is requested. All three begin
+	// with the first claimant.
 	Took, Visible, Asked time.Duration
 	// Limit is how long the API's limit of creations takes at the least.
 	Limit time.Duration
@@ -200,7 +200,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// Rest is what an operator without work sent.
+// Rest counts the requests of an operator without work.
 type Rest struct {
 	Tier                             string
 	Nodes                            int
@@ -221,7 +221,7 @@ func (r Rest) Result() Result {
 	}
 }
 
-// Crowd is what many claimants of one key cost in memory.
+// Crowd has the memory that many claimants of one key take.
 type Crowd struct {
 	Tier   string
 	Claims int

@@ -69,7 +69,7 @@ func measurements(sizes map[string]size, profiles []linodesim.Profile) []measure
 }
 
 // mostWithDisks bounds the bursts of a class with disks: they take thousands of
-// requests, and with the profile slow minutes to play.
+// requests, and with the profile slow minutes to simulate.
 const mostWithDisks = 100
 
 // plainMeasurements are the bursts of instance mode.

@@ -73,7 +73,7 @@ func Missed(targets []Target, results []Result) []string {
 	return missed
 }
 
-// figure is what the target is about in a result, if it is about it.
+// figure returns the target's figure of a result, false if the result has none.
 func (t Target) figure(r Result) (float64, bool) {
 	if t.Bench != r.Bench || t.N != 0 && r.Label("n") != strconv.Itoa(t.N) || t.Of != all && r.Label(t.Of.Name) != t.Of.Value {
 		return 0, false

@@ -16,7 +16,7 @@ import (
 
 const prefix = "github.com/karpenter-linode/karpenter-linode/"
 
-// rule is what one module may import. Names are folders below the repository's root.
+// rule lists the allowed imports of one module. Names are folders below the repository's root.
 type rule struct {
 	imports     []string // siblings that its programs and packages may import
 	testImports []string // further siblings that only its tests may import
@@ -28,24 +28,26 @@ type rule struct {
 // lean lists what would turn a small library into a Kubernetes program.
 var lean = []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter"}
 
-// machinery is what a test binary takes seconds to link with: the types of Karpenter's API import all of controller-runtime.
+// machinery lists packages that take a test binary seconds to link: the types of Karpenter's API import all of controller-runtime.
 var machinery = []string{"sigs.k8s.io/karpenter/pkg/apis/v1", "sigs.k8s.io/controller-runtime"}
 
 var rules = map[string]rule{
-	"modules/linode":    {never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
+	"modules/claims":    {never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
+	"modules/linode":    {imports: []string{"modules/claims"}, never: append([]string{"k8s.io", "github.com/prometheus"}, lean...)},
 	"modules/linodesim": {imports: []string{"modules/linode"}, never: lean},
 	"modules/lkeprobe":  {imports: []string{"modules/linode", "modules/linodesim"}, never: lean},
-	"modules/lkepool":   {imports: []string{"modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean},
-	"modules/instances": {imports: []string{"modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean},
+	"modules/lkepool": {
+		imports: []string{"modules/claims", "modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean,
+	},
+	"modules/instances": {
+		imports: []string{"modules/claims", "modules/linode"}, testImports: []string{"modules/linodesim"}, never: lean,
+	},
 	"modules/nodeclass": {},
 	"modules/operator": {
-		imports:     []string{"modules/linode", "modules/instances", "modules/lkepool", "modules/nodeclass"},
+		imports:     []string{"modules/claims", "modules/linode", "modules/instances", "modules/lkepool", "modules/nodeclass"},
 		testImports: []string{"modules/linodesim"},
 		testing:     []string{"modules/operator/controllers/controllertest"},
-		light: []string{
-			"modules/operator/backoff", "modules/operator/discovery", "modules/operator/options", "modules/operator/selection",
-			"modules/operator/setting",
-		},
+		light:       []string{"modules/operator/backoff", "modules/operator/selection"},
 	},
 }
 
@@ -125,7 +127,7 @@ func (r rule) isTesting(path string) bool {
 	return slices.Contains(r.testing, strings.TrimPrefix(path, prefix))
 }
 
-// refuses says why the module in dir must not import path, or "" when it may.
+// refuses returns why the module in dir must not import path, or "" when it may.
 func (r rule) refuses(dir, path string, test bool) string {
 	rest, ours := strings.CutPrefix(path, prefix)
 	switch {

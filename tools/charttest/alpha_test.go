@@ -100,7 +100,7 @@ func TestValuesOfTheAlphaChartAreAccepted(t *testing.T) {
 	mustRender(t, "karpenter-crd", `webhook: {enabled: true, serviceName: karpenter, serviceNamespace: kube-system, port: 8443}`)
 }
 
-// Each of the values that users know is in the list above, so that it is rendered with the alpha chart's default.
+// Each of the alpha chart's values is in the list above, so that it is rendered with the alpha chart's default.
 func TestTheAlphaValuesAreComplete(t *testing.T) {
 	for _, path := range known {
 		if _, ok := find(values(t, alpha), path); !ok {

@@ -21,7 +21,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
-// api is a client of a real API server that has the custom resources; the others say how to reach it.
+// api is a client of a real API server that has the custom resources; the others have its address and credentials.
 var (
 	api        client.Client
 	apiConfig  *rest.Config
@@ -83,7 +83,7 @@ func waitForNamespace(api client.Reader, name string) error {
 		})
 }
 
-// accept asks the API server whether it would create an object, unknown fields counting as errors.
+// accept checks with a dry run that the API server would create an object; unknown fields are errors.
 func accept(t *testing.T, object *unstructured.Unstructured) {
 	t.Helper()
 	if object.GetNamespace() == "" {
@@ -119,7 +119,7 @@ func TestChartIsAccepted(t *testing.T) {
 	}
 }
 
-// A real API server takes the manifests that the notes tell people to apply.
+// A real API server takes the manifests in the notes.
 func TestManifestsOfNotesAreAccepted(t *testing.T) {
 	needServer(t)
 	_, rest, _ := strings.Cut(mustRender(t, "karpenter", quickstart).notes, "<<EOF\n")

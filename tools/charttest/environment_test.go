@@ -46,11 +46,13 @@ func describe(v corev1.EnvVar) string {
 func TestEnvironmentOfQuickstart(t *testing.T) {
 	want := map[string]string{
 		"LINODE_TOKEN": "secret:karpenter/LINODE_TOKEN", "CLUSTER_NAME": "my-cluster", "KARPENTER_MODE": "lke",
-		"LKE_CREATE_DEADLINE": "10s", "LKE_TAG_VERIFICATION_TIMEOUT": "4s", "LKE_RETRY_DELAY": "2s",
+		"LKE_CREATE_DEADLINE": "10s", "SETTLE_TIME": "4s", "LKE_RETRY_DELAY": "2s",
 		"PLANS_ALLOW": "*", "PLANS_DENY": "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
 		"LKE_UNREGISTERED_TAINT": "false", "VM_MEMORY_OVERHEAD_PERCENT": "0.075", "DISABLE_DRY_RUN": "false",
 		"BATCH_MAX_DURATION": "10s", "BATCH_IDLE_DURATION": "1s", "PREFERENCE_POLICY": "Respect", "MIN_VALUES_POLICY": "Strict",
-		"FEATURE_GATES":       "NodeRepair=false,NodeOverlay=false,ReservedCapacity=true,SpotToSpotConsolidation=false,StaticCapacity=false,CapacityBuffer=false",
+		"FEATURE_GATES": "NodeRepair=false,NodeOverlay=false,ReservedCapacity=true," +
+			"SpotToSpotConsolidation=false,StaticCapacity=false," +
+			"CapacityBuffer=false,TerminateFirstDrift=false,TerminateFirstRepair=false,PodDeletionCostManagement=false",
 		"IGNORE_DRA_REQUESTS": "true",
 		"LOG_LEVEL":           "info", "LOG_OUTPUT_PATHS": "stdout", "LOG_ERROR_OUTPUT_PATHS": "stderr",
 		"METRICS_PORT": "8080", "HEALTH_PROBE_PORT": "8081", "KARPENTER_SERVICE": "karpenter",
@@ -79,7 +81,10 @@ func TestEnvironment(t *testing.T) {
 		{`{region: us-ord, settings: {mode: instance}}`, "KARPENTER_MODE", "instance"},
 		{`{region: us-ord, settings: {mode: instance, plans: {deny: ["class=gpu"]}}}`, "PLANS_DENY", "class=gpu"},
 		{`settings: {lkeCreateDeadline: 1m30s}`, "LKE_CREATE_DEADLINE", "1m30s"},
-		{`settings: {lkeTagVerificationTimeout: 8s}`, "LKE_TAG_VERIFICATION_TIMEOUT", "8s"},
+		{`settings: {settleTime: 8s}`, "SETTLE_TIME", "8s"},
+		{`settings: {lkeTagVerificationTimeout: 8s}`, "SETTLE_TIME", "8s"}, // its former name
+		{`controller: {env: [{name: LKE_TAG_VERIFICATION_TIMEOUT, value: 9s}]}`, "LKE_TAG_VERIFICATION_TIMEOUT", "9s"},
+		{`controller: {env: [{name: LKE_TAG_VERIFICATION_TIMEOUT, value: 9s}]}`, "SETTLE_TIME", ""},
 		{`settings: {lkeRetryDelay: 500ms}`, "LKE_RETRY_DELAY", "500ms"},
 		{`settings: {lkeUnregisteredTaint: true}`, "LKE_UNREGISTERED_TAINT", "true"},
 		{`settings: {plans: {allow: ["class=dedicated", "g6-standard-*"]}}`, "PLANS_ALLOW", "class=dedicated,g6-standard-*"},
@@ -97,9 +102,21 @@ func TestEnvironment(t *testing.T) {
 		{`settings: {preferencePolicy: Ignore}`, "PREFERENCE_POLICY", "Ignore"},
 		{`settings: {minValuesPolicy: BestEffort}`, "MIN_VALUES_POLICY", "BestEffort"},
 		{`settings: {featureGates: {nodeRepair: true}}`, "FEATURE_GATES",
-			"NodeRepair=true,NodeOverlay=false,ReservedCapacity=true,SpotToSpotConsolidation=false,StaticCapacity=false,CapacityBuffer=false"},
-		{`settings: {featureGates: {nodeOverlay: true, reservedCapacity: false, spotToSpotConsolidation: true, staticCapacity: true, capacityBuffer: true}}`, "FEATURE_GATES",
-			"NodeRepair=false,NodeOverlay=true,ReservedCapacity=false,SpotToSpotConsolidation=true,StaticCapacity=true,CapacityBuffer=true"},
+			"NodeRepair=true,NodeOverlay=false,ReservedCapacity=true," +
+				"SpotToSpotConsolidation=false,StaticCapacity=false," +
+				"CapacityBuffer=false,TerminateFirstDrift=false,TerminateFirstRepair=false,PodDeletionCostManagement=false"},
+		{`settings: {featureGates: {nodeOverlay: true, reservedCapacity: false, spotToSpotConsolidation: true, ` +
+			`staticCapacity: true, capacityBuffer: true}}`, "FEATURE_GATES",
+			"NodeRepair=false,NodeOverlay=true,ReservedCapacity=false," +
+				"SpotToSpotConsolidation=true,StaticCapacity=true," +
+				"CapacityBuffer=true,TerminateFirstDrift=false,TerminateFirstRepair=false,PodDeletionCostManagement=false"},
+		{`settings: {featureGates: {terminateFirstDrift: true, terminateFirstRepair: true, podDeletionCostManagement: true}}`, "FEATURE_GATES",
+			"NodeRepair=false,NodeOverlay=false,ReservedCapacity=true," +
+				"SpotToSpotConsolidation=false,StaticCapacity=false," +
+				"CapacityBuffer=false,TerminateFirstDrift=true,TerminateFirstRepair=true,PodDeletionCostManagement=true"},
+		{`settings: {legacyNodeRepair: true}`, "LEGACY_NODE_REPAIR", "true"},
+		{`settings: {schedulerConfig: {podTopologySpread: {defaultConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}]}}}`,
+			"SCHEDULER_CONFIG", `{"podTopologySpread":{"defaultConstraints":[{"maxSkew":1,"topologyKey":"kubernetes.io/hostname","whenUnsatisfiable":"ScheduleAnyway"}]}}`},
 		{`logLevel: debug`, "LOG_LEVEL", "debug"},
 		{`logOutputPaths: [stdout, /tmp/log]`, "LOG_OUTPUT_PATHS", "stdout,/tmp/log"},
 		{`logErrorOutputPaths: [stdout]`, "LOG_ERROR_OUTPUT_PATHS", "stdout"},

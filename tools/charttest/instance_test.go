@@ -62,7 +62,7 @@ func TestOnLKENothingOfInstanceModeIsGranted(t *testing.T) {
 	}
 }
 
-// The right to approve is limited to the one signer, and is there only where it is asked for.
+// The right to approve is limited to the one signer, and exists only where a value enables it.
 func TestApprovalOfServingCertificatesIsOffByDefault(t *testing.T) {
 	const name, on = "karpenter-serving-certificates", `{settings: {instance: {approveServingCertificates: true}}}`
 	role := get[rbacv1.ClusterRole](t, mustRender(t, "karpenter", quickstart, instanceMode, on), "ClusterRole", name)

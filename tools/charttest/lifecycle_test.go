@@ -163,7 +163,7 @@ func object(kind, group, name string, spec map[string]any) *unstructured.Unstruc
 	return u
 }
 
-// usersObjects are what people have in a cluster where the charts are installed.
+// usersObjects returns objects that users have in a cluster where the charts are installed.
 func usersObjects() []*unstructured.Unstructured {
 	return []*unstructured.Unstructured{
 		object("LinodeNodeClass", "karpenter.k8s.linode/v1alpha1", "default", map[string]any{}),
@@ -202,7 +202,7 @@ func TestUpgradeAndUninstall(t *testing.T) {
 			}
 			b.lead(t)
 
-			b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
+			b.install(t, "karpenter-crd", "../../charts/karpenter-crd", map[string]any{"keepOnUninstall": false}, charts.ResetValues)
 			b.install(t, "karpenter", "../../charts/karpenter", test.values, test.keep)
 			b.checkUpgraded(t, old, users)
 
@@ -211,7 +211,7 @@ func TestUpgradeAndUninstall(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// An API server that was never asked for a kind may try to list it in vain when the definition goes
+			// An API server that has not served a kind may try to list it in vain when the definition goes
 			// ("storage is (re)initializing"), at growing intervals.
 			b.settledEverything(t)
 			b.uninstall(t, "karpenter")

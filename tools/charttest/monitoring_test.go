@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// prometheusRule is what is read of a PrometheusRule of the Prometheus operator.
+// prometheusRule decodes the needed part of a PrometheusRule of the Prometheus operator.
 type prometheusRule struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -35,7 +35,7 @@ const everyMonitor = `{prometheusRule: {enabled: true, additionalLabels: {releas
 
 var labelInText = regexp.MustCompile(`\$labels\.([a-z_]+)`)
 
-// Every alert's query is valid and names what the controller exports, and a person who gets it is told what it means and
+// Every alert's query is valid and names metrics of the controller, and its annotations explain what it means and
 // what to do.
 func TestAlerts(t *testing.T) {
 	rule := get[prometheusRule](t, mustRender(t, "karpenter", quickstart, everyMonitor), "PrometheusRule", "karpenter")
@@ -93,7 +93,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// dashboard is what is read of a Grafana dashboard.
+// dashboard decodes the needed part of a Grafana dashboard.
 type dashboard struct {
 	Title      string `json:"title"`
 	UID        string `json:"uid"`

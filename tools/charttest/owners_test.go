@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// No request shows that the rights on finalizers are used: the admission plugin OwnerReferencesPermissionEnforcement asks
-// for them when Karpenter sets owners. Here is what happens with and without each.
+// No request shows that the rights on finalizers are used: the admission plugin OwnerReferencesPermissionEnforcement
+// requires them when Karpenter sets owners. This test sets owners with and without each.
 func TestRightsOnFinalizersAreNeeded(t *testing.T) {
 	needServer(t)
 	r := mustRender(t, "karpenter", quickstart, `{fullnameOverride: owners, serviceAccount: {create: false, name: owners}}`)
@@ -89,7 +89,7 @@ func without(rules []rbacv1.PolicyRule, resource string) []rbacv1.PolicyRule {
 	return rest
 }
 
-// eventually waits for the authorizer, which learns of a changed role a moment later.
+// eventually waits for the authorizer, which reads a changed role a moment later.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true,

@@ -67,6 +67,10 @@ func TestClusterRights(t *testing.T) {
 	check(append(slices.Clone(want), "autoscaling.x-k8s.io/capacitybuffers: list watch", "autoscaling.x-k8s.io/capacitybuffers/status: patch",
 		"podtemplates: list watch", "apps/deployments: list watch", "apps/replicasets: list watch", "apps/statefulsets: list watch"),
 		`settings: {featureGates: {capacityBuffer: true}}`)
+	check(append(slices.Clone(want), "services: list watch", "replicationcontrollers: list watch", "apps/replicasets: list watch",
+		"apps/statefulsets: list watch"),
+		`settings: {schedulerConfig: {podTopologySpread: {defaultConstraints: [{maxSkew: 1}]}}}`)
+	check(append(slices.Clone(want), "pods: patch"), `settings: {featureGates: {podDeletionCostManagement: true}}`)
 	check(append(slices.Clone(want), "batch/jobs: get"),
 		`additionalClusterRoleRules: [{apiGroups: [batch], resources: [jobs], verbs: [get]}]`)
 }

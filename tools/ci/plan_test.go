@@ -11,7 +11,7 @@ import (
 
 type suite struct{ Suite, Tier string }
 
-// plan is what the script prints when these files have changed.
+// plan returns the script's output for these changed files.
 func plan(t *testing.T, files ...string) (modules []string, suites []suite) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "../make/ci-plan.sh")
@@ -30,8 +30,8 @@ func plan(t *testing.T, files ...string) (modules []string, suites []suite) {
 }
 
 func TestAChangeConcernsItsModuleAndThoseThatRequireIt(t *testing.T) {
-	all := []string{"modules/instances", "modules/linode", "modules/linodesim", "modules/lkeprobe", "modules/lkepool", "modules/nodeclass",
-		"modules/operator", "tools"}
+	all := []string{"modules/claims", "modules/instances", "modules/linode", "modules/linodesim", "modules/lkeprobe", "modules/lkepool",
+		"modules/nodeclass", "modules/operator", "tools"}
 	for name, c := range map[string]struct{ files, want []string }{
 		"a leaf": {[]string{"modules/nodeclass/README.go"}, []string{"modules/nodeclass", "modules/operator", "tools"}},
 		"the client": {[]string{"modules/linode/client.go"},

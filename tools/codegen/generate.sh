@@ -8,7 +8,7 @@
 set -eu
 
 cd "$(dirname "$0")"
-export GOWORK=off GOFLAGS="${GOFLAGS:-} -mod=readonly" CGO_ENABLED=0
+export GOWORK=off GOTOOLCHAIN=auto GOFLAGS="${GOFLAGS:-} -mod=readonly" CGO_ENABLED=0
 spec=../../openapi/linode.yaml
 
 api() {

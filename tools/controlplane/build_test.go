@@ -16,7 +16,7 @@ import (
 // The tests run tools/make/build.sh.
 //
 // fakeGo stands in for the go command: it answers `env` from a file and writes
-// the output file of `build`, unless a file tells it how to fail.
+// the output file of `build`, unless a file makes it fail.
 const fakeGo = `#!/bin/sh
 here=$(dirname "$0")
 if [ "$1" = env ]; then cat "$here/version"; exit; fi

@@ -5,7 +5,7 @@
 // Each family of pinned programs has a Go module of its own beside this file,
 // outside go.work, because etcd, Kubernetes and kwok want different versions of
 // the same libraries. Nothing but Go, a Go module proxy and a shell is needed: no
-// C compiler, no git. Machine, which is built only when it is asked for, is
+// C compiler, no git. Machine, which is built on request only, is
 // kubeadm and kubelet of the nodes that join a self-managed cluster, from
 // Kubernetes' own code.
 //

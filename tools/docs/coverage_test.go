@@ -55,7 +55,9 @@ func TestWhatUsersMeetIsExplained(t *testing.T) {
 			"\n### ", "\n"},
 		{"reason of a NodeClaim that is not launched", "modules/operator/cloudprovider/cloudprovider.go",
 			`(?s)NewCreateError\([^"]*"[^"]*"[^"]*"(\w+)"`, "docs/troubleshooting.md", "\n### ", "\n"},
+		{"drift reason", "modules/operator/mode", `core.DriftReason += "(\w+)"`, "docs/drift-and-upgrades.md", "`", "`"},
 		{"drift reason", "modules/operator/cloudprovider/drift.go", `DriftReason += "(\w+)"`, "docs/drift-and-upgrades.md", "`", "`"},
+		{"setting in an error at start", "modules/operator/mode", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
 		{"setting in an error at start", "modules/operator/discovery", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
 		{"setting in an error at start", "modules/operator/options/options.go", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
 		{"setting in an error at start", "modules/operator/cmd/controller", `Name: "([A-Z_]+)"`, "docs/troubleshooting.md", "`", ": "},
@@ -64,6 +66,9 @@ func TestWhatUsersMeetIsExplained(t *testing.T) {
 		{"event on a NodePool", "modules/operator/cloudprovider/events.go", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event of the provider", "modules/operator/controllers", `Reason: +"(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"event of the provider", "modules/operator/controllers", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
+		{"event of a mode", "modules/operator/mode", `Reason: +"(\w+)"`, "docs/troubleshooting.md", "`", "`"},
+		{"event of a mode", "modules/operator/mode", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
+		{"event of the provider", "modules/operator/cmd/controller", `Event\w+ += "(\w+)"`, "docs/troubleshooting.md", "`", "`"},
 		{"line of a log", "modules/operator/controllers/garbagecollection", `Info\("(released[^"]*|deleted[^"]*)"`, "docs/troubleshooting.md",
 			"`", "`"},
 	} {
@@ -137,7 +142,7 @@ func operatorCalls(t *testing.T) []string {
 	}
 	delete(client, "GetConfig") // controller-runtime's
 	var operations []string
-	for _, folder := range []string{"modules/operator", "modules/lkepool/lke", "modules/instances/linodes"} {
+	for _, folder := range []string{"modules/operator", "modules/lkepool/lke", "modules/instances/linodeapi"} {
 		for _, method := range named(t, folder, callOf.String()) {
 			if operation := client[method]; operation != "" {
 				operations = append(operations, operation)
@@ -152,7 +157,8 @@ func operatorCalls(t *testing.T) []string {
 func TestRightsAreExplained(t *testing.T) {
 	granted := map[string]bool{}
 	values := "{apiToken: a, region: us-ord, settings: {clusterName: a, mode: instance, instance: {approveServingCertificates: true}, " +
-		"featureGates: {nodeOverlay: true, capacityBuffer: true}}}"
+		"schedulerConfig: {podTopologySpread: {defaultConstraints: [{maxSkew: 1}]}}, " +
+		"featureGates: {nodeOverlay: true, capacityBuffer: true, podDeletionCostManagement: true}}}"
 	for name, text := range renders(t, values) {
 		if !strings.HasSuffix(name, "/clusterrole.yaml") && !strings.HasSuffix(name, "/role.yaml") &&
 			!strings.HasSuffix(name, "/instance-rbac.yaml") {

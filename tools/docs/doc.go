@@ -1,4 +1,4 @@
-// Package docs has no code of its own: its tests check what the project's pages say against the repository.
+// Package docs has no code of its own: its tests compare the project's pages with the repository.
 //
 // Links and anchors lead somewhere; manifests are accepted by a real API server that has the custom resources, and
 // values by the chart; settings, values, metrics, labels and requests that are named exist; and what a user meets (a

@@ -25,7 +25,8 @@ func TestTheProgramsOfModulesAreTheirExamples(t *testing.T) {
 				}
 				return strings.TrimSpace(part)
 			}
-			if page, example := between("README.md", "\nfunc main() {\n", "\n}\n```"), between("example_test.go", "\nfunc Example() {\n", "\n\t// Output:"); page != example {
+			page := between("README.md", "\nfunc main() {\n", "\n}\n```")
+			if example := between("example_test.go", "\nfunc Example() {\n", "\n\t// Output:"); page != example {
 				t.Errorf("README.md has\n%s\nthe Example\n%s", page, example)
 			}
 			output := strings.ReplaceAll(between("example_test.go", "// Output:\n", "\n}"), "\t// ", "")

@@ -96,7 +96,7 @@ func apiServer(t *testing.T) client.Client {
 	return api
 }
 
-// accepted asks the API server whether it would create each object, and counts them.
+// accepted checks with dry runs that the API server would create each object, and counts them.
 func accepted(t *testing.T, api client.Client, text string) int {
 	t.Helper()
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
@@ -120,7 +120,7 @@ func accepted(t *testing.T, api client.Client, text string) int {
 			object.SetNamespace("default")
 		}
 		err = api.Create(context.Background(), object, client.DryRunAll, client.FieldValidation("Strict"))
-		// A Pod wants a ServiceAccount, which no controller makes here; everything else about it has been checked by then.
+		// A Pod needs a ServiceAccount, which no controller makes here; everything else about it has been checked by then.
 		if err != nil && !strings.Contains(err.Error(), "error looking up service account") {
 			t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
 		}

@@ -61,7 +61,7 @@ func nextType(t *testing.T, e *environment) {
 	}
 }
 
-// daemonSet: what its pods ask for is part of every node's size.
+// daemonSet checks that its pods' requests are part of every node's size.
 func daemonSet(t *testing.T, e *environment) {
 	e.nodePool(t, nodePoolSpec{})
 	e.apply(t, `
@@ -74,7 +74,7 @@ spec:
     metadata: {labels: {app: everywhere}}
     spec:
       terminationGracePeriodSeconds: 0
-      nodeSelector: {karpenter.sh/nodepool: `+e.named("default")+`}`+asking("1500m"))
+      nodeSelector: {karpenter.sh/nodepool: `+e.named("default")+`}`+requesting("1500m"))
 	since := e.now()
 	e.apply(t, deployment("beside", 2, ""))
 	e.settled(t, "beside", 2)
@@ -121,7 +121,7 @@ func accountLimit(t *testing.T, e *environment) {
 	}
 	g.Expect(phases()).To(Equal(expected))
 	e.Sim.SetAccountLimit(0)
-	// The operator believes a refusal for minutes, so this wait is longer than any other.
+	// The operator avoids a refused plan for minutes, so this wait is longer than any other.
 	g.Eventually(ctx, func() int { return len(e.ourInstances()) }).WithTimeout(2 * patience).WithPolling(interval).Should(Equal(n))
 	e.settled(t, app, n)
 	e.matched(t, n)

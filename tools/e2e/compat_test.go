@@ -19,8 +19,8 @@ import (
 func TestCompatStandard(t *testing.T)   { compat(t, "standard") }
 func TestCompatEnterprise(t *testing.T) { compat(t, "enterprise") }
 
-// compat is what users of the alpha provider have: its first steps, and manifests of
-// the kind that its examples are. The charts are installed as the first steps say,
+// compat takes over from the alpha provider: its first steps, and manifests like its
+// examples. The charts are installed as in the first steps,
 // with settings.clusterName and apiToken.
 func compat(t *testing.T, tier string) {
 	t.Parallel()
@@ -106,7 +106,7 @@ func examples(t *testing.T, e *environment) {
 }
 
 // everyField: the API server keeps what it was given, field by field, and the
-// operator says what it thinks of it.
+// operator reports its problems.
 func everyField(t *testing.T, e *environment) {
 	const file = "testdata/alpha/nodeclass-every-field.yaml"
 	stored := e.applyFile(t, file)[0]

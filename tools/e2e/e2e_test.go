@@ -7,7 +7,7 @@ func TestEverydayEnterprise(t *testing.T) { everyday(t, "enterprise") }
 func TestTroubleStandard(t *testing.T)    { trouble(t, "standard") }
 func TestTroubleEnterprise(t *testing.T)  { trouble(t, "enterprise") }
 
-// everyday is what users do, and the operator's death in the middle of it, with
+// everyday covers ordinary use, and a kill of the operator in the middle of it, with
 // the chart's defaults.
 func everyday(t *testing.T, tier string) {
 	t.Parallel() // most of it is waiting for Karpenter's own windows
@@ -26,7 +26,7 @@ func everyday(t *testing.T, tier string) {
 	e.scenario(t, "the operator is killed in a scale-up of ten", killedInScaleUp)
 }
 
-// trouble is what the platform and people do behind the operator's back.
+// trouble covers changes by the platform and by users that the operator did not make.
 func trouble(t *testing.T, tier string) {
 	t.Parallel()
 	values := soonCollected(map[string]any{"name": "INSTANCE_TYPE_REFRESH_INTERVAL", "value": "5s"})

@@ -83,12 +83,12 @@ func start(t *testing.T, name, tier string, values map[string]any, more ...func(
 // NodeClaim, no node, no pool or instance that is not the user's, and that the
 // user's own pools were never touched.
 func (e *environment) run(t *testing.T, name string, scenario func(*testing.T, *environment)) {
-	e.play(t, name, scenario, e.clear)
+	e.runScenario(t, name, scenario, e.clear)
 }
 
-// play runs one scenario and its end, the end also after a failure: the next scenario
+// runScenario runs one scenario and its end, the end also after a failure: the next scenario
 // is another question.
-func (e *environment) play(t *testing.T, name string, scenario func(*testing.T, *environment), end func(*testing.T)) {
+func (e *environment) runScenario(t *testing.T, name string, scenario func(*testing.T, *environment), end func(*testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		described := false
 		describe := func() {
@@ -148,8 +148,8 @@ func (e *environment) remains(ctx context.Context) string {
 }
 
 // untouched checks invariant I4, nothing outside our tagged pools is modified, and
-// that the simulator was only asked what the API's description knows, and answered
-// as it says.
+// that all requests to the simulator and its answers conform to the API's
+// description.
 func (e *environment) untouched(t *testing.T) {
 	t.Helper()
 	for _, problem := range append(e.Sim.Violations(), e.Sim.Unknown()...) {
@@ -258,7 +258,7 @@ func (e *environment) settled(t *testing.T, app string, replicas int) {
 
 // oneToOne waits until NodeClaims, nodes and instances are the same set, by provider
 // ID, and returns how many there are. An instance goes a moment before its NodeClaim
-// and comes a moment after; whether too many were ever made, history and made tell.
+// and comes a moment after; history and made report whether too many were ever made.
 func (e *environment) oneToOne(t *testing.T) int {
 	t.Helper()
 	ctx, n := t.Context(), 0

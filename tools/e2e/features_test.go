@@ -17,7 +17,7 @@ import (
 func TestFeaturesStandard(t *testing.T)   { features(t, "standard") }
 func TestFeaturesEnterprise(t *testing.T) { features(t, "enterprise") }
 
-// features is what Karpenter offers beyond pods and NodePools, with its feature gates on.
+// features covers Karpenter's feature gates beyond pods and NodePools.
 func features(t *testing.T, tier string) {
 	t.Parallel()
 	e := start(t, "features", tier, map[string]any{"settings": map[string]any{
@@ -59,7 +59,7 @@ spec:
 		g.Expect(e.kube.Get(ctx, client.ObjectKey{Name: "contract"}, contract)).To(Succeed())
 		g.Expect(contract.StatusConditions().Root().IsTrue()).To(BeTrue())
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
-	e.apply(t, deployment("thrifty", 2, onTwoNodes)) // two nodes: one alone teaches nothing
+	e.apply(t, deployment("thrifty", 2, onTwoNodes)) // two nodes: one alone counts for nothing
 	e.settled(t, "thrifty", 2)
 	nodes := e.karpenterNodes(ctx, g)
 	g.Expect(nodes).To(HaveLen(2))
@@ -81,7 +81,7 @@ spec:
 	t.Cleanup(func() { _ = client.IgnoreNotFound(e.kube.Delete(t.Context(), contract)) })
 }
 
-// staticCapacity makes two nodes that no pod asks for, replaces one that is deleted, and lets them go with their
+// staticCapacity makes two nodes without pending pods, replaces one that is deleted, and lets them go with their
 // NodePool.
 // staticNodePool is a NodePool of two nodes of a plan.
 func staticNodePool(plan string) string {
@@ -153,8 +153,8 @@ func staticWithoutCapacity(t *testing.T, e *environment) {
 	g.Expect(e.kube.Delete(ctx, pool)).To(Succeed())
 }
 
-// choosyNodePools ask for a choice of instance types, or for capacity that does not exist: the one whose wish can be met
-// gets its node, the others say why they get none, and nothing is made for them.
+// choosyNodePools require a choice of instance types, or capacity that does not exist: the one whose requirements can be met
+// gets its node, events explain why the others get none, and nothing is made for them.
 func choosyNodePools(t *testing.T, e *environment) {
 	made := e.made()
 	e.apply(t, "linodenodeclass.yaml")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/firewalls"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/firewalls"
 )
 
 // What the API offers to attach and detach a Linode.
@@ -83,7 +83,7 @@ func keptBehindFirewall(t *testing.T, e *environment) {
 		behind(one)
 		for _, claim := range e.nodeClaims(t.Context(), NewWithT(t)) {
 			e.event(t, "NodeClaim", claim.Name, firewalls.EventNotAttached, "firewall:read_write")
-			e.annotate(t, &claim, "example.com/looked-at", "true") // Karpenter asks whether it has drifted
+			e.annotate(t, &claim, "example.com/looked-at", "true") // triggers Karpenter's check for drift
 		}
 	})
 	for _, instance := range e.ourInstances() {

@@ -34,7 +34,8 @@ spec:
 	g.Expect(e.nodeClaims(ctx, g)).To(HaveLen(2))
 	g.Expect(e.ourInstances()).To(HaveLen(2))
 	g.Expect(e.kube.Delete(ctx, claim)).To(Succeed())
-	g.Eventually(ctx, func(g Gomega) { g.Expect(e.ourInstances()).To(HaveLen(1)) }).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	g.Eventually(ctx, func(g Gomega) { g.Expect(e.ourInstances()).To(HaveLen(1)) }).
+		WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.settled(t, "ordinary", 1)
 	e.matched(t, 1)
 }

@@ -35,7 +35,7 @@ metadata: {name: chunk, namespace: default}
 template:
   spec:
       terminationGracePeriodSeconds: 0%s
-`, asking(oneCPU)))
+`, requesting(oneCPU)))
 	e.apply(t, buffer("room", "podTemplateRef: {name: chunk}"))
 	e.matched(t, 1)
 	g.Eventually(ctx, func() string {
@@ -103,7 +103,7 @@ spec:
     metadata: {labels: {app: %[1]s}}
     spec:
       terminationGracePeriodSeconds: 0%[2]s
-`, name, asking(oneCPU))
+`, name, requesting(oneCPU))
 }
 
 // bufferReason is the reason of a buffer's condition; "" while it has none.

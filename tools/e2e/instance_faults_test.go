@@ -21,12 +21,12 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/bootstraptoken"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/bootplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
 )
 
-// TestInstanceFaults is what goes wrong in instance mode between a NodeClaim's creation and its end, on real kubelets that get
+// TestInstanceFaults covers faults in instance mode between a NodeClaim's creation and its removal, on real kubelets that get
 // their serving certificates from the cluster.
 func TestInstanceFaults(t *testing.T) {
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestInstanceFaults(t *testing.T) {
 	e.scenario(t, "the hash of another CA", otherAuthority)
 }
 
-// TestInstancePlatform is what the platform refuses or does not answer, and what a look at the class refuses.
+// TestInstancePlatform covers requests that the platform refuses or leaves unanswered, and classes that are refused.
 func TestInstancePlatform(t *testing.T) {
 	t.Parallel()
 	e := start(t, "instance-platform", "standard", nil, func(o *localcluster.Options) { o.Mode = localcluster.Instance })
@@ -60,7 +60,7 @@ func joinedNode(t *testing.T, e *environment) {
 	g.Eventually(ctx, func() bool { return apierrors.IsNotFound(e.kube.Get(ctx, secret, &corev1.Secret{})) }).
 		WithTimeout(patience).WithPolling(interval).Should(BeTrue(), "the token of a node that has registered is gone")
 	second := e.linodeByHand(t, func(request *api.InstanceCreate) {
-		service, err := bootplayer.MetadataClient(ctx, e.MetadataURL, linodeID(t, claim))
+		service, err := simulatedboot.MetadataClient(ctx, e.MetadataURL, linodeID(t, claim))
 		g.Expect(err).NotTo(HaveOccurred())
 		text, err := service.GetUserData(ctx)
 		g.Expect(err).NotTo(HaveOccurred())

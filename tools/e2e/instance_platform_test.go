@@ -20,11 +20,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
-// withoutMetadata: Linodes join by the Metadata service. In a region without it none is asked for, until the region has it.
+// withoutMetadata: Linodes join by the Metadata service. In a region without it none is created, until the region has it.
 func withoutMetadata(t *testing.T, e *environment) {
 	e.Sim.WithdrawCapability(linodesim.NoCapability{Region: "us-ord", Capability: status.CapabilityMetadata})
 	t.Cleanup(e.Sim.RestoreCapabilities)
-	since, asked := e.now(), e.creations()
+	since, before := e.now(), e.creations()
 	e.apply(t, class("{}"))
 	e.apply(t, nodePoolSpec{}.yaml())
 	e.apply(t, deployment("waiting", 1, ""))
@@ -41,8 +41,8 @@ func withoutMetadata(t *testing.T, e *environment) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.event(t, "LinodeNodeClass", "default", v1alpha1.ReasonRegionUnsuitable, status.CapabilityMetadata)
 	e.event(t, "NodePool", "default", nodepoolstatus.EventNodePoolNotReady)
-	if left := e.remains(ctx); left != "" || since.made() != 0 || e.creations() != asked {
-		t.Errorf("%d Linodes were asked for and %d made in a region without Metadata, and there is %s", e.creations()-asked, since.made(), left)
+	if left := e.remains(ctx); left != "" || since.made() != 0 || e.creations() != before {
+		t.Errorf("%d Linodes were requested and %d made in a region without Metadata, and there is %s", e.creations()-before, since.made(), left)
 	}
 	e.Sim.RestoreCapabilities()
 	e.settled(t, "waiting", 1)
@@ -62,7 +62,7 @@ func (e *environment) creations() int {
 }
 
 // Versions that the API server reports to the operator before and after an upgrade. It stays as it is, and so do the kubelets' programs:
-// only one release is here. What a node installs is what the API server reports.
+// only one release is here. A node installs the version that the API server reports.
 const olderRelease, newerRelease = controlplane.KubernetesVersion + "+k3s1", "v1.37.1+k3s1"
 
 // reported is the version that the API server reports.
@@ -117,7 +117,7 @@ func (e *environment) installed(t *testing.T, release string) {
 	}
 }
 
-// linodeLimit: the account's limit says nothing of a plan's capacity.
+// linodeLimit: the account's limit is independent of a plan's capacity.
 func linodeLimit(t *testing.T, e *environment) {
 	accountLimit(t, e)
 	families, err := e.Operator.Metrics(t.Context())

@@ -23,7 +23,7 @@ import (
 
 // The suites of lke mode whose scenarios are the same for plain Linodes, and what only these have.
 
-// plainLinodes are nodes of instance mode on few real kubelets: kwok plays the others from their registration on.
+// plainLinodes are nodes of instance mode on few real kubelets: kwok simulates the others from their registration on.
 func plainLinodes(kubelets int) func(*localcluster.Options) {
 	return func(o *localcluster.Options) { o.Mode, o.Kubelets = localcluster.Instance, kubelets }
 }
@@ -110,7 +110,7 @@ func without(tags []string, tag string) []string {
 	return slices.DeleteFunc(slices.Clone(tags), func(other string) bool { return other == tag })
 }
 
-// restartedAndListed starts the operator again and waits until it has listed its Linodes. One that has written tags believes
+// restartedAndListed starts the operator again and waits until it has listed its Linodes. One that has written tags trusts
 // lists only when they cannot lag behind its writes any more, minutes later.
 func (e *environment) restartedAndListed(t *testing.T) {
 	t.Helper()
@@ -163,7 +163,7 @@ func driftedNetworkAndKubelet(t *testing.T, e *environment) {
 }
 
 // driftedImage publishes a newer image that the class's selector matches. New nodes would get it; those that run are
-// replaced when the class asks for that.
+// replaced when the class requires that.
 func driftedImage(t *testing.T, e *environment) {
 	older := e.image(t, "workers-1")
 	newest := "{imageSelector: {label: workers-*}, imageDriftPolicy: %s}"
@@ -176,7 +176,7 @@ func driftedImage(t *testing.T, e *environment) {
 	NewWithT(t).Expect(e.Operator.Start(t.Context())).To(Succeed())
 	e.pinned(t, newer)
 	for _, claim := range e.nodeClaims(t.Context(), NewWithT(t)) {
-		e.annotate(t, &claim, "example.com/looked-at", "true") // Karpenter asks whether it has drifted
+		e.annotate(t, &claim, "example.com/looked-at", "true") // triggers Karpenter's check for drift
 	}
 	e.notDrifted(t)
 	hasImages(t, e, older)
@@ -270,15 +270,17 @@ func (h history) paced(t *testing.T, most int, window time.Duration) {
 	}
 }
 
-// tookOver checks that kwok plays at least so many nodes.
+// tookOver checks that kwok simulates at least so many nodes.
 func (e *environment) tookOver(t *testing.T, least int) {
 	t.Helper()
 	nodes := e.karpenterNodes(t.Context(), NewWithT(t))
-	real := slices.DeleteFunc(slices.Clone(nodes), playedByKwok)
+	real := slices.DeleteFunc(slices.Clone(nodes), simulatedByKwok)
 	if got := len(nodes) - len(real); got < least {
-		t.Errorf("kwok plays %d of %d nodes, want at least %d", got, len(nodes), least)
+		t.Errorf("kwok simulates %d of %d nodes, want at least %d", got, len(nodes), least)
 	}
 	t.Logf("%d real kubelets", len(real))
 }
 
-func playedByKwok(node corev1.Node) bool { return node.Labels[plane.NodeLabel] == plane.NodeLabelValue }
+func simulatedByKwok(node corev1.Node) bool {
+	return node.Labels[plane.NodeLabel] == plane.NodeLabelValue
+}

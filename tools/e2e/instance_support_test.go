@@ -30,7 +30,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/joining"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/servingcertificates"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/servingcertificates"
 )
 
 // linode is a client for what the owner of the account does.

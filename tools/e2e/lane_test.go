@@ -13,6 +13,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
 // laneLabel is on the NodePools, NodeClaims, nodes and classes of a lane, and its pods select nodes by it.
@@ -46,7 +47,7 @@ func (e *environment) together(t *testing.T, parts ...part) {
 		lane := e.beside(t, p.lane)
 		running.Go(func() {
 			defer p.ended()
-			lane.play(t, p.name, p.do, func(t *testing.T) { t.Helper(); p.end(lane, t) })
+			lane.runScenario(t, p.name, p.do, func(t *testing.T) { t.Helper(); p.end(lane, t) })
 		})
 	}
 	running.Wait()
@@ -133,7 +134,7 @@ func (e *environment) labelledMine(label string) bool {
 	return ours && end > 0 && e.isMine(nodeClaim[:end])
 }
 
-// ofMine: an LKE pool and what was in it, or a plain Linode, is of the scenario. ever is what madeEver returned.
+// ofMine reports whether an LKE pool or a plain Linode is of the scenario. ever comes from madeEver.
 func (e *environment) ofMine(pool, linode int, ever map[int]bool) bool {
 	if e.plain {
 		return e.lane == "" || ever[linode]
@@ -143,6 +144,9 @@ func (e *environment) ofMine(pool, linode int, ever map[int]bool) bool {
 
 // into moves an object of a YAML file into the lane.
 func (e *environment) into(object *unstructured.Unstructured) {
+	if object.GetKind() == "LinodeNodeClass" && e.plain {
+		installs(object)
+	}
 	if e.lane == "" {
 		return
 	}
@@ -161,6 +165,20 @@ func (e *environment) into(object *unstructured.Unstructured) {
 	}
 	if object.GetNamespace() == metav1.NamespaceDefault {
 		object.SetNamespace(e.lane)
+	}
+}
+
+// installs gives a class of kubeadm on a public image an install step, without which it is refused.
+func installs(class *unstructured.Unstructured) {
+	image, _, _ := unstructured.NestedString(class.Object, "spec", "image")
+	kind, _, _ := unstructured.NestedString(class.Object, "spec", "bootstrap", "type")
+	commands, _, _ := unstructured.NestedSlice(class.Object, "spec", "bootstrap", "preJoinCommands")
+	if len(commands) > 0 || kind != "" && kind != "kubeadm" || image != "" && !strings.HasPrefix(image, v1alpha1.PublicImagePrefix) {
+		return
+	}
+	step := []any{"apt-get install --yes containerd kubeadm kubelet"}
+	if err := unstructured.SetNestedSlice(class.Object, step, "spec", "bootstrap", "preJoinCommands"); err != nil {
+		panic(err)
 	}
 }
 

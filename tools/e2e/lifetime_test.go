@@ -16,8 +16,8 @@ import (
 )
 
 // expiry: a node ends when it is as old as its NodePool allows, whatever the
-// NodePool's budget says, and its pods when they have had the grace period, whatever
-// their own budget says.
+// NodePool's budget allows, and its pods when they have had the grace period, whatever
+// their own budget allows.
 func expiry(t *testing.T, e *environment) {
 	const app, lifetime, grace = "aging", 40 * time.Second, 15 * time.Second
 	e.nodePool(t, nodePoolSpec{budget: "0", more: []string{
@@ -41,10 +41,10 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: %[1]s}}}
 	if e.plain {
 		removal = linodesim.InstanceGone
 	}
-	asked := since.of(removal)[0].At
+	requested := since.of(removal)[0].At
 	// Kubernetes writes creation times in whole seconds, rounded down.
-	if end := claim.CreationTimestamp.Add(lifetime + grace); asked.Before(end) {
-		t.Errorf("the node was given up at %s; it was to live for %s from %s, and its pod for another %s", asked, lifetime,
+	if end := claim.CreationTimestamp.Add(lifetime + grace); requested.Before(end) {
+		t.Errorf("the node was given up at %s; it was to live for %s from %s, and its pod for another %s", requested, lifetime,
 			claim.CreationTimestamp, grace)
 	}
 	g.Eventually(ctx, func(g Gomega) {
@@ -82,13 +82,13 @@ func repair(t *testing.T, e *environment) {
 }
 
 // patient is a node that may fall ill: a kubelet that is gone is one of those that kwok
-// plays, which in instance mode are not all.
+// simulates, which in instance mode are not all.
 func (e *environment) patient(t *testing.T, status corev1.ConditionStatus) corev1.Node {
 	t.Helper()
 	nodes := e.karpenterNodes(t.Context(), NewWithT(t))
-	at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return status == corev1.ConditionFalse || playedByKwok(n) })
+	at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return status == corev1.ConditionFalse || simulatedByKwok(n) })
 	if at < 0 {
-		t.Fatalf("kwok plays none of %d nodes", len(nodes))
+		t.Fatalf("kwok simulates none of %d nodes", len(nodes))
 	}
 	return nodes[at]
 }

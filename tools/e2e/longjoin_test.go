@@ -53,7 +53,7 @@ func onePerPod(t *testing.T, e *environment) {
 		g.Eventually(ctx, func(g Gomega) {
 			g.Expect(time.Since(oldest(e.nodeClaims(ctx, g)))).To(BeNumerically(">", after))
 		}).WithTimeout(after + patience).WithPolling(interval).Should(Succeed())
-		e.apply(t, deployment(fmt.Sprintf("late-%d", i), 1, asking("100m")))
+		e.apply(t, deployment(fmt.Sprintf("late-%d", i), 1, requesting("100m")))
 	}
 	g.Eventually(ctx, func(g Gomega) {
 		for _, claim := range e.nodeClaims(ctx, g) {

@@ -30,7 +30,7 @@ func announcedMaintenance(t *testing.T, e *environment) {
 
 	g.Eventually(ctx, func() float64 { return e.metric(t, pending) }).WithTimeout(patience).WithPolling(interval).Should(BeEquivalentTo(1))
 	e.event(t, "NodeClaim", concerned.Name, "HostMaintenance", "reboot")
-	// Karpenter asks whether a NodeClaim has drifted every five minutes, and when it changes.
+	// Karpenter checks a NodeClaim for drift every five minutes, and when it changes.
 	e.annotate(t, &concerned, "example.com/looked-at", "true")
 	g.Eventually(ctx, func(g Gomega) {
 		names := namesOf(e.karpenterNodes(ctx, g))

@@ -19,7 +19,7 @@ import (
 // account is the operator's ServiceAccount, by the chart's defaults.
 const account = "karpenter"
 
-// ledger is what the operator may do and what it did, over all clusters of a run.
+// ledger records the operator's rights and its use of them, over all clusters of a run.
 var ledger struct {
 	sync.Mutex
 	granted []rbacaudit.Right
@@ -70,8 +70,8 @@ func spareRights() []rbacaudit.Right {
 	ledger.Lock()
 	defer ledger.Unlock()
 	// The admission plugin OwnerReferencesPermissionEnforcement, which the local
-	// cluster has, asks for these when an owner is set that blocks deletion. That it
-	// refuses without them is shown in tools/charttest.
+	// cluster has, requires these when an owner is set that blocks deletion;
+	// tools/charttest shows that it refuses without them.
 	for _, by := range []struct {
 		by    rbacaudit.Use
 		owner string
@@ -81,7 +81,7 @@ func spareRights() []rbacaudit.Right {
 	} {
 		ledger.used.Imply(by.by, rbacaudit.Use{Verb: "update", Group: "karpenter.sh", Resource: by.owner + "/finalizers"})
 	}
-	// The admission plugin CertificateApproval asks whether who approves may do so for the signer.
+	// The admission plugin CertificateApproval requires the right to approve for the signer.
 	ledger.used.Imply(rbacaudit.Use{Verb: "update", Group: "certificates.k8s.io", Resource: "certificatesigningrequests/approval"},
 		rbacaudit.Use{Verb: "approve", Group: "certificates.k8s.io", Resource: "signers", Name: "kubernetes.io/kubelet-serving"})
 	// An informer begins with a watch that sends what there is. It lists where the API

@@ -86,10 +86,11 @@ func reinstalled(t *testing.T, e *environment) {
 // definitionsUninstalled is the wrong order: the operator goes first, and then the
 // definitions, with nodes there. The NodeClaims' finalizer keeps them, and so every
 // node has its owner, until the charts are installed again: then they are drained
-// and removed, as uninstalling the definitions asks for.
+// and removed, as uninstalling the definitions requires.
 func definitionsUninstalled(t *testing.T, e *environment) {
 	threeNodes(t, e)
 	e.uninstall(t)
+	e.installDefinitions(t, "keepOnUninstall", false)
 	e.removeRelease(t, "karpenter-crd")
 	g, ctx := NewWithT(t), t.Context()
 	g.Eventually(ctx, func(g Gomega) {
@@ -106,17 +107,23 @@ func definitionsUninstalled(t *testing.T, e *environment) {
 	g.Expect(e.Operator.Start(ctx)).To(Succeed())
 	g.Eventually(ctx, func() int { return len(e.ourInstances()) }).WithTimeout(patience).WithPolling(interval).Should(BeZero())
 	// What was being deleted goes now, and has to be installed once more.
-	g.Eventually(ctx, func(g Gomega) { g.Expect(e.definitionsGoing(t)).To(BeEmpty()) }).WithTimeout(patience).WithPolling(interval).Should(Succeed())
+	g.Eventually(ctx, func(g Gomega) { g.Expect(e.definitionsGoing(t)).To(BeEmpty()) }).
+		WithTimeout(patience).WithPolling(interval).Should(Succeed())
 	e.installDefinitions(t)
 	e.Operator.Stop(ctx)
 	g.Expect(e.Operator.Start(ctx)).To(Succeed())
 	threeNodes(t, e)
 }
 
-func (e *environment) installDefinitions(t *testing.T) {
+// installDefinitions installs the chart of the definitions, with one value if it is given.
+func (e *environment) installDefinitions(t *testing.T, value ...any) {
 	t.Helper()
+	values := map[string]any{}
+	if len(value) == 2 {
+		values[value[0].(string)] = value[1]
+	}
 	release := charts.Release{Name: "karpenter-crd", Namespace: localcluster.Namespace,
-		Chart: filepath.Join(repositoryRoot(t), "charts", "karpenter-crd")}
+		Chart: filepath.Join(repositoryRoot(t), "charts", "karpenter-crd"), Values: values}
 	NewWithT(t).Expect(charts.Apply(t.Context(), e.Kubeconfig, release, slog.DiscardHandler)).To(Succeed())
 }
 

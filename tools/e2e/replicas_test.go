@@ -19,7 +19,7 @@ import (
 func TestReplicasStandard(t *testing.T)   { replicas(t, "standard") }
 func TestReplicasEnterprise(t *testing.T) { replicas(t, "enterprise") }
 
-// replicas is what two replicas of the operator do to each other: one works, the
+// replicas runs two replicas of the operator: one works, the
 // other waits, and takes over when the first dies or stands still. Plans are read
 // every 5 seconds instead of 5 minutes, so that the one that waits is seen reading.
 func replicas(t *testing.T, tier string) {
@@ -37,7 +37,7 @@ func replicas(t *testing.T, tier string) {
 // something happens to the leader.
 const crowd, inTheMiddle = 20, 10
 
-// oneWorksOneWaits scales up and looks at what the replica that waits has asked of
+// oneWorksOneWaits scales up and checks the requests of the waiting replica to
 // the Linode API: plans and availability again and again, nothing else twice, and
 // nothing that changes anything.
 func oneWorksOneWaits(t *testing.T, e *environment) {
@@ -130,7 +130,7 @@ func (e *environment) crowd(t *testing.T, app string, n int) {
 	e.apply(t, deployment(app, n, apart(app)))
 }
 
-// afterClaims lets the first n claims pass and does to the others what the rule says,
+// afterClaims lets the first n claims pass and applies the rule to the others,
 // until the function that it returns is called. A claim is a write of tags, or in
 // instance mode the creation of a Linode.
 func (e *environment) afterClaims(n int32, rule linodesim.Rule) (heal func()) {
@@ -220,7 +220,7 @@ func (e *environment) takesOver(t *testing.T, replica *localcluster.Operator) {
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
-// requests counts what a replica has asked of the Linode API, by method and route.
+// requests counts a replica's requests to the Linode API, by method and route.
 func (e *environment) requests(t *testing.T, replica *localcluster.Operator) map[string]int {
 	t.Helper()
 	families, err := replica.Metrics(t.Context())
@@ -256,7 +256,7 @@ func reelected(ctx context.Context, replica *localcluster.Operator) {
 		lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 		last, plain := strings.CutPrefix(lines[len(lines)-1], "karpenter-linode: ")
 		if err == nil && plain && (strings.Contains(last, "leader election lost") || strings.Contains(last, "leadership lost")) {
-			_ = replica.Start(ctx) // one that does not become ready is what the suite will tell
+			_ = replica.Start(ctx) // the suite reports one that does not become ready
 		}
 	}
 }

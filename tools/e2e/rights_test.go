@@ -44,7 +44,7 @@ spec:
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
 metadata: {name: late}
-provisioner: example.com/played-by-the-test
+provisioner: example.com/simulated-by-the-test
 volumeBindingMode: WaitForFirstConsumer
 `)
 	e.apply(t, `
@@ -65,7 +65,7 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {request
               labelSelector: {matchLabels: {app: stateful}}`))
 	ctx, g := t.Context(), NewWithT(t)
 	claim := &corev1.PersistentVolumeClaim{}
-	g.Eventually(ctx, func(g Gomega) { // the scheduler has found the new node and asks for a volume there
+	g.Eventually(ctx, func(g Gomega) { // the scheduler has chosen the new node for the volume
 		g.Expect(e.kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: "data"}, claim)).To(Succeed())
 		g.Expect(claim.Annotations).To(HaveKey("volume.kubernetes.io/selected-node"))
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())

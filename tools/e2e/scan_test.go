@@ -21,19 +21,19 @@ import (
 // them, and why no operator is called for nothing.
 type expected struct{ words, why string }
 
-// Lines of any suite: the process was asked to end.
+// Lines of any suite: the process was terminated.
 var always = []expected{
-	{"error received after stop sequence was engaged: leader election lost", "controller-runtime's manager: the process was asked to end"},
+	{"error received after stop sequence was engaged: leader election lost", "controller-runtime's manager: the process was terminated"},
 	{"leader election lost", "the process stood still, or the machine was so busy that its Lease was renewed too late: it is started again"},
 	{"leadership lost: the Lease is held by another replica", "the same, when the Lease was read first"},
 	{"Unexpected error when reading response body: context deadline exceeded",
 		"client-go: the API server answered too late; the controller tries again"},
-	{"context canceled", "the process was asked to end; the next one takes up what was interrupted"},
+	{"context canceled", "the process was terminated; the next one takes up what was interrupted"},
 }
 
 // The provider's own controllers. Core's lines at level ERROR are core's: docs/troubleshooting.md lists those that need nothing.
 var ownControllers = []string{"linodenodeclass", "instance.garbagecollection", "node.unclaimed", "nodeclaim.tagging",
-	"nodeclaim.unlaunched", "node.learnedcapacity", "nodepool.status",
+	"node.learnedcapacity", "nodepool.status",
 	"nodeclaim.bootstraptokens", "certificatesigningrequest.servingcertificates"}
 
 // What only the scenarios of some suites cause, by words of the suite's name.
@@ -100,8 +100,8 @@ func (e *environment) scan(t *testing.T, suite string) {
 }
 
 // often is how many times one line about one object may come before it is a repeat.
-// Core says a few things again while its cache is behind what it wrote, the more often
-// the busier the machine is; what is said at every reconcile comes hundreds of times.
+// Core repeats a few lines while its cache is behind its writes, the more often
+// the busier the machine is; a line of every reconcile comes hundreds of times.
 const often = 20
 
 // These are core's, and come with every round for pods that wait, or are about the

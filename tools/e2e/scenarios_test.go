@@ -93,7 +93,7 @@ func twoNodePools(t *testing.T, e *environment) {
 	e.oneToOne(t)
 }
 
-// gpuPod asks for a GPU and gets a plan that has one, where LKE offers it.
+// gpuPod requests a GPU and gets a plan that has one, where LKE offers it.
 func gpuPod(t *testing.T, e *environment) {
 	e.apply(t, "linodenodeclass.yaml")
 	e.apply(t, nodePool("gpu", "", ""))
@@ -114,7 +114,7 @@ func gpuPod(t *testing.T, e *environment) {
 }
 
 // impossiblePod needs an instance type that does not exist: nothing is made, and an
-// event on the pod says why.
+// event on the pod has the reason.
 func impossiblePod(t *testing.T, e *environment) {
 	made := e.made()
 	e.apply(t, "linodenodeclass.yaml")
@@ -135,7 +135,7 @@ spec:
 }
 
 // refusedNodeClasses are refused by the API server, which names the field, or are not
-// Ready, say why in their conditions and in an event, and no node is made from them.
+// Ready, have the reason in their conditions and in an event, and no node is made from them.
 func refusedNodeClasses(t *testing.T, e *environment) {
 	_, err := manifest.Apply(t.Context(), e.kube, []byte(`
 apiVersion: karpenter.k8s.linode/v1alpha1
@@ -216,14 +216,14 @@ spec:
 `, name, cmp.Or(template, "\n    spec:"), cmp.Or(class, "default"))
 }
 
-// oneCPU is what a pod may ask for so that with LKE's own DaemonSets, which ask for 250m on each node, it fills a plan
-// of one CPU, and two fill one of two.
+// oneCPU fills a plan of one CPU together with LKE's own DaemonSets, which request 250m on each node; two such pods fill
+// one of two.
 const oneCPU = "750m"
 
 // deployment is one of pause containers of oneCPU each; more is the rest of the
 // pod's spec, and replaces the containers when it names its own.
 func deployment(name string, replicas int, more string) string {
-	containers := asking(oneCPU)
+	containers := requesting(oneCPU)
 	if strings.Contains(more, "containers:") {
 		containers = ""
 	}

@@ -74,15 +74,15 @@ var unhappened = []string{
 	"operator_nodeclaim_status_condition_count", // with a status other than True
 }
 
-// drawable asks what the dashboard's panels ask until each of their metrics was scraped, and each panel has something to draw
-// unless it is about what has not happened. A rate needs two scrapes.
+// drawable repeats the queries of the dashboard's panels until each of their metrics was scraped, and each panel has data to draw
+// unless its events have not occurred. A rate needs two scrapes.
 func drawable(t *testing.T, server *prometheus.Server, file string, began time.Time) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
 	dashboard, err := grafana.Load(file)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Eventually(ctx, func(g Gomega) {
-		answered, err := dashboard.Ask(ctx, server, began, time.Now())
+		answered, err := dashboard.Query(ctx, server, began, time.Now())
 		g.Expect(err).NotTo(HaveOccurred())
 		scraped, queries := series(ctx, g, server), 0
 		for _, panel := range dashboard.Panels {

@@ -28,7 +28,7 @@ import (
 // workloads, so that the next one starts in seconds. That nodes go by themselves
 // when nothing needs them takes Karpenter half a minute, and others show it.
 func (e *environment) scenario(t *testing.T, name string, do func(*testing.T, *environment)) {
-	e.play(t, name, do, e.sweep)
+	e.runScenario(t, name, do, e.sweep)
 }
 
 func (e *environment) sweep(t *testing.T) {
@@ -61,7 +61,7 @@ func (e *environment) withoutClasses(t *testing.T) {
 }
 
 // nodePoolSpec is a NodePool named default over the class of that name. Its nodes
-// are consolidated at once, all at a time, unless it says otherwise.
+// are consolidated at once, all at a time, unless the NodePool differs.
 type nodePoolSpec struct {
 	class       string   // spec of its class, as a YAML flow map; "" = that of docs/examples
 	consolidate string   // consolidateAfter; "" = 1s
@@ -144,8 +144,8 @@ func apart(app string) string {
               labelSelector: {matchLabels: {app: %s}}`, app)
 }
 
-// asking is a container that asks for so much CPU.
-func asking(cpu string) string {
+// requesting returns a container that requests so much CPU.
+func requesting(cpu string) string {
 	return fmt.Sprintf(`
       containers:
         - name: pause
@@ -181,7 +181,7 @@ func (e *environment) types(ctx context.Context, g Gomega) []string {
 	return all
 }
 
-// history is what the simulator recorded since a moment.
+// history has the simulator's records since a moment.
 type history struct {
 	e    *environment
 	from int
@@ -267,7 +267,7 @@ func (e *environment) leastAvailable(t *testing.T, name string) func() int {
 	return func() int { stop(); return least }
 }
 
-// metrics is what the operator exports now.
+// metrics scrapes the operator.
 func (e *environment) metrics(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -279,7 +279,7 @@ func (e *environment) metrics(t *testing.T) string {
 	return string(answered(t, request))
 }
 
-// page is what the simulator shows to people.
+// page fetches the simulator's page for users.
 func (e *environment) page(t *testing.T) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.SimURL+"/", nil)

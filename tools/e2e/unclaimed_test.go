@@ -79,7 +79,7 @@ func quietScaleUp(t *testing.T, e *environment) {
 	}
 }
 
-// joinsUnclaimed lets a pool grow by a node that no NodeClaim asked for, with a pod that
+// joinsUnclaimed lets a pool grow by a node that no NodeClaim claims, with a pod that
 // would fit there and nowhere else: it never gets there, and the node goes.
 func joinsUnclaimed(t *testing.T, e *environment) {
 	first := oneNode(t, e, "first")
@@ -128,7 +128,7 @@ func settledPods(t *testing.T, e *environment, without *outage) {
 }
 
 // lostNodeClaim takes a NodeClaim away from its node and the node from the garbage
-// collector's reach. Its pods are moved one by one, as their budget says, and the
+// collector's reach. Its pods are moved one by one, as their budget requires, and the
 // instance goes after the last.
 func lostNodeClaim(t *testing.T, e *environment, without *outage) {
 	e.apply(t, "linodenodeclass.yaml")
@@ -348,7 +348,7 @@ func (e *environment) gone(t *testing.T, node corev1.Node) {
 	}).WithTimeout(patience).WithPolling(interval).Should(BeFalse(), "the instance of %s goes", node.Name)
 }
 
-// evicted sees to it that each pod left because the Eviction API was asked, and
+// evicted checks that each pod left through the Eviction API, and
 // none because of a taint or because its node had gone.
 func (e *environment) evicted(t *testing.T, pods []corev1.Pod) {
 	t.Helper()

@@ -1,4 +1,4 @@
-// Package grafana reads a Grafana dashboard and asks a Prometheus what its panels ask, with Grafana's variables replaced as
+// Package grafana reads a Grafana dashboard and sends its panels' queries to a Prometheus, with Grafana's variables replaced as
 // Grafana would.
 //
 // It is called by the end-to-end test that scrapes an operator, and by cmd/panels, whose answers the page in panels draws.
@@ -20,11 +20,11 @@ import (
 const (
 	points         = 240         // that a panel's lines have at most
 	scrapeInterval = time.Second // of tools/prometheus
-	// Grafana's $__rate_interval is at least four scrapes, and one every 15 s is what its data source takes for granted.
+	// Grafana's $__rate_interval is at least four scrapes; its data source assumes one every 15 s.
 	shortestRate = time.Minute
 )
 
-// Dashboard is what is read of one.
+// Dashboard has the queries of a dashboard's panels.
 type Dashboard struct {
 	Templating struct {
 		List []struct {
@@ -80,8 +80,8 @@ func Load(file string) (*Dashboard, error) {
 	return d, nil
 }
 
-// Ask asks for what every panel shows of a time.
-func (d *Dashboard) Ask(ctx context.Context, p Prometheus, from, to time.Time) (*Answered, error) {
+// Query returns the data of every panel for a time.
+func (d *Dashboard) Query(ctx context.Context, p Prometheus, from, to time.Time) (*Answered, error) {
 	step := max(scrapeInterval, (to.Sub(from) / points).Truncate(time.Second))
 	a := &Answered{From: from.UnixMilli(), To: to.UnixMilli(), Step: step.Milliseconds(), Dashboard: d.raw,
 		Answers: map[int]map[string]promql.Matrix{}}
@@ -103,7 +103,7 @@ func (d *Dashboard) Ask(ctx context.Context, p Prometheus, from, to time.Time) (
 	return a, nil
 }
 
-// now asks for one value of each series, in the order of the answer, which for topk is that of the values.
+// now queries one value of each series, in the order of the answer, which for topk is that of the values.
 func now(ctx context.Context, p Prometheus, expression string) (promql.Matrix, error) {
 	found, err := p.Query(ctx, expression)
 	series := make(promql.Matrix, len(found))

@@ -21,18 +21,18 @@ const board = `{"title": "a board", "templating": {"list": [{"name": "source", "
 "panels": [{"id": 1, "type": "row"}, {"id": 2, "title": "made", "targets": [
   {"refId": "A", "expr": "increase(made_total{nodepool=~\"$nodepool\"}[$__rate_interval])"}, {"refId": "B", "expr": "price", "instant": true}]}]}`
 
-// asked records what is asked and answers each expression with one series.
-type asked struct {
+// recorder records the queries and answers each expression with one series.
+type recorder struct {
 	questions []string
 	err       error
 }
 
-func (a *asked) Range(_ context.Context, expression string, start, end time.Time, step time.Duration) (promql.Matrix, error) {
+func (a *recorder) Range(_ context.Context, expression string, start, end time.Time, step time.Duration) (promql.Matrix, error) {
 	a.questions = append(a.questions, expression+" over "+end.Sub(start).String()+" by "+step.String())
 	return promql.Matrix{{Metric: labels.FromStrings("of", "A"), Floats: []promql.FPoint{{T: end.UnixMilli(), F: 2}}}}, a.err
 }
 
-func (a *asked) Query(_ context.Context, expression string) (promql.Vector, error) {
+func (a *recorder) Query(_ context.Context, expression string) (promql.Vector, error) {
 	a.questions = append(a.questions, expression+" now")
 	return promql.Vector{{Metric: labels.FromStrings("of", "B"), T: 1000, F: 2}, {Metric: labels.FromStrings("of", "A"), T: 1000, F: 1}}, a.err
 }
@@ -51,10 +51,10 @@ func TestAPanelsQueriesAreAskedWithoutVariables(t *testing.T) {
 		time.Minute:   {`increase(made_total{nodepool=~".*"}[1m0s]) over 1m0s by 1s`, `price now`},
 		8 * time.Hour: {`increase(made_total{nodepool=~".*"}[2m1s]) over 8h0m0s by 2m0s`, `price now`},
 	} {
-		p := &asked{}
-		answered, err := d.Ask(t.Context(), p, to.Add(-window), to)
+		p := &recorder{}
+		answered, err := d.Query(t.Context(), p, to.Add(-window), to)
 		if err != nil || !slices.Equal(p.questions, want) {
-			t.Errorf("asked %q, want %q, %v", p.questions, want, err)
+			t.Errorf("queried %q, want %q, %v", p.questions, want, err)
 		}
 		text, err := json.Marshal(answered)
 		if err != nil || !strings.Contains(string(text),
@@ -62,7 +62,7 @@ func TestAPanelsQueriesAreAskedWithoutVariables(t *testing.T) {
 			t.Errorf("%s, %v", text, err)
 		}
 	}
-	if _, err := d.Ask(t.Context(), &asked{err: errors.New("no such thing")}, to, to); err == nil ||
+	if _, err := d.Query(t.Context(), &recorder{err: errors.New("no such thing")}, to, to); err == nil ||
 		err.Error() != "panel made, query A: no such thing" {
 		t.Errorf("a query that fails: %v", err)
 	}

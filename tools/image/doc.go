@@ -6,8 +6,8 @@
 // dependencies are many and differ in version from those of the rest of tools/.
 //
 // A layout holds one image index for all platforms, annotated with the version, and one
-// SPDX document for the index and for each image, as an OCI artifact whose subject is what
-// it describes. Pushing every manifest of the layout therefore publishes the SBOMs, too.
+// SPDX document for the index and for each image, as an OCI artifact whose subject is the described
+// index or image. Pushing every manifest of the layout therefore publishes the SBOMs, too.
 //
 // Guarantees: images are static Go binaries run as uid 65532, with the labels of the OCI
 // image specification. The same commit, version, base and Go toolchain give the same digest,

@@ -19,7 +19,7 @@ import (
 // SBOMType is the artifact type of the SPDX documents.
 const SBOMType types.MediaType = "application/spdx+json"
 
-// signedIndex is what ko builds from a base with several platforms.
+// signedIndex is ko's result for a base with several platforms.
 type signedIndex = oci.SignedImageIndex
 
 // described is an image or an index that ko has made an SPDX document for.

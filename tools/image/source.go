@@ -16,7 +16,7 @@ type Source struct {
 	Time   time.Time // of the commit
 }
 
-// ReadSource asks git. Files that git ignores do not count as modified.
+// ReadSource reads the commit and its state from git. Ignored files do not count as modified.
 func ReadSource(ctx context.Context, root string) (Source, error) {
 	head, err := git(ctx, root, "log", "-1", "--format=%H %ct")
 	if err != nil {

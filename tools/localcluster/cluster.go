@@ -18,11 +18,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/blockstorage"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/bootplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 // startPatience bounds a start on a slow and busy machine.
@@ -62,6 +62,9 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err := opts.complete(); err != nil {
 		return nil, fmt.Errorf("localcluster: %w", err)
 	}
+	if err := opts.checkValues(); err != nil {
+		return nil, fmt.Errorf("localcluster %s: %w", opts.Name, err)
+	}
 	lock, err := TakeLock(opts.StateDir)
 	if err != nil {
 		return nil, fmt.Errorf("localcluster %s: %w", opts.Name, err)
@@ -88,13 +91,13 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"Kubernetes control plane", c.startPlane, false},
 		{"", c.startVersioned, c.opts.ServerVersion == nil},
 		{"", c.startKubelet, false},
-		{"LKE's nodes", c.startPlayer, c.instances()},
-		{"", c.startAgentServer, !c.instances()},
-		{"own nodes", c.startBootPlayer, !c.instances()},
+		{"LKE's nodes", c.startLKENodes, c.opts.instances()},
+		{"", c.startAgentServer, !c.opts.instances()},
+		{"own nodes", c.startBoots, !c.opts.instances()},
 		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
 		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
 		// which kinds there are, and it would refuse NodeClaims meanwhile.
-		{"LKE's addons", c.startAddons, c.opts.WithoutAddons || c.instances()},
+		{"LKE's addons", c.startAddons, c.opts.WithoutAddons || c.opts.instances()},
 		{"operator", c.startOperators, c.opts.WithoutCharts || c.opts.NoOperator},
 	}
 	for _, step := range steps {
@@ -114,12 +117,12 @@ func (c *Cluster) start(ctx context.Context) error {
 
 // prepareFolders clears what a run that was killed has left.
 func (c *Cluster) prepareFolders(context.Context) error {
-	if missing := controlplane.Missing(c.bin(), c.needed()...); len(missing) > 0 {
+	if missing := controlplane.Missing(c.opts.bin(), c.needed()...); len(missing) > 0 {
 		build := "make build"
 		if slices.Contains(missing, controlplane.Machine) {
 			build += " MODE=" + Instance
 		}
-		return fmt.Errorf("%s lacks %v: run `%s` first", c.bin(), missing, build)
+		return fmt.Errorf("%s lacks %v: run `%s` first", c.opts.bin(), missing, build)
 	}
 	c.onStop(func(context.Context) { _ = os.RemoveAll(c.opts.stateDir()) })
 	for dir, mode := range map[string]os.FileMode{c.opts.stateDir(): 0o700, c.opts.logDir(): 0o755} {
@@ -138,16 +141,16 @@ func (c *Cluster) needed() []string {
 	if !c.opts.WithoutCharts && !c.opts.NoOperator {
 		needed = append(needed, operatorProgram)
 	}
-	if c.instances() || c.opts.Kubelets > 0 {
+	if c.opts.instances() || c.opts.Kubelets > 0 {
 		needed = append(needed, controlplane.Machine)
 	}
 	return needed
 }
 
-func (c *Cluster) bin() string     { return controlplane.BinDir(c.opts.Root) }
-func (c *Cluster) machine() string { return filepath.Join(c.bin(), controlplane.Machine) }
+func (o *Options) bin() string     { return controlplane.BinDir(o.Root) }
+func (o *Options) machine() string { return filepath.Join(o.bin(), controlplane.Machine) }
 
-// openLog: what this package itself has to tell, as JSON lines.
+// openLog opens this package's own log, of JSON lines.
 func (c *Cluster) openLog() error {
 	file, err := os.OpenFile(filepath.Join(c.opts.logDir(), "localcluster.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -160,8 +163,8 @@ func (c *Cluster) openLog() error {
 
 func (c *Cluster) startPlane(ctx context.Context) error {
 	p, err := plane.Start(ctx, plane.Config{
-		Name: c.Name, Bin: c.bin(), Dir: c.opts.stateDir(), LogDir: c.opts.logDir(), Port: c.opts.Port, Audit: c.opts.Audit,
-		NodeSilence: c.opts.NodeSilence, SelfManaged: c.instances(),
+		Name: c.Name, Bin: c.opts.bin(), Dir: c.opts.stateDir(), LogDir: c.opts.logDir(), Port: c.opts.Port, Audit: c.opts.Audit,
+		NodeSilence: c.opts.NodeSilence, SelfManaged: c.opts.instances(),
 	})
 	if err != nil {
 		return err
@@ -182,8 +185,8 @@ func (c *Cluster) startKubelet(context.Context) error {
 	return err
 }
 
-// startPlayer lets nodes come and go, and waits for the user's own.
-func (c *Cluster) startPlayer(ctx context.Context) error {
+// startLKENodes lets nodes come and go, and waits for the user's own.
+func (c *Cluster) startLKENodes(ctx context.Context) error {
 	client, err := c.plane.Client("lke")
 	if err != nil {
 		return err
@@ -192,17 +195,17 @@ func (c *Cluster) startPlayer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	player := lkeplayer.New(client.CoreV1().Nodes(), lkeplayer.Config{
+	runner := simulatedlke.New(client.CoreV1().Nodes(), simulatedlke.Config{
 		ClusterID: c.ClusterID, Kubelets: kubelets, ReapplyRemoved: c.opts.Behaviour.ReapplyRemoved, Log: c.log,
 		Labels: map[string]string{plane.NodeLabel: plane.NodeLabelValue}, KubeletPort: c.logsPort,
 		Annotations: map[string]string{plane.ReadyAfterNote: c.opts.ReadyAfter.String()},
 	})
-	c.play(ctx, func(ctx context.Context) { player.Run(ctx, c.Sim.Subscribe(ctx)) })
+	c.background(ctx, func(ctx context.Context) { runner.Run(ctx, c.Sim.Subscribe(ctx)) })
 	return c.waitForUserNodes(ctx)
 }
 
-// startBootPlayer lets plain Linodes boot and join, and waits for the user's own.
-func (c *Cluster) startBootPlayer(ctx context.Context) error {
+// startBoots lets plain Linodes boot and join, and waits for the user's own.
+func (c *Cluster) startBoots(ctx context.Context) error {
 	client, err := c.plane.Client("cloud-controller-manager")
 	if err != nil {
 		return err
@@ -211,12 +214,12 @@ func (c *Cluster) startBootPlayer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	player := bootplayer.New(client.CoreV1().Nodes(), bootplayer.Config{
-		Program: c.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
+	runner := simulatedboot.New(client.CoreV1().Nodes(), simulatedboot.Config{
+		Program: c.opts.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
 		Kubelets: c.opts.Kubelets, Own: c.ownNodes(), KwokLabels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
 		KubeletPort: c.logsPort, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
 	})
-	c.play(ctx, func(ctx context.Context) { player.Run(ctx, c.Sim.SubscribeLinodes(ctx)) })
+	c.background(ctx, func(ctx context.Context) { runner.Run(ctx, c.Sim.SubscribeLinodes(ctx)) })
 	return c.waitForUserNodes(ctx)
 }
 
@@ -227,15 +230,15 @@ func (c *Cluster) machineRoots() (string, error) {
 	return dir, err
 }
 
-// addons are what an LKE cluster has of its own from the start: the DaemonSets that run on every node, with their requests,
+// addons holds LKE's own objects of a new cluster: the DaemonSets that run on every node, with their requests,
 // and the block storage driver's registration and StorageClasses. Not installed are LKE's Deployments (coredns,
 // calico-kube-controllers), whose pods would take room on the user's node, and the cloud controller manager, which package
-// lkeplayer plays.
+// simulatedlke simulates.
 //
 //go:embed addons.yaml
 var addons []byte
 
-// startAddons installs LKE's own workloads and plays its storage driver.
+// startAddons installs LKE's own workloads and simulates its storage driver.
 func (c *Cluster) startAddons(ctx context.Context) error {
 	config, err := c.plane.RESTConfig("lke-storage")
 	if err != nil {
@@ -248,16 +251,16 @@ func (c *Cluster) startAddons(ctx context.Context) error {
 	if _, err := manifest.Apply(ctx, kube, addons); err != nil {
 		return fmt.Errorf("installing LKE's addons: %w", err)
 	}
-	c.play(ctx, func(ctx context.Context) {
+	c.background(ctx, func(ctx context.Context) {
 		if err := blockstorage.Run(ctx, config, c.log); err != nil {
-			c.log.Error("block storage is not played any more", "error", err)
+			c.log.Error("block storage is not simulated any more", "error", err)
 		}
 	})
 	return nil
 }
 
-// play runs a part of the outside world until Stop.
-func (c *Cluster) play(ctx context.Context, run func(context.Context)) {
+// background runs a part of the simulated world until Stop.
+func (c *Cluster) background(ctx context.Context, run func(context.Context)) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup
 	done.Go(func() { run(ctx) })

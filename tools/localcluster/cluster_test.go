@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 const patience = 3 * time.Minute
@@ -115,7 +115,7 @@ func (w *world) poolNode(pool string) *corev1.Node {
 	w.Helper()
 	var node *corev1.Node
 	w.eventually("a node of pool "+pool, func() bool {
-		list, err := w.kube.CoreV1().Nodes().List(w.ctx, metav1.ListOptions{LabelSelector: lkeplayer.PoolIDLabel + "=" + pool})
+		list, err := w.kube.CoreV1().Nodes().List(w.ctx, metav1.ListOptions{LabelSelector: simulatedlke.PoolIDLabel + "=" + pool})
 		if err != nil || len(list.Items) != 1 {
 			return false
 		}
@@ -186,7 +186,7 @@ func (w *world) checkNode(node *corev1.Node, pool string) {
 			w.Errorf("label %s is %q, want %q", key, node.Labels[key], want)
 		}
 	}
-	if !hasTaint(node, "only") || hasTaint(node, lkeplayer.UninitializedTaint) {
+	if !hasTaint(node, "only") || hasTaint(node, simulatedlke.UninitializedTaint) {
 		w.Errorf("taints %v", node.Spec.Taints)
 	}
 	if memory := node.Status.Allocatable.Memory(); memory.Cmp(resource.MustParse("3919624Ki")) != 0 {

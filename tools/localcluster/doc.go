@@ -1,9 +1,9 @@
 // Package localcluster runs a whole Karpenter-on-Linode world on one machine,
 // without Docker: a real Kubernetes control plane (package plane), a simulated
 // Linode account served over HTTP (modules/linodesim), what LKE does to nodes
-// (package lkeplayer), the operator's log for `kubectl logs` (package kubelet),
+// (package simulatedlke), the operator's log for `kubectl logs` (package kubelet),
 // LKE's DaemonSets and block storage (addons.yaml and package blockstorage), the boots of plain Linodes and a server for agents of
-// k3s and RKE2 (packages bootplayer and k3s, instance mode), this repository's Helm charts installed (package charts),
+// k3s and RKE2 (packages simulatedboot and k3s, instance mode), this repository's Helm charts installed (package charts),
 // and the operator as a local process that runs with the ServiceAccount,
 // arguments and environment of the installed Deployment (package workload).
 //
@@ -15,7 +15,7 @@
 //	defer cluster.Stop(context.Background())
 //
 // As in a real Standard cluster, one pool of the user's own with one node exists
-// from the start; the operator's Pod is scheduled there and played by kwok.
+// from the start; the operator's Pod is scheduled there and simulated by kwok.
 //
 // Guarantees: every listener is on 127.0.0.1, the operator's for metrics and health
 // too; clusters of different names run side by side; one name runs once. Stop

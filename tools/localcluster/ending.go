@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// ending is what Stop does.
+// ending collects the steps of Stop.
 type ending struct {
 	once    sync.Once
 	closers []func(context.Context) // run in reverse

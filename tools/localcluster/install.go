@@ -3,6 +3,7 @@ package localcluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -62,10 +63,28 @@ func (c *Cluster) Upgrade(ctx context.Context, values map[string]any) error {
 	return charts.Apply(ctx, c.Kubeconfig, c.release(releaseName, loader.MergeMaps(c.values(), values)), c.helmLog())
 }
 
+// Check returns an error if a cluster with these options would not start: a name that cannot be, or a value that the operator's
+// chart refuses. It starts nothing.
+func (o Options) Check() error {
+	if err := o.complete(); err != nil {
+		return fmt.Errorf("localcluster: %w", err)
+	}
+	return o.checkValues()
+}
+
+func (o Options) checkValues() error {
+	if o.WithoutCharts || o.ChartSource != nil {
+		return nil
+	}
+	c := &Cluster{Name: o.Name, opts: o, Operator: &Operator{metricsPort: 8080, healthPort: 8081}}
+	c.SimURL, c.SimToken = "http://127.0.0.1", "token"
+	return charts.Check(c.release(releaseName, loader.MergeMaps(c.values(), o.Values)))
+}
+
 // values of the quickstart, and the first replica's ports, which are free here.
 func (c *Cluster) values() map[string]any {
 	settings, where := map[string]any{"clusterName": c.Name}, ""
-	if c.instances() { // there is no LKE cluster to discover the region from
+	if c.opts.instances() { // there is no LKE cluster to discover the region from
 		settings["mode"], where = Instance, region
 	}
 	return map[string]any{

@@ -20,7 +20,7 @@ const metricsTimeout = 2 * time.Second
 
 var errNoLeader = errors.New("no replica of the operator leads")
 
-// Leader is the replica that leads, by its own account. Two may say so for a moment
+// Leader is the replica that leads, by its own metrics. Two may report so for a moment
 // after one of them was frozen; then it is any of them.
 func (c *Cluster) Leader(ctx context.Context) (*Operator, error) {
 	problem := errNoLeader

@@ -13,10 +13,10 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/bootplayer"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 // kubeletEnd is how long a kubelet may take to end.
@@ -32,14 +32,14 @@ type lkeKubelets struct {
 	slots   chan struct{} // one for each that may run
 }
 
-// realKubelets returns nil where kwok plays all.
-func (c *Cluster) realKubelets() (lkeplayer.Kubelets, error) {
+// realKubelets returns nil where kwok simulates all.
+func (c *Cluster) realKubelets() (simulatedlke.Kubelets, error) {
 	if c.opts.Kubelets == 0 {
 		return nil, nil
 	}
 	dir, err := c.machineRoots()
 	return &lkeKubelets{
-		plane: c.plane, program: c.machine(), dir: dir, logDir: c.opts.logDir(), slots: make(chan struct{}, c.opts.Kubelets),
+		plane: c.plane, program: c.opts.machine(), dir: dir, logDir: c.opts.logDir(), slots: make(chan struct{}, c.opts.Kubelets),
 	}, err
 }
 
@@ -79,7 +79,7 @@ func (k *lkeKubelets) start(e linodesim.Event) (func(context.Context), error) {
 			return nil, err
 		}
 	}
-	process, err := bootplayer.StartKubelet(bootplayer.Kubelet{
+	process, err := simulatedboot.StartKubelet(simulatedboot.Kubelet{
 		Program: k.program, Root: root, LogDir: k.logDir, Event: e,
 		Flags: append([]string{
 			"--kubeconfig=" + kubeconfigFile, "--hostname-override=" + e.Name, "--cloud-provider=external",
@@ -98,7 +98,7 @@ func (k *lkeKubelets) start(e linodesim.Event) (func(context.Context), error) {
 // registration are the flags with what the pool gives its nodes: labels that a kubelet may set, and all taints.
 func registration(e linodesim.Event) []string {
 	own := bootstrap.SelfLabels(e.Labels)
-	labels := []string{lkeplayer.PoolIDLabel + "=" + strconv.Itoa(e.PoolID)}
+	labels := []string{simulatedlke.PoolIDLabel + "=" + strconv.Itoa(e.PoolID)}
 	for _, key := range slices.Sorted(maps.Keys(own)) {
 		labels = append(labels, key+"="+own[key])
 	}

@@ -37,7 +37,7 @@ type Operator struct {
 // Start starts the operator and waits until its readiness endpoint answers or
 // ctx ends. When the process ends meanwhile the error quotes its last words.
 func (o *Operator) Start(ctx context.Context) error {
-	run, err := o.cluster.deployed(ctx, o)
+	run, err := o.deployed(ctx)
 	if err != nil {
 		return fmt.Errorf("operator: %w", err)
 	}
@@ -74,8 +74,8 @@ func (o *Operator) launch(run deployment) (*process.Process, error) {
 // Kill ends the operator at once, as a crash or a dead node would.
 func (o *Operator) Kill() { o.with((*process.Process).Kill) }
 
-// Stop asks the operator to end, as a kubelet would, and kills it when it does
-// not end in time.
+// Stop terminates the operator as a kubelet would, and kills it when it does
+// not exit in time.
 func (o *Operator) Stop(ctx context.Context) {
 	o.with(func(child *process.Process) { child.Stop(ctx, operatorGrace) })
 }

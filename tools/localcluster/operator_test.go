@@ -21,7 +21,7 @@ import (
 )
 
 // The operator's whole life in one cluster: installed, run with what its
-// Deployment says, killed, upgraded, stopped.
+// Deployment requires, killed, upgraded, stopped.
 func TestOperatorRunsAsItsDeploymentSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short leaves out what starts a cluster")
@@ -61,7 +61,7 @@ func TestOperatorRunsAsItsDeploymentSays(t *testing.T) {
 	w.checkLogsForToken()
 }
 
-// checkEnvironment reads what the kernel says the process was started with.
+// checkEnvironment reads the process's environment from the kernel.
 func (w *world) checkEnvironment(want ...string) {
 	w.Helper()
 	content, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(w.Operator.PID()), "environ"))
@@ -82,7 +82,7 @@ func (w *world) checkEnvironment(want ...string) {
 	}
 }
 
-// checkIdentity asks the API server who the operator's kubeconfig is.
+// checkIdentity checks which user the operator's kubeconfig authenticates as.
 func (w *world) checkIdentity(want string) {
 	w.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(w.dir, "state", "operator", "kubeconfig"))
@@ -112,11 +112,11 @@ func (w *world) shows(url, words string) {
 	}
 }
 
-// checkPodLog reads the log of the operator's Pod through the API server, as kubectl does, and that of a played one.
+// checkPodLog reads the log of the operator's Pod through the API server, as kubectl does, and that of a simulated one.
 func (w *world) checkPodLog() {
 	w.Helper()
 	for selector, want := range map[string]string{"app.kubernetes.io/name=karpenter": `"level":`,
-		"k8s-app=kube-proxy": "is played: no program runs in it"} {
+		"k8s-app=kube-proxy": "is simulated: no program runs in it"} {
 		pods, err := w.kube.CoreV1().Pods(localcluster.Namespace).List(w.ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil || len(pods.Items) == 0 {
 			w.Fatalf("%s: %v, %v", selector, pods, err)

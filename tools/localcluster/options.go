@@ -40,7 +40,7 @@ type Options struct {
 	TimeScale  float64 // divides the profile's delays; 0 = 1
 	Port       int     // of the API server; 0 = a free one
 
-	// Kubelets is how many real ones run at a time; kwok plays the others. 0 = 20 in instance mode, none in lke mode, where
+	// Kubelets is how many real ones run at a time; kwok simulates the others. 0 = 20 in instance mode, none in lke mode, where
 	// those of Karpenter's nodes are real that join first.
 	Kubelets int
 
@@ -64,11 +64,11 @@ type Options struct {
 	Image func(ctx context.Context, reference string) (Program, error)
 
 	// ServerVersion gives the version that the API server reports to the operator: an upgrade of the control plane, of which only
-	// one release is here, is played. nil = its own.
+	// one release is here, is simulated. nil = its own.
 	ServerVersion func() string
 
-	// NodeSilence is for how long a node may be silent before it is not ready; 0 = Kubernetes' default, which hundreds of played
-	// nodes miss on a busy machine. Their pods are not ready from then on, because a played kubelet does not report them again.
+	// NodeSilence is for how long a node may be silent before it is not ready; 0 = Kubernetes' default, which hundreds of simulated
+	// nodes miss on a busy machine. Their pods are not ready from then on, because a simulated kubelet does not report them again.
 	NodeSilence time.Duration
 
 	// ReadyAfter is how long LKE's new nodes are registered before they are ready. On real ones it is the time their pod network takes

@@ -19,7 +19,7 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 	readHeaderTimeout = 10 * time.Second
 
 	region = "us-ord"
-	// ownPlan is that of the user's own nodes: room for the operator's pod and for no pod that asks for a whole CPU beside it.
+	// ownPlan is that of the user's own nodes: room for the operator's pod and for no pod that requests a whole CPU beside it.
 	ownPlan = "g6-standard-1"
 )
 
@@ -54,7 +54,7 @@ func (c *Cluster) startSimulator(context.Context) error {
 	mux.Handle("GET /{$}", sim.Page())
 	mux.Handle("/", sim)
 	served := map[*string]http.Handler{&c.SimURL: mux, &c.AdminURL: sim.Admin()}
-	if c.instances() {
+	if c.opts.instances() {
 		served[&c.MetadataURL] = sim.Metadata()
 	}
 	for url, handler := range served {
@@ -69,7 +69,7 @@ func (c *Cluster) startSimulator(context.Context) error {
 
 // addOwnNodes makes the user's own nodes: an LKE cluster's, or Linodes that were set up by hand.
 func (c *Cluster) addOwnNodes() error {
-	if !c.instances() {
+	if !c.opts.instances() {
 		cluster, err := c.Sim.AddCluster(linodesim.ClusterSpec{
 			Label: c.Name, Region: region, Tier: c.opts.Tier, K8sVersion: c.opts.K8sVersion,
 			Settled: true,
@@ -89,7 +89,7 @@ func (c *Cluster) addOwnNodes() error {
 	return nil
 }
 
-func (c *Cluster) instances() bool { return c.opts.Mode == Instance }
+func (o *Options) instances() bool { return o.Mode == Instance }
 
 // ownNodes is how the labels of Linodes begin that were set up by hand.
 func (c *Cluster) ownNodes() string { return c.Name + "-by-hand-" }
@@ -128,6 +128,6 @@ func (c *Cluster) waitForUserNodes(ctx context.Context) error {
 func unusable(node corev1.Node) bool {
 	return nodeutils.GetCondition(&node, corev1.NodeReady).Status != corev1.ConditionTrue ||
 		slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
-			return taint.Key == lkeplayer.UninitializedTaint || taint.Key == corev1.TaintNodeNotReady
+			return taint.Key == simulatedlke.UninitializedTaint || taint.Key == corev1.TaintNodeNotReady
 		})
 }

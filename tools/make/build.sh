@@ -11,7 +11,7 @@ set -eu
 root=${ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 cd "$root"
 go=${GO:-go}
-export CGO_ENABLED=0 GOWORK=off
+export CGO_ENABLED=0 GOWORK=off GOTOOLCHAIN=auto
 
 kubernetes=$(sed -n 's|.*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' tools/controlplane/kubernetes/go.mod 2>/dev/null || true)
 minor=${kubernetes#v1.}
@@ -30,6 +30,7 @@ kubectl|$pinned/kubectl|k8s.io/kubernetes/cmd/kubectl|pinned|$versioned
 machine|$pinned/machine|.|optional|$versioned
 linodesim|modules/linodesim|./cmd/linodesim|own|
 controller|modules/operator|./cmd/controller|own|
+karpenter-linode|modules/operator|./cmd/karpenter-linode|own|
 localcluster|tools|./localcluster/cmd/localcluster|own|"}
 
 fail() {
@@ -40,7 +41,7 @@ fail() {
 # stamp MODULE PACKAGE LDFLAGS identifies what a pinned program is made of: go.sum pins the content of all dependencies.
 stamp() {
 	{
-		"$go" env GOVERSION GOOS GOARCH GOFLAGS
+		(cd "$1" && "$go" env GOVERSION GOOS GOARCH GOFLAGS) # the module names the toolchain
 		printf '\n%s\n"%s"\n["-buildvcs=false" "-mod=readonly"]\n' "$2" "$3"
 		for file in go.mod go.sum; do
 			printf '%s %d\n' "$file" "$(wc -c <"$1/$file")"

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Prints how long each end-to-end suite and what runs beside them took in a run of `make test`, in seconds, and writes
-# it into the last column of the table in CONTRIBUTING.md.
+# Prints how long each end-to-end suite and what runs beside them took in a run of `make test`, in seconds, as a table;
+# two figures are those of the tiers Standard and Enterprise. The groups of packages are sums, and what they contain overlaps.
 #
 #   tools/make/durations.sh [FILE]     FILE: the events of the run; without it those of the last one
 set -eu
 cd "$(dirname "$0")/../.."
-figures=$(mktemp)
-trap 'rm -f "$figures" "$figures.md"' EXIT
+events=${1:-.bin/test.json}
+[ -r "$events" ] || { echo "durations: there is no $events: run make test first" >&2; exit 1; }
 
+printf '| suite | seconds |\n|---|---|\n'
 awk '
 function field(name) { return match($0, "\"" name "\":\"[^\"]*\"") ? substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 5) : "" }
 function elapsed() { return match($0, "\"Elapsed\":[0-9.]+") ? substr($0, RSTART + 10, RLENGTH - 10) + 0 : 0 }
@@ -32,19 +33,8 @@ package == "tools/e2e" && test != "" && test !~ /\// && test != "TestBurst" {
 }
 test == "" && package != "tools/e2e" && elapsed() > 0 { group = package ~ /^modules/ ? "modules" : package == "tools/docs" ? package : "the rest of tools"; sum[group] += elapsed() }
 END {
-	print "Burst\t" sprintf("%d", burst)
-	for (name in suite) print name "\t" took[name, 1] (took[name, 1] != "" && took[name, 2] != "" ? ", " : "") took[name, 2]
-	for (group in sum) print group "\t" sprintf("%d", sum[group])
-	print "`make test`\t" sprintf("%d", last - first)
-}' "${1:-.bin/test.json}" | sort >"$figures"
-
-awk -F ' *[|] *' -v figures="$figures" '
-BEGIN { while ((getline line < figures) > 0) { split(line, f, "\t"); took[f[1]] = f[2] } }
-function rest(name) { for (name in took) print "| " name " | - | " took[name] " |"; split("", took) }
-/^\| suite \| before \| after \|$/ { table = 1 }
-table && !/^\|/ { rest(); table = 0 }
-table && ($2 in took) { print "| " $2 " | " $3 " | " took[$2] " |"; delete took[$2]; next }
-{ print }
-' CONTRIBUTING.md >"$figures.md"
-cat "$figures"
-cat "$figures.md" >CONTRIBUTING.md
+	if (burst) print "| Burst | " sprintf("%d", burst) " |"
+	for (name in suite) print "| " name " | " took[name, 1] (took[name, 1] != "" && took[name, 2] != "" ? ", " : "") took[name, 2] " |"
+	for (group in sum) print "| " group " | " sprintf("%d", sum[group]) " |"
+	print "| `make test` | " sprintf("%d", last - first) " |"
+}' "$events" | LC_ALL=C sort

@@ -8,7 +8,7 @@
 # whose names contain the words.
 set -eu
 cd "$(dirname "$0")/.."
-export GOWORK=off
+export GOWORK=off GOTOOLCHAIN=auto
 suite=${1:-} tier=${2:-}
 
 if [ -z "$suite" ]; then

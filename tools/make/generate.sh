@@ -2,6 +2,7 @@
 # Generates everything that is generated; `make generate` calls it. Each part says
 # where its inputs are; running it twice changes nothing.
 set -eu
+export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
 
 echo "generate: the client and the simulator's server from openapi/linode.yaml"

@@ -2,6 +2,7 @@
 # Lints every module given, alone, the OpenAPI description and the workflows. The linters
 # are built from their Go modules, pinned in tools/codegen/*.mod, the first time.
 set -eu
+export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
 root=$(pwd)
 

@@ -5,6 +5,7 @@
 #
 #   tools/make/pictures.sh [plots | demo | page | dashboard]...     all of them without an argument
 set -eu
+export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
 root=$(pwd)
 images=$root/docs/images

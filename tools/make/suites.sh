@@ -16,7 +16,7 @@
 # Vet is the linter's (.golangci.yml).
 set -eu
 cd "$(dirname "$0")/../.."
-export GOWORK=off
+export GOWORK=off GOTOOLCHAIN=auto
 pages='/tools/docs(/|$)'
 clusters='/tools/(localcluster|bench)(/|$)'
 virtual='/modules/(linode|linodesim|lkeprobe|lkepool|instances|nodeclass)(/|$)'

@@ -2,6 +2,7 @@
 # Runs all tests of the modules given (tools/make/suites.sh) and ends in one line that counts them together:
 # gotestsum reads go test's own stream. It keeps the stream in .bin/test.json, for tools/make/durations.sh.
 set -eu
+export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
 root=$(pwd)
 

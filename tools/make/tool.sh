@@ -6,6 +6,7 @@
 # The module is tools/codegen/NAME.mod: large tools have one each, so that their dependencies
 # decide nothing about those of the others.
 set -eu
+export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
 root=$(pwd)
 name=$1 package=$2

@@ -7,6 +7,7 @@
 # VULNDB is another database: https://..., or file:///... for a copy. The standard library's
 # vulnerabilities count, too: they are those of the Go that this runs with.
 set -eu
+export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
 root=$(pwd)
 db=${VULNDB:-https://vuln.go.dev}

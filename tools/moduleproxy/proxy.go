@@ -15,10 +15,10 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// Prefix is what the paths of all modules of the repository begin with.
+// Prefix begins the paths of all modules of the repository.
 const Prefix = "github.com/karpenter-linode/karpenter-linode/"
 
-// Version is what the modules require of each other.
+// Version is the one that the modules require of each other.
 const Version = "v0.1.0"
 
 // Publish writes the module in root/dir, for example modules/linode, to the

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/moduleproxy"
 )
 
-// outside is what importers of lkepool get beside our modules. A longer list
+// outside lists the modules that importers of lkepool get beside ours. A longer list
 // is a decision: every program that imports the library gets it too.
 var outside = []string{
 	"github.com/apapsch/go-jsonmerge/v2",
@@ -25,8 +25,8 @@ var outside = []string{
 	"k8s.io/utils",
 }
 
-// The example of lkepool's README is a program. It builds, and does what it says,
-// in a project that knows this repository only by its module paths.
+// The example of lkepool's README is a program. It builds, and prints the page's output,
+// in a project that has this repository only by its module paths.
 func TestReadmeExampleInAnEmptyProject(t *testing.T) {
 	p := newProject(t, "modules/linode", "modules/linodesim", "modules/lkepool")
 	program, err := moduleproxy.Program(filepath.Join(p.root, "modules", "lkepool", "README.md"))
@@ -77,7 +77,7 @@ func TestImportersGetFewModules(t *testing.T) {
 	}
 }
 
-// project is an empty folder outside the repository, and a Go command that knows
+// project is an empty folder outside the repository, and a Go command that finds
 // the repository only through a proxy.
 type project struct {
 	t         *testing.T

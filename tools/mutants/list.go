@@ -24,7 +24,7 @@ type List struct {
 // Mutant is one safeguard less.
 type Mutant struct {
 	Name string `json:"name"`
-	// File is what Edits change, relative to the module.
+	// File is changed by Edits; its path is relative to the module.
 	File  string `json:"file"`
 	Edits []Edit `json:"edits"`
 	// By is the test that has to turn red, in the package In, "." when empty.

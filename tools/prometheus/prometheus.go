@@ -109,7 +109,7 @@ func (s *Server) Range(ctx context.Context, expression string, start, end time.T
 	return kept, nil
 }
 
-// Alert is what one evaluation of an alert's rule found.
+// Alert has the result of one evaluation of an alert's rule.
 type Alert struct {
 	Name   string
 	Active []labels.Labels // series for which its condition holds

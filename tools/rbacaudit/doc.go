@@ -9,8 +9,8 @@
 // A right is one verb on one resource, so a rule of three verbs on two resources is
 // six of them. A subresource is written as in a rule, pods/eviction. Rights on
 // addresses that are no resources (/version and the like) are left out: every
-// account has them. What no request shows, because an admission plugin asks the
-// authorizer about it while it handles another one, has to be told with Imply.
+// account has them. What no request shows, because an admission plugin checks it
+// with the authorizer while it handles another one, is added with Imply.
 //
 // The log must be complete and be written at level Metadata or above, with the
 // stage ResponseStarted, by which a watch is known before it ends. A last line that

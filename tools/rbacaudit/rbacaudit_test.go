@@ -87,7 +87,7 @@ func TestSpare(t *testing.T) {
 			spared: []string{"R may delete pods"}},
 		{name: "implied", rule: rbacv1.PolicyRule{APIGroups: []string{"x.io"}, Resources: []string{"owners/finalizers"},
 			Verbs: []string{"update"}}},
-		{name: "implied by what was not asked for",
+		{name: "implied by a request that was not made",
 			rule:   rbacv1.PolicyRule{APIGroups: []string{"x.io"}, Resources: []string{"others/finalizers"}, Verbs: []string{"update"}},
 			spared: []string{"R may update x.io/others/finalizers"}},
 	} {

@@ -37,12 +37,12 @@ func at(namespace, name string) string {
 	return ""
 }
 
-// Usage is what an account has asked for. The zero value is empty.
+// Usage collects the requests of an account. The zero value is empty.
 type Usage struct {
 	allowed, denied map[Use]int
 }
 
-// entry is what is read of an audit.k8s.io/v1 Event.
+// entry decodes the needed part of an audit.k8s.io/v1 Event.
 type entry struct {
 	Verb string `json:"verb"`
 	User struct {
@@ -110,8 +110,8 @@ func (u *Usage) Merge(other Usage) {
 	}
 }
 
-// Imply records that an account that is allowed a request of the first kind was asked
-// for the second one too. Empty fields of by match everything.
+// Imply records that a request of the first kind needs the right to
+// the second one too. Empty fields of by match everything.
 func (u *Usage) Imply(by, implied Use) {
 	for use := range u.allowed {
 		if (Right{Use: by}).covers(use) {

@@ -18,7 +18,7 @@ import (
 
 var chartNames = []string{"karpenter-crd", "karpenter"}
 
-// Image is what the packaged chart installs.
+// Image is installed by the packaged chart.
 type Image struct {
 	Repository string
 	Digest     string // sha256:...

@@ -14,11 +14,12 @@ import (
 )
 
 // modules from the leaves up: each comes after those that it requires.
-var modules = []string{"modules/linode", "modules/linodesim", "modules/lkeprobe", "modules/lkepool", "modules/instances",
-	"modules/nodeclass", "modules/operator"}
+var modules = []string{"modules/claims", "modules/linode", "modules/linodesim", "modules/lkeprobe", "modules/lkepool",
+	"modules/instances", "modules/nodeclass", "modules/operator"}
 
 // libraries are packages that other projects import, one of each module that is a library.
-var libraries = []string{"modules/instances", "modules/lkepool", "modules/linode", "modules/linodesim", "modules/nodeclass/v1alpha1"}
+var libraries = []string{"modules/claims", "modules/instances", "modules/lkepool", "modules/linode", "modules/linodesim",
+	"modules/nodeclass/v1alpha1"}
 
 // tagModules tags every module of the repository in clone with its version. Before the tag,
 // the versions that it requires of its siblings are set, and committed if that changes them.

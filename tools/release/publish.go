@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// published is what a registry has of a release.
+// published has the references of a release in a registry.
 type published struct {
 	prefix  string // registry and folder
 	version string
@@ -25,7 +25,7 @@ func (p published) chartDigests() []string {
 	return slices.Sorted(maps.Values(p.charts))
 }
 
-// source is what `helm install` is given.
+// source returns the chart's reference and version for `helm install`.
 func (p published) source(chart string) (reference, version string) {
 	return "oci://" + p.prefix + "/charts/" + chart, p.version
 }
@@ -36,8 +36,7 @@ func Push(ctx context.Context, c Config, prefix string) error {
 	if err := validVersion(c.Version); err != nil {
 		return err
 	}
-	c.step("images: building them")
-	built, err := buildImages(ctx, c.Root, c.imageDir(), c.Version, c.Base)
+	built, err := c.buildImages(ctx, c.Root, c.imageDir())
 	if err != nil {
 		return err
 	}

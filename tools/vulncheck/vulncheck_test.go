@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 )
 
-// program calls net/url.Parse, and nothing else that a database of these tests knows.
+// program calls net/url.Parse, and nothing else in a database of these tests.
 const program = `package main
 
 import (

@@ -1,8 +1,9 @@
 {{- /* The operator's environment, as a list of name and value. Values that are not set are left to the
-controller's own defaults. Variables of controller.env take the place of the chart's. */}}
+controller's own defaults. Variables of controller.env take the place of the chart's, also by their former names. */}}
 {{- define "karpenter.env" -}}
 {{- $own := dict }}
 {{- range .Values.controller.env }}{{ $_ := set $own .name true }}{{ end }}
+{{- if hasKey $own "LKE_TAG_VERIFICATION_TIMEOUT" }}{{ $_ := set $own "SETTLE_TIME" true }}{{ end }}
 {{- $env := list }}
 {{- range include "karpenter.chartEnv" . | fromYamlArray }}
 {{- if not (hasKey $own .name) }}{{ $env = append $env . }}{{ end }}
@@ -55,8 +56,8 @@ controller's own defaults. Variables of controller.env take the place of the cha
 {{- end }}
 - name: LKE_CREATE_DEADLINE
   value: {{ $settings.lkeCreateDeadline | quote }}
-- name: LKE_TAG_VERIFICATION_TIMEOUT
-  value: {{ $settings.lkeTagVerificationTimeout | quote }}
+- name: SETTLE_TIME
+  value: {{ $settings.lkeTagVerificationTimeout | default $settings.settleTime | quote }}
 - name: LKE_RETRY_DELAY
   value: {{ $settings.lkeRetryDelay | quote }}
 - name: LKE_UNREGISTERED_TAINT
@@ -110,6 +111,14 @@ controller's own defaults. Variables of controller.env take the place of the cha
 - name: IGNORE_DRA_REQUESTS
   value: {{ $settings.ignoreDRARequests | quote }}
 {{- end }}
+{{- if $settings.legacyNodeRepair }}
+- name: LEGACY_NODE_REPAIR
+  value: "true"
+{{- end }}
+{{- with $settings.schedulerConfig }}
+- name: SCHEDULER_CONFIG
+  value: {{ toJson . | quote }}
+{{- end }}
 - name: FEATURE_GATES
   value: {{ include "karpenter.featureGates" $settings.featureGates }}
 - name: LOG_LEVEL
@@ -155,7 +164,8 @@ class=nanode,g1-gpu-rtx6000-*,class=accelerated
 lack some; core has defaults for those. */}}
 {{- define "karpenter.featureGates" -}}
 {{- $gates := list }}
-{{- range $name := list "nodeRepair" "nodeOverlay" "reservedCapacity" "spotToSpotConsolidation" "staticCapacity" "capacityBuffer" }}
+{{- range $name := list "nodeRepair" "nodeOverlay" "reservedCapacity" "spotToSpotConsolidation" "staticCapacity" "capacityBuffer"
+  "terminateFirstDrift" "terminateFirstRepair" "podDeletionCostManagement" }}
 {{- if hasKey $ $name }}
 {{- $gates = append $gates (printf "%s%s=%t" (substr 0 1 $name | upper) (substr 1 -1 $name) (index $ $name)) }}
 {{- end }}

@@ -22,9 +22,10 @@ used again. */}}
   (list "settings.clusterName" (.Values.settings).clusterName (dict "form" "^\\S*$" "like" "the label of the LKE cluster, which has no spaces"))
   (list "settings.clusterEndpoint" (.Values.settings).clusterEndpoint $address)
   (list "settings.lkeCreateDeadline" (.Values.settings).lkeCreateDeadline $duration)
-  (list "settings.lkeTagVerificationTimeout" (.Values.settings).lkeTagVerificationTimeout $duration)
+  (list "settings.settleTime" (.Values.settings).settleTime $duration)
   (list "settings.lkeRetryDelay" (.Values.settings).lkeRetryDelay $duration)
 }}
+{{- with (.Values.settings).lkeTagVerificationTimeout }}{{ $texts = append $texts (list "settings.lkeTagVerificationTimeout" . $duration) }}{{ end }}
 {{- range ((.Values.settings).plans).allow }}{{ $texts = append $texts (list "settings.plans.allow" . $plan) }}{{ end }}
 {{- range ((.Values.settings).plans).deny }}{{ $texts = append $texts (list "settings.plans.deny" . $plan) }}{{ end }}
 {{- range $texts }}

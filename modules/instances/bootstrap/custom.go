@@ -32,7 +32,7 @@ const (
 var (
 	// variable is ${KARPENTER_X}; with another $ before it stands for itself.
 	variable = regexp.MustCompile(`\$?\$\{(` + variablePrefix + `[A-Za-z0-9_]*)\}`)
-	// inert is what a value may consist of. Nothing of it has a meaning in a
+	// inert lists the characters allowed in a value. None has a meaning in a
 	// string of YAML, JSON or a quoted word of a shell.
 	inert = regexp.MustCompile(`^[A-Za-z0-9 ._:/=,<%+\[\]-]*$`)
 	// shells are the interpreters whose scripts can have variables.
@@ -43,6 +43,14 @@ var (
 func Variables() []string {
 	return []string{VarCACertHashes, VarEndpoint, VarKubeletArgs, VarKubeVersion, VarNodeLabels, VarNodeName, VarNodeTaints, VarToken}
 }
+
+var _ = row(Type{
+	Name: "custom", Token: SharedToken, JoinsEndpoint: true, UserData: true, Missing: Unregistered, Verbatim: isIgnition,
+	render: func(in Inputs) ([]byte, error) { return Custom(in.UserData, in.Config, in.Token) },
+})
+
+// isIgnition reports whether a text is the JSON of an Ignition config.
+func isIgnition(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) }
 
 // Custom returns a user's own user data with its variables filled in: a
 // cloud-config, a shell script, or an Ignition config. Other texts that look like
@@ -57,7 +65,7 @@ func Variables() []string {
 // A variable in a key, an unknown one, and one in a script for another
 // interpreter are errors.
 //
-// token is whatever the user's way to join takes.
+// The token is passed on as it is; its format is that of the user's way to join.
 func Custom(text []byte, c Config, token string) ([]byte, error) {
 	values, err := c.variables(token)
 	if err != nil {
@@ -69,7 +77,7 @@ func Custom(text []byte, c Config, token string) ([]byte, error) {
 	case bytes.HasPrefix(text, []byte("#!")):
 		script, err := values.script("userData", string(text))
 		return []byte(script), err
-	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
+	case isIgnition(text):
 		return values.ignition(text)
 	}
 	return nil, wrong("userData", "must begin with #cloud-config, with #! and a shell, or be the JSON of an Ignition config")
@@ -89,7 +97,7 @@ func Unregistered(text []byte) []string {
 	return slices.DeleteFunc([]string{VarKubeletArgs, VarNodeLabels, VarNodeTaints}, func(name string) bool { return used[name] })
 }
 
-// values are the variables.
+// values has the value of each variable, by its name.
 type values map[string]string
 
 func (c *Config) variables(token string) (values, error) {
@@ -236,8 +244,7 @@ func (v values) cloudConfig(text []byte) ([]byte, error) {
 	return filled, nil
 }
 
-// visit fills what is below a node. command is whether its scalars are commands
-// for a shell.
+// visit fills the scalars below a node. command: they are commands for a shell.
 func (v values) visit(field string, node *yaml.Node, command bool) error {
 	switch node.Kind {
 	case yaml.ScalarNode:

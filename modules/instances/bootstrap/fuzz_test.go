@@ -24,7 +24,7 @@ func FuzzKubeadm(f *testing.F) {
 			return
 		}
 		config := readConfig(t, text)
-		if config.Hostname != name || len(config.Files) != 5 || len(config.Run) != 1 || len(config.Run[0]) != 2 {
+		if config.Hostname != name || len(config.Files) != 8 || len(config.Run) != 1 || len(config.Run[0]) != 2 {
 			t.Fatalf("%s", text)
 		}
 		if got := config.content(t, home+"before.sh"); got != "set -eu\n"+command+"\n" {

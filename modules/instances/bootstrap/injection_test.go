@@ -95,7 +95,7 @@ func TestAHostileAgentTokenIsOneValue(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(config.content(t, "/etc/rancher/k3s/config.yaml")), &settings); err != nil || settings.Token != token {
 		t.Errorf("token %q, %v", settings.Token, err)
 	}
-	if len(config.Run) != 1 || len(config.Run[0]) != 5 || len(config.Files) != 4 {
+	if len(config.Run) != 1 || len(config.Run[0]) != 5 || len(config.Files) != 5 {
 		t.Errorf("commands %q, %d files", config.Run, len(config.Files))
 	}
 	if _, err := Custom([]byte("#!/bin/sh\necho ${KARPENTER_TOKEN}\n"), example(), token); err == nil ||
@@ -125,7 +125,8 @@ func TestCommandsStayInTheirScript(t *testing.T) {
 }
 
 func TestScriptsAreShells(t *testing.T) {
-	for name, script := range map[string]string{"kubeadm": kubeadmScript, "agent": agentScript} {
+	for name, script := range map[string]string{"kubeadm": kubeadmScript, "k3s": k3s.script(), "rke2": rke2.script(), "kernel": kernelScript,
+		"swap": swapScript} {
 		check := exec.CommandContext(t.Context(), "sh", "-n")
 		check.Stdin = strings.NewReader(script)
 		if out, err := check.CombinedOutput(); err != nil {

@@ -5,12 +5,18 @@ import (
 	"strings"
 )
 
-// bootstrapToken is kubeadm's format of a token.
+var _ = row(Type{
+	Name: "kubeadm", Token: NodeToken, JoinsEndpoint: true, PinsCA: true,
+	render: func(in Inputs) ([]byte, error) { return Kubeadm(in.Config, in.Token) },
+})
+
+// bootstrapToken matches kubeadm's format of a token.
 var bootstrapToken = regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}$`)
 
 // kubeadmScript runs as root at the first boot. It has no variables.
 const kubeadmScript = `set -eu
 cd ` + home + `
+sh host.sh
 sh before.sh
 if ! command -v kubeadm >/dev/null; then
 	echo "karpenter-bootstrap: the image has no kubeadm: use one that has, or install it in preJoinCommands" >&2
@@ -18,6 +24,7 @@ if ! command -v kubeadm >/dev/null; then
 fi
 kubeadm join --config join.yaml
 rm -f join.yaml
+systemctl enable kubelet.service
 sh after.sh
 `
 
@@ -41,6 +48,7 @@ func Kubeadm(c Config, token string) ([]byte, error) {
 	if err := out.addYAML(home+"patches/kubeletconfiguration+strategic.yaml", kubeletConfiguration(c.Node)); err != nil {
 		return nil, err
 	}
+	out.host(c.Node, true)
 	out.commands(home+"before.sh", c.Before)
 	out.commands(home+"after.sh", c.After)
 	out.add(home+"bootstrap.sh", kubeadmScript)
@@ -71,7 +79,7 @@ func joinConfiguration(c Config, token string) map[string]any {
 	}
 }
 
-// taintObjects are never nil: kubeadm takes an empty list for none, and no list
+// taintObjects never returns nil: kubeadm takes an empty list for none, and no list
 // for its own default.
 func taintObjects(n Node) []any {
 	taints := []any{}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Kubelet is what of the kubelet is set; zero values and nil leave it to the
-// distribution.
+// Kubelet lists the kubelet settings of a node; zero values and nil leave them to
+// the distribution.
 type Kubelet struct {
 	ClusterDNS                  []string
 	MaxPods, PodsPerCore        *int
@@ -23,9 +23,12 @@ type Kubelet struct {
 	ImageGCHighThresholdPercent *int
 	ImageGCLowThresholdPercent  *int
 	CPUCFSQuota                 *bool
-	// ServerTLSBootstrap: the kubelet asks the cluster for its serving certificate
-	// instead of signing one itself. k3s and RKE2 give their kubelets one.
+	// ServerTLSBootstrap: the kubelet requests its serving certificate from the cluster
+	// instead of signing one itself.
 	ServerTLSBootstrap bool
+	// AllowSwap: the kubelet starts although swap is on, which the user data then leaves on. Pods use it only as far as the kubelet's own
+	// defaults let them.
+	AllowSwap bool
 }
 
 // setting is one setting with its name in a KubeletConfiguration and as a flag.
@@ -79,7 +82,7 @@ func (k *Kubelet) check() error {
 // serverTLSFlag is the flag for serverTLSBootstrap.
 const serverTLSFlag = "rotate-server-certificates"
 
-// settings are those that are set, in one order.
+// settings returns those that are set, in one order.
 func (k *Kubelet) settings() []setting {
 	var all []setting
 	number := func(field, flag string, value *int) {
@@ -112,13 +115,16 @@ func (k *Kubelet) settings() []setting {
 	if k.CPUCFSQuota != nil {
 		all = append(all, setting{"cpuCFSQuota", "cpu-cfs-quota", *k.CPUCFSQuota, strconv.FormatBool(*k.CPUCFSQuota)})
 	}
+	if k.AllowSwap {
+		all = append(all, setting{"failSwapOn", "fail-swap-on", false, "false"})
+	}
 	if k.ServerTLSBootstrap {
 		all = append(all, setting{"serverTLSBootstrap", serverTLSFlag, true, "true"})
 	}
 	return all
 }
 
-// configuration is the settings as fields of a KubeletConfiguration.
+// configuration returns the settings as fields of a KubeletConfiguration.
 func (k *Kubelet) configuration() map[string]any {
 	fields := map[string]any{}
 	for _, s := range k.settings() {
@@ -127,7 +133,7 @@ func (k *Kubelet) configuration() map[string]any {
 	return fields
 }
 
-// args are the settings as flags without dashes, with that of an external cloud provider.
+// args returns the settings as flags without dashes, with that of an external cloud provider.
 func (k *Kubelet) args() []string {
 	args := []string{"cloud-provider=external"}
 	for _, s := range k.settings() {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Error is a value that cannot be used. Its text has no secret.
+// Error reports a value that cannot be used. Its text has no secret.
 type Error struct {
 	// Field is for example "Node.Labels[team]".
 	Field string
@@ -26,7 +26,7 @@ func wrong(field, format string, args ...any) error {
 	return &Error{Field: field, Err: fmt.Errorf(format, args...)}
 }
 
-// Config is what the user data of one node is made of.
+// Config describes one node and the cluster that it joins.
 type Config struct {
 	Node    Node
 	Cluster Cluster
@@ -35,7 +35,7 @@ type Config struct {
 	Before, After []string
 }
 
-// Node is what the node is to be.
+// Node describes the node that registers.
 type Node struct {
 	// Name is the Linode's label.
 	Name string
@@ -48,14 +48,14 @@ type Node struct {
 // Taint is a Kubernetes taint.
 type Taint struct{ Key, Value, Effect string }
 
-// Cluster is what the node joins.
+// Cluster describes the cluster that the node joins.
 type Cluster struct {
 	// Endpoint is host and port of the API server, of the server for k3s and RKE2.
 	Endpoint string
 	// CACertHashes are of the form sha256:<hex>; kubeadm alone uses them.
 	CACertHashes []string
-	// Version is for example v1.35.2, v1.35.2+k3s1 or v1.35.2+rke2r1; "" is what
-	// the image or the installer has.
+	// Version is for example v1.35.2, v1.35.2+k3s1 or v1.35.2+rke2r1; "" for the
+	// version of the image or the installer.
 	Version string
 }
 
@@ -150,7 +150,7 @@ var ownLabels = []string{
 }
 
 // SelfLabels returns the labels that a kubelet may set on its own node. The
-// others have to be set by who registers it.
+// others are set by the controller that registers the node.
 func SelfLabels(labels map[string]string) map[string]string {
 	own := map[string]string{}
 	for key, value := range labels {
@@ -164,7 +164,7 @@ func SelfLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// labelArgs are key=value, in the order of their keys.
+// labelArgs returns key=value, in the order of their keys.
 func (n *Node) labelArgs() []string {
 	labels := SelfLabels(n.Labels)
 	args := make([]string, 0, len(labels))
@@ -174,7 +174,7 @@ func (n *Node) labelArgs() []string {
 	return args
 }
 
-// taintArgs are key=value:effect, in order.
+// taintArgs returns key=value:effect, in order.
 func (n *Node) taintArgs() []string {
 	var args []string
 	for _, taint := range n.sortedTaints() {

@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 )
 
-// A kubelet asks for its serving certificate where the node has that set, in the form that the distribution documents, and nowhere else.
+// A kubelet requests its serving certificate where the node has that set, in the form that the distribution documents, and nowhere else.
 func TestServingCertificateIsAskedForOnlyWhereSet(t *testing.T) {
 	config := func(asks bool) bootstrap.Config {
 		return bootstrap.Config{

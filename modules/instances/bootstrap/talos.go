@@ -9,8 +9,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Talos returns a worker's machine config of the user with what this node is: its
-// name, labels, taints and kubelet settings. It is sent as it is
+var _ = row(Type{
+	Name: "talos", UserData: true, Kernel: "linode/direct-disk", Verbatim: always,
+	render: func(in Inputs) ([]byte, error) { return Talos(in.Node, in.UserData) },
+})
+
+// Talos returns a user's machine config of a worker with the node's name, labels,
+// taints and kubelet settings. It is sent as it is
 // (instances.UserData.Verbatim), and the instance boots linode/direct-disk.
 // Endpoint, CA and token are in the user's config; Before and After do not exist
 // there. Documents after the first are kept.
@@ -80,7 +85,7 @@ func decode(text []byte) ([]map[string]any, error) {
 }
 
 // tree is a table in a document, which is made where it is missing. The first
-// thing on the way that is something else is the error of all.
+// value on the way that is no table is the error of all.
 type tree struct {
 	field  string
 	values map[string]any

@@ -17,7 +17,7 @@ type RateLimit struct {
 	Per      time.Duration
 }
 
-// Operation is what the description has of an operation besides its types.
+// Operation describes an operation, except its types.
 type Operation struct {
 	ID     OperationID
 	Method string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// timeLayout is how the API writes times: UTC without a zone.
+// timeLayout is the form of the API's times: UTC without a zone.
 const timeLayout = "2006-01-02T15:04:05"
 
 // Time is a moment as the API writes it, `2026-03-01T09:30:00`: UTC, without a zone, to the second.

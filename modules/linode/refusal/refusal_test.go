@@ -3,8 +3,11 @@ package refusal_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/refusal"
 )
@@ -13,29 +16,60 @@ func TestEachKindOfTheClientHasAKindAndAnEffect(t *testing.T) {
 	for _, c := range []struct {
 		kind   linode.Kind
 		method string
-		want   refusal.Kind
-		effect refusal.Effect
+		want   claims.Kind
+		effect claims.Effect
 	}{
-		{linode.KindInvalid, "POST", refusal.Invalid, refusal.EffectNone},
-		{linode.KindUnauthorized, "GET", refusal.Forbidden, refusal.EffectNone},
-		{linode.KindForbidden, "PUT", refusal.Forbidden, refusal.EffectNone},
-		{linode.KindNotFound, "GET", refusal.NotFound, refusal.EffectNone},
-		{linode.KindRateLimited, "POST", refusal.RateLimited, refusal.EffectNone},
-		{linode.KindBusy, "PUT", refusal.Unavailable, refusal.EffectNone},
-		{linode.KindMalformed, "POST", refusal.Unavailable, refusal.EffectApplied},
-		{linode.KindAmbiguous, "POST", refusal.Unavailable, refusal.EffectUnknown},
-		{linode.KindUnavailable, "POST", refusal.Unavailable, refusal.EffectNone},
-		{linode.KindUnavailable, "PUT", refusal.Unavailable, refusal.EffectUnknown},
-		{linode.KindCanceled, "DELETE", refusal.Unavailable, refusal.EffectUnknown},
-		{linode.KindUnknown, "PUT", refusal.Unavailable, refusal.EffectUnknown},
+		{linode.KindInvalid, "POST", claims.KindInvalid, claims.EffectNone},
+		{linode.KindUnauthorized, "GET", claims.KindForbidden, claims.EffectNone},
+		{linode.KindForbidden, "PUT", claims.KindForbidden, claims.EffectNone},
+		{linode.KindNotFound, "GET", claims.KindNotFound, claims.EffectNone},
+		{linode.KindRateLimited, "POST", claims.KindRateLimited, claims.EffectNone},
+		{linode.KindBusy, "PUT", claims.KindUnavailable, claims.EffectNone},
+		{linode.KindMalformed, "POST", claims.KindUnavailable, claims.EffectApplied},
+		{linode.KindAmbiguous, "POST", claims.KindUnavailable, claims.EffectUnknown},
+		{linode.KindUnavailable, "POST", claims.KindUnavailable, claims.EffectNone},
+		{linode.KindUnavailable, "PUT", claims.KindUnavailable, claims.EffectUnknown},
+		{linode.KindNotSent, "PUT", claims.KindRateLimited, claims.EffectNone},
+		{linode.KindCanceled, "DELETE", claims.KindUnavailable, claims.EffectUnknown},
+		{linode.KindUnknown, "PUT", claims.KindUnavailable, claims.EffectUnknown},
 	} {
 		err := fmt.Errorf("wrapped: %w", &linode.Error{Kind: c.kind, Method: c.method})
 		if v := refusal.Of(err); v.Kind != c.want || v.Effect != c.effect || v.Cause == nil {
 			t.Errorf("%s of a %s: %+v", c.kind, c.method, v)
 		}
 	}
-	if v := refusal.Of(errors.New("boom")); v != (refusal.Verdict{Kind: refusal.Unavailable}) {
+	if v := refusal.Of(errors.New("boom")); v != (refusal.Verdict{Kind: claims.KindUnavailable}) {
 		t.Errorf("an error that is not the client's: %+v", v)
+	}
+}
+
+func TestTheErrorOfARequestHasWhatTheClientReported(t *testing.T) {
+	refused := &linode.Error{
+		Kind: linode.KindInvalid, Status: 400, Method: "POST", Reasons: []linode.Reason{{Field: "region", Reason: "is not valid"}},
+	}
+	limited := &linode.Error{Kind: linode.KindRateLimited, Status: 429, Method: "GET", RetryAfter: time.Second}
+	boom := errors.New("boom")
+	for _, c := range []struct {
+		what  string
+		err   error
+		kind  claims.Kind
+		field string
+		after time.Duration
+	}{
+		{"a refusal", refused, claims.KindInvalid, "region", 0},
+		{"a throttled request", limited, claims.KindRateLimited, "", time.Second},
+		{"another error", boom, claims.KindUnavailable, "", 0},
+	} {
+		e := refusal.Error("create pool", "pool 7", c.err)
+		if e.Kind != c.kind || e.Field != c.field || e.RetryAfter != c.after || e.Op != "create pool" || e.Object != "pool 7" {
+			t.Errorf("%s: %+v", c.what, e)
+		}
+		if !errors.Is(e, c.err) {
+			t.Errorf("%s: the cause is lost", c.what)
+		}
+		if kind := string(linode.KindOf(c.err)); strings.Contains(claims.Reason(e), kind) {
+			t.Errorf("%s: %q contains the client's kind %q", c.what, claims.Reason(e), kind)
+		}
 	}
 }
 
@@ -62,12 +96,12 @@ func TestOnlyTheReasonsOfA400AreForWords(t *testing.T) {
 func TestShortage(t *testing.T) {
 	for _, c := range []struct {
 		field, reason string
-		want          refusal.Kind
+		want          claims.Kind
 	}{
-		{"", "Account Limit reached. Please open a support ticket.", refusal.QuotaExceeded},
-		{"count", "limited to 20 nodes", refusal.QuotaExceeded},
-		{"", "There is no capacity in this region", refusal.InsufficientCapacity},
-		{"type", "g6-standard-2 is not available in us-ord", refusal.InsufficientCapacity},
+		{"", "Account Limit reached. Please open a support ticket.", claims.KindQuotaExceeded},
+		{"count", "limited to 20 nodes", claims.KindQuotaExceeded},
+		{"", "There is no capacity in this region", claims.KindInsufficientCapacity},
+		{"type", "g6-standard-2 is not available in us-ord", claims.KindInsufficientCapacity},
 		{"type", "type is not valid", ""},
 		{"labels", "labels are limited to 20", ""},
 		{"tags", "quota of tags: limit reached", ""},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -102,5 +103,5 @@ func checkTemplate(t lkepool.Template) error {
 }
 
 func invalid(field, format string, args ...any) error {
-	return &lkepool.Error{Kind: lkepool.KindInvalid, Op: "claim", Field: field, Err: fmt.Errorf(format, args...)}
+	return &claims.Error{Kind: claims.KindInvalid, Op: "claim", Field: field, Err: fmt.Errorf(format, args...)}
 }

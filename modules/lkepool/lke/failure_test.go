@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
@@ -62,43 +63,43 @@ func TestAnswersBecomeKindsAndEffects(t *testing.T) {
 		name   string
 		calls  []call
 		rule   linodesim.Rule
-		kind   lkepool.Kind
-		effect lkepool.Effect
+		kind   claims.Kind
+		effect claims.Effect
 	}{
-		{"limit of the account", purchases, refuse(400, "", "Account Limit reached. Please open a support ticket."), lkepool.KindQuotaExceeded,
-			lkepool.EffectNone},
-		{"limit of the count", purchases, refuse(400, "count", "limited to 20 nodes"), lkepool.KindQuotaExceeded, lkepool.EffectNone},
-		{"no capacity", purchases, refuse(400, "", "There is no capacity in this region"), lkepool.KindInsufficientCapacity, lkepool.EffectNone},
-		{"plan not available", purchases, refuse(400, "type", "g6-standard-2 is not available in us-ord"), lkepool.KindInsufficientCapacity,
-			lkepool.EffectNone},
-		{"words of a limit about labels", purchases, refuse(400, "labels", "labels are limited to 20"), lkepool.KindInvalid, lkepool.EffectNone},
-		{"words of a limit about tags", purchases, refuse(400, "tags", "quota of tags: limit reached"), lkepool.KindInvalid, lkepool.EffectNone},
-		{"words of capacity about taints", purchases, refuse(400, "taints[0].key", "insufficient"), lkepool.KindInvalid, lkepool.EffectNone},
-		{"another reason", purchases, refuse(400, "type", "type is not valid"), lkepool.KindInvalid, lkepool.EffectNone},
-		{"words of capacity with a 403", purchases, refuse(403, "", "insufficient scope, account limit"), lkepool.KindForbidden,
-			lkepool.EffectNone},
-		{"words of capacity with a 401", purchases, refuse(401, "", "insufficient scope"), lkepool.KindForbidden, lkepool.EffectNone},
-		{"words of capacity with a 503", purchases, refuse(503, "", "at capacity"), lkepool.KindUnavailable, lkepool.EffectUnknown},
+		{"limit of the account", purchases, refuse(400, "", "Account Limit reached. Please open a support ticket."), claims.KindQuotaExceeded,
+			claims.EffectNone},
+		{"limit of the count", purchases, refuse(400, "count", "limited to 20 nodes"), claims.KindQuotaExceeded, claims.EffectNone},
+		{"no capacity", purchases, refuse(400, "", "There is no capacity in this region"), claims.KindInsufficientCapacity, claims.EffectNone},
+		{"plan not available", purchases, refuse(400, "type", "g6-standard-2 is not available in us-ord"), claims.KindInsufficientCapacity,
+			claims.EffectNone},
+		{"words of a limit about labels", purchases, refuse(400, "labels", "labels are limited to 20"), claims.KindInvalid, claims.EffectNone},
+		{"words of a limit about tags", purchases, refuse(400, "tags", "quota of tags: limit reached"), claims.KindInvalid, claims.EffectNone},
+		{"words of capacity about taints", purchases, refuse(400, "taints[0].key", "insufficient"), claims.KindInvalid, claims.EffectNone},
+		{"another reason", purchases, refuse(400, "type", "type is not valid"), claims.KindInvalid, claims.EffectNone},
+		{"words of capacity with a 403", purchases, refuse(403, "", "insufficient scope, account limit"), claims.KindForbidden,
+			claims.EffectNone},
+		{"words of capacity with a 401", purchases, refuse(401, "", "insufficient scope"), claims.KindForbidden, claims.EffectNone},
+		{"words of capacity with a 503", purchases, refuse(503, "", "at capacity"), claims.KindUnavailable, claims.EffectUnknown},
 		{"at capacity after the effect", purchases,
-			linodesim.Rule{Answer: linodesim.Answer{Status: 503, Reason: "at capacity"}, AfterEffect: true}, lkepool.KindUnavailable,
-			lkepool.EffectUnknown},
-		{"words of a limit with a 500", purchases, refuse(500, "count", "quota"), lkepool.KindUnavailable, lkepool.EffectUnknown},
+			linodesim.Rule{Answer: linodesim.Answer{Status: 503, Reason: "at capacity"}, AfterEffect: true}, claims.KindUnavailable,
+			claims.EffectUnknown},
+		{"words of a limit with a 500", purchases, refuse(500, "count", "quota"), claims.KindUnavailable, claims.EffectUnknown},
 		{"gateway", []call{create, scale, mark, remove, drop}, linodesim.Rule{Answer: linodesim.Answer{Status: 502, HTML: true}},
-			lkepool.KindUnavailable, lkepool.EffectUnknown},
-		{"connection closed", []call{create, scale, mark}, linodesim.Rule{Drop: true, AfterEffect: true}, lkepool.KindUnavailable,
-			lkepool.EffectUnknown},
-		{"connection closed after a removal", []call{remove}, linodesim.Rule{Drop: true, AfterEffect: true}, "", lkepool.EffectUnknown},
+			claims.KindUnavailable, claims.EffectUnknown},
+		{"connection closed", []call{create, scale, mark}, linodesim.Rule{Drop: true, AfterEffect: true}, claims.KindUnavailable,
+			claims.EffectUnknown},
+		{"connection closed after a removal", []call{remove}, linodesim.Rule{Drop: true, AfterEffect: true}, "", claims.EffectUnknown},
 		{"too many requests", []call{create, scale, mark, remove, drop},
-			linodesim.Rule{Answer: linodesim.Answer{Status: 429, RetryAfter: time.Second}}, lkepool.KindRateLimited, lkepool.EffectNone},
-		{"cluster is gone", []call{create, listPools}, refuse(404, "", "Not found"), lkepool.KindConflict, lkepool.EffectNone},
-		{"pool is gone", []call{scale, readPool}, refuse(404, "", "Not found"), lkepool.KindNotFound, lkepool.EffectNone},
-		{"instance is gone", []call{mark, instance}, refuse(404, "", "Not found"), lkepool.KindNotFound, lkepool.EffectNone},
-		{"busy", []call{mark}, refuse(400, "", "Linode busy."), lkepool.KindUnavailable, lkepool.EffectNone},
-		{"tag refused", []call{mark}, refuse(400, "tags[0]", "limit reached"), lkepool.KindInvalid, lkepool.EffectNone},
-		{"locked", []call{remove, drop}, refuse(400, "", "The pool is locked"), lkepool.KindConflict, lkepool.EffectNone},
-		{"token refused", []call{mark, remove, drop, instance, readPool, listPools}, refuse(403, "", "not authorized"), lkepool.KindForbidden,
-			lkepool.EffectNone},
-		{"removed before", []call{remove, drop}, refuse(404, "", "Not found"), "", lkepool.EffectUnknown},
+			linodesim.Rule{Answer: linodesim.Answer{Status: 429, RetryAfter: time.Second}}, claims.KindRateLimited, claims.EffectNone},
+		{"cluster is gone", []call{create, listPools}, refuse(404, "", "Not found"), claims.KindConflict, claims.EffectNone},
+		{"pool is gone", []call{scale, readPool}, refuse(404, "", "Not found"), claims.KindNotFound, claims.EffectNone},
+		{"instance is gone", []call{mark, instance}, refuse(404, "", "Not found"), claims.KindNotFound, claims.EffectNone},
+		{"busy", []call{mark}, refuse(400, "", "Linode busy."), claims.KindUnavailable, claims.EffectNone},
+		{"tag refused", []call{mark}, refuse(400, "tags[0]", "limit reached"), claims.KindInvalid, claims.EffectNone},
+		{"locked", []call{remove, drop}, refuse(400, "", "The pool is locked"), claims.KindConflict, claims.EffectNone},
+		{"token refused", []call{mark, remove, drop, instance, readPool, listPools}, refuse(403, "", "not authorized"), claims.KindForbidden,
+			claims.EffectNone},
+		{"removed before", []call{remove, drop}, refuse(404, "", "Not found"), "", claims.EffectUnknown},
 	} {
 		for _, tier := range []string{lke.Standard, lke.Enterprise} {
 			for _, request := range c.calls {
@@ -115,7 +116,7 @@ func refuse(status int, field, reason string) linodesim.Rule {
 }
 
 // answer makes one request that the rule answers.
-func answer(t *testing.T, tier string, request call, rule linodesim.Rule, kind lkepool.Kind, effect lkepool.Effect) {
+func answer(t *testing.T, tier string, request call, rule linodesim.Rule, kind claims.Kind, effect claims.Effect) {
 	t.Helper()
 	sim, cluster, b := backend(t, tier, linodesim.Config{})
 	pools, err := b.Pools(t.Context())
@@ -132,11 +133,11 @@ func answer(t *testing.T, tier string, request call, rule linodesim.Rule, kind l
 	if sim.Hits(id) == 0 {
 		t.Fatal("no request met the rule")
 	}
-	if lkepool.KindOf(err) != kind {
+	if claims.KindOf(err) != kind {
 		t.Fatalf("got %v, want %s", err, kind)
 	}
-	if e, ok := errors.AsType[*lkepool.Error](err); ok &&
-		(e.Effect != effect || rule.Field != "" && kind == lkepool.KindInvalid && e.Field != rule.Field) {
+	if e, ok := errors.AsType[*claims.Error](err); ok &&
+		(e.Effect != effect || rule.Field != "" && kind == claims.KindInvalid && e.Field != rule.Field) {
 		t.Errorf("effect %q, field %q of %v; want effect %q", e.Effect, e.Field, err, effect)
 	}
 }
@@ -163,7 +164,7 @@ func TestTheTextOfAnErrorHasOneKind(t *testing.T) {
 		err = backend.Drop(t.Context(), cluster.Pools[0].ID)
 		want := fmt.Sprintf("delete pool (pool %d): Conflict: linode: DELETE /lke/clusters/{clusterId}/pools/{poolId} (status 400): The last "+
 			"node pool of a cluster cannot be deleted.", cluster.Pools[0].ID)
-		if err == nil || err.Error() != want || linode.KindOf(err) != linode.KindInvalid || lkepool.KindOf(err) != lkepool.KindConflict {
+		if err == nil || err.Error() != want || linode.KindOf(err) != linode.KindInvalid || claims.KindOf(err) != claims.KindConflict {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	})

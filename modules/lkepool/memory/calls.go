@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -35,7 +36,7 @@ func (p *Platform) Pool(ctx context.Context, id int) (lkepool.Pool, error) {
 	return call(ctx, p, "Pool", func() (lkepool.Pool, error) {
 		of, ok := p.pools[id]
 		if !ok {
-			return lkepool.Pool{}, failure(lkepool.KindNotFound, "Pool", id, "no such pool")
+			return lkepool.Pool{}, failure(claims.KindNotFound, "Pool", id, "no such pool")
 		}
 		return p.shown(of), nil
 	})
@@ -46,7 +47,7 @@ func (p *Platform) Instance(ctx context.Context, id int) (lkepool.Instance, erro
 	return call(ctx, p, "Instance", func() (lkepool.Instance, error) {
 		i, ok := p.instances[id]
 		if !ok {
-			return lkepool.Instance{}, failure(lkepool.KindNotFound, "Instance", 0, "no such instance")
+			return lkepool.Instance{}, failure(claims.KindNotFound, "Instance", 0, "no such instance")
 		}
 		return i.shown(), nil
 	})
@@ -75,7 +76,7 @@ func (p *Platform) Scale(ctx context.Context, poolID, count int) (lkepool.Pool, 
 	return call(ctx, p, "Scale", func() (lkepool.Pool, error) {
 		of, ok := p.pools[poolID]
 		if !ok {
-			return lkepool.Pool{}, failure(lkepool.KindNotFound, "Scale", poolID, "no such pool")
+			return lkepool.Pool{}, failure(claims.KindNotFound, "Scale", poolID, "no such pool")
 		}
 		if err := p.room(poolID, count, count-of.Count); err != nil {
 			return lkepool.Pool{}, err
@@ -92,10 +93,10 @@ func (p *Platform) Scale(ctx context.Context, poolID, count int) (lkepool.Pool, 
 
 func (p *Platform) room(poolID, count, more int) error {
 	if count < 1 || count > p.cfg.PoolSize {
-		return failure(lkepool.KindInvalid, "Scale", poolID, "count out of range")
+		return failure(claims.KindInvalid, "Scale", poolID, "count out of range")
 	}
 	if p.cfg.Capacity > 0 && more > 0 && p.total()+more > p.cfg.Capacity {
-		return failure(lkepool.KindInsufficientCapacity, "Scale", poolID, "no capacity left")
+		return failure(claims.KindInsufficientCapacity, "Scale", poolID, "no capacity left")
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func (p *Platform) Mark(ctx context.Context, instanceID int, tags []string) (lke
 	return call(ctx, p, "Mark", func() (lkepool.Instance, error) {
 		i, ok := p.instances[instanceID]
 		if !ok {
-			return lkepool.Instance{}, failure(lkepool.KindNotFound, "Mark", 0, "no such instance")
+			return lkepool.Instance{}, failure(claims.KindNotFound, "Mark", 0, "no such instance")
 		}
 		i.Tags = slices.Clone(tags)
 		return i.shown(), nil

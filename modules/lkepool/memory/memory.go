@@ -22,6 +22,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -104,7 +105,7 @@ func call[T any](ctx context.Context, p *Platform, method string, effect func() 
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return none, &lkepool.Error{Kind: lkepool.KindUnavailable, Op: method, Err: err}
+		return none, &claims.Error{Kind: claims.KindUnavailable, Op: method, Err: err}
 	}
 	if p.cfg.Before != nil {
 		if err := p.cfg.Before(method); err != nil {
@@ -201,8 +202,8 @@ func (i *instance) shown() lkepool.Instance {
 	return shown
 }
 
-func failure(kind lkepool.Kind, op string, poolID int, text string) error {
-	return &lkepool.Error{Kind: kind, Op: op, PoolID: poolID, Effect: lkepool.EffectNone, Err: errors.New(text)}
+func failure(kind claims.Kind, op string, poolID int, text string) error {
+	return &claims.Error{Kind: kind, Op: op, Object: claims.Object("pool", poolID), Effect: claims.EffectNone, Err: errors.New(text)}
 }
 
 // Limits of the platform.
@@ -214,8 +215,8 @@ func (p *Platform) Limits() lkepool.Limits {
 func (p *Platform) Check(key lkepool.Key) error {
 	for name := range key.Template.Labels {
 		if strings.Contains(name, "kubernetes.io") {
-			return &lkepool.Error{
-				Kind: lkepool.KindInvalid, Op: "claim", Field: "Key.Template.Labels",
+			return &claims.Error{
+				Kind: claims.KindInvalid, Op: "claim", Field: "Key.Template.Labels",
 				Err: fmt.Errorf("label key %q is reserved", name),
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -85,7 +86,7 @@ func (s *suite) made(n int) joined {
 func (s *suite) created(n int) lkepool.Pool {
 	s.Helper()
 	pool, err := s.Backend.Create(s.Context(), lkepool.PoolSpec{
-		Key: s.Key, Count: n, Tags: []string{s.Key.Tag(), lkepool.ManagedTag},
+		Key: s.Key, Count: n, Tags: []string{s.Key.Tag(claims.Tags{}), lkepool.ManagedTag},
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -155,11 +156,11 @@ func (s *suite) all() []joined {
 
 func (s *suite) create() {
 	pool := s.created(2)
-	if pool.ID == 0 || pool.Count != 2 || pool.InstanceType != s.Key.InstanceType || !slices.Contains(pool.Tags, s.Key.Tag()) {
+	if pool.ID == 0 || pool.Count != 2 || pool.InstanceType != s.Key.InstanceType || !slices.Contains(pool.Tags, s.Key.Tag(claims.Tags{})) {
 		s.Errorf("the answer is %+v", pool)
 	}
 	seen, ok := s.observed(pool.ID)
-	if !ok || seen.Count != 2 || !slices.Contains(seen.Tags, s.Key.Tag()) || seen.InstanceType != s.Key.InstanceType {
+	if !ok || seen.Count != 2 || !slices.Contains(seen.Tags, s.Key.Tag(claims.Tags{})) || seen.InstanceType != s.Key.InstanceType {
 		s.Errorf("observed %+v", seen)
 	}
 	for name, want := range s.Key.Template.Labels {
@@ -238,13 +239,13 @@ func (s *suite) mark() {
 
 func (s *suite) missing() {
 	const missingID = 999_999_999
-	if _, err := s.Backend.Pool(s.Context(), missingID); lkepool.KindOf(err) != lkepool.KindNotFound {
+	if _, err := s.Backend.Pool(s.Context(), missingID); claims.KindOf(err) != claims.KindNotFound {
 		s.Errorf("pool: %v", err)
 	}
-	if _, err := s.Backend.Instance(s.Context(), missingID); lkepool.KindOf(err) != lkepool.KindNotFound {
+	if _, err := s.Backend.Instance(s.Context(), missingID); claims.KindOf(err) != claims.KindNotFound {
 		s.Errorf("instance: %v", err)
 	}
-	if _, err := s.Backend.Mark(s.Context(), missingID, []string{"team=a"}); lkepool.KindOf(err) != lkepool.KindNotFound {
+	if _, err := s.Backend.Mark(s.Context(), missingID, []string{"team=a"}); claims.KindOf(err) != claims.KindNotFound {
 		s.Errorf("mark: %v", err)
 	}
 }
@@ -253,7 +254,7 @@ func (s *suite) refuse() {
 	if err := s.Backend.Check(s.Key); err != nil {
 		s.Errorf("the good key: %v", err)
 	}
-	if err := s.Backend.Check(s.BadKey); lkepool.KindOf(err) != lkepool.KindInvalid {
+	if err := s.Backend.Check(s.BadKey); claims.KindOf(err) != claims.KindInvalid {
 		s.Errorf("the bad key: %v", err)
 	}
 	if s.Backend.Limits().PoolSize < 1 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -38,7 +39,7 @@ func (s *suite) gone(id int) {
 	s.Helper()
 	for waited := time.Duration(0); waited <= s.Patience; waited += time.Second {
 		instance, err := s.Backend.Instance(s.Context(), id)
-		if lkepool.KindOf(err) == lkepool.KindNotFound {
+		if claims.KindOf(err) == claims.KindNotFound {
 			return
 		}
 		if err != nil {
@@ -100,7 +101,7 @@ func (s *suite) drop() {
 			s.Fatal(err)
 		}
 	}
-	if _, err := s.Backend.Pool(s.Context(), pool.ID); lkepool.KindOf(err) != lkepool.KindNotFound {
+	if _, err := s.Backend.Pool(s.Context(), pool.ID); claims.KindOf(err) != claims.KindNotFound {
 		s.Errorf("the pool: %v", err)
 	}
 	if _, ok := s.observed(pool.ID); ok {

@@ -2,8 +2,10 @@ package status
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/awslabs/operatorpkg/status"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
@@ -25,7 +27,7 @@ func Apply(class *v1alpha1.LinodeNodeClass, result Result, opts ...status.ForOpt
 	return !equal(before, &class.Status)
 }
 
-// keepTransitionTimes gives a condition that is what it was its time back. The set takes Ready for unknown as soon as
+// keepTransitionTimes restores the time of a condition whose status is the same as before. The set takes Ready for unknown as soon as
 // one condition is of a newer generation than the others, which it is for a moment whenever the spec changes.
 func keepTransitionTimes(before, after []status.Condition) {
 	for i := range after {
@@ -61,15 +63,10 @@ func dropConditionsOfOtherMode(class *v1alpha1.LinodeNodeClass, mode v1alpha1.Mo
 
 // equal compares two statuses without regard to the order of conditions, which has no meaning.
 func equal(a, b *v1alpha1.LinodeNodeClassStatus) bool {
-	if a.KubernetesVersion != b.KubernetesVersion || !slices.Equal(a.Images, b.Images) ||
-		(a.Firewall == nil) != (b.Firewall == nil) || (a.Firewall != nil && *a.Firewall != *b.Firewall) ||
-		len(a.Conditions) != len(b.Conditions) {
-		return false
+	sorted := func(s *v1alpha1.LinodeNodeClassStatus) *v1alpha1.LinodeNodeClassStatus {
+		s = s.DeepCopy()
+		slices.SortFunc(s.Conditions, func(a, b status.Condition) int { return strings.Compare(a.Type, b.Type) })
+		return s
 	}
-	for _, condition := range a.Conditions {
-		if !slices.Contains(b.Conditions, condition) {
-			return false
-		}
-	}
-	return true
+	return equality.Semantic.DeepEqual(sorted(a), sorted(b))
 }

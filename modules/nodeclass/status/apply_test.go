@@ -91,7 +91,7 @@ func TestVersionNotKnown(t *testing.T) {
 	}
 }
 
-// An upgrade of the control plane: a class without a version follows it, a pinned one says what to do.
+// An upgrade of the control plane: a class without a version follows it, a pinned one reports the cure.
 func TestUpgradeOfTheControlPlane(t *testing.T) {
 	upgraded := enterprise
 	upgraded.ControlPlaneVersion = "v1.34.1+lke1"

@@ -15,7 +15,7 @@ const (
 	TierEnterprise = "enterprise"
 )
 
-// Cluster is what is known of the cluster that nodes are made for.
+// Cluster describes the cluster that nodes are made for.
 type Cluster struct {
 	Mode v1alpha1.Mode
 	// Tier is TierStandard or TierEnterprise in lke mode, empty in instance mode.
@@ -33,13 +33,13 @@ type Cluster struct {
 	LinodeInterfaces func(context.Context) bool
 }
 
-// Finding is what a check found: the zero value that all is well.
+// Finding is the result of a check. The zero value reports no problem.
 type Finding struct {
 	Status          metav1.ConditionStatus
 	Reason, Message string
 }
 
-// ErrForbidden is what a Lookup wraps when the token lacks the scope to read the object. A token that is not accepted
+// ErrForbidden reports that the token lacks the scope to read the object; a Lookup wraps it. A token that is not accepted
 // at all proves nothing about the object, and is an error like any other.
 var ErrForbidden = errors.New("the token may not read it")
 

@@ -9,9 +9,9 @@
 // # Guarantees
 //
 //   - Evaluate changes nothing, and its result depends on its arguments and the answers of the Lookup alone.
-//   - It asks only for objects that the class names, each once, and for none when the Lookup is nil.
-//   - A failure to ask (the API is down, the token is refused) never turns a condition that was true for the same
-//     object to false or unknown: the last answer stands, and Result.Err asks for a repetition. Without an
+//   - It reads only objects that the class names, each once, and none when the Lookup is nil.
+//   - A failed read (the API is down, the token is refused) never turns a condition that was true for the same
+//     object to false or unknown: the last answer stands, and Result.Err requests a repetition. Without an
 //     earlier answer the condition is unknown, not false.
 //   - Apply leaves the object unchanged, times included, when nothing is different from before.
 //   - Ready carries the reason and message of the first condition that is not true, so that a client that

@@ -12,14 +12,14 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Result is what Evaluate found.
+// Result has the conditions and the status fields that Evaluate found.
 type Result struct {
 	// Mode the result is for.
 	Mode v1alpha1.Mode
 	// Conditions that Ready depends on in this mode, in the order of v1alpha1.ConditionTypes. Type, Status,
 	// Reason and Message are set.
 	Conditions []status.Condition
-	// KubernetesVersion, Firewall and Images are what the class's nodes would get, empty where not resolved.
+	// KubernetesVersion, Firewall and Images describe nodes that would be made now, empty where not resolved.
 	KubernetesVersion string
 	Firewall          *v1alpha1.Firewall
 	Images            []v1alpha1.Image
@@ -48,8 +48,8 @@ func (r Result) firstUnhealthy() *status.Condition {
 	return unknown
 }
 
-// Evaluate decides the conditions of a class in a cluster. With a nil Lookup nothing is asked, and what would
-// have to be asked counts as fine (DISABLE_DRY_RUN).
+// Evaluate decides the conditions of a class in a cluster. With a nil Lookup nothing is read, and what would
+// have to be read counts as fine (DISABLE_DRY_RUN).
 func Evaluate(ctx context.Context, class *v1alpha1.LinodeNodeClass, cluster Cluster, lookup Lookup) Result {
 	e := evaluation{class: class, cluster: cluster, lookup: lookup, result: Result{Mode: cluster.Mode}}
 	e.add(e.validation(ctx))
@@ -159,8 +159,8 @@ func (e *evaluation) image(ctx context.Context) status.Condition {
 	return isTrue(conditionType, conditionType, "")
 }
 
-// failed is the condition when the Linode API was asked for an object and did not say whether it is there. The last
-// answer stands, whatever it was, if it was about the same object: same says that the class's status shows so, and
+// failed returns the condition after a read of the Linode API that proves nothing about an object. The last
+// answer stands, whatever it was, if it was about the same object: same reports that the class's status shows so, and
 // otherwise it was when the spec has not changed since. A refusal of the token's scopes is an answer itself.
 func (e *evaluation) failed(conditionType, object, scope string, err error, same bool) status.Condition {
 	e.result.Err = errors.Join(e.result.Err, fmt.Errorf("reading %s: %w", object, err))

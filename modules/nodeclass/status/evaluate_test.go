@@ -72,11 +72,11 @@ func TestEvaluate(t *testing.T) {
 		{"fields without effect", standard, v1alpha1.LinodeNodeClassSpec{Image: "linode/debian12", VPCID: ptr(3)}, validation,
 			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"image, vpcID", "lke mode"}},
 		{"settings of the kubelet that count for capacity", standard,
-			v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(50)),
+			v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{
 				KubeReserved: map[string]v1alpha1.ReservedQuantity{"cpu": "1"}}}, validation, "True", validation, nil},
 		{"settings of the kubelet that do not", standard,
 			v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: ptr(int32(50)), CPUCFSQuota: ptr(false)}}, validation,
-			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"kubelet.cpuCFSQuota"}},
+			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"kubelet.maxPods, kubelet.cpuCFSQuota"}},
 		{"swap by its other name", standard, v1alpha1.LinodeNodeClassSpec{SwapSizeAlpha: ptr(512)}, validation,
 			"True", v1alpha1.ReasonFieldsWithoutEffect, []string{"swapSize"}},
 		{"default image", standard, v1alpha1.LinodeNodeClassSpec{Image: v1alpha1.DefaultImage}, validation, "True", validation, nil},
@@ -153,7 +153,7 @@ func TestResolved(t *testing.T) {
 	}
 }
 
-// Only what the class names is asked for, once.
+// Only objects that the class names are read, each once.
 func TestAsked(t *testing.T) {
 	spec := v1alpha1.LinodeNodeClassSpec{FirewallID: ptr(1), PlacementGroup: &v1alpha1.PlacementGroup{ID: 1}}
 	for _, test := range []struct {
@@ -184,7 +184,7 @@ func TestAsked(t *testing.T) {
 // is added to the type is found here.
 func TestFieldsHaveAnEffectOrAreNamed(t *testing.T) {
 	withEffect := []string{"Tags", "FirewallID", "LKEK8sVersion", "DiskEncryption", "Isolation",
-		"Kubelet.MaxPods", "Kubelet.PodsPerCore", "Kubelet.SystemReserved", "Kubelet.KubeReserved", "Kubelet.EvictionHard"}
+		"Kubelet.SystemReserved", "Kubelet.KubeReserved", "Kubelet.EvictionHard"}
 	spec := reflect.TypeFor[v1alpha1.LinodeNodeClassSpec]()
 	for i := range spec.NumField() {
 		if spec.Field(i).Name != "Kubelet" {

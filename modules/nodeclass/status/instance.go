@@ -21,7 +21,7 @@ const (
 	CapabilityDiskEncryption = "Disk Encryption"
 )
 
-// instanceVersion is the Kubernetes version of nodes in instance mode, and what is wrong with the one that the class asks for.
+// instanceVersion returns the Kubernetes version of nodes in instance mode, or the problem of the one that the class sets.
 func (e *evaluation) instanceVersion() (string, *problem) {
 	asked := ""
 	if e.class.Spec.Bootstrap != nil {
@@ -44,7 +44,7 @@ func (e *evaluation) instanceVersion() (string, *problem) {
 	return asked, nil
 }
 
-// bootstrap is what the cluster's own check of the class finds.
+// bootstrap returns the finding of the cluster's own check as a condition.
 func (e *evaluation) bootstrap(ctx context.Context) status.Condition {
 	const conditionType = v1alpha1.ConditionBootstrapReady
 	if e.cluster.Bootstrap == nil {
@@ -144,7 +144,7 @@ func (e *evaluation) network(ctx context.Context) status.Condition {
 	return isTrue(conditionType, conditionType, "")
 }
 
-// subnetsOf are the subnets that the class names.
+// subnetsOf returns the subnets that the class names.
 func subnetsOf(spec v1alpha1.LinodeNodeClassSpec) []int {
 	var subnets []int
 	if spec.SubnetID != nil {
@@ -167,7 +167,7 @@ func withoutPublicAddress(spec v1alpha1.LinodeNodeClassSpec) bool {
 	return len(spec.Interfaces) > 0
 }
 
-// placementGroups are judged one by one: each must be in the region, and one of them must have room.
+// placementGroups checks them one by one: each must be in the region, and one of them must have room.
 func (e *evaluation) placementGroups(ctx context.Context) status.Condition {
 	const conditionType = v1alpha1.ConditionPlacementGroupReady
 	groups := e.class.Spec.Groups()
@@ -210,7 +210,7 @@ func (e *evaluation) placementGroup(ctx context.Context, id int) (condition stat
 	return isTrue(conditionType, conditionType, ""), found.Limit > 0 && found.Members >= found.Limit
 }
 
-// selectedImage is the newest image that the class's selector matches.
+// selectedImage finds the newest image that the class's selector matches.
 func (e *evaluation) selectedImage(ctx context.Context) status.Condition {
 	const conditionType = v1alpha1.ConditionImageReady
 	pattern := e.class.Spec.ImageSelector.Label

@@ -121,7 +121,7 @@ func TestConditionsOfInstanceMode(t *testing.T) {
 	}
 }
 
-// The account is asked only about a class whose public interface is to get ranges.
+// The account is read only for a class whose public interface is to get ranges.
 func TestIPv6RangesOfAPublicInterfaceNeedLinodeInterfaces(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec   v1alpha1.LinodeNodeClassSpec

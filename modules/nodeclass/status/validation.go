@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// problem is something that keeps a class from working in this cluster.
+// problem is the reason why a class cannot work in this cluster.
 type problem struct {
 	reason, message string
 }
@@ -112,21 +112,18 @@ func (e *evaluation) kubernetesVersion() status.Condition {
 	return isTrue(conditionType, conditionType, "")
 }
 
-// pinnedTo reports whether the class asks for no version or for this one.
+// pinnedTo reports whether the class sets no version or this one.
 func (e *evaluation) pinnedTo(version string) bool {
 	pin := e.class.Spec.LKEK8sVersion
 	return version != "" && (pin == "" || strings.TrimPrefix(pin, "v") == strings.TrimPrefix(version, "v"))
 }
 
-// fieldsWithoutEffect returns the names of fields that are set and mean nothing in the mode.
+// fieldsWithoutEffect returns the names of fields that are set and have no effect in the mode, by their tags or beside other fields.
 func (e *evaluation) fieldsWithoutEffect(ctx context.Context) []string {
 	spec := e.class.Spec
+	names := spec.WithoutEffect(e.cluster.Mode)
 	if e.cluster.Mode == v1alpha1.ModeLKE {
-		return withoutEffectOnLKE(spec)
-	}
-	var names []string
-	if spec.Isolation != nil {
-		names = append(names, "isolation")
+		return names
 	}
 	switch {
 	case spec.IPv6Options == nil || spec.IPv6InVPC() != nil:
@@ -135,51 +132,6 @@ func (e *evaluation) fieldsWithoutEffect(ctx context.Context) []string {
 	case e.cluster.LinodeInterfaces == nil || !e.cluster.LinodeInterfaces(ctx):
 		names = append(names, "ipv6Options (a public interface takes ranges only if the account makes new Linodes with Linode interfaces, "+
 			"which the operator reads with the scope account:read_only; or use an interface in a VPC)")
-	}
-	return names
-}
-
-// withoutEffectOnLKE: the image does not count when it is the default, which an older CRD filled in. Of the kubelet's settings those mean
-// something that the estimate of a node's capacity rests on.
-func withoutEffectOnLKE(spec v1alpha1.LinodeNodeClassSpec) []string {
-	kubelet := v1alpha1.KubeletConfiguration{}
-	if spec.Kubelet != nil {
-		kubelet = *spec.Kubelet
-	}
-	var names []string
-	for _, field := range []struct {
-		name string
-		set  bool
-	}{
-		{"image", spec.Image != "" && spec.Image != v1alpha1.DefaultImage},
-		{"imageSelector", spec.ImageSelector != nil},
-		{"imageDriftPolicy", spec.ImageDriftPolicy != ""},
-		{"bootstrap", spec.Bootstrap != nil},
-		{"authorizedKeys", len(spec.AuthorizedKeys) > 0},
-		{"authorizedUsers", len(spec.AuthorizedUsers) > 0},
-		{"backupsEnabled", spec.BackupsEnabled != nil},
-		{"swapSize", spec.Swap() != nil},
-		{"placementGroup", spec.PlacementGroup != nil},
-		{"placementGroups", len(spec.PlacementGroups) > 0},
-		{"vpcID", spec.VPCID != nil},
-		{"subnetID", spec.SubnetID != nil},
-		{"interfaces", len(spec.Interfaces) > 0},
-		{"maintenancePolicy", spec.MaintenancePolicy != ""},
-		{"ipv6Options", spec.IPv6Options != nil},
-		{"osDisk", spec.OSDisk != nil},
-		{"dataDisks", spec.DataDisks != nil},
-		{"configuration", spec.Configuration != nil},
-		{"kubelet.clusterDNS", len(kubelet.ClusterDNS) > 0},
-		{"kubelet.evictionSoft", len(kubelet.EvictionSoft) > 0},
-		{"kubelet.evictionSoftGracePeriod", len(kubelet.EvictionSoftGracePeriod) > 0},
-		{"kubelet.evictionMaxPodGracePeriod", kubelet.EvictionMaxPodGracePeriod != nil},
-		{"kubelet.imageGCHighThresholdPercent", kubelet.ImageGCHighThresholdPercent != nil},
-		{"kubelet.imageGCLowThresholdPercent", kubelet.ImageGCLowThresholdPercent != nil},
-		{"kubelet.cpuCFSQuota", kubelet.CPUCFSQuota != nil},
-	} {
-		if field.set {
-			names = append(names, field.name)
-		}
 	}
 	return names
 }

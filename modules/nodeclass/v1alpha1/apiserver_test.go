@@ -46,7 +46,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// admit asks the API server whether it accepts a LinodeNodeClass that is given in YAML, and returns the object as the
+// admit sends a LinodeNodeClass in YAML to the API server, and returns the object as the
 // server would store it. Nothing is stored. Kind and, without one, the name are filled in.
 func admit(t *testing.T, manifest string) (*v1alpha1.LinodeNodeClass, error) {
 	t.Helper()

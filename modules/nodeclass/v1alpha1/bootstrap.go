@@ -91,7 +91,7 @@ type SecretKeyReference struct {
 	Key string `json:"key"`
 }
 
-// BootstrapType is how nodes of the class join, kubeadm where the class does not say.
+// BootstrapType returns how nodes of the class join, kubeadm where the class does not set it.
 func (in *LinodeNodeClassSpec) BootstrapType() BootstrapType {
 	if in.Bootstrap == nil || in.Bootstrap.Type == "" {
 		return BootstrapKubeadm

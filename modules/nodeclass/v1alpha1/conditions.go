@@ -13,7 +13,7 @@ const (
 	ConditionValidationSucceeded = "ValidationSucceeded"
 	// ConditionKubernetesVersionReady: status.kubernetesVersion is the version new nodes will run.
 	ConditionKubernetesVersionReady = "KubernetesVersionReady"
-	// ConditionFirewallReady: the Cloud Firewall of the spec exists and can be used, or none is asked for.
+	// ConditionFirewallReady: the Cloud Firewall of the spec exists and can be used, or the spec names none.
 	ConditionFirewallReady = "FirewallReady"
 	// ConditionImageReady: the image can be used. In instance mode only.
 	ConditionImageReady = "ImageReady"
@@ -23,7 +23,7 @@ const (
 	ConditionRegionReady = "RegionReady"
 	// ConditionNetworkReady: VPC and subnet exist, in the region. In instance mode only.
 	ConditionNetworkReady = "NetworkReady"
-	// ConditionPlacementGroupReady: the placement group of the spec exists in the region, or none is asked for.
+	// ConditionPlacementGroupReady: the placement group of the spec exists in the region, or the spec names none.
 	// In instance mode only.
 	ConditionPlacementGroupReady = "PlacementGroupReady"
 )
@@ -69,7 +69,7 @@ const (
 	ReasonVPCNotFound = "VPCNotFound"
 	// ReasonVPCWrongRegion: the VPC is in another region than the nodes.
 	ReasonVPCWrongRegion = "VPCWrongRegion"
-	// ReasonSubnetWithoutIPv6: ipv6Options asks for addresses, and the subnet has no IPv6 network.
+	// ReasonSubnetWithoutIPv6: ipv6Options requests addresses, and the subnet has no IPv6 network.
 	ReasonSubnetWithoutIPv6 = "SubnetWithoutIPv6"
 	// ReasonForbidden: the token may not read what has to be checked.
 	ReasonForbidden = "Forbidden"
@@ -79,7 +79,7 @@ const (
 
 // Reasons of conditions that are true and need a word more than their type.
 const (
-	// ReasonNotRequested: the class asks for nothing that would have to be checked.
+	// ReasonNotRequested: the class sets nothing that would have to be checked.
 	ReasonNotRequested = "NotRequested"
 	// ReasonCheckSkipped: checks that call the Linode API are switched off (DISABLE_DRY_RUN).
 	ReasonCheckSkipped = "CheckSkipped"

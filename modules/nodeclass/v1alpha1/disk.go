@@ -1,6 +1,10 @@
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/api/resource"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // Disk is one disk of an instance.
 type Disk struct {
@@ -46,4 +50,15 @@ type DataDisks struct {
 	// A further disk of the instance.
 	// +optional
 	SDH *Disk `json:"sdh,omitempty"`
+}
+
+// MB returns the size in MiB, which is what Linode counts disks in.
+func (in *Disk) MB() int { return int(in.Size.Value() >> 20) }
+
+// All returns the disks that are set, in the order of their devices; none of nil.
+func (in *DataDisks) All() []*Disk {
+	if in == nil {
+		return nil
+	}
+	return slices.DeleteFunc([]*Disk{in.SDB, in.SDC, in.SDD, in.SDE, in.SDF, in.SDG, in.SDH}, func(disk *Disk) bool { return disk == nil })
 }

@@ -17,35 +17,28 @@ import (
 // hashes of another definition. Were the versions equal, each of its nodes would count as drifted.
 const HashVersion = "linode-v4"
 
-// lkeFields are the fields an LKE node is made from. A pool fixes them for all its nodes. The other fields have
-// no effect in lke mode, so a change of them must not replace nodes there.
-//
-// LKEK8sVersion is not among them: it has to equal the control plane's version, so with and without it nodes are
-// the same. A node of another version than the control plane's is found by comparing its pool's.
-type lkeFields struct {
-	FirewallID     *int           `json:"firewallID,omitempty"`
-	DiskEncryption DiskEncryption `json:"diskEncryption,omitempty"`
-	Isolation      string         `json:"isolation,omitempty"`
-}
-
 // Hash returns a short text that changes exactly when a Linode made from the class before would be made
-// differently now. Only fields that have an effect in the mode count. Tags do not count, since they are changed
-// on the running Linode, nor in instance mode the firewall. Fields that are not set do not count either, so that a field added to the type
+// differently now. The fields that count are those that have an effect in the mode and are not changed on the running Linode; their
+// struct tags list that. Fields that are not set do not count, so that a field added to the type
 // later changes no hash; nor does the order of a list that is a set, or the name under which the size of swap is given.
 func (in *LinodeNodeClass) Hash(mode Mode) string {
-	if mode == ModeLKE {
-		return hashOf(lkeFields{
-			FirewallID: in.Spec.FirewallID, DiskEncryption: in.Spec.DiskEncryption, Isolation: in.Spec.Isolation.text(),
-		})
+	counted := map[string]any{}
+	for _, f := range in.Spec.normalized().fields() {
+		if f.replaces(mode) && f.set() {
+			counted[f.name] = f.value.Interface()
+		}
 	}
-	spec := in.Spec.DeepCopy()
-	spec.Tags, spec.FirewallID = nil, nil        // changed in place
-	spec.LKEK8sVersion, spec.Isolation = "", nil // of lke mode
+	if isolation, ok := counted["isolation"].(*Isolation); ok {
+		counted["isolation"] = isolation.text()
+	}
+	return hashOf(counted)
+}
+
+// normalized returns a copy that is the same for specs of one meaning.
+func (in *LinodeNodeClassSpec) normalized() *LinodeNodeClassSpec {
+	spec := in.DeepCopy()
 	spec.SwapSize, spec.SwapSizeAlpha = spec.Swap(), nil
-	spec.ImageDriftPolicy = "" // what it asks for is compared with the instance
-	if spec.ImageSelector != nil {
-		spec.ImageSelector = nil
-	} else if spec.Image == "" {
+	if spec.ImageSelector == nil && spec.Image == "" {
 		spec.Image = DefaultImage
 	}
 	if len(spec.PlacementGroups) == 1 {
@@ -58,10 +51,10 @@ func (in *LinodeNodeClass) Hash(mode Mode) string {
 	for _, disk := range spec.disks() {
 		disk.Size = *resource.NewQuantity(disk.Size.Value(), resource.BinarySI) // however it is written
 	}
-	return hashOf(spec)
+	return spec
 }
 
-// Swap is the size of the swap disk in MiB, under whichever of its two names it is given; nil when it is not.
+// Swap returns the size of the swap disk in MiB, under whichever of its two names it is given; nil when it is not.
 func (in *LinodeNodeClassSpec) Swap() *int {
 	if in.SwapSize != nil {
 		return in.SwapSize
@@ -69,16 +62,23 @@ func (in *LinodeNodeClassSpec) Swap() *int {
 	return in.SwapSizeAlpha
 }
 
-// disks are those that the spec sets.
-func (in *LinodeNodeClassSpec) disks() []*Disk {
-	all := []*Disk{in.OSDisk}
-	if data := in.DataDisks; data != nil {
-		all = append(all, data.SDB, data.SDC, data.SDD, data.SDE, data.SDF, data.SDG, data.SDH)
+// SwapMB returns the size in MiB of the swap disk of a Linode in instance mode, 0 for none.
+func (in *LinodeNodeClassSpec) SwapMB() int {
+	if size := in.Swap(); size != nil {
+		return *size
 	}
-	return slices.DeleteFunc(all, func(disk *Disk) bool { return disk == nil })
+	return 0
 }
 
-// hashOf is over the value's JSON with sorted keys and without what is not set. It panics on a value that has no JSON; the values are
+// disks returns the disks that the spec sets.
+func (in *LinodeNodeClassSpec) disks() []*Disk {
+	if in.OSDisk == nil {
+		return in.DataDisks.All()
+	}
+	return append([]*Disk{in.OSDisk}, in.DataDisks.All()...)
+}
+
+// hashOf hashes the value's JSON with sorted keys and without what is not set. It panics on a value that has no JSON; the values are
 // of this package's types, which all have.
 func hashOf(value any) string {
 	text, err := json.Marshal(value)
@@ -96,7 +96,7 @@ func hashOf(value any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// pruned takes out objects and lists that are empty: a field with nothing in it is not set.
+// pruned removes objects and lists that are empty: a field with nothing in it is not set.
 func pruned(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -118,11 +118,8 @@ func pruned(value any) any {
 	return value
 }
 
-// text is the same for what means the same; "" without isolation.
+// text returns the same for isolations of one meaning.
 func (in *Isolation) text() string {
-	if in == nil {
-		return ""
-	}
 	text := ""
 	for _, wanted := range []*bool{in.PublicIPv4, in.PublicIPv6} {
 		if wanted != nil {

@@ -227,6 +227,27 @@ func TestHashIsStable(t *testing.T) {
 	}
 }
 
+// Fixed values of classes with the fields of later and with none.
+func TestHashIsStableForAllFields(t *testing.T) {
+	empty, isolated := &v1alpha1.LinodeNodeClass{}, &v1alpha1.LinodeNodeClass{}
+	isolated.Spec = v1alpha1.LinodeNodeClassSpec{Isolation: &v1alpha1.Isolation{PublicIPv6: ptr(true)},
+		ImageSelector: &v1alpha1.ImageSelector{Label: "a"}, PlacementGroups: []v1alpha1.PlacementGroup{{ID: 1}}}
+	for _, test := range []struct {
+		name          string
+		class         *v1alpha1.LinodeNodeClass
+		lke, instance string
+	}{
+		{"all", full(), "22da4d3aed7ac90c", "3d105cfd2446b7eb"},
+		{"none", empty, "74234e98afe7498f", "547934047806df8f"},
+		{"isolation, a selector, one placement group", isolated, "cdb61f20b581b397", "7a45ca6ed4af04ff"},
+	} {
+		if lke, instance := test.class.Hash(v1alpha1.ModeLKE), test.class.Hash(v1alpha1.ModeInstance); lke != test.lke ||
+			instance != test.instance {
+			t.Errorf("%s: the hashes are %s and %s, and were %s and %s", test.name, lke, instance, test.lke, test.instance)
+		}
+	}
+}
+
 const (
 	lkeHash      = "605f6c72dea9669e"
 	instanceHash = "3fdfdfb1adde54fc"

@@ -37,19 +37,18 @@ type KubeletConfiguration struct {
 	// +kubebuilder:validation:items:MaxLength=45
 	// +kubebuilder:validation:items:XValidation:rule="isIP(self)",message="clusterDNS must be IP addresses"
 	// +optional
-	ClusterDNS []string `json:"clusterDNS,omitempty"`
+	ClusterDNS []string `json:"clusterDNS,omitempty" modes:"instance"`
 
-	// MaxPods is the largest number of pods on a node; counts for capacity in both modes. Default 110, which is
-	// what LKE's nodes have. Example: 110.
+	// (no effect in lke mode) MaxPods is the largest number of pods on a node. Default 110, as on LKE's nodes. Example: 110.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
-	MaxPods *int32 `json:"maxPods,omitempty"`
+	MaxPods *int32 `json:"maxPods,omitempty" modes:"instance"`
 
-	// PodsPerCore is the largest number of pods for each vCPU, never above maxPods in total; 0, the default, for
-	// no such bound. Counts for capacity in both modes. Example: 20.
+	// (no effect in lke mode) PodsPerCore is the largest number of pods for each vCPU, never above maxPods in total; 0, the
+	// default, for no such bound. Example: 20.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	PodsPerCore *int32 `json:"podsPerCore,omitempty"`
+	PodsPerCore *int32 `json:"podsPerCore,omitempty" modes:"instance"`
 
 	// SystemReserved is kept free for the operating system: quantities of cpu, memory, ephemeral-storage and pid.
 	// Counts for capacity in both modes. Default: nothing. Example: {cpu: 100m, memory: 100Mi}.
@@ -80,35 +79,35 @@ type KubeletConfiguration struct {
 	// +kubebuilder:validation:MaxProperties=6
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key in ['memory.available', 'nodefs.available', 'nodefs.inodesFree', 'imagefs.available', 'imagefs.inodesFree', 'pid.available'])",message="keys of evictionSoft are memory.available, nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree and pid.available"
 	// +optional
-	EvictionSoft map[string]EvictionThreshold `json:"evictionSoft,omitempty"`
+	EvictionSoft map[string]EvictionThreshold `json:"evictionSoft,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) EvictionSoftGracePeriod is how long each threshold of evictionSoft may be crossed, durations above 0.
 	// Example: {memory.available: 1m30s}.
 	// +kubebuilder:validation:MaxProperties=6
 	// +optional
-	EvictionSoftGracePeriod map[string]EvictionGracePeriod `json:"evictionSoftGracePeriod,omitempty"`
+	EvictionSoftGracePeriod map[string]EvictionGracePeriod `json:"evictionSoftGracePeriod,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) EvictionMaxPodGracePeriod bounds the termination grace period of a pod in a soft eviction, in seconds.
 	// Default 0: the pod's own is not heeded. Example: 60.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty"`
+	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) ImageGCHighThresholdPercent is the disk usage in percent above which unused images are collected; above
 	// imageGCLowThresholdPercent. Default 85.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
-	ImageGCHighThresholdPercent *int32 `json:"imageGCHighThresholdPercent,omitempty"`
+	ImageGCHighThresholdPercent *int32 `json:"imageGCHighThresholdPercent,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) ImageGCLowThresholdPercent is the disk usage in percent down to which unused images are collected.
 	// Default 80.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
-	ImageGCLowThresholdPercent *int32 `json:"imageGCLowThresholdPercent,omitempty"`
+	ImageGCLowThresholdPercent *int32 `json:"imageGCLowThresholdPercent,omitempty" modes:"instance"`
 
 	// (no effect in lke mode) CPUCFSQuota enforces the CPU limits of containers by CFS quotas. Default true.
 	// +optional
-	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
+	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty" modes:"instance"`
 }

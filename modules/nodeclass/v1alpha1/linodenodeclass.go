@@ -6,7 +6,10 @@ import (
 )
 
 // DefaultImage is the image of a Linode in instance mode when the class names none.
-const DefaultImage = "linode/ubuntu22.04"
+const DefaultImage = PublicImagePrefix + "ubuntu22.04"
+
+// PublicImagePrefix begins the IDs of the images that Linode publishes for all accounts. None contains Kubernetes.
+const PublicImagePrefix = "linode/"
 
 // LinodeNodeClass defines how the Linodes of a NodePool are made. A NodePool names it in
 // spec.template.spec.nodeClassRef: group karpenter.k8s.linode, kind LinodeNodeClass. Its name has at most 63
@@ -26,12 +29,12 @@ type LinodeNodeClass struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what a user sets; an empty one is complete. On LKE these fields count: tags, firewallID, lkeK8sVersion, diskEncryption,
+	// Spec has the settings of a user; an empty one is complete. On LKE these fields count: tags, firewallID, lkeK8sVersion, diskEncryption,
 	// isolation, and of kubelet what the estimate of a node's capacity rests on.
 	// +kubebuilder:default={}
 	// +optional
 	Spec LinodeNodeClassSpec `json:"spec,omitempty"`
-	// Status is what the controller found.
+	// Status has the findings of the controller.
 	// +optional
 	Status LinodeNodeClassStatus `json:"status,omitempty"`
 }
@@ -68,11 +71,11 @@ type Isolation struct {
 	PublicIPv6 *bool `json:"publicIPv6,omitempty"`
 }
 
-// LinodeNodeClassSpec is what a user sets. All fields are optional.
+// LinodeNodeClassSpec has the settings of a user. All fields are optional.
 //
 // Fields marked "(no effect in lke mode)" are of instance mode: LKE makes its nodes from an image and settings of its
 // own. In lke mode they are accepted, named in the condition ValidationSucceeded, and replace no node when they
-// change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is what counts everywhere.
+// change. Fields marked "lke mode" are for nodes of LKE node pools; "both modes" is for all nodes.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || !has(self.imageSelector)",message="image and imageSelector exclude each other; set one of them",fieldPath=".imageSelector"
 // +kubebuilder:validation:XValidation:rule="!has(self.placementGroup) || !has(self.placementGroups)",message="placementGroup and placementGroups exclude each other; set one of them",fieldPath=".placementGroups"
@@ -83,8 +86,8 @@ type Isolation struct {
 type LinodeNodeClassSpec struct {
 	// Tags are put on each instance, beside the tags that the provider manages (both modes). A change is made on
 	// the running instances and replaces no node; tags that another client has put on an instance stay.
-	// A tag has 3 to 50 characters, exactly as it is written here: nothing is added to it. Keys, which are what
-	// comes before the first "=", must not be those that Karpenter, this provider or LKE manages: any under
+	// A tag has 3 to 50 characters, exactly as it is written here: nothing is added to it. Keys, the part
+	// before the first "=", must not be those that Karpenter, this provider or LKE manages: any under
 	// karpenter.sh/ or karpenter.k8s.linode/, kubernetes.io/cluster/..., lke-cluster-name, nodepool, lke<number>.
 	// Example: ["team=payments", "production"].
 	// +kubebuilder:validation:MaxItems=50
@@ -94,7 +97,7 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:items:XValidation:rule=`!self.matches(r'(?i)^\s*((nodepool|lke-cluster-name|lke[0-9]+)\s*(=|$)|kubernetes\.io/cluster/|([^=/]*\.)?(karpenter\.sh|karpenter\.k8s\.linode)/)')`,message="a tag must not have a key that Karpenter, this provider or LKE manages: karpenter.sh/..., karpenter.k8s.linode/..., kubernetes.io/cluster/..., lke-cluster-name, nodepool, lke<number>"
 	// +listType=set
 	// +optional
-	Tags []string `json:"tags,omitempty"`
+	Tags []string `json:"tags,omitempty" modes:"lke,instance" inplace:"lke,instance"`
 
 	// FirewallID is the ID of the Cloud Firewall that protects the instances (both modes). It must exist; without
 	// it, Linode's own default applies. In lke mode it needs the Enterprise tier, because node pools of the
@@ -102,7 +105,7 @@ type LinodeNodeClassSpec struct {
 	// in place; where the Linode API refuses that, their nodes are replaced. Example: 12345.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
-	FirewallID *int `json:"firewallID,omitempty"`
+	FirewallID *int `json:"firewallID,omitempty" modes:"lke,instance" inplace:"instance"`
 
 	// LKEK8sVersion pins the Kubernetes version of the nodes (lke mode, Enterprise tier only): it must equal the
 	// version of the control plane, and no node is made while it does not. Without it, nodes get the control
@@ -111,18 +114,18 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^v?[0-9]+\.[0-9]+(\.[0-9]+)?(\+lke[0-9]+)?$')`,message="lkeK8sVersion must look like v1.33.6+lke7"
 	// +optional
-	LKEK8sVersion string `json:"lkeK8sVersion,omitempty"`
+	LKEK8sVersion string `json:"lkeK8sVersion,omitempty" modes:"lke" inplace:"lke"`
 
 	// DiskEncryption is whether the local disks are encrypted at rest: enabled or disabled (both modes).
 	// Without it, Linode decides. A change replaces the nodes.
 	// +optional
-	DiskEncryption DiskEncryption `json:"diskEncryption,omitempty"`
+	DiskEncryption DiskEncryption `json:"diskEncryption,omitempty" modes:"lke,instance"`
 
 	// Isolation takes public addresses away from the nodes (lke mode, both tiers). It is in limited availability:
 	// an account without access gets no node, and the NodeClaim's condition Launched names the field. A change
 	// replaces the nodes.
 	// +optional
-	Isolation *Isolation `json:"isolation,omitempty"`
+	Isolation *Isolation `json:"isolation,omitempty" modes:"lke"`
 
 	// (no effect in lke mode) Image is the ID of the image of the instances: linode/... for a public one, private/... for
 	// one of the account, shared/... for one that was shared with it. It must be available and support
@@ -135,12 +138,12 @@ type LinodeNodeClassSpec struct {
 	// (no effect in lke mode) ImageSelector chooses the newest image with a label of a pattern, instead of image. The one that was
 	// found is in status.images.
 	// +optional
-	ImageSelector *ImageSelector `json:"imageSelector,omitempty"`
+	ImageSelector *ImageSelector `json:"imageSelector,omitempty" inplace:"instance"`
 
 	// (no effect in lke mode) ImageDriftPolicy is whether nodes are replaced when new nodes get another image by imageSelector:
 	// Ignore or Replace. Default: Ignore.
 	// +optional
-	ImageDriftPolicy ImageDriftPolicy `json:"imageDriftPolicy,omitempty"`
+	ImageDriftPolicy ImageDriftPolicy `json:"imageDriftPolicy,omitempty" inplace:"instance"`
 
 	// (no effect in lke mode) Bootstrap is how the Linodes join the cluster. Without it, with kubeadm.
 	// +optional
@@ -170,8 +173,8 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	BackupsEnabled *bool `json:"backupsEnabled,omitempty"`
 
-	// (no effect in lke mode) SwapSize is the size of the swap disk in MiB, 0 for none. Without it, Linode makes one of
-	// 512 MiB. Example: 1024.
+	// (no effect in lke mode) SwapSize is the size of the swap disk in MiB, 0 for none. With swap the kubelet gets
+	// failSwapOn: false, without which it does not start. Default: 0. Example: 1024.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	SwapSize *int `json:"swapSize,omitempty"`
@@ -215,7 +218,7 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	Interfaces []Interface `json:"interfaces,omitempty"`
 
-	// (no effect in lke mode) MaintenancePolicy is what Linode does with an instance when its host is worked on: linode/migrate or
+	// (no effect in lke mode) MaintenancePolicy decides what happens to an instance when its host is worked on: linode/migrate or
 	// linode/power_off_on. Without it, the account's setting decides.
 	// +kubebuilder:validation:Enum={"linode/migrate","linode/power_off_on"}
 	// +optional
@@ -241,17 +244,16 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	Configuration *Configuration `json:"configuration,omitempty"`
 
-	// Kubelet configures the kubelet (instance mode). In both modes maxPods, podsPerCore, the reserved resources
-	// and the hard eviction thresholds count when the capacity of a node is estimated that does not exist yet.
-	// LKE configures the kubelets of its nodes itself, so in lke mode these should say what LKE does, and a
-	// change of them replaces no node.
+	// Kubelet configures the kubelet (instance mode). In both modes the reserved resources and the hard eviction
+	// thresholds count when the capacity of a node is estimated that does not exist yet. LKE configures the kubelets
+	// of its nodes itself, so in lke mode these should be LKE's own figures, and a change of them replaces no node.
 	// +optional
-	Kubelet *KubeletConfiguration `json:"kubelet,omitempty"`
+	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" modes:"lke,instance" inplace:"lke"`
 }
 
 // Configuration is the configuration profile of an instance.
 type Configuration struct {
-	// Kernel is the ID of the kernel that the instance boots. Default: what the image asks for. Example:
+	// Kernel is the ID of the kernel that the instance boots. Default: the image's own. Example:
 	// linode/grub2, which boots the kernel on the disk.
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^linode/[A-Za-z0-9._-]+$')`,message="kernel must look like linode/grub2 or linode/latest-64bit"
@@ -259,13 +261,13 @@ type Configuration struct {
 	Kernel string `json:"kernel,omitempty"`
 }
 
-// LinodeNodeClassStatus is what the controller found.
+// LinodeNodeClassStatus has the findings of the controller.
 type LinodeNodeClassStatus struct {
 	// KubernetesVersion is the version of nodes made from the class now: the control plane's. Empty while that is
-	// not known, or while lkeK8sVersion asks for another. Example: v1.33.6+lke7, on LKE Standard 1.35.
+	// not known, or while lkeK8sVersion sets another. Example: v1.33.6+lke7, on LKE Standard 1.35.
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
-	// Firewall is the Cloud Firewall of the spec, as found. Empty when none is asked for, or none was found.
+	// Firewall is the Cloud Firewall of the spec, as found. Empty when the spec names none, or none was found.
 	// +optional
 	Firewall *Firewall `json:"firewall,omitempty"`
 	// Images are the images of nodes made from the class now (instance mode).

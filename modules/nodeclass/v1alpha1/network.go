@@ -2,7 +2,7 @@ package v1alpha1
 
 import "slices"
 
-// InterfaceType is what a network interface connects to.
+// InterfaceType names the network that an interface connects to.
 //
 // +kubebuilder:validation:Enum={public,vpc}
 type InterfaceType string
@@ -41,7 +41,7 @@ type ImageSelector struct {
 	Label string `json:"label"`
 }
 
-// ImageDriftPolicy is what happens to nodes of another image than the one that new nodes get.
+// ImageDriftPolicy decides about nodes of another image than the one that new nodes get.
 //
 // +kubebuilder:validation:Enum={Ignore,Replace}
 type ImageDriftPolicy string
@@ -52,7 +52,7 @@ const (
 	ImageDriftReplace ImageDriftPolicy = "Replace"
 )
 
-// Groups are the placement groups of the class in the order in which they are filled.
+// Groups returns the placement groups of the class in the order in which they are filled.
 func (in *LinodeNodeClassSpec) Groups() []PlacementGroup {
 	if in.PlacementGroup != nil {
 		return []PlacementGroup{*in.PlacementGroup}
@@ -77,8 +77,8 @@ func (in *LinodeNodeClassSpec) ConnectsVPC() bool {
 		slices.ContainsFunc(in.Interfaces, func(i Interface) bool { return i.Type == InterfaceVPC }))
 }
 
-// IPv6InVPC are the options that an instance's interface in the VPC gets, nil for none: without SLAAC and ranges they ask for nothing, and
-// where there is no such interface the API takes none.
+// IPv6InVPC returns the options of an instance's interface in the VPC, nil for none: without SLAAC and ranges they request nothing, and
+// without such an interface the API takes none.
 func (in *LinodeNodeClassSpec) IPv6InVPC() *IPv6Options {
 	options := in.IPv6Options
 	if options == nil || !in.ConnectsVPC() || len(options.EnableRanges) == 0 && (options.EnableSLAAC == nil || !*options.EnableSLAAC) {
@@ -87,7 +87,7 @@ func (in *LinodeNodeClassSpec) IPv6InVPC() *IPv6Options {
 	return options
 }
 
-// IPv6OnPublic are the ranges that an instance's public interface gets: those that are not for an interface in a VPC.
+// IPv6OnPublic returns the ranges of an instance's public interface, none where an interface in a VPC has them.
 func (in *LinodeNodeClassSpec) IPv6OnPublic() []string {
 	if in.IPv6Options == nil || in.ConnectsVPC() {
 		return nil

@@ -18,7 +18,7 @@ import (
 const restricted = `spec: {tags: ["karpenter.sh/nodeclaim=x"]}`
 
 // A class with a restricted tag that is older than the rule can still be changed in its other fields, and its status,
-// which says why it is not Ready, is taken by the API server.
+// which has the reason of Ready, is accepted by the API server.
 func TestObjectOlderThanARule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short leaves out what starts an API server")

@@ -34,14 +34,14 @@ const (
 	TagMaxLength = 50
 )
 
-// enterpriseClusterTag is what LKE Enterprise puts on each instance of a cluster, by which a cluster's
-// instances are found.
+// enterpriseClusterTag matches the tag that LKE Enterprise puts on each instance of a cluster, by which a
+// cluster's instances are found.
 var enterpriseClusterTag = regexp.MustCompile(`^lke[0-9]+$`)
 
 // IsRestrictedTag reports whether a tag has a key that the provider, Karpenter or LKE manages. A user who set it
 // could make the provider take an instance for claimed, or for another cluster's.
 //
-// The key is what comes before the first "=". Upper case does not get around it: whether Linode tags are
+// The key ends before the first "=". Upper case does not get around it: whether Linode tags are
 // case sensitive is not documented.
 func IsRestrictedTag(tag string) bool {
 	key, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "=")

@@ -3,10 +3,9 @@ package cloudprovider
 import (
 	"context"
 
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -15,24 +14,14 @@ import (
 type Backend interface {
 	// Mode is which fields of a LinodeNodeClass count.
 	Mode() v1alpha1.Mode
-	// ClaimValue is what Node.Claim is for a NodeClaim of this name.
-	ClaimValue(nodeClaim string) string
 	// Claim returns the NodeClaim's node, one that it has or a new one. It waits until ctx ends.
-	Claim(ctx context.Context, launch Launch) (lkepool.Node, error)
-	Release(ctx context.Context, instanceID int, by lkepool.Claimant) error
-	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
-	List(ctx context.Context) ([]lkepool.Node, error)
+	Claim(ctx context.Context, launch Launch) (claims.Node, error)
+	Release(ctx context.Context, instanceID int, by claims.Claimant) error
+	Get(ctx context.Context, instanceID int) (claims.Node, error)
+	List(ctx context.Context) ([]claims.Node, error)
 	// Drift returns how a node differs from what Claim would make now, "" if it does not. It reads nothing of the node: what it reads of
 	// others serves all nodes for minutes.
-	Drift(ctx context.Context, node lkepool.Node, launch Launch) cloudprovider.DriftReason
-	// Outdated returns whether a kubelet of this version is older than that of a node made now.
-	Outdated(kubelet, controlPlane string, launch Launch) bool
-}
-
-// A Launch is what a node is made for. NodePool is nil when the NodeClaim has none any more; InstanceType is nil when none is chosen.
-type Launch struct {
-	NodeClaim    *karpv1.NodeClaim
-	NodePool     *karpv1.NodePool
-	NodeClass    *v1alpha1.LinodeNodeClass
-	InstanceType *cloudprovider.InstanceType
+	Drift(ctx context.Context, node claims.Node, launch Launch) cloudprovider.DriftReason
+	// Outdated returns whether a kubelet of this version is older than that of a node made now. It reads from memory.
+	Outdated(ctx context.Context, kubelet string, launch Launch) bool
 }

@@ -18,6 +18,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
@@ -50,8 +51,8 @@ func TestANodeThatNeverJoinsIsBoughtAgainAfterGrowingPauses(t *testing.T) {
 		told, counted := record.NewFakeRecorder(100), 0
 		kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 		pools := &scripted{t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{claimed(5, "a")}, nil }}
-		p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-			Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told), OnNeverJoined: func(string) { counted++ },
+		p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{
+			Region: "us-ord", Events: quietly(told), OnNeverJoined: func(string) { counted++ },
 		})
 		fail := func(uid string) {
 			t.Helper()
@@ -116,7 +117,7 @@ func TestANodeClaimDeletedEarlyIsNoFailure(t *testing.T) {
 
 // Core plans nothing for any pod while a NodeClaim has no provider ID.
 func TestALaunchThatCannotWorkIsGivenUp(t *testing.T) {
-	for _, kind := range []lkepool.Kind{lkepool.KindInvalid, lkepool.KindForbidden, lkepool.KindConflict} {
+	for _, kind := range []claims.Kind{claims.KindInvalid, claims.KindForbidden, claims.KindConflict} {
 		t.Run(string(kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) {
@@ -124,8 +125,8 @@ func TestALaunchThatCannotWorkIsGivenUp(t *testing.T) {
 				}}
 				told := record.NewFakeRecorder(100)
 				kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
-				p := cloudprovider.New(kube, pools, catalog(t),
-					cloudprovider.Config{Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told)})
+				p := cloudprovider.New(kube, over(pools), catalog(t),
+					cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 				launch := func() {
 					t.Helper()
 					for attempt := 1; attempt <= 4; attempt++ {
@@ -170,8 +171,8 @@ func TestANodePoolWithATaintOfKarpentersGetsNoNodes(t *testing.T) {
 			}
 			told := record.NewFakeRecorder(100)
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), reserved).Build()
-			p := cloudprovider.New(kube, &scripted{t: t}, catalog(t),
-				cloudprovider.Config{Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told)})
+			p := cloudprovider.New(kube, over(&scripted{t: t}), catalog(t),
+				cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 			all, err := p.GetInstanceTypes(t.Context(), reserved)
 			if err != nil || len(all) != len(somePlans) {
 				t.Fatalf("%d types, %v", len(all), err)
@@ -220,7 +221,7 @@ func TestATaintOfKarpentersNeverGoesIntoAPool(t *testing.T) {
 // A text of the API's may be of any length, and contain anything.
 func TestConditionMessagesAreBounded(t *testing.T) {
 	pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) {
-		return lkepool.Node{}, &lkepool.Error{Kind: lkepool.KindInvalid, Field: "labels",
+		return lkepool.Node{}, &claims.Error{Kind: claims.KindInvalid, Field: "labels",
 			Err: errors.New("\x00\x1b[31m" + strings.Repeat("long\n", 100000))}
 	}}
 	p := provider(t, "standard", pools, readyClass(), nodePool(nil))

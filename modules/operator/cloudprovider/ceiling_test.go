@@ -8,6 +8,7 @@ import (
 
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
@@ -15,7 +16,8 @@ import (
 // A client that makes NodeClaims itself, past every NodePool's limits, gets as many nodes as the settings allow. Those beyond are refused
 // without a request that changes anything.
 func TestNodeClaimsMadeByHandStopAtTheCeilings(t *testing.T) {
-	for name, cfg := range map[string]lkepool.Config{"nodes": {MaxNodes: 3}, "price": {MaxHourlyPrice: 3 * 0.018}} {
+	for name, cfg := range map[string]lkepool.Config{"nodes": {Ceilings: claims.Ceilings{MaxNodes: 3}},
+		"price": {Ceilings: claims.Ceilings{MaxHourlyPrice: 3 * 0.018}}} {
 		for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
 			t.Run(name+"/"+tier, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -7,48 +7,43 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Catalog is what can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are shared.
+// Catalog lists the instance types that can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are
+// shared.
 type Catalog interface {
-	InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType
+	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
 	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
 }
 
-// Config configures a CloudProvider. Cluster is required.
+// Config configures a CloudProvider. Region is required.
 type Config struct {
-	Cluster        discovery.Cluster
+	Region         string                                      // of new nodes
 	CreateDeadline time.Duration                               // how long one Create waits; 0 = 10 s
 	OnClaim        func(outcome string, elapsed time.Duration) // after every claim; may be nil. Outcomes are a closed set.
 	OnNeverJoined  func(instanceType string)                   // a NodeClaim is deleted whose node never joined; may be nil
 
-	// ControlPlaneVersion returns the Kubernetes version of the cluster from memory, 1.35 or v1.35.2+lke3; nil or "" = unknown.
-	ControlPlaneVersion func(context.Context) string
 	// HostMaintenance returns from memory whether the host of an instance has maintenance pending; nil = that is not watched.
 	HostMaintenance func(instanceID int) bool
-
-	// UnregisteredTaint: new pools get Karpenter's taint karpenter.sh/unregistered, so that LKE's nodes join
-	// with it. It is asked at every launch; nil = never.
-	UnregisteredTaint func() bool
 	// Holder returns which NodeClaim has an instance by its status; nil = there are no such records.
-	Holder func(instanceID int) (lkepool.Claimant, bool)
+	Holder claims.Holder
 	// Overlays changes prices and capacity as NodeOverlays say; nil = they are not used.
 	Overlays Overlays
-	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues asks for.
+	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues requires.
 	RelaxMinValues bool
+	// Reboot starts an instance again, once for each operation ID. Its errors are core's; nil = that is not done.
+	Reboot func(ctx context.Context, instanceID int, operationID string) error
 	// Events publishes events; may be nil.
 	Events events.Recorder
 }
@@ -78,8 +73,8 @@ type CloudProvider struct {
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
 
-// Over returns a CloudProvider over a Backend. kube may read from a cache.
-func Over(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *CloudProvider {
+// New returns a CloudProvider over a Backend. kube may read from a cache.
+func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *CloudProvider {
 	if cfg.CreateDeadline <= 0 {
 		cfg.CreateDeadline = 10 * time.Second
 	}
@@ -92,7 +87,7 @@ func Over(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clo
 		held: cache.NewExpiring()}
 }
 
-// An attempt is a call of Create. Prices and availability change between two; a NodeClaim that asked for another type would leave the
+// An attempt is a call of Create. Prices and availability change between two; a NodeClaim that got another type would leave the
 // capacity that it caused unused. Core calls Create for one NodeClaim by one goroutine at a time.
 type attempt struct {
 	instanceType string
@@ -112,7 +107,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)))
+	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.catalog.InstanceTypes(&nodeClass.Spec)))
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +124,6 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	c.attempts.Set(nodeClaim.UID, attempt{instanceType.Name, number}, attemptTTL)
 
 	node, err := c.claim(ctx, Launch{nodeClaim, nodePool, nodeClass, instanceType})
-	if err == nil {
-		err = c.unshared(node, nodeclaim.Claimant(nodeClaim))
-	}
 	if err != nil {
 		err = c.launchError(err, nodePool, instanceType.Name, number)
 		if cloudprovider.IsInsufficientCapacityError(err) {
@@ -142,7 +134,8 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	c.attempts.Delete(nodeClaim.UID)
 	c.inventory.grant(node)
 	// A NodeClaim that has a node already, from before a restart, gets that one, whatever would be chosen now.
-	return launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Cluster.Region)
+	claim, err := launched(node, nodeClass, c.backend.Mode(), find(all, node.InstanceType), c.cfg.Region)
+	return c.withImage(node.InstanceID, claim, err)
 }
 
 // overlaid applies the NodeOverlays that core schedules with: it has chosen the node's place by their prices, and counts
@@ -172,27 +165,6 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 	return c.withShortfalls(nodePool.Name, without(all, func(plan string) bool { return c.backoff.Pausing(nodePool.Name, plan) }))
 }
 
-// unshared refuses an instance that another NodeClaim's status names: two NodeClaims with one instance would each remove it.
-func (c *CloudProvider) unshared(node lkepool.Node, claimant lkepool.Claimant) error {
-	if c.cfg.Holder == nil {
-		return nil
-	}
-	if holder, ok := c.cfg.Holder(node.InstanceID); ok && holder != claimant {
-		return &lkepool.Error{Kind: lkepool.KindConflict, Op: "claim", PoolID: node.PoolID, Effect: lkepool.EffectUnknown,
-			Err: fmt.Errorf("instance %d is that of NodeClaim %s by its status", node.InstanceID, holder.Name)}
-	}
-	return nil
-}
-
-func (c *CloudProvider) claim(ctx context.Context, l Launch) (lkepool.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.CreateDeadline)
-	defer cancel()
-	start := time.Now()
-	node, err := c.backend.Claim(ctx, l)
-	c.cfg.OnClaim(outcome(err), time.Since(start))
-	return node, err
-}
-
 // Get returns the NodeClaim of an instance as the Linode API has it.
 func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
 	id, err := nodeclaim.InstanceID(providerID)
@@ -203,7 +175,8 @@ func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.Nod
 	if err != nil {
 		return nil, lookupError(err)
 	}
-	return observed(node, find(c.catalog.InstanceTypes(nil), node.InstanceType), c.cfg.Cluster.Region)
+	claim, err := observed(node, find(c.catalog.InstanceTypes(nil), node.InstanceType), c.cfg.Region)
+	return c.withImage(node.InstanceID, claim, err)
 }
 
 // List returns the NodeClaims of all claimed instances of the cluster, never a part of them. A name is the
@@ -216,8 +189,8 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	all := c.catalog.InstanceTypes(nil)
 	claims := make([]*karpv1.NodeClaim, 0, len(nodes))
 	for _, node := range nodes {
-		claim, err := observed(node, find(all, node.InstanceType), c.cfg.Cluster.Region)
-		if err != nil {
+		claim, err := observed(node, find(all, node.InstanceType), c.cfg.Region)
+		if claim, err = c.withImage(node.InstanceID, claim, err); err != nil {
 			return nil, err
 		}
 		claims = append(claims, claim)
@@ -225,7 +198,7 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	return claims, nil
 }
 
-// Tags returns an instance's tags as they were listed last; core lists every two minutes. It asks nothing.
+// Tags returns an instance's tags as they were listed last; core lists every two minutes. It makes no request.
 func (c *CloudProvider) Tags(instanceID int) (tags []string, known bool) {
 	return c.inventory.tags(instanceID)
 }
@@ -250,22 +223,13 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 	if !exists {
 		return without(c.catalog.InstanceTypes(nil), func(string) bool { return true }), nil
 	}
-	all := c.catalog.InstanceTypes(nodeClass.Spec.Kubelet)
+	all := c.catalog.InstanceTypes(&nodeClass.Spec)
 	if c.cfg.Events != nil {
 		if err := impossible(all, nodePool, !c.cfg.RelaxMinValues); err != nil {
 			c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		}
 	}
 	return c.buyable(nodePool, all), nil
-}
-
-// RepairPolicies returns when a node counts as broken: its kubelet has been silent, or has called itself not
-// ready, for ten minutes, which is longer than LKE takes to reboot a Linode.
-func (c *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {
-	return []cloudprovider.RepairPolicy{
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: 10 * time.Minute},
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, TolerationDuration: 10 * time.Minute},
-	}
 }
 
 // Name is the name in core's metrics.

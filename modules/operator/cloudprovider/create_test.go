@@ -17,10 +17,12 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
 func TestCreateChoosesTheCheapestThatFits(t *testing.T) {
@@ -148,10 +150,8 @@ func TestUnregisteredTaintFollowsTheSetting(t *testing.T) {
 	pools := &scripted{t: t, claim: grant, list: func() ([]lkepool.Node, error) { return nil, nil }}
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 	on := true
-	p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-		Cluster:           inCluster("demo", "us-ord", "standard"),
-		UnregisteredTaint: func() bool { return on },
-	})
+	tainting := func(c *lke.Config) { c.UnregisteredTaint = func() bool { return on } }
+	p := cloudprovider.New(kube, over(pools, tainting), catalog(t), cloudprovider.Config{Region: "us-ord"})
 	own := lkepool.Taint{Key: "dedicated", Value: "db", Effect: "NoSchedule"}
 	claim := nodeClaim(func(c *karpv1.NodeClaim) {
 		c.Spec.Taints = []corev1.Taint{{Key: own.Key, Value: own.Value, Effect: corev1.TaintEffectNoSchedule}}
@@ -164,7 +164,7 @@ func TestUnregisteredTaintFollowsTheSetting(t *testing.T) {
 		if !slices.Equal(request.Key.Template.Taints, want) {
 			t.Errorf("on=%t: taints %v, want %v", on, request.Key.Template.Taints, want)
 		}
-		if err := lke.CheckTaint(request.Key.Template.Taints[len(want)-1]); err != nil {
+		if err := lkepools.CheckTaint(request.Key.Template.Taints[len(want)-1]); err != nil {
 			t.Error(err)
 		}
 		// With the setting on or off, a node of either kind is as it should be.
@@ -173,10 +173,8 @@ func TestUnregisteredTaintFollowsTheSetting(t *testing.T) {
 		launched := nodeClaim(func(c *karpv1.NodeClaim) { c.Spec.Taints, c.Status.ProviderID = claim.Spec.Taints, "linode://5" })
 		for _, now := range []bool{true, false} {
 			on = now
-			if reason, err := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-				Cluster:           inCluster("demo", "us-ord", "standard"),
-				UnregisteredTaint: func() bool { return on },
-			}).IsDrifted(t.Context(), launched); reason != "" || err != nil {
+			if reason, err := cloudprovider.New(kube, over(pools, tainting), catalog(t),
+				cloudprovider.Config{Region: "us-ord"}).IsDrifted(t.Context(), launched); reason != "" || err != nil {
 				t.Errorf("taints %v, on=%t: drifted %q, %v", made.Taints, now, reason, err)
 			}
 		}
@@ -278,7 +276,7 @@ func TestCreateWaitsNoLongerThanItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pools := &scripted{t: t, claim: func(ctx context.Context, _ lkepool.Request) (lkepool.Node, error) {
 			<-ctx.Done()
-			return lkepool.Node{}, &lkepool.Error{Kind: lkepool.KindProvisioning, Op: "claim", Err: ctx.Err()}
+			return lkepool.Node{}, &claims.Error{Kind: claims.KindProvisioning, Op: "claim", Err: ctx.Err()}
 		}}
 		start := time.Now()
 		_, err := provider(t, "standard", pools, readyClass(), nodePool(nil)).Create(t.Context(), nodeClaim())
@@ -292,7 +290,7 @@ func TestCreateWaitsNoLongerThanItsDeadline(t *testing.T) {
 	})
 }
 
-// A second attempt asks for the same plan although a cheaper one has become available: what the first attempt
+// A second attempt requests the same plan although a cheaper one has become available: what the first attempt
 // has caused is on its way.
 func TestARepeatedCreateAsksForTheSamePlan(t *testing.T) {
 	granted := false
@@ -300,7 +298,7 @@ func TestARepeatedCreateAsksForTheSamePlan(t *testing.T) {
 		if granted {
 			return grant(ctx, r)
 		}
-		return lkepool.Node{}, &lkepool.Error{Kind: lkepool.KindProvisioning, Op: "claim"}
+		return lkepool.Node{}, &claims.Error{Kind: claims.KindProvisioning, Op: "claim"}
 	}}
 	p := provider(t, "standard", pools, readyClass(), nodePool(nil))
 	first := nodeClaim(requests(corev1.ResourceCPU, "1500m"))

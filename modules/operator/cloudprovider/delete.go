@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
@@ -55,9 +55,9 @@ func (c *CloudProvider) noteFailure(ctx context.Context, nodeClaim *karpv1.NodeC
 
 // release accepts a removal that cannot be done yet: of the last node of a pool, for example, of which a claimant waits for another. Core
 // calls Delete every five seconds until the instance is proven to be gone, and would log an error each time.
-func (c *CloudProvider) release(ctx context.Context, id int, by lkepool.Claimant) error {
+func (c *CloudProvider) release(ctx context.Context, id int, by claims.Claimant) error {
 	err := c.backend.Release(ctx, id, by)
-	if err != nil && lkepool.KindOf(err) == lkepool.KindProvisioning {
+	if err != nil && claims.KindOf(err) == claims.KindProvisioning {
 		return nil
 	}
 	return lookupError(err)
@@ -72,12 +72,12 @@ func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.Node
 	}
 	found := false
 	for _, node := range nodes {
-		if node.Claim != c.backend.ClaimValue(nodeClaim.Name) {
+		if node.Claim != (claims.Tags{}).Value(nodeClaim.Name) {
 			continue
 		}
 		if err := c.release(ctx, node.InstanceID, nodeclaim.Claimant(nodeClaim)); err == nil {
 			found = true
-		} else if lkepool.KindOf(err) == lkepool.KindConflict {
+		} else if claims.KindOf(err) == claims.KindConflict {
 			continue // another NodeClaim of that name has it
 		} else if !cloudprovider.IsNodeClaimNotFoundError(err) {
 			return err
@@ -87,14 +87,4 @@ func (c *CloudProvider) deleteByName(ctx context.Context, nodeClaim *karpv1.Node
 		return nil
 	}
 	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no instance carries the claim of %s", nodeClaim.Name))
-}
-
-// ReleaseClaimOf releases the instance of a NodeClaim that is gone and never had a provider ID, if it got one in this process. It asks
-// the memory alone; what is unknown is left to garbage collection.
-func (c *CloudProvider) ReleaseClaimOf(ctx context.Context, nodeClaim string) error {
-	id, found := c.inventory.claimOf(c.backend.ClaimValue(nodeClaim))
-	if !found {
-		return nil
-	}
-	return cloudprovider.IgnoreNodeClaimNotFoundError(c.release(ctx, id, lkepool.Claimant{Name: nodeClaim}))
 }

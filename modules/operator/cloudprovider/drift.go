@@ -2,36 +2,26 @@ package cloudprovider
 
 import (
 	"context"
-	"maps"
 	"time"
 
-	"github.com/samber/lo"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Why a node is to be replaced.
+// Why a node is to be replaced, in every mode. Packages of modes have the reasons of one mode alone.
 const (
 	DriftNodeClass       cloudprovider.DriftReason = "NodeClassDrifted"     // the LinodeNodeClass changed
-	DriftInstanceGone    cloudprovider.DriftReason = "InstanceGoneFromPool" // LKE has removed or recycled the node
+	DriftInstanceGone    cloudprovider.DriftReason = "InstanceGoneFromPool" // the platform has removed or recycled the node
 	DriftInstanceStopped cloudprovider.DriftReason = "InstanceStopped"      // the Linode is off
-	DriftPoolLabels      cloudprovider.DriftReason = "PoolLabelsDrifted"    // the pool's labels differ
-	DriftPoolTaints      cloudprovider.DriftReason = "PoolTaintsDrifted"    // the pool's taints differ
 	// the pool's firewall differs, or the Linode was taken out of it
 	DriftFirewall          cloudprovider.DriftReason = "FirewallDrifted"
-	DriftNetwork           cloudprovider.DriftReason = "NetworkDrifted"           // the Linode was taken out of the class's VPC
-	DriftKubernetesVersion cloudprovider.DriftReason = "KubernetesVersionDrifted" // the pool's version differs
-	// new nodes get another image, and the class replaces for that
-	DriftImage           cloudprovider.DriftReason = "ImageDrifted"
-	DriftPlacementGroup  cloudprovider.DriftReason = "PlacementGroupDrifted"  // the Linode is in none of the class's placement groups
-	DriftRegion          cloudprovider.DriftReason = "RegionDrifted"          // new nodes are made in another region
-	DriftHostMaintenance cloudprovider.DriftReason = "HostMaintenancePending" // Linode is going to interrupt the node
+	DriftKubernetesVersion cloudprovider.DriftReason = "KubernetesVersionDrifted" // the version of the pool, or of the kubelet, differs
+	DriftHostMaintenance   cloudprovider.DriftReason = "HostMaintenancePending"   // Linode is going to interrupt the node
 )
 
 // IsDrifted returns why the NodeClaim's node differs from what would be made now; empty if it does not. What is unknown has not drifted.
@@ -100,12 +90,11 @@ func (c *CloudProvider) confirm(ctx context.Context, id int, suspected cloudprov
 // older.
 const versionGrace = time.Hour
 
-// outdated compares the version of a node's kubelet with the control plane's, where the backend makes nodes of another version by now.
+// outdated returns DriftKubernetesVersion for a node whose kubelet is older than that of a node made now.
 func (c *CloudProvider) outdated(ctx context.Context, wanted Launch) (cloudprovider.DriftReason, error) {
 	nodeClaim := wanted.NodeClaim
 	registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered)
-	if c.cfg.ControlPlaneVersion == nil || nodeClaim.Status.NodeName == "" ||
-		!registered.IsTrue() || time.Since(registered.LastTransitionTime.Time) < versionGrace {
+	if nodeClaim.Status.NodeName == "" || !registered.IsTrue() || time.Since(registered.LastTransitionTime.Time) < versionGrace {
 		return "", nil
 	}
 	node := &corev1.Node{}
@@ -113,7 +102,7 @@ func (c *CloudProvider) outdated(ctx context.Context, wanted Launch) (cloudprovi
 		return "", err
 	}
 	if node.Spec.ProviderID == nodeClaim.Status.ProviderID &&
-		c.backend.Outdated(node.Status.NodeInfo.KubeletVersion, c.cfg.ControlPlaneVersion(ctx), wanted) {
+		c.backend.Outdated(ctx, node.Status.NodeInfo.KubeletVersion, wanted) {
 		return DriftKubernetesVersion, nil
 	}
 	return "", nil
@@ -135,27 +124,4 @@ func staticallyDrifted(nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNo
 	made, is := nodeClaim.Annotations, nodeClass.Annotations
 	const hash, version = v1alpha1.AnnotationHash, v1alpha1.AnnotationHashVersion
 	return made[hash] != "" && is[hash] != "" && made[version] == is[version] && made[hash] != is[hash]
-}
-
-// drift compares a node, and the pool it is in, with the template it would be made from now: only what the template sets, and only what
-// the answer has. Labels and taints that LKE or a user adds to the pool are no difference.
-func drift(node lkepool.Node, wanted lkepool.Template) cloudprovider.DriftReason {
-	switch {
-	case node.Health == lkepool.Detached || node.Health == lkepool.Deleting:
-		return DriftInstanceGone
-	case node.Health == lkepool.Stopped:
-		return DriftInstanceStopped
-	case node.PoolID == 0:
-		return "" // without its pool nothing is known of the template
-	case node.Labels != nil && !maps.Equal(lo.PickByKeys(node.Labels, lo.Keys(wanted.Labels)), wanted.Labels):
-		return DriftPoolLabels
-	case node.Taints != nil && !lo.Every(node.Taints, wanted.Taints):
-		return DriftPoolTaints
-	case node.FirewallID != wanted.FirewallID && wanted.FirewallID != 0 && node.FirewallID != 0:
-		// Without a firewall in the class LKE Enterprise may choose one; that is no difference.
-		return DriftFirewall
-	case node.KubernetesVersion != wanted.KubernetesVersion && wanted.KubernetesVersion != "" && node.KubernetesVersion != "":
-		return DriftKubernetesVersion
-	}
-	return ""
 }

@@ -13,15 +13,17 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
 // A list may lag, or lack a field: a difference counts once the node itself shows it.
 func TestADifferenceNeedsTwoReadings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		claim := nodeClaim(func(c *karpv1.NodeClaim) { c.Status.ProviderID = "linode://5" })
-		stopped := claimed(5, claim.Name, func(n *lkepool.Node) { n.Health = lkepool.Stopped })
+		stopped := claimed(5, claim.Name, func(n *lkepool.Node) { n.Health = claims.Stopped })
 		direct, reads := claimed(5, claim.Name), 0
 		pools := &scripted{t: t,
 			list: func() ([]lkepool.Node, error) { return []lkepool.Node{stopped}, nil },
@@ -72,10 +74,8 @@ func TestAStandardNodeOfAnOlderMinorVersionHasDrifted(t *testing.T) {
 			node.Status.NodeInfo.KubeletVersion = tt.kubelet
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil), node).Build()
 			pools := &scripted{t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{claimed(5, claim.Name)}, nil }}
-			p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-				Cluster:             inCluster("demo", "us-ord", tt.tier),
-				ControlPlaneVersion: func(context.Context) string { return tt.cluster },
-			})
+			backend := over(pools, tier(tt.tier), func(c *lke.Config) { c.ControlPlaneVersion = func(context.Context) string { return tt.cluster } })
+			p := cloudprovider.New(kube, backend, catalog(t), cloudprovider.Config{Region: "us-ord"})
 			if got, err := p.IsDrifted(t.Context(), claim); err != nil || got != tt.want {
 				t.Errorf("got %q, %v, want %q", got, err, tt.want)
 			}
@@ -89,8 +89,8 @@ func TestANodeDriftsWhileMaintenanceOfItsHostIsPending(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 	pools := &scripted{t: t, list: func() ([]lkepool.Node, error) { return []lkepool.Node{claimed(5, claim.Name)}, nil }}
 	pending := 0
-	p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-		Cluster: inCluster("demo", "us-ord", "standard"), HostMaintenance: func(instanceID int) bool { return instanceID == pending },
+	p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{
+		Region: "us-ord", HostMaintenance: func(instanceID int) bool { return instanceID == pending },
 	})
 	for id, want := range map[int]core.DriftReason{0: "", 5: cloudprovider.DriftHostMaintenance, 6: ""} {
 		pending = id

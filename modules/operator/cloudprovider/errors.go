@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
-// A verdict is what a kind of lkepool error means for the launch of a NodeClaim.
+// A verdict maps a kind of error to the end of a NodeClaim's launch.
 type verdict struct {
 	outcome string             // label of the claim metric
 	cause   instancetype.Cause // the instance type is not available for a while, and core tries another one
@@ -27,22 +27,22 @@ type verdict struct {
 	detail  bool // the error's own text goes into the condition: a user has to act on it
 }
 
-// verdicts is the one table from lkepool's kinds to core's error types. With a cause the error is an InsufficientCapacityError: core gives
+// verdicts is the one table from kinds of errors to core's error types. With a cause the error is an InsufficientCapacityError: core gives
 // this NodeClaim up and schedules the pods anew. Without one it is a CreateError: core calls Create again, with growing pauses, also for a
 // request that can never work, because its cause is a setting that a user may correct.
-var verdicts = map[lkepool.Kind]verdict{
-	lkepool.KindProvisioning:         {outcome: outcomeProvisioning, reason: "Provisioning", message: "The node is on its way"},
-	lkepool.KindInsufficientCapacity: {outcome: "insufficient_capacity", cause: instancetype.NoCapacity},
-	lkepool.KindQuotaExceeded:        {outcome: "quota_exceeded", cause: instancetype.AccountLimit},
-	lkepool.KindRateLimited: {outcome: "rate_limited", reason: "RateLimited",
+var verdicts = map[claims.Kind]verdict{
+	claims.KindProvisioning:         {outcome: outcomeProvisioning, reason: "Provisioning", message: "The node is on its way"},
+	claims.KindInsufficientCapacity: {outcome: "insufficient_capacity", cause: instancetype.NoCapacity},
+	claims.KindQuotaExceeded:        {outcome: "quota_exceeded", cause: instancetype.AccountLimit},
+	claims.KindRateLimited: {outcome: "rate_limited", reason: "RateLimited",
 		message: "The Linode API limits requests; trying again"},
-	lkepool.KindInvalid:  {outcome: "invalid", reason: "InvalidRequest", message: "Linode refuses the request", detail: true},
-	lkepool.KindNotFound: {outcome: "not_found", reason: "NotFound", message: "The LKE cluster or pool was not found"},
-	lkepool.KindConflict: {outcome: "conflict", reason: "Conflict",
+	claims.KindInvalid:  {outcome: "invalid", reason: "InvalidRequest", message: "Linode refuses the request", detail: true},
+	claims.KindNotFound: {outcome: "not_found", reason: "NotFound", message: "The cluster, pool or Linode was not found"},
+	claims.KindConflict: {outcome: "conflict", reason: "Conflict",
 		message: "The pool or Linode is in a state that needs a person", detail: true},
-	lkepool.KindForbidden: {outcome: "forbidden", reason: "Forbidden", message: "The Linode API refuses the token or its scopes",
+	claims.KindForbidden: {outcome: "forbidden", reason: "Forbidden", message: "The Linode API refuses the token or its scopes",
 		detail: true},
-	lkepool.KindUnavailable: {outcome: "unavailable", reason: "LinodeAPIUnavailable",
+	claims.KindUnavailable: {outcome: "unavailable", reason: "LinodeAPIUnavailable",
 		message: "The Linode API does not answer; trying again"},
 	planRefused: {outcome: "plan_refused", cause: instancetype.PlanRefused},
 	ceiling:     {outcome: "ceiling", cause: instancetype.Ceiling},
@@ -53,20 +53,20 @@ const (
 	outcomeClaimed      = "claimed"
 	outcomeProvisioning = "provisioning"
 
-	planRefused lkepool.Kind = "plan"    // the request was refused because of the plan
-	ceiling     lkepool.Kind = "ceiling" // the settings MAX_NODES and MAX_HOURLY_PRICE refuse
-	unknown     lkepool.Kind = "unknown" // no kind, as of a cancelled context
+	planRefused claims.Kind = "plan"    // the request was refused because of the plan
+	ceiling     claims.Kind = "ceiling" // the settings MAX_NODES and MAX_HOURLY_PRICE refuse
+	unknown     claims.Kind = "unknown" // no kind, as of a cancelled context
 )
 
 // verdictOn looks the error up. A request is refused because of the plan when the API names the field
 // `type`: then, and only then, does an invalid request say anything about what can be bought.
 func verdictOn(err error) verdict {
 	kind := unknown
-	if e, ok := errors.AsType[*lkepool.Error](err); ok {
+	if e, ok := errors.AsType[*claims.Error](err); ok {
 		switch {
-		case e.Kind == lkepool.KindInvalid && e.Field == "type":
+		case e.Kind == claims.KindInvalid && e.Field == "type":
 			kind = planRefused
-		case e.Field == lkepool.FieldMaxNodes || e.Field == lkepool.FieldMaxHourlyPrice:
+		case e.Field == claims.FieldMaxNodes || e.Field == claims.FieldMaxHourlyPrice:
 			kind = ceiling
 		default:
 			kind = e.Kind
@@ -184,10 +184,10 @@ func (c *CloudProvider) Failures(nodePool string) []backoff.Failure {
 	return c.backoff.Failures(nodePool)
 }
 
-// lookupError turns the error of reading or releasing one instance into core's. Only not found, which lkepool reports when the API has
+// lookupError turns the error of reading or releasing one instance into core's. Only not found, which an engine reports when the API has
 // proven it, may become NodeClaimNotFound: core then forgets the instance.
 func lookupError(err error) error {
-	if err != nil && lkepool.KindOf(err) == lkepool.KindNotFound {
+	if err != nil && claims.KindOf(err) == claims.KindNotFound {
 		return cloudprovider.NewNodeClaimNotFoundError(err)
 	}
 	return err

@@ -7,11 +7,12 @@ import (
 
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-func failing(kind lkepool.Kind, field string) error {
-	return &lkepool.Error{Kind: kind, Op: "test", Field: field, Err: errors.New("the API's words")}
+func failing(kind claims.Kind, field string) error {
+	return &claims.Error{Kind: kind, Op: "test", Field: field, Err: errors.New("the API's words")}
 }
 
 // Only refusals of a plan make it unavailable, and each kind of error reaches core with its reason.
@@ -21,17 +22,17 @@ func TestErrorsOfAClaimReachCore(t *testing.T) {
 		err    error
 		reason string // of the Launched condition; "" = InsufficientCapacity and the plan is marked
 	}{
-		{"provisioning", failing(lkepool.KindProvisioning, ""), "Provisioning"},
-		{"no capacity", failing(lkepool.KindInsufficientCapacity, ""), ""},
-		{"account limit", failing(lkepool.KindQuotaExceeded, ""), ""},
-		{"plan refused", failing(lkepool.KindInvalid, "type"), ""},
-		{"a firewall that does not exist", failing(lkepool.KindInvalid, "firewall_id"), "InvalidRequest"},
-		{"invalid without a field", failing(lkepool.KindInvalid, ""), "InvalidRequest"},
-		{"rate limited", failing(lkepool.KindRateLimited, ""), "RateLimited"},
-		{"conflict", failing(lkepool.KindConflict, ""), "Conflict"},
-		{"forbidden", failing(lkepool.KindForbidden, ""), "Forbidden"},
-		{"a server error", failing(lkepool.KindUnavailable, ""), "LinodeAPIUnavailable"},
-		{"not found", failing(lkepool.KindNotFound, ""), "NotFound"},
+		{"provisioning", failing(claims.KindProvisioning, ""), "Provisioning"},
+		{"no capacity", failing(claims.KindInsufficientCapacity, ""), ""},
+		{"account limit", failing(claims.KindQuotaExceeded, ""), ""},
+		{"plan refused", failing(claims.KindInvalid, "type"), ""},
+		{"a firewall that does not exist", failing(claims.KindInvalid, "firewall_id"), "InvalidRequest"},
+		{"invalid without a field", failing(claims.KindInvalid, ""), "InvalidRequest"},
+		{"rate limited", failing(claims.KindRateLimited, ""), "RateLimited"},
+		{"conflict", failing(claims.KindConflict, ""), "Conflict"},
+		{"forbidden", failing(claims.KindForbidden, ""), "Forbidden"},
+		{"a server error", failing(claims.KindUnavailable, ""), "LinodeAPIUnavailable"},
+		{"not found", failing(claims.KindNotFound, ""), "NotFound"},
 		{"an error of no kind", context.Canceled, "LaunchFailed"},
 	}
 	for _, tt := range tests {
@@ -62,7 +63,7 @@ func TestErrorsOfAClaimReachCore(t *testing.T) {
 // Core repeats a launch soon only when its failure was news for the status, so each attempt says which it is.
 func TestEveryAttemptIsNews(t *testing.T) {
 	pools := &scripted{t: t, claim: func(context.Context, lkepool.Request) (lkepool.Node, error) {
-		return lkepool.Node{}, failing(lkepool.KindProvisioning, "")
+		return lkepool.Node{}, failing(claims.KindProvisioning, "")
 	}}
 	p := provider(t, "standard", pools, readyClass(), nodePool(nil))
 	for _, want := range []string{"The node is on its way (attempt 1)", "The node is on its way (attempt 2)"} {
@@ -96,7 +97,7 @@ func unavailable(t *testing.T, p core.CloudProvider) []string {
 func TestTheNextTypeIsTriedAtOnce(t *testing.T) {
 	pools := &scripted{t: t, claim: func(ctx context.Context, r lkepool.Request) (lkepool.Node, error) {
 		if r.Key.InstanceType == "g6-standard-1" {
-			return lkepool.Node{}, failing(lkepool.KindInsufficientCapacity, "")
+			return lkepool.Node{}, failing(claims.KindInsufficientCapacity, "")
 		}
 		return grant(ctx, r)
 	}}
@@ -116,9 +117,9 @@ func TestTheNextTypeIsTriedAtOnce(t *testing.T) {
 
 // An instance that is gone is reported as not found, and no other error of a look-up is.
 func TestOnlyAProvenAbsenceIsNotFound(t *testing.T) {
-	for _, kind := range []lkepool.Kind{
-		lkepool.KindProvisioning, lkepool.KindInsufficientCapacity, lkepool.KindQuotaExceeded, lkepool.KindRateLimited,
-		lkepool.KindInvalid, lkepool.KindNotFound, lkepool.KindConflict, lkepool.KindForbidden, lkepool.KindUnavailable,
+	for _, kind := range []claims.Kind{
+		claims.KindProvisioning, claims.KindInsufficientCapacity, claims.KindQuotaExceeded, claims.KindRateLimited,
+		claims.KindInvalid, claims.KindNotFound, claims.KindConflict, claims.KindForbidden, claims.KindUnavailable,
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			err := failing(kind, "")
@@ -133,13 +134,13 @@ func TestOnlyAProvenAbsenceIsNotFound(t *testing.T) {
 			claim.Status.ProviderID = "linode://12"
 			_, getErr := p.Get(t.Context(), "linode://12")
 			for call, got := range map[string]error{"Get": getErr, "Delete": p.Delete(t.Context(), claim)} {
-				if call == "Delete" && kind == lkepool.KindProvisioning {
+				if call == "Delete" && kind == claims.KindProvisioning {
 					if got != nil {
 						t.Errorf("a removal that has to wait is accepted, and asked for again: got %v", got)
 					}
 					continue
 				}
-				if got == nil || core.IsNodeClaimNotFoundError(got) != (kind == lkepool.KindNotFound) {
+				if got == nil || core.IsNodeClaimNotFoundError(got) != (kind == claims.KindNotFound) {
 					t.Errorf("%s: got %v", call, got)
 				}
 			}

@@ -51,7 +51,7 @@ func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype
 	})
 }
 
-// publishNothing reports on the NodePool why there is nothing to ask for.
+// publishNothing reports on the NodePool why there is nothing to buy.
 func (c *CloudProvider) publishNothing(nodePool *karpv1.NodePool, err error) {
 	c.publish(nodePool, events.Event{Reason: EventNoCompatibleInstanceTypes, Message: err.Error(), DedupeTimeout: eventSilence})
 }

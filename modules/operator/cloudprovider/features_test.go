@@ -25,9 +25,10 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
 func overlay(name string, spec karpv1alpha1.NodeOverlaySpec) *karpv1alpha1.NodeOverlay {
@@ -39,12 +40,12 @@ func on(key string, values ...string) []karpv1alpha1.NodeSelectorRequirement {
 }
 
 // overlaidProvider is a provider whose overlays core's own controller evaluates, when evaluate is called.
-func overlaidProvider(t *testing.T, pools cloudprovider.Pools, objects ...client.Object) (p core.CloudProvider, evaluate func()) {
+func overlaidProvider(t *testing.T, pools lke.Pools, objects ...client.Object) (p core.CloudProvider, evaluate func()) {
 	t.Helper()
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithStatusSubresource(&karpv1alpha1.NodeOverlay{}).Build()
 	store := nodeoverlay.NewInstanceTypeStore()
-	p = cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-		Cluster: inCluster("demo", "us-ord", "standard"), Overlays: store,
+	p = cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{
+		Region: "us-ord", Overlays: store,
 	})
 	now := clock.NewFakeClock(metav1.Now().Time)
 	controller := nodeoverlay.NewController(now, kube, p, store, state.NewCluster(now, kube, p))
@@ -145,8 +146,8 @@ func TestMinValues(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			pools := &scripted{t: t, claim: grant}
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
-			p := cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-				Cluster: inCluster("demo", "us-ord", "standard"), RelaxMinValues: tt.relax,
+			p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{
+				Region: "us-ord", RelaxMinValues: tt.relax,
 			})
 			_, err := p.Create(t.Context(), tt.claim)
 			if tt.want == "" {
@@ -205,13 +206,13 @@ func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			told := record.NewFakeRecorder(10)
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass()).Build()
-			p := cloudprovider.New(kube, &scripted{t: t}, catalog(t), cloudprovider.Config{
-				Cluster: inCluster("demo", "us-ord", "standard"), RelaxMinValues: tt.relax,
+			p := cloudprovider.New(kube, over(&scripted{t: t}), catalog(t), cloudprovider.Config{
+				Region: "us-ord", RelaxMinValues: tt.relax,
 				Events: quietly(told),
 			})
 			pool := nodePool(nil)
 			pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{tt.requirement}
-			for range 3 { // core asks all the time
+			for range 3 { // core calls all the time
 				if all, err := p.GetInstanceTypes(t.Context(), pool); err != nil || len(all) != len(somePlans) {
 					t.Fatalf("got %d types, %v", len(all), err)
 				}
@@ -231,7 +232,7 @@ func TestAStaticNodePoolThatGetsNoNodesMakesNoNodeClaimsForAWhile(t *testing.T) 
 	for kind, attempts := range map[string]int{"QuotaExceeded": 1, "InsufficientCapacity": 1, "Forbidden": 4} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				pools := &scripted{t: t, claim: func(context.Context, request) (node, error) { return node{}, failing(lkepool.Kind(kind), "") }}
+				pools := &scripted{t: t, claim: func(context.Context, request) (node, error) { return node{}, failing(claims.Kind(kind), "") }}
 				p := provider(t, "standard", pools, readyClass(), static)
 				made := 0
 				for p.Held(nodeClaim()) == nil && made <= len(somePlans) {

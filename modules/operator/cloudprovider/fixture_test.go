@@ -16,17 +16,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
-// scripted is a Pools that answers what a test says and remembers what it was asked for. A method without a
+// scripted is a Pools that returns the results of a test and records its calls. A method without a
 // script fails the test.
 type scripted struct {
 	t        *testing.T
@@ -48,7 +49,7 @@ func (s *scripted) Claim(ctx context.Context, r lkepool.Request) (lkepool.Node, 
 	return s.claim(ctx, r)
 }
 
-func (s *scripted) Release(_ context.Context, id int, _ lkepool.Claimant) error {
+func (s *scripted) Release(_ context.Context, id int, _ claims.Claimant) error {
 	s.released = append(s.released, id)
 	if s.release == nil {
 		return nil
@@ -75,8 +76,8 @@ func (s *scripted) List(context.Context) ([]lkepool.Node, error) {
 
 // grant is a Claim that succeeds at once.
 func grant(_ context.Context, r lkepool.Request) (lkepool.Node, error) {
-	return lkepool.Node{InstanceID: 4711, PoolID: 7, NodeID: "7-abc", Name: "lke1-7-abc", InstanceType: r.Key.InstanceType,
-		Region: "us-ord", Claim: lkepool.ClaimValue(r.Claimant.Name), Tags: r.PoolTags, Template: r.Key.Template}, nil
+	return lkepool.Node{PoolID: 7, NodeID: "7-abc", Template: r.Key.Template, Node: claims.Node{InstanceID: 4711, Name: "lke1-7-abc",
+		InstanceType: r.Key.InstanceType, Region: "us-ord", Claim: claims.Tags{}.Value(r.Claimant.Name), Tags: r.PoolTags}}, nil
 }
 
 // plans are an API that lists them, each available.
@@ -114,13 +115,11 @@ func catalog(t *testing.T) *instancetype.Catalog {
 }
 
 // provider returns a CloudProvider of a cluster "demo" over scripted pools and the given objects.
-func provider(t *testing.T, tier string, pools cloudprovider.Pools, objects ...client.Object) *cloudprovider.CloudProvider {
+func provider(t *testing.T, ofTier string, pools lke.Pools, objects ...client.Object) *cloudprovider.CloudProvider {
 	t.Helper()
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build()
-	return cloudprovider.New(kube, pools, catalog(t), cloudprovider.Config{
-		Cluster:        inCluster("demo", "us-ord", tier),
-		CreateDeadline: 10 * time.Second,
-	})
+	return cloudprovider.New(kube, over(pools, tier(ofTier)), catalog(t),
+		cloudprovider.Config{Region: "us-ord", CreateDeadline: 10 * time.Second})
 }
 
 func readyClass(change ...func(*v1alpha1.LinodeNodeClass)) *v1alpha1.LinodeNodeClass {
@@ -191,6 +190,16 @@ func notReady(reason, message string) *v1alpha1.LinodeNodeClass {
 	return c
 }
 
-func inCluster(name, region, tier string) discovery.Cluster {
-	return discovery.Cluster{Cluster: lke.Cluster{Name: name, Tier: tier}, Region: region}
+// over returns the backend of LKE mode for a Standard cluster "demo" in us-ord.
+func over(pools lke.Pools, change ...func(*lke.Config)) *lke.Backend {
+	config := lke.Config{Pools: pools,
+		Cluster: lke.Cluster{Cluster: lkepools.Cluster{Name: "demo", Tier: lkepools.Standard}, Region: "us-ord"}}
+	for _, f := range change {
+		f(&config)
+	}
+	return lke.NewBackend(config)
+}
+
+func tier(name string) func(*lke.Config) {
+	return func(c *lke.Config) { c.Cluster.Tier = name }
 }

@@ -9,11 +9,11 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// inventory keeps the last list of claimed nodes, and those that were claimed since. Core asks for the drift of every NodeClaim every
-// five minutes, and at every step of a new one; one read per question would be the whole budget of requests of a large cluster.
+// inventory keeps the last list of claimed nodes, and those that were claimed since. Core checks the drift of every NodeClaim every
+// five minutes, and at every step of a new one; one read per check would be the whole budget of requests of a large cluster.
 type inventory struct {
 	backend Backend
 	reading singleflight.Group
@@ -23,9 +23,9 @@ type inventory struct {
 	at    time.Time // of the last list
 }
 
-// known is a node as a list or its claim showed it, and when that was asked for.
+// known is a node as a list or its claim showed it, and when that was requested.
 type known struct {
-	lkepool.Node
+	claims.Node
 	at time.Time
 }
 
@@ -37,16 +37,16 @@ func newInventory(backend Backend) *inventory {
 }
 
 // grant adds a node that was claimed just now: a list that is older does not have it.
-func (i *inventory) grant(node lkepool.Node) {
+func (i *inventory) grant(node claims.Node) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.nodes[node.InstanceID] = known{node, time.Now()}
 }
 
 // node returns a node from memory, and reads it alone only if it is not there.
-func (i *inventory) node(ctx context.Context, id int) (lkepool.Node, error) {
+func (i *inventory) node(ctx context.Context, id int) (claims.Node, error) {
 	if err := i.refreshOld(ctx); err != nil {
-		return lkepool.Node{}, err
+		return claims.Node{}, err
 	}
 	i.mu.Lock()
 	found, ok := i.nodes[id]
@@ -55,18 +55,6 @@ func (i *inventory) node(ctx context.Context, id int) (lkepool.Node, error) {
 		return found.Node, nil
 	}
 	return i.backend.Get(ctx, id)
-}
-
-// claimOf looks in memory for the instance of a claim.
-func (i *inventory) claimOf(claim string) (id int, found bool) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for id, node := range i.nodes {
-		if node.Claim == claim {
-			return id, true
-		}
-	}
-	return 0, false
 }
 
 // tags returns an instance's tags as the last list shows them, without reading one. It is not changed while that list is kept.
@@ -78,7 +66,7 @@ func (i *inventory) tags(id int) (tags []string, known bool) {
 }
 
 // refresh reads the list now.
-func (i *inventory) refresh(ctx context.Context) ([]lkepool.Node, error) {
+func (i *inventory) refresh(ctx context.Context) ([]claims.Node, error) {
 	asked := time.Now()
 	list, err := i.backend.List(ctx)
 	if err != nil {

@@ -15,14 +15,16 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
 func claimed(id int, name string, change ...func(*lkepool.Node)) lkepool.Node {
-	n := lkepool.Node{InstanceID: id, PoolID: 7, NodeID: fmt.Sprintf("7-%d", id), InstanceType: "g6-standard-2", Region: "us-ord",
-		Claim: lkepool.ClaimValue(name), Created: time.Unix(1700000000, 0), Tags: []string{"karpenter.sh/nodepool=default"}}
+	n := lkepool.Node{PoolID: 7, NodeID: fmt.Sprintf("7-%d", id), Node: claims.Node{InstanceID: id, InstanceType: "g6-standard-2",
+		Region: "us-ord", Claim: claims.Tags{}.Value(name), Created: time.Unix(1700000000, 0), Tags: []string{"karpenter.sh/nodepool=default"}}}
 	for _, f := range change {
 		f(&n)
 	}
@@ -66,26 +68,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A NodeClaim that is deleted in the moment of its launch has an instance, and no provider ID by which core would delete it.
-func TestTheInstanceOfANodeClaimWithoutProviderIDIsReleasedByName(t *testing.T) {
-	pools := &scripted{t: t, claim: grant} // a list would fail the test
-	p := provider(t, "standard", pools, readyClass(), nodePool(nil))
-	claim := nodeClaim()
-	if _, err := p.Create(t.Context(), claim); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"another", claim.Name} {
-		if err := p.ReleaseClaimOf(t.Context(), name); err != nil {
-			t.Error(err)
-		}
-	}
-	if !slices.Equal(pools.released, []int{4711}) {
-		t.Errorf("released %v", pools.released)
-	}
-}
-
 func TestListAndGet(t *testing.T) {
-	deleting := claimed(6, "b", func(n *lkepool.Node) { n.Health = lkepool.Deleting })
+	deleting := claimed(6, "b", func(n *lkepool.Node) { n.Health = claims.Deleting })
 	unknownPlan := claimed(7, "c", func(n *lkepool.Node) { n.InstanceType = "g5-gone-1" })
 	nodes := []lkepool.Node{claimed(5, "a"), deleting, unknownPlan}
 	pools := &scripted{t: t,
@@ -113,7 +97,7 @@ func TestListAndGet(t *testing.T) {
 	}
 }
 
-// A node drifts when its pool's labels, taints, firewall or version differ from what its NodeClaim and class ask for,
+// A node drifts when its pool's labels, taints, firewall or version differ from those of its NodeClaim and class,
 // and when LKE recycled its instance or the instance is switched off. An answer without a value is no difference.
 func TestDriftOfPoolsAndInstances(t *testing.T) {
 	firewall := 99
@@ -157,7 +141,7 @@ func TestDriftOfPoolsAndInstances(t *testing.T) {
 			changed.Annotations[v1alpha1.AnnotationHashVersion] = "v0"
 			return changed
 		}(), made(), ""},
-		{"labels", claim, made(func(n *lkepool.Node) { n.Labels = map[string]string{"team": "b"} }), cloudprovider.DriftPoolLabels},
+		{"labels", claim, made(func(n *lkepool.Node) { n.Labels = map[string]string{"team": "b"} }), lke.DriftPoolLabels},
 		{"a label by hand", claim, made(func(n *lkepool.Node) { n.Labels["by"] = "hand" }), ""},
 		{"a taint by hand", claim, made(func(n *lkepool.Node) {
 			n.Taints = append(n.Taints, lkepool.Taint{Key: "by", Value: "hand", Effect: "NoSchedule"})
@@ -167,14 +151,14 @@ func TestDriftOfPoolsAndInstances(t *testing.T) {
 		{"an answer without version", claim, made(func(n *lkepool.Node) { n.KubernetesVersion = "" }), ""},
 		{"an answer without firewall", claim, made(func(n *lkepool.Node) { n.FirewallID = 0 }), ""},
 		{"an instance whose pool is not known", claim, made(func(n *lkepool.Node) { n.PoolID, n.Template = 0, lkepool.Template{} }), ""},
-		{"taints", claim, made(func(n *lkepool.Node) { n.Taints = n.Taints[:1] }), cloudprovider.DriftPoolTaints},
+		{"taints", claim, made(func(n *lkepool.Node) { n.Taints = n.Taints[:1] }), lke.DriftPoolTaints},
 		{"the taint of a setting that is off now", claim, made(func(n *lkepool.Node) {
 			n.Taints = append(n.Taints, lkepool.Taint{Key: karpv1.UnregisteredTaintKey, Effect: "NoExecute"})
 		}), ""},
 		{"firewall", claim, made(func(n *lkepool.Node) { n.FirewallID = 98 }), cloudprovider.DriftFirewall},
 		{"version", claim, made(func(n *lkepool.Node) { n.KubernetesVersion = "v1.32.9+lke5" }), cloudprovider.DriftKubernetesVersion},
-		{"recycled by LKE", claim, made(func(n *lkepool.Node) { n.Health = lkepool.Detached }), cloudprovider.DriftInstanceGone},
-		{"switched off", claim, made(func(n *lkepool.Node) { n.Health = lkepool.Stopped }), cloudprovider.DriftInstanceStopped},
+		{"recycled by LKE", claim, made(func(n *lkepool.Node) { n.Health = claims.Detached }), cloudprovider.DriftInstanceGone},
+		{"switched off", claim, made(func(n *lkepool.Node) { n.Health = claims.Stopped }), cloudprovider.DriftInstanceStopped},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -192,7 +176,7 @@ func TestDriftOfPoolsAndInstances(t *testing.T) {
 
 // Drift does not cost one read per node: 300 questions within a minute read one list, also one that fails.
 func TestDriftReadsOneListForAll(t *testing.T) {
-	for name, fails := range map[string]error{"the API answers": nil, "the API is down": failing(lkepool.KindUnavailable, "")} {
+	for name, fails := range map[string]error{"the API answers": nil, "the API is down": failing(claims.KindUnavailable, "")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var nodes []lkepool.Node
@@ -200,7 +184,7 @@ func TestDriftReadsOneListForAll(t *testing.T) {
 					nodes = append(nodes, claimed(id, fmt.Sprint("claim-", id)))
 				}
 				pools := &scripted{t: t, list: func() ([]lkepool.Node, error) {
-					time.Sleep(time.Second) // virtual: all ask while the list is being read
+					time.Sleep(time.Second) // virtual: all call while the list is being read
 					return nodes, fails
 				}}
 				p := provider(t, "standard", pools, readyClass(), nodePool(nil))
@@ -222,7 +206,7 @@ func TestDriftReadsOneListForAll(t *testing.T) {
 	}
 }
 
-// Core asks for the drift of a new NodeClaim at every step it takes. A node that was claimed after the list was read is
+// Core checks the drift of a new NodeClaim at every step it takes. A node that was claimed after the list was read is
 // known from its claim, until a list that is younger does not have it.
 func TestDriftOfANewNodeReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -231,7 +215,7 @@ func TestDriftOfANewNodeReadsNothing(t *testing.T) {
 			list: func() ([]lkepool.Node, error) { return nil, nil },
 			get: func(int) (lkepool.Node, error) {
 				gets++
-				return lkepool.Node{}, failing(lkepool.KindNotFound, "")
+				return lkepool.Node{}, failing(claims.KindNotFound, "")
 			}}
 		p := provider(t, "standard", pools, readyClass(), nodePool(nil))
 		if _, err := p.List(t.Context()); err != nil {
@@ -298,7 +282,7 @@ func (l *leavable) List(ctx context.Context) ([]lkepool.Node, error) {
 func TestDriftOfAnInstanceThatIsGone(t *testing.T) {
 	pools := &scripted{t: t,
 		list: func() ([]lkepool.Node, error) { return nil, nil },
-		get:  func(int) (lkepool.Node, error) { return lkepool.Node{}, failing(lkepool.KindNotFound, "") },
+		get:  func(int) (lkepool.Node, error) { return lkepool.Node{}, failing(claims.KindNotFound, "") },
 	}
 	claim := nodeClaim(func(c *karpv1.NodeClaim) { c.Status.ProviderID = "linode://5" })
 	_, err := provider(t, "standard", pools, readyClass(), nodePool(nil)).IsDrifted(t.Context(), claim)

@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/utils/pretty"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// launched is the NodeClaim as Create returns it.
-func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode, instanceType *cloudprovider.InstanceType,
+// launched returns the NodeClaim as Create returns it.
+func launched(node claims.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode, instanceType *cloudprovider.InstanceType,
 	region string) (*karpv1.NodeClaim, error) {
 	claim, err := observed(node, instanceType, region)
 	if err != nil {
@@ -33,11 +33,11 @@ func launched(node lkepool.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alp
 	return claim, nil
 }
 
-// observed is the NodeClaim that a claimed node stands for. instanceType is nil when the plan is not in the
-// catalogue (any more): the node is there all the same.
-func observed(node lkepool.Node, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
+// observed returns the NodeClaim that a claimed node stands for. instanceType is nil when the plan is not in the
+// catalog (any more): the node is there all the same.
+func observed(node claims.Node, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
 	if node.InstanceID <= 0 {
-		return nil, fmt.Errorf("node %s of pool %d has no instance", node.NodeID, node.PoolID)
+		return nil, fmt.Errorf("node %q has no instance", node.Name)
 	}
 	claim := &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{
@@ -51,16 +51,16 @@ func observed(node lkepool.Node, instanceType *cloudprovider.InstanceType, regio
 		claim.Status.Capacity = instanceType.Capacity.DeepCopy()
 		claim.Status.Allocatable = instanceType.Allocatable().DeepCopy()
 	}
-	if node.Health == lkepool.Deleting || node.Health == lkepool.Detached {
+	if node.Health == claims.Deleting || node.Health == claims.Detached {
 		// Core takes an instance that is being deleted for gone. When that began is not known, and core does
-		// not ask.
+		// not use it.
 		claim.DeletionTimestamp = &metav1.Time{Time: node.Created}
 	}
 	return claim, nil
 }
 
-// labels are what Karpenter puts on the Node.
-func labels(node lkepool.Node, instanceType *cloudprovider.InstanceType, region string) map[string]string {
+// labels returns the labels that Karpenter puts on the Node.
+func labels(node claims.Node, instanceType *cloudprovider.InstanceType, region string) map[string]string {
 	result := LabelsOf(instanceType, region)
 	result[corev1.LabelInstanceTypeStable] = node.InstanceType
 	for _, tag := range node.Tags {
@@ -71,7 +71,7 @@ func labels(node lkepool.Node, instanceType *cloudprovider.InstanceType, region 
 	return result
 }
 
-// LabelsOf are the labels of nodes of an instance type, nil where none is known. Linode has no zones: the zone is the region.
+// LabelsOf returns the labels of nodes of an instance type, nil where none is known. Linode has no zones: the zone is the region.
 func LabelsOf(instanceType *cloudprovider.InstanceType, region string) map[string]string {
 	result := map[string]string{}
 	if instanceType != nil {

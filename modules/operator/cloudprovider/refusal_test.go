@@ -15,6 +15,7 @@ import (
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
@@ -28,24 +29,24 @@ type (
 // What is refused is said on the NodePool, once for as long as it is believed, however many NodeClaims were refused.
 func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 	tests := []struct {
-		kind  lkepool.Kind
+		kind  claims.Kind
 		field string
 		says  []string // nil = nothing
 		lasts time.Duration
 	}{
-		{lkepool.KindInsufficientCapacity, "", []string{"Warning InsufficientCapacity", "g6-standard-1", "us-ord", "3m0s"}, 3 * time.Minute},
-		{lkepool.KindInvalid, "type", []string{"Warning PlanRefused", "g6-standard-1", "30m0s"}, 30 * time.Minute},
-		{lkepool.KindQuotaExceeded, "", []string{"Warning AccountLimitReached", "g6-standard-1", "limit", "4 instance types", "support", "3m0s"},
+		{claims.KindInsufficientCapacity, "", []string{"Warning InsufficientCapacity", "g6-standard-1", "us-ord", "3m0s"}, 3 * time.Minute},
+		{claims.KindInvalid, "type", []string{"Warning PlanRefused", "g6-standard-1", "30m0s"}, 30 * time.Minute},
+		{claims.KindQuotaExceeded, "", []string{"Warning AccountLimitReached", "g6-standard-1", "limit", "4 instance types", "support", "3m0s"},
 			3 * time.Minute},
-		{lkepool.KindQuotaExceeded, lkepool.FieldMaxNodes,
+		{claims.KindQuotaExceeded, claims.FieldMaxNodes,
 			[]string{"Warning CeilingReached", "g6-standard-1", "maxNodes", "4 instance types", "1m0s"}, time.Minute},
-		{lkepool.KindQuotaExceeded, lkepool.FieldMaxHourlyPrice, []string{"Warning CeilingReached", "maxHourlyPrice"}, time.Minute},
-		{lkepool.KindInvalid, "firewall_id", nil, 0},
-		{lkepool.KindUnavailable, "", nil, 0},
-		{lkepool.KindRateLimited, "", nil, 0},
-		{lkepool.KindForbidden, "", nil, 0},
-		{lkepool.KindConflict, "", nil, 0},
-		{lkepool.KindProvisioning, "", nil, 0},
+		{claims.KindQuotaExceeded, claims.FieldMaxHourlyPrice, []string{"Warning CeilingReached", "maxHourlyPrice"}, time.Minute},
+		{claims.KindInvalid, "firewall_id", nil, 0},
+		{claims.KindUnavailable, "", nil, 0},
+		{claims.KindRateLimited, "", nil, 0},
+		{claims.KindForbidden, "", nil, 0},
+		{claims.KindConflict, "", nil, 0},
+		{claims.KindProvisioning, "", nil, 0},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.kind)+tt.field, func(t *testing.T) {
@@ -54,12 +55,10 @@ func TestRefusalsAreToldOnTheNodePool(t *testing.T) {
 				kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
 				// Twenty launches at the same time: all have chosen before the first is refused.
 				release := make(chan struct{})
-				p := cloudprovider.New(kube, &scripted{t: t, claim: func(context.Context, request) (node, error) {
+				p := cloudprovider.New(kube, over(&scripted{t: t, claim: func(context.Context, request) (node, error) {
 					<-release
 					return node{}, failing(tt.kind, tt.field)
-				}}, catalog(t), cloudprovider.Config{
-					Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told),
-				})
+				}}), catalog(t), cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 				launch := func() {
 					for n := range 20 {
 						go func() {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
@@ -19,19 +20,19 @@ import (
 func TestAnInstanceOfAnotherNodeClaimIsAConflict(t *testing.T) {
 	claim := numbered(1)
 	for name, test := range map[string]struct {
-		holder  lkepool.Claimant
+		holder  claims.Claimant
 		known   bool
 		refused bool
 	}{
-		"another NodeClaim has it":                   {lkepool.Claimant{Name: "victim", UID: "9"}, true, true},
-		"an earlier NodeClaim of the same name":      {lkepool.Claimant{Name: claim.Name, UID: "9"}, true, true},
+		"another NodeClaim has it":                   {claims.Claimant{Name: "victim", UID: "9"}, true, true},
+		"an earlier NodeClaim of the same name":      {claims.Claimant{Name: claim.Name, UID: "9"}, true, true},
 		"the NodeClaim itself, after a lost answer":  {nodeclaim.Claimant(claim), true, false},
-		"no NodeClaim has it, as after every launch": {lkepool.Claimant{}, false, false},
+		"no NodeClaim has it, as after every launch": {claims.Claimant{}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
-			p := cloudprovider.New(kube, &scripted{t: t, claim: grant}, catalog(t), cloudprovider.Config{
-				Cluster: inCluster("demo", "us-ord", "standard"), Holder: func(int) (lkepool.Claimant, bool) { return test.holder, test.known },
+			p := cloudprovider.New(kube, over(&scripted{t: t, claim: grant}), catalog(t), cloudprovider.Config{
+				Region: "us-ord", Holder: func(int) (claims.Claimant, bool) { return test.holder, test.known },
 			})
 			created, err := p.Create(t.Context(), claim)
 			if !test.refused {
@@ -54,9 +55,9 @@ func TestTheEndOfANodeClaimLeavesANamesakesInstance(t *testing.T) {
 	claim := numbered(1)
 	p := provider(t, "standard", &scripted{
 		t: t, list: func() ([]lkepool.Node, error) {
-			return []lkepool.Node{{InstanceID: 7, Claim: lkepool.ClaimValue(claim.Name)}}, nil
+			return []lkepool.Node{{Node: claims.Node{InstanceID: 7, Claim: claims.Tags{}.Value(claim.Name)}}}, nil
 		},
-		release: func(int) error { return failing(lkepool.KindConflict, "") },
+		release: func(int) error { return failing(claims.KindConflict, "") },
 	}, readyClass(), nodePool(nil))
 	if err := p.Delete(t.Context(), claim); !core.IsNodeClaimNotFoundError(err) {
 		t.Errorf("got %v", err)

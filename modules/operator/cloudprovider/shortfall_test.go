@@ -26,8 +26,8 @@ func TestAPlanWhoseNodeWasTooSmallIsNotBoughtAgainForTheSamePods(t *testing.T) {
 		other.Name = "other"
 		kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil), other).Build()
 		pools := &scripted{t: t, claim: grant}
-		p := cloudprovider.New(kube, pools, catalog(t),
-			cloudprovider.Config{Cluster: inCluster("demo", "us-ord", "standard"), Events: quietly(told)})
+		p := cloudprovider.New(kube, over(pools), catalog(t),
+			cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 		wants := requests(corev1.ResourceMemory, "3500Mi")
 		first, err := p.Create(t.Context(), nodeClaim(wants))
 		if err != nil {

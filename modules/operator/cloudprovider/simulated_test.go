@@ -18,7 +18,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
+	lkepools "github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
@@ -37,13 +38,13 @@ func simulatedWith(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo,
 	if err != nil {
 		t.Fatal(err)
 	}
-	backend, err := lke.New(client, lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
+	backend, err := lkepools.New(client, lkepools.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
 	if err != nil {
 		t.Fatal(err)
 	}
 	catalog := instancetype.NewCatalog(client, instancetype.Config{Region: info.Region, MemoryOverhead: 0.075})
-	cfg.HourlyPrice = catalog.HourlyUSD
-	pools, err := lkepool.New(backend, cfg)
+	cfg.Ceilings.HourlyPrice = catalog.HourlyUSD
+	pools, err := allocator.New(backend, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +54,7 @@ func simulatedWith(t *testing.T, sim *linodesim.Sim, info linodesim.ClusterInfo,
 	class := readyClass()
 	class.Status.KubernetesVersion = info.K8sVersion
 	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class, nodePool(map[string]string{"team": "a"})).Build()
-	return cloudprovider.New(kube, pools, catalog, cloudprovider.Config{
-		Cluster: inCluster(info.Label, info.Region, info.Tier),
-	})
+	return cloudprovider.New(kube, over(pools, tier(info.Tier)), catalog, cloudprovider.Config{Region: info.Region})
 }
 
 func newSim(t *testing.T, tier string) (*linodesim.Sim, linodesim.ClusterInfo) {

@@ -1,5 +1,5 @@
-// Package controllers begins every controller of the provider that reconciles objects in the same way: after a failure it pauses as core's
-// do, from 100 ms to a minute.
+// Package controllers has what all controllers of the provider share: For begins one, with pauses after failures as core's have, from
+// 100 ms to a minute; Lock and Requeue write to objects that other clients write to as well.
 package controllers
 
 import (

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
 // Scopes remembers the token's scopes from the header X-OAuth-Scopes, which the Linode API sends with its
@@ -46,7 +46,7 @@ func lacking(header string, needed []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &setting.Error{Name: "LINODE_TOKEN",
+	return &options.Error{Name: "LINODE_TOKEN",
 		Found: "the token lacks the scopes " + strings.Join(missing, " and ") + " (it has " + strings.Join(scopes, ", ") + ")",
 		Fix:   "make a personal access token with the scopes " + strings.Join(needed, ", ") + " and set LINODE_TOKEN to it"}
 }

@@ -1,6 +1,7 @@
 package instancetype
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 // Config configures a Catalog.
 type Config struct {
 	Region         string
+	Mode           v1alpha1.Mode       // whose fields of a class count; "" = lke
 	Plans          selection.Selection // what may be bought at all; zero = the defaults
 	MemoryOverhead float64
 	Interval       time.Duration // between reads; 0 = 5 min
@@ -42,7 +44,7 @@ type Catalog struct {
 	hourly       map[string]float64                       // price of every plan that was ever listed
 	version      int                                      // grows when plans, availability or what was learned change
 	state        string                                   // what converted was made from
-	converted    map[string][]*cloudprovider.InstanceType // by kubelet settings
+	converted    map[string][]*cloudprovider.InstanceType // by what of a class counts
 }
 
 // NewCatalog returns an empty catalog; call Refresh before using it.
@@ -51,6 +53,7 @@ func NewCatalog(client API, cfg Config) *Catalog {
 		cfg.Interval = 5 * time.Minute
 	}
 	cfg.Plans = cfg.Plans.OrDefault()
+	cfg.Mode = cmp.Or(cfg.Mode, v1alpha1.ModeLKE)
 	return &Catalog{client: client, cfg: cfg, unavailable: cache.NewExpiring(), learned: map[string]Figures{}, hourly: map[string]float64{}}
 }
 
@@ -69,8 +72,7 @@ func (c *Catalog) Refresh(ctx context.Context) (err error) {
 	case len(usable) == 0:
 		return errors.New("reading Linode types: the API lists none that LKE could use")
 	case len(plans) == 0:
-		return fmt.Errorf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(usable), c.cfg.Plans.Allow,
-			c.cfg.Plans.Deny)
+		return &ExclusionError{Plans: usable, By: c.cfg.Plans}
 	}
 	slices.SortStableFunc(plans, func(a, b Plan) int { return strings.Compare(a.ID, b.ID) })
 	plans = slices.CompactFunc(plans, func(a, b Plan) bool { return a.ID == b.ID })
@@ -90,6 +92,37 @@ func (c *Catalog) Refresh(ctx context.Context) (err error) {
 	return nil
 }
 
+// ExclusionError reports that the settings exclude all plans.
+type ExclusionError struct {
+	Plans []Plan // that there are
+	By    selection.Selection
+}
+
+func (e *ExclusionError) Error() string {
+	return fmt.Sprintf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(e.Plans), e.By.Allow, e.By.Deny)
+}
+
+// Unmatched returns the first pattern of the allowed plans that matches none of those that there are, "" if each matches one, and all
+// texts that would match one: IDs and classes.
+func (e *ExclusionError) Unmatched() (pattern string, texts []string) {
+	pattern = e.By.Allow.Unmatched(func(yield func(string, []string) bool) {
+		for _, p := range e.Plans {
+			if !yield(p.ID, p.classes()) {
+				return
+			}
+		}
+	})
+	for _, p := range e.Plans {
+		texts = append(texts, p.ID)
+		for _, class := range p.classes() {
+			if class = selection.ClassPrefix + class; !slices.Contains(texts, class) {
+				texts = append(texts, class)
+			}
+		}
+	}
+	return pattern, texts
+}
+
 // Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.
 func (c *Catalog) Start(ctx context.Context) error {
 	_ = wait.PollUntilContextCancel(ctx, c.cfg.Interval, false, func(ctx context.Context) (bool, error) {
@@ -102,10 +135,23 @@ func (c *Catalog) Start(ctx context.Context) error {
 // NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
 func (c *Catalog) NeedLeaderElection() bool { return false }
 
-// InstanceTypes returns all instance types, those that cannot be bought now with an unavailable
-// offering. The slice is the caller's, the instance types are shared.
-func (c *Catalog) InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType {
-	key := pretty.Concise(kubelet) // everything in it, also a setting that is added later
+// shape has the settings of a class that nodes of one plan differ by.
+type shape struct {
+	Kubelet   *v1alpha1.KubeletConfiguration
+	OSDisk    *v1alpha1.Disk
+	DataDisks *v1alpha1.DataDisks
+	SwapMB    int
+}
+
+// InstanceTypes returns all instance types as nodes of a class have them, those that cannot be bought now, or whose disk is too small for
+// the class, with an unavailable offering. A nil class sets nothing. The slice is the caller's, the instance types are shared.
+func (c *Catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType {
+	if class != nil {
+		class = class.Effective(c.cfg.Mode)
+	} else {
+		class = &v1alpha1.LinodeNodeClassSpec{}
+	}
+	key := pretty.Concise(shape{class.Kubelet, class.OSDisk, class.DataDisks, class.SwapMB()}) // all in it, also what is added later
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var refused []string
@@ -118,20 +164,22 @@ func (c *Catalog) InstanceTypes(kubelet *v1alpha1.KubeletConfiguration) []*cloud
 		c.state, c.converted = state, map[string][]*cloudprovider.InstanceType{}
 	}
 	if _, ok := c.converted[key]; !ok {
-		c.converted[key] = c.convert(refused, kubelet)
+		c.converted[key] = c.convert(refused, class)
 	}
 	return slices.Clone(c.converted[key])
 }
 
 // convert takes a plan without a price out of what can be bought: it would be the cheapest of all. It stays in the list, because core
 // replaces the nodes of a type that is not there any more. A plan without an entry in the list of availability is available.
-func (c *Catalog) convert(refused []string, kubelet *v1alpha1.KubeletConfiguration) []*cloudprovider.InstanceType {
+func (c *Catalog) convert(refused []string, class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType {
 	result := make([]*cloudprovider.InstanceType, 0, len(c.plans))
 	for _, p := range c.plans {
 		available, restricted := c.availability[p.ID]
 		buyable := (available || !restricted) && !slices.Contains(refused, p.ID) && p.PriceIn(c.cfg.Region).Hourly > 0
-		result = append(result, Convert(p, buyable, Settings{
-			Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learned[p.ID], Kubelet: kubelet,
+		root, fits := RootDisk(p, class)
+		result = append(result, Convert(p, buyable && fits, Settings{
+			Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learned[p.ID], Kubelet: class.Kubelet,
+			RootDisk: max(root, 1), Disks: Disks(class),
 		}))
 	}
 	return result

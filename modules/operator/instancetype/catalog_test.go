@@ -145,7 +145,7 @@ func typeReads(sim *linodesim.Sim) (n int) {
 
 // Kubelet settings that differ in their capacity never share an entry of the cache.
 func TestKubeletSettingsAreInTheCacheKey(t *testing.T) {
-	_, c := simulated(t, instancetype.Config{Region: "us-ord"})
+	_, c := simulated(t, instancetype.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
 	number := func(n int32) *int32 { return &n }
 	settings := []*v1alpha1.KubeletConfiguration{
 		nil,
@@ -159,7 +159,7 @@ func TestKubeletSettingsAreInTheCacheKey(t *testing.T) {
 	seen := map[string]int{}
 	for range 2 { // the second time from memory
 		for i, kubelet := range settings {
-			it := named(t, c.InstanceTypes(kubelet), "g6-standard-4")
+			it := named(t, c.InstanceTypes(&v1alpha1.LinodeNodeClassSpec{Kubelet: kubelet}), "g6-standard-4")
 			allocatable := it.Allocatable()
 			figures := allocatable.Memory().String() + " " + allocatable.Pods().String() + " " + allocatable.StorageEphemeral().String()
 			if other, ok := seen[figures]; ok && other != i {

@@ -1,6 +1,7 @@
 package instancetype
 
 import (
+	"cmp"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,16 +12,22 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Settings are what the conversion depends on besides the plan.
+// Settings configure the conversion of a plan.
 type Settings struct {
 	Region         string
 	MemoryOverhead float64 // share of the plan's memory that a VM does not show, where no node has shown one
 	Learned        Figures // what nodes of the plan have shown
 	Kubelet        *v1alpha1.KubeletConfiguration
+	RootDisk       int // MiB of the plan's disk that pods share; 0 = all of it
+	Disks          int // of the Linode; 0 = 1
 }
 
 // Convert turns a plan into an instance type. available: it can be bought now.
 func Convert(p Plan, available bool, s Settings) *cloudprovider.InstanceType {
+	s.RootDisk = cmp.Or(s.RootDisk, p.Disk)
+	if s.RootDisk != p.Disk { // other nodes have shown another disk
+		s.Learned.EphemeralStorage, s.Learned.ReservedStorage = 0, 0
+	}
 	total := capacity(p, s)
 	return &cloudprovider.InstanceType{
 		Name:         p.ID,
@@ -34,8 +41,9 @@ func Convert(p Plan, available bool, s Settings) *cloudprovider.InstanceType {
 			Price:     p.PriceIn(s.Region).Hourly,
 			Available: available,
 		}},
-		Capacity: total,
-		Overhead: overhead(total, s),
+		Capacity:               total,
+		Overhead:               overhead(total, s),
+		VolumeAttachmentLimits: volumeLimits(p, max(s.Disks, 1)),
 	}
 }
 

@@ -2,7 +2,7 @@ package instancetype
 
 import "maps"
 
-// Figures are what nodes of a plan have shown; 0 = nothing yet. Bytes, pods and thousandths of a CPU.
+// Figures describe nodes of a plan as they were seen; 0 = not yet. Bytes, pods and thousandths of a CPU.
 type Figures struct {
 	Memory           int64 // smallest capacity
 	EphemeralStorage int64 // smallest capacity
@@ -22,7 +22,7 @@ func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 		known, figures := c.learned[p.ID], seen[p.ID]
 		next := Figures{
 			Memory:           smaller(known.Memory, figures.Memory, int64(p.Memory)*mib),
-			EphemeralStorage: smaller(known.EphemeralStorage, figures.EphemeralStorage, int64(p.Disk)*mib),
+			EphemeralStorage: smaller(known.EphemeralStorage, wholeDisk(p, figures.EphemeralStorage), int64(p.Disk)*mib),
 			Pods:             smaller(known.Pods, figures.Pods, defaultMaxPods),
 			ReservedCPU:      larger(known.ReservedCPU, figures.ReservedCPU, int64(p.VCPUs)*1000),
 			ReservedMemory:   larger(known.ReservedMemory, figures.ReservedMemory, int64(p.Memory)*mib),
@@ -36,6 +36,15 @@ func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 		c.version++
 	}
 	return changed
+}
+
+// wholeDisk returns the figure of a node whose root disk is all of the plan's, 0 for one that a class made smaller: the file system takes
+// about 2%.
+func wholeDisk(p Plan, shown int64) int64 {
+	if shown < int64(p.Disk)*mib/10*9 {
+		return 0
+	}
+	return shown
 }
 
 // smaller returns the smaller of two figures, 0 standing for none, if the second can be true of a plan.

@@ -28,3 +28,37 @@ func TestAVolumeOfTheRegionFitsEveryInstanceType(t *testing.T) {
 		}
 	}
 }
+
+func TestVolumesThatANodeTakes(t *testing.T) {
+	swap := v1alpha1.LinodeNodeClassSpec{SwapSize: new(512)}
+	data := v1alpha1.LinodeNodeClassSpec{DataDisks: &v1alpha1.DataDisks{SDB: disk("10Gi"), SDC: disk("10Gi")}, SwapSizeAlpha: new(512)}
+	all := v1alpha1.LinodeNodeClassSpec{SwapSize: new(512), DataDisks: &v1alpha1.DataDisks{
+		SDB: disk("1Gi"), SDC: disk("1Gi"), SDD: disk("1Gi"), SDE: disk("1Gi"), SDF: disk("1Gi"), SDG: disk("1Gi"), SDH: disk("1Gi"),
+	}}
+	for _, c := range []struct {
+		name, plan string
+		mode       v1alpha1.Mode
+		class      *v1alpha1.LinodeNodeClassSpec
+		want       int
+	}{
+		{"2 GiB", "g6-standard-1", v1alpha1.ModeLKE, nil, 7},
+		{"8 GiB", "g6-standard-4", v1alpha1.ModeLKE, nil, 7},
+		{"16 GiB", "g6-standard-6", v1alpha1.ModeLKE, nil, 15},
+		{"64 GiB", "g6-standard-16", v1alpha1.ModeLKE, nil, 63},
+		{"192 GiB", "g6-standard-32", v1alpha1.ModeLKE, nil, 63},
+		{"instance mode, one disk", "g6-standard-2", v1alpha1.ModeInstance, nil, 7},
+		{"swap", "g6-standard-2", v1alpha1.ModeInstance, &swap, 6},
+		{"swap has no effect in lke mode", "g6-standard-2", v1alpha1.ModeLKE, &swap, 7},
+		{"data disks and swap", "g6-standard-6", v1alpha1.ModeInstance, &data, 12},
+		{"data disks have no effect in lke mode", "g6-standard-6", v1alpha1.ModeLKE, &data, 15},
+		{"more disks than volumes", "g6-standard-4", v1alpha1.ModeInstance, &all, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, catalog := simulated(t, instancetype.Config{Region: "us-ord", Mode: c.mode})
+			limits := named(t, catalog.InstanceTypes(c.class), c.plan).VolumeAttachmentLimits
+			if len(limits) != 1 || limits["linodebs.csi.linode.com"] != c.want {
+				t.Errorf("%v, want %d", limits, c.want)
+			}
+		})
+	}
+}

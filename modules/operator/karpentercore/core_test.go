@@ -148,9 +148,7 @@ func TestCoreStillNeedsTheProvidersAnswers(t *testing.T) {
 	}{
 		"attempts are counted in the message": {file: "nodeclaim/lifecycle/controller.go",
 			line: "if errs != nil {\n\t\treturn reconcile.Result{}, errs\n"},
-		"static NodeClaims are held": {file: "static/provisioning/controller.go", line: "GetInstanceTypes", absent: true},
-		"giving up a reservation may panic": {file: "state/statenodepool.go",
-			line: "currentlyReserved := n.nodePoolNameToNodePoolLimit[npName].Load()\n"},
+		"static NodeClaims are held":          {file: "static/provisioning/controller.go", line: "GetInstanceTypes", absent: true},
 		"a NodeClaim keeps all from planning": {file: "state/cluster.go", line: "if providerID == \"\" {\n\t\t\t\treturn false\n"},
 		"plans stay in the list":              {file: "nodeclaim/disruption/drift.go", line: "return InstanceTypeNotFound\n"},
 		"a NodePool without class gets no plan": {file: "provisioning/provisioner.go",

@@ -3,12 +3,10 @@ package karpentercore
 import (
 	"context"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/controllers/state"
 )
 
 // creates is a client that calls before for each NodeClaim that is to be created; after an error it is not. Everything else passes.
@@ -36,42 +34,29 @@ func (c creates) Create(ctx context.Context, object client.Object, options ...cl
 // client and is refused.
 func OnDemand(next client.Client) client.Client {
 	return creates{next, func(_ context.Context, nodeClaim *karpv1.NodeClaim) error {
-		for i := range nodeClaim.Spec.Requirements {
-			r := &nodeClaim.Spec.Requirements[i]
-			if r.Key == karpv1.CapacityTypeLabelKey && r.Operator == corev1.NodeSelectorOpIn &&
-				slices.Equal(r.Values, []string{karpv1.CapacityTypeSpot}) {
-				r.Values = []string{karpv1.CapacityTypeOnDemand}
-			}
-		}
-		if nodeClaim.Labels[karpv1.CapacityTypeLabelKey] == karpv1.CapacityTypeSpot {
-			nodeClaim.Labels[karpv1.CapacityTypeLabelKey] = karpv1.CapacityTypeOnDemand
-		}
+		NarrowToOnDemand(nodeClaim)
 		return nil
 	}}
 }
 
-// forgetting is how long core takes at most to remove a NodeClaim that is gone from its state.
-const forgetting = 2 * time.Second
+// NarrowToOnDemand turns a NodeClaim for spot capacity into one for on-demand capacity, as OnDemand does.
+func NarrowToOnDemand(nodeClaim *karpv1.NodeClaim) {
+	for i := range nodeClaim.Spec.Requirements {
+		r := &nodeClaim.Spec.Requirements[i]
+		if r.Key == karpv1.CapacityTypeLabelKey && r.Operator == corev1.NodeSelectorOpIn &&
+			slices.Equal(r.Values, []string{karpv1.CapacityTypeSpot}) {
+			r.Values = []string{karpv1.CapacityTypeOnDemand}
+		}
+	}
+	if nodeClaim.Labels[karpv1.CapacityTypeLabelKey] == karpv1.CapacityTypeSpot {
+		nodeClaim.Labels[karpv1.CapacityTypeLabelKey] = karpv1.CapacityTypeOnDemand
+	}
+}
 
 // Held returns a client that does not create the NodeClaims for which held returns an error.
 //
-// Core makes the NodeClaims of a static NodePool without asking what can be bought, and the next one as soon as one is given up; while a
-// NodeClaim has no provider ID it plans nothing, for any pod of the cluster. With an error it tries again after pauses that grow.
-//
-// Core reserves a NodeClaim in its state before it creates it, and gives the reservation up after an error; in between it may have
-// forgotten the NodePool, with the NodeClaim before that is gone now, and then it panics. The error therefore comes when that is over,
-// and restores what core gives up.
-func Held(next client.Client, held func(*karpv1.NodeClaim) error, core *state.NodePoolState) client.Client {
-	return creates{next, func(ctx context.Context, nodeClaim *karpv1.NodeClaim) error {
-		err := held(nodeClaim)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-time.After(forgetting):
-		case <-ctx.Done():
-		}
-		core.ReserveNodeCount(nodeClaim.Labels[karpv1.NodePoolLabelKey], 0, 0)
-		return err
-	}}
+// Core makes the NodeClaims of a static NodePool without reading what can be bought, and the next one as soon as one is given up; while
+// a NodeClaim has no provider ID it plans nothing, for any pod of the cluster. After an error it tries again, after pauses that grow.
+func Held(next client.Client, held func(*karpv1.NodeClaim) error) client.Client {
+	return creates{next, func(_ context.Context, nodeClaim *karpv1.NodeClaim) error { return held(nodeClaim) }}
 }

@@ -1,13 +1,13 @@
 // Package karpentercore is the one place for what the operator needs from Karpenter core beyond its API: the manager that core's
-// controllers run in, and the work-arounds for core v1.14.1. Each of them names the line of core that makes it necessary and the
+// controllers run in, and the work-arounds for core v1.15.0. Each of them names the line of core that makes it necessary and the
 // test that fails when core no longer needs it.
 //
 // Built here, from core's exported parts, because core's operator.NewOperator offers no option for them:
 //
-//   - NewOperator, as core's (pkg/operator/operator.go:126), but with errors where core panics, listen addresses, the elector's lock and
+//   - NewOperator, as core's (pkg/operator/operator.go:138), but with errors where core panics, listen addresses, the elector's lock and
 //     the cache's options as parameters. TestTheManagerHasTheOptionsOfCore reads core's source and fails when core sets an option,
 //     a readiness check or an index that is missing here.
-//   - Index, core's unexported setupIndexers (pkg/operator/operator.go:269): TestTheIndexesAreThoseOfCore.
+//   - Index, core's unexported setupIndexers (pkg/operator/operator.go:287): TestTheIndexesAreThoseOfCore.
 //   - CacheOptions keeps managed fields, the images of Nodes and the contents of pods (variables, commands, mounts, probes, volumes
 //     without claims) out of the cache: core copies all Nodes, NodeClaims and many Pods several times in every round of consolidation
 //     (pkg/controllers/state/cluster.go, DeepCopyNodes). TestCoreReadsNothingOfAPodThatTheCacheLeavesOut.
@@ -16,30 +16,23 @@
 //
 //   - OnDemand: core narrows replacements to spot capacity, which does not exist at Linode
 //     (pkg/controllers/disruption/consolidation.go:241, "We are consolidating a node from OD -> [OD,Spot]"). TestCoreStillNarrowsToSpot.
-//   - Held: core makes NodeClaims of static NodePools without asking what can be bought
-//
-// (pkg/controllers/static/provisioning/controller.go:115,
-//
-//	  no GetInstanceTypes), and plans nothing while one of them has no provider ID (pkg/controllers/state/cluster.go:174).
-//	  Its error is late, because core panics when it gives up the reservation of a NodePool that it has forgotten
-//	  (pkg/controllers/state/statenodepool.go:166). TestCoreStillNeedsTheProvidersAnswers.
-//	- withoutStarts: controller-runtime v0.23.1 logs three lines for each controller at level info
-//
-// (pkg/internal/controller/controller.go:248,
-//
-//	303, 306). TestControllerRuntimeStillWritesTheseLines.
+//   - Held: core makes NodeClaims of static NodePools without reading what can be bought
+//     (pkg/controllers/static/provisioning/controller.go:118, no GetInstanceTypes), and plans nothing while one of them has no provider
+//     ID (pkg/controllers/state/cluster.go:192). TestCoreStillNeedsTheProvidersAnswers.
+//   - withoutStarts: controller-runtime v0.24.1 logs three lines for each controller at level info
+//     (pkg/internal/controller/controller.go:247, 302, 305). TestControllerRuntimeStillWritesTheseLines.
 //
 // Answers of package cloudprovider that are as they are because of core; TestCoreStillNeedsTheProvidersAnswers has each of these lines:
 //
 //   - The message of a launch under way counts the attempts: core repeats a launch soon when the NodeClaim's status has changed, and
 //     otherwise after growing pauses (pkg/controllers/nodeclaim/lifecycle/controller.go:191).
 //   - A plan that cannot be bought stays in the list, unavailable: core replaces the nodes of a type that is not in it
-//     (pkg/controllers/nodeclaim/disruption/drift.go:132).
+//     (pkg/controllers/nodeclaim/disruption/drift.go:134).
 //   - A NodePool without its LinodeNodeClass gets all plans, unavailable: for an error core logs a line in each of its rounds
-//     (pkg/controllers/provisioning/provisioner.go:306).
+//     (pkg/controllers/provisioning/provisioner.go:312).
 //
-// Looked at and not usable: controllers.WithRegistrationHook (pkg/controllers/controllers.go:77). The hook is called after core has
-// written the error and the event about a missing taint karpenter.sh/unregistered (pkg/controllers/nodeclaim/lifecycle/registration.go:84),
+// Looked at and not usable: controllers.WithRegistrationHook (pkg/controllers/controllers.go:94). The hook is called after core has
+// written the error and the event about a missing taint karpenter.sh/unregistered (pkg/controllers/nodeclaim/lifecycle/registration.go:85),
 // and can only delay the registration, which here would keep pods away from a node that is ready for them.
 //
 // Called by cmd/controller. It reads no flags and no environment, and must not import the provider's own packages.

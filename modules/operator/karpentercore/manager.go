@@ -34,9 +34,10 @@ import (
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 	"sigs.k8s.io/karpenter/pkg/operator/logging"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
+	"sigs.k8s.io/karpenter/pkg/state/prediction"
 )
 
-// Config is what the manager is made from.
+// Config configures the manager.
 type Config struct {
 	Options    *coreoptions.Options
 	Kubernetes *rest.Config
@@ -94,6 +95,7 @@ func NewOperator(ctx context.Context, cfg Config) (*coreoperator.Operator, error
 		EventRecorder:       events.NewRecorder(mgr.GetEventRecorderFor(coreoperator.AppName)), //nolint:staticcheck // core's recorder takes this kind
 		Clock:               clock.RealClock{},
 		InstanceTypeStore:   nodeoverlay.NewInstanceTypeStore(),
+		PredictionStore:     prediction.NewStore(),
 	}, nil
 }
 

@@ -1,11 +1,8 @@
 package karpentercore_test
 
 import (
-	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,17 +16,13 @@ import (
 )
 
 func TestOnlyNodeClaimsThatAreHeldAreNotCreated(t *testing.T) {
-	synctest.Test(t, onlyHeldNodeClaimsAreNotCreated)
-}
-
-func onlyHeldNodeClaimsAreNotCreated(t *testing.T) {
 	refused := errors.New("not now")
 	kube := karpentercore.Held(fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), func(claim *karpv1.NodeClaim) error {
 		if claim.Labels[karpv1.NodePoolLabelKey] == "static" {
 			return refused
 		}
 		return nil
-	}, state.NewNodePoolState())
+	})
 	of := func(nodePool string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: nodePool, Labels: map[string]string{karpv1.NodePoolLabelKey: nodePool}}
 	}
@@ -47,33 +40,17 @@ func onlyHeldNodeClaimsAreNotCreated(t *testing.T) {
 	}
 }
 
-// Core does here what its controllers do when a static NodePool's only NodeClaim was given up: it forgets the NodePool's state while the
-// next NodeClaim is reserved. Its ReleaseNodeCount panics for a NodePool that it has forgotten.
+// Core forgets a static NodePool's state with its only NodeClaim, also while the next one is reserved.
 func TestCoreCanGiveUpTheReservationOfANodeClaimThatIsHeld(t *testing.T) {
-	for name, leave := range map[string]time.Duration{"the operator runs": time.Hour, "the operator ends": time.Second} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), leave)
-				defer cancel()
-				core, refused := state.NewNodePoolState(), errors.New("not now")
-				kube := karpentercore.Held(fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), func(*karpv1.NodeClaim) error {
-					time.AfterFunc(500*time.Millisecond, func() { core.Cleanup("static-1") })
-					return refused
-				}, core)
-				core.SetNodeClaimMapping("static", "static-1")
-				core.MarkNodeClaimDeleting("static", "static-1")
-				if granted := core.ReserveNodeCount("static", 10, 1); granted != 1 {
-					t.Fatalf("%d reserved", granted)
-				}
-				next := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "static-2", Labels: map[string]string{karpv1.NodePoolLabelKey: "static"}}}
-				if err := kube.Create(ctx, next); !errors.Is(err, refused) {
-					t.Errorf("got %v", err)
-				}
-				core.ReleaseNodeCount("static", 1)
-				if granted := core.ReserveNodeCount("static", 1, 1); granted != 1 {
-					t.Errorf("%d can be reserved afterwards, want 1", granted)
-				}
-			})
-		})
+	core := state.NewNodePoolState()
+	core.SetNodeClaimMapping("static", "static-1")
+	core.MarkNodeClaimDeleting("static", "static-1")
+	if granted := core.ReserveNodeCount("static", 10, 1); granted != 1 {
+		t.Fatalf("%d reserved", granted)
+	}
+	core.Cleanup("static-1")
+	core.ReleaseNodeCount("static", 1)
+	if granted := core.ReserveNodeCount("static", 1, 1); granted != 1 {
+		t.Errorf("%d can be reserved afterwards, want 1", granted)
 	}
 }

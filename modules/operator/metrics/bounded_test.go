@@ -14,8 +14,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
@@ -81,11 +81,11 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 		m.APICall(linode.Call{Method: "GET", Route: "/linode/types", Status: 200 + i%5, LimiterWait: 1, Retries: 1})
 		m.Claim(odd, time.Second)
 		m.Claim("claimed", time.Second)
-		m.Action(lkepool.ActionEnd{Op: odd, InstanceType: odd, NodePool: odd, Bought: 1, Claimed: 1})
-		m.Action(lkepool.ActionEnd{Op: "scale pool", InstanceType: "g6-standard-2", Bought: 1, Err: &lkepool.Error{Kind: lkepool.Kind(odd)}})
-		m.Action(lkepool.ActionEnd{Op: "list pools", Err: &lkepool.Error{Kind: lkepool.KindRateLimited}})
-		m.Action(lkepool.ActionEnd{Err: errors.New(odd)})
-		m.Collected(lkepool.Collected{Released: []lkepool.Node{{Name: odd}, {Claim: odd}}, Places: []string{odd}, Pools: []int{i}})
+		m.Action(claims.ActionEnd{Op: odd, InstanceType: odd, NodePool: odd, Bought: 1, Claimed: 1})
+		m.Action(claims.ActionEnd{Op: "scale pool", InstanceType: "g6-standard-2", Bought: 1, Err: &claims.Error{Kind: claims.Kind(odd)}})
+		m.Action(claims.ActionEnd{Op: "list pools", Err: &claims.Error{Kind: claims.KindRateLimited}})
+		m.Action(claims.ActionEnd{Err: errors.New(odd)})
+		m.Collected(claims.Collected{Removed: []claims.Node{{Name: odd}, {Claim: odd}}, Slots: []string{odd}, Pools: []string{odd}})
 		catalog.MarkUnavailable(odd, instancetype.NoCapacity)
 		catalog.MarkUnavailable("g6-standard-2", instancetype.Cause(odd))
 		catalog.MarkUnavailable("g6-standard-2", instancetype.AccountLimit)
@@ -128,7 +128,7 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 	}
 }
 
-// What is described is what is registered, by name, kind, help and labels.
+// The descriptions match the registered metrics, by name, kind, help and labels.
 func TestDescribeIsComplete(t *testing.T) {
 	described := metrics.Describe()
 	if !slices.IsSortedFunc(described, func(a, b metrics.Description) int { return strings.Compare(a.Name, b.Name) }) {
@@ -138,8 +138,8 @@ func TestDescribeIsComplete(t *testing.T) {
 	m := metrics.New(registry)
 	m.APICall(linode.Call{Method: "GET", Route: "/linode/types", Status: 200, LimiterWait: 1, Retries: 1})
 	m.Claim("claimed", 1)
-	m.Action(lkepool.ActionEnd{Op: "scale pool", Bought: 1, Claimed: 1})
-	m.Collected(lkepool.Collected{Pools: []int{1}})
+	m.Action(claims.ActionEnd{Op: "scale pool", Bought: 1, Claimed: 1})
+	m.Collected(claims.Collected{Pools: []string{"1"}})
 	m.Unidentified()
 	m.NeverJoined("a")
 	m.HostMaintenance(2)

@@ -9,9 +9,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
@@ -55,7 +56,7 @@ func Describe() []Description {
 	return all.described
 }
 
-// Values returns the closed set of values of a label, nil for a label whose values are what the catalog offers:
+// Values returns the closed set of values of a label, nil for a label whose values are names that the catalog offers:
 // instance_type (besides "other"), capacity_type and zone.
 func Values(label string) []string { return slices.Clone(closedSets()[label]) }
 
@@ -65,7 +66,7 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 		labelOutcome: cloudprovider.Outcomes(),
 		labelKind:    {collectedSurplus, collectedOrphan, collectedPlace, collectedPool},
 		labelResult:  {resultOK, resultError},
-		labelAction:  slices.Concat(lkepool.Actions(), instances.Actions()),
+		labelAction:  slices.Concat(allocator.Actions(), instances.Actions()),
 		labelStatus:  {"0"}, // no answer
 	}
 	for _, operation := range api.Operations() {
@@ -77,9 +78,9 @@ var closedSets = sync.OnceValue(func() map[string][]string {
 			sets[labelStatus] = append(sets[labelStatus], strconv.Itoa(status))
 		}
 	}
-	for _, kind := range []lkepool.Kind{
-		lkepool.KindProvisioning, lkepool.KindInsufficientCapacity, lkepool.KindQuotaExceeded, lkepool.KindRateLimited, lkepool.KindInvalid,
-		lkepool.KindNotFound, lkepool.KindConflict, lkepool.KindForbidden, lkepool.KindUnavailable,
+	for _, kind := range []claims.Kind{
+		claims.KindProvisioning, claims.KindInsufficientCapacity, claims.KindQuotaExceeded, claims.KindRateLimited, claims.KindInvalid,
+		claims.KindNotFound, claims.KindConflict, claims.KindForbidden, claims.KindUnavailable,
 	} {
 		sets[labelResult] = append(sets[labelResult], string(kind))
 	}

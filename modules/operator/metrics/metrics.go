@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
@@ -95,7 +95,7 @@ func (m *Metrics) Claim(outcome string, elapsed time.Duration) {
 }
 
 // Action counts what the claim engine did.
-func (m *Metrics) Action(end lkepool.ActionEnd) {
+func (m *Metrics) Action(end claims.ActionEnd) {
 	action := bounded(labelAction, end.Op)
 	m.actions.WithLabelValues(action, resultOf(end.Err)).Inc()
 	m.actionDuration.WithLabelValues(action).Observe(end.Duration.Seconds())
@@ -109,7 +109,7 @@ func (m *Metrics) Action(end lkepool.ActionEnd) {
 
 // resultOf is "ok", or the kind of the error that ended an action.
 func resultOf(err error) string {
-	var poolErr *lkepool.Error
+	var poolErr *claims.Error
 	switch {
 	case err == nil:
 		return resultOK
@@ -120,15 +120,15 @@ func resultOf(err error) string {
 }
 
 // Collected counts what garbage collection removed.
-func (m *Metrics) Collected(collected lkepool.Collected) {
-	for _, node := range collected.Released {
+func (m *Metrics) Collected(collected claims.Collected) {
+	for _, node := range collected.Removed {
 		kind := collectedOrphan
 		if node.Claim == "" {
 			kind = collectedSurplus
 		}
 		m.collected.WithLabelValues(kind).Inc()
 	}
-	m.collected.WithLabelValues(collectedPlace).Add(float64(len(collected.Places)))
+	m.collected.WithLabelValues(collectedPlace).Add(float64(len(collected.Slots)))
 	m.collected.WithLabelValues(collectedPool).Add(float64(len(collected.Pools)))
 }
 

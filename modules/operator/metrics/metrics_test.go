@@ -10,9 +10,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
 )
@@ -41,21 +43,21 @@ func TestLabelsAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pools, err := lkepool.New(backend, lkepool.Config{Observer: lkepool.Observer{Action: m.Action}})
+		pools, err := allocator.New(backend, lkepool.Config{Observer: claims.Observer{Action: m.Action}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		round := func(claimant string) {
 			node, err := pools.Claim(t.Context(),
-				lkepool.Request{Claimant: lkepool.Claimant{Name: claimant}, Key: lkepool.Key{NodePool: "p", InstanceType: "g6-standard-1"}})
+				lkepool.Request{Claimant: claims.Claimant{Name: claimant}, Key: lkepool.Key{NodePool: "p", InstanceType: "g6-standard-1"}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			m.Claim("claimed", time.Second)
-			for lkepool.KindOf(pools.Release(t.Context(), node.InstanceID, lkepool.Claimant{Name: claimant})) != lkepool.KindNotFound {
+			for claims.KindOf(pools.Release(t.Context(), node.InstanceID, claims.Claimant{Name: claimant})) != claims.KindNotFound {
 				time.Sleep(time.Second)
 			}
-			m.Collected(lkepool.Collected{Released: []lkepool.Node{node}})
+			m.Collected(claims.Collected{Removed: []claims.Node{node.Node}})
 			_, err = client.GetInstance(t.Context(), node.InstanceID+1000)
 			var apiErr *linode.Error
 			if !errors.As(err, &apiErr) {

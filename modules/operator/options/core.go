@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
 const gatesFlag = "feature-gates"
@@ -35,8 +33,8 @@ func fromEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)
 			return
 		}
 		if err := f.Value.Set(v); err != nil { // the only flags of core without a default that refuse a text are booleans
-			first = &setting.Error{Name: name, Found: fmt.Sprintf("%q is not valid", v),
-				Fix: "use a value such as " + cmp.Or(f.DefValue, "true or false")}
+			first = &Error{Name: name, Found: fmt.Sprintf("%q is not valid", v),
+				Fix: fixOf(kindOfFlag(f.Value), v, "use a value such as "+cmp.Or(f.DefValue, "true or false"))}
 		}
 	})
 	return first
@@ -44,11 +42,28 @@ func fromEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)
 
 // coreError names core's setting: core's own checks say "..., invalid NAME "value"".
 func coreError(err error) error {
+	if _, found, ok := strings.Cut(err.Error(), "parsing scheduler config, "); ok {
+		return &Error{Name: "SCHEDULER_CONFIG", Found: strings.ReplaceAll(found, "\n", " "),
+			Fix: "use the arguments of the scheduler's plugin PodTopologySpread, for example {\"podTopologySpread\": {\"defaultConstraints\": " +
+				"[...]}}"}
+	}
 	if _, found, ok := strings.Cut(err.Error(), "invalid "); ok {
 		name, value, _ := strings.Cut(found, " ")
-		return &setting.Error{Name: name, Found: value + " is not valid", Fix: "run with -h to see its values"}
+		return &Error{Name: name, Found: value + " is not valid", Fix: usageOf(name)}
 	}
-	return &setting.Error{Name: variable(gatesFlag), Found: err.Error(), Fix: "use a list such as NodeRepair=true,StaticCapacity=true"}
+	return &Error{Name: variable(gatesFlag), Found: err.Error(), Fix: "use a list such as NodeRepair=true,StaticCapacity=true"}
+}
+
+// usageOf returns the help of core's setting with a variable, which lists its values.
+func usageOf(name string) string {
+	fix := "run with -h to see its values"
+	flags, _ := coreFlags()
+	flags.VisitAll(func(f *flag.Flag) {
+		if variable(f.Name) == name {
+			fix = f.Usage
+		}
+	})
+	return fix
 }
 
 // refuseUnserved refuses what core would accept without any effect: gates that core does not have, which it ignores
@@ -58,12 +73,12 @@ func refuseUnserved(core *coreoptions.Options, gates string) error {
 	for gate := range strings.SplitSeq(gates, ",") {
 		name, _, _ := strings.Cut(strings.TrimSpace(gate), "=")
 		if name != "" && !slices.Contains(served, name) {
-			return &setting.Error{Name: variable(gatesFlag), Found: fmt.Sprintf("there is no feature gate %q", name),
+			return &Error{Name: variable(gatesFlag), Found: fmt.Sprintf("there is no feature gate %q", name),
 				Fix: "use " + strings.Join(served, ", ")}
 		}
 	}
 	if !core.IgnoreDRARequests {
-		return &setting.Error{Name: "IGNORE_DRA_REQUESTS", Found: "false: this provider publishes no devices for Dynamic Resource Allocation",
+		return &Error{Name: "IGNORE_DRA_REQUESTS", Found: "false: this provider publishes no devices for Dynamic Resource Allocation",
 			Fix: "use true, and nvidia.com/gpu for GPUs"}
 	}
 	return nil

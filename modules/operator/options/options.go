@@ -3,7 +3,7 @@
 // Parse is called once, by cmd/controller, before anything else happens; every other package gets
 // values. A flag wins over its environment variable, which wins over the default; an empty
 // environment variable counts as not set. The API token is taken from the environment or a file only,
-// because a command line can be read by every user of a machine. Errors are *setting.Error: one line,
+// because a command line can be read by every user of a machine. Errors are *Error: one line,
 // the setting's name first, the token never in it.
 //
 // Karpenter core's settings are read together with these, by core's own parser, which does not name a
@@ -22,17 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
-)
-
-// Mode is where nodes come from.
-type Mode string
-
-// The two modes.
-const (
-	ModeLKE      Mode = "lke"
-	ModeInstance Mode = "instance"
 )
 
 // A Secret is a text that printing, in whatever form, does not show. Convert it to a string to use it.
@@ -58,12 +49,12 @@ type Options struct {
 
 	MetricsAddress, ProbeAddress string // IP addresses to listen on; empty: all of the host
 
-	Mode            Mode
+	Mode            v1alpha1.Mode
 	ClusterName     string
 	ClusterRegion   string // empty: discovered
 	ClusterEndpoint string // empty: discovered; used in instance mode only
 	ClusterCABundle string // base64 of PEM; empty: discovered; used in instance mode only
-	// ServingCertificates: kubelets ask for serving certificates, and the operator approves them; used in instance mode only
+	// ServingCertificates lets kubelets request serving certificates, and the operator approves them; used in instance mode only
 	ServingCertificates bool
 
 	AllowedPlans, DeniedPlans string // see Plans
@@ -73,9 +64,9 @@ type Options struct {
 	AllowHTTP        bool                 // plain http to an address that is not loopback
 	DisableDryRun    bool                 // skip the checks of a LinodeNodeClass that call the API
 
-	CreateDeadline         time.Duration
-	TagVerificationTimeout time.Duration
-	RetryDelay             time.Duration
+	CreateDeadline time.Duration
+	SettleTime     time.Duration
+	RetryDelay     time.Duration
 
 	AdoptAlpha        bool // take over nodes of the alpha provider
 	HostMaintenance   bool // replace nodes before their host is worked on
@@ -98,7 +89,7 @@ func (o Options) Plans() selection.Selection {
 }
 
 // Parse reads args and the environment and checks the result. lookup is os.LookupEnv, or a test's. The error is flag.ErrHelp when the
-// command line asks for help.
+// command line requests help.
 func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	fs, core := coreFlags()
 	if err := fromEnvironment(fs, lookup); err != nil {
@@ -113,10 +104,10 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 		if errors.Is(err, flag.ErrHelp) {
 			return Options{}, err
 		}
-		return Options{}, &setting.Error{Name: "command line", Found: err.Error(), Fix: "run with -h to see all flags"}
+		return Options{}, &Error{Name: "command line", Found: err.Error(), Fix: "run with -h to see all flags"}
 	}
 	if fs.NArg() > 0 {
-		return Options{}, &setting.Error{Name: "command line", Found: fmt.Sprintf("unexpected argument %q", fs.Arg(0)),
+		return Options{}, &Error{Name: "command line", Found: fmt.Sprintf("unexpected argument %q", fs.Arg(0)),
 			Fix: "run with -h to see all flags"}
 	}
 	for _, s := range settings {
@@ -140,16 +131,18 @@ func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 
 // addTo adds the setting's flag, which notes its text in given, so that flags and variables go through the same conversion.
 func (d definition) addTo(fs *flag.FlagSet, given map[string]string) {
-	note := func(text string) error {
-		given[d.flag] = text
-		return nil
-	}
-	switch {
-	case d.flag == "":
-	case d.kind == kindBoolean:
-		fs.BoolFunc(d.flag, d.usage, note)
-	default:
-		fs.Func(d.flag, d.usage, note)
+	for _, name := range []string{d.flag, d.former} {
+		note := func(text string) error {
+			given[name] = text
+			return nil
+		}
+		switch {
+		case name == "":
+		case d.kind == kindBoolean:
+			fs.BoolFunc(name, d.usage, note)
+		default:
+			fs.Func(name, d.usage, note)
+		}
 	}
 }
 
@@ -184,35 +177,35 @@ var clusterName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`
 // validate refuses what is missing or contradictory, and settings that would have no effect in instance mode although they promise a bound.
 func (o *Options) validate() error {
 	_, plans := selection.Parse(o.AllowedPlans, o.DeniedPlans)
-	instance := o.Mode == ModeInstance
+	instance := o.Mode == v1alpha1.ModeInstance
 	switch {
 	case o.Token == "" && o.TokenFile == "":
-		return &setting.Error{Name: "LINODE_TOKEN", Found: "not set",
+		return &Error{Name: "LINODE_TOKEN", Found: "not set",
 			Fix: "set it to a Linode personal access token, or LINODE_TOKEN_FILE to a file that holds one"}
 	case o.Token != "" && o.TokenFile != "":
-		return &setting.Error{Name: "LINODE_TOKEN", Found: "set together with LINODE_TOKEN_FILE", Fix: "set only one of them"}
+		return &Error{Name: "LINODE_TOKEN", Found: "set together with LINODE_TOKEN_FILE", Fix: "set only one of them"}
 	case plans != nil:
-		return &setting.Error{Name: "PLANS_ALLOW", Found: "no plan may be bought", Err: plans, Fix: plansFix}
-	case o.Mode != ModeLKE && !instance:
-		return &setting.Error{Name: "KARPENTER_MODE", Found: fmt.Sprintf("unknown mode %q", o.Mode), Fix: "use lke or instance"}
+		return &Error{Name: "PLANS_ALLOW", Found: "no plan may be bought", Err: plans, Fix: plansFix}
+	case o.Mode != v1alpha1.ModeLKE && !instance:
+		return &Error{Name: "KARPENTER_MODE", Found: fmt.Sprintf("unknown mode %q", o.Mode), Fix: "use lke or instance"}
 	case o.ClusterName == "" && !instance:
-		return &setting.Error{Name: "CLUSTER_NAME", Found: "not set", Fix: "set it to the label of the LKE cluster (or use --cluster-name)"}
+		return &Error{Name: "CLUSTER_NAME", Found: "not set", Fix: "set it to the label of the LKE cluster (or use --cluster-name)"}
 	case !instance:
 		return nil
 	case o.ClusterRegion == "":
-		return &setting.Error{Name: "CLUSTER_REGION", Found: "not set, and KARPENTER_MODE is instance",
+		return &Error{Name: "CLUSTER_REGION", Found: "not set, and KARPENTER_MODE is instance",
 			Fix: "set it to the region of the nodes (or use --cluster-region)"}
 	case o.ClusterName == "":
-		return &setting.Error{Name: "CLUSTER_NAME", Found: "not set, and KARPENTER_MODE is instance",
+		return &Error{Name: "CLUSTER_NAME", Found: "not set, and KARPENTER_MODE is instance",
 			Fix: "set it to a name for the cluster: labels of its Linodes begin with it (or use --cluster-name)"}
 	case !clusterName.MatchString(o.ClusterName):
-		return &setting.Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("%q cannot be the beginning of a Linode's label", o.ClusterName),
+		return &Error{Name: "CLUSTER_NAME", Found: fmt.Sprintf("%q cannot be the beginning of a Linode's label", o.ClusterName),
 			Fix: "use letters, digits, '-' and '.', with a letter or digit at both ends"}
 	case o.MaxHourlyPrice > 0:
-		return &setting.Error{Name: "MAX_HOURLY_PRICE", Found: "set, and KARPENTER_MODE is instance, which does not have it",
+		return &Error{Name: "MAX_HOURLY_PRICE", Found: "set, and KARPENTER_MODE is instance, which does not have it",
 			Fix: "use MAX_NODES, or the limits of the NodePools"}
 	case o.AdoptAlpha:
-		return &setting.Error{Name: "ADOPT_ALPHA", Found: "set, and KARPENTER_MODE is instance",
+		return &Error{Name: "ADOPT_ALPHA", Found: "set, and KARPENTER_MODE is instance",
 			Fix: "leave it out: the alpha provider's Linodes never became nodes"}
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
 const secret = "not-a-real-token-0123456789"
@@ -34,9 +34,9 @@ func TestDefaults(t *testing.T) {
 	}
 	want := options.Options{
 		Token: secret, APIURL: "https://api.linode.com", APIVersion: "v4beta", ClientTimeout: 30 * time.Second,
-		Mode: options.ModeLKE, ClusterName: "demo", VMMemoryOverhead: 0.075,
+		Mode: v1alpha1.ModeLKE, ClusterName: "demo", VMMemoryOverhead: 0.075,
 		AllowedPlans: "*", DeniedPlans: "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
-		CreateDeadline: 10 * time.Second, TagVerificationTimeout: 4 * time.Second, RetryDelay: 2 * time.Second,
+		CreateDeadline: 10 * time.Second, SettleTime: 4 * time.Second, RetryDelay: 2 * time.Second,
 		CatalogInterval: 5 * time.Minute, GarbageCollectionInterval: 2 * time.Minute, OrphanTTL: 5 * time.Minute, OrphanDrainTimeout: time.Hour,
 	}
 	if got.Core == nil || got.Core.MetricsPort != 8080 || got.Core.DisableLeaderElection {
@@ -72,6 +72,15 @@ func TestSourcesOfASetting(t *testing.T) {
 			"de-fra-2"},
 		{"CLUSTER_REGION goes first", nil, []string{"LINODE_REGION", "de-fra-2", "CLUSTER_REGION", "us-ord"},
 			func(o options.Options) any { return o.ClusterRegion }, "us-ord"},
+		{"the settle time", nil, []string{"SETTLE_TIME", "8s"}, func(o options.Options) any { return o.SettleTime }, 8 * time.Second},
+		{"the settle time by its former variable", nil, []string{"LKE_TAG_VERIFICATION_TIMEOUT", "8s"},
+			func(o options.Options) any { return o.SettleTime }, 8 * time.Second},
+		{"the new variable goes first", nil, []string{"LKE_TAG_VERIFICATION_TIMEOUT", "8s", "SETTLE_TIME", "7s"},
+			func(o options.Options) any { return o.SettleTime }, 7 * time.Second},
+		{"the settle time by its former flag", []string{"--lke-tag-verification-timeout=8s"}, []string{"SETTLE_TIME", "7s"},
+			func(o options.Options) any { return o.SettleTime }, 8 * time.Second},
+		{"the new flag goes first", []string{"--settle-time=6s", "--lke-tag-verification-timeout=8s"}, nil,
+			func(o options.Options) any { return o.SettleTime }, 6 * time.Second},
 		{"an empty variable counts as not set", nil, []string{"LKE_RETRY_DELAY", "", "CLUSTER_REGION", ""},
 			func(o options.Options) any { return o.RetryDelay }, 2 * time.Second},
 		{"client timeout in seconds", nil, []string{"LINODE_CLIENT_TIMEOUT", "45"}, func(o options.Options) any { return o.ClientTimeout },
@@ -81,7 +90,7 @@ func TestSourcesOfASetting(t *testing.T) {
 		{"a ConfigMap", nil, []string{"LEARNED_CAPACITY_CONFIGMAP", "kube-system/learned"},
 			func(o options.Options) any { return o.LearnedCapacity.String() }, "kube-system/learned"},
 		{"flags of Karpenter core beside ours", []string{"--metrics-port", "9090", "--mode", "lke"}, nil,
-			func(o options.Options) any { return o.Mode }, options.ModeLKE},
+			func(o options.Options) any { return o.Mode }, v1alpha1.ModeLKE},
 		{"all of core's feature gates", nil,
 			[]string{"FEATURE_GATES", "NodeRepair=true,NodeOverlay=true,ReservedCapacity=true,SpotToSpotConsolidation=true,StaticCapacity=true,CapacityBuffer=true"},
 			func(o options.Options) any { return o.ClusterName }, "demo"},
@@ -113,6 +122,10 @@ func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
 		{"no token", nil, []string{"CLUSTER_NAME", "demo"}, "LINODE_TOKEN", "not set"},
 		{"token twice", nil, append([]string{"LINODE_TOKEN_FILE", "/run/token"}, full...), "LINODE_TOKEN", "LINODE_TOKEN_FILE"},
 		{"no cluster name", nil, []string{"LINODE_TOKEN", secret}, "CLUSTER_NAME", "not set"},
+		{"a duration without a unit", nil, append([]string{"LKE_RETRY_DELAY", "10"}, full...), "LKE_RETRY_DELAY", "use 10s"},
+		{"a duration of core's without a unit", nil, append([]string{"BATCH_MAX_DURATION", "10"}, full...), "BATCH_MAX_DURATION", "use 10s"},
+		{"no duration", nil, append([]string{"LKE_RETRY_DELAY", "soon"}, full...), "LKE_RETRY_DELAY", "such as 10s or 2m"},
+		{"a level of logs", nil, append([]string{"LOG_LEVEL", "verbose"}, full...), "LOG_LEVEL", "'debug', 'info', or 'error'"},
 		{"unknown mode", nil, append([]string{"KARPENTER_MODE", "lxc"}, full...), "KARPENTER_MODE", `"lxc"`},
 		{"instance mode without region", nil, append([]string{"KARPENTER_MODE", "instance"}, full...), "CLUSTER_REGION", "instance"},
 		{"instance mode without a name", nil, []string{"LINODE_TOKEN", secret, "KARPENTER_MODE", "instance", "CLUSTER_REGION", "us-ord"},
@@ -125,6 +138,11 @@ func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
 			"MAX_NODES"},
 		{"instance mode with adoption", nil,
 			append([]string{"KARPENTER_MODE", "instance", "CLUSTER_REGION", "us-ord", "ADOPT_ALPHA", "true"}, full...), "ADOPT_ALPHA", "instance"},
+		{"a scheduler configuration of another shape", nil, append([]string{"SCHEDULER_CONFIG", "podTopologySpreads: {}"}, full...),
+			"SCHEDULER_CONFIG", "podTopologySpreads"},
+		{"a default constraint that the scheduler refuses", nil,
+			append([]string{"SCHEDULER_CONFIG", "{podTopologySpread: {defaultConstraints: [{topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}}"},
+				full...), "SCHEDULER_CONFIG", "maxSkew"},
 		{"bad duration", nil, append([]string{"LKE_CREATE_DEADLINE", "ten"}, full...), "LKE_CREATE_DEADLINE", `"ten"`},
 		{"duration without unit", nil, append([]string{"LKE_RETRY_DELAY", "10"}, full...), "LKE_RETRY_DELAY", `"10"`},
 		{"negative duration", nil, append([]string{"LKE_TAG_VERIFICATION_TIMEOUT", "-4s"}, full...), "LKE_TAG_VERIFICATION_TIMEOUT", "-4s"},
@@ -161,9 +179,9 @@ func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := options.Parse(tt.args, environment(tt.env...))
-			var problem *setting.Error
+			var problem *options.Error
 			if !errors.As(err, &problem) {
-				t.Fatalf("got %v, want a *setting.Error", err)
+				t.Fatalf("got %v, want a *options.Error", err)
 			}
 			text := err.Error()
 			if problem.Name != tt.setting || !strings.HasPrefix(text, tt.setting+": ") || !strings.Contains(text, tt.says) {
@@ -186,7 +204,7 @@ func TestInstanceModeDeniesNoPlansUnlessAsked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o.DeniedPlans != want || o.Mode != options.ModeInstance {
+		if o.DeniedPlans != want || o.Mode != v1alpha1.ModeInstance {
 			t.Errorf("with PLANS_DENY=%q: %q is denied in mode %s, expected %q", denied, o.DeniedPlans, o.Mode, want)
 		}
 	}
@@ -202,7 +220,8 @@ func TestHelpNamesEverySetting(t *testing.T) {
 		"LINODE_TOKEN", "LINODE_TOKEN_FILE", "LINODE_URL", "LINODE_API_VERSION", "LINODE_CLIENT_TIMEOUT", "LINODE_CA",
 		"CLUSTER_NAME (--cluster-name)", "CLUSTER_REGION or LINODE_REGION (--cluster-region)", "CLUSTER_ENDPOINT (--cluster-endpoint)",
 		"KARPENTER_MODE (--mode)", "VM_MEMORY_OVERHEAD_PERCENT", "DISABLE_DRY_RUN", "LKE_CREATE_DEADLINE",
-		"LKE_TAG_VERIFICATION_TIMEOUT", "LKE_RETRY_DELAY", "LKE_UNREGISTERED_TAINT (--lke-unregistered-taint)", "--feature-gates",
+		"SETTLE_TIME or LKE_TAG_VERIFICATION_TIMEOUT (--settle-time)", "LKE_RETRY_DELAY",
+		"LKE_UNREGISTERED_TAINT (--lke-unregistered-taint)", "--feature-gates",
 		"--batch-max-duration", "--metrics-port",
 	} {
 		if !strings.Contains(help.String(), name) {

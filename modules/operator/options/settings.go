@@ -14,13 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
 // A definition is one setting: its names, its default, its help and how its text becomes a value.
 type definition struct {
 	flag     string   // empty: environment only
+	former   string   // an earlier name of the flag, which still works, as does its variable; empty: none
 	env      []string // in order of precedence; empty: the flag in upper case with underscores
 	def      string
 	instance string // the default in instance mode where that is another one; the mode is read before
@@ -85,9 +86,9 @@ func (o *Options) settings() []definition {
 		boolean("disable-dry-run", "skip the checks of a LinodeNodeClass that call the API", &o.DisableDryRun),
 		boolean("linode-allow-http", "send the token to a LINODE_URL that is plain http and not loopback", &o.AllowHTTP),
 		duration("lke-create-deadline", "10s", "how long one Create waits for a claimable node", &o.CreateDeadline),
-		duration("lke-tag-verification-timeout", "4s",
+		formerly("lke-tag-verification-timeout", duration("settle-time", "4s",
 			"how far a direct read of a pool or an instance may lag behind writes; for that long nothing is changed after a start",
-			&o.TagVerificationTimeout),
+			&o.SettleTime)),
 		duration("lke-retry-delay", "2s", "first pause after a failed request to a pool or an instance", &o.RetryDelay),
 		boolean("lke-unregistered-taint",
 			"let nodes join with Karpenter's taint karpenter.sh/unregistered, from new node pools; only where LKE does not put a removed taint back",
@@ -125,10 +126,19 @@ func duration(flag, def, usage string, to *time.Duration) definition {
 		set: parsed(to, time.ParseDuration, positive)}
 }
 
-// variables are the names in the environment, in order of precedence.
+// formerly adds an earlier name of a setting.
+func formerly(flag string, d definition) definition {
+	d.former = flag
+	return d
+}
+
+// variables returns the names in the environment, in order of precedence.
 func (d definition) variables() []string {
-	if len(d.env) > 0 {
+	switch {
+	case len(d.env) > 0:
 		return d.env
+	case d.former != "":
+		return []string{variable(d.flag), variable(d.former)}
 	}
 	return []string{variable(d.flag)}
 }
@@ -137,10 +147,10 @@ func (d definition) variables() []string {
 func variable(flag string) string { return strings.ToUpper(strings.ReplaceAll(flag, "-", "_")) }
 
 // read takes the setting from its flag, its variables or its default, in this order. given are the flags of the command line.
-func (d definition) read(mode Mode, given map[string]string, lookup func(string) (string, bool)) error {
+func (d definition) read(mode v1alpha1.Mode, given map[string]string, lookup func(string) (string, bool)) error {
 	variables := d.variables()
 	name, value := variables[0], d.def
-	if mode == ModeInstance && d.instance != "" {
+	if mode == v1alpha1.ModeInstance && d.instance != "" {
 		value = d.instance
 	}
 	for _, variable := range variables {
@@ -149,13 +159,23 @@ func (d definition) read(mode Mode, given map[string]string, lookup func(string)
 			break
 		}
 	}
-	if v, ok := given[d.flag]; ok {
-		name, value = "--"+d.flag, v
+	for _, flag := range []string{d.former, d.flag} {
+		if v, ok := given[flag]; ok {
+			name, value = "--"+flag, v
+		}
 	}
 	if err := d.set(value); err != nil {
-		return &setting.Error{Name: name, Found: fmt.Sprintf("%q is not valid", value), Fix: d.fix}
+		return &Error{Name: name, Found: fmt.Sprintf("%q is not valid", value), Fix: fixOf(d.kind, value, d.fix)}
 	}
 	return nil
+}
+
+// fixOf returns what to do about a text that is not a value: for a number in place of a duration, the number with a unit.
+func fixOf(kind, value, otherwise string) string {
+	if n, err := strconv.Atoi(value); err == nil && n > 0 && kind == kindDuration {
+		return fmt.Sprintf("use %ds", n)
+	}
+	return otherwise
 }
 
 // parsed sets a value that a text is parsed to. Only what valid accepts is a value; nil accepts all.
@@ -218,7 +238,7 @@ func parseNamespacedName(text string) (types.NamespacedName, error) {
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-// A Description is what a reference page has of one setting.
+// A Description describes one setting for a reference page.
 type Description struct {
 	Variables []string // in order of precedence
 	Flag      string   // without dashes; empty: environment only

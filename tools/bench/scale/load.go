@@ -51,7 +51,7 @@ func (s *side) apply(ctx context.Context) error {
 			return err
 		}
 	}
-	s.say("asked for %d pods, %d to a node", s.Nodes*podsPerNode, podsPerNode)
+	s.say("requested %d pods, %d to a node", s.Nodes*podsPerNode, podsPerNode)
 	return nil
 }
 
@@ -83,21 +83,21 @@ func (s *side) untilReady(ctx context.Context) error {
 }
 
 // observed is how far the cluster has come.
-type observed struct{ asked, running, claims, nodes, instances int }
+type observed struct{ requested, running, claims, nodes, instances int }
 
 func (o observed) String() string {
-	return fmt.Sprintf("%d of %d pods running, %d NodeClaims, %d of their nodes initialized, %d machines", o.running, o.asked, o.claims,
+	return fmt.Sprintf("%d of %d pods running, %d NodeClaims, %d of their nodes initialized, %d machines", o.running, o.requested, o.claims,
 		o.nodes, o.instances)
 }
 
 // done: every pod runs, on nodes that Karpenter is done with, and nothing is left over. A node too many, which either program may make
 // while pods still come, is one that consolidation removes.
 func (o observed) done() bool {
-	return o.running == o.asked && o.nodes == o.claims && o.instances == o.claims && o.claims*podsPerNode <= o.asked
+	return o.running == o.requested && o.nodes == o.claims && o.instances == o.claims && o.claims*podsPerNode <= o.requested
 }
 
 func (s *side) observe(ctx context.Context) (observed, error) {
-	o := observed{asked: s.Nodes * podsPerNode}
+	o := observed{requested: s.Nodes * podsPerNode}
 	workloads := &appsv1.DeploymentList{}
 	if err := s.kube.List(ctx, workloads, client.InNamespace(corev1.NamespaceDefault)); err != nil {
 		return o, err
@@ -115,7 +115,7 @@ func (s *side) observe(ctx context.Context) (observed, error) {
 			o.nodes++
 		}
 	}
-	nodes := &metav1.PartialObjectMetadataList{} // Nodes are large, and this asks every few seconds
+	nodes := &metav1.PartialObjectMetadataList{} // Nodes are large, and this lists them every few seconds
 	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
 	if err := s.kube.List(ctx, nodes); err != nil {
 		return o, err

@@ -39,7 +39,7 @@ func TestOwn(t *testing.T) {
 	const core = "sigs.k8s.io/karpenter/pkg/controllers/disruption.(*Controller).Reconcile"
 	got, err := own(cpuProfile(t, "nanoseconds",
 		stack{time.Second, []string{"runtime.mallocgc", ourModules + "operator/instancetype.(*Catalog).List", core}},
-		stack{2 * time.Second, []string{ourModules + "lkepool.(*Allocator).Claim"}},
+		stack{2 * time.Second, []string{ourModules + "lkepool/allocator.(*Allocator).Claim"}},
 		stack{4 * time.Second, []string{"k8s.io/api/core/v1.(*Pod).DeepCopy", ourModules + "operator/karpentercore.onDemand.Create", core}},
 		stack{8 * time.Second, []string{"runtime.scanobject", "runtime.gcBgMarkWorker"}},
 		stack{16 * time.Second, []string{core}},

@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// A program is what is measured.
+// A program is measured: the operator, or core with its provider for kwok.
 type program struct {
 	watched
 	pool    []byte // its NodeClass and NodePool

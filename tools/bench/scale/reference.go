@@ -20,10 +20,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/manifest"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 // referenceProgram is core's own controller with its provider for kwok, unchanged, of the version that the operator has.
@@ -139,7 +139,7 @@ func writePlans(ctx context.Context, cluster *localcluster.Cluster, file string)
 	}
 	reported := map[string]corev1.ResourceList{}
 	for _, p := range sizes {
-		reported[p.ID], _ = lkeplayer.Capacity(lkeplayer.Machine{VCPUs: p.VCPUs, GPUs: p.GPUs, MemoryMB: p.Memory, DiskMB: p.Disk})
+		reported[p.ID], _ = simulatedlke.Capacity(simulatedlke.Machine{VCPUs: p.VCPUs, GPUs: p.GPUs, MemoryMB: p.Memory, DiskMB: p.Disk})
 	}
 	var plans []plan
 	for _, it := range catalog.InstanceTypes(nil) {

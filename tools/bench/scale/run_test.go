@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	progress := &words{when: "asked for", then: cancel}
+	progress := &words{when: "requested", then: cancel}
 	_, err := scale.Run(ctx, scale.Config{
 		Name: "scale-interrupted", StateDir: t.TempDir(), Nodes: 3, Profile: "slow", Patience: time.Hour, Rest: time.Hour, Progress: progress,
 	})

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// usage is what a process has used so far.
+// usage has the resources that a process has used so far.
 type usage struct {
 	cpu          time.Duration
 	rss, peakRSS int // bytes
@@ -27,7 +27,8 @@ func usageOf(pid int) (usage, error) {
 	if err != nil {
 		return usage{}, fmt.Errorf("the program's memory: %w", err)
 	}
-	return usage{time.Duration(stat.CPUTime() * float64(time.Second)), int(status.VmRSS), int(status.VmHWM)}, nil //nolint:gosec // of memory that is there
+	now, most := int(status.VmRSS), int(status.VmHWM) //nolint:gosec // of memory that is there
+	return usage{time.Duration(stat.CPUTime() * float64(time.Second)), now, most}, nil
 }
 
 // idle is how long the machine's processors have been idle, and how long they have been there, in seconds.

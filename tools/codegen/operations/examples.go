@@ -8,7 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// example is what the description shows for one operation, as JSON.
+// example has the description's examples of one operation, as JSON.
 type example struct{ ID, Request, Answer string }
 
 // readExamples fails for an operation whose answer, or whose request if it has one, has no example.

@@ -89,7 +89,7 @@ type class struct {
 	Counts            string
 }
 
-// operation is what is generated of one operation.
+// operation has the template's input for one operation.
 type operation struct {
 	ID, Method, Route, Class string
 	Paginated, Beta, Public  bool

@@ -33,7 +33,7 @@ func readMethod(op *openapi3.Operation) (method, error) {
 	return method{Name: name, Doc: doc, body: body}, nil
 }
 
-// entry is what one element of a collection is, and by which fields two are distinguished.
+// entry describes an element of a collection, and the fields that distinguish two of them.
 type entry struct {
 	Schema string
 	key    []string
@@ -105,7 +105,7 @@ func (o operation) Body() string {
 	return cmp.Or(o.Client.body, "body")
 }
 
-// Filter is what a collection is asked for.
+// Filter returns the argument of a collection's request that selects elements.
 func (o operation) Filter() string {
 	if len(o.Filterable) > 0 {
 		return "filter"

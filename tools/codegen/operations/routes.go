@@ -13,7 +13,7 @@ type parameter struct {
 	number         bool
 }
 
-// signature is what an operation takes and gives, by names of package api.
+// signature has the types of an operation's input and output, by names of package api.
 type signature struct {
 	Path         []parameter
 	Body, Answer string // "" = no body

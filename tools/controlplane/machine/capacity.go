@@ -38,7 +38,7 @@ func (c *capacity) Set(text string) error {
 	return nil
 }
 
-// machineInfo reports the size where the kubelet asks cAdvisor.
+// machineInfo reports the size in place of cAdvisor.
 type machineInfo struct {
 	cadvisortest.Fake
 	capacity capacity

@@ -1,4 +1,4 @@
-// Command machine is what an image of a self-managed cluster's node contains, without a machine: kubeadm's own code and the
+// Command machine stands for the programs in the image of a self-managed cluster's node: kubeadm's own code and the
 // kubelet's own code, the latter over a container runtime that only pretends to run containers.
 //
 //	machine init --kubeconfig=admin.conf --config=init.yaml    what `kubeadm init` leaves in a cluster for those that join

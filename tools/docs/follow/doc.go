@@ -1,4 +1,4 @@
-// Package follow does what a page asks its reader to do: it runs the commands of a page's code blocks, one after the
+// Package follow carries out a page: it runs the commands of a page's code blocks, one after the
 // other in one shell, and compares what is printed with what the page shows.
 //
 // It is called by the tests of package docs. A block of the language sh has commands, which have to succeed; one of the

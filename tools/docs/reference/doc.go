@@ -8,7 +8,7 @@
 //
 // Guarantees: the pages depend on the repository alone, not on the environment; what has a source there and no
 // text here (a setting of Karpenter core, a field without an example) is an error that names it, so nothing is left
-// out silently. What a field does is asked of the code: modes by evaluating a class that has the field, drift by the
+// out silently. The effect of a field is computed by the code: modes by evaluating a class that has the field, drift by the
 // class's hash, a chart value's variable by rendering the chart.
 //
 // Not guaranteed: that a text is right. Texts about core's settings and metrics are written here.

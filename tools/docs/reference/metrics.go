@@ -22,7 +22,7 @@ import (
 // A Metric is one that the operator exports.
 type Metric struct {
 	Name   string
-	Type   string // counter, gauge or histogram; empty where the library does not tell
+	Type   string // counter, gauge or histogram; empty where the library does not report it
 	Help   string
 	Labels []string
 }

@@ -21,7 +21,7 @@ func page(t *testing.T, write func(string) (string, error)) string {
 	return text
 }
 
-// What the code is asked for, in rows that are known to be so.
+// Computed effects, in rows whose content is known.
 func TestConfiguration(t *testing.T) {
 	text := page(t, reference.Configuration)
 	for _, row := range []string{
@@ -34,7 +34,7 @@ func TestConfiguration(t *testing.T) {
 		"| `spec.tags` | set of string |  | both | is made on running Linodes |",
 		"| `spec.image` | string |  | instance | replaces nodes | (no effect in lke mode) ",
 		"| `spec.dataDisks.sdb ... sdh.size` | quantity |  | instance | replaces nodes |",
-		"| `spec.kubelet.maxPods` | integer |  | instance; in lke the estimate of capacity | replaces nodes in instance mode |",
+		"| `spec.kubelet.kubeReserved` | map of string |  | instance; in lke the estimate of capacity | replaces nodes in instance mode |",
 		"| `spec.kubelet.clusterDNS` | list of string |  | instance | replaces nodes in instance mode |",
 		"| `settings.featureGates.nodeRepair` | bool | `false` | `FEATURE_GATES` |",
 	} {

@@ -25,14 +25,19 @@ var coreMeanings = map[string]string{
 	"KUBE_CLIENT_QPS":           "Most requests to the Kubernetes API server a second.",
 	"LEADER_ELECTION_NAME":      "Name of the Lease by which one replica is chosen. The chart's Role names it.",
 	"LEADER_ELECTION_NAMESPACE": "Namespace of that Lease; the operator's own without it.",
-	"LOG_ERROR_OUTPUT_PATHS":    "Where errors of logging itself go, comma separated.",
-	"LOG_LEVEL":                 "`debug`, `info` or `error`.",
-	"LOG_OUTPUT_PATHS":          "Where logs go, comma separated.",
-	"MEMORY_LIMIT":              "Memory limit of the container in bytes; garbage collection aims at 90% of it. The chart sets it.",
-	"METRICS_PORT":              "Port of `/metrics`.",
-	"MIN_VALUES_POLICY":         "`Strict`, or `BestEffort`: relax a NodePool's `minValues` when they cannot be met.",
+	"LEGACY_NODE_REPAIR": "With the gate `NodeRepair`, repair as before core 1.15: nodes are replaced, outside of budgets and without " +
+		"regard to " +
+		"`karpenter.sh/do-not-repair`, and none is rebooted.",
+	"LOG_ERROR_OUTPUT_PATHS": "Where errors of logging itself go, comma separated.",
+	"LOG_LEVEL":              "`debug`, `info` or `error`.",
+	"LOG_OUTPUT_PATHS":       "Where logs go, comma separated.",
+	"MEMORY_LIMIT":           "Memory limit of the container in bytes; garbage collection aims at 90% of it. The chart sets it.",
+	"METRICS_PORT":           "Port of `/metrics`.",
+	"MIN_VALUES_POLICY":      "`Strict`, or `BestEffort`: relax a NodePool's `minValues` when they cannot be met.",
 	"PREFERENCE_POLICY": "`Respect` preferred affinities and `ScheduleAnyway` spreads when planning nodes, or `Ignore` " +
 		"them.",
+	"SCHEDULER_CONFIG": "YAML or JSON of what the cluster's kube-scheduler does beyond its defaults and Karpenter has to plan with: " +
+		"`podTopologySpread.defaultConstraints`.",
 }
 
 // settingsTable lists descriptions; values names the chart's value for a variable.

@@ -1,7 +1,7 @@
-// Package blockstorage plays Linode's block storage driver (linodebs.csi.linode.com) on the Kubernetes side, so that
+// Package blockstorage simulates Linode's block storage driver (linodebs.csi.linode.com) on the Kubernetes side, so that
 // PersistentVolumeClaims are bound, attached and released as in an LKE cluster.
 //
-// It is called by package localcluster. Three of the driver's parts are played:
+// It is called by package localcluster. Three of the driver's parts are simulated:
 //
 //   - the node plugin: a CSINode for each Node that registers, with the topology key topology.linode.com/region and the
 //     number of volumes that the plan takes (see AttachLimit);
@@ -12,7 +12,7 @@
 //
 // The rest (binding, attachment objects, protection) is done by the real kube-controller-manager and kube-scheduler.
 //
-// Not played: the volume in the Linode API, sizes, snapshots, resizing, and the mount: kwok starts a pod whether its
+// Not simulated: the volume in the Linode API, sizes, snapshots, resizing, and the mount: kwok starts a pod whether its
 // volume is attached or not.
 //
 // Source of names and limits: the repository linode/linode-blockstorage-csi-driver, 2026.

@@ -23,7 +23,7 @@ const (
 	TopologyKey = "topology.linode.com/region"
 )
 
-// Run plays the driver until ctx ends.
+// Run runs it the driver until ctx ends.
 func Run(ctx context.Context, cluster *rest.Config, log *slog.Logger) error {
 	crlog.SetLogger(logr.Discard()) // of client-go's caches, which would complain on standard error without it
 	unchecked := true               // several clusters run in one process, and names of controllers are checked process-wide

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/lkeplayer"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
 )
 
 const (
@@ -36,7 +36,7 @@ func (p nodePlugin) Reconcile(ctx context.Context, request reconcile.Request) (r
 	if exists, err := found(ctx, p.client, request, &storagev1.CSINode{}); exists || err != nil {
 		return reconcile.Result{}, err
 	}
-	limit := AttachLimit(lkeplayer.PlanMemory(*node.Status.Capacity.Memory()))
+	limit := AttachLimit(simulatedlke.PlanMemory(*node.Status.Capacity.Memory()))
 	return reconcile.Result{}, p.client.Create(ctx, &storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID},

@@ -8,7 +8,7 @@
 // unless Keep requires otherwise, otherwise it is installed; the chart's values schema and the API server's
 // validation apply; nothing of the user's Helm environment (repositories,
 // plugins, HELM_* variables) is used. It does not wait for pods: the program
-// that plays them may come later. Errors are one line.
+// that simulates them may come later. Errors are one line.
 package charts
 
 import (
@@ -20,7 +20,10 @@ import (
 	"time"
 
 	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/engine"
 	"helm.sh/helm/v4/pkg/kube"
 	"helm.sh/helm/v4/pkg/storage/driver"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -38,7 +41,7 @@ type Release struct {
 	Keep      Keep // in an upgrade
 }
 
-// Keep is what an upgrade does with the values that a release was given before.
+// Keep selects which values of the previous revision an upgrade keeps.
 type Keep int
 
 // As Helm's flags: of the old values nothing, everything with the old chart's
@@ -87,6 +90,28 @@ func apply(ctx context.Context, kubeconfig string, r Release, log slog.Handler) 
 	upgrade.WaitStrategy, upgrade.Timeout = kube.HookOnlyStrategy, timeout
 	_, err = upgrade.RunWithContext(ctx, r.Name, chart, r.Values)
 	return err
+}
+
+// Check returns an error if the chart refuses the release's values, by its schema or its templates. It needs no cluster.
+func Check(r Release) error {
+	path, forget, err := located(r)
+	if err != nil {
+		return err
+	}
+	defer forget()
+	chart, err := loader.Load(path)
+	if err != nil {
+		return err
+	}
+	options := common.ReleaseOptions{Name: r.Name, Namespace: r.Namespace, Revision: 1, IsInstall: true}
+	values, err := util.ToRenderValues(chart, r.Values, options, common.DefaultCapabilities)
+	if err == nil {
+		_, err = engine.Render(chart, values)
+	}
+	if err != nil {
+		return fmt.Errorf("helm: release %s: %s", r.Name, strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return nil
 }
 
 // Remove uninstalls a release, as `helm uninstall` does.

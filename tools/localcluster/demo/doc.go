@@ -7,6 +7,6 @@
 // one line with what was counted. The counts come from the API server and
 // from the simulator's own records, never from the operator's word: surplus is the
 // number of instances the simulator made for pools that the user does not own, less
-// the number of NodeClaims that existed; leaked is what is left of such pools and
-// instances at the end.
+// the number of NodeClaims that existed; leaked counts such pools and
+// instances that exist at the end.
 package demo

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Result is what the closing line reports.
+// Result has the counts of the closing line.
 type Result struct {
 	of         string // tier=... or mode=instance
 	Pods       int    // most pods of the Deployment that were ready at once

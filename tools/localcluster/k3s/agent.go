@@ -45,7 +45,7 @@ type Files interface {
 	Write(path string, content []byte) error
 }
 
-// Joined is what the kubelet is started with.
+// Joined has the kubelet's settings after a registration.
 type Joined struct {
 	// Args are flags of the kubelet, without the settings of the agent's configuration.
 	Args []string
@@ -88,7 +88,8 @@ type session struct {
 // trust gets the server's authority and compares it with the token, before anything secret is sent.
 func (s *session) trust(ctx context.Context) error {
 	unverified := &http.Client{Timeout: requestTime, Transport: &http.Transport{
-		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // what is read is compared with the token's hash
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the answer is compared with the token's hash
 	}}
 	authority, err := s.do(ctx, unverified, http.MethodGet, "/cacerts", nil, nil)
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *session) trust(ctx context.Context) error {
 	return s.Files.Write(s.path("server-ca.crt"), authority)
 }
 
-// apiServer asks for the API server's port, which is the server's own with k3s and another with RKE2.
+// apiServer reads the API server's port, which is the server's own with k3s and another with RKE2.
 func (s *session) apiServer(ctx context.Context) (string, error) {
 	answer, err := s.authenticated(ctx, http.MethodGet, "config", nil, nil)
 	if err != nil {

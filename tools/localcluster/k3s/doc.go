@@ -1,9 +1,9 @@
 // Package k3s is the documented registration of agents of k3s and RKE2: a server's part of it, over the local cluster's own
 // control plane, and an agent's.
 //
-// It is called by package localcluster, which serves a [Server] in instance mode, and by package bootplayer, whose Linodes
-// register when their agent's service is started. It exists because the projects' binaries cannot be had here; what it does
-// is what their documentation and sources describe:
+// It is called by package localcluster, which serves a [Server] in instance mode, and by package simulatedboot, whose Linodes
+// register when their agent's service is started. It exists because the projects' binaries cannot be had here, and follows
+// their documentation and sources:
 //
 //   - A token is K10<hash>::<user>:<password>, or a password alone. With the hash the agent compares the certificate
 //     authority that /cacerts returns without authentication, before it sends the password; without it, it trusts that answer.

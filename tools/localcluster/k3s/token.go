@@ -14,7 +14,7 @@ const (
 	hashLength  = 2 * sha256.Size
 )
 
-// token is what an agent's token contains.
+// token has the parts of an agent's token.
 type token struct {
 	caHash   string // "" = the server's authority is trusted unseen
 	password string

@@ -1,4 +1,4 @@
-// Package kubelet serves the part of a kubelet's API that `kubectl logs` needs, because kwok, which plays the kubelets,
+// Package kubelet serves the part of a kubelet's API that `kubectl logs` needs, because kwok, which simulates the kubelets,
 // reads only files in a container runtime's format.
 //
 // It is called by package localcluster, which serves one Handler for all nodes: each Node names that server's port, and the API
@@ -40,7 +40,7 @@ func Handler(logs Logs) http.Handler {
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		case path == "":
-			fmt.Fprintf(w, "container %s of %s/%s is played: no program runs in it, so it has no log\n", c.Name, c.Namespace, c.Pod)
+			fmt.Fprintf(w, "container %s of %s/%s is simulated: no program runs in it, so it has no log\n", c.Name, c.Namespace, c.Pod)
 		default:
 			_ = logfile.Copy(r.Context(), flushed{w}, path, selection) // the reader may be gone
 		}

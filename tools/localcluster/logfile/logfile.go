@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// Selection is what of a file is copied. The zero value is nothing but its end.
+// Selection selects the part of a file to copy. The zero value selects nothing but its end.
 type Selection struct {
 	Lines  int   // the last so many; below 0 all
 	Bytes  int64 // at most; 0 = no bound

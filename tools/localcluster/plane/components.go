@@ -38,13 +38,13 @@ func (p *Plane) apiserver() component {
 		"--etcd-servers=https://" + address(p.ports.etcdClient), "--etcd-cafile=" + p.path("pki", "etcd-ca.crt"),
 		"--etcd-certfile=" + p.path("pki", "etcd-client.crt"), "--etcd-keyfile=" + p.path("pki", "etcd-client.key"),
 		"--authorization-mode=Node,RBAC", "--allow-privileged", "--profiling=false",
-		// Some clusters have it, and it asks for rights that no request shows.
+		// Some clusters have it, and it requires rights that no request shows.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--service-cluster-ip-range=" + serviceRange,
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + p.path("pki", "serviceaccount.key"),
 		"--service-account-signing-key-file=" + p.path("pki", "serviceaccount.key"),
-		// Without these the other components complain that they cannot tell a
+		// Without these the other components complain that they cannot distinguish a
 		// front proxy's requests.
 		"--requestheader-client-ca-file=" + p.path("pki", "front-proxy-ca.crt"), "--requestheader-allowed-names=front-proxy",
 		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
@@ -77,7 +77,7 @@ func (p *Plane) withCluster(name string, port int, args ...string) component {
 }
 
 func (p *Plane) controllerManager() component {
-	// The cloud's part is played by the creator of the nodes, as in LKE a
+	// The cloud's part is simulated by the creator of the nodes, as in LKE a
 	// cloud controller manager of its own does it.
 	controllers := "--controllers=*,-cloud-node-lifecycle-controller,-node-route-controller,-service-lb-controller"
 	if p.cfg.SelfManaged {

@@ -1,6 +1,6 @@
 // Package plane runs a Kubernetes control plane as child processes on loopback:
 // etcd, kube-apiserver, kube-controller-manager and kube-scheduler, and kwok,
-// which plays the kubelets of nodes that carry NodeLabel.
+// which simulates the kubelets of nodes that carry NodeLabel.
 //
 // It is called by package localcluster. It depends on nothing of Linode: the
 // caller creates the nodes that it needs.
@@ -16,10 +16,10 @@
 // With Config.SelfManaged nodes can join as in a cluster that kubeadm made:
 // bootstrap tokens authenticate, cluster-info is signed with them, CSRs of nodes
 // are approved and signed, NodeRestriction is on, and kubeadm's own code has left
-// its ConfigMaps and rights. Package bootplayer plays the machines.
+// its ConfigMaps and rights. Package simulatedboot simulates the machines.
 //
 // Not guaranteed: the state survives (etcd does not sync to disk). There is no
-// pod network, no DNS and no container: pods are only played.
+// pod network, no DNS and no container: pods are only simulated.
 //
 // Errors are one line: what failed, why, and the log. A Plane's methods are safe
 // for concurrent use.

@@ -20,7 +20,7 @@ const (
 //go:embed audit-policy.yaml
 var auditPolicy []byte
 
-// kwokConfiguration is what a kubelet does, in stages.
+// kwokConfiguration simulates a kubelet in stages.
 //
 //go:embed kwok.yaml
 var kwokConfiguration []byte

@@ -17,9 +17,9 @@ import (
 const pollInterval = 50 * time.Millisecond
 
 // healthClient trusts both authorities. Only etcd is shown a certificate, that of
-// the API server: the others let any client ask, but refuse one that shows
+// the API server: the others accept any client without one, but refuse one that shows
 // a certificate that they do not trust. Each probe makes a connection of its own, as
-// a component takes up a certificate authority that it learns of for new ones only.
+// a component uses a new certificate authority for new connections only.
 func (p *Plane) healthClient(etcd bool) (*http.Client, error) {
 	etcdCA, err := os.ReadFile(p.path("pki", "etcd-ca.crt"))
 	if err != nil {
@@ -53,7 +53,7 @@ func (p *Plane) waitForServiceAccounts(ctx context.Context) error {
 	err = wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
 		for _, namespace := range []string{"default", "kube-system"} {
 			if _, last = client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{}); last != nil {
-				return false, nil //nolint:nilerr // it is asked again
+				return false, nil //nolint:nilerr // it is probed again
 			}
 		}
 		return true, nil

@@ -26,7 +26,7 @@ import (
 var Programs = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"}
 
 const (
-	// Only nodes with this label are played by kwok.
+	// Only nodes with this label are simulated by kwok.
 	NodeLabel      = "local.karpenter.k8s.linode/kubelet"
 	NodeLabelValue = "kwok"
 	// ReadyAfterNote is a Node's annotation with the duration from its registration until kwok makes it ready; kwok.yaml has it, too.
@@ -159,7 +159,7 @@ func (p *Plane) launch(ctx context.Context, components ...component) error {
 	return nil
 }
 
-// track remembers a child for Stop and reports its end when Stop did not ask for it.
+// track remembers a child for Stop and reports an exit that Stop did not cause.
 func (p *Plane) track(child *process.Process) {
 	p.mu.Lock()
 	p.running = append(p.running, child)
@@ -200,7 +200,7 @@ func (p *Plane) Stop(ctx context.Context) {
 	p.mu.Unlock()
 	var all sync.WaitGroup
 	for _, child := range p.Processes() {
-		// etcd goes last: the API server hangs on it while it says goodbye.
+		// etcd goes last: the API server needs it while it shuts down.
 		if child.Name() != "etcd" {
 			all.Go(func() { child.Stop(ctx, stopGrace) })
 		}
@@ -225,8 +225,8 @@ func (p *Plane) CA() []byte { return p.authority.Cert }
 // Authority signs for clients and servers of the cluster.
 func (p *Plane) Authority() *pki.Authority { return p.authority }
 
-// KubeletTLS is what a server on loopback needs to play a kubelet: a certificate that the API server accepts, and to
-// take requests from the cluster's clients alone.
+// KubeletTLS configures a server on loopback that simulates a kubelet: it has a certificate that the API server accepts, and
+// takes requests from the cluster's clients alone.
 func (p *Plane) KubeletTLS() (*tls.Config, error) {
 	config, err := p.ServerTLS("kubelet")
 	if err != nil {
@@ -236,7 +236,7 @@ func (p *Plane) KubeletTLS() (*tls.Config, error) {
 	return config, nil
 }
 
-// ServerTLS is what a server on loopback needs to be trusted in the cluster.
+// ServerTLS configures a server on loopback that the cluster's clients trust.
 func (p *Plane) ServerTLS(name string) (*tls.Config, error) {
 	pair, err := p.authority.Server(name, loopback, "localhost")
 	if err != nil {
@@ -249,7 +249,7 @@ func (p *Plane) ServerTLS(name string) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}, nil
 }
 
-// Roots are what the cluster's clients verify its servers by.
+// Roots returns the authorities by which the cluster's clients verify its servers.
 func (p *Plane) Roots() *x509.CertPool {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(p.authority.Cert)
@@ -259,7 +259,7 @@ func (p *Plane) Roots() *x509.CertPool {
 // AdminKubeconfig is the file for people and tests: group system:masters.
 func (p *Plane) AdminKubeconfig() string { return p.kubeconfigFile("admin") }
 
-// RESTConfig returns a client configuration for a component that plays a part of
+// RESTConfig returns a client configuration for a component that simulates a part of
 // the outside world with all rights, under its own name in audit logs.
 func (p *Plane) RESTConfig(user string) (*rest.Config, error) {
 	if err := p.writeKubeconfig(user, user, administrators); err != nil {

@@ -31,7 +31,7 @@ func (p *Process) WaitHealthy(ctx context.Context, client *http.Client, url stri
 	return fmt.Errorf("%s is not ready (%w): %s: %w; log: %s", p.Name(), context.Cause(ctx), url, last, p.LogFile())
 }
 
-// Probe asks a health endpoint, as a kubelet does; nil is an answer with the status 200.
+// Probe requests a health endpoint, as a kubelet does; nil is an answer with the status 200.
 func Probe(ctx context.Context, client *http.Client, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Spec is what to run.
+// Spec describes the program to run.
 type Spec struct {
 	Name    string   // for messages
 	Path    string   // the program's file
@@ -125,8 +125,8 @@ func (p *Process) signaled() bool {
 	return known && status.Signaled()
 }
 
-// Stop asks the group to end and kills it when ctx ends or the grace is over.
-// It returns when the child has ended.
+// Stop terminates the group and kills it when ctx ends or the grace is over.
+// It returns when the child has exited.
 func (p *Process) Stop(ctx context.Context, grace time.Duration) {
 	if !p.Running() {
 		return

@@ -171,7 +171,7 @@ func eventually(t *testing.T, what string, check func() bool) {
 	}
 }
 
-// state is what the kernel says of a process, "" where there is no /proc.
+// state returns the kernel's state of a process, "" where there is no /proc.
 func state(pid int) string {
 	p, err := procfs.NewProc(pid)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
 )
 
-// Info is what other programs need to use a running cluster.
+// Info describes a running cluster for other programs.
 type Info struct {
 	Name       string `json:"name"`
 	Mode       string `json:"mode"`
@@ -78,10 +78,10 @@ func describe(cluster *localcluster.Cluster, opts localcluster.Options) Info {
 	return info
 }
 
-// BrokenFile is where package breakage keeps what is broken on purpose; it goes with the cluster's state.
+// BrokenFile is where package faults keeps what is broken on purpose; it goes with the cluster's state.
 func BrokenFile(stateDir string) string { return filepath.Join(stateDir, "state", "broken.json") }
 
-// String is what `up` and `status` print about a cluster beside the exports.
+// String returns the lines of `up` and `status` about a cluster beside the exports.
 func (i Info) String() string {
 	what := fmt.Sprintf("tier %s, LKE cluster %d", i.Tier, i.ClusterID)
 	if i.Mode == localcluster.Instance {
@@ -110,6 +110,12 @@ func (i Info) Exports(bin string) string {
 	}
 	fmt.Fprintf(&text, "export PATH=\"$PATH\":%s\n", quoted(bin))
 	return text.String()
+}
+
+// NoExports is the block for a shell where no cluster runs in a state folder. Without it the next kubectl of a shell that evaluates
+// the output would work on the context that the user had before.
+func NoExports(stateDir string) string {
+	return "export KUBECONFIG=" + quoted(filepath.Join(stateDir, "not-running")) + "\n"
 }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)

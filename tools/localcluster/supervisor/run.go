@@ -25,7 +25,7 @@ const (
 )
 
 // Run starts the cluster, reports the result to the starter through report, and
-// keeps it running until ctx ends or it breaks. What it has to say later goes to
+// keeps it running until ctx ends or it breaks. Its later messages go to
 // log.
 func Run(ctx context.Context, opts localcluster.Options, report io.WriteCloser, log io.Writer) error {
 	opts.Progress = steps{report}

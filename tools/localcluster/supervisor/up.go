@@ -40,7 +40,7 @@ func Up(ctx context.Context, stateDir string, args []string, progress io.Writer)
 	unwatch := context.AfterFunc(ctx, func() { _ = child.Process.Signal(syscall.SIGTERM) })
 	defer unwatch()
 	if err := follow(report, progress); err != nil {
-		_ = child.Wait() // it stops what it started; its exit status says no more than its report
+		_ = child.Wait() // it stops what it started; its exit status adds nothing to its report
 		if ctx.Err() != nil {
 			return Info{}, errors.New("stopped")
 		}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Command is what to run.
+// Command describes the process of a container.
 type Command struct {
 	Container *corev1.Container
 	Command   []string // the container's entry point; empty = the image's
@@ -22,7 +22,7 @@ type Command struct {
 }
 
 // Resolve works out the command of a container of the pod. node, which may be
-// nil, is asked for resources that the container has no limit for.
+// nil, has the resources that the container has no limit for.
 func Resolve(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, container string, node *corev1.Node) (Command, error) {
 	at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container })
 	if at < 0 {
@@ -120,7 +120,7 @@ const (
 	secret    = "Secret"
 )
 
-// data is what an object of the pod's namespace contains: nothing if it is optional and does not exist.
+// data returns the content of an object in the pod's namespace: nothing if it is optional and does not exist.
 func (r *resolver) data(ctx context.Context, kind, name string, optional *bool) (data map[string]string, err error) {
 	data = map[string]string{}
 	if kind == configMap {

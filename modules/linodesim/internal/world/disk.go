@@ -38,6 +38,19 @@ func (w Disks) disk(linode, id int) (*disk, error) {
 	return &w.assets.disks[linode][at], nil
 }
 
+// diskUse returns the sizes of the disk with a Linode's image and of its swap.
+func (a *assets) diskUse(linode int) (root, swap int) {
+	for _, d := range a.disks[linode] {
+		switch {
+		case d.Filesystem == "swap":
+			swap += d.Size
+		case d.image != "":
+			root = d.Size
+		}
+	}
+	return root, swap
+}
+
 func (w Disks) hasDisk(linode, id int) bool {
 	_, err := w.disk(linode, id)
 	return err == nil

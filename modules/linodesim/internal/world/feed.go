@@ -64,6 +64,8 @@ type EventLinode struct {
 	// DiskEncryption is the Linode's own; the pool's may differ.
 	DiskEncryption string
 	InstanceTags   []string
+	// RootMB and SwapMB are the sizes of the disk with the image and of swap; 0 where disks are not modelled, as of LKE's workers.
+	RootMB, SwapMB int
 }
 
 // EventPlan is the size of the Linode.
@@ -238,6 +240,7 @@ func (w Feed) event(kind EventKind, p *pool, i *Instance) Event {
 	if version == "" {
 		version = p.cluster.K8sVersion
 	}
+	root, swap := w.assets.diskUse(i.ID)
 	return Event{
 		Kind: kind, At: w.now,
 		Cluster: EventCluster{ID: p.cluster.ID, Label: p.cluster.Label, Tier: p.cluster.Tier},
@@ -247,7 +250,7 @@ func (w Feed) event(kind EventKind, p *pool, i *Instance) Event {
 		},
 		EventLinode: EventLinode{
 			InstanceID: i.ID, HostUUID: i.HostUUID, Region: i.Region, PublicIPv4: i.PublicIPv4, PrivateIPv4: i.PrivateIPv4, IPv6: i.IPv6,
-			DiskEncryption: i.DiskEncryption, InstanceTags: instance.Tags,
+			DiskEncryption: i.DiskEncryption, InstanceTags: instance.Tags, RootMB: root, SwapMB: swap,
 		},
 		EventPlan: EventPlan{Type: i.Type, VCPUs: plan.VCPUs, GPUs: plan.GPUs, MemoryMB: plan.Memory, DiskMB: plan.Disk},
 	}

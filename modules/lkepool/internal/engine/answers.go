@@ -6,15 +6,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 func notFound(id int) error {
-	return &Error{Kind: KindNotFound, Op: "get instance", Err: fmt.Errorf("instance %d does not exist", id)}
+	return &claims.Error{Kind: claims.KindNotFound, Op: "get instance", Err: fmt.Errorf("instance %d does not exist", id)}
 }
 
 func notOurs(id, poolID int, why string) error {
-	return &Error{Kind: KindConflict, Op: "get instance", PoolID: poolID, Effect: EffectNone, Err: fmt.Errorf("instance %d %s", id, why)}
+	return &claims.Error{Kind: claims.KindConflict, Op: "get instance", Object: claims.Object("pool", poolID), Effect: claims.EffectNone, Err: fmt.Errorf("instance %d %s", id, why)}
 }
 
 // find reads an instance directly since the request came, and returns it when
@@ -27,20 +28,22 @@ func (c *Core) find(r *request) (n *node, done bool, err error) {
 	if !known {
 		n = c.meetNode(r.ask.ID)
 	}
-	answered := !n.look.began.Before(r.since)
+	answered := !n.direct.began.Before(r.since)
 	if answered && n.absence.proof.IsZero() {
 		return n, true, nil
 	}
 	// A read that was under way when the request came, and was answered after
 	// that, proves nothing about the request's own.
-	if failed, err := c.pastTrouble(n.look, r.since); failed && !answered {
+	if failed, err := c.readFailed(n.direct, r.since); failed && !answered {
 		return n, true, err
 	}
 	switch {
 	case !answered:
-		c.lookAtNode(n, r.ask.Kind.String())
-	case c.ready(n.absence.proof.Add(c.cfg.SettleTime)):
-		c.lookAtNode(n, "a 404 has to be answered twice")
+		c.readNode(n, r.ask.Kind.String())
+	case !n.absence.second.IsZero() && c.instances.failedSince(r.since):
+		return n, true, c.instances.err
+	default:
+		c.prove(n)
 	}
 	return nil, false, nil
 }
@@ -53,27 +56,27 @@ func (c *Core) home(n *node, r *request) bool {
 	return c.fresh(&c.pools, OpListPools, r.since, "the pool of an instance is not known")
 }
 
-func (c *Core) get(r *request) (Node, bool, error) {
+func (c *Core) get(r *request) (lkepool.Node, bool, error) {
 	n, done, err := c.find(r)
 	if !done || err != nil {
-		return Node{}, done, err
+		return lkepool.Node{}, done, err
 	}
 	if n.Foreign {
-		return Node{}, true, notOurs(n.ID, 0, "is not of this cluster")
+		return lkepool.Node{}, true, notOurs(n.ID, 0, "is not of this cluster")
 	}
 	if !c.home(n, r) {
-		return Node{}, c.pools.failedSince(r.since), c.pools.err
+		return lkepool.Node{}, c.pools.failedSince(r.since), c.pools.err
 	}
 	p, known := c.world.pools.get(n.home)
-	if known && !p.ours() || !known && n.hold.state == free && n.detached.IsZero() {
-		return Node{}, true, notOurs(n.ID, n.home, "is not of a pool that this engine made")
+	if known && !p.ours() || !known && n.claim.state == free && n.detached.IsZero() {
+		return lkepool.Node{}, true, notOurs(n.ID, n.home, "is not of a pool that this engine made")
 	}
 	return c.node(n), true, nil
 }
 
 // list waits until both lists were read, and until each claimed instance that
 // they lack was read directly.
-func (c *Core) list(r *request) ([]Node, bool, error) {
+func (c *Core) list(r *request) ([]lkepool.Node, bool, error) {
 	if !c.surveyed(r.since, "list") {
 		for _, l := range []*list{&c.pools, &c.instances} {
 			if l.failedSince(r.since) {
@@ -85,7 +88,7 @@ func (c *Core) list(r *request) ([]Node, bool, error) {
 	if all, err := c.verified(r.since); !all || err != nil {
 		return nil, err != nil, err
 	}
-	var nodes []Node
+	var nodes []lkepool.Node
 	for _, n := range c.world.nodes.rows {
 		if n.claimed() && c.owned(n) {
 			nodes = append(nodes, c.node(n))
@@ -99,7 +102,7 @@ func (c *Core) list(r *request) ([]Node, bool, error) {
 // readings show.
 func (c *Core) owned(n *node) bool {
 	p, known := c.world.pools.get(n.home)
-	return known && p.ours() || !known && !n.Foreign && (n.claimed() || slices.Contains(n.Tags, ManagedTag))
+	return known && p.ours() || !known && !n.Foreign && (n.claimed() || slices.Contains(n.Tags, c.tags.managed))
 }
 
 // verified reads, once since then, what lists lack or contradict, and reports
@@ -109,64 +112,63 @@ func (c *Core) owned(n *node) bool {
 func (c *Core) verified(since time.Time) (all bool, err error) {
 	all = true
 	for _, p := range c.world.pools.rows {
-		if !p.ours() || p.absence.since.IsZero() && p.absence.proof.IsZero() && !p.look.want {
+		if !p.ours() || p.absence.since.IsZero() && p.absence.proof.IsZero() && !p.direct.want {
 			continue
 		}
-		if p.look.busy || p.look.tried.Before(since) || !p.absence.proof.IsZero() {
+		if p.direct.busy || p.direct.tried.Before(since) || !p.absence.proof.IsZero() {
 			c.verifyPool(p, "a list contradicts what is known of the pool")
-			all = false
+			all = all && !p.absence.second.IsZero()
 		}
 	}
 	for _, n := range c.world.nodes.rows {
 		unread := n.present() && n.tagged.IsZero() && (!n.arrived || c.now.Sub(n.first) > listLag) ||
-			n.hold.state == unsure && c.settled(c.now, n.hold.at)
-		suspect := n.hold.state == held && !n.detached.IsZero() || (n.hold.state == held || n.present()) && !n.absence.since.IsZero()
-		if c.restorable(n) && n.hold.at.Before(since) && n.look.retry.failed == 0 || n.hold.state == writing && n.hold.stripped {
+			n.claim.state == unsure && c.settled(c.now, n.claim.at)
+		suspect := n.claim.state == held && !n.detached.IsZero() || (n.claim.state == held || n.present()) && !n.absence.since.IsZero()
+		if c.restorable(n) && n.claim.at.Before(since) && n.direct.retry.failed == 0 || n.claim.state == writing && n.claim.stripped {
 			all = false
 		}
 		if !suspect && !unread || !c.owned(n) {
 			continue
 		}
 		switch {
-		case n.look.busy || n.look.tried.Before(since):
-			c.lookAtNode(n, "lists lack it")
+		case n.direct.busy || n.direct.tried.Before(since):
+			c.readNode(n, "lists lack it")
 			all = false
-		case unread && n.tagged.IsZero() && n.look.err != nil && !n.look.failing():
-			err = n.look.err
-		case !n.absence.proof.IsZero() && n.look.retry.failed == 0:
-			if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
-				c.lookAtNode(n, "a 404 has to be answered twice")
-			}
-			all = false
+		case unread && n.tagged.IsZero() && n.direct.err != nil && !n.direct.failing():
+			err = n.direct.err
+		case !n.absence.proof.IsZero() && n.direct.retry.failed == 0:
+			c.prove(n)
+			// For a young instance the list that completes the proof is far away.
+			all = all && !n.absence.second.IsZero() && (c.now.Before(n.first.Add(listLag)) || c.instances.failedSince(since))
 		}
 	}
 	return all, err
 }
 
 // health is the engine's judgement of an instance.
-func (c *Core) health(n *node) Health {
+func (c *Core) health(n *node) claims.Health {
 	switch {
-	case n.State == Leaving:
-		return Deleting
+	case n.State == lkepool.Leaving:
+		return claims.Deleting
 	case !n.detached.IsZero() || n.home == 0 && !c.pools.began.IsZero() && c.now.Sub(n.first) > unsettledGrace:
-		return Detached
-	case n.State == Down && c.now.Sub(n.first) > c.cfg.BootTimeout:
-		return Stopped
+		return claims.Detached
+	case n.State == lkepool.Down && c.now.Sub(n.first) > c.cfg.BootTimeout:
+		return claims.Stopped
 	}
-	return Healthy
+	return claims.Healthy
 }
 
 // node describes an instance to a caller.
-func (c *Core) node(n *node) Node {
-	node := Node{
-		InstanceID: n.ID, NodeID: n.slot, PoolID: n.home, Name: n.Name, InstanceType: n.InstanceType, Region: n.Region,
-		Status: n.Status, Health: c.health(n), Created: n.Created, Tags: slices.Clone(n.Tags),
-	}
+func (c *Core) node(n *node) lkepool.Node {
+	node := lkepool.Node{NodeID: n.slot, PoolID: n.home, Node: claims.Node{
+		InstanceID: n.ID, Name: n.Name, InstanceType: n.InstanceType, Region: n.Region, Status: n.Status, Health: c.health(n),
+		Created: n.Created, Tags: slices.Clone(n.Tags),
+	}}
 	if n.claimed() {
-		node.Claim = n.hold.who.value
+		node.Claim = n.claim.who.Value
 	}
 	if p, ok := c.world.pools.get(n.home); ok {
-		node.Template = p.Template.clone()
+		node.Template = p.Template.Clone()
 		node.InstanceType = cmp.Or(node.InstanceType, p.InstanceType)
 	}
 	return node
@@ -174,28 +176,28 @@ func (c *Core) node(n *node) Node {
 
 // claimedBy returns nil if the instance is ours and the claimant's. The zero
 // Claimant stands for any.
-func (c *Core) claimedBy(n *node, by Claimant) error {
+func (c *Core) claimedBy(n *node, by claims.Claimant) error {
 	switch {
 	case n.Foreign:
 		return notOurs(n.ID, 0, "is not of this cluster")
 	case !c.owned(n):
 		return notOurs(n.ID, n.home, "is not of a pool that this engine made")
-	case by != (Claimant{}) && n.hold.state != free && !n.hold.who.is(by.id()):
-		return notOurs(n.ID, n.home, fmt.Sprintf("is claimed by %s, not by %s", n.hold.who.value, ClaimValue(by.Name)))
-	case by.UID != "" && n.hold.who.uid == "" && c.onRecordForAnother(n, by):
-		return notOurs(n.ID, n.home, fmt.Sprintf("is on record for another claimant than %s", ClaimValue(by.Name)))
+	case by != (claims.Claimant{}) && n.claim.state != free && !n.claim.who.Is(c.tags.ID(by)):
+		return notOurs(n.ID, n.home, fmt.Sprintf("is claimed by %s, not by %s", n.claim.who.Value, c.tags.Value(by.Name)))
+	case by.UID != "" && n.claim.who.UID == "" && c.onRecordForAnother(n, by):
+		return notOurs(n.ID, n.home, fmt.Sprintf("is on record for another claimant than %s", c.tags.Value(by.Name)))
 	}
 	return nil
 }
 
 // onRecordForAnother reports whether the caller's own records give the instance to
 // another claimant.
-func (c *Core) onRecordForAnother(n *node, by Claimant) bool {
+func (c *Core) onRecordForAnother(n *node, by claims.Claimant) bool {
 	if c.cfg.Holder == nil {
 		return false
 	}
 	who, ok := c.cfg.Holder(n.ID)
-	return ok && !who.id().is(by.id())
+	return ok && !c.tags.ID(who).Is(c.tags.ID(by))
 }
 
 // setTags changes the tags of a claimed instance, claims aside.
@@ -205,11 +207,11 @@ func (c *Core) setTags(r *request) (bool, error) {
 		return found, err
 	}
 	switch {
-	case n.hold.written() || !c.home(n, r):
+	case n.claim.written() || !c.home(n, r):
 		return false, nil
 	case !r.wrote.IsZero():
-		return true, n.hold.err
-	case n.hold.state != held:
+		return true, n.claim.err
+	case n.claim.state != held:
 		return true, notOurs(n.ID, n.home, "is not claimed")
 	}
 	if err := c.claimedBy(n, r.ask.By); err != nil {
@@ -218,18 +220,18 @@ func (c *Core) setTags(r *request) (bool, error) {
 	tags := slices.DeleteFunc(slices.Clone(n.Tags), func(tag string) bool {
 		return slices.Contains(r.ask.Remove, tag) && !slices.Contains(r.ask.Add, tag)
 	})
-	tags = claimtag.Union(tags, r.ask.Add)
-	if !claimIn(tags).is(n.hold.who) {
-		tags = claimTags(tags, n.hold.who, cmp.Or(n.hold.claimedAt, c.now))
+	tags = claims.Union(tags, r.ask.Add)
+	if !c.tags.ClaimIn(tags).Is(n.claim.who) {
+		tags = c.tags.claimTags(tags, n.claim.who, cmp.Or(n.claim.claimedAt, c.now))
 	}
 	switch {
 	case slices.Equal(tags, n.Tags):
 		return true, nil
 	case c.settling():
-	case !c.seenLately(n.look):
-		c.lookAtNode(n, "look before changing tags")
+	case !c.seenLately(n.direct):
+		c.readNode(n, "look before changing tags")
 	default:
-		r.wrote, n.hold.state, n.hold.at = c.now, writing, c.now
+		r.wrote, n.claim.state, n.claim.at = c.now, writing, c.now
 		c.do(Action{Op: OpMark, InstanceID: n.ID, PoolID: n.home, Reason: "change tags", Tags: tags})
 	}
 	return false, nil

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/plan"
 )
 
@@ -13,21 +15,43 @@ import (
 func (c *Core) buy(d *demand) {
 	c.refuseOverdue(d)
 	missing := len(d.unserved())
-	if missing == 0 || d.unclear || d.unread >= asideLimit || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) ||
+	if missing == 0 || d.unclear || d.unread >= quarantineLimit || d.state.creating > 0 || !c.gathered(d) || !c.ready(d.state.retry.until) ||
 		!c.allowed(d, &missing) {
 		return
 	}
 	if d.state.room > 0 {
 		missing = min(missing, d.state.room)
 	}
+	missing = c.repeatFrozen(d, missing)
 	var pools []plan.Pool
 	for _, p := range d.pools {
-		pools = append(pools, plan.Pool{ID: p.ID, Count: p.Count})
+		if p.writes.frozen.count == 0 && !c.inherited(p) {
+			pools = append(pools, plan.Pool{ID: p.ID, Count: p.Count})
+		}
 	}
 	for _, step := range plan.Grow(missing, pools, c.limits.PoolSize) {
-		c.grow(d, step)
+		if c.grow(d, step); len(d.unserved()) > 0 && len(d.unserved()[0].tokens) == 0 {
+			return // they were refused
+		}
 	}
 }
+
+// repeatFrozen sends counts again that were not answered, where as many nodes are
+// missing as they add, and returns how many are missing besides.
+func (c *Core) repeatFrozen(d *demand, missing int) int {
+	for _, p := range d.pools {
+		f := p.writes.frozen
+		if add := f.count - p.Count; add > 0 && add <= missing && f.count <= c.limits.PoolSize && !c.inherited(p) {
+			c.grow(d, plan.Step{PoolID: p.ID, Count: f.count, Add: add})
+			missing -= add
+		}
+	}
+	return missing
+}
+
+// inherited reports whether a pool may still be changed by writes of the process
+// before, so that this one neither grows nor drops it.
+func (c *Core) inherited(p *pool) bool { return p.made.IsZero() && !c.ready(c.lateUntil) }
 
 // unserved are the claimants for which nothing is on its way.
 func (d *demand) unserved() []*claim {
@@ -58,21 +82,24 @@ func (c *Core) allowed(d *demand, missing *int) bool {
 		*missing = 1
 	}
 	if next := d.state.joins.Until; c.now.Before(next) {
-		c.refuse(unserved, &Error{
-			Kind: KindInsufficientCapacity, Op: "claim", RetryAfter: next.Sub(c.now),
+		c.refuse(unserved, &claims.Error{
+			Kind: claims.KindInsufficientCapacity, Op: "claim", RetryAfter: next.Sub(c.now),
 			Err: fmt.Errorf("the last %d nodes of this key did not join the cluster; the next one is bought in %s", d.state.joins.InARow,
 				next.Sub(c.now).Round(time.Second)),
 		})
 		return false
 	}
 	if d.edited >= editedLimit {
-		c.refuse(unserved, &Error{Kind: KindConflict, Op: "create pool", Err: fmt.Errorf(
+		c.refuse(unserved, &claims.Error{Kind: claims.KindConflict, Op: "create pool", Err: fmt.Errorf(
 			"%d pools of this key do not fit it any more, because their labels, taints, version, firewall or autoscaler were edited: restore or "+
 				"delete them", d.edited)})
 		return false
 	}
+	if !c.counted() {
+		return false
+	}
 	var ceiling error
-	if *missing, ceiling = c.underCeilings(d.key.InstanceType, *missing); *missing <= 0 {
+	if *missing, ceiling = c.cfg.Ceilings.Fit("claim", d.key.InstanceType, *missing, c.owning()); *missing <= 0 {
 		c.refuse(unserved, ceiling)
 		return false
 	}
@@ -90,7 +117,7 @@ func (c *Core) grow(d *demand, step plan.Step) {
 		d.state.creating, d.state.began = d.state.creating+1, c.now
 		c.buying[d.key.InstanceType] += step.Add
 		c.probed()
-		c.do(Action{Op: OpCreate, Key: d.key, Count: step.Count, Bought: step.Add, Tags: poolTags(d.waiting[0].request),
+		c.do(Action{Op: OpCreate, Key: d.key, Count: step.Count, Bought: step.Add, Tags: c.tags.poolTags(d.waiting[0].request),
 			Reason: boughtFor(d, step.Add)})
 		return
 	}
@@ -98,20 +125,21 @@ func (c *Core) grow(d *demand, step plan.Step) {
 	switch {
 	case !c.ready(p.writes.retry.until):
 	case p.lowered.times >= lowerLimit && c.now.Sub(p.lowered.since) <= lowerMemory:
-		c.refuse(d.unserved(), &Error{
-			Kind: KindConflict, Op: "scale pool", PoolID: p.ID, RetryAfter: c.cfg.OrphanTTL,
+		c.refuse(d.unserved(), &claims.Error{
+			Kind: claims.KindConflict, Op: "scale pool", Object: claims.Object("pool", p.ID), RetryAfter: c.cfg.OrphanTTL,
 			Err: fmt.Errorf("another client has lowered the pool's count %d times since %s", p.lowered.times,
 				p.lowered.since.UTC().Format(time.TimeOnly)),
 		})
 	case p.writes.removing > 0:
 		// Its count is about to change.
-	case c.seenLately(p.look) && !p.look.began.Before(latest(p.writes.grown, p.writes.shrunk)):
+	case c.seenLately(p.direct) && !p.direct.began.Before(latest(p.writes.grown, p.writes.shrunk)):
 		p.writes.growing, p.writes.began = true, c.now
+		p.writes.frozen.again = p.writes.frozen.count != 0
 		c.buying[d.key.InstanceType] += step.Add
 		c.probed()
 		c.do(Action{Op: OpScale, PoolID: p.ID, Key: d.key, Count: step.Count, Bought: step.Add, Reason: boughtFor(d, step.Add)})
-	case c.ready(p.look.ended.Add(gatherQuiet)) || p.look.agrees:
-		c.lookAtPool(p, "look before scaling")
+	case c.ready(p.direct.ended.Add(gatherQuiet)) || p.direct.agrees:
+		c.readPool(p, "look before scaling")
 	}
 }
 
@@ -127,7 +155,7 @@ func (c *Core) probed() {
 // earlier attempt to create it succeeded. Until then nothing is bought for the
 // key, in other pools neither.
 func (c *Core) foundCreated(k *keyState) bool {
-	return k.hold.IsZero() || c.ready(k.hold) && c.fresh(&c.pools, OpListPools, k.hold, "a creation was not answered")
+	return k.notBefore.IsZero() || c.ready(k.notBefore) && c.fresh(&c.pools, OpListPools, k.notBefore, "a creation was not answered")
 }
 
 func boughtFor(d *demand, add int) string {
@@ -136,24 +164,32 @@ func boughtFor(d *demand, add int) string {
 
 // purchaseFailed follows a purchase that ended in an error.
 func (c *Core) purchaseFailed(k *keyState, p *pool, d Done) {
-	if p != nil && effectOf(d.Err) != EffectNone {
+	if p != nil && claims.EffectOf(d.Err) != claims.EffectNone {
 		p.writes.unsure = c.now
 	}
-	if p == nil && effectOf(d.Err) != EffectNone {
+	switch effect := claims.EffectOf(d.Err); {
+	case p == nil || effect == claims.EffectNone:
+	case effect == claims.EffectApplied:
+		p.writes.frozen.attempt(d, c.now)
+	default:
+		p.writes.frozen.attempt(d, c.now.Add(c.cfg.LateEffect))
+	}
+	if p == nil && claims.EffectOf(d.Err) != claims.EffectNone {
 		// Creating has no idempotency token: the pool is looked for by its tag
 		// until it would have to be visible.
 		// The second time in a row, the list lags further than it should.
 		wait := c.cfg.SettleTime
-		if k.lost || effectOf(d.Err) == EffectApplied {
+		if k.lost || claims.EffectOf(d.Err) == claims.EffectApplied {
 			wait = listLag
 		}
-		k.hold, k.lost = c.now.Add(wait), true
+		k.notBefore, k.lost = c.now.Add(wait), true
+		c.doubt(d.Action)
 	}
-	if p != nil && KindOf(d.Err) == KindNotFound {
-		p.absence.proof, p.look.want = latest(p.absence.proof, d.Began), true
+	if p != nil && claims.KindOf(d.Err) == claims.KindNotFound {
+		p.absence.proof, p.direct.want = latest(p.absence.proof, d.Began), true
 	}
 	switch add := d.Action.Bought; {
-	case KindOf(d.Err) == KindQuotaExceeded && add > 1:
+	case claims.KindOf(d.Err) == claims.KindQuotaExceeded && add > 1:
 		// LKE refuses as a whole what does not fit, and how much would is not in
 		// the answer, so half is asked for.
 		k.room = add / 2
@@ -162,16 +198,25 @@ func (c *Core) purchaseFailed(k *keyState, p *pool, d Done) {
 		k.room = 0
 		c.refuseUnserved(d.Action.Key, d.Err)
 	}
-	k.retry.fail(c.now, c.cfg.RetryDelay, retryAfter(d.Err))
+	k.retry.fail(c.now, c.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
+}
+
+// attempt notes a count that was not answered.
+func (f *freeze) attempt(d Done, until time.Time) {
+	if f.count == d.Action.Count {
+		f.again, f.until = true, latest(f.until, until)
+		return
+	}
+	*f = freeze{count: d.Action.Count, sent: d.Began, until: until}
 }
 
 // refuseUnserved answers the claimants of a key for which nothing is on its way.
-func (c *Core) refuseUnserved(key Key, err error) {
+func (c *Core) refuseUnserved(key lkepool.Key, err error) {
 	hash := key.Hash()
 	d := &demand{key: key, state: c.keyed(hash)}
 	for _, claim := range c.world.claims {
 		assigned := c.assigned(claim.id)
-		if claim.hash == hash && len(claim.tokens) > 0 && c.world.holder(claim.id) == nil && (assigned == nil || c.aside(assigned)) {
+		if claim.hash == hash && len(claim.tokens) > 0 && c.world.holder(claim.id) == nil && (assigned == nil || c.quarantined(assigned)) {
 			d.waiting = append(d.waiting, claim)
 		}
 	}
@@ -187,7 +232,7 @@ func (c *Core) refuseOverdue(d *demand) {
 	if d.overdue == 0 {
 		return
 	}
-	err := &Error{Kind: KindInsufficientCapacity, Op: "claim",
+	err := &claims.Error{Kind: claims.KindInsufficientCapacity, Op: "claim",
 		Err: fmt.Errorf("%d nodes have been on their way for over %s", d.overdue, c.cfg.PendingTimeout)}
 	var late []*claim
 	d.waiting = slices.DeleteFunc(d.waiting, func(claim *claim) bool {

@@ -1,75 +1,67 @@
 package engine
 
 import (
-	"fmt"
 	"maps"
-	"math"
 	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// The fields of the errors of claims that Settings' ceilings refuse.
-const (
-	FieldMaxNodes       = "Config.MaxNodes"
-	FieldMaxHourlyPrice = "Config.MaxHourlyPrice"
-)
-
-// underCeilings returns how many of the wanted nodes Settings' ceilings leave
-// room for, and the error for the claimants where that is none.
-func (c *Core) underCeilings(instanceType string, wanted int) (int, error) {
-	owned := c.owning()
-	if c.cfg.MaxNodes > 0 {
-		total := 0
-		for _, n := range owned {
-			total += n
-		}
-		if wanted = min(wanted, c.cfg.MaxNodes-total); wanted <= 0 {
-			return 0, ceiling(FieldMaxNodes, "the pools have %d nodes, and at most %d are allowed", total, c.cfg.MaxNodes)
-		}
-	}
-	if c.cfg.MaxHourlyPrice > 0 {
-		return c.affordable(instanceType, wanted, owned)
-	}
-	return wanted, nil
+// doubt is a creation that was not answered: its nodes count for the ceilings until
+// a pool of its key shows up, or until a list would have to show one.
+type doubt struct {
+	hash, instanceType string
+	nodes              int
+	// until is how long the pool may be missing from a list.
+	until time.Time
 }
 
-// affordable bounds what is wanted by MaxHourlyPrice.
-func (c *Core) affordable(instanceType string, wanted int, owned map[string]int) (int, error) {
-	const rounding = 1e-9
-	price, known := c.cfg.HourlyPrice(instanceType)
-	if !known {
-		return 0, ceiling(FieldMaxHourlyPrice, "the price of %s is not known, so it cannot be held below %g by the hour", instanceType,
-			c.cfg.MaxHourlyPrice)
-	}
-	total := 0.0
-	for _, other := range slices.Sorted(maps.Keys(owned)) {
-		each, known := c.cfg.HourlyPrice(other)
-		if !known && owned[other] > 0 {
-			return 0, ceiling(FieldMaxHourlyPrice, "the price of %s, of which the pools have %d nodes, is not known", other, owned[other])
-		}
-		total += each * float64(owned[other])
-	}
-	if room := c.cfg.MaxHourlyPrice - total + rounding; float64(wanted)*price > room {
-		wanted = int(math.Max(0, math.Floor(room/price)))
-	}
-	if wanted > 0 {
-		return wanted, nil
-	}
-	return 0, ceiling(FieldMaxHourlyPrice, "the nodes cost %.4f by the hour, a %s costs %.4f, and at most %g is allowed", total, instanceType,
-		price, c.cfg.MaxHourlyPrice)
+// doubt notes a creation that was not answered.
+func (c *Core) doubt(a Action) {
+	c.doubts = append(c.doubts, doubt{
+		hash: a.Key.Hash(), instanceType: a.Key.InstanceType, nodes: a.Bought, until: c.now.Add(c.cfg.LateEffect + listLag),
+	})
 }
 
-// owning is how many nodes of each instance type our pools have, those included
-// that purchases under way ask for.
+// foundPool ends one doubt about a key of which a list shows a new pool that is not
+// that of a creation under way.
+func (c *Core) foundPool(reading lkepool.Pool) {
+	hash := c.tags.keyHash(reading.Tags)
+	if hash == "" || c.keyed(hash).creating > 0 {
+		return
+	}
+	at := slices.IndexFunc(c.doubts, func(d doubt) bool { return d.hash == hash && d.nodes == reading.Count })
+	if at < 0 {
+		at = slices.IndexFunc(c.doubts, func(d doubt) bool { return d.hash == hash })
+	}
+	if at >= 0 {
+		c.doubts = slices.Delete(c.doubts, at, at+1)
+	}
+}
+
+// counted reports whether all nodes are known that the ceilings bound, those
+// included that the process before has bought, or may still buy.
+func (c *Core) counted() bool {
+	if c.cfg.Ceilings.MaxNodes == 0 && c.cfg.Ceilings.MaxHourlyPrice == 0 {
+		return true
+	}
+	since := c.lateUntil.Add(listLag)
+	return c.ready(since) && c.fresh(&c.pools, OpListPools, since, "the ceilings count what lists may not show yet")
+}
+
+// owning counts the nodes of each instance type that our pools have, those included
+// that purchases under way or without an answer may add.
 func (c *Core) owning() map[string]int {
 	owned := maps.Clone(c.buying)
 	for _, p := range c.world.pools.rows {
 		if p.ours() {
-			owned[p.InstanceType] += p.Count
+			owned[p.InstanceType] += max(p.Count, p.writes.frozen.count)
 		}
 	}
+	c.doubts = slices.DeleteFunc(c.doubts, func(d doubt) bool { return !c.pools.began.Before(d.until) })
+	for _, d := range c.doubts {
+		owned[d.instanceType] += d.nodes
+	}
 	return owned
-}
-
-func ceiling(field, format string, args ...any) error {
-	return &Error{Kind: KindQuotaExceeded, Op: "claim", Field: field, Effect: EffectNone, Err: fmt.Errorf(format, args...)}
 }

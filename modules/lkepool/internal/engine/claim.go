@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // giveBack answers a claimant that has a node, or goes on with the claim that
@@ -15,7 +18,7 @@ func (c *Core) giveBack(claim *claim) bool {
 			return false
 		}
 		c.finish(claim, n)
-		return n.hold.state != free
+		return n.claim.state != free
 	}
 	if c.claiming(claim, n) {
 		return true
@@ -25,18 +28,18 @@ func (c *Core) giveBack(claim *claim) bool {
 	}
 	loose := n.home == 0 || !n.detached.IsZero()
 	switch {
-	case n.hold.own && c.now.Sub(n.hold.at) <= confirmedFor, c.seenLately(n.look):
+	case n.claim.own && c.now.Sub(n.claim.at) <= confirmedFor, c.seenLately(n.direct):
 	case !n.absence.since.IsZero(), c.now.Sub(n.last) > fullReadEvery:
-		if c.ready(n.look.ended.Add(verifyAgain)) {
-			c.lookAtNode(n, "its claimant asks for it again")
+		if c.ready(n.direct.ended.Add(verifyAgain)) {
+			c.readNode(n, "its claimant asks for it again")
 		}
 		return true
 	}
 	if loose && !c.ready(latest(n.detached, n.first).Add(unsettledGrace)) {
 		if n.home == 0 {
 			c.fresh(&c.pools, OpListPools, n.first, "no pool of a claimed instance is known")
-		} else if c.ready(n.look.ended.Add(verifyAgain)) {
-			c.lookAtNode(n, "its pool does not list it any more")
+		} else if c.ready(n.direct.ended.Add(verifyAgain)) {
+			c.readNode(n, "its pool does not list it any more")
 		}
 		return true
 	}
@@ -50,28 +53,28 @@ func (c *Core) giveBack(claim *claim) bool {
 // settle it. It returns false for a claim that is beyond doubt.
 func (c *Core) doubtful(claim *claim, n *node) bool {
 	p, known := c.world.pools.get(n.home)
-	if claim.id.uid == "" || n.hold.who.uid != "" || known && p.keyHash() == claim.hash {
+	if claim.id.UID == "" || n.claim.who.UID != "" || known && p.keyHash() == claim.hash {
 		return false
 	}
 	if c.cfg.Holder != nil {
-		if who, ok := c.cfg.Holder(n.ID); ok && who.id().is(claim.id) {
+		if who, ok := c.cfg.Holder(n.ID); ok && c.tags.ID(who).Is(claim.id) {
 			return false
 		}
 	}
 	if !known && !c.fresh(&c.pools, OpListPools, latest(n.first, c.startedAt), "the pool of a claim by name alone is not known") {
 		return true
 	}
-	c.deliver(claim, Node{}, &Error{Kind: KindConflict, Op: "claim", PoolID: n.home, Effect: EffectNone, Err: fmt.Errorf(
+	c.deliver(claim, lkepool.Node{}, &claims.Error{Kind: claims.KindConflict, Op: "claim", Object: claims.Object("pool", n.home), Effect: claims.EffectNone, Err: fmt.Errorf(
 		"instance %d of another NodePool, type or template carries the claim of %s without its UID: whose it is is not known", n.ID,
-		n.hold.who.value)})
+		n.claim.who.Value)})
 	return true
 }
 
 // assigned returns the node that is being claimed for a claimant, nil if there is
-// none but such as were put aside.
-func (c *Core) assigned(who claimID) *node {
-	for _, n := range c.world.nodes.rows {
-		if n.hold.state != free && !n.claimed() && n.hold.who.is(who) && (n.hold.state == reserved || !c.aside(n)) {
+// none but such as were quarantined.
+func (c *Core) assigned(who claims.ClaimID) *node {
+	for _, n := range c.world.nodesOf(who.Value) {
+		if n.claim.state != free && !n.claimed() && n.claim.who.Is(who) && (n.claim.state == reserved || !c.quarantined(n)) {
 			return n
 		}
 	}
@@ -84,38 +87,38 @@ func (c *Core) assigned(who claimID) *node {
 func (c *Core) claiming(claim *claim, has *node) bool {
 	n := c.assigned(claim.id)
 	switch {
-	case n == nil || n == has || n.hold.state == reserved:
+	case n == nil || n == has || n.claim.state == reserved:
 		return false
-	case n.hold.state == unsure && c.ready(n.hold.at.Add(c.cfg.SettleTime)):
-		c.lookAtNode(n, "a claim was written without an answer")
+	case n.claim.state == unsure && c.ready(n.claim.at.Add(c.cfg.SettleTime)):
+		c.readNode(n, "a claim was written without an answer")
 	}
 	return true
 }
 
-// aside reports whether writes to the instance have failed so often that its
+// quarantined reports whether writes to the instance have failed so often that its
 // claimant gets another one. It does not while one more write is under way.
-func (c *Core) aside(n *node) bool {
-	return !c.marks.general() && n.hold.failed >= markAttempts && !n.hold.written() && (n.hold.state != unsure || n.look.failing())
+func (c *Core) quarantined(n *node) bool {
+	return !c.marks.general() && n.claim.failed >= markAttempts && !n.claim.written() && (n.claim.state != unsure || n.claim.lacking || n.direct.failing())
 }
 
 // finish brings a claim to its end that was begun on an instance.
 func (c *Core) finish(claim *claim, n *node) {
 	switch {
-	case n.hold.written():
-	case n.hold.state == reserved && (!n.absence.proof.IsZero() || !n.present()):
-		n.hold = n.hold.freed(c.now)
-	case n.hold.state == reserved && n.look.failing() && n.hold.failed < markAttempts:
-		n.hold = n.hold.freed(c.now)
-		n.hold.failed = markAttempts - 1
+	case n.claim.written():
+	case n.claim.state == reserved && (!n.absence.proof.IsZero() || !n.present()):
+		n.claim = n.claim.freed(c.now)
+	case n.claim.state == reserved && n.direct.failing() && n.claim.failed < markAttempts:
+		n.claim = n.claim.freed(c.now)
+		n.claim.failed = markAttempts - 1
 		c.failed(n)
-	case n.hold.state == unsure && n.hold.failed >= markAttempts && !c.marks.general():
-		if c.ready(n.hold.at.Add(c.cfg.SettleTime)) {
-			c.lookAtNode(n, "a claim was written without an answer")
+	case n.claim.state == unsure && n.claim.failed >= markAttempts && !n.claim.lacking && !c.marks.general():
+		if c.ready(n.claim.at.Add(c.cfg.SettleTime)) {
+			c.readNode(n, "a claim was written without an answer")
 		}
-	case n.hold.state == reserved && n.arrived && n.hold.failed == 0, c.seenLately(n.look):
+	case n.claim.state == reserved && n.arrived && n.claim.failed == 0, c.seenLately(n.direct):
 		c.mark(claim, n)
 	default:
-		c.lookAtNode(n, "look before claiming")
+		c.readNode(n, "look before claiming")
 	}
 }
 
@@ -124,22 +127,22 @@ func (c *Core) mark(claim *claim, n *node) {
 	if c.marks.err != nil {
 		if !c.ready(c.marks.next) {
 			// This frees the instance unless a claim may have been written already.
-			c.deliver(claim, Node{}, c.marks.err)
+			c.deliver(claim, lkepool.Node{}, c.marks.err)
 			return
 		}
 		c.marks.next = c.now.Add(c.marks.pause)
 	}
-	if !c.ready(n.hold.retry.until) {
+	if !c.ready(n.claim.retry.until) {
 		return
 	}
 	next := writing
-	if n.hold.state == unsure {
+	if n.claim.state == unsure {
 		next = rewriting
 	}
-	n.hold.state, n.hold.at = next, c.now
+	n.claim.state, n.claim.at, n.claim.lacking = next, c.now, false
 	c.do(Action{
 		Op: OpMark, InstanceID: n.ID, PoolID: n.home, Key: claim.request.Key, Reason: "claim for " + claim.request.Claimant.Name,
-		Tags: claimTags(n.Tags, claim.id, c.now, claim.request.PoolTags, claim.request.Tags),
+		Tags: c.tags.claimTags(n.Tags, claim.id, c.now, claim.request.PoolTags, claim.request.Tags),
 	})
 }
 
@@ -150,25 +153,25 @@ func (c *Core) markRefused(d Done) {
 		c.marks.next = c.now.Add(c.marks.pause)
 	}
 	c.marks.err = d.Err
-	if claim := c.world.claimOf(claimIn(d.Action.Tags)); claim != nil {
-		c.deliver(claim, Node{}, d.Err)
+	if claim := c.world.claimOf(c.tags.ClaimIn(d.Action.Tags)); claim != nil {
+		c.deliver(claim, lkepool.Node{}, d.Err)
 	}
 }
 
 // restoreTags writes claims again whose tags were taken away.
 func (c *Core) restoreTags() {
 	for _, n := range c.world.nodes.rows {
-		if !c.restorable(n) || !c.ready(n.hold.retry.until) {
+		if !c.restorable(n) || !c.ready(n.claim.retry.until) {
 			continue
 		}
-		if !c.seenLately(n.look) {
-			c.lookAtNode(n, "a claim's tag is missing")
+		if !c.seenLately(n.direct) {
+			c.readNode(n, "a claim's tag is missing")
 			continue
 		}
-		n.hold.state, n.hold.at = writing, c.now
+		n.claim.state, n.claim.at = writing, c.now
 		c.probed()
 		c.do(Action{Op: OpMark, InstanceID: n.ID, PoolID: n.home, Reason: "write the claim again",
-			Tags: claimTags(n.Tags, n.hold.who, cmp.Or(n.hold.claimedAt, c.now))})
+			Tags: c.tags.claimTags(n.Tags, n.claim.who, cmp.Or(n.claim.claimedAt, c.now))})
 	}
 }
 
@@ -176,8 +179,8 @@ func (c *Core) restoreTags() {
 // marks are refused that is an attempt as good as any.
 func (c *Core) restorable(n *node) bool {
 	refused := c.marks.err != nil && c.now.Before(c.marks.next)
-	return n.hold.state == held && n.hold.stripped && n.present() && !n.removal.busy && !refused && !c.settling() &&
-		c.holder(n.hold.who) == n // not a second one, which is to go
+	return n.claim.state == held && n.claim.stripped && n.present() && !n.removal.busy && !refused && !c.settling() &&
+		c.holder(n.claim.who) == n // not a second one, which is to go
 }
 
 // witness asks the caller's own records about instances that look free, and once
@@ -189,29 +192,30 @@ func (c *Core) witness() {
 		return
 	}
 	for _, n := range c.world.nodes.rows {
-		read := n.hold.state == held && !n.hold.own && !n.hold.witnessed
-		if n.hold.state != free && !read || n.leaves() || !c.owned(n) {
+		read := n.claim.state == held && !n.claim.own && !n.claim.witnessed
+		if n.claim.state != free && !read || n.leaves() || !c.owned(n) {
 			continue
 		}
-		n.hold.witnessed = true
-		if who, ok := c.cfg.Holder(n.ID); ok && (n.hold.state == free || !n.hold.who.is(who.id())) {
-			n.hold = hold{who: who.id(), state: held, at: c.now, since: c.now, stripped: true}
+		n.claim.witnessed = true
+		if who, ok := c.cfg.Holder(n.ID); ok && (n.claim.state == free || !n.claim.who.Is(c.tags.ID(who))) {
+			n.claim = claimState{who: c.tags.ID(who), state: held, at: c.now, since: c.now, stripped: true}
+			c.world.index.claimed(n)
 		}
 	}
 }
 
 // holder returns the node of a claimant, nil if it has none. Of several it is the
 // one that the caller's own records name.
-func (c *Core) holder(who claimID) *node {
+func (c *Core) holder(who claims.ClaimID) *node {
 	best := c.world.holder(who)
 	if best == nil || c.cfg.Holder == nil {
 		return best
 	}
-	for _, n := range c.world.nodes.rows {
+	for _, n := range c.world.nodesOf(who.Value) {
 		if n == best || !n.holds(who) || !c.owned(n) {
 			continue
 		}
-		if named, ok := c.cfg.Holder(n.ID); ok && named.id().is(who) {
+		if named, ok := c.cfg.Holder(n.ID); ok && c.tags.ID(named).Is(who) {
 			return n
 		}
 	}
@@ -220,18 +224,18 @@ func (c *Core) holder(who claimID) *node {
 
 // isFree reports whether a member may be handed out.
 func (c *Core) isFree(n *node) bool {
-	return n.hold.state == free && n.known() && !c.aside(n) && !n.removal.busy && n.removal.accepted.IsZero() && c.health(n) == Healthy
+	return n.claim.state == free && n.known() && !c.quarantined(n) && !n.removal.busy && !n.removal.condemned && c.health(n) == claims.Healthy
 }
 
 // handOut orders free instances: those that requests failed for come last.
 func handOut(a, b *node) int {
-	troubled := func(n *node) int {
-		if n.look.err != nil || n.hold.err != nil {
+	failing := func(n *node) int {
+		if n.direct.err != nil || n.claim.err != nil {
 			return 1
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(troubled(a), troubled(b)), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(failing(a), failing(b)), cmp.Compare(a.ID, b.ID))
 }
 
 // match hands free instances, in that order, to claimants in the order in
@@ -241,9 +245,10 @@ func (c *Core) match(d *demand) {
 		for len(d.free) > 0 && len(claim.tokens) > 0 {
 			n := d.free[0]
 			d.free = d.free[1:]
-			n.hold = n.hold.freed(c.now)
-			n.hold.who, n.hold.state = claim.id, reserved
-			if c.finish(claim, n); n.hold.state != free {
+			n.claim = n.claim.freed(c.now)
+			n.claim.who, n.claim.state = claim.id, reserved
+			c.world.index.claimed(n)
+			if c.finish(claim, n); n.claim.state != free {
 				return true
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 )
 
@@ -12,10 +14,13 @@ import (
 // always has one result. It is not safe for concurrent use; see the shell of package
 // lkepool.
 type Core struct {
-	cfg    Settings
-	limits Limits
+	cfg    lkepool.Config
+	tags   Tagging
+	limits lkepool.Limits
 	// startedAt is when this process began to lead.
 	startedAt time.Time
+	// lateUntil is how long writes of the process before may take effect.
+	lateUntil time.Time
 	world     world
 	// requests are the callers that wait, those of claims apart: see world.claims.
 	requests []*request
@@ -25,8 +30,10 @@ type Core struct {
 	polls polls
 	marks marks
 	// buying is how many nodes of each instance type the purchases under way ask for.
-	buying  map[string]int
-	trouble trouble
+	buying map[string]int
+	// doubts are the creations that were not answered.
+	doubts      []doubt
+	lastFailure lastFailure
 	turn
 }
 
@@ -36,8 +43,8 @@ type turn struct {
 	actions []Action
 	// wake is when the core has to be called again at the latest.
 	wakeAt time.Time
-	// looks is how many single instances are being read.
-	looks int
+	// reading is how many single instances are being read.
+	reading int
 }
 
 // keyState is the state of the purchases for one key.
@@ -48,9 +55,9 @@ type keyState struct {
 	began time.Time
 	// room bounds the next purchase after a refusal for a limit; 0 is no bound.
 	room int
-	// hold keeps pools from being created while an earlier attempt, whose answer
+	// notBefore keeps pools from being created while an earlier attempt, whose answer
 	// was lost, may still show up.
-	hold time.Time
+	notBefore time.Time
 	// lost: the last creation was not answered.
 	lost  bool
 	retry backoff
@@ -65,44 +72,50 @@ type marks struct {
 	err   error
 	pause time.Duration
 	next  time.Time
-	// aside counts the instances that were put aside since one was marked.
-	aside int
+	// quarantined counts the instances that were quarantined since one was marked.
+	quarantined int
 }
 
 // general reports whether it is not a single instance that cannot be marked:
 // others would not do better.
-func (m marks) general() bool { return m.aside >= asideLimit }
+func (m marks) general() bool { return m.quarantined >= quarantineLimit }
 
-// trouble is the last failure that may end by itself.
-type trouble struct {
+// lastFailure is the last failure that may end by itself.
+type lastFailure struct {
 	op  Op
 	err error
 	at  time.Time
 }
 
-// New begins to lead at the given time. cfg has its defaults.
-func New(cfg Settings, limits Limits, now time.Time) *Core {
+// New begins to lead at the given time. cfg has its defaults. clean: no write of a
+// process before is under way.
+func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *Core {
 	c := &Core{
-		cfg: cfg, limits: limits, startedAt: now, keys: map[string]*keyState{}, buying: map[string]int{},
-		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}},
+		cfg: cfg, tags: NewTagging(cfg.Tags), limits: limits, startedAt: now, keys: map[string]*keyState{}, buying: map[string]int{},
+		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}, index: newIndex()},
 	}
-	c.polls.pace.Few = fewNodes
+	c.polls.pace.Few, c.lateUntil = fewNodes, now
+	if !clean {
+		c.lateUntil = now.Add(cfg.LateEffect)
+	}
 	return c
 }
 
 // Inherit takes over the callers that wait.
 func (c *Core) Inherit(from *Core) {
-	c.world.claims = from.world.claims
+	for _, claim := range from.world.claims {
+		c.world.admit(claim)
+	}
 	for _, r := range from.requests {
 		c.requests = append(c.requests, &request{token: r.token, ask: r.ask, since: c.startedAt})
 	}
 }
 
 // Failed notes a node of the key that did not join its cluster.
-func (c *Core) Failed(key Key, now time.Time) { c.key(key).joins.Failed(now, pacing.Joins) }
+func (c *Core) Failed(key lkepool.Key, now time.Time) { c.key(key).joins.Failed(now, pacing.Joins) }
 
 // Joined notes a node of the key that joined.
-func (c *Core) Joined(key Key) { c.key(key).joins = pacing.Record{} }
+func (c *Core) Joined(key lkepool.Key) { c.key(key).joins = pacing.Record{} }
 
 // Owns reports whether a pool was made by this engine, and whether that is known.
 func (c *Core) Owns(poolID int) (owned, known bool) {
@@ -111,6 +124,14 @@ func (c *Core) Owns(poolID int) (owned, known bool) {
 	}
 	p, known := c.world.pools.get(poolID)
 	return known && p.ours(), known
+}
+
+// PoolOf returns the pool of an instance, 0 if none is known.
+func (c *Core) PoolOf(instanceID int) int {
+	if n, known := c.world.nodes.get(instanceID); known {
+		return n.home
+	}
+	return 0
 }
 
 // Handle applies an event and returns what is to be done.
@@ -122,6 +143,10 @@ func (c *Core) Handle(e Event, now time.Time) []Action {
 	case Left:
 		c.dismiss(e)
 	case Done:
+		if e.Unsent {
+			c.takeBack(e.Action)
+			break
+		}
 		c.note(e)
 		c.merge(e)
 	case Tick:
@@ -134,6 +159,34 @@ func (c *Core) Handle(e Event, now time.Time) []Action {
 	return c.actions
 }
 
+// takeBack follows a write that was not sent: it is decided again.
+func (c *Core) takeBack(a Action) {
+	switch a.Op {
+	case OpCreate, OpScale:
+		c.buying[a.Key.InstanceType] = max(0, c.buying[a.Key.InstanceType]-a.Bought)
+		if p, ok := c.world.pools.get(a.PoolID); ok {
+			p.writes.growing = false
+		}
+		if a.Op == OpCreate {
+			k := c.key(a.Key)
+			k.creating = max(0, k.creating-1)
+		}
+	case OpMark:
+		n, ok := c.world.nodes.get(a.InstanceID)
+		switch {
+		case !ok:
+		case !n.claim.since.IsZero():
+			n.claim.state = held
+		case n.claim.state == rewriting:
+			n.claim.state = unsure
+		case n.claim.state == writing:
+			n.claim = n.claim.freed(c.now)
+		}
+	default:
+		c.undone(a)
+	}
+}
+
 // undone takes back what would be done for callers that were all answered.
 func (c *Core) undone(a Action) bool {
 	switch a.Op {
@@ -143,21 +196,35 @@ func (c *Core) undone(a Action) bool {
 		c.instances.busy = false
 	case OpGetPool:
 		if p, ok := c.world.pools.get(a.PoolID); ok {
-			p.look.busy = false
+			p.direct.busy = false
 		}
 		if p, ok := c.world.named.get(a.PoolID); ok {
-			p.look.busy = false
+			p.direct.busy = false
 		}
 	case OpGetInstance:
 		if n, ok := c.world.nodes.get(a.InstanceID); ok {
-			n.look.busy = false
+			n.direct.busy = false
+		}
+	case OpRemove:
+		if n, ok := c.world.nodes.get(a.InstanceID); ok {
+			n.removal.busy = false
+		}
+		if p, ok := c.world.pools.get(a.PoolID); ok {
+			p.writes.removing--
+		}
+	case OpDrop:
+		if n, ok := c.world.nodes.get(a.InstanceID); ok {
+			n.removal.busy = false
+		}
+		if p, ok := c.world.pools.get(a.PoolID); ok {
+			p.writes.dropping = false
 		}
 	case OpMark:
 		n, ok := c.world.nodes.get(a.InstanceID)
-		if !ok || n.hold.since.IsZero() {
+		if !ok || n.claim.since.IsZero() {
 			return false
 		}
-		n.hold.state = held
+		n.claim.state = held
 	default:
 		return false
 	}
@@ -196,11 +263,21 @@ func (c *Core) ready(t time.Time) bool {
 	return true
 }
 
-func (c *Core) do(a Action) { c.actions = append(c.actions, a) }
+func (c *Core) do(a Action) {
+	switch a.Op {
+	case OpScale, OpDrop:
+		a.NotAfter = c.now.Add(countValid)
+	case OpCreate, OpRemove:
+		a.NotAfter = c.now.Add(sendWithin)
+	case OpMark:
+		a.NotAfter = c.now.Add(claimWithin)
+	}
+	c.actions = append(c.actions, a)
+}
 
 func (c *Core) answer(token int, a Answer) { c.do(Action{Op: OpAnswer, Token: token, Answer: &a}) }
 
-func (c *Core) key(key Key) *keyState { return c.keyed(key.Hash()) }
+func (c *Core) key(key lkepool.Key) *keyState { return c.keyed(key.Hash()) }
 
 // keyed is key for a hash that is known: to compute one costs more than all else
 // that an event needs.
@@ -219,10 +296,10 @@ func (c *Core) note(d Done) {
 	if d.Cancelled {
 		return
 	}
-	switch kind := KindOf(d.Err); {
-	case kind == KindRateLimited || kind == KindUnavailable:
-		c.trouble = trouble{op: d.Action.Op, err: d.Err, at: c.now}
-	case c.trouble.op == d.Action.Op:
-		c.trouble = trouble{}
+	switch kind := claims.KindOf(d.Err); {
+	case kind == claims.KindRateLimited || kind == claims.KindUnavailable:
+		c.lastFailure = lastFailure{op: d.Action.Op, err: d.Err, at: c.now}
+	case c.lastFailure.op == d.Action.Op:
+		c.lastFailure = lastFailure{}
 	}
 }

@@ -3,6 +3,9 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // decide chooses what to do about all that is known, for all keys together. It
@@ -11,14 +14,15 @@ func (c *Core) decide() {
 	if c.Idle() {
 		return
 	}
-	c.countLooks()
+	c.countReads()
 	c.witness()
 	c.restoreTags()
+	c.finishRemovals()
 	if demands := c.demands(); len(demands) > 0 && c.informed(demands) {
-		clear := c.identify()
+		clear, unread := c.identify()
 		for _, d := range demands {
 			c.supply(d)
-			if clear && c.identified(d.waiting[0].hash) {
+			if clear && !unread[d.waiting[0].hash] {
 				c.match(d)
 				c.buy(d)
 			}
@@ -30,7 +34,7 @@ func (c *Core) decide() {
 
 // demand is what claimants of one key want, and what there is for them.
 type demand struct {
-	key   Key
+	key   lkepool.Key
 	state *keyState
 	// waiting have no node, in the order in which they first asked.
 	waiting []*claim
@@ -39,8 +43,8 @@ type demand struct {
 	// free is what may be handed out, pending how many nodes are on their way,
 	// overdue how many have been for too long.
 	free []*node
-	// aside are those that could not be claimed.
-	aside []*node
+	// quarantined are those that could not be claimed.
+	quarantined []*node
 	// soon are free as far as is known, and are tried again after a pause.
 	pending, overdue, soon int
 	// unread may be free or not: reading them fails.
@@ -95,7 +99,7 @@ func (c *Core) complete() bool {
 	return c.surveyed(c.polls.again, "the first lists are not complete")
 }
 
-// leftOut reports whether a list was empty, pools have more places than instances
+// leftOut reports whether a list was empty, pools have more slots than instances
 // were shown, or instances are of no pool that was shown, or in no list, although a
 // pool names them: any of those left out may have a claimant.
 func (c *Core) leftOut() bool {
@@ -124,11 +128,11 @@ func (c *Core) refuseUnread(demands []*demand) {
 	}
 }
 
-// identify reads the instances and pools that are known by their ID alone: any
-// such instance may have a claimant, and such a pool may be of any key. It reports
-// whether none is left.
-func (c *Core) identify() bool {
-	all := true
+// identify reads the instances and pools that are known by their ID alone: any such
+// pool may be of any key, and any such instance may have a claimant of its pool's key.
+// It reports whether the first are none, and returns the keys of the second.
+func (c *Core) identify() (all bool, unread map[string]bool) {
+	all, unread = true, map[string]bool{}
 	for _, n := range c.world.nodes.rows {
 		p, ok := c.world.pools.get(n.home)
 		switch {
@@ -136,26 +140,22 @@ func (c *Core) identify() bool {
 		case !ok:
 			all = c.located(n.home) && all
 		case p.ours() && !n.known():
-			all = all && n.look.failing()
+			if c.awaited(n) {
+				unread[p.keyHash()] = true
+			}
 			if !c.limits.NodesLag || c.ready(n.first.Add(verifyAgain)) { // the next list shows it
-				c.lookAtNode(n, "only its ID is known")
+				c.readNode(n, "only its ID is known")
 			}
 		}
 	}
-	return all
+	return all, unread
 }
 
-// identified reports whether no instance of the key may still turn out to be of one
-// of those that wait. One that is known by its ID alone, and cannot be read, may;
-// after unreadGrace it is passed over.
-func (c *Core) identified(hash string) bool {
-	return !slices.ContainsFunc(c.world.nodes.rows, func(n *node) bool {
-		if n.known() || !n.present() || n.look.retry.failed == 0 {
-			return false
-		}
-		p, ok := c.world.pools.get(n.home)
-		return ok && p.ours() && p.keyHash() == hash && !c.ready(n.look.retry.since.Add(unreadGrace))
-	})
+// awaited reports whether an instance that is known by its ID alone may still turn out
+// to be of one of those that wait. If it cannot be read, it is passed over after
+// unreadGrace.
+func (c *Core) awaited(n *node) bool {
+	return n.direct.retry.failed == 0 || !c.ready(n.direct.retry.since.Add(unreadGrace))
 }
 
 // supply finds out what there is for a key.
@@ -164,10 +164,10 @@ func (c *Core) supply(d *demand) {
 	for _, p := range d.pools {
 		c.supplyOf(d, p)
 	}
-	if len(d.aside) >= asideLimit || c.marks.err != nil {
+	if len(d.quarantined) >= quarantineLimit || claims.KindOf(c.marks.err) == claims.KindForbidden {
 		// Another one would be no better.
-		for _, n := range d.aside {
-			if c.ready(latest(n.look.retry.until, n.hold.retry.until)) {
+		for _, n := range d.quarantined {
+			if c.ready(latest(n.direct.retry.until, n.claim.retry.until)) {
 				d.free = append(d.free, n)
 			} else {
 				d.soon++
@@ -179,11 +179,15 @@ func (c *Core) supply(d *demand) {
 
 func (c *Core) supplyOf(d *demand, p *pool) {
 	members := c.world.members(p.ID)
+	if len(members) > p.Count {
+		// Reads do not find some of them: they have been replaced.
+		members = slices.DeleteFunc(members, func(n *node) bool { return !n.absence.second.IsZero() })
+	}
 	pending := max(0, p.Count-len(members)-p.lost())
-	p.owe(pending, c.now)
+	p.expect(pending, c.now)
 	overdue := p.overdue(c.now, c.cfg.PendingTimeout)
 	d.pending, d.overdue = d.pending+pending-overdue, d.overdue+overdue
-	for _, since := range p.owing {
+	for _, since := range p.pending {
 		c.at(since.Add(c.cfg.PendingTimeout + time.Second))
 	}
 	switch {
@@ -193,14 +197,14 @@ func (c *Core) supplyOf(d *demand, p *pool) {
 		return
 	case p.writes.growing:
 		d.unclear = true
-	case !p.absence.since.IsZero() || !p.absence.proof.IsZero() || p.look.want:
+	case !p.absence.since.IsZero() || !p.absence.proof.IsZero() || p.direct.want:
 		d.unclear = true
 		c.verifyPool(p, "a list contradicts what is known of the pool")
 		return
 	case !p.writes.unsure.IsZero():
 		d.unclear = true
 		if c.ready(p.writes.unsure.Add(c.cfg.SettleTime)) {
-			c.lookAtPool(p, "a write to the pool was not answered")
+			c.readPool(p, "a write to the pool was not answered")
 		}
 	case len(members) > p.Count:
 		d.unclear = c.settle(p, members)
@@ -211,17 +215,17 @@ func (c *Core) supplyOf(d *demand, p *pool) {
 		case !n.known():
 			d.unread++
 		case !c.isFree(n):
-			if n.hold.state == free && c.aside(n) {
-				d.aside = append(d.aside, n)
+			if n.claim.state == free && c.quarantined(n) {
+				d.quarantined = append(d.quarantined, n)
 			}
+		case p.made.IsZero() && !n.arrived && !c.ready(c.lateUntil):
+			d.soon++ // a claim of the process before may still be written on it
 		case !n.absence.proof.IsZero():
 			d.soon++
-			if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
-				c.lookAtNode(n, "a 404 has to be answered twice")
-			}
-		case c.now.Before(latest(n.look.retry.until, n.hold.retry.until)):
+			c.prove(n)
+		case c.now.Before(latest(n.direct.retry.until, n.claim.retry.until)):
 			d.soon++
-			c.at(latest(n.look.retry.until, n.hold.retry.until))
+			c.at(latest(n.direct.retry.until, n.claim.retry.until))
 		default:
 			d.free = append(d.free, n)
 		}
@@ -229,10 +233,41 @@ func (c *Core) supplyOf(d *demand, p *pool) {
 }
 
 // verifyPool reads a pool that a list lacks or contradicts; a 404 has to be
-// answered twice.
+// answered twice, and a list that began after that has to lack the pool.
 func (c *Core) verifyPool(p *pool, reason string) {
-	if p.absence.proof.IsZero() || c.ready(p.absence.proof.Add(c.cfg.SettleTime)) {
-		c.lookAtPool(p, reason)
+	switch {
+	case !p.absence.second.IsZero():
+		c.readAgain(p)
+	case p.absence.proof.IsZero() || c.ready(p.absence.proof.Add(c.cfg.SettleTime)):
+		c.readPool(p, reason)
+	}
+}
+
+// readAgain reads what may still refute or complete the proof that a pool is gone.
+func (c *Core) readAgain(p *pool) {
+	since := latest(p.absence.second, p.first.Add(listLag))
+	if c.ready(since) && c.fresh(&c.pools, OpListPools, since, "reads of a pool are answered 404") &&
+		c.ready(p.direct.ended.Add(verifyAgain)) {
+		c.readPool(p, "a list shows a pool that reads do not find")
+	}
+}
+
+// prove reads what completes the proof that a node is gone, or refutes it: the node
+// again, then the list of instances.
+func (c *Core) prove(n *node) {
+	second := n.absence.second
+	switch {
+	case n.absence.proof.IsZero():
+	case second.IsZero():
+		if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
+			c.readNode(n, "a 404 has to be answered twice")
+		}
+	default:
+		since := latest(second, n.first.Add(listLag))
+		if c.ready(since) && c.fresh(&c.instances, OpListInstances, since, "reads of an instance are answered 404") &&
+			c.ready(n.direct.ended.Add(verifyAgain)) {
+			c.readNode(n, "a list shows an instance that reads do not find")
+		}
 	}
 }
 
@@ -246,12 +281,12 @@ func (c *Core) settle(p *pool, members []*node) bool {
 		return false
 	}
 	c.at(p.unsettled.Add(unsettledGrace + time.Second))
-	if c.ready(p.look.ended.Add(c.cfg.SettleTime)) {
-		c.lookAtPool(p, "the pool has more members than its count")
+	if c.ready(p.direct.ended.Add(c.cfg.SettleTime)) {
+		c.readPool(p, "the pool has more members than its count")
 	}
 	for _, n := range members {
-		if (n.last.Before(c.instances.began) || n.slot == "") && c.ready(latest(n.look.ended, n.absence.proof).Add(c.cfg.SettleTime)) {
-			c.lookAtNode(n, "its pool has more members than its count")
+		if (n.last.Before(c.instances.began) || n.slot == "") && c.ready(latest(n.direct.ended, n.absence.proof).Add(c.cfg.SettleTime)) {
+			c.readNode(n, "its pool has more members than its count")
 		}
 	}
 	return true

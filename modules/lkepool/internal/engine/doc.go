@@ -35,6 +35,6 @@
 //
 // A look is a direct read of one object, a reading is any answer with an object
 // in it. A hold is the claim on a node; a node is free, reserved for a claimant,
-// being written, unsure after a write without an answer, or held. A place is a
+// being written, unsure after a write without an answer, or held. A slot is a member
 // slot of a pool. To settle is to be older than a direct read may be out of date.
 package engine

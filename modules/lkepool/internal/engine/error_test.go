@@ -4,18 +4,20 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 func TestTheTextOfAnErrorHasOneKind(t *testing.T) {
-	refused := &Error{Kind: KindConflict, Op: "delete pool", PoolID: 7, Err: errors.New("the last node pool")}
-	overdue := &Error{Kind: KindConflict, Op: "release", Err: late{"not done yet", refused, context.DeadlineExceeded}}
+	refused := &claims.Error{Kind: claims.KindConflict, Op: "delete pool", Object: claims.Object("pool", 7), Err: errors.New("the last node pool")}
+	overdue := &claims.Error{Kind: claims.KindConflict, Op: "release", Err: late{"not done yet", refused, context.DeadlineExceeded}}
 	if want := "release: Conflict: not done yet: delete pool (pool 7): the last node pool (context deadline exceeded)"; overdue.Error() != want {
 		t.Errorf("got  %s\nwant %s", overdue, want)
 	}
 	if !errors.Is(overdue, context.DeadlineExceeded) || !errors.Is(overdue, error(refused)) {
 		t.Error("a cause is lost")
 	}
-	around := &Error{Kind: KindUnavailable, Op: "collect", Err: refused}
+	around := &claims.Error{Kind: claims.KindUnavailable, Op: "collect", Err: refused}
 	if want := "collect: Unavailable: delete pool (pool 7): the last node pool"; around.Error() != want {
 		t.Errorf("got  %s\nwant %s", around, want)
 	}

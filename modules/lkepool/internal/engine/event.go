@@ -1,6 +1,11 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
 
 // What goes into the core and what comes out of it. A test writes and reads
 // these directly; the shell translates them into calls of the Backend.
@@ -26,12 +31,14 @@ type Left struct {
 type Done struct {
 	Action    Action
 	Began     time.Time
-	Pools     []Pool
-	Instances []Instance
-	Pool      Pool
-	Instance  Instance
+	Pools     []lkepool.Pool
+	Instances []lkepool.Instance
+	Pool      lkepool.Pool
+	Instance  lkepool.Instance
 	Err       error
 	Cancelled bool
+	// Unsent: the write waited for longer than Action.NotAfter, and was not sent.
+	Unsent bool
 }
 
 // Tick is: time has passed.
@@ -45,14 +52,14 @@ func (Tick) isEvent()  {}
 // An Ask is what a caller asks for.
 type Ask struct {
 	Kind    AskKind
-	Request Request // of AskClaim
+	Request lkepool.Request // of AskClaim
 	// ID is the instance of AskGet, AskRelease and AskTags.
 	ID          int
-	By          Claimant
+	By          claims.Claimant
 	Remove, Add []string
 	// Alive are the claimants of AskOrphans; Orphans are what AskEvict removes,
-	// and places and pools go with it.
-	Alive   []Claimant
+	// and slots and pools go with it.
+	Alive   []claims.Claimant
 	Orphans []int
 }
 
@@ -75,9 +82,9 @@ const (
 
 // An Answer is a caller's result.
 type Answer struct {
-	Node      Node
-	Nodes     []Node
-	Collected Collected
+	Node      lkepool.Node
+	Nodes     []lkepool.Node
+	Collected claims.Collected
 	Err       error
 }
 
@@ -91,11 +98,14 @@ type Action struct {
 	NodeID     string
 	Count      int
 	// Key and Bought are those of a purchase, Key that of a claim too.
-	Key    Key
+	Key    lkepool.Key
 	Bought int
 	Tags   []string
-	Token  int
-	Answer *Answer // of OpAnswer alone
+	// NotAfter is until when a write may be sent, because it rests on what was read
+	// shortly before; later it is dropped, and decided again.
+	NotAfter time.Time
+	Token    int
+	Answer   *Answer // of OpAnswer alone
 }
 
 // Op is what an action does; its text is for people.

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // table is a map that is always read in the order of its IDs, so that the same
@@ -37,14 +40,14 @@ func (t *table[R]) drop(id int) {
 	}
 }
 
-// present reports whether the node holds one of its pool's places.
+// present reports whether the node holds one of its pool's slots.
 func (n *node) present() bool {
 	return n.home != 0 && n.detached.IsZero() && !n.leaves()
 }
 
 // leaves reports whether the node is about to go, as far as is known.
 func (n *node) leaves() bool {
-	return n.State == Leaving || !n.removal.accepted.IsZero() && !n.removal.listed
+	return n.State == lkepool.Leaving || !n.removal.accepted.IsZero() && !n.removal.listed
 }
 
 // homeOrNone is the pool of a node that may be unknown.
@@ -61,19 +64,19 @@ func (n *node) known() bool { return !n.tagged.IsZero() || n.arrived }
 // claimed reports whether the node has a claimant, also while its tags are
 // being changed.
 func (n *node) claimed() bool {
-	return n.hold.state == held || n.hold.state == writing && !n.hold.since.IsZero()
+	return n.claim.state == held || n.claim.state == writing && !n.claim.since.IsZero()
 }
 
 // holds reports whether the claimant has the node, and may be given it again.
-func (n *node) holds(who claimID) bool {
-	return n.claimed() && n.hold.who.is(who) && n.State != Leaving && n.removal.accepted.IsZero()
+func (n *node) holds(who claims.ClaimID) bool {
+	return n.claimed() && n.claim.who.Is(who) && n.State != lkepool.Leaving && !n.removal.condemned
 }
 
-// members are the nodes that hold the pool's places.
+// members are the nodes that hold the pool's slots.
 func (w *world) members(poolID int) []*node {
 	var members []*node
-	for _, n := range w.nodes.rows {
-		if n.home == poolID && n.present() {
+	for _, n := range w.homed(poolID) {
+		if n.present() {
 			members = append(members, n)
 		}
 	}
@@ -81,9 +84,9 @@ func (w *world) members(poolID int) []*node {
 }
 
 // claimOf returns the record of a claimant, nil for one that does not want a node.
-func (w *world) claimOf(who claimID) *claim {
-	for _, c := range w.claims {
-		if c.id.is(who) {
+func (w *world) claimOf(who claims.ClaimID) *claim {
+	for _, c := range w.index.waiting[who.Value] {
+		if c.id.Is(who) {
 			return c
 		}
 	}
@@ -93,14 +96,14 @@ func (w *world) claimOf(who claimID) *claim {
 // holder returns the node of a claimant, nil if it has none: of several the one
 // of the key that it asks for, because tags may be copied, then the one that this
 // process wrote, then the one claimed later, then the lower ID.
-func (w *world) holder(who claimID) *node {
+func (w *world) holder(who claims.ClaimID) *node {
 	hash := ""
 	if claim := w.claimOf(who); claim != nil {
 		hash = claim.hash
 	}
 	var best *node
 	bestFits := false
-	for _, n := range w.nodes.rows {
+	for _, n := range w.nodesOf(who.Value) {
 		p, known := w.pools.get(n.home)
 		if !n.holds(who) || known && !p.ours() {
 			continue
@@ -117,20 +120,20 @@ func (w *world) holder(who claimID) *node {
 // answer about the one claimed earlier would not have asked again.
 func prefer(a, b *node) bool {
 	switch {
-	case a.hold.own != b.hold.own:
-		return a.hold.own
-	case !a.hold.claimedAt.Equal(b.hold.claimedAt):
-		return a.hold.claimedAt.After(b.hold.claimedAt)
+	case a.claim.own != b.claim.own:
+		return a.claim.own
+	case !a.claim.claimedAt.Equal(b.claim.claimedAt):
+		return a.claim.claimedAt.After(b.claim.claimedAt)
 	}
 	return a.ID < b.ID
 }
 
 // poolsOf are the pools of a key that can be used, and how many cannot because
 // they were edited.
-func (w *world) poolsOf(key Key, hash string) (usable []*pool, edited int) {
+func (w *world) poolsOf(key lkepool.Key, hash string) (usable []*pool, edited int) {
 	for _, p := range w.pools.rows {
 		switch {
-		case !p.ours() || p.keyHash() != hash || !p.writes.dropped.IsZero():
+		case !p.ours() || p.keyHash() != hash || p.writes.condemned:
 		case p.fits(key):
 			usable = append(usable, p)
 		default:
@@ -149,15 +152,15 @@ func (p *pool) slot(nodeID string) *slot {
 	return &p.slots[at]
 }
 
-// owe keeps one time for each node that is on its way.
-func (p *pool) owe(pending int, now time.Time) {
-	for len(p.owing) < pending {
-		p.owing = append(p.owing, now)
+// expect keeps one time for each node that is on its way.
+func (p *pool) expect(pending int, now time.Time) {
+	for len(p.pending) < pending {
+		p.pending = append(p.pending, now)
 	}
-	p.owing = p.owing[len(p.owing)-max(0, pending):]
+	p.pending = p.pending[len(p.pending)-max(0, pending):]
 }
 
-// lost counts the places whose instance is gone.
+// lost counts the slots whose instance is gone.
 func (p *pool) lost() int {
 	n := 0
 	for _, s := range p.slots {
@@ -171,7 +174,7 @@ func (p *pool) lost() int {
 // overdue counts the nodes that have been on their way for too long.
 func (p *pool) overdue(now time.Time, after time.Duration) int {
 	n := 0
-	for _, since := range p.owing {
+	for _, since := range p.pending {
 		if now.Sub(since) > after {
 			n++
 		}

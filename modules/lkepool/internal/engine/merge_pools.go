@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 func (c *Core) mergePools(d Done) {
@@ -18,35 +21,38 @@ func (c *Core) mergePools(d Done) {
 		}
 		p, known := c.world.pools.get(reading.ID)
 		if !known || !p.ours() {
+			c.foundPool(reading)
 			c.meetPool(reading, d.Began, listed(d.Began, c.startedAt))
 			continue
 		}
 		p.last, p.absence.since = latest(p.last, d.Began), time.Time{}
 		dropped := !p.writes.dropped.IsZero() && d.Began.Sub(p.writes.dropped) >= removalResend
 		if dropped || listed(d.Began, p.writes.grown) && listed(d.Began, p.writes.shrunk) && differs(p, reading) {
-			p.look.want = true
+			p.direct.want = true
 		}
 		c.addSlots(p, reading.Slots, d.Began, false)
 	}
 	for _, p := range c.world.pools.rows {
 		// A list may be older than the pool itself.
 		if !seen[p.ID] && d.Began.After(p.last) && listed(d.Began, p.made) && p.absence.since.IsZero() {
-			p.absence.since, p.look.want = d.Began, p.ours()
+			p.absence.since, p.direct.want = d.Began, p.ours()
 		}
 	}
 	for _, p := range slices.Clone(c.world.pools.rows) {
-		switch dropped := p.writes.dropped; {
+		switch {
 		case seen[p.ID]:
 		case !p.ours():
 			c.world.pools.drop(p.ID)
-		case !dropped.IsZero() && d.Began.After(dropped):
-			c.forgetPool(p)
+		case listed(d.Began, p.first):
+			p.absence.lacks = latest(p.absence.lacks, d.Began)
+			c.endIfProvenPool(p)
 		}
 	}
+	c.prunePools(d.Began)
 }
 
 // differs reports whether a list contradicts what is known of the pool.
-func differs(p *pool, reading Pool) bool {
+func differs(p *pool, reading lkepool.Pool) bool {
 	if reading.Count != p.Count || !sameShape(reading, p.Pool) {
 		return true
 	}
@@ -61,20 +67,20 @@ func differs(p *pool, reading Pool) bool {
 }
 
 // meetPool records a pool that is new, or not ours and shown again.
-func (c *Core) meetPool(reading Pool, began time.Time, witnessed bool) *pool {
+func (c *Core) meetPool(reading lkepool.Pool, began time.Time, witnessed bool) *pool {
 	p, known := c.world.pools.get(reading.ID)
 	if !known {
-		p = &pool{}
+		p = &pool{first: c.now}
 		c.world.pools.put(reading.ID, p)
 	}
 	slots := reading.Slots
-	p.Pool, p.Slots = reading, nil
+	p.Pool, p.Slots, p.hash = reading, nil, c.tags.keyHash(reading.Tags)
 	p.last, p.absence = latest(p.last, began), absence{}
 	c.addSlots(p, slots, began, false)
 	_, back := c.world.gonePools[reading.ID] // its deletion was without effect
 	delete(c.world.gonePools, reading.ID)
 	c.world.named.drop(reading.ID)
-	p.witnessed, p.look.want = witnessed, (back || !witnessed || p.look.want) && p.ours()
+	p.witnessed, p.direct.want = witnessed, (back || !witnessed || p.direct.want) && p.ours()
 	return p
 }
 
@@ -85,33 +91,32 @@ func (c *Core) mergePool(d Done) {
 		c.mergeNamed(d)
 		return
 	}
-	p.look.end(d, c.cfg.RetryDelay, c.now)
+	p.direct.end(d, c.cfg.RetryDelay, c.now)
 	switch {
-	case KindOf(d.Err) == KindNotFound:
-		if c.provenGone(&p.absence, d.Began, !p.writes.dropped.IsZero() && d.Began.After(p.writes.dropped)) {
-			c.forgetPool(p)
-		}
+	case claims.KindOf(d.Err) == claims.KindNotFound:
+		c.missing(&p.absence, d.Began)
+		c.endIfProvenPool(p)
 		return
 	case d.Err != nil:
 		return
 	}
 	p.absence, p.last = absence{}, latest(p.last, d.Began)
-	c.undrop(p, d.Began)
 	if !c.settled(d.Began, latest(p.writes.grown, p.writes.shrunk)) || !c.settled(d.Began, p.writes.unsure) {
 		// An own write outranks this reading; it may still agree with it.
-		p.look.agrees = p.writes.unsure.IsZero() && d.Pool.Count == p.Count && !c.lacksSlot(p, d.Pool.Slots) && sameShape(p.Pool, d.Pool)
+		p.direct.agrees = p.writes.unsure.IsZero() && d.Pool.Count == p.Count && !c.lacksSlot(p, d.Pool.Slots) && sameShape(p.Pool, d.Pool)
 		c.addSlots(p, d.Pool.Slots, d.Began, true)
 		return
 	}
+	c.thaw(p, d)
 	changed := d.Pool.Count != p.Count || !sameShape(p.Pool, d.Pool)
 	if d.Pool.Count < p.Count {
 		p.lowered.note(d.Pool.Count, c.now)
 	}
 	slots := d.Pool.Slots
-	p.Pool, p.Slots, p.writes.unsure = d.Pool, nil, time.Time{}
+	p.Pool, p.Slots, p.hash, p.writes.unsure = d.Pool, nil, c.tags.keyHash(d.Pool.Tags), time.Time{}
 	lacking := c.dropSlots(p, slots, d.Began)
 	c.addSlots(p, slots, d.Began, true)
-	p.look.agrees = !changed && !lacking
+	p.direct.agrees = !changed && !lacking
 	p.witnessed = p.witnessed || c.settled(d.Began, c.startedAt)
 }
 
@@ -121,32 +126,42 @@ func (c *Core) mergeNamed(d Done) {
 	if !known {
 		return
 	}
-	named.look.end(d, c.cfg.RetryDelay, c.now)
+	named.direct.end(d, c.cfg.RetryDelay, c.now)
 	switch {
-	case KindOf(d.Err) == KindNotFound:
-		named.gone = c.provenGone(&named.absence, d.Began, false)
+	case claims.KindOf(d.Err) == claims.KindNotFound:
+		c.missing(&named.absence, d.Began)
 	case d.Err == nil:
-		c.meetPool(d.Pool, d.Began, c.settled(d.Began, c.startedAt)).look = named.look
+		c.meetPool(d.Pool, d.Began, c.settled(d.Began, c.startedAt)).direct = named.direct
 	}
 }
 
-// undrop takes back an accepted deletion of a pool that is still there after
-// its time.
-func (c *Core) undrop(p *pool, began time.Time) {
-	if p.writes.dropped.IsZero() || began.Sub(p.writes.dropped) < removalResend {
-		return
+// endIfProvenPool forgets a pool that is proven gone.
+func (c *Core) endIfProvenPool(p *pool) {
+	if p.absence.proven(p.writes.dropped) {
+		c.forgetPool(p)
 	}
-	p.writes.dropped = time.Time{}
-	for _, n := range c.world.nodes.rows {
-		if n.home == p.ID {
-			n.removal = removal{}
-		}
+}
+
+// thaw lets other counts be sent again: after a direct read that began when the
+// frozen one cannot take effect any more, or that shows it after its only attempt.
+func (c *Core) thaw(p *pool, d Done) {
+	f := p.writes.frozen
+	shown := !f.again && d.Pool.Count == f.count && c.settled(d.Began, f.sent) && c.settled(f.sent, p.writes.shrunk) &&
+		!c.unresolved(p)
+	if f.count != 0 && (shown || c.settled(d.Began, f.until)) {
+		p.writes.frozen = freeze{}
 	}
+}
+
+// unresolved reports whether a removal of a node of the pool was not answered with
+// success, and may take effect yet.
+func (c *Core) unresolved(p *pool) bool {
+	return slices.ContainsFunc(c.world.members(p.ID), func(n *node) bool { return n.removal.condemned && n.removal.accepted.IsZero() })
 }
 
 // sameShape reports whether two readings differ in count and nodes alone.
-func sameShape(a, b Pool) bool {
-	return a.Autoscaled == b.Autoscaled && a.InstanceType == b.InstanceType && slices.Equal(a.Tags, b.Tags) && a.Template.equal(b.Template)
+func sameShape(a, b lkepool.Pool) bool {
+	return a.Autoscaled == b.Autoscaled && a.InstanceType == b.InstanceType && slices.Equal(a.Tags, b.Tags) && a.Template.Equal(b.Template)
 }
 
 func (l *lowering) note(count int, now time.Time) {
@@ -161,7 +176,7 @@ func (l *lowering) note(count int, now time.Time) {
 }
 
 // lacksSlot reports whether a reading lacks a slot, or its instance, that is known.
-func (c *Core) lacksSlot(p *pool, slots []Slot) bool {
+func (c *Core) lacksSlot(p *pool, slots []lkepool.Slot) bool {
 	return slices.ContainsFunc(p.slots, func(s slot) bool {
 		n, known := c.world.nodes.get(s.InstanceID)
 		removed := known && !n.removal.accepted.IsZero() && !n.removal.listed
@@ -169,19 +184,19 @@ func (c *Core) lacksSlot(p *pool, slots []Slot) bool {
 	})
 }
 
-func shows(slots []Slot, s Slot) bool {
-	return slices.ContainsFunc(slots, func(other Slot) bool {
+func shows(slots []lkepool.Slot, s lkepool.Slot) bool {
+	return slices.ContainsFunc(slots, func(other lkepool.Slot) bool {
 		return other.NodeID == s.NodeID && (s.InstanceID == 0 || other.InstanceID == s.InstanceID)
 	})
 }
 
 // dropSlots takes away what a direct read lacks, and reports whether it lacked
 // anything that no own removal explains.
-func (c *Core) dropSlots(p *pool, slots []Slot, began time.Time) (lacking bool) {
+func (c *Core) dropSlots(p *pool, slots []lkepool.Slot, began time.Time) (lacking bool) {
 	for i := range p.slots {
-		// An instance that left its place, which is still there.
+		// An instance that left its slot, which is still there.
 		s := &p.slots[i]
-		if s.InstanceID == 0 || shows(slots, s.Slot) || !shows(slots, Slot{NodeID: s.NodeID}) || !c.settled(began, s.seen) {
+		if s.InstanceID == 0 || shows(slots, s.Slot) || !shows(slots, lkepool.Slot{NodeID: s.NodeID}) || !c.settled(began, s.seen) {
 			continue
 		}
 		lacking = true
@@ -210,28 +225,30 @@ func (c *Core) dropSlots(p *pool, slots []Slot, began time.Time) (lacking bool) 
 // addSlots applies what a reading of a pool shows. Slots that are new, or whose
 // instance is new, were seen to arrive if the pool had been witnessed before,
 // except where a pool lists its nodes late.
-func (c *Core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
+func (c *Core) addSlots(p *pool, slots []lkepool.Slot, began time.Time, direct bool) {
 	for _, reading := range slots {
 		if n, known := c.world.nodes.get(reading.InstanceID); known && !direct && n.home == p.ID && !n.detached.IsZero() &&
 			!listed(began, n.detached) {
-			continue // the list may be older than the direct read that lacked the place
+			continue // the list may be older than the direct read that lacked the slot
 		}
 		end, gone := c.world.goneNodes[reading.InstanceID]
 		if gone {
+			end.shown = latest(end.shown, began)
+			c.world.goneNodes[reading.InstanceID] = end
 			reading.InstanceID = 0
 		}
 		s := p.slot(reading.NodeID)
 		if s == nil && gone && !direct {
-			// Either the place is gone as well, and the list is older than that, or
+			// Either the slot is gone as well, and the list is older than that, or
 			// it is a new one. A direct read decides.
-			p.look.want = p.look.want || !end.removed
+			p.direct.want = p.direct.want || !end.removed
 			continue
 		}
-		// A place whose instance came and died before its pool listed it has had
+		// A slot whose instance came and died before its pool listed it has had
 		// its instance, too.
 		if s == nil {
 			at, _ := slices.BinarySearchFunc(p.slots, reading.NodeID, func(s slot, id string) int { return cmp.Compare(s.NodeID, id) })
-			p.slots = slices.Insert(p.slots, at, slot{Slot: Slot{NodeID: reading.NodeID}, vacant: c.now, lost: gone && !end.removed})
+			p.slots = slices.Insert(p.slots, at, slot{Slot: lkepool.Slot{NodeID: reading.NodeID}, vacant: c.now, lost: gone && !end.removed})
 			s = &p.slots[at]
 		}
 		if reading.InstanceID == 0 || s.InstanceID != 0 && s.InstanceID != reading.InstanceID {
@@ -249,6 +266,9 @@ func (c *Core) addSlots(p *pool, slots []Slot, began time.Time, direct bool) {
 		}
 		if n.removal.accepted.IsZero() || direct && c.settled(began, n.removal.accepted) {
 			s.InstanceID, s.lost = reading.InstanceID, false
+			if n.home != p.ID {
+				c.world.index.moved()
+			}
 			n.home, n.slot, n.detached = p.ID, s.NodeID, time.Time{}
 			n.removal.listed = !n.removal.accepted.IsZero()
 		}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // mergeGrowth applies the end of a purchase.
@@ -25,19 +28,19 @@ func (c *Core) mergeGrowth(d Done) {
 	}
 	slots := d.Pool.Slots
 	if !known {
-		p = c.meetPool(Pool{ID: d.Pool.ID, Count: d.Pool.Count, InstanceType: d.Pool.InstanceType, Template: d.Pool.Template,
+		p = c.meetPool(lkepool.Pool{ID: d.Pool.ID, Count: d.Pool.Count, InstanceType: d.Pool.InstanceType, Template: d.Pool.Template,
 			Tags: d.Pool.Tags, Autoscaled: d.Pool.Autoscaled}, c.now, true)
 		p.made = c.now
 	}
-	p.Count, p.writes.grown, p.writes.unsure, p.look.agrees = d.Pool.Count, c.now, time.Time{}, false
+	p.Count, p.writes.grown, p.writes.unsure, p.direct.agrees = d.Pool.Count, c.now, time.Time{}, false
 	p.lowered.scaled, p.writes.retry = p.Count, backoff{}
-	p.owe(p.Count-len(c.world.members(p.ID)), c.now)
+	p.expect(p.Count-len(c.world.members(p.ID)), c.now)
 	c.addSlots(p, slots, d.Began, true)
 	if k.room > 0 {
 		k.room = d.Action.Bought // until not even one more fits
 	}
 	c.polls.pace.Restart()
-	c.polls.next = c.now.Add(c.firstLook())
+	c.polls.next = c.now.Add(c.firstRead())
 }
 
 // mergeMark applies the end of a claim's write.
@@ -46,21 +49,21 @@ func (c *Core) mergeMark(d Done) {
 	if !known {
 		return
 	}
-	h := &n.hold
-	if d.Err == nil && !claimIn(d.Instance.Tags).is(h.who) {
-		d.Err = &Error{Kind: KindUnavailable, Op: string(OpMark), Err: errors.New("the answer does not show the claim that was written")}
+	h := &n.claim
+	if d.Err == nil && !c.tags.ClaimIn(d.Instance.Tags).Is(h.who) {
+		d.Err = &claims.Error{Kind: claims.KindUnavailable, Op: string(OpMark), Err: errors.New("the answer does not show the claim that was written")}
 	}
 	if d.Err == nil {
-		*h = hold{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: claimedAtOf(d.Instance.Tags),
+		*h = claimState{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: c.tags.claimedAtOf(d.Instance.Tags),
 			own: h.own || h.since.IsZero(), wrote: true, witnessed: h.witnessed}
 		c.seeInstance(d.Instance, d.Began, true)
 		n.Tags, n.tagged = d.Instance.Tags, d.Began
 		c.marked()
 		return
 	}
-	h.retry.fail(c.now, c.cfg.RetryDelay, retryAfter(d.Err))
+	h.retry.fail(c.now, c.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
 	h.err, h.at = d.Err, c.now
-	if KindOf(d.Err) == KindNotFound {
+	if claims.KindOf(d.Err) == claims.KindNotFound {
 		// As good as a direct read that answered 404.
 		n.absence.since, n.absence.proof = cmp.Or(n.absence.since, d.Began), cmp.Or(n.absence.proof, d.Began)
 	}
@@ -68,14 +71,18 @@ func (c *Core) mergeMark(d Done) {
 	case !h.since.IsZero():
 		h.state = held // it was claimed before
 		return
-	case h.state == writing && (effectOf(d.Err) == EffectNone || KindOf(d.Err) == KindNotFound):
+	case h.state == writing && (claims.EffectOf(d.Err) == claims.EffectNone || claims.KindOf(d.Err) == claims.KindNotFound):
 		*h = h.freed(c.now)
 	default:
 		h.state = unsure
 	}
-	switch KindOf(d.Err) {
-	case KindRateLimited:
-	case KindForbidden, KindInvalid:
+	switch claims.KindOf(d.Err) {
+	case claims.KindRateLimited:
+	case claims.KindForbidden:
+		c.markRefused(d)
+	case claims.KindInvalid:
+		// It may be this instance alone whose tags are refused.
+		c.failed(n)
 		c.markRefused(d)
 	default:
 		c.failed(n)
@@ -84,8 +91,8 @@ func (c *Core) mergeMark(d Done) {
 
 // failed counts an attempt to claim the instance that failed.
 func (c *Core) failed(n *node) {
-	if n.hold.failed++; n.hold.failed == markAttempts {
-		c.marks.aside++
+	if n.claim.failed++; n.claim.failed == markAttempts {
+		c.marks.quarantined++
 		c.marks.pause = min(max(2*c.marks.pause, firstProbe), longestProbe)
 		c.marks.next = c.now.Add(c.marks.pause)
 	}
@@ -95,7 +102,7 @@ func (c *Core) failed(n *node) {
 func (c *Core) marked() {
 	if c.marks.general() {
 		for _, n := range c.world.nodes.rows {
-			n.hold.failed, n.look.retry = 0, backoff{}
+			n.claim.failed, n.direct.retry = 0, backoff{}
 		}
 	}
 	c.marks = marks{}
@@ -111,11 +118,12 @@ func (c *Core) mergeRemoval(d Done) {
 		n.removal.busy = false
 	}
 	if d.Err != nil {
-		if known && effectOf(d.Err) != EffectNone {
+		effect := claims.EffectOf(d.Err) != claims.EffectNone
+		if known && effect {
 			p.writes.unsure = c.now
 		}
 		if alive {
-			n.removal.err, n.removal.failed = d.Err, c.now
+			n.removal.failedWith(d.Err, effect, c.now, c.cfg.RetryDelay)
 		}
 		return
 	}
@@ -123,22 +131,29 @@ func (c *Core) mergeRemoval(d Done) {
 		p.Count, p.writes.shrunk, p.lowered = max(0, p.Count-1), c.now, lowering{}
 	}
 	if alive {
-		n.removal = removal{accepted: c.now}
+		n.removal = removal{condemned: true, accepted: c.now}
 	} else if known {
 		p.slots = slices.DeleteFunc(p.slots, func(s slot) bool { return s.NodeID == d.Action.NodeID })
 	}
 }
 
+// failedWith notes an attempt that was not answered with success.
+func (r *removal) failedWith(err error, effect bool, now time.Time, first time.Duration) {
+	r.err, r.failed, r.condemned = err, now, r.condemned || effect
+	r.retry.fail(now, first, claims.RetryAfterOf(err))
+}
+
 func (c *Core) mergeDrop(d Done) {
+	effect := claims.EffectOf(d.Err) != claims.EffectNone
 	for _, n := range c.world.nodes.rows {
 		if n.home != d.Action.PoolID {
 			continue
 		}
 		n.removal.busy = false
 		if d.Err != nil {
-			n.removal.err, n.removal.failed = d.Err, c.now
+			n.removal.failedWith(d.Err, effect, c.now, c.cfg.RetryDelay)
 		} else {
-			n.removal = removal{accepted: c.now}
+			n.removal = removal{condemned: true, accepted: c.now}
 		}
 	}
 	p, known := c.world.pools.get(d.Action.PoolID)
@@ -147,9 +162,9 @@ func (c *Core) mergeDrop(d Done) {
 	}
 	p.writes.dropping = false
 	if d.Err != nil {
-		p.writes.unsure = c.now
-		p.writes.retry.fail(c.now, c.cfg.RetryDelay, retryAfter(d.Err))
+		p.writes.unsure, p.writes.condemned = c.now, p.writes.condemned || effect
+		p.writes.retry.fail(c.now, c.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
 		return
 	}
-	p.writes.dropped = c.now
+	p.writes.dropped, p.writes.condemned = c.now, true
 }

@@ -19,8 +19,8 @@ type polls struct {
 	pace  plan.Pace
 }
 
-// firstLook is how long after a purchase the first look for it is.
-func (c *Core) firstLook() time.Duration { return min(c.cfg.RetryDelay, firstLookAfter) }
+// firstRead is how long after a purchase the first look for it is.
+func (c *Core) firstRead() time.Duration { return min(c.cfg.RetryDelay, firstReadAfter) }
 
 // onTheirWay counts the nodes that are, also those whose claimants are between
 // two calls: otherwise each that comes back would look like a new purchase.
@@ -33,11 +33,11 @@ func (c *Core) onTheirWay() int {
 }
 
 func (c *Core) onTheirWayIn(p *pool) int {
-	if !p.ours() || !p.writes.dropped.IsZero() {
+	if !p.ours() || p.writes.condemned {
 		return 0
 	}
-	p.owe(max(0, p.Count-len(c.world.members(p.ID))-p.lost()), c.now)
-	return len(p.owing) - p.overdue(c.now, c.cfg.PendingTimeout)
+	p.expect(max(0, p.Count-len(c.world.members(p.ID))-p.lost()), c.now)
+	return len(p.pending) - p.overdue(c.now, c.cfg.PendingTimeout)
 }
 
 // watch reads whether capacity has arrived, at growing distances.
@@ -51,7 +51,7 @@ func (c *Core) watch(pending int) {
 		// Reads of one pool are less scarce than lists.
 		c.polls.pace.Dense, c.polls.pace.Near = len(c.polls.pools) > 0, nearList
 		if c.polls.pace.Dense {
-			c.polls.pace.Near = nearLook
+			c.polls.pace.Near = nearRead
 		}
 		c.polls.next = c.polls.at.Add(c.polls.pace.Next(c.now, pending, c.cfg.RetryDelay))
 	}
@@ -73,7 +73,7 @@ func (c *Core) watch(pending int) {
 		c.fresh(&c.pools, OpListPools, c.now, "nodes are on their way")
 	}
 	for _, p := range c.polls.pools {
-		c.lookAtPool(p, "nodes are on their way")
+		c.readPool(p, "nodes are on their way")
 	}
 }
 
@@ -85,5 +85,5 @@ func (c *Core) polled() bool {
 	if len(c.polls.pools) == 0 {
 		return !c.pools.busy
 	}
-	return !slices.ContainsFunc(c.polls.pools, func(p *pool) bool { return p.look.busy })
+	return !slices.ContainsFunc(c.polls.pools, func(p *pool) bool { return p.direct.busy })
 }

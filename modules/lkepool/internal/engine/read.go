@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // lists are the two that there are.
@@ -24,7 +26,7 @@ func (l *list) end(d Done, first time.Duration, now time.Time) bool {
 		return false
 	}
 	if l.err = d.Err; d.Err != nil {
-		l.retry.fail(now, first, retryAfter(d.Err))
+		l.retry.fail(now, first, claims.RetryAfterOf(d.Err))
 		return false
 	}
 	l.began, l.retry = latest(l.began, d.Began), backoff{}
@@ -55,30 +57,30 @@ func (c *Core) surveyed(since time.Time, reason string) bool {
 // settling reports whether writes of an earlier process may still be invisible.
 func (c *Core) settling() bool { return !c.ready(c.startedAt.Add(c.cfg.SettleTime)) }
 
-// countLooks counts the instances that are being read.
-func (c *Core) countLooks() {
+// countReads counts the instances that are being read.
+func (c *Core) countReads() {
 	for _, n := range c.world.nodes.rows {
-		if n.look.busy {
-			c.looks++
+		if n.direct.busy {
+			c.reading++
 		}
 	}
 }
 
-// lookAtNode reads an instance directly unless one is under way or has to wait.
-func (c *Core) lookAtNode(n *node, reason string) {
-	if n.look.busy || c.looks >= parallelLooks || !c.ready(n.look.retry.until) {
+// readNode reads an instance directly unless one is under way or has to wait.
+func (c *Core) readNode(n *node, reason string) {
+	if n.direct.busy || c.reading >= parallelReads || !c.ready(n.direct.retry.until) {
 		return
 	}
-	n.look.busy, n.look.tried = true, c.now
-	c.looks++
+	n.direct.busy, n.direct.tried = true, c.now
+	c.reading++
 	c.do(Action{Op: OpGetInstance, InstanceID: n.ID, Reason: reason})
 }
 
-func (c *Core) lookAtPool(p *pool, reason string) {
-	if p.look.busy || !c.ready(p.look.retry.until) {
+func (c *Core) readPool(p *pool, reason string) {
+	if p.direct.busy || !c.ready(p.direct.retry.until) {
 		return
 	}
-	p.look.busy, p.look.tried = true, c.now
+	p.direct.busy, p.direct.tried = true, c.now
 	c.do(Action{Op: OpGetPool, PoolID: p.ID, Reason: reason})
 }
 
@@ -93,16 +95,21 @@ func (c *Core) located(id int) bool {
 		p = &namedPool{}
 		c.world.named.put(id, p)
 	}
-	if !p.gone && !p.look.busy && c.ready(latest(p.look.retry.until, p.absence.proof.Add(c.cfg.SettleTime))) {
-		p.look.busy, p.look.tried = true, c.now
+	p.gone = p.gone || !p.absence.second.IsZero() && !c.pools.began.Before(p.absence.second)
+	switch {
+	case p.gone || p.direct.busy:
+	case !p.absence.second.IsZero():
+		c.fresh(&c.pools, OpListPools, p.absence.second, "reads of a pool are answered 404")
+	case c.ready(latest(p.direct.retry.until, p.absence.proof.Add(c.cfg.SettleTime))):
+		p.direct.busy, p.direct.tried = true, c.now
 		c.do(Action{Op: OpGetPool, PoolID: id, Reason: "an instance names it, and no list shows it"})
 	}
-	return p.gone || p.look.failing()
+	return p.gone || p.direct.failing()
 }
 
 // seenLately reports whether the last direct read is still "right before".
-func (c *Core) seenLately(l look) bool {
-	return l.agrees && !l.ended.IsZero() && c.now.Sub(l.ended) <= lookValid
+func (c *Core) seenLately(l directRead) bool {
+	return l.agrees && !l.ended.IsZero() && c.now.Sub(l.ended) <= readValid
 }
 
 // silence returns an error about the oldest request that has had no answer for
@@ -122,18 +129,18 @@ func (c *Core) silence() error {
 		consider(k.creating > 0, k.began, OpCreate)
 	}
 	for _, p := range c.world.pools.rows {
-		consider(p.look.busy, p.look.tried, OpGetPool)
+		consider(p.direct.busy, p.direct.tried, OpGetPool)
 		consider(p.writes.growing, p.writes.began, OpScale)
 	}
 	for _, p := range c.world.named.rows {
-		consider(p.look.busy, p.look.tried, OpGetPool)
+		consider(p.direct.busy, p.direct.tried, OpGetPool)
 	}
 	for _, n := range c.world.nodes.rows {
-		consider(n.look.busy, n.look.tried, OpGetInstance)
-		consider(n.hold.written(), n.hold.at, OpMark)
+		consider(n.direct.busy, n.direct.tried, OpGetInstance)
+		consider(n.claim.written(), n.claim.at, OpMark)
 	}
 	if what == "" {
 		return nil
 	}
-	return &Error{Kind: KindUnavailable, Op: string(what), Err: fmt.Errorf("no answer for %s", c.now.Sub(oldest))}
+	return &claims.Error{Kind: claims.KindUnavailable, Op: string(what), Err: fmt.Errorf("no answer for %s", c.now.Sub(oldest))}
 }

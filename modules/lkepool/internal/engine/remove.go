@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // release removes an instance for its claimant. It ends when the platform has
@@ -14,7 +17,7 @@ func (c *Core) release(r *request) (bool, error) {
 		return true, nil
 	}
 	if _, home := c.world.pools.get(n.homeOrNone()); !known || !home || !n.removal.accepted.IsZero() || !n.detached.IsZero() ||
-		n.hold.state == free {
+		n.claim.state == free {
 		var found bool
 		var err error
 		if n, found, err = c.find(r); !found || err != nil {
@@ -34,34 +37,40 @@ func (c *Core) release(r *request) (bool, error) {
 // done: the removal was accepted, or an attempt since then failed.
 func (c *Core) remove(n *node, since time.Time, reason string) (bool, error) {
 	switch {
-	case n.State == Leaving || !n.removal.accepted.IsZero() && c.now.Sub(n.removal.accepted) < removalResend:
+	case n.State == lkepool.Leaving || !n.removal.accepted.IsZero() && c.now.Sub(n.removal.accepted) < removalResend:
 		return true, nil
 	case n.removal.busy || c.settling():
 		return false, nil
 	case n.removal.err != nil && !n.removal.failed.Before(since):
 		return true, n.removal.err
-	case n.hold.written() || n.hold.state == reserved:
+	case n.claim.written() || n.claim.state == reserved:
 		return false, nil
 	}
 	p, known := c.world.pools.get(n.home)
 	switch {
 	case !known:
 		return true, c.unlisted(n)
+	case p.writes.condemned:
+		c.dropAgain(p)
+		return false, nil
 	case p.writes.growing || p.writes.dropping || p.writes.removing >= ParallelRemovals:
 		return false, nil
-	case !c.lookedForRemoval(p, n.removal.accepted, "look before removing"):
-		return c.pastTrouble(p.look, since)
+	case !c.readForRemoval(p, n.removal.accepted, "look before removing"):
+		if !p.absence.second.IsZero() && c.pools.failedSince(since) {
+			return true, c.pools.err
+		}
+		return c.readFailed(p.direct, since)
 	case n.slot == "":
 		return true, c.unlisted(n)
 	}
 	return c.take(p, n, reason)
 }
 
-// lookedForRemoval reports whether the pool was read right before. What own
+// readForRemoval reports whether the pool was read right before. What own
 // removals did to it meanwhile is known.
-func (c *Core) lookedForRemoval(p *pool, after time.Time, reason string) bool {
-	if !p.look.ended.IsZero() && c.now.Sub(p.look.ended) <= lookValid && p.look.began.After(p.writes.grown) &&
-		p.look.began.After(after) && p.writes.unsure.IsZero() && p.absence.proof.IsZero() {
+func (c *Core) readForRemoval(p *pool, after time.Time, reason string) bool {
+	if !p.direct.ended.IsZero() && c.now.Sub(p.direct.ended) <= readValid && !p.direct.began.Before(p.writes.grown) &&
+		!p.direct.began.Before(after) && p.writes.unsure.IsZero() && p.absence.proof.IsZero() {
 		return true
 	}
 	switch {
@@ -69,13 +78,13 @@ func (c *Core) lookedForRemoval(p *pool, after time.Time, reason string) bool {
 	case !p.absence.proof.IsZero():
 		c.verifyPool(p, "a 404 has to be answered twice")
 	default:
-		c.lookAtPool(p, reason)
+		c.readPool(p, reason)
 	}
 	return false
 }
 
-// pastTrouble ends a request whose look failed.
-func (c *Core) pastTrouble(l look, since time.Time) (bool, error) {
+// readFailed ends a request whose look failed.
+func (c *Core) readFailed(l directRead, since time.Time) (bool, error) {
 	if !l.busy && l.err != nil && !l.tried.Before(since) {
 		return true, l.err
 	}
@@ -85,7 +94,7 @@ func (c *Core) pastTrouble(l look, since time.Time) (bool, error) {
 // unlisted is the error about an instance that no pool lists, so that there is
 // no name to remove it by.
 func (c *Core) unlisted(n *node) error {
-	return &Error{Kind: KindProvisioning, Op: "remove node", PoolID: n.home, Effect: EffectNone,
+	return &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", n.home), Effect: claims.EffectNone,
 		Err: fmt.Errorf("no pool lists instance %d, so it cannot be removed by name", n.ID)}
 }
 
@@ -104,12 +113,14 @@ func (c *Core) take(p *pool, n *node, reason string) (bool, error) {
 		// The node goes with its pool, and what waiting claimants need will be
 		// added to that pool first.
 		return false, nil
-	case !c.last(p, n) || !p.look.agrees:
-		if c.now.Sub(p.look.ended) < verifyAgain/2 {
-			c.at(p.look.ended.Add(verifyAgain / 2))
+	case c.inherited(p):
+		return false, nil
+	case !c.last(p, n) || !p.direct.agrees:
+		if c.now.Sub(p.direct.ended) < verifyAgain/2 {
+			c.at(p.direct.ended.Add(verifyAgain / 2))
 			return false, nil
 		}
-		return true, &Error{Kind: KindProvisioning, Op: "remove node", PoolID: p.ID, Effect: EffectNone,
+		return true, &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", p.ID), Effect: claims.EffectNone,
 			Err: fmt.Errorf("the pool has count %d and lists %d nodes; it has not settled", p.Count, len(p.slots))}
 	}
 	n.removal.busy, p.writes.dropping = true, true
@@ -126,6 +137,42 @@ func (c *Core) last(p *pool, n *node) bool {
 		}
 	}
 	return !slices.ContainsFunc(c.world.members(p.ID), func(other *node) bool { return other != n })
+}
+
+// finishRemovals repeats removals whose effect is not known.
+func (c *Core) finishRemovals() {
+	for _, p := range c.world.pools.rows {
+		if p.writes.condemned {
+			c.dropAgain(p)
+		}
+	}
+	for _, n := range c.world.nodes.rows {
+		r := n.removal
+		if r.condemned && r.accepted.IsZero() && !r.busy && n.present() && c.ready(r.retry.until) {
+			_, _ = c.remove(n, c.now, "its removal was not answered") // a failure is repeated
+		}
+	}
+}
+
+// dropAgain repeats the deletion of a condemned pool: at once if none was accepted,
+// and otherwise if a direct read shows the pool a minute later.
+func (c *Core) dropAgain(p *pool) {
+	resend := p.writes.dropped.Add(removalResend)
+	switch {
+	case p.writes.dropping || c.settling() || !c.ready(p.writes.retry.until):
+		return
+	case !p.absence.proof.IsZero():
+		c.verifyPool(p, "reads of a pool are answered 404")
+		return
+	case p.writes.dropped.IsZero():
+	case !c.ready(resend):
+		return
+	case p.direct.began.Before(resend):
+		c.readPool(p, "its deletion was accepted, and it may still be there")
+		return
+	}
+	p.writes.dropping = true
+	c.do(Action{Op: OpDrop, PoolID: p.ID, Reason: "the pool is still there after it was to be deleted"})
 }
 
 // wanted reports whether claimants wait for a node of the pool's key.

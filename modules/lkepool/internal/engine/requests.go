@@ -2,10 +2,12 @@ package engine
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // request is a caller that waits for something other than a claim.
@@ -24,15 +26,15 @@ func (c *Core) admit(e Asked) {
 		c.requests = append(c.requests, &request{token: e.Token, ask: e.Ask, since: c.now})
 		return
 	}
-	who, hash := e.Ask.Request.Claimant.id(), e.Ask.Request.Key.Hash()
+	who, hash := c.tags.ID(e.Ask.Request.Claimant), e.Ask.Request.Key.Hash()
 	record := c.world.claimOf(who)
 	switch {
 	case record == nil:
 		record = &claim{id: who, wanted: c.now}
-		c.world.claims = append(c.world.claims, record)
+		c.world.admit(record)
 	case len(record.tokens) > 0 && record.hash != hash:
-		c.answer(e.Token, Answer{Err: &Error{
-			Kind: KindConflict, Op: "claim", Field: "Request.Key", Effect: EffectNone,
+		c.answer(e.Token, Answer{Err: &claims.Error{
+			Kind: claims.KindConflict, Op: "claim", Field: "Request.Key", Effect: claims.EffectNone,
 			Err: fmt.Errorf("claimant %q is already waiting for a node of another key", e.Ask.Request.Claimant.Name),
 		}})
 		return
@@ -68,21 +70,21 @@ func (c *Core) dismiss(e Left) {
 
 // overdue is the error of a caller whose context ended. What keeps the engine
 // from reading or writing is passed on with its kind.
-func (c *Core) overdue(op, what string, cause error) *Error {
-	e := &Error{Kind: KindProvisioning, Op: op}
+func (c *Core) overdue(op, what string, cause error) *claims.Error {
+	e := &claims.Error{Kind: claims.KindProvisioning, Op: op}
 	why := c.silence()
-	if t := c.trouble; t.err != nil && c.now.Sub(t.at) <= max(longestRetry, retryAfter(t.err))+silentAfter {
+	if t := c.lastFailure; t.err != nil && c.now.Sub(t.at) <= max(longestRetry, claims.RetryAfterOf(t.err))+silentAfter {
 		why = t.err
 	}
 	if why != nil {
-		e.Kind, e.RetryAfter = KindOf(why), retryAfter(why)
+		e.Kind, e.RetryAfter = claims.KindOf(why), claims.RetryAfterOf(why)
 	}
 	e.Err = late{what, why, cause}
 	return e
 }
 
 // deliver answers all callers that wait for the claim, and forgets it.
-func (c *Core) deliver(claim *claim, node Node, err error) {
+func (c *Core) deliver(claim *claim, node lkepool.Node, err error) {
 	for _, token := range claim.tokens {
 		c.answer(token, Answer{Node: node, Err: err})
 	}
@@ -96,9 +98,9 @@ func (c *Core) deliver(claim *claim, node Node, err error) {
 // unreserve gives up the instances that were chosen for a claimant which does
 // not wait any more.
 func (c *Core) unreserve(claim *claim) {
-	for _, n := range c.world.nodes.rows {
-		if n.hold.state == reserved && n.hold.who.is(claim.id) {
-			n.hold = n.hold.freed(c.now)
+	for _, n := range c.world.nodesOf(claim.id.Value) {
+		if n.claim.state == reserved && n.claim.who.Is(claim.id) {
+			n.claim = n.claim.freed(c.now)
 		}
 	}
 }
@@ -106,14 +108,14 @@ func (c *Core) unreserve(claim *claim) {
 // refuse answers claimants with an error.
 func (c *Core) refuse(claims []*claim, err error) {
 	for _, claim := range claims {
-		c.deliver(claim, Node{}, err)
+		c.deliver(claim, lkepool.Node{}, err)
 	}
 }
 
 // forgetClaims drops claims that were answered, and those whose claimant has
 // not come back for as long as what was bought for it is kept.
 func (c *Core) forgetClaims() {
-	c.world.claims = slices.DeleteFunc(c.world.claims, func(claim *claim) bool {
+	c.world.forgetClaims(func(claim *claim) bool {
 		return len(claim.tokens) == 0 && c.now.Sub(claim.asked) > c.cfg.OrphanTTL
 	})
 }
@@ -144,19 +146,4 @@ func (c *Core) serve(r *request) bool {
 		c.answer(r.token, Answer{Node: a.Node, Nodes: a.Nodes, Collected: a.Collected, Err: AsError(r.ask.Kind.String(), a.Err)})
 	}
 	return done
-}
-
-// AsError names the call in an error, and passes on the kind of its cause.
-func AsError(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		return &Error{Kind: KindUnavailable, Op: op, Err: err}
-	}
-	if e.Op == op {
-		return e
-	}
-	return &Error{Kind: e.Kind, Op: op, PoolID: e.PoolID, Field: e.Field, RetryAfter: e.RetryAfter, Effect: e.Effect, Err: e.Err}
 }

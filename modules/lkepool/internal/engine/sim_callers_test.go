@@ -3,15 +3,18 @@ package engine
 import (
 	"strconv"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // simClaimant is what a NodeClaim is to the engine: it exists, asks until it has
 // an instance, keeps it, releases it until that is proven gone.
 type simClaimant struct {
-	Claimant
-	id   claimID
+	claims.Claimant
+	id   claims.ClaimID
 	life simLife
-	key  Key
+	key  lkepool.Key
 	hash string
 	// alive: it exists. releasing: it wants its instance removed.
 	alive, releasing bool
@@ -22,17 +25,19 @@ type simClaimant struct {
 	// the caller's records as well.
 	handed, instance int
 	forgot           bool
-	served           time.Duration
+	// served is when it was given its instance, recorded when the caller's own
+	// records had that.
+	served, recorded time.Duration
 }
 
 // holder is Config.Holder.
-func (s *sim) holder(instanceID int) (Claimant, bool) {
+func (s *sim) holder(instanceID int) (claims.Claimant, bool) {
 	for _, c := range s.claimants {
-		if c.alive && c.instance == instanceID {
+		if c.alive && c.instance == instanceID && s.now-c.recorded >= s.plan.holderLag {
 			return c.Claimant, true
 		}
 	}
-	return Claimant{}, false
+	return claims.Claimant{}, false
 }
 
 // admit brings the schedule's claimants.
@@ -43,9 +48,9 @@ func (s *sim) admit() {
 			if heir := s.predecessor(i); life.heir && heir != "" {
 				name = heir
 			}
-			c := &simClaimant{Claimant: Claimant{Name: name, UID: uid}, life: life, key: simKeys[life.key], hash: simKeys[life.key].Hash(),
+			c := &simClaimant{Claimant: claims.Claimant{Name: name, UID: uid}, life: life, key: simKeys[life.key], hash: simKeys[life.key].Hash(),
 				alive: true, first: s.now}
-			c.id = c.Claimant.id()
+			c.id = simTags.ID(c.Claimant)
 			s.claimants = append(s.claimants, c)
 			s.claim(c)
 		})
@@ -80,7 +85,7 @@ func (s *sim) claim(c *simClaimant) {
 		return
 	}
 	c.asked = true
-	request := Request{Claimant: c.Claimant, Key: c.key, PoolTags: []string{"karpenter.sh/nodepool=" + c.key.NodePool},
+	request := lkepool.Request{Claimant: c.Claimant, Key: c.key, PoolTags: []string{"karpenter.sh/nodepool=" + c.key.NodePool},
 		Tags: []string{"team=a"}}
 	s.ask(c.Name, Ask{Kind: AskClaim, Request: request}, c.life.patience, func(a Answer) { s.claimed(c, a) })
 }
@@ -92,12 +97,12 @@ func (s *sim) claimed(c *simClaimant, a Answer) {
 	if a.Err != nil {
 		c.leftIt = true
 		s.checkRefusal(c, a.Err)
-		if kind := KindOf(a.Err); kind == KindInsufficientCapacity || kind == KindQuotaExceeded {
+		if kind := claims.KindOf(a.Err); kind == claims.KindInsufficientCapacity || kind == claims.KindQuotaExceeded {
 			s.note("%s tries another type", c.Name)
 			c.alive = false
 			return
 		}
-		s.after(max(c.life.again, retryAfter(a.Err)), func() { s.claim(c) })
+		s.after(max(c.life.again, claims.RetryAfterOf(a.Err)), func() { s.claim(c) })
 		return
 	}
 	s.checkHanded(c, a.Node)
@@ -107,7 +112,7 @@ func (s *sim) claimed(c *simClaimant, a Answer) {
 		s.after(c.life.again, func() { s.claim(c) })
 		return
 	}
-	c.instance = c.handed
+	c.instance, c.recorded = c.handed, s.now
 	if c.life.keeps > 0 {
 		s.after(c.life.keeps, func() { s.release(c) })
 	}
@@ -123,7 +128,7 @@ func (s *sim) release(c *simClaimant) {
 	c.releasing = true
 	s.facts.releases++
 	s.ask("release by "+c.Name, Ask{Kind: AskRelease, ID: c.instance, By: c.Claimant}, time.Minute, func(a Answer) {
-		if KindOf(a.Err) == KindNotFound {
+		if claims.KindOf(a.Err) == claims.KindNotFound {
 			s.checkGone(c, a.Err)
 			c.alive = false
 			return
@@ -145,7 +150,7 @@ func (s *sim) tag(c *simClaimant) {
 // claimant goes as well.
 func (s *sim) verify(c *simClaimant) {
 	s.ask("get by "+c.Name, Ask{Kind: AskGet, ID: c.instance}, 30*time.Second, func(a Answer) {
-		if KindOf(a.Err) == KindNotFound && c.alive && !c.releasing {
+		if claims.KindOf(a.Err) == claims.KindNotFound && c.alive && !c.releasing {
 			s.checkGone(c, a.Err)
 			c.alive = false
 		}

@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // sim drives the core alone through one schedule: it executes the core's
@@ -22,10 +26,14 @@ type sim struct {
 	claimants []*simClaimant
 	looked    []simLook
 	facts     simFacts
+	// late is how many writes are to land that were answered with an error.
+	late int
 	// trace is nil unless the course of events is to be written down.
 	trace *strings.Builder
 	// wrote is called for every write that reaches the platform.
 	wrote func(Action, *simEffect)
+	// timed, if set, adds up the time that the core takes.
+	timed *time.Duration
 	// failure is the first violation.
 	failure string
 }
@@ -42,6 +50,8 @@ type simProcess struct {
 	tick    time.Duration
 	ticking bool
 	spins   int
+	// clean: the process before has no write under way.
+	clean bool
 	// misled: it was given a list that lacks pools.
 	misled bool
 }
@@ -61,6 +71,11 @@ type simFacts struct {
 	sights []simSight
 	// misled: a list lacked pools.
 	misled bool
+	// landed and grouped are how many writes landed late, and how many reads were
+	// answered with a 404 of a group.
+	landed, grouped int
+	// unjoined: nodes were reported that did not join.
+	unjoined bool
 	// hidden is how many nodes earlier processes bought or claimed where lists
 	// could not show that yet to the one that took over, or left it out.
 	hidden int
@@ -69,7 +84,7 @@ type simFacts struct {
 // simSight is a time in which the process that led could see what there was. aside is
 // how many instances could not be tagged, and lost how many nodes purchases bought
 // whose answer was lost.
-type simSight struct{ aside, lost int }
+type simSight struct{ quarantined, lost int }
 
 // simEffect is a request under way.
 type simEffect struct {
@@ -83,6 +98,8 @@ type simEffect struct {
 	life  int
 	began time.Time
 	sent  time.Duration
+	// looked is when the newest read of the pool began.
+	looked time.Duration
 }
 
 // simCaller waits for an answer.
@@ -98,12 +115,15 @@ type simLook struct {
 	began time.Duration
 }
 
+// simTags are the tags of the operator.
+var simTags = NewTagging(claims.Tags{})
+
 var simEpoch = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
 
-var simKeys = []Key{
+var simKeys = []lkepool.Key{
 	{NodePool: "web", InstanceType: "g6-standard-2"},
-	{NodePool: "db", InstanceType: "g6-standard-2", Template: Template{Labels: map[string]string{"tier": "db"}}},
-	{NodePool: "web", InstanceType: "g6-standard-4", Template: Template{Taints: []Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}}}},
+	{NodePool: "db", InstanceType: "g6-standard-2", Template: lkepool.Template{Labels: map[string]string{"tier": "db"}}},
+	{NodePool: "web", InstanceType: "g6-standard-4", Template: lkepool.Template{Taints: []lkepool.Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}}}},
 }
 
 func newSim(plan *simSchedule, trace *strings.Builder) *sim {
@@ -114,7 +134,7 @@ func newSim(plan *simSchedule, trace *strings.Builder) *sim {
 		delays: simDelays{idLeast: w.idLeast, idMost: w.idMost, listed: time.Minute, tagged: time.Second, boot: 40 * time.Second,
 			gone: 30 * time.Second},
 	}}
-	foreign := s.newPool(Pool{InstanceType: "g6-standard-2", Tags: []string{"made-by=hand"}}, true)
+	foreign := s.newPool(lkepool.Pool{InstanceType: "g6-standard-2", Tags: []string{"made-by=hand"}}, true)
 	s.grow(foreign, 1)
 	return s
 }
@@ -124,13 +144,14 @@ func (s *sim) local() time.Time { return simEpoch.Add(s.now + s.process.clock) }
 
 // lead starts a process that leads from now on.
 func (s *sim) lead() {
-	cfg := Settings{OrphanTTL: s.plan.world.orphanTTL}.WithDefaults()
+	cfg := lkepool.Config{OrphanTTL: s.plan.world.orphanTTL}.WithDefaults()
 	if s.plan.known {
 		cfg.Holder = s.holder
 	}
-	limits := Limits{PoolSize: 100, NodesLag: s.plan.enterprise}
+	cfg.Ceilings.MaxNodes = s.plan.maxNodes
+	limits := lkepool.Limits{PoolSize: cmp.Or(s.plan.poolSize, 100), NodesLag: s.plan.enterprise}
 	s.note("a process begins to lead, its clock is off by %s", s.process.clock)
-	s.process.core, s.process.began = New(cfg, limits, s.local()), s.now
+	s.process.core, s.process.began = New(cfg, limits, s.local(), s.process.life == 0 || s.process.clean), s.now
 	s.process.ticking, s.process.misled, s.looked = false, false, s.looked[:0]
 	s.hide(s.boughtSince(s.now+simSettle-s.plan.world.lag) + s.markedSince(s.now+simSettle-s.plan.world.lag))
 }
@@ -149,6 +170,12 @@ func (s *sim) die(gap, clock time.Duration) {
 		case e.executed:
 		case s.random.IntN(2) == 0:
 			e.executed = true
+		case s.plan.harsh && e.action.Op.Write():
+			e.executed = true
+			e.fate.kind = faultLate
+			s.facts.lost += e.action.Bought
+			s.late++
+			s.after(s.between(0, simLateEffect), func() { s.land(e) })
 		default:
 			s.after(s.between(0, gap), func() { s.execute(e) })
 		}
@@ -198,7 +225,11 @@ func (s *sim) feed(e Event) {
 	}
 	s.facts.events++
 	text := s.describeEvent(e)
+	began := time.Now()
 	actions := s.process.core.Handle(e, s.local())
+	if s.timed != nil {
+		*s.timed += time.Since(began)
+	}
 	s.describe(text, actions)
 	for _, a := range actions {
 		if a.Op == OpAnswer {

@@ -3,7 +3,8 @@ package engine
 import (
 	"slices"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // simEdit is what a person does by hand, or the platform by itself.
@@ -21,12 +22,15 @@ const (
 	editDeletePool
 	editPowerOff
 	editKinds
+	// editRecycle replaces a node by another one, as a person can in LKE. It is
+	// drawn in schedules with late effects alone.
+	editRecycle
 )
 
 func (e simEdit) String() string {
 	return [...]string{
 		"rename a Linode", "strip a claim", "strip all tags", "copy a claim", "raise a count", "lower a count",
-		"delete a Linode", "switch the autoscaler on", "delete a pool", "power a Linode off",
+		"delete a Linode", "switch the autoscaler on", "delete a pool", "power a Linode off", "", "recycle a node",
 	}[e]
 }
 
@@ -35,7 +39,7 @@ func (e simEdit) String() string {
 func (p *simPlatform) edit(e simEdit, pick int) bool {
 	switch e {
 	case editRaiseCount, editLowerCount, editAutoscale, editDeletePool:
-		of := pickOne(p.pools, pick, func(of *simPool) bool { return !of.gone && of.ours() && len(of.places) > 0 })
+		of := pickOne(p.pools, pick, func(of *simPool) bool { return !of.gone && of.ours() && len(of.slots) > 0 })
 		return of != nil && p.editPool(e, of)
 	}
 	i := pickOne(p.instances, pick, func(i *simInstance) bool { return i.lives() && i.pool.ours() })
@@ -47,19 +51,20 @@ func (p *simPlatform) editPool(e simEdit, of *simPool) bool {
 	switch e {
 	case editRaiseCount:
 		of.raised = p.now
+		p.added++
 		p.grow(of, 1)
 	case editLowerCount:
-		if len(of.places) < 2 {
+		if len(of.slots) < 2 {
 			return false
 		}
-		p.remove(of, of.places[p.random.IntN(len(of.places))])
+		p.remove(of, of.slots[p.random.IntN(len(of.slots))])
 		p.taken++
 	case editAutoscale:
-		p.taken += len(of.places)
+		p.taken += len(of.slots)
 		of.Autoscaled = true
 		p.record(of)
 	case editDeletePool:
-		p.taken += len(of.places)
+		p.taken += len(of.slots)
 		p.drop(of)
 	}
 	return true
@@ -70,26 +75,32 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 	case editRename:
 		i.Name = "renamed-" + i.Name
 	case editStripClaim:
-		i.Tags = slices.DeleteFunc(slices.Clone(i.Tags), claimTag)
+		i.Tags = slices.DeleteFunc(slices.Clone(i.Tags), simTags.ofClaim)
 		i.edited = true
 	case editStripAll:
 		i.Tags = nil
 		i.edited = true
 	case editCopyClaim:
 		from := pickOne(p.instances, pick/7, func(other *simInstance) bool {
-			return other != i && other.lives() && !claimIn(other.Tags).none()
+			return other != i && other.lives() && !simTags.ClaimIn(other.Tags).None()
 		})
 		if from == nil {
 			return false
 		}
-		kept := slices.DeleteFunc(slices.Clone(i.Tags), claimTag)
-		i.Tags = claimtag.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !claimTag(tag) }))
+		kept := slices.DeleteFunc(slices.Clone(i.Tags), simTags.ofClaim)
+		i.Tags = claims.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !simTags.ofClaim(tag) }))
 		i.edited, i.copied = true, true
 	case editDeleteLinode:
 		p.lose(i)
 		return true
+	case editRecycle:
+		p.taken++
+		of := i.pool
+		p.remove(of, i.slot)
+		p.grow(of, 1)
+		return true
 	case editPowerOff:
-		i.State, i.Status = Down, "offline"
+		i.State, i.Status = lkepool.Down, "offline"
 	}
 	p.recordInstance(i)
 	return true
@@ -100,17 +111,17 @@ func (p *simPlatform) lose(i *simInstance) {
 	p.taken++
 	i.gone = true
 	p.recordInstance(i)
-	if i.place.removed || !p.repairs {
+	if i.slot.removed || !p.repairs {
 		return
 	}
-	// A repaired node is a new node in the old one's place.
-	of, place := i.pool, i.place
+	// A repaired node is a new node in the old one's slot.
+	of, slot := i.pool, i.slot
 	p.after(p.between(p.delays.idLeast, 2*p.delays.idMost), func() {
-		if place.removed {
+		if slot.removed {
 			return
 		}
-		place.removed = true
-		of.places = slices.DeleteFunc(of.places, func(other *simPlace) bool { return other == place })
+		slot.removed = true
+		of.slots = slices.DeleteFunc(of.slots, func(other *simSlot) bool { return other == slot })
 		p.grow(of, 1)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 var errSimDeadline = context.DeadlineExceeded
@@ -14,7 +16,7 @@ func (s *sim) begin(a Action) {
 	if a.Op == OpListPools || a.Op == OpListInstances {
 		s.facts.lists++
 	}
-	e := &simEffect{action: a, fate: s.fate(a), life: s.process.life, began: s.local(), sent: s.now}
+	e := &simEffect{action: a, fate: s.fate(a), life: s.process.life, began: s.local(), sent: s.now, looked: s.lookedAt(a.PoolID)}
 	s.inflight = append(s.inflight, e)
 	takes := s.between(s.plan.world.latency/4, s.plan.world.latency)
 	if e.fate.kind == faultHangs {
@@ -26,6 +28,16 @@ func (s *sim) begin(a Action) {
 	}
 	if a.Op == OpScale {
 		s.checkScale(a)
+	}
+	if e.fate.kind == faultLate {
+		takes = min(e.fate.takes, WriteTimeout)
+		e.executed = true
+		e.result = Done{Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
+		s.facts.lost += a.Bought
+		s.late++
+		s.after(takes+s.between(0, e.fate.late), func() { s.land(e) })
+		s.after(takes, func() { s.end(e) })
+		return
 	}
 	s.after(s.between(0, takes), func() {
 		if e.life == s.process.life || e.action.Op.Write() {
@@ -48,7 +60,7 @@ func (s *sim) end(e *simEffect) {
 		s.sawPool(a.PoolID, e.sent)
 	}
 	if (a.Op == OpMark || a.Op == OpGetInstance) && e.result.Err != nil && !e.canceled {
-		s.noteAside(a.InstanceID)
+		s.noteQuarantined(a.InstanceID)
 	}
 	if a.Op == OpGetInstance && !e.canceled {
 		s.noteRead(a.InstanceID, e.result.Err)
@@ -64,7 +76,7 @@ func (s *sim) cancelReads() {
 			continue
 		}
 		e.executed, e.canceled = true, true
-		e.result = Done{Err: simError(e.action, KindUnavailable, EffectNone, context.Canceled), Cancelled: true}
+		e.result = Done{Err: simError(e.action, claims.KindUnavailable, claims.EffectNone, context.Canceled), Cancelled: true}
 		s.after(0, func() { s.end(e) })
 	}
 }
@@ -100,7 +112,7 @@ func (s *sim) execute(e *simEffect) {
 // by the engine's rules, so each object gets one in its life, out of date or
 // spurious. Only readings from before it existed are 404 besides.
 func (s *sim) noteLie(e *simEffect) {
-	if KindOf(e.result.Err) != KindNotFound {
+	if claims.KindOf(e.result.Err) != claims.KindNotFound {
 		return
 	}
 	if of := s.pool(e.action.PoolID); e.action.Op == OpGetPool && of != nil && !of.gone {
@@ -111,12 +123,12 @@ func (s *sim) noteLie(e *simEffect) {
 	}
 }
 
-// noteAside counts the instances that the engine puts aside, because it cannot
+// noteQuarantined counts the instances that the engine quarantines, because it cannot
 // write to them; a claimant gets another one for each, but not ever more.
-func (s *sim) noteAside(id int) {
+func (s *sim) noteQuarantined(id int) {
 	if i := s.instance(id); i != nil {
 		if i.failed++; i.failed == markAttempts {
-			s.facts.aside++
+			s.facts.quarantined++
 		}
 	}
 }
@@ -136,25 +148,28 @@ func (s *sim) carryOut(e *simEffect) Done {
 	a := e.action
 	switch a.Op {
 	case OpMark:
-		s.checkMark(a, e.sent)
+		s.checkMark(e)
 	case OpRemove:
-		of, place := s.place(a.PoolID, a.NodeID)
+		of, slot := s.slot(a.PoolID, a.NodeID)
 		s.checkOurs(a, of)
-		if place != nil {
-			s.checkRemoval(a, place.instance)
+		if slot != nil {
+			s.checkRemoval(a, slot.instance)
 		}
 	case OpDrop:
 		of := s.pool(a.PoolID)
 		s.checkOurs(a, of)
-		for i := 0; of != nil && i < len(of.places); i++ {
-			s.checkRemoval(a, of.places[i].instance)
+		for i := 0; of != nil && i < len(of.slots); i++ {
+			s.checkRemoval(a, of.slots[i].instance)
 		}
 	case OpScale:
 		s.checkOurs(a, s.pool(a.PoolID))
-		s.checkCount(a)
+		s.checkCount(e)
 	}
 	d := s.write(a)
-	if kind := KindOf(d.Err); kind == KindInsufficientCapacity || kind == KindQuotaExceeded {
+	if a.Op == OpScale || a.Op == OpCreate {
+		s.checkCeiling(a)
+	}
+	if kind := claims.KindOf(d.Err); kind == claims.KindInsufficientCapacity || kind == claims.KindQuotaExceeded {
 		s.facts.noRoom = true
 	}
 	return d

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // simFault is what goes wrong with one request.
@@ -25,12 +27,15 @@ const (
 	faultMissing  // 404 for something that exists
 	// Both: answered after takes with an error, writes with effect or not.
 	faultHangs
+	// Writes, in schedules with late effects: answered with an error after takes,
+	// and carried out up to late after that, whoever leads then.
+	faultLate
 )
 
 func (f simFault) String() string {
 	return [...]string{
 		"none", "refused", "fails without effect", "answer lost", "fails after the effect", "accepted without effect", "carried out twice",
-		"fails", "lacks one entry", "empty", "spurious 404", "hangs",
+		"fails", "lacks one entry", "empty", "spurious 404", "hangs", "lands late",
 	}[f]
 }
 
@@ -40,14 +45,14 @@ var (
 )
 
 // simRefusals are answers that exclude an effect.
-var simRefusals = []Error{
-	{Kind: KindInsufficientCapacity},
-	{Kind: KindQuotaExceeded},
-	{Kind: KindForbidden},
-	{Kind: KindRateLimited, RetryAfter: 10 * time.Second},
-	{Kind: KindInvalid, Field: "labels"},
-	{Kind: KindConflict},
-	{Kind: KindUnavailable},
+var simRefusals = []claims.Error{
+	{Kind: claims.KindInsufficientCapacity},
+	{Kind: claims.KindQuotaExceeded},
+	{Kind: claims.KindForbidden},
+	{Kind: claims.KindRateLimited, RetryAfter: 10 * time.Second},
+	{Kind: claims.KindInvalid, Field: "labels"},
+	{Kind: claims.KindConflict},
+	{Kind: claims.KindUnavailable},
 }
 
 var errSimSpurious = errors.New("not found, although it exists")
@@ -72,12 +77,12 @@ func (s *sim) fate(a Action) (fate simFate) {
 	return fate
 }
 
-func simRefusal(a Action, pick int) *Error {
+func simRefusal(a Action, pick int) *claims.Error {
 	e := simRefusals[pick%len(simRefusals)]
-	if a.Op != OpCreate && a.Op != OpScale && (e.Kind == KindInsufficientCapacity || e.Kind == KindQuotaExceeded) {
-		e.Kind = KindUnavailable
+	if a.Op != OpCreate && a.Op != OpScale && (e.Kind == claims.KindInsufficientCapacity || e.Kind == claims.KindQuotaExceeded) {
+		e.Kind = claims.KindUnavailable
 	}
-	e.Op, e.PoolID, e.Effect, e.Err = string(a.Op), a.PoolID, EffectNone, errSimRefused
+	e.Op, e.Object, e.Effect, e.Err = string(a.Op), claims.Object("pool", a.PoolID), claims.EffectNone, errSimRefused
 	return &e
 }
 
@@ -88,12 +93,12 @@ func (s *sim) faultyWrite(e *simEffect) Done {
 	case faultRefused:
 		return Done{Action: a, Err: simRefusal(a, f.pick)}
 	case faultNoEffect:
-		return Done{Action: a, Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
+		return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 	case faultWithoutEffect:
 		return s.pretend(a)
 	case faultHangs:
 		if f.pick%2 == 0 {
-			return Done{Action: a, Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
+			return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 		}
 	}
 	d := s.carryOut(e)
@@ -103,10 +108,10 @@ func (s *sim) faultyWrite(e *simEffect) Done {
 	switch f.kind {
 	case faultLostAnswer, faultHangs:
 		s.facts.lost += a.Bought
-		return Done{Action: a, Err: simError(a, KindUnavailable, EffectUnknown, errSimLost)}
+		return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 	case faultApplied:
 		s.facts.lost += a.Bought
-		return Done{Action: a, Err: simError(a, KindUnavailable, EffectApplied, errSimLost)}
+		return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectApplied, errSimLost)}
 	case faultTwice:
 		before := s.bought
 		if again := s.carryOut(e); again.Err == nil {
@@ -121,13 +126,17 @@ func (s *sim) faultyWrite(e *simEffect) Done {
 func (s *sim) faultyRead(a Action, f simFate, at time.Duration) Done {
 	switch f.kind {
 	case faultFails:
-		kind := [...]Kind{KindUnavailable, KindRateLimited, KindForbidden}[f.pick%3]
-		return Done{Action: a, Err: &Error{Kind: kind, Op: string(a.Op), RetryAfter: time.Duration(f.pick%2) * 5 * time.Second,
-			Effect: EffectNone, Err: errSimLost}}
+		kind := [...]claims.Kind{claims.KindUnavailable, claims.KindRateLimited, claims.KindForbidden}[f.pick%3]
+		return Done{Action: a, Err: &claims.Error{Kind: kind, Op: string(a.Op), RetryAfter: time.Duration(f.pick%2) * 5 * time.Second,
+			Effect: claims.EffectNone, Err: errSimLost}}
 	case faultHangs:
-		return Done{Action: a, Err: simError(a, KindUnavailable, EffectNone, errSimLost)}
+		return Done{Action: a, Err: simError(a, claims.KindUnavailable, claims.EffectNone, errSimLost)}
 	}
 	d := s.read(a, at)
+	if d.Err == nil && s.inGap(a) {
+		s.facts.grouped++
+		return Done{Action: a, Err: simError(a, claims.KindNotFound, claims.EffectNone, errSimSpurious)}
+	}
 	switch {
 	case d.Err != nil:
 	case a.Op == OpListPools && f.kind == faultEmpty:
@@ -148,10 +157,59 @@ func (s *sim) faultyRead(a Action, f simFate, at time.Duration) Done {
 		d.Instances = slices.Delete(d.Instances, at, at+1)
 	case a.Op == OpGetPool && f.kind == faultMissing && !s.simPlatform.pool(a.PoolID).lied:
 		s.simPlatform.pool(a.PoolID).lied = true
-		d = Done{Action: a, Err: simError(a, KindNotFound, EffectNone, errSimSpurious)}
+		d = Done{Action: a, Err: simError(a, claims.KindNotFound, claims.EffectNone, errSimSpurious)}
 	case a.Op == OpGetInstance && f.kind == faultMissing && !s.instance(a.InstanceID).lied:
 		s.instance(a.InstanceID).lied = true
-		d = Done{Action: a, Err: simError(a, KindNotFound, EffectNone, errSimSpurious)}
+		d = Done{Action: a, Err: simError(a, claims.KindNotFound, claims.EffectNone, errSimSpurious)}
 	}
 	return d
+}
+
+// simGap is a time in which direct reads of many objects answer 404, although
+// they exist and lists show them.
+type simGap struct {
+	from, length time.Duration
+	pools        bool
+	instances    bool
+	// share: every share-th object is concerned, 1 for all.
+	share int
+}
+
+// inGap reports whether a direct read of the object is answered 404 now.
+func (s *sim) inGap(a Action) bool {
+	return slices.ContainsFunc(s.plan.gaps, func(g simGap) bool {
+		switch {
+		case s.now < g.from || s.now >= g.from+g.length:
+			return false
+		case a.Op == OpGetPool:
+			return g.pools && a.PoolID%g.share == 0
+		case a.Op == OpGetInstance:
+			return g.instances && a.InstanceID%g.share == 0
+		}
+		return false
+	})
+}
+
+// land carries out a write that was answered with an error long before.
+func (s *sim) land(e *simEffect) {
+	s.late--
+	if s.failure != "" {
+		return
+	}
+	s.facts.landed++
+	if s.wrote != nil {
+		s.wrote(e.action, e)
+	}
+	if i := s.instance(e.action.InstanceID); i != nil && e.action.Op == OpMark {
+		i.late, i.lateOf = true, e.life != s.process.life
+	}
+	bought := s.bought
+	d := s.carryOut(e)
+	if of := s.pool(e.action.PoolID); of != nil && of.shrunk >= e.sent {
+		// The count brings back what was removed since it was sent.
+		s.facts.lost += max(0, s.bought-bought-e.action.Bought)
+	}
+	if s.trace != nil {
+		s.note("  platform: %s LANDS LATE: %v", s.describeAction(e.action), d.Err)
+	}
 }

@@ -3,6 +3,9 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // What must hold after every event; the numbers are those of the package doc's
@@ -18,12 +21,12 @@ const (
 
 // tagged returns the claimant that exists and whose claim the tags carry.
 func (s *sim) tagged(tags []string) *simClaimant {
-	id := claimIn(tags)
-	if id.none() {
+	id := simTags.ClaimIn(tags)
+	if id.None() {
 		return nil
 	}
 	for _, c := range s.claimants {
-		if c.alive && c.id.is(id) {
+		if c.alive && c.id.Is(id) {
 			return c
 		}
 	}
@@ -39,7 +42,8 @@ func (s *sim) checkOurs(a Action, of *simPool) {
 }
 
 // checkMark is I1 and I2 for a claim that is written.
-func (s *sim) checkMark(a Action, sent time.Duration) {
+func (s *sim) checkMark(e *simEffect) {
+	a, sent := e.action, e.sent
 	i := s.instance(a.InstanceID)
 	if i == nil || i.pool.foreign {
 		s.fail("I4: %s for instance %d, which is not ours", a.Op, a.InstanceID)
@@ -57,17 +61,22 @@ func (s *sim) checkMark(a Action, sent time.Duration) {
 			s.fail("I1: instance %d of %s is tagged for another", i.ID, c.Name)
 		}
 	}
-	if who == nil || before == who || who.handed == i.ID {
+	if who == nil || before == who || who.handed == i.ID || e.fate.kind == faultLate {
+		// A claim that lands late makes a second one, which is collected.
 		return
 	}
 	i.decided = sent
 	for _, other := range s.instances {
-		if other != i && other.lives() && !other.place.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who &&
-			!s.unseen(other, sent) {
+		if other != i && other.lives() && !other.slot.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who &&
+			!other.landedLate() && !s.unseen(other, sent) {
 			s.fail("I2: %s is given instance %d and has %d", who.Name, i.ID, other.ID)
 		}
 	}
 }
+
+// landedLate: the claim landed after the instance was quarantined, or in the lead of
+// another process, so that its claimant gets another one, and this one is collected.
+func (i *simInstance) landedLate() bool { return i.late && (i.failed >= markAttempts || i.lateOf) }
 
 // unseen: an earlier process claimed the instance, and nothing had shown that to
 // this one at the time: no reading did, and at its start lists lagged too far behind, or the
@@ -90,7 +99,7 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	if u := i.unread; u.process == s.process.life+1 && u.times >= markAttempts && at-u.since >= unreadGrace {
 		return true
 	}
-	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.place.unlisted && !s.inList(i.Instance)
+	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.slot.unlisted && !s.inList(i.Instance)
 }
 
 // decided is when it was chosen whose the instance is, now for one that this
@@ -116,7 +125,7 @@ func (s *sim) noteRead(id int, err error) {
 	i := s.instance(id)
 	switch {
 	case i == nil:
-	case err == nil || KindOf(err) == KindNotFound:
+	case err == nil || claims.KindOf(err) == claims.KindNotFound:
 		i.unread = simUnread{}
 	case i.unread.process != s.process.life+1:
 		i.unread = simUnread{process: s.process.life + 1, times: 1, since: s.now}
@@ -153,7 +162,7 @@ func (s *sim) unknowable(c *simClaimant, i *simInstance) bool {
 }
 
 // checkHanded is I1 and I2 for an answer.
-func (s *sim) checkHanded(c *simClaimant, n Node) {
+func (s *sim) checkHanded(c *simClaimant, n lkepool.Node) {
 	i := s.instance(n.InstanceID)
 	if i == nil {
 		s.fail("%s is given instance %d, which never existed", c.Name, n.InstanceID)
@@ -164,14 +173,14 @@ func (s *sim) checkHanded(c *simClaimant, n Node) {
 			s.fail("I1: %s is given instance %d of %s", c.Name, i.ID, other.Name)
 		}
 	}
-	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.place.removed && !s.unknowable(c, had) && !i.copied &&
+	if had := s.instance(c.handed); had != nil && had != i && had.lives() && !had.slot.removed && !s.unknowable(c, had) && !i.copied &&
 		!s.unseen(had, s.decided(i)) {
 		s.fail("I2: %s is given instance %d and has %d", c.Name, i.ID, had.ID)
 	}
 	if who := s.tagged(i.Tags); who != c && i.lives() && !i.edited {
-		s.fail("I1: %s is given instance %d, which carries the claim %q", c.Name, i.ID, claimIn(i.Tags).value)
+		s.fail("I1: %s is given instance %d, which carries the claim %q", c.Name, i.ID, simTags.ClaimIn(i.Tags).Value)
 	}
-	if i.pool.keyHash() != c.hash && !i.copied {
+	if simTags.keyHash(i.pool.Tags) != c.hash && !i.copied {
 		s.fail("%s is given instance %d of a pool of another key", c.Name, i.ID)
 	}
 }
@@ -204,8 +213,8 @@ func (s *sim) checkRemoval(a Action, i *simInstance) {
 // records there is nothing else to go by.
 func (s *sim) misdated(i *simInstance) bool {
 	return !s.plan.known && i.marked < s.process.began && slices.ContainsFunc(s.instances, func(other *simInstance) bool {
-		return other != i && other.marked < i.marked && claimIn(other.Tags).is(claimIn(i.Tags)) &&
-			!claimedAtOf(other.Tags).Before(claimedAtOf(i.Tags))
+		return other != i && other.marked < i.marked && simTags.ClaimIn(other.Tags).Is(simTags.ClaimIn(i.Tags)) &&
+			!simTags.claimedAtOf(other.Tags).Before(simTags.claimedAtOf(i.Tags))
 	})
 }
 
@@ -217,40 +226,56 @@ func (s *sim) checkScale(a Action) {
 			s.fail("I9: two counts for pool %d are on their way: %d and %d", a.PoolID, e.action.Count, a.Count)
 		}
 	}
-	of := s.pool(a.PoolID)
-	if of == nil {
-		return
-	}
-	// A person who raised the count after this could not be seen by the read
-	// that the purchase rests on.
-	unseen := s.now - simLookAge
+}
+
+// lookedAt is when the read of a pool began that a write to it rests on. What a
+// person did after that could not be seen.
+func (s *sim) lookedAt(poolID int) time.Duration {
+	began := s.now - simLookAge
 	for _, look := range s.looked {
-		if look.pool == a.PoolID {
-			unseen = max(unseen, look.began)
+		if look.pool == poolID {
+			began = max(began, look.began)
 		}
 	}
-	if of.raised <= unseen-simSettle {
-		of.raised = simLongAgo
-	}
+	return began
 }
 
 // checkCount is I9 when the write is carried out.
-func (s *sim) checkCount(a Action) {
+func (s *sim) checkCount(e *simEffect) {
+	a := e.action
 	of := s.pool(a.PoolID)
-	if of != nil && !of.gone && a.Count < len(of.places) && of.raised == simLongAgo {
-		s.fail("I9: count %d is written to pool %d, which has %d", a.Count, of.ID, len(of.places))
+	if of != nil && !of.gone && a.Count < len(of.slots) && of.raised <= e.looked-simSettle {
+		s.fail("I9: count %d is written to pool %d, which has %d", a.Count, of.ID, len(of.slots))
+	}
+}
+
+// checkCeiling is rule 12: MaxNodes holds whenever a purchase lands, but for nodes
+// that people added, and for pools that lists did not show to a new process.
+func (s *sim) checkCeiling(a Action) {
+	twice := slices.ContainsFunc(s.plan.fates, func(f simFate) bool { return f.kind == faultTwice })
+	if s.plan.maxNodes == 0 || s.facts.misled || twice {
+		return
+	}
+	total := 0
+	for _, of := range s.pools {
+		if !of.foreign {
+			total += len(of.slots)
+		}
+	}
+	if total > s.plan.maxNodes+s.added+s.unremoved {
+		s.fail("rule 12: %s makes %d nodes, and at most %d are allowed", a.Op, total, s.plan.maxNodes)
 	}
 }
 
 // checkRefusal: no claimant is turned away for want of capacity unless the
 // platform refused it, or did not deliver.
 func (s *sim) checkRefusal(c *simClaimant, err error) {
-	switch KindOf(err) {
-	case KindInsufficientCapacity, KindQuotaExceeded:
-		if !s.facts.noRoom && s.now-c.first < 15*time.Minute && !s.refusedByFate() {
+	switch claims.KindOf(err) {
+	case claims.KindInsufficientCapacity, claims.KindQuotaExceeded:
+		if !s.facts.noRoom && s.now-c.first < 15*time.Minute && !s.refusedByFate() && s.plan.maxNodes == 0 && !s.facts.unjoined {
 			s.fail("I10: %s is refused, and the platform refused nothing: %v", c.Name, err)
 		}
-	case KindProvisioning, KindUnavailable, KindRateLimited:
+	case claims.KindProvisioning, claims.KindUnavailable, claims.KindRateLimited:
 	default:
 		if len(s.plan.fates) == 0 && len(s.plan.steps) == 0 {
 			s.fail("I10: %s is refused without a reason: %v", c.Name, err)
@@ -265,23 +290,25 @@ func (s *sim) refusedByFate() bool {
 // checkGone: only what is gone is reported as such. After a removal of ours one
 // 404 is proof, so a removal without effect and a spurious 404 deceive it.
 func (s *sim) checkGone(c *simClaimant, err error) {
-	if i := s.instance(c.instance); i != nil && !i.gone && !i.lied {
+	i := s.instance(c.instance)
+	// In a group of 404s the end of an instance that is being deleted shows too early.
+	if i != nil && !i.gone && !(s.plan.harsh && !i.lives()) && (!i.lied || s.plan.harsh && !i.pretended) {
 		s.fail("I6: instance %d of %s is reported as gone: %v", i.ID, c.Name, err)
 	}
 }
 
 // checkList: a claim that this process wrote or read, or that every list shows,
 // is in the answer to a list, unless it is in no list and reading it fails.
-func (s *sim) checkList(nodes []Node, process int) {
+func (s *sim) checkList(nodes []lkepool.Node, process int) {
 	for _, c := range s.claimants {
 		i := s.instance(c.instance)
-		if !c.alive || c.releasing || i == nil || !i.lives() || i.place.removed || i.edited || process != s.process.life {
+		if !c.alive || c.releasing || i == nil || !i.lives() || i.slot.removed || i.edited || process != s.process.life {
 			continue
 		}
 		earlier := c.served < s.process.began && i.shown != s.process.life+1
 		lag := s.plan.world.lag + 2*simSettle
 		if earlier && (s.lacking() || s.now-c.served < lag || i.failed >= markAttempts) ||
-			slices.ContainsFunc(nodes, func(n Node) bool { return n.InstanceID == i.ID }) {
+			slices.ContainsFunc(nodes, func(n lkepool.Node) bool { return n.InstanceID == i.ID }) {
 			continue
 		}
 		s.fail("I3: instance %d of %s is missing from a list of the claimed nodes", i.ID, c.Name)

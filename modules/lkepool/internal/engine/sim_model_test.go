@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // simPlatform is LKE as the engine depends on it, both tiers, in memory and in
@@ -23,14 +24,18 @@ type simPlatform struct {
 	repairs bool
 	// room is how many nodes fit, 0 for any number; full is the refusal then.
 	room      int
-	full      Kind
+	full      claims.Kind
 	pools     []*simPool
 	instances []*simInstance
 	lastID    int
 	// bought counts the nodes that writes of the engine added, taken those that
 	// people and the platform took away.
 	bought, taken int
-	purchases     []simPurchase
+	// added counts the nodes that people added.
+	added int
+	// unremoved counts the nodes whose removal was accepted, and had no effect.
+	unremoved int
+	purchases []simPurchase
 }
 
 // simPurchase is nodes that a write of the engine added.
@@ -50,14 +55,16 @@ type simDelays struct {
 }
 
 type simPool struct {
-	Pool
-	// places are the members, those that are not listed yet included.
-	places  []*simPlace
+	lkepool.Pool
+	// slots are the members, those that are not listed yet included.
+	slots   []*simSlot
 	gone    bool
 	foreign bool
-	history simHistory[Pool]
+	history simHistory[lkepool.Pool]
 	// raised is when a person raised the count, or a moment long before.
 	raised time.Duration
+	// shrunk is when a node was removed last.
+	shrunk time.Duration
 	// edited: it is not what the engine made any more.
 	edited bool
 	lied   bool
@@ -66,23 +73,25 @@ type simPool struct {
 	omittedFrom int
 }
 
-type simPlace struct {
+type simSlot struct {
 	nodeID            string
 	instance          *simInstance
 	unlisted, removed bool
 }
 
 type simInstance struct {
-	Instance
+	lkepool.Instance
 	pool    *simPool
-	place   *simPlace
+	slot    *simSlot
 	gone    bool
-	history simHistory[Instance]
+	history simHistory[lkepool.Instance]
 	// edited: a person changed its tags, or a write of them was lost. copied: it
 	// carries another's claim by hand.
 	edited, copied bool
-	// lied: it was reported as missing once.
-	lied bool
+	// lied: it was reported as missing once. pretended: a removal was accepted, and
+	// had no effect.
+	// late: a claim on it landed late, lateOf: one of an earlier process.
+	lied, pretended, late, lateOf bool
 	// marked is when a claim was written to it last, shown the process, counted
 	// from 1, to which a reading showed that, for the first time at shownAt.
 	// The claim was sent at decided. named and namedAt are those of a reading of its
@@ -150,14 +159,14 @@ func (p *simPlatform) between(least, most time.Duration) time.Duration {
 // record keeps the pool as it is shown now.
 func (p *simPlatform) record(of *simPool) {
 	shown := of.Pool
-	shown.Slots = make([]Slot, 0, len(of.places))
-	for _, place := range of.places {
-		if place.unlisted {
+	shown.Slots = make([]lkepool.Slot, 0, len(of.slots))
+	for _, slot := range of.slots {
+		if slot.unlisted {
 			continue
 		}
-		s := Slot{NodeID: place.nodeID}
-		if place.instance != nil {
-			s.InstanceID = place.instance.ID
+		s := lkepool.Slot{NodeID: slot.nodeID}
+		if slot.instance != nil {
+			s.InstanceID = slot.instance.ID
 		}
 		shown.Slots = append(shown.Slots, s)
 	}
@@ -168,23 +177,23 @@ func (p *simPlatform) record(of *simPool) {
 func (p *simPlatform) recordInstance(i *simInstance) {
 	i.PoolID = 0
 	if p.enterprise {
-		i.PoolID, _ = strconv.Atoi(claimtag.ValueOf(i.Tags, simPoolTag))
+		i.PoolID, _ = strconv.Atoi(claims.ValueOf(i.Tags, simPoolTag))
 	}
 	i.history.record(p.now, i.Instance, !i.gone)
 }
 
 // inList reports whether the list of the cluster's instances has it: that is
 // filtered by tag on Enterprise and by label on Standard.
-func (p *simPlatform) inList(i Instance) bool {
+func (p *simPlatform) inList(i lkepool.Instance) bool {
 	if p.enterprise {
 		return slices.Contains(i.Tags, simCluster)
 	}
 	return strings.HasPrefix(i.Name, simCluster+"-")
 }
 
-func (p *simPlatform) newPool(pool Pool, foreign bool) *simPool {
+func (p *simPlatform) newPool(pool lkepool.Pool, foreign bool) *simPool {
 	p.lastID++
-	of := &simPool{Pool: pool, foreign: foreign, raised: simLongAgo}
+	of := &simPool{Pool: pool, foreign: foreign, raised: simLongAgo, shrunk: simLongAgo}
 	of.ID = simFirstPool + p.lastID
 	p.pools = append(p.pools, of)
 	return of
@@ -214,46 +223,46 @@ func (p *simPlatform) buy(nodes int) {
 	p.purchases = append(p.purchases, simPurchase{at: p.now, nodes: nodes})
 }
 
-// grow adds places; each gets its instance later.
+// grow adds slots; each gets its instance later.
 func (p *simPlatform) grow(of *simPool, by int) {
 	for range by {
 		p.lastID++
-		place := &simPlace{nodeID: strconv.Itoa(of.ID) + "-" + strconv.Itoa(p.lastID), unlisted: p.enterprise}
-		of.places = append(of.places, place)
+		slot := &simSlot{nodeID: strconv.Itoa(of.ID) + "-" + strconv.Itoa(p.lastID), unlisted: p.enterprise}
+		of.slots = append(of.slots, slot)
 		wait := p.between(p.delays.idLeast, p.delays.idMost)
-		p.after(wait, func() { p.start(of, place) })
+		p.after(wait, func() { p.start(of, slot) })
 		if p.enterprise {
 			p.after(max(wait, p.between(p.delays.listed/2, p.delays.listed)), func() {
-				place.unlisted = false
+				slot.unlisted = false
 				p.record(of)
 			})
 		}
 	}
-	of.Count = len(of.places)
+	of.Count = len(of.slots)
 	p.record(of)
 }
 
-// start makes the instance of a place.
-func (p *simPlatform) start(of *simPool, place *simPlace) {
-	if place.removed {
+// start makes the instance of a slot.
+func (p *simPlatform) start(of *simPool, slot *simSlot) {
+	if slot.removed {
 		return
 	}
 	p.lastID++
-	i := &simInstance{pool: of, place: place, Instance: Instance{
-		ID: 1000 + p.lastID, Name: simCluster + "-" + place.nodeID, InstanceType: of.InstanceType,
-		Region: "here", Status: "offline", State: Down,
+	i := &simInstance{pool: of, slot: slot, Instance: lkepool.Instance{
+		ID: 1000 + p.lastID, Name: simCluster + "-" + slot.nodeID, InstanceType: of.InstanceType,
+		Region: "here", Status: "offline", State: lkepool.Down,
 	}}
-	place.instance = i
+	slot.instance = i
 	p.instances = append(p.instances, i)
 	if p.enterprise {
 		p.after(p.between(0, p.delays.tagged), func() {
-			i.Tags = claimtag.Union(i.Tags, of.Tags, []string{simCluster, simPoolTag + strconv.Itoa(of.ID)})
+			i.Tags = claims.Union(i.Tags, of.Tags, []string{simCluster, simPoolTag + strconv.Itoa(of.ID)})
 			p.recordInstance(i)
 		})
 	}
 	p.after(p.between(p.delays.boot/2, p.delays.boot), func() {
-		if i.State == Down && !i.gone {
-			i.State, i.Status = Up, "running"
+		if i.State == lkepool.Down && !i.gone {
+			i.State, i.Status = lkepool.Up, "running"
 			p.recordInstance(i)
 		}
 	})
@@ -261,22 +270,22 @@ func (p *simPlatform) start(of *simPool, place *simPlace) {
 	p.record(of)
 }
 
-// remove takes a place out of its pool; its instance is leaving, then gone.
-func (p *simPlatform) remove(of *simPool, place *simPlace) {
-	place.removed = true
-	of.places = slices.DeleteFunc(of.places, func(other *simPlace) bool { return other == place })
-	of.Count = len(of.places)
+// remove takes a slot out of its pool; its instance is leaving, then gone.
+func (p *simPlatform) remove(of *simPool, slot *simSlot) {
+	slot.removed, of.shrunk = true, p.now
+	of.slots = slices.DeleteFunc(of.slots, func(other *simSlot) bool { return other == slot })
+	of.Count = len(of.slots)
 	p.record(of)
-	if place.instance != nil {
-		p.end(place.instance)
+	if slot.instance != nil {
+		p.end(slot.instance)
 	}
 }
 
 func (p *simPlatform) end(i *simInstance) {
-	if i.State == Leaving {
+	if i.State == lkepool.Leaving {
 		return
 	}
-	i.State, i.Status = Leaving, simSoonGone
+	i.State, i.Status = lkepool.Leaving, simSoonGone
 	p.recordInstance(i)
 	p.after(p.between(0, p.delays.gone), func() {
 		i.gone = true
@@ -286,8 +295,8 @@ func (p *simPlatform) end(i *simInstance) {
 
 // drop ends a pool and everything in it.
 func (p *simPlatform) drop(of *simPool) {
-	for len(of.places) > 0 {
-		p.remove(of, of.places[0])
+	for len(of.slots) > 0 {
+		p.remove(of, of.slots[0])
 	}
 	of.gone = true
 	p.record(of)
@@ -297,4 +306,4 @@ func (p *simPlatform) drop(of *simPool) {
 func (of *simPool) ours() bool { return !of.foreign }
 
 // lives reports whether the instance still serves.
-func (i *simInstance) lives() bool { return !i.gone && i.State != Leaving }
+func (i *simInstance) lives() bool { return !i.gone && i.State != lkepool.Leaving }

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // What the platform does when a request reaches it. Reads take the moment that
@@ -15,8 +18,8 @@ var (
 	errSimMissing = errors.New("not found")
 )
 
-func simError(a Action, kind Kind, effect Effect, cause error) *Error {
-	return &Error{Kind: kind, Op: string(a.Op), PoolID: a.PoolID, Effect: effect, Err: cause}
+func simError(a Action, kind claims.Kind, effect claims.Effect, cause error) *claims.Error {
+	return &claims.Error{Kind: kind, Op: string(a.Op), Object: claims.Object("pool", a.PoolID), Effect: effect, Err: cause}
 }
 
 // read answers a read with the state of a moment.
@@ -42,7 +45,7 @@ func (p *simPlatform) read(a Action, at time.Duration) (d Done) {
 				return d
 			}
 		}
-		d.Err = simError(a, KindNotFound, EffectNone, errSimMissing)
+		d.Err = simError(a, claims.KindNotFound, claims.EffectNone, errSimMissing)
 	case OpGetInstance:
 		if i := p.instance(a.InstanceID); i != nil {
 			if shown, ok := i.history.at(at); ok {
@@ -50,7 +53,7 @@ func (p *simPlatform) read(a Action, at time.Duration) (d Done) {
 				return d
 			}
 		}
-		d.Err = simError(a, KindNotFound, EffectNone, errSimMissing)
+		d.Err = simError(a, claims.KindNotFound, claims.EffectNone, errSimMissing)
 	}
 	return d
 }
@@ -77,30 +80,30 @@ func (p *simPlatform) write(a Action) (d Done) {
 	return d
 }
 
-func (p *simPlatform) create(a Action) (Pool, error) {
+func (p *simPlatform) create(a Action) (lkepool.Pool, error) {
 	if err := p.fits(a, a.Count); err != nil {
-		return Pool{}, err
+		return lkepool.Pool{}, err
 	}
-	of := p.newPool(Pool{InstanceType: a.Key.InstanceType, Template: a.Key.Template, Tags: a.Tags}, false)
+	of := p.newPool(lkepool.Pool{InstanceType: a.Key.InstanceType, Template: a.Key.Template, Tags: a.Tags}, false)
 	p.buy(a.Count)
 	p.grow(of, a.Count)
 	shown, _ := of.history.at(p.now)
 	return shown, nil
 }
 
-func (p *simPlatform) scale(a Action) (Pool, error) {
+func (p *simPlatform) scale(a Action) (lkepool.Pool, error) {
 	of := p.pool(a.PoolID)
 	if of == nil || of.gone {
-		return Pool{}, simError(a, KindNotFound, EffectNone, errSimMissing)
+		return lkepool.Pool{}, simError(a, claims.KindNotFound, claims.EffectNone, errSimMissing)
 	}
 	if a.Count < 1 {
-		e := simError(a, KindInvalid, EffectNone, errSimRefused)
+		e := simError(a, claims.KindInvalid, claims.EffectNone, errSimRefused)
 		e.Field = "count"
-		return Pool{}, e
+		return lkepool.Pool{}, e
 	}
-	add := a.Count - len(of.places)
+	add := a.Count - len(of.slots)
 	if err := p.fits(a, add); err != nil {
-		return Pool{}, err
+		return lkepool.Pool{}, err
 	}
 	if add > 0 {
 		p.buy(add)
@@ -112,7 +115,7 @@ func (p *simPlatform) scale(a Action) (Pool, error) {
 	}
 	for range -add {
 		// LKE does not document which nodes go.
-		p.remove(of, of.places[p.random.IntN(len(of.places))])
+		p.remove(of, of.slots[p.random.IntN(len(of.slots))])
 		p.taken++
 	}
 	shown, _ := of.history.at(p.now)
@@ -126,20 +129,20 @@ func (p *simPlatform) fits(a Action, add int) error {
 	}
 	total := add
 	for _, of := range p.pools {
-		total += len(of.places)
+		total += len(of.slots)
 	}
 	if total <= p.room {
 		return nil
 	}
-	return simError(a, p.full, EffectNone, errSimRefused)
+	return simError(a, p.full, claims.EffectNone, errSimRefused)
 }
 
-func (p *simPlatform) mark(a Action) (Instance, error) {
+func (p *simPlatform) mark(a Action) (lkepool.Instance, error) {
 	i := p.instance(a.InstanceID)
 	if i == nil || i.gone {
-		return Instance{}, simError(a, KindNotFound, EffectNone, errSimMissing)
+		return lkepool.Instance{}, simError(a, claims.KindNotFound, claims.EffectNone, errSimMissing)
 	}
-	if !claimIn(a.Tags).is(claimIn(i.Tags)) {
+	if !simTags.ClaimIn(a.Tags).Is(simTags.ClaimIn(i.Tags)) {
 		i.marked, i.shown = p.now, 0
 	}
 	i.Tags = slices.Clone(a.Tags)
@@ -148,22 +151,22 @@ func (p *simPlatform) mark(a Action) (Instance, error) {
 }
 
 func (p *simPlatform) removeNode(a Action) {
-	if of, place := p.place(a.PoolID, a.NodeID); place != nil {
-		p.remove(of, place)
+	if of, slot := p.slot(a.PoolID, a.NodeID); slot != nil {
+		p.remove(of, slot)
 	}
 }
 
-// place returns a member of a pool by its node ID, nil if there is none.
-func (p *simPlatform) place(poolID int, nodeID string) (*simPool, *simPlace) {
+// slot returns a member of a pool by its node ID, nil if there is none.
+func (p *simPlatform) slot(poolID int, nodeID string) (*simPool, *simSlot) {
 	of := p.pool(poolID)
 	if of == nil {
 		return nil, nil
 	}
-	at := slices.IndexFunc(of.places, func(place *simPlace) bool { return place.nodeID == nodeID })
+	at := slices.IndexFunc(of.slots, func(slot *simSlot) bool { return slot.nodeID == nodeID })
 	if at < 0 {
 		return of, nil
 	}
-	return of, of.places[at]
+	return of, of.slots[at]
 }
 
 // pretend is the answer to a write that was accepted and is without effect.
@@ -172,7 +175,12 @@ func (p *simPlatform) pretend(a Action) (d Done) {
 	switch a.Op {
 	case OpCreate:
 		p.lastID++
-		d.Pool = Pool{ID: simFirstPool + p.lastID, Count: a.Count, InstanceType: a.Key.InstanceType, Template: a.Key.Template, Tags: a.Tags}
+		d.Pool = lkepool.Pool{ID: simFirstPool + p.lastID, Count: a.Count, InstanceType: a.Key.InstanceType, Template: a.Key.Template, Tags: a.Tags}
+	case OpRemove, OpDrop:
+		p.unremoved++
+		for _, i := range p.instances {
+			i.pretended = i.pretended || a.Op == OpDrop && i.pool.ID == a.PoolID || a.Op == OpRemove && i.slot.nodeID == a.NodeID
+		}
 	case OpScale:
 		of := p.pool(a.PoolID)
 		if of == nil || of.gone {

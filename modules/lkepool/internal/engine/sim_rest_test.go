@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 const (
@@ -48,9 +50,25 @@ func (s *sim) live() {
 	}
 }
 
+// report is a caller's about a node that joined, or did not.
+func (s *sim) report(kind simStepKind, key lkepool.Key) {
+	switch {
+	case s.process.core == nil:
+	case kind == stepJoined:
+		s.process.core.Joined(key)
+	default:
+		s.facts.unjoined = true
+		s.process.core.Failed(key, s.local())
+	}
+}
+
 func (s *sim) take(step simStep) {
-	if step.kind == stepDeath {
+	switch step.kind {
+	case stepDeath:
 		s.die(step.gap, step.clock)
+		return
+	case stepUnjoined, stepJoined:
+		s.report(step.kind, simKeys[step.pick%len(simKeys)])
 		return
 	}
 	done := s.edit(step.edit, step.pick)
@@ -65,7 +83,7 @@ func (s *sim) take(step simStep) {
 // unrest is what is not yet as it has to be in the end: I3, and I10 without
 // its times.
 func (s *sim) unrest() string {
-	if s.process.core == nil || len(s.inflight) > 0 {
+	if s.process.core == nil || len(s.inflight) > 0 || s.late > 0 {
 		return "requests are under way"
 	}
 	for _, c := range s.claimants {
@@ -88,7 +106,7 @@ func (s *sim) disorder() string {
 			return fmt.Sprintf("I10: %s has no node", c.Name)
 		case i != nil && !i.lives():
 			return fmt.Sprintf("I10: %s was not told that instance %d is gone", c.Name, i.ID)
-		case i != nil && !i.place.removed && !i.copied && s.tagged(i.Tags) != c:
+		case i != nil && !i.slot.removed && !i.copied && s.tagged(i.Tags) != c:
 			return fmt.Sprintf("rule 4: instance %d does not carry the claim of %s", i.ID, c.Name)
 		}
 	}
@@ -96,15 +114,15 @@ func (s *sim) disorder() string {
 		if of.foreign || of.gone {
 			continue
 		}
-		if len(of.places) == 0 {
+		if len(of.slots) == 0 {
 			return fmt.Sprintf("I3: pool %d is empty", of.ID)
 		}
-		for _, place := range of.places {
-			if place.instance == nil {
-				return fmt.Sprintf("I3: no claimant waits for %s", place.nodeID)
+		for _, slot := range of.slots {
+			if slot.instance == nil {
+				return fmt.Sprintf("I3: no claimant waits for %s", slot.nodeID)
 			}
-			if !s.wanted(place.instance) {
-				return fmt.Sprintf("I3: instance %d has no claimant", place.instance.ID)
+			if !s.wanted(slot.instance) {
+				return fmt.Sprintf("I3: instance %d has no claimant", slot.instance.ID)
 			}
 		}
 	}
@@ -124,7 +142,7 @@ func (s *sim) wanted(i *simInstance) bool {
 func (s *sim) tooEdited(c *simClaimant) bool {
 	edited := 0
 	for _, of := range s.pools {
-		if !of.gone && of.Autoscaled && of.keyHash() == c.hash {
+		if !of.gone && of.Autoscaled && simTags.keyHash(of.Tags) == c.hash {
 			edited++
 		}
 	}
@@ -144,9 +162,9 @@ func (s *sim) checkBought() {
 		least = needs
 	}
 	for _, sight := range append(s.facts.sights, s.facts.simSight) {
-		most += min(sight.aside, needs)
+		most += min(sight.quarantined, needs)
 		switch {
-		case s.facts.misled:
+		case s.plan.harsh, s.facts.misled:
 			most += sight.lost
 		case s.plan.world.lag >= simSettle:
 			most += min(sight.lost, needs)
@@ -179,7 +197,7 @@ func (s *sim) hide(nodes int) {
 
 // mislead follows a list of pools that lacks some. The first time that a process
 // gets one, all that earlier ones bought may be hidden from it.
-func (s *sim) mislead(lacks ...Pool) {
+func (s *sim) mislead(lacks ...lkepool.Pool) {
 	for _, of := range lacks {
 		s.pool(of.ID).omittedFrom = s.process.life + 1
 	}

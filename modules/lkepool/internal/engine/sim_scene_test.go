@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // The commands of the transcripts; testdata/README.md describes them.
@@ -16,8 +19,9 @@ func (sc *scene) platform(w sceneWords) error {
 	if ids := w.span("ids", 0); ids > 0 {
 		sc.delays.idLeast, sc.delays.idMost = ids, w.span("most", ids)
 	}
+	sc.plan.maxNodes = w.number("most-nodes", sc.plan.maxNodes)
 	sc.repairs = w.text("lost", "hole") == "repaired"
-	sc.room, sc.full = w.number("room", sc.room), Kind(w.text("full", string(KindQuotaExceeded)))
+	sc.room, sc.full = w.number("room", sc.room), claims.Kind(w.text("full", string(claims.KindQuotaExceeded)))
 	sc.plan.known = sc.plan.known || w.flag("holder")
 	sc.process.clock += w.span("clock", 0)
 	return nil
@@ -30,7 +34,8 @@ func (sc *scene) addFault(w sceneWords) error {
 		sc.fates = nil
 		return nil
 	}
-	f := simFate{from: sc.now, times: w.number("times", 1), pick: w.number("pick", 1), takes: w.span("takes", 10*time.Minute)}
+	f := simFate{from: sc.now, times: w.number("times", 1), pick: w.number("pick", 1), takes: w.span("takes", 10*time.Minute),
+		late: w.span("late", time.Minute)}
 	name := strings.ReplaceAll(w.text("op", ""), "-", " ")
 	for _, o := range sceneOps {
 		if string(o) == name {
@@ -38,7 +43,7 @@ func (sc *scene) addFault(w sceneWords) error {
 		}
 	}
 	kind := strings.ReplaceAll(w.text("kind", ""), "-", " ")
-	for k := faultNone + 1; k <= faultHangs; k++ {
+	for k := faultNone + 1; k <= faultLate; k++ {
 		if k.String() == kind {
 			f.kind = k
 		}
@@ -47,7 +52,7 @@ func (sc *scene) addFault(w sceneWords) error {
 		return fmt.Errorf("op %q or kind %q is not known", name, kind)
 	}
 	if kind := w.text("as", ""); kind != "" {
-		f.pick = slices.IndexFunc(simRefusals, func(e Error) bool { return string(e.Kind) == kind })
+		f.pick = slices.IndexFunc(simRefusals, func(e claims.Error) bool { return string(e.Kind) == kind })
 		if f.pick < 0 {
 			return fmt.Errorf("the platform refuses nothing as %q", kind)
 		}
@@ -70,11 +75,19 @@ func (sc *scene) addFault(w sceneWords) error {
 	return nil
 }
 
+// gap answers direct reads with 404 for a while.
+func (sc *scene) gap(w sceneWords) error {
+	sc.plan.gaps = append(sc.plan.gaps, simGap{
+		from: sc.now, length: w.span("length", 10*time.Second), pools: w.flag("pools"), instances: w.flag("instances"), share: 1,
+	})
+	return nil
+}
+
 func (sc *scene) comes(w sceneWords) error {
 	for _, name := range w.names() {
 		c, err := sc.claimant(name)
 		if err != nil || !c.alive {
-			c = sc.newClaimant(name, Key{NodePool: w.text("key", "web"), InstanceType: "g6-standard-2"})
+			c = sc.newClaimant(name, lkepool.Key{NodePool: w.text("key", "web"), InstanceType: "g6-standard-2"})
 		}
 		sc.asks(c, w.span("patience", 10*time.Minute), w.span("again", 0), false)
 	}
@@ -82,10 +95,10 @@ func (sc *scene) comes(w sceneWords) error {
 	return nil
 }
 
-func (sc *scene) newClaimant(name string, key Key) *simClaimant {
-	c := &simClaimant{Claimant: Claimant{Name: name, UID: "uid-" + strconv.Itoa(len(sc.claimants))}, key: key, hash: key.Hash(), alive: true,
+func (sc *scene) newClaimant(name string, key lkepool.Key) *simClaimant {
+	c := &simClaimant{Claimant: claims.Claimant{Name: name, UID: "uid-" + strconv.Itoa(len(sc.claimants))}, key: key, hash: key.Hash(), alive: true,
 		first: sc.now}
-	c.id = c.Claimant.id()
+	c.id = simTags.ID(c.Claimant)
 	sc.claimants = append(sc.claimants, c)
 	return c
 }
@@ -93,7 +106,7 @@ func (sc *scene) newClaimant(name string, key Key) *simClaimant {
 // asks asks for a node, and again after each error if again is not 0.
 func (sc *scene) asks(c *simClaimant, patience, again time.Duration, quiet bool) {
 	c.asked = true
-	request := Request{Claimant: c.Claimant, Key: c.key, PoolTags: []string{"karpenter.sh/nodepool=" + c.key.NodePool}}
+	request := lkepool.Request{Claimant: c.Claimant, Key: c.key, PoolTags: []string{"karpenter.sh/nodepool=" + c.key.NodePool}}
 	sc.ask(c.Name, Ask{Kind: AskClaim, Request: request}, patience, func(a Answer) {
 		switch {
 		case !c.alive:
@@ -106,7 +119,7 @@ func (sc *scene) asks(c *simClaimant, patience, again time.Duration, quiet bool)
 			}
 			return
 		case !quiet:
-			sc.line("%s: %s", c.Name, KindOf(a.Err))
+			sc.line("%s: %s", c.Name, claims.KindOf(a.Err))
 		}
 		if again > 0 {
 			sc.after(again, func() { sc.asks(c, patience, again, quiet) })
@@ -118,7 +131,7 @@ func (sc *scene) burst(w sceneWords) error {
 	n, keys, over := w.number("claims", 10), w.number("keys", 1), w.span("over", 0)
 	for i := range n {
 		sc.after(over*time.Duration(i)/time.Duration(n), func() {
-			c := sc.newClaimant("b"+strconv.Itoa(len(sc.claimants)), Key{NodePool: "burst-" + strconv.Itoa(i%keys), InstanceType: "g6-standard-2"})
+			c := sc.newClaimant("b"+strconv.Itoa(len(sc.claimants)), lkepool.Key{NodePool: "burst-" + strconv.Itoa(i%keys), InstanceType: "g6-standard-2"})
 			sc.asks(c, 10*time.Minute, time.Second, true)
 		})
 	}
@@ -134,10 +147,10 @@ func (sc *scene) releases(w sceneWords) error {
 		}
 		c.releasing = true
 		sc.ask("release by "+name, Ask{Kind: AskRelease, ID: c.instance, By: c.Claimant}, w.span("patience", 10*time.Second), func(a Answer) {
-			switch kind := KindOf(a.Err); kind {
+			switch kind := claims.KindOf(a.Err); kind {
 			case "":
 				sc.line("%s: removal accepted", name)
-			case KindNotFound:
+			case claims.KindNotFound:
 				c.alive = false
 				sc.line("%s: its node is gone", name)
 			default:
@@ -196,6 +209,7 @@ func (sc *scene) until(w sceneWords) error {
 
 func (sc *scene) restarts(w sceneWords) error {
 	gap := w.span("gap", 5*time.Second)
+	sc.process.clean = w.flag("clean")
 	sc.die(gap, w.span("clock", sc.process.clock))
 	sc.runUntil(sc.now + gap)
 	return nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // hand is what a person does.
@@ -50,8 +50,8 @@ func (sc *scene) copyClaim(from *simInstance, to string) error {
 	if err != nil {
 		return err
 	}
-	kept := slices.DeleteFunc(slices.Clone(i.Tags), claimTag)
-	i.Tags = claimtag.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !claimTag(tag) }))
+	kept := slices.DeleteFunc(slices.Clone(i.Tags), simTags.ofClaim)
+	i.Tags = claims.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !simTags.ofClaim(tag) }))
 	i.edited, i.copied = true, true
 	sc.recordInstance(i)
 	return nil
@@ -61,7 +61,7 @@ func (sc *scene) copyClaim(from *simInstance, to string) error {
 func (sc *scene) lists(sceneWords) error {
 	sc.ask("list", Ask{Kind: AskList}, time.Minute, func(a Answer) {
 		if a.Err != nil {
-			sc.line("list: %s", KindOf(a.Err))
+			sc.line("list: %s", claims.KindOf(a.Err))
 			return
 		}
 		var nodes []string
@@ -86,7 +86,7 @@ func (sc *scene) sweepsNow(sceneWords) error {
 			}
 			sc.ask("evict", Ask{Kind: AskEvict, Orphans: ids, Alive: alive}, time.Minute, func(a Answer) {
 				if a.Err != nil {
-					sc.line("sweep: %s", KindOf(a.Err))
+					sc.line("sweep: %s", claims.KindOf(a.Err))
 				}
 			})
 		})
@@ -102,21 +102,21 @@ func (sc *scene) show(sceneWords) error {
 			continue
 		}
 		var nodes []string
-		for _, place := range of.places {
+		for _, slot := range of.slots {
 			name, claim := "coming", "-"
-			if place.instance != nil {
-				name = sc.nodeName(place.instance.ID)
-				if id := claimIn(place.instance.Tags); !id.none() {
-					claim = id.value
+			if slot.instance != nil {
+				name = sc.nodeName(slot.instance.ID)
+				if id := simTags.ClaimIn(slot.instance.Tags); !id.None() {
+					claim = id.Value
 				}
 			}
 			nodes = append(nodes, name+"="+claim)
 		}
 		if len(nodes) > 12 {
-			sc.line("%s: count %d", sc.poolName(of.ID), len(of.places))
+			sc.line("%s: count %d", sc.poolName(of.ID), len(of.slots))
 			continue
 		}
-		sc.line("%s: count %d: %s", sc.poolName(of.ID), len(of.places), strings.Join(nodes, " "))
+		sc.line("%s: count %d: %s", sc.poolName(of.ID), len(of.slots), strings.Join(nodes, " "))
 	}
 	return nil
 }
@@ -143,10 +143,10 @@ func (sc *scene) sceneLine(a Action) string {
 	case OpScale:
 		return fmt.Sprintf("platform: count %d for %s", a.Count, sc.poolName(a.PoolID))
 	case OpMark:
-		return fmt.Sprintf("platform: tag %s for %s", sc.nodeName(a.InstanceID), claimIn(a.Tags).value)
+		return fmt.Sprintf("platform: tag %s for %s", sc.nodeName(a.InstanceID), simTags.ClaimIn(a.Tags).Value)
 	case OpRemove:
-		if _, place := sc.place(a.PoolID, a.NodeID); place != nil && place.instance != nil {
-			return fmt.Sprintf("platform: remove %s", sc.nodeName(place.instance.ID))
+		if _, slot := sc.slot(a.PoolID, a.NodeID); slot != nil && slot.instance != nil {
+			return fmt.Sprintf("platform: remove %s", sc.nodeName(slot.instance.ID))
 		}
 		return "platform: remove a slot of " + sc.poolName(a.PoolID)
 	}

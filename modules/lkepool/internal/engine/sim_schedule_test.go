@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // simSchedule is one life of a cluster as data: who comes when, what people and
@@ -20,7 +22,21 @@ type simSchedule struct {
 	lives []simLife
 	steps []simStep
 	fates []simFate
+	simHarshness
 }
+
+// simHarshness is what schedules with all faults have besides: writes that land
+// late are among the fates.
+type simHarshness struct {
+	harsh bool
+	gaps  []simGap
+	// holderLag and aliveLag are how much out of date the caller's own records are.
+	holderLag, aliveLag time.Duration
+	maxNodes, poolSize  int
+}
+
+// simLateEffect is how long after its answer a write may take effect.
+const simLateEffect = 2 * time.Minute
 
 // simWeather is how the platform behaves all the time.
 type simWeather struct {
@@ -30,7 +46,7 @@ type simWeather struct {
 	idLeast, idMost     time.Duration
 	repairs             bool
 	room                int
-	full                Kind
+	full                claims.Kind
 	orphanTTL           time.Duration
 	// exact: every reading is as much out of date as it may be.
 	exact bool
@@ -66,6 +82,9 @@ type simStepKind int
 const (
 	stepEdit simStepKind = iota
 	stepDeath
+	// stepUnjoined and stepJoined report about a node of the key that pick chooses.
+	stepUnjoined
+	stepJoined
 )
 
 // simFate is what happens to requests: to the first of a kind after from, and
@@ -79,6 +98,8 @@ type simFate struct {
 	takes time.Duration
 	// instance is the only one that it happens to, 0 for any.
 	instance int
+	// late is how long after its answer a write may land.
+	late time.Duration
 }
 
 // simChaos is when faults, edits and deaths end; claimants come until then.
@@ -86,6 +107,9 @@ const simChaos = 6 * time.Minute
 
 func (s *simSchedule) String() string {
 	text := fmt.Sprintf("seed %d, enterprise %t, calm %t, holder %t\nworld %+v\n", s.seed, s.enterprise, s.calm, s.known, s.world)
+	if s.harsh {
+		text += fmt.Sprintf("all faults: %+v\n", s.simHarshness)
+	}
 	for _, l := range s.lives {
 		text += fmt.Sprintf("life %+v\n", l)
 	}
@@ -116,6 +140,70 @@ func fromSeed(seed uint64) *simSchedule {
 	s := drawSchedule(dice)
 	s.seed = seed
 	return s
+}
+
+// harshFromSeed returns the schedule of a seed with all faults.
+func harshFromSeed(seed uint64) *simSchedule {
+	s := fromSeed(seed)
+	s.worsen(simSeed{rand.New(rand.NewPCG(seed, 13))})
+	return s
+}
+
+// worsen adds what a schedule without late effects lacks.
+func (s *simSchedule) worsen(d simDice) {
+	s.harsh = true
+	if s.calm && d.IntN(4) == 0 {
+		return // the new model is exact without faults, too
+	}
+	s.calm = false
+	writes := [...]Op{OpScale, OpScale, OpCreate, OpMark, OpRemove, OpDrop}
+	for range d.Many("late", 0, 4) {
+		s.fates = append(s.fates, simFate{
+			op: writes[d.IntN(len(writes))], from: simMoment(d, simChaos), times: [...]int{1, 1, 2, 5}[d.IntN(4)], kind: faultLate,
+			pick: 1, takes: simOneOf(d, time.Second, 1, 5, 30), late: simOneOf(d, time.Second, 10, 45, 2, 120),
+		})
+	}
+	for range d.Many("gaps", 0, 2) {
+		s.gaps = append(s.gaps, simGap{
+			from: simMoment(d, simChaos), length: simOneOf(d, time.Second, 10, 5, 30), pools: d.IntN(2) == 0, instances: d.IntN(3) > 0,
+			share: 1 + d.IntN(2),
+		})
+	}
+	if len(s.gaps) > 0 {
+		s.keepListsRight()
+	}
+	s.holderLag, s.aliveLag = simOneOf(d, time.Second, 0, 2, 10), simOneOf(d, time.Second, 0, 2, 10)
+	if d.IntN(6) == 5 {
+		s.maxNodes = 1 + d.IntN(8)
+	}
+	if d.IntN(3) == 2 {
+		s.poolSize = 2 + d.IntN(3)
+	}
+	if d.IntN(3) == 2 {
+		for range d.Many("more lives", 1, 16) {
+			s.lives = append(s.lives, drawLife(d, s, len(s.lives)))
+		}
+	}
+	for range d.Many("more steps", 0, 3) {
+		step := simStep{at: simMoment(d, simChaos), pick: d.IntN(64), edit: editRecycle}
+		step.kind = [...]simStepKind{stepEdit, stepUnjoined, stepJoined}[d.IntN(3)]
+		s.steps = append(s.steps, step)
+	}
+}
+
+// keepListsRight takes away what lists lack: together with a group of wrong 404s
+// it would be proof.
+func (s *simSchedule) keepListsRight() {
+	for i := range s.fates {
+		if f := &s.fates[i]; f.kind == faultLacksOne || f.kind == faultEmpty {
+			f.kind = faultFails
+		}
+	}
+	for i := range s.steps {
+		if e := &s.steps[i].edit; *e == editRename || *e == editStripAll {
+			*e = editPowerOff
+		}
+	}
 }
 
 func drawSchedule(d simDice) *simSchedule {
@@ -158,7 +246,7 @@ func drawWeather(d simDice) simWeather {
 		orphanTTL: simOneOf(d, time.Minute, 5, 1),
 	}
 	if d.IntN(8) == 7 {
-		w.room, w.full = 2+d.IntN(5), [...]Kind{KindQuotaExceeded, KindInsufficientCapacity}[d.IntN(2)]
+		w.room, w.full = 2+d.IntN(5), [...]claims.Kind{claims.KindQuotaExceeded, claims.KindInsufficientCapacity}[d.IntN(2)]
 	}
 	return w
 }

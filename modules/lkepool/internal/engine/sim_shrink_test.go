@@ -63,6 +63,9 @@ func reductions(plan *simSchedule) (smaller []*simSchedule) {
 			with(func(s *simSchedule) { s.fates[i].times = 1 })
 		}
 	}
+	for i := range plan.gaps {
+		with(func(s *simSchedule) { s.gaps = slices.Delete(slices.Clone(s.gaps), i, i+1) })
+	}
 	simpler := func(holds bool, change func(*simSchedule)) {
 		if holds {
 			with(change)
@@ -75,6 +78,10 @@ func reductions(plan *simSchedule) (smaller []*simSchedule) {
 	simpler(w.latency > 80*time.Millisecond, func(s *simSchedule) { s.world.latency = 80 * time.Millisecond })
 	simpler(w.idMost > w.idLeast, func(s *simSchedule) { s.world.idMost = s.world.idLeast })
 	simpler(plan.enterprise, func(s *simSchedule) { s.enterprise = false })
+	simpler(plan.holderLag > 0, func(s *simSchedule) { s.holderLag = 0 })
+	simpler(plan.aliveLag > 0, func(s *simSchedule) { s.aliveLag = 0 })
+	simpler(plan.maxNodes > 0, func(s *simSchedule) { s.maxNodes = 0 })
+	simpler(plan.poolSize > 0, func(s *simSchedule) { s.poolSize = 0 })
 	for i, l := range plan.lives {
 		simpler(l.forgets, func(s *simSchedule) { s.lives[i].forgets = false })
 		simpler(l.quits > 0, func(s *simSchedule) { s.lives[i].quits = 0 })

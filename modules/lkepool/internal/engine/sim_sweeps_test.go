@@ -3,6 +3,9 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 const simSweepEvery = 2 * time.Minute
@@ -22,7 +25,7 @@ func (s *sim) sweep() {
 		if a.Err == nil {
 			s.checkList(a.Nodes, process)
 			for _, c := range s.claimants {
-				if c.alive && c.instance != 0 && !slices.ContainsFunc(a.Nodes, func(n Node) bool { return n.InstanceID == c.instance }) {
+				if c.alive && c.instance != 0 && !slices.ContainsFunc(a.Nodes, func(n lkepool.Node) bool { return n.InstanceID == c.instance }) {
 					s.verify(c)
 				}
 			}
@@ -50,10 +53,10 @@ func (s *sim) orphans() {
 }
 
 // alive are the claimants that exist.
-func (s *sim) alive() []Claimant {
-	var alive []Claimant
+func (s *sim) alive() []claims.Claimant {
+	var alive []claims.Claimant
 	for _, c := range s.claimants {
-		if c.alive {
+		if c.alive && (s.plan.aliveLag == 0 || s.now-c.first >= s.plan.aliveLag) {
 			alive = append(alive, c.Claimant)
 		}
 	}

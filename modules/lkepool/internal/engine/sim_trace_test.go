@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // note writes a line of the trace.
@@ -73,7 +76,7 @@ func (s *sim) describeAction(a Action) string {
 	case OpScale, OpCreate:
 		text += fmt.Sprintf(" count %d", a.Count)
 	case OpMark:
-		text += fmt.Sprintf(" for %q", claimIn(a.Tags).value)
+		text += fmt.Sprintf(" for %q", simTags.ClaimIn(a.Tags).Value)
 	case OpAnswer:
 		text += fmt.Sprintf(" %d: instance %d, %d nodes, %v", a.Token, a.Answer.Node.InstanceID, len(a.Answer.Nodes), a.Answer.Err)
 	}
@@ -85,7 +88,7 @@ func (s *sim) describeAction(a Action) string {
 
 func describeDone(d Done) string {
 	if d.Err != nil {
-		return fmt.Sprintf(" = %v, effect %q", d.Err, effectOf(d.Err))
+		return fmt.Sprintf(" = %v, effect %q", d.Err, claims.EffectOf(d.Err))
 	}
 	text := " ="
 	switch d.Action.Op {
@@ -107,7 +110,7 @@ func describeDone(d Done) string {
 	return text
 }
 
-func describePool(p Pool) string {
+func describePool(p lkepool.Pool) string {
 	var slots []string
 	for _, slot := range p.Slots {
 		slots = append(slots, fmt.Sprintf("%s:%d", slot.NodeID, slot.InstanceID))
@@ -115,8 +118,8 @@ func describePool(p Pool) string {
 	return fmt.Sprintf(" p%d[%d: %s]", p.ID, p.Count, strings.Join(slots, " "))
 }
 
-func describeInstance(i Instance) string {
-	return fmt.Sprintf(" i%d[%q %s]", i.ID, claimIn(i.Tags).value, i.Status)
+func describeInstance(i lkepool.Instance) string {
+	return fmt.Sprintf(" i%d[%q %s]", i.ID, simTags.ClaimIn(i.Tags).Value, i.Status)
 }
 
 func outcome(e *simEffect) string {

@@ -6,76 +6,71 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// Tags are the only durable record there is.
-const (
-	// MinTagLength and MaxTagLength bound a tag, in characters.
-	MinTagLength = claimtag.MinLength
-	MaxTagLength = claimtag.MaxLength
-
-	// ManagedTag is on every pool made here and on every claimed instance.
-	ManagedTag = "karpenter.k8s.linode/lke-managed=true"
-
-	claimedAtPrefix = "karpenter.k8s.linode/claimed-at="
-	poolKeyPrefix   = "karpenter.k8s.linode/pool-key="
-)
-
-// Tag joins key and value with "=" and shortens the value when the whole would
-// exceed MaxTagLength: it then keeps a prefix and ends in "_" and a hash of the
-// full value, so that two long values never become one tag, and none becomes
-// that of a short name. A key that leaves
-// no room for a hash is kept as it is, and validation refuses the tag.
-func Tag(key, value string) string {
-	return key + "=" + claimtag.Shorten(value, MaxTagLength-len(key)-1)
+// Tagging adds the tags of pools to those of claims. Tags are the only durable
+// record there is.
+type Tagging struct {
+	claims.Tags
+	managed              string
+	claimedAtKey, keyKey string
 }
 
-// ClaimValue returns what Node.Claim holds for a claimant: its name, or a
-// prefix and a hash of it when it does not fit into a tag.
-func ClaimValue(claimant string) string { return claimtag.Value(claimant) }
-
-// id is the claimant as tags record it.
-func (c Claimant) id() claimID {
-	return claimID{value: ClaimValue(c.Name), uid: claimtag.UIDValue(c.UID)}
+// NewTagging returns the tags with the given keys.
+func NewTagging(tags claims.Tags) Tagging {
+	return Tagging{
+		Tags: tags, managed: lkepool.ManagedTagOf(tags), claimedAtKey: tags.Prefix("claimed-at"), keyKey: lkepool.KeyPrefix(tags),
+	}
 }
 
-// claimIn returns whose claim the tags are, the zero claimID for none.
-func claimIn(tags []string) claimID {
-	return claimID{value: claimtag.ValueOf(tags, claimtag.Name), uid: claimtag.ValueOf(tags, claimtag.UID)}
+// Own reports whether only the engine may add or remove the tag.
+func (t Tagging) Own(tag string) bool {
+	return tag == t.managed || t.ofClaim(tag) || strings.HasPrefix(tag, t.keyKey)
+}
+
+// ofClaim reports whether the tag is part of a claim.
+func (t Tagging) ofClaim(tag string) bool {
+	return t.IsClaim(tag) || strings.HasPrefix(tag, t.claimedAtKey)
 }
 
 // claimedAtOf returns the zero time for a missing or unreadable tag.
-func claimedAtOf(tags []string) time.Time {
-	seconds, err := strconv.ParseInt(claimtag.ValueOf(tags, claimedAtPrefix), 10, 64)
+func (t Tagging) claimedAtOf(tags []string) time.Time {
+	seconds, err := strconv.ParseInt(claims.ValueOf(tags, t.claimedAtKey), 10, 64)
 	if err != nil {
 		return time.Time{}
 	}
 	return time.Unix(seconds, 0)
 }
 
-// OwnTag reports whether only the engine may add or remove the tag.
-func OwnTag(tag string) bool {
-	return tag == ManagedTag || claimTag(tag) || strings.HasPrefix(tag, poolKeyPrefix)
-}
-
-// claimTag reports whether the tag is part of a claim.
-func claimTag(tag string) bool {
-	return strings.HasPrefix(tag, claimtag.Name) || strings.HasPrefix(tag, claimtag.UID) || strings.HasPrefix(tag, claimedAtPrefix)
-}
-
-// claimTags returns what is written on an instance to claim it: what it carries
-// already, without an older claim, and everything that the request asks for.
-func claimTags(present []string, who claimID, at time.Time, more ...[]string) []string {
-	tags := slices.DeleteFunc(slices.Clone(present), claimTag)
-	claim := []string{claimtag.Name + who.value, claimedAtPrefix + strconv.FormatInt(at.Unix(), 10), ManagedTag}
-	if who.uid != "" {
-		claim = append(claim, claimtag.UID+who.uid)
+// claimTags returns the tags that claim an instance: those that it carries
+// already, without an older claim, and everything that the request adds.
+func (t Tagging) claimTags(present []string, who claims.ClaimID, at time.Time, more ...[]string) []string {
+	tags := slices.DeleteFunc(slices.Clone(present), t.ofClaim)
+	claim := []string{t.NameTag(who), t.claimedAtKey + strconv.FormatInt(at.Unix(), 10), t.managed}
+	if who.UID != "" {
+		claim = append(claim, t.UIDTag(who))
 	}
-	return claimtag.Union(append([][]string{tags, claim}, more...)...)
+	return claims.Union(append([][]string{tags, claim}, more...)...)
 }
 
 // poolTags returns the tags of a new pool.
-func poolTags(request Request) []string {
-	return claimtag.Union([]string{request.Key.Tag(), ManagedTag}, request.PoolTags)
+func (t Tagging) poolTags(request lkepool.Request) []string {
+	return claims.Union([]string{request.Key.Tag(t.Tags), t.managed}, request.PoolTags)
+}
+
+// keyHash returns the hash of the key that a pool was made for, "" if it was not
+// made by this engine.
+func (t Tagging) keyHash(tags []string) string {
+	hash := claims.ValueOf(tags, t.keyKey)
+	if len(hash) != 16 || !slices.Contains(tags, t.managed) {
+		return ""
+	}
+	for i := range len(hash) {
+		if c := hash[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return ""
+		}
+	}
+	return hash
 }

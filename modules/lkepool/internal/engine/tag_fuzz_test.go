@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/linode/claimtag"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
 // FuzzTags reads claims out of any tags and writes one over them: no other claimant's tag survives, no other tag is lost, and what was
@@ -22,22 +22,22 @@ func FuzzTags(f *testing.F) {
 	f.Add("team=a", "aä"+strings.Repeat("ä", 30), "u", int64(1))
 	f.Fuzz(func(t *testing.T, lines, name, uid string, seconds int64) {
 		present := strings.Split(lines, "\n")
-		claimIn(present)
-		claimedAtOf(present)
-		Pool{Tags: append(present, ManagedTag)}.keyHash()
+		simTags.ClaimIn(present)
+		simTags.claimedAtOf(present)
+		simTags.keyHash(append(present, simTags.managed))
 		if name == "" || !utf8.ValidString(name) {
 			return
 		}
-		claimant, at := Claimant{Name: name, UID: uid}, time.Unix(seconds, 0)
-		written := claimTags(present, claimant.id(), at, []string{"more=1"})
-		if got := claimIn(written); got != claimant.id() {
-			t.Errorf("%q: wrote %+v, read %+v", written, claimant.id(), got)
+		claimant, at := claims.Claimant{Name: name, UID: uid}, time.Unix(seconds, 0)
+		written := simTags.claimTags(present, simTags.ID(claimant), at, []string{"more=1"})
+		if got := simTags.ClaimIn(written); got != simTags.ID(claimant) {
+			t.Errorf("%q: wrote %+v, read %+v", written, simTags.ID(claimant), got)
 		}
-		if got := claimedAtOf(written); !got.Equal(at) {
+		if got := simTags.claimedAtOf(written); !got.Equal(at) {
 			t.Errorf("%q: wrote %v, read %v", written, at, got)
 		}
 		for _, tag := range present {
-			if !claimTag(tag) && !slices.Contains(written, tag) {
+			if !simTags.ofClaim(tag) && !slices.Contains(written, tag) {
 				t.Errorf("%q is lost in %q", tag, written)
 			}
 		}
@@ -47,17 +47,17 @@ func FuzzTags(f *testing.F) {
 
 func checkClaimValue(t *testing.T, name string, written []string) {
 	t.Helper()
-	value := ClaimValue(name)
-	claims := 0
+	value := simTags.Value(name)
+	found, prefix := 0, claims.DefaultClaimKey+"="
 	for _, tag := range written {
-		if strings.HasPrefix(tag, claimtag.Name) {
-			claims++
+		if strings.HasPrefix(tag, prefix) {
+			found++
 		}
 	}
-	if claims != 1 || utf8.RuneCountInString(claimtag.Name+value) > MaxTagLength || !utf8.ValidString(value) {
+	if found != 1 || utf8.RuneCountInString(prefix+value) > claims.MaxTagLength || !utf8.ValidString(value) {
 		t.Errorf("%q is claimed as %q in %q", name, value, written)
 	}
-	if value != name && !strings.Contains(value, claimtag.CutMark) {
+	if value != name && !strings.Contains(value, claims.CutMark) {
 		t.Errorf("%q is cut to %q, which may be the name of another object", name, value)
 	}
 }

@@ -8,8 +8,17 @@ const (
 	// listLag is how far a list may lag behind writes. The API documents no
 	// bound; 2 minutes is the longest that this package is tested with.
 	listLag = 2 * time.Minute
-	// lookValid is how long a direct read counts as "right before" an action.
-	lookValid = 2 * time.Second
+	// goneMemory is how long it is remembered that an object is gone: late lists show
+	// it again.
+	goneMemory = 10 * time.Minute
+	// readValid is how long a direct read counts as "right before" an action.
+	readValid = 2 * time.Second
+	// countValid is how long after its decision a count, or the deletion of a pool, may
+	// be sent, sendWithin another change of a pool, and claimWithin a claim: nothing but
+	// another process makes that one wrong.
+	countValid  = 3 * time.Second
+	sendWithin  = 15 * time.Second
+	claimWithin = time.Minute
 
 	// gatherQuiet is how long no new claimant may have arrived before nodes are
 	// bought, so that one burst is one purchase; gatherMost bounds the wait.
@@ -30,13 +39,13 @@ const (
 	unreadGrace = 2 * time.Minute
 	// verifyAgain is the distance of direct reads of an instance that is waited for.
 	verifyAgain = 5 * time.Second
-	// firstLookAfter is how long after a purchase the first look for it is:
+	// firstReadAfter is how long after a purchase the first look for it is:
 	// instances appear after 2 s at the earliest (recorded).
-	firstLookAfter = time.Second
-	// fewNodes are looked for every nearLook, or nearList where a look is a list,
+	firstReadAfter = time.Second
+	// fewNodes are looked for every nearRead, or nearList where a look is a list,
 	// until a tenth of the time that has passed is more.
 	fewNodes = 20
-	nearLook = time.Second
+	nearRead = time.Second
 	nearList = 2300 * time.Millisecond
 	// directPolls is how many pools are polled one by one; a list of all pools
 	// is one request of a scarcer kind.
@@ -45,11 +54,11 @@ const (
 	// removalResend is the age at which an accepted removal without effect is
 	// sent again. LKE removes nodes within seconds (recorded).
 	removalResend = time.Minute
-	// markAttempts is how many failed writes put an instance aside.
+	// markAttempts is how many failed writes quarantine an instance.
 	markAttempts = 3
-	// asideLimit is how many instances may be put aside in a row until marking
+	// quarantineLimit is how many instances may be quarantined in a row until marking
 	// is taken to fail in general: no further node would help.
-	asideLimit = 2
+	quarantineLimit = 2
 	// firstProbe and longestProbe bound the pause between two marks after the
 	// API refused one as forbidden or invalid.
 	firstProbe   = 5 * time.Second
@@ -72,10 +81,10 @@ const (
 	// claimant whose time ends gets that as the reason.
 	silentAfter = 5 * time.Second
 
-	// ParallelRemovals and parallelLooks bound the requests for one pool and for
+	// ParallelRemovals and parallelReads bound the requests for one pool and for
 	// single instances at the same time, ParallelEffects those for everything.
 	ParallelRemovals = 16
-	parallelLooks    = 32
+	parallelReads    = 32
 	ParallelEffects  = 64
 	// ReadTimeout and WriteTimeout end a request that gets no answer.
 	ReadTimeout  = 30 * time.Second

@@ -1,6 +1,11 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
 
 // world is what is known of the cluster: nodes, pools and claims, and nothing
 // else. The merge files alone change what it contains about the platform.
@@ -10,6 +15,7 @@ type world struct {
 	// named are the pools that instances name and no reading has shown.
 	named  table[*namedPool]
 	claims []*claim
+	index  index
 	// goneNodes and gonePools are what was proven gone, pools with when: late
 	// lists show it again.
 	goneNodes map[int]ended
@@ -17,18 +23,23 @@ type world struct {
 }
 
 // ended is an instance that was proven gone. removed: by this process.
-type ended struct{ removed bool }
+type ended struct {
+	removed bool
+	// at is when that was proven, shown when the newest reading of a pool began that
+	// still lists it.
+	at, shown time.Time
+}
 
 // node is one instance.
 type node struct {
-	Instance
+	lkepool.Instance
 	// home is the pool that it belongs to, 0 for none that is known, and slot
 	// the node ID under which that pool lists it.
 	home int
 	slot string
 	// detached is since when its pool has not listed it any more.
 	detached time.Time
-	hold     hold
+	claim    claimState
 	// tagged is when the reading or write began that Tags come from; the zero
 	// time for an instance that only a slot has named so far.
 	tagged time.Time
@@ -38,14 +49,14 @@ type node struct {
 	// began that showed it.
 	first, last time.Time
 	absence     absence
-	look        look
+	direct      directRead
 	removal     removal
 }
 
-// hold is the claim on an instance.
-type hold struct {
-	who   claimID
-	state holdState
+// claimState is the claim on an instance.
+type claimState struct {
+	who   claims.ClaimID
+	state claimPhase
 	// at is when the state began, since when this claimant was first seen here.
 	at, since time.Time
 	// claimedAt is what the instance's tag contains.
@@ -54,6 +65,8 @@ type hold struct {
 	// been claimed before. stripped: a reading lacks the claim's tag.
 	// witnessed: the caller's own records were asked.
 	own, wrote, stripped, witnessed bool
+	// lacking: a reading since the write that was not answered lacks the claim.
+	lacking bool
 	// failed counts failed writes in a row that were the instance's fault, err is
 	// the last failure, and retry the pause after it.
 	failed int
@@ -61,18 +74,18 @@ type hold struct {
 	retry  backoff
 }
 
-// freed is the hold of an instance that has no claimant any more.
-func (h hold) freed(now time.Time) hold {
-	return hold{at: now, failed: h.failed, err: h.err, retry: h.retry}
+// freed is the claimState of an instance that has no claimant any more.
+func (h claimState) freed(now time.Time) claimState {
+	return claimState{at: now, failed: h.failed, err: h.err, retry: h.retry}
 }
 
 // written reports whether a write of the claim is under way.
-func (h hold) written() bool { return h.state == writing || h.state == rewriting }
+func (h claimState) written() bool { return h.state == writing || h.state == rewriting }
 
-type holdState int
+type claimPhase int
 
 const (
-	free holdState = iota
+	free claimPhase = iota
 	// reserved: chosen for a claimant, nothing is written yet.
 	reserved
 	// writing: the write is under way. rewriting: so it is, and an earlier one has
@@ -88,12 +101,27 @@ const (
 // absence is what is known about an object that readings lack.
 type absence struct {
 	// since is when the first list without it began, proof when the first
-	// direct read began that answered 404.
-	since, proof time.Time
+	// direct read began that answered 404, and second when one did that began the
+	// settle time after it.
+	since, proof, second time.Time
+	// lacks is when the newest reading of what contains the object began that
+	// lacks it, and cannot be older than the object.
+	lacks time.Time
 }
 
-// look is the last direct read of an object.
-type look struct {
+// proven reports whether the object is gone: two direct 404s the settle time apart
+// and a later reading of what contains it, or an accepted removal and either a second
+// 404 or such a reading.
+func (a absence) proven(removed time.Time) bool {
+	twice, lacks := !a.second.IsZero(), !a.lacks.IsZero() && !a.proof.IsZero()
+	if !removed.IsZero() {
+		return twice || lacks && !a.lacks.Before(removed)
+	}
+	return twice && lacks && !a.lacks.Before(a.second)
+}
+
+// directRead is the last direct read of an object.
+type directRead struct {
 	// began and ended are those of the last one that was answered, with the
 	// object or with a 404; tried is when the last attempt began.
 	began, ended, tried time.Time
@@ -108,12 +136,16 @@ type look struct {
 
 // failing reports whether reads of the object fail again and again, and not
 // because requests are limited.
-func (l *look) failing() bool {
-	return l.retry.failed >= markAttempts && KindOf(l.err) != KindRateLimited
+func (l *directRead) failing() bool {
+	return l.retry.failed >= markAttempts && claims.KindOf(l.err) != claims.KindRateLimited
 }
 
 // removal is this process's attempt to remove an instance.
 type removal struct {
+	// condemned: a removal was sent that the platform may have carried out, or may
+	// still carry out. That never ends, and the instance is not handed out again.
+	condemned bool
+	retry     backoff
 	// accepted is when the platform accepted it. listed: it still shows the
 	// instance, longer after that than a reading may be out of date.
 	accepted time.Time
@@ -127,17 +159,22 @@ type removal struct {
 // pool is one pool of the cluster. Count is the believed one: own writes and
 // direct reads change it, lists only make the engine look.
 type pool struct {
-	Pool
+	lkepool.Pool
+	// first is when it was first seen.
+	first time.Time
+	// hash is that of the key which the pool was made for, "" for one of another
+	// owner.
+	hash  string
 	slots []slot
 	// made is when this process created it, the zero time for one that it found.
 	made time.Time
 	// last is when the newest reading began that showed it.
 	last    time.Time
 	absence absence
-	look    look
+	direct  directRead
 	writes  poolWrites
-	// owing has the time since when each node that is on its way has been.
-	owing   []time.Time
+	// pending has the time since when each node that is on its way has been.
+	pending []time.Time
 	lowered lowering
 	// witnessed: all of its slots are known from a reading of this leadership.
 	witnessed bool
@@ -149,13 +186,13 @@ type pool struct {
 // is proven.
 type namedPool struct {
 	absence absence
-	look    look
+	direct  directRead
 	gone    bool
 }
 
-// slot is a place in a pool, as last seen.
+// slot is the position of one node in a pool, as last seen.
 type slot struct {
-	Slot
+	lkepool.Slot
 	seen time.Time
 	// vacant is since when it has been without an instance. lost: it had one,
 	// and whether the platform replaces that is not known.
@@ -166,14 +203,29 @@ type slot struct {
 // poolWrites are the writes under way for a pool.
 type poolWrites struct {
 	growing, dropping bool
-	removing          int
-	retry             backoff
+	// condemned: a deletion was sent that the platform may have carried out, or may
+	// still carry out. That never ends, and nothing of the pool is used any more.
+	condemned bool
+	frozen    freeze
+	removing  int
+	retry     backoff
 	// began is when the newest one that raises the count was sent, dropped when
 	// the deletion of the pool was accepted.
 	began, dropped time.Time
 	// grown and shrunk are when writes that raised and lowered the count were
 	// answered, unsure when one failed whose effect is not known.
 	grown, shrunk, unsure time.Time
+}
+
+// freeze is a count that was sent and not answered with success. It may take effect
+// for as long as Config.LateEffect, after later writes, so no other one is sent.
+type freeze struct {
+	count int
+	// sent is when the first attempt was, until how long after the last one the
+	// count may still take effect.
+	sent, until time.Time
+	// again: it was sent more than once.
+	again bool
 }
 
 // lowering counts how often another client lowered the pool's count.
@@ -186,24 +238,13 @@ type lowering struct {
 
 // claim is one claimant that waits for a node, or did lately.
 type claim struct {
-	id      claimID
-	request Request
+	id      claims.ClaimID
+	request lkepool.Request
 	hash    string
 	// wanted is when it first asked, asked when it came or left last.
 	wanted, asked time.Time
 	// tokens are its callers that wait; none for one that left and will ask again.
 	tokens []int
-}
-
-// claimID is a claimant as tags record it: ClaimValue of the name, and a hash of
-// the UID, "" where it is not known.
-type claimID struct{ value, uid string }
-
-func (a claimID) none() bool { return a.value == "" }
-
-// is reports whether both are the same claimant, as far as is known.
-func (a claimID) is(b claimID) bool {
-	return a.value == b.value && (a.uid == b.uid || a.uid == "" || b.uid == "")
 }
 
 // backoff is the pause after failures in a row, since the first of them.

@@ -3,24 +3,30 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/leadership"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
-// startTimeout bounds one attempt to read from the Linode API what the controllers need to start.
-const startTimeout = 30 * time.Second
+// modes has the way to find the cluster, and with it the way to make nodes, of each mode.
+var modes = map[v1alpha1.Mode]mode.Find{v1alpha1.ModeLKE: lke.Find, v1alpha1.ModeInstance: instance.Find}
 
 // platform is the Linode side: the API, the cluster and what can be bought.
 type platform struct {
@@ -29,10 +35,10 @@ type platform struct {
 	health  *apiHealth
 	client  *linode.Client
 	scopes  *discovery.Scopes
-	found   discovery.Cluster
+	cluster mode.Cluster
 	catalog *instancetype.Catalog
 	fence   *leadership.Fence
-	begin   func() // of the nodes; set before this replica can be elected
+	begin   func(released bool) // of the nodes; set before this replica can be elected
 
 	holders nodeclaim.Holders
 }
@@ -40,7 +46,7 @@ type platform struct {
 // newPlatform sets up the client; nothing is read yet.
 func newPlatform(o options.Options) (*platform, error) {
 	p := &platform{options: o, metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}}
-	p.fence = leadership.NewFence(func() { p.begin() })
+	p.fence = leadership.NewFence(func(released bool) { p.begin(released) })
 	p.scopes = &discovery.Scopes{}
 	var err error
 	p.client, err = newClient(o, func(next http.RoundTripper) http.RoundTripper {
@@ -59,7 +65,7 @@ func newPlatform(o options.Options) (*platform, error) {
 func newClient(o options.Options, wrap func(http.RoundTripper) http.RoundTripper, observer func(linode.Call)) (*linode.Client, error) {
 	transport, err := linode.NewTransport(o.CAFile)
 	if err != nil {
-		return nil, &setting.Error{Name: "LINODE_CA", Found: "cannot be read, or holds no certificate", Err: err,
+		return nil, &options.Error{Name: "LINODE_CA", Found: "cannot be read, or holds no certificate", Err: err,
 			Fix: "set it to a file with certificates in PEM form, or leave it out"}
 	}
 	token := linode.StaticToken(string(o.Token))
@@ -71,7 +77,7 @@ func newClient(o options.Options, wrap func(http.RoundTripper) http.RoundTripper
 		UserAgent: userAgent(), Transport: wrap(transport), Observer: observer,
 	})
 	if err != nil {
-		return nil, &setting.Error{Name: "LINODE_URL", Found: "cannot be used", Err: err, Fix: "use an address such as https://api.linode.com"}
+		return nil, &options.Error{Name: "LINODE_URL", Found: "cannot be used", Err: err, Fix: "use an address such as https://api.linode.com"}
 	}
 	return client, nil
 }
@@ -79,21 +85,18 @@ func newClient(o options.Options, wrap func(http.RoundTripper) http.RoundTripper
 // connect reads the cluster and what can be bought. It fails rather than to start half of it, and may be called again.
 func (p *platform) connect(ctx context.Context) error {
 	o := p.options
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
 	defer cancel()
-	find, wanted := discovery.Find, discovery.Wanted{Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: p.scopes.Last}
-	if o.Mode == options.ModeInstance {
-		find = discovery.FindRegion
-	}
+	wanted := discovery.Wanted{Name: o.ClusterName, Region: o.ClusterRegion, URL: o.APIURL, Scopes: p.scopes.Last}
 	if o.HostMaintenance {
 		wanted.Needs = []string{"account:read_only"}
 	}
 	var err error
-	if p.found, err = find(ctx, p.client, wanted); err != nil {
+	if p.cluster, err = modes[o.Mode](ctx, p.client, wanted); err != nil {
 		return err
 	}
 	p.catalog = instancetype.NewCatalog(p.client, instancetype.Config{
-		Region: p.found.Region, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
+		Region: p.cluster.Region, Mode: o.Mode, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
 		OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())
@@ -102,12 +105,30 @@ func (p *platform) connect(ctx context.Context) error {
 			}
 		},
 	})
-	if err := p.catalog.Refresh(ctx); err != nil {
-		return &setting.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err,
+	err = p.catalog.Refresh(ctx)
+	if excluded, ok := errors.AsType[*instancetype.ExclusionError](err); ok {
+		return unmatchedPlans(excluded)
+	}
+	if err != nil {
+		return &options.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err,
 			Fix: "try again, or check the address"}
 	}
 	p.metrics.Offerings(p.catalog)
 	return nil
+}
+
+// unmatchedPlans names the setting that leaves nothing to buy, and what comes close to a pattern that matches no plan.
+func unmatchedPlans(err *instancetype.ExclusionError) error {
+	const fix = "use a list such as g6-standard-*,class=dedicated"
+	pattern, known := err.Unmatched()
+	if pattern == "" {
+		return &options.Error{Name: "PLANS_DENY", Found: "no plan is left to buy", Err: err, Fix: fix}
+	}
+	found := fmt.Sprintf("no plan matches %q", pattern)
+	if similar := requirement.Similar([]string{pattern}, known); len(similar) > 0 {
+		return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: "similar: " + strings.Join(similar, ", ")}
+	}
+	return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: fix + "; `controller plans` lists what there is"}
 }
 
 // outage returns whether an error of connect ends by itself: the API does not answer, or not now.

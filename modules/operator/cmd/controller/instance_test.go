@@ -29,7 +29,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/bootstraptoken"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
 )
 
 var _ = Describe("The controller in instance mode", func() {
@@ -41,7 +41,8 @@ var _ = Describe("The controller in instance mode", func() {
 		DeferCleanup(p.stop)
 
 		class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "own"},
-			Spec: v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"}}}
+			Spec: v1alpha1.LinodeNodeClassSpec{Tags: []string{"team=a"},
+				Bootstrap: &v1alpha1.Bootstrap{PreJoinCommands: []string{"apt-get install --yes kubeadm"}}}}
 		pool := newNodePool("own", class.Name)
 		pool.Spec.Template.Spec.StartupTaints = []corev1.Taint{{Key: "example.com/starting", Effect: corev1.TaintEffectNoSchedule}}
 		pod := newPod("own")
@@ -155,7 +156,7 @@ func (p *posts) add(body []byte) {
 	p.data = append(p.data, string(text))
 }
 
-// userData is that of the only Linode that was asked for.
+// userData is that of the only Linode that was requested.
 func (p *posts) userData() string {
 	GinkgoHelper()
 	p.mu.Lock()

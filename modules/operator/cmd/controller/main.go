@@ -24,7 +24,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
 )
 
 func main() {
@@ -42,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if debug := os.Getenv("GODEBUG"); strings.Contains(debug, "http2debug") {
-		return &setting.Error{Name: "GODEBUG", Found: "http2debug writes the API token to the log", Fix: "remove http2debug from it"}
+		return &options.Error{Name: "GODEBUG", Found: "http2debug writes the API token to the log", Fix: "remove http2debug from it"}
 	}
 	verb := ""
 	if len(args) > 0 {
@@ -71,7 +70,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	logger, err := karpentercore.Logger(ctx, o.Core)
 	if err != nil {
-		return &setting.Error{Name: "LOG_OUTPUT_PATHS", Found: "cannot be written to", Err: err,
+		return &options.Error{Name: "LOG_OUTPUT_PATHS", Found: "cannot be written to", Err: err,
 			Fix: "use stdout, stderr or paths that can be written, and check LOG_ERROR_OUTPUT_PATHS"}
 	}
 	ctx = coreoptions.ToContext(log.IntoContext(ctx, logger), o.Core)
@@ -80,7 +79,7 @@ func run(ctx context.Context, args []string) error {
 		err = operate(ctx, p)
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil //nolint:nilerr // the process was asked to end
+		return nil //nolint:nilerr // the process got a signal to exit
 	}
 	return err
 }

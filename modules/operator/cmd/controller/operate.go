@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
-	"time"
 
-	operatorcontroller "github.com/awslabs/operatorpkg/controller"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	controllerruntime "sigs.k8s.io/controller-runtime"
@@ -17,11 +15,11 @@ import (
 	coremetrics "sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
 	"sigs.k8s.io/karpenter/pkg/controllers"
+	"sigs.k8s.io/karpenter/pkg/controllers/node/health"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
@@ -30,18 +28,15 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/podevents"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unlaunched"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unplanned"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/hostmaintenance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/reboot"
 )
-
-// How old answers about the cluster and about what a LinodeNodeClass names may be.
-const answerTTL = 4 * time.Minute
 
 // operate runs the controllers until ctx ends.
 func operate(ctx context.Context, p *platform) error {
@@ -50,14 +45,16 @@ func operate(ctx context.Context, p *platform) error {
 		return err
 	}
 	p.holders.Use(op.GetClient())
+	p.health.onRefused = announceRefusal(ctx, op.GetClient(), op.EventRecorder)
 	config := cloudprovider.Config{
-		Cluster:        p.found,
+		Region:         p.cluster.Region,
 		Holder:         p.holders.Holder,
 		CreateDeadline: p.options.CreateDeadline,
 		OnClaim:        p.metrics.Claim,
 		OnNeverJoined:  p.metrics.NeverJoined,
 		RelaxMinValues: p.options.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
 		Events:         op.EventRecorder,
+		Reboot:         reboot.New(p.client).Reboot,
 	}
 	if p.options.Core.FeatureGates.NodeOverlay {
 		config.Overlays = op.InstanceTypeStore
@@ -83,7 +80,7 @@ func operate(ctx context.Context, p *platform) error {
 	logStart(ctx, p, op.GetAPIReader())
 	switch err := op.Manager.Start(ctx); {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return &setting.Error{Name: "METRICS_PORT", Found: "the port is in use", Err: err, Fix: "set METRICS_PORT to a free port"}
+		return &options.Error{Name: "METRICS_PORT", Found: "the port is in use", Err: err, Fix: "set METRICS_PORT to a free port"}
 	case err != nil:
 		return fmt.Errorf("the controllers ended: %w", err)
 	}
@@ -99,64 +96,57 @@ func add(op *coreoperator.Operator, runnables ...manager.Runnable) error {
 	return nil
 }
 
-// nodes is where nodes come from, in one of the modes.
-type nodes struct {
-	provider    *cloudprovider.CloudProvider
-	engine      engine                               // what the controllers of both modes collect and tag with
-	begin       func()                               // forgets what was seen, because this replica leads from now on
-	cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by
-	controllers []operatorcontroller.Controller      // of this mode alone
-}
-
-type engine interface {
-	garbagecollection.Pools
-	tagging.Pools
-}
-
 // register adds core's controllers and the provider's own to the manager.
 func register(ctx context.Context, p *platform, op *coreoperator.Operator, config cloudprovider.Config) error {
 	o, classes := p.options, nodeclass.Config{Reader: op.GetAPIReader()}
 	var lookup *nodeclass.Lookup // nil = nothing that a class names is looked up
 	if !o.DisableDryRun {
-		lookup = nodeclass.NewLookup(p.client, answerTTL)
+		lookup = nodeclass.NewLookup(p.client, mode.AnswerTTL)
 		classes.Lookup, classes.Recheck = lookup, lookup.Young()
 	}
 	drainer := drain.New(op.GetClient(), op.GetAPIReader(), op.EventRecorder)
-	newNodes := lkeNodes
-	if o.Mode == options.ModeInstance {
-		newNodes = instanceNodes
-	}
-	from, err := newNodes(ctx, p, op, lookup, drainer, config)
+	nodes, err := p.cluster.New(ctx, mode.Deps{
+		Options: o, Metrics: p.metrics, Linode: p.client, Lookup: lookup, HourlyPrice: p.catalog.HourlyUSD, Operator: op, Drainer: drainer,
+		Holder: p.holders.Holder,
+	})
 	if err != nil {
+		return err
+	}
+	if err := add(op, nodes.Runnables...); err != nil {
 		return err
 	}
 	memory, err := remember(ctx, p, op)
 	if err != nil {
 		return err
 	}
-	p.begin, classes.Cluster = from.begin, from.cluster
+	p.begin, classes.Cluster = nodes.Begin, nodes.Cluster
 
-	provider := coremetrics.Decorate(from.provider)
+	linodes := cloudprovider.New(op.GetClient(), nodes.Backend, p.catalog, config)
+	provider := coremetrics.Decorate(linodes)
 	overlaid := overlay.Decorate(provider, op.GetClient(), op.InstanceTypeStore)
-	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid)
-	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), from.provider.Held, clusterState.NodePoolState)
+	repair, err := health.NewRepairPolicyMatcher(ctx, overlaid)
+	if err != nil {
+		return err
+	}
+	clusterState := state.NewCluster(op.Clock, op.GetClient(), overlaid, state.WithRepairPolicyMatcher(repair))
+	kube := karpentercore.Held(karpentercore.OnDemand(op.GetClient()), linodes.Held)
 	op.WithControllers(ctx, controllers.NewControllers(ctx, op.Manager, op.Clock, kube, op.EventRecorder,
-		overlaid, provider, clusterState, op.InstanceTypeStore)...)
+		overlaid, provider, clusterState, op.InstanceTypeStore, op.PredictionStore)...)
 	if o.NodePriceLabel {
 		op.WithControllers(ctx, pricelabel.NewController(op.GetClient(), p.catalog, o.CatalogInterval))
 	}
-	op.WithControllers(ctx, from.controllers...)
+	op.WithControllers(ctx, nodes.Controllers...)
 	op.WithControllers(ctx,
 		nodeclass.NewController(op.GetClient(), op.EventRecorder, classes),
-		garbagecollection.NewController(op.GetAPIReader(), op.GetClient(), from.engine, drainer, garbagecollection.Config{
+		garbagecollection.NewController(op.GetAPIReader(), op.GetClient(), nodes.Engine, drainer, garbagecollection.Config{
 			Interval: o.GarbageCollectionInterval, DrainTimeout: o.OrphanDrainTimeout, OnCollected: p.metrics.Collected,
+			NodeLabels: nodes.NodeLabels,
 		}),
-		tagging.NewController(op.GetClient(), from.engine, from.provider),
-		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, from.provider.TooSmall),
-		nodepoolstatus.NewController(op.GetClient(), from.provider, op.EventRecorder),
-		unlaunched.NewController(op.GetClient(), from.provider),
+		tagging.NewController(op.GetClient(), nodes.Engine, linodes),
+		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
+		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder),
 		joining.NewController(op.EventRecorder),
-		unplanned.NewController(op.GetClient(), from.provider, op.EventRecorder),
+		podevents.NewController(op.GetClient(), linodes, op.EventRecorder),
 	)
 	return nil
 }
@@ -168,7 +158,7 @@ func remember(ctx context.Context, p *platform, op *coreoperator.Operator) (*lea
 		return nil, nil
 	}
 	memory := learnedcapacity.NewMemory(op.GetAPIReader(), op.GetClient(), p.catalog, p.options.LearnedCapacity)
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
 	defer cancel()
 	if err := memory.Load(ctx); err != nil {
 		log.FromContext(ctx).Error(err, "could not read what was learned of instance types; trying again", "ConfigMap", p.options.LearnedCapacity)
@@ -180,7 +170,7 @@ func remember(ctx context.Context, p *platform, op *coreoperator.Operator) (*lea
 func newOperator(ctx context.Context, p *platform) (*coreoperator.Operator, error) {
 	config, err := controllerruntime.GetConfig()
 	if err != nil {
-		return nil, &setting.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
+		return nil, &options.Error{Name: "KUBECONFIG", Found: "no Kubernetes cluster to talk to", Err: err,
 			Fix: "run inside a cluster, or set KUBECONFIG to a kubeconfig file"}
 	}
 	o := p.options
@@ -189,23 +179,21 @@ func newOperator(ctx context.Context, p *platform) (*coreoperator.Operator, erro
 	})
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, &setting.Error{Name: "HEALTH_PROBE_PORT", Found: "the port is in use", Err: err, Fix: "set HEALTH_PROBE_PORT to a free port"}
+		return nil, &options.Error{Name: "HEALTH_PROBE_PORT", Found: "the port is in use", Err: err, Fix: "set HEALTH_PROBE_PORT to a free port"}
 	case errors.Is(err, karpentercore.ErrNoNamespace):
-		return nil, &setting.Error{Name: "LEADER_ELECTION_NAMESPACE", Found: "not set", Err: err,
+		return nil, &options.Error{Name: "LEADER_ELECTION_NAMESPACE", Found: "not set", Err: err,
 			Fix: "set it to the namespace of the Lease, or set DISABLE_LEADER_ELECTION"}
 	case err != nil:
-		return nil, &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
+		return nil, &options.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: options.FixKubernetes}
 	}
 	if err := checkDefinitions(op.GetRESTMapper(), o.Core.FeatureGates); err != nil {
 		return nil, err
 	}
 	if err := karpentercore.Index(ctx, op.GetFieldIndexer()); err != nil {
-		return nil, &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
+		return nil, &options.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: options.FixKubernetes}
 	}
 	return op, nil
 }
-
-const checkCluster = "check that the API server answers, and the kubeconfig or ServiceAccount"
 
 // checkDefinitions looks for the kinds whose absence would let every controller, or core's caches, wait for minutes and then fail.
 func checkDefinitions(mapper meta.RESTMapper, gates coreoptions.FeatureGates) error {
@@ -229,13 +217,13 @@ func checkDefinitions(mapper meta.RESTMapper, gates coreoptions.FeatureGates) er
 		switch {
 		case err == nil:
 		case !meta.IsNoMatchError(err):
-			return &setting.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: checkCluster}
+			return &options.Error{Name: "KUBECONFIG", Found: "cannot use the Kubernetes cluster", Err: err, Fix: options.FixKubernetes}
 		case needed.gate != "":
-			return &setting.Error{Name: "FEATURE_GATES",
+			return &options.Error{Name: "FEATURE_GATES",
 				Found: fmt.Sprintf("%s is on, and the Kubernetes cluster has no %s %s", needed.gate, needed.kind.GroupVersion(), needed.kind.Kind),
 				Err:   err, Fix: "install this version of the chart karpenter-crd first, or turn the gate off"}
 		default:
-			return &setting.Error{Name: "KUBECONFIG", Found: fmt.Sprintf("the Kubernetes cluster does not know %s", needed.kind.Kind), Err: err,
+			return &options.Error{Name: "KUBECONFIG", Found: fmt.Sprintf("the Kubernetes cluster does not know %s", needed.kind.Kind), Err: err,
 				Fix: "install the chart karpenter-crd first"}
 		}
 	}

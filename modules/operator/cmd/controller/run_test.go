@@ -104,7 +104,7 @@ var _ = Describe("The controller", func() {
 
 			Expect(kube.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 			Expect(kube.Delete(ctx, claim)).To(Succeed())
-			Eventually(func() []instance { return linodesOf(sim) }).Should(HaveLen(len(before)), p.output)
+			Eventually(func() []taggedLinode { return linodesOf(sim) }).Should(HaveLen(len(before)), p.output)
 			Expect(linodesOf(sim)).To(Equal(before))
 			Eventually(func(g Gomega) {
 				list := &karpv1.NodeClaimList{}
@@ -342,18 +342,18 @@ func freePort() string {
 	return port
 }
 
-type instance struct {
+type taggedLinode struct {
 	id   int
 	tags []string
 }
 
 // linodesOf lists the Linodes of all clusters by ID.
-func linodesOf(sim *linodesim.Sim) []instance {
-	var list []instance
+func linodesOf(sim *linodesim.Sim) []taggedLinode {
+	var list []taggedLinode
 	for _, linode := range sim.Snapshot().Instances {
-		list = append(list, instance{linode.ID, linode.Tags})
+		list = append(list, taggedLinode{linode.ID, linode.Tags})
 	}
-	slices.SortFunc(list, func(a, b instance) int { return a.id - b.id })
+	slices.SortFunc(list, func(a, b taggedLinode) int { return a.id - b.id })
 	return list
 }
 

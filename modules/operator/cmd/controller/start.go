@@ -9,22 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
 // logStart writes what a user compares after an installation, one line for each: docs/install.md looks for them.
 func logStart(ctx context.Context, p *platform, kube client.Reader) {
 	logger := log.FromContext(ctx)
-	if p.options.Mode == options.ModeInstance {
-		logger.Info("instance mode: nodes are Linodes that join this cluster", "cluster", p.found.Name)
-		logger.Info("the region of new Linodes", "region", p.found.Region)
-	} else {
-		logger.Info("discovered the LKE cluster", "cluster", p.found.Name, "id", p.found.ID)
-		logger.Info("the LKE cluster's tier", "tier", p.found.Tier)
-		logger.Info("the LKE cluster's region", "region", p.found.Region)
-		logger.Info("the LKE cluster's version", "version", p.found.Version)
-	}
+	p.cluster.Log(logger)
 	logger.Info("the token's scopes", "scopes", cmp.Or(p.scopes.Last(), "not reported by the API"))
 
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

@@ -13,7 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/setting"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 )
 
 // connectWhenUp connects, and waits while the Linode API does not answer: meanwhile the process is alive and not ready, with the reason.
@@ -49,7 +49,7 @@ func connectWhenUp(ctx context.Context, logger logr.Logger, p *platform) error {
 func serveProbes(ctx context.Context, address string, reason *atomic.Value) (stop func(), err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, &setting.Error{Name: "HEALTH_PROBE_PORT", Found: "cannot be listened on", Err: err,
+		return nil, &options.Error{Name: "HEALTH_PROBE_PORT", Found: "cannot be listened on", Err: err,
 			Fix: "set HEALTH_PROBE_PORT to a free port"}
 	}
 	mux := http.NewServeMux()

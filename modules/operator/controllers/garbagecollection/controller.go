@@ -7,7 +7,7 @@
 // CloudProvider.List.
 //
 // An instance goes when it has no Node or its Node is vacant, because pods may run on it. Between two sweeps the nodes that were not vacant
-// are drained further, which asks nothing of the Linode API, and the next sweep comes as soon as one of them is empty. A Node that cannot
+// are drained further, which sends nothing to the Linode API, and the next sweep comes as soon as one of them is empty. A Node that cannot
 // be drained keeps its instance, and no other, until the terminationGracePeriod of its NodePool, or else Config.DrainTimeout, has passed.
 //
 // The Node of an instance is the one with its provider ID, or else the one of its name if that has no provider ID. Where neither is found,
@@ -31,12 +31,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/karpenter/pkg/apis"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// Pools releases what no NodeClaim claims; *lkepool.Allocator is one.
-type Pools interface {
-	Collect(ctx context.Context, how lkepool.Sweep) (lkepool.Collected, error)
+// Engine releases what no NodeClaim claims; *allocator.Allocator is one.
+type Engine interface {
+	Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error)
 }
 
 // Drainer empties a Node; *drain.Drainer does.
@@ -46,35 +46,38 @@ type Drainer interface {
 
 // Config configures a Controller.
 type Config struct {
-	Interval     time.Duration                     // between sweeps; 0 = 2 min
-	DrainTimeout time.Duration                     // for how long pods may keep an instance without NodeClaim; 0 = 1 h
-	OnCollected  func(collected lkepool.Collected) // after a sweep; may be nil
+	Interval     time.Duration                    // between sweeps; 0 = 2 min
+	DrainTimeout time.Duration                    // for how long pods may keep an instance without NodeClaim; 0 = 1 h
+	OnCollected  func(collected claims.Collected) // after a sweep; may be nil
+	// NodeLabels returns the labels that the platform puts on the Node of an instance: a Node without provider ID that has other values is
+	// another one's; nil: none.
+	NodeLabels func(instanceID int) map[string]string
 }
 
 // Controller sweeps on an interval. Reconcile is called by one goroutine.
 type Controller struct {
 	reader  client.Reader
 	cached  client.Reader
-	pools   Pools
+	engine  Engine
 	drainer Drainer
 	cfg     Config
 
 	due time.Time // of the next sweep
 
 	mu       sync.Mutex
-	draining map[int]lkepool.Node // what the last sweep found occupied, by instance
+	draining map[int]claims.Node // what the last sweep found occupied, by instance
 }
 
 // NewController returns a Controller. reader must read from the API server, not from a cache: a NodeClaim
-// that a cache does not know yet would lose its instance. cached is asked for Nodes.
-func NewController(reader, cached client.Reader, pools Pools, drainer Drainer, cfg Config) *Controller {
+// that a cache does not know yet would lose its instance. cached reads Nodes.
+func NewController(reader, cached client.Reader, engine Engine, drainer Drainer, cfg Config) *Controller {
 	if cfg.Interval <= 0 {
 		cfg.Interval = 2 * time.Minute
 	}
 	if cfg.DrainTimeout <= 0 {
 		cfg.DrainTimeout = time.Hour
 	}
-	return &Controller{reader: reader, cached: cached, pools: pools, drainer: drainer, cfg: cfg}
+	return &Controller{reader: reader, cached: cached, engine: engine, drainer: drainer, cfg: cfg}
 }
 
 // Reconcile sweeps, or goes on with what the last sweep has left to be drained until the next one is due.
@@ -82,11 +85,11 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	if wait := time.Until(c.due); len(c.draining) > 0 && wait > 0 && !c.emptied(ctx) {
 		return reconciler.Result{RequeueAfter: c.pause(wait)}, nil
 	}
-	c.draining = map[int]lkepool.Node{}
-	collected, err := c.pools.Collect(ctx, lkepool.Sweep{Alive: c.nodeClaims, Vacate: c.vacate})
-	for _, node := range collected.Released {
+	c.draining = map[int]claims.Node{}
+	collected, err := c.engine.Collect(ctx, claims.Sweep{Alive: c.nodeClaims, Vacate: c.vacate})
+	for _, node := range collected.Removed {
 		log.FromContext(ctx).Info("released an instance that no NodeClaim owns",
-			"instance", node.InstanceID, "node", node.Name, "claim", node.Claim, "instance-type", node.InstanceType, "pool", node.PoolID)
+			"instance", node.InstanceID, "node", node.Name, "claim", node.Claim, "instance-type", node.InstanceType)
 	}
 	for _, pool := range collected.Pools {
 		log.FromContext(ctx).Info("deleted a pool without a use", "pool", pool)
@@ -105,15 +108,15 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 }
 
 // nodeClaims reads metadata only: a large cluster has a thousand NodeClaims, and the rest of them is not needed.
-func (c *Controller) nodeClaims(ctx context.Context) ([]lkepool.Claimant, error) {
+func (c *Controller) nodeClaims(ctx context.Context) ([]claims.Claimant, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: apis.Group, Version: "v1", Kind: "NodeClaimList"})
 	if err := c.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("listing NodeClaims: %w", err)
 	}
-	claimants := make([]lkepool.Claimant, 0, len(list.Items))
+	claimants := make([]claims.Claimant, 0, len(list.Items))
 	for _, item := range list.Items {
-		claimants = append(claimants, lkepool.Claimant{Name: item.Name, UID: string(item.UID)})
+		claimants = append(claimants, claims.Claimant{Name: item.Name, UID: string(item.UID)})
 	}
 	return claimants, nil
 }

@@ -3,8 +3,8 @@ package garbagecollection
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,9 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/unclaimed"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -52,9 +51,9 @@ func (c *Controller) emptied(ctx context.Context) bool {
 	return empty
 }
 
-// vacate answers lkepool, which asks about several nodes at once. An error is Kubernetes' and stays here: it must not
+// vacate implements claims.Sweep.Vacate, which is called for several nodes at once. An error is Kubernetes' and stays here: it must not
 // make the sweep, which costs calls to the Linode API, be repeated at once.
-func (c *Controller) vacate(ctx context.Context, node lkepool.Node) (bool, error) {
+func (c *Controller) vacate(ctx context.Context, node claims.Node) (bool, error) {
 	vacant, err := c.look(ctx, node)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "cannot drain a node that no NodeClaim owns", "instance", node.InstanceID, "node", node.Name)
@@ -67,7 +66,7 @@ func (c *Controller) vacate(ctx context.Context, node lkepool.Node) (bool, error
 	return vacant && err == nil, nil
 }
 
-func (c *Controller) look(ctx context.Context, node lkepool.Node) (bool, error) {
+func (c *Controller) look(ctx context.Context, node claims.Node) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, vacateTimeout)
 	defer cancel()
 	nodes, err := c.nodesOf(ctx, node)
@@ -93,7 +92,7 @@ func (c *Controller) look(ctx context.Context, node lkepool.Node) (bool, error) 
 }
 
 // nodesOf returns the Nodes of an instance: those with its provider ID, or else the one of its name, unless that is another instance's.
-func (c *Controller) nodesOf(ctx context.Context, node lkepool.Node) ([]corev1.Node, error) {
+func (c *Controller) nodesOf(ctx context.Context, node claims.Node) ([]corev1.Node, error) {
 	list := &corev1.NodeList{}
 	if err := c.cached.List(ctx, list, client.MatchingFields{"spec.providerID": nodeclaim.ProviderID(node.InstanceID)}); err != nil {
 		return nil, fmt.Errorf("listing the nodes of instance %d: %w", node.InstanceID, err)
@@ -114,13 +113,13 @@ func (c *Controller) nodesOf(ctx context.Context, node lkepool.Node) ([]corev1.N
 }
 
 // joined returns whether an instance without Node may go: not while a Node without provider ID could be its own, under another name.
-func (c *Controller) joined(ctx context.Context, node lkepool.Node) (bool, error) {
+func (c *Controller) joined(ctx context.Context, node claims.Node) (bool, error) {
 	list := &corev1.NodeList{}
 	if err := c.cached.List(ctx, list, client.MatchingFields{"spec.providerID": ""}); err != nil {
 		return false, fmt.Errorf("listing the nodes without provider ID: %w", err)
 	}
 	for i := range list.Items {
-		if couldBe(&list.Items[i], node) {
+		if c.couldBe(&list.Items[i], node) {
 			return false, fmt.Errorf("node %s has no provider ID and could be instance %d", list.Items[i].Name, node.InstanceID)
 		}
 	}
@@ -129,14 +128,22 @@ func (c *Controller) joined(ctx context.Context, node lkepool.Node) (bool, error
 
 // couldBe returns whether a Node without provider ID may run on an instance: nothing that it reports is against it, and it joined when
 // the instance was there. An instance joins no cluster within its first seconds.
-func couldBe(k8sNode *corev1.Node, node lkepool.Node) bool {
-	agrees := func(label, known string) bool { return k8sNode.Labels[label] == "" || k8sNode.Labels[label] == known }
-	return agrees(unclaimed.PoolIDLabel, strconv.Itoa(node.PoolID)) && agrees(corev1.LabelInstanceTypeStable, node.InstanceType) &&
-		!k8sNode.CreationTimestamp.Time.Before(node.Created.Add(soonestJoin))
+func (c *Controller) couldBe(k8sNode *corev1.Node, node claims.Node) bool {
+	known := map[string]string{}
+	if c.cfg.NodeLabels != nil {
+		maps.Copy(known, c.cfg.NodeLabels(node.InstanceID))
+	}
+	known[corev1.LabelInstanceTypeStable] = node.InstanceType
+	for label, value := range known {
+		if is := k8sNode.Labels[label]; is != "" && is != value {
+			return false
+		}
+	}
+	return !k8sNode.CreationTimestamp.Time.Before(node.Created.Add(soonestJoin))
 }
 
 // deadline is for how long pods may keep an instance: the terminationGracePeriod of its NodePool, or else the setting.
-func (c *Controller) deadline(ctx context.Context, node lkepool.Node) (time.Duration, error) {
+func (c *Controller) deadline(ctx context.Context, node claims.Node) (time.Duration, error) {
 	i := slices.IndexFunc(node.Tags, func(tag string) bool { return strings.HasPrefix(tag, nodePoolTag) })
 	if i < 0 {
 		return c.cfg.DrainTimeout, nil

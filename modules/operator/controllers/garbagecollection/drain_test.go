@@ -15,27 +15,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	_ "github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1" // NodeClaims in the scheme
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
 )
 
 // candidates is a Pools whose nodes are all to be released.
 type candidates struct {
-	nodes  []lkepool.Node
+	nodes  []claims.Node
 	sweeps int
 }
 
-func (c *candidates) Collect(ctx context.Context, how lkepool.Sweep) (collected lkepool.Collected, err error) {
+func (c *candidates) Collect(ctx context.Context, how claims.Sweep) (collected claims.Collected, err error) {
 	c.sweeps++
 	if _, err := how.Alive(ctx); err != nil {
 		return collected, err
 	}
-	c.nodes = slices.DeleteFunc(c.nodes, func(node lkepool.Node) bool {
+	c.nodes = slices.DeleteFunc(c.nodes, func(node claims.Node) bool {
 		vacant, vacateErr := how.Vacate(ctx, node)
 		err = errors.Join(err, vacateErr)
 		if vacant {
-			collected.Released = append(collected.Released, node)
+			collected.Removed = append(collected.Removed, node)
 		}
 		return vacant
 	})
@@ -58,7 +58,7 @@ func says(vacant bool, err error) func() (bool, error) {
 	return func() (bool, error) { return vacant, err }
 }
 
-func named(id int, name string) lkepool.Node { return lkepool.Node{InstanceID: id, Name: name} }
+func named(id int, name string) claims.Node { return claims.Node{InstanceID: id, Name: name} }
 
 func k8sNode(name, providerID string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: providerID}}
@@ -70,8 +70,8 @@ func kubeWith(objects ...client.Object) client.Client {
 }
 
 // nameless is an instance of which no Node has the name, as where LKE names Nodes otherwise, or a user has renamed the Linode.
-func nameless(id int, created time.Time) lkepool.Node {
-	return lkepool.Node{InstanceID: id, PoolID: 7, Name: "renamed", InstanceType: "g6-standard-2", Created: created}
+func nameless(id int, created time.Time) claims.Node {
+	return claims.Node{InstanceID: id, Name: "renamed", InstanceType: "g6-standard-2", Created: created}
 }
 
 func TestAnInstanceStaysWhileANodeWithoutProviderIDCouldBeIt(t *testing.T) {
@@ -98,9 +98,10 @@ func TestAnInstanceStaysWhileANodeWithoutProviderIDCouldBeIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kube := kubeWith(tt.node)
-			pools := &candidates{nodes: []lkepool.Node{nameless(6, made)}}
+			pools := &candidates{nodes: []claims.Node{nameless(6, made)}}
+			ofPool := func(int) map[string]string { return map[string]string{"lke.linode.com/pool-id": "7"} }
 			if _, err := garbagecollection.NewController(kube, kube, pools, &script{},
-				garbagecollection.Config{}).Reconcile(t.Context()); err != nil {
+				garbagecollection.Config{NodeLabels: ofPool}).Reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if goes := len(pools.nodes) == 0; goes != tt.goes {
@@ -116,7 +117,7 @@ func TestPodsKeepAnOrphanUntilTheDeadlineOfItsNodePool(t *testing.T) {
 	for nodePool, want := range map[string]time.Duration{"graceful": 7 * time.Minute, "plain": 2 * time.Hour, "gone": 2 * time.Hour} {
 		kube := kubeWith(k8sNode("here", "linode://2"), graceful, &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "plain"}})
 		drainer := &script{answers: map[string]func() (bool, error){"here": says(true, nil)}}
-		pools := &candidates{nodes: []lkepool.Node{{InstanceID: 2, Name: "here", Tags: []string{"karpenter.sh/nodepool=" + nodePool}}}}
+		pools := &candidates{nodes: []claims.Node{{InstanceID: 2, Name: "here", Tags: []string{"karpenter.sh/nodepool=" + nodePool}}}}
 		if _, err := garbagecollection.NewController(kube, kube, pools, drainer,
 			garbagecollection.Config{DrainTimeout: 2 * time.Hour}).Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
@@ -131,7 +132,7 @@ func TestWhichNodesMayGo(t *testing.T) {
 	broken := errors.New("broken")
 	for _, tt := range []struct {
 		name   string
-		node   lkepool.Node
+		node   claims.Node
 		answer func() (bool, error)
 		goes   bool
 		asked  bool
@@ -147,11 +148,11 @@ func TestWhichNodesMayGo(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			kube := kubeWith(k8sNode("here", "linode://2"), k8sNode("young", ""))
-			pools := &candidates{nodes: []lkepool.Node{tt.node, named(9, "another")}}
+			pools := &candidates{nodes: []claims.Node{tt.node, named(9, "another")}}
 			drainer := &script{answers: map[string]func() (bool, error){"here": tt.answer, "young": tt.answer}}
 			var released []int
-			c := garbagecollection.NewController(kube, kube, pools, drainer, garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
-				for _, node := range c.Released {
+			c := garbagecollection.NewController(kube, kube, pools, drainer, garbagecollection.Config{OnCollected: func(c claims.Collected) {
+				for _, node := range c.Removed {
 					released = append(released, node.InstanceID)
 				}
 			}})
@@ -173,7 +174,7 @@ func TestWhichNodesMayGo(t *testing.T) {
 func TestDrainingGoesOnBetweenSweeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kube := kubeWith(k8sNode("a", "linode://1"), k8sNode("b", "linode://2"))
-		pools := &candidates{nodes: []lkepool.Node{named(1, "a"), named(2, "b")}}
+		pools := &candidates{nodes: []claims.Node{named(1, "a"), named(2, "b")}}
 		drainer := &script{answers: map[string]func() (bool, error){"a": says(false, nil), "b": says(false, nil)}}
 		c := garbagecollection.NewController(kube, kube, pools, drainer, garbagecollection.Config{})
 		reconcile := func(wantSweeps int, wantPause time.Duration) {
@@ -238,6 +239,6 @@ func TestASweepThatIsCutOffByTheEndIsNoError(t *testing.T) {
 
 type cutOff struct{ collect func() error }
 
-func (c cutOff) Collect(context.Context, lkepool.Sweep) (lkepool.Collected, error) {
-	return lkepool.Collected{}, c.collect()
+func (c cutOff) Collect(context.Context, claims.Sweep) (claims.Collected, error) {
+	return claims.Collected{}, c.collect()
 }

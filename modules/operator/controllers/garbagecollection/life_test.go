@@ -15,8 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	. "github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/controllertest"
@@ -32,7 +34,7 @@ const poll = 500 * time.Millisecond
 var _ = Describe("Garbage collection", func() {
 	var (
 		info   linodesim.ClusterInfo
-		pools  *lkepool.Allocator
+		pools  *allocator.Allocator
 		number int
 		names  []string
 	)
@@ -46,13 +48,13 @@ var _ = Describe("Garbage collection", func() {
 		backend, err := lke.New(NewLinode(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
 		Expect(err).NotTo(HaveOccurred())
 		// The claim's time is written in whole seconds, and is up to one second too old.
-		pools, err = lkepool.New(backend, lkepool.Config{OrphanTTL: orphanTTL, RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond})
+		pools, err = allocator.New(backend, lkepool.Config{OrphanTTL: orphanTTL, RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond})
 		Expect(err).NotTo(HaveOccurred())
 		names = nil
 		for i := range 3 {
 			name := fmt.Sprintf("gc-%d-%d", number, i)
 			names = append(names, name)
-			_, err := pools.Claim(ctx, lkepool.Request{Claimant: lkepool.Claimant{Name: name},
+			_, err := pools.Claim(ctx, lkepool.Request{Claimant: claims.Claimant{Name: name},
 				Key:      lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"},
 				PoolTags: []string{"lke-cluster-name=" + info.Label}})
 			Expect(err).NotTo(HaveOccurred())
@@ -93,8 +95,8 @@ var _ = Describe("Garbage collection", func() {
 		createClaims(ctx, names[0], names[2])
 		var released []string
 		collector := garbagecollection.NewController(Kube, Manager.GetClient(), pools, undrained{},
-			garbagecollection.Config{OnCollected: func(c lkepool.Collected) {
-				for _, node := range c.Released {
+			garbagecollection.Config{OnCollected: func(c claims.Collected) {
+				for _, node := range c.Removed {
 					released = append(released, node.Claim)
 				}
 			}})
@@ -122,7 +124,7 @@ var _ = Describe("Garbage collection", func() {
 	It("measures the orphan TTL from the claim, not from the instance's age", func(ctx context.Context) {
 		backend, err := lke.New(NewLinode(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
 		Expect(err).NotTo(HaveOccurred())
-		patient, err := lkepool.New(backend, lkepool.Config{OrphanTTL: time.Hour})
+		patient, err := allocator.New(backend, lkepool.Config{OrphanTTL: time.Hour})
 		Expect(err).NotTo(HaveOccurred())
 		// The NodeClaims are not stored yet; their claims are young.
 		_, err = garbagecollection.NewController(Kube, Manager.GetClient(), patient, undrained{}, garbagecollection.Config{}).Reconcile(ctx)

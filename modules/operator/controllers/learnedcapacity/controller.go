@@ -68,7 +68,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if c.tooSmall != nil && !resources.Fits(nodeClaim.Spec.Resources.Requests, node.Status.Allocatable) && len(node.Status.Allocatable) > 0 {
 		c.tooSmall(ctx, nodeClaim, node)
 	}
-	learned, from := c.witnesses.hear(instanceType, node.Name, shown(node.Status))
+	learned, from := c.witnesses.hear(instanceType, node.Name, Shown(node.Status))
 	if c.catalog.Learn(map[string]instancetype.Figures{instanceType: learned}) {
 		log.FromContext(ctx).Info("learned what nodes of an instance type have", "instance-type", instanceType, "nodes", from, "figures", learned)
 	}

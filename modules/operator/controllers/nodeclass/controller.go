@@ -34,8 +34,6 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/classhistory"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -84,17 +82,17 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNo
 	}
 	cluster := c.cfg.Cluster(ctx)
 	if err := c.annotate(ctx, nodeClass, cluster.Mode); err != nil {
-		return conflict.Requeue(err)
+		return controllers.Requeue(err)
 	}
 	evaluated := status.Evaluate(ctx, nodeClass, cluster, c.lookup(nodeClass))
 	before := nodeClass.DeepCopy()
 	if status.Apply(nodeClass, evaluated) {
-		if err := c.kube.Status().Patch(ctx, nodeClass, conflict.Lock(before)); err != nil {
-			return conflict.Requeue(err)
+		if err := c.kube.Status().Patch(ctx, nodeClass, controllers.Lock(before)); err != nil {
+			return controllers.Requeue(err)
 		}
 		c.publish(before, nodeClass)
 	}
-	// What could not be found out is in the conditions; core's backoff for an error would ask the API more often.
+	// What could not be found out is in the conditions; core's backoff for an error would send more requests.
 	return reconcile.Result{RequeueAfter: c.pause(nodeClass, evaluated)}, nil
 }
 
@@ -126,11 +124,11 @@ func (c *Controller) annotate(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	controllerutil.AddFinalizer(nodeClass, v1alpha1.Finalizer)
 	metav1.SetMetaDataAnnotation(&nodeClass.ObjectMeta, v1alpha1.AnnotationHash, hash)
 	metav1.SetMetaDataAnnotation(&nodeClass.ObjectMeta, v1alpha1.AnnotationHashVersion, v1alpha1.HashVersion)
-	classhistory.Record(nodeClass)
+	RecordHistory(nodeClass)
 	if equality.Semantic.DeepEqual(stored, nodeClass) {
 		return nil
 	}
-	return c.kube.Patch(ctx, nodeClass, conflict.Lock(stored))
+	return c.kube.Patch(ctx, nodeClass, controllers.Lock(stored))
 }
 
 // migrateNodeClaims gives the class's NodeClaims the hash of the present version, at every reconcile, because a replica of an older release
@@ -176,8 +174,8 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	if len(names) > 0 {
 		before := nodeClass.DeepCopy()
 		if status.ApplyWaiting(nodeClass, names) {
-			if err := c.kube.Status().Patch(ctx, nodeClass, conflict.Lock(before)); err != nil {
-				return conflict.Requeue(err)
+			if err := c.kube.Status().Patch(ctx, nodeClass, controllers.Lock(before)); err != nil {
+				return controllers.Requeue(err)
 			}
 			c.publish(before, nodeClass)
 		}
@@ -185,8 +183,8 @@ func (c *Controller) finalize(ctx context.Context, nodeClass *v1alpha1.LinodeNod
 	}
 	stored := nodeClass.DeepCopy()
 	controllerutil.RemoveFinalizer(nodeClass, v1alpha1.Finalizer)
-	err = c.kube.Patch(ctx, nodeClass, conflict.Lock(stored))
-	return conflict.Requeue(err)
+	err = c.kube.Patch(ctx, nodeClass, controllers.Lock(stored))
+	return controllers.Requeue(err)
 }
 
 // nodeClaims returns those of the class, which are the cache's own: there may be a thousand, at every reconcile.
@@ -196,7 +194,7 @@ func (c *Controller) nodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeN
 	return list.Items, err
 }
 
-// users returns the names of the NodeClaims that use the class. Only when the cache has none the API server is asked,
+// users returns the names of the NodeClaims that use the class. Only when the cache has none they are read from the API server,
 // which has no index on the class.
 func (c *Controller) users(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]string, error) {
 	nodeClaims, err := c.nodeClaims(ctx, nodeClass)

@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/conflict"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
@@ -85,8 +84,8 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	c.show(nodePool, ConditionNodesJoining, metav1.ConditionFalse, "NodesNeverJoin", failing(c.provider.Failures(nodePool.Name)))
 	c.show(nodePool, ConditionDriftStalled, metav1.ConditionTrue, "NoRoomForReplacement", stalled)
 	if !equality.Semantic.DeepEqual(stored.Status.Conditions, nodePool.Status.Conditions) {
-		if err := c.kube.Status().Patch(ctx, nodePool, conflict.Lock(stored)); err != nil {
-			return conflict.Requeue(err)
+		if err := c.kube.Status().Patch(ctx, nodePool, controllers.Lock(stored)); err != nil {
+			return controllers.Requeue(err)
 		}
 		log.FromContext(ctx).V(1).Info("changed the conditions of a NodePool")
 	}

@@ -6,7 +6,7 @@
 // readable annotation, as the alpha provider or a user leaves it, gets the class's tags and loses none. A tag of the class that was taken
 // off by hand, alone or with all others, is put on again, at most once in ten minutes.
 //
-// The Linode API is called only when the annotation and the class differ, or the last list of instances, which others ask for, lacks a
+// The Linode API is called only when the annotation and the class differ, or the last list of instances, which others read, lacks a
 // tag: a read and a write for each instance. The claim on the instance is never lost: lkepool writes under the instance's lock and refuses
 // tags that are not a user's. A change that lkepool refuses is not tried again for ten minutes. Names of instances are left alone: in
 // lke mode they are LKE's, and the names of the nodes.
@@ -34,19 +34,19 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	nodeclaimutils "sigs.k8s.io/karpenter/pkg/utils/nodeclaim"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/classhistory"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Pools changes tags; *lkepool.Allocator is one.
-type Pools interface {
-	SetTags(ctx context.Context, instanceID int, by lkepool.Claimant, remove, add []string) error
+// Engine changes tags; *allocator.Allocator is one.
+type Engine interface {
+	SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error
 }
 
-// Inventory has the tags of instances as they were listed last, without asking; *cloudprovider.CloudProvider does. known is false for
+// Inventory has the tags of instances as they were listed last, without a request; *cloudprovider.CloudProvider does. known is false for
 // one that the list does not have.
 type Inventory interface {
 	Tags(instanceID int) (tags []string, known bool)
@@ -62,7 +62,7 @@ const sweep = 2 * time.Minute
 // Controller reconciles the tags of NodeClaims' instances.
 type Controller struct {
 	kube    client.Client
-	pools   Pools
+	engine  Engine
 	listed  Inventory
 	refused *cache.Expiring // by UID: the tags that could not be set
 	written *cache.Expiring // UIDs of NodeClaims whose instance had its tags set, which a list may not show yet
@@ -70,8 +70,8 @@ type Controller struct {
 
 // NewController returns a Controller. The cache behind kube must have core's index on the NodeClass reference of
 // NodeClaims.
-func NewController(kube client.Client, pools Pools, listed Inventory) *Controller {
-	return &Controller{kube: kube, pools: pools, listed: listed, refused: cache.NewExpiring(), written: cache.NewExpiring()}
+func NewController(kube client.Client, engine Engine, listed Inventory) *Controller {
+	return &Controller{kube: kube, engine: engine, listed: listed, refused: cache.NewExpiring(), written: cache.NewExpiring()}
 }
 
 // Reconcile brings the tags of one NodeClaim's instance up to date.
@@ -99,12 +99,12 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 		return reconcile.Result{}, nil // the reconcile that follows the pause is queued
 	}
 	// a tag that is there already costs nothing
-	remove, add := removable(last.Difference(wanted), classhistory.Tags(nodeClass)), sets.List(wanted)
-	err = c.pools.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
-	switch lkepool.KindOf(err) {
-	case lkepool.KindNotFound:
+	remove, add := removable(last.Difference(wanted), nodeclass.TagHistory(nodeClass)), sets.List(wanted)
+	err = c.engine.SetTags(ctx, id, nodeclaim.Claimant(nodeClaim), remove, add)
+	switch claims.KindOf(err) {
+	case claims.KindNotFound:
 		return reconcile.Result{}, nil // the instance is gone; core removes the NodeClaim
-	case lkepool.KindInvalid, lkepool.KindConflict:
+	case claims.KindInvalid, claims.KindConflict:
 		c.refused.Set(nodeClaim.UID, wanted, refusalPause)
 		log.FromContext(ctx).Info("the tags of an instance cannot be changed", "instance", id, "reason", err.Error())
 		return reconcile.Result{RequeueAfter: refusalPause}, nil

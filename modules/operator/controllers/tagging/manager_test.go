@@ -11,8 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
@@ -52,7 +54,7 @@ var _ = Describe("Tags", func() {
 		DeferCleanup(func(ctx context.Context) {
 			Expect(Kube.Delete(ctx, claim)).To(Succeed())
 			Expect(Kube.Delete(ctx, class)).To(Succeed())
-			Expect(tagPools.Release(ctx, node.InstanceID, lkepool.Claimant{})).To(Succeed())
+			Expect(tagPools.Release(ctx, node.InstanceID, claims.Claimant{})).To(Succeed())
 			Eventually(func() error { return Kube.Get(ctx, client.ObjectKeyFromObject(class), class) }).ShouldNot(Succeed())
 		})
 	})
@@ -108,7 +110,7 @@ func tagsOf(id int) []string {
 	return nil
 }
 
-var tagPools *lkepool.Allocator
+var tagPools *allocator.Allocator
 
 func TestWithAManager(t *testing.T) {
 	Suite(t, "Tags", func(ctx context.Context) {
@@ -117,7 +119,7 @@ func TestWithAManager(t *testing.T) {
 		Expect(err).NotTo(HaveOccurred())
 		backend, err := lke.New(NewLinode(), lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier})
 		Expect(err).NotTo(HaveOccurred())
-		tagPools, err = lkepool.New(backend, lkepool.Config{})
+		tagPools, err = allocator.New(backend, lkepool.Config{})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(tagging.NewController(Manager.GetClient(), tagPools, inventory{}).Register(ctx, Manager)).To(Succeed())
 		// Tags are taken from classes that were checked.

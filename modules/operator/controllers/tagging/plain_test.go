@@ -12,12 +12,12 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
-	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodes"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancemode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
@@ -32,7 +32,7 @@ func TestTagsOfAPlainLinodeThatWereTakenOffComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		platform, err := linodes.New(api)
+		platform, err := linodeapi.New(api)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,26 +49,26 @@ func TestTagsOfAPlainLinodeThatWereTakenOffComeBack(t *testing.T) {
 			Spec: karpv1.NodeClaimSpec{NodeClassRef: &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: class.Name}},
 		}
 		made, err := manager.Create(t.Context(), instances.Spec{
-			Claimant: instances.Claimant(nodeclaim.Claimant(claim)), Plan: "g6-nanode-1", Region: "us-ord", Image: "linode/debian12",
+			Claimant: nodeclaim.Claimant(claim), InstanceType: "g6-nanode-1", Region: "us-ord", Image: "linode/debian12",
 			Tags: class.Spec.Tags,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		claim.Status.ProviderID = nodeclaim.ProviderID(made.ID)
-		backend, listed := instancemode.New(instancemode.Config{Engine: manager}), inventory{}
+		claim.Status.ProviderID = nodeclaim.ProviderID(made.InstanceID)
+		backend, listed := instance.NewBackend(instance.Config{Engine: manager}), inventory{}
 		c := tagging.NewController(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class, claim).Build(), backend, listed)
 
 		time.Sleep(time.Hour)
 		left := slices.DeleteFunc(slices.Clone(made.Tags), func(tag string) bool { return tag == "team=a" })
-		if err := sim.EditInstanceTags(made.ID, append(left, "by=user")); err != nil {
+		if err := sim.EditInstanceTags(made.InstanceID, append(left, "by=user")); err != nil {
 			t.Fatal(err)
 		}
 		nodes, err := backend.List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		listed[made.ID] = nodes[0].Tags
+		listed[made.InstanceID] = nodes[0].Tags
 		if result, err := c.Reconcile(t.Context(), claim); err != nil || result.RequeueAfter == 0 {
 			t.Errorf("%+v, %v", result, err)
 		}

@@ -20,15 +20,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/apiserver"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/crds"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/classhistory"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
 )
 
@@ -86,7 +88,7 @@ func newWorld(t *testing.T, tier string, tags ...string) *world {
 	w.lke = lke.Cluster{ID: info.ID, Name: info.Label, Tier: info.Tier}
 	name := fmt.Sprintf("tagged-%d", number)
 	w.node, err = w.pools(t).Claim(t.Context(),
-		lkepool.Request{Claimant: lkepool.Claimant{Name: name}, Tags: tags, Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"}})
+		lkepool.Request{Claimant: claims.Claimant{Name: name}, Tags: tags, Key: lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +114,7 @@ func newWorld(t *testing.T, tier string, tags ...string) *world {
 	return w
 }
 
-func (w *world) pools(t *testing.T) *lkepool.Allocator {
+func (w *world) pools(t *testing.T) *allocator.Allocator {
 	t.Helper()
 	c, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), Transport: w.sim.Transport()})
 	if err != nil {
@@ -122,7 +124,7 @@ func (w *world) pools(t *testing.T) *lkepool.Allocator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pools, err := lkepool.New(backend, lkepool.Config{RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond})
+	pools, err := allocator.New(backend, lkepool.Config{RetryDelay: 10 * time.Millisecond, SettleTime: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +144,7 @@ func (w *world) want(t *testing.T, tags ...string) {
 	if w.class.Annotations == nil {
 		w.class.Annotations = map[string]string{}
 	}
-	classhistory.Record(w.class)
+	nodeclass.RecordHistory(w.class)
 	if err := kube.Update(t.Context(), w.class); err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +317,7 @@ func TestTroubleChangesNothing(t *testing.T) {
 	w.expect(t, before, []string{"team=a"}, []string{"team=b"})
 }
 
-// An instance that is not in a pool of ours is not written to, and not asked for again and again.
+// An instance that is not in a pool of ours is not written to, and not read again and again.
 func TestForeignInstance(t *testing.T) {
 	w := newWorld(t, linodesim.Standard, "team=a")
 	for _, instance := range w.sim.Snapshot().Instances {
@@ -350,7 +352,7 @@ func TestInstanceThatIsGone(t *testing.T) {
 	w := newWorld(t, linodesim.Standard, "team=a")
 	w.applied(t, `["team=a"]`)
 	w.want(t, "team=b")
-	if err := w.pools(t).Release(t.Context(), w.node.InstanceID, lkepool.Claimant{}); err != nil {
+	if err := w.pools(t).Release(t.Context(), w.node.InstanceID, claims.Claimant{}); err != nil {
 		t.Fatal(err)
 	}
 	pause, err := w.reconcile(t, w.start(t, kube))

@@ -48,7 +48,7 @@ func run(ctx context.Context, out io.Writer, metrics, file string) (err error) {
 	defer func() { err = errors.Join(err, server.Close()) }()
 	began := time.Now()
 	<-ctx.Done()
-	answered, err := dashboard.Ask(context.WithoutCancel(ctx), server, began, time.Now())
+	answered, err := dashboard.Query(context.WithoutCancel(ctx), server, began, time.Now())
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (f *clusterFlags) complete() error {
 }
 
 func nameFlag(verb *cobra.Command, name *string) {
-	verb.Flags().StringVar(name, "name", cmp.Or(os.Getenv("CLUSTER"), "dev"), "name of the cluster; several run side by side")
+	verb.Flags().StringVar(name, "name", cmp.Or(os.Getenv("CLUSTER"), defaultName), "name of the cluster; several run side by side")
 }
 
 // runningVerb is a verb about a cluster that `up` started, given its name and folder.

@@ -39,7 +39,7 @@ func root() *cobra.Command {
 		SuggestionsMinimumDistance: 2, Args: isVerb,
 		RunE: func(program *cobra.Command, _ []string) error { return program.Help() },
 	}
-	program.AddCommand(prepareVerb(), demoVerb(), upVerb(), statusVerb(), logsVerb(), breakVerb(), downVerb(), superviseVerb())
+	program.AddCommand(prepareVerb(), checkVerb(), demoVerb(), upVerb(), statusVerb(), logsVerb(), breakVerb(), downVerb(), superviseVerb())
 	return program
 }
 

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// said runs the program and returns what it prints and its error's text.
+// said runs the program and returns its output and its error's text.
 func said(t *testing.T, args ...string) (output, problem string) {
 	t.Helper()
 	var out strings.Builder
@@ -65,10 +70,10 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		"an argument":              {"up now", `"now"`},
 		"a flag":                   {"up --teir=standard", "--teir"},
 		"a number":                 {"up --port=many", `"many"`},
-		"a cluster that is not up": {"status --name=nowhere", "nowhere is not running: start it with `make up`"},
+		"a cluster that is not up": {"status --name=nowhere", "nowhere is not running: start it with `make up CLUSTER=nowhere`"},
 		"logs of one":              {"logs --name=nowhere", "nowhere is not running"},
 		"breaking one":             {"break --name=nowhere api-down", "nowhere is not running"},
-		"breaking without a fault": {"break --name=nowhere", "make break NAME=..., with one of no-capacity, account-limit"},
+		"breaking without a fault": {"break --name=nowhere", "make break CLUSTER=nowhere NAME=..., with one of no-capacity, account-limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			output, problem := said(t, strings.Fields(c.args)...)
@@ -76,5 +81,44 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 				t.Errorf("error %q, want %q; printed %q", problem, c.words, output)
 			}
 		})
+	}
+}
+
+// Hints about a cluster that is not the default one name it, or the next command would be about another one.
+func TestHintsNameTheCluster(t *testing.T) {
+	for text, want := range map[string]string{
+		"make up":        "make up CLUSTER=own",
+		"make -s status": "make -s status CLUSTER=own",
+		"make status; kubectl describe nodeclaims":     "make status CLUSTER=own; kubectl describe nodeclaims",
+		"kubectl get nodes --watch":                    "kubectl get nodes --watch",
+		"stop it with `make down` or with `make -s x`": "stop it with `make down CLUSTER=own` or with `make -s x CLUSTER=own`",
+	} {
+		if got := hint("own", text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+		if got := hint("dev", text); got != text {
+			t.Errorf("%q became %q for the default cluster", text, got)
+		}
+	}
+}
+
+// A shell that evaluates what status prints of a cluster that does not run works on no cluster.
+func TestStatusOfNothingExportsAKubeconfigThatIsNotThere(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout := os.Stdout
+	os.Stdout = write
+	_, problem := said(t, "status", "--name=nowhere")
+	os.Stdout = stdout
+	write.Close()
+	printed, err := io.ReadAll(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, is := strings.CutPrefix(strings.TrimSpace(string(printed)), "export KUBECONFIG=")
+	if _, err := os.Stat(file); !is || !filepath.IsAbs(file) || !errors.Is(err, fs.ErrNotExist) || problem == "" {
+		t.Errorf("printed %q, error %q", printed, problem)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// chosen is what of the operator's chart is set on the command line.
+// chosen holds the settings of the operator's chart from the command line.
 type chosen struct {
 	file  string // with values; "" = none
 	gates string // Gate=true,Gate=false

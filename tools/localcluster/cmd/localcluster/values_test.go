@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
 )
 
-// started is what a verb that starts a cluster makes of its flags.
+// started returns the options that a verb makes of its flags.
 func started(args ...string) (opts localcluster.Options, passedOn []string, err error) {
 	verb := startVerb("up", "", func(verb *cobra.Command, o localcluster.Options, _ chosen) error {
 		opts, passedOn = o, arguments(verb)
@@ -74,5 +74,27 @@ func TestValuesAndGatesThatCannotBeAreRefused(t *testing.T) {
 	}
 	if _, _, err := started("--values=nowhere.yaml"); err == nil || !strings.Contains(err.Error(), "nowhere.yaml") {
 		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// What the chart refuses is refused before anything starts.
+func TestCheckRefusesWhatTheChartRefuses(t *testing.T) {
+	for name, test := range map[string]struct{ file, gates, words string }{
+		"nothing":            {"", "", ""},
+		"good values":        {"settings: {batchIdleDuration: 2s}", "NodeRepair=true", ""},
+		"a value that is no": {"settings: {batchIdelDuration: 2s}", "", "batchIdelDuration"},
+		"a duration":         {"settings: {batchIdleDuration: \"10\"}", "", "a duration with a unit, for example 10s"},
+		"a level":            {"logLevel: verbose", "", "logLevel"},
+		"a gate":             {"", "NodeRepairs=true", "nodeRepairs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"check", "--gates=" + test.gates}
+			if test.file != "" {
+				args = append(args, "--values="+valuesFile(t, test.file))
+			}
+			if _, problem := said(t, args...); (problem == "") != (test.words == "") || !strings.Contains(problem, test.words) {
+				t.Errorf("got %q, want %q", problem, test.words)
+			}
+		})
 	}
 }

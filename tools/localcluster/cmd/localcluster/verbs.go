@@ -12,7 +12,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/breakage"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/faults"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/plane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
@@ -32,6 +32,15 @@ func prepareVerb() *cobra.Command {
 	}
 }
 
+// checkVerb is called by tools/make/arguments.sh before anything else is built.
+func checkVerb() *cobra.Command {
+	verb := startVerb("check", "Check what up would start", func(_ *cobra.Command, opts localcluster.Options, _ chosen) error {
+		return opts.Check()
+	})
+	verb.Hidden = true
+	return verb
+}
+
 func upVerb() *cobra.Command {
 	return startVerb("up", "Start a cluster in the background and wait until it is ready", up)
 }
@@ -48,18 +57,18 @@ func up(verb *cobra.Command, opts localcluster.Options, given chosen) error {
 	return nil
 }
 
-// already: a second `up` is fine when it asks for what is there.
+// already returns nil if the running cluster has the options of a second `up`.
 func already(info supervisor.Info, opts localcluster.Options, given chosen) error {
 	if info.Kubeconfig == "" {
 		return fmt.Errorf("%s is being started or stopped by process %d", opts.Name, info.PID)
 	}
 	if info.Tier != opts.Tier {
-		return fmt.Errorf("%s runs already (process %d) with tier %s, not %s: stop it first with `make down`", info.Name, info.PID, info.Tier,
-			opts.Tier)
+		return fmt.Errorf("%s runs already (process %d) with tier %s, not %s: stop it first with `%s`", info.Name, info.PID, info.Tier,
+			opts.Tier, hint(info.Name, "make down"))
 	}
 	if given != (chosen{}) {
-		return fmt.Errorf("%s runs already (process %d), and values and gates count when it starts: stop it first with `make down`", info.Name,
-			info.PID)
+		return fmt.Errorf("%s runs already (process %d), and values and gates count when it starts: stop it first with `%s`", info.Name,
+			info.PID, hint(info.Name, "make down"))
 	}
 	fmt.Fprintf(os.Stderr, "%s runs already\n", info.Name)
 	show(info, opts.Root)
@@ -69,7 +78,7 @@ func already(info supervisor.Info, opts localcluster.Options, given chosen) erro
 // show prints what runs for people, and then the block for their shell.
 func show(info supervisor.Info, root string) {
 	fmt.Fprintln(os.Stderr, info)
-	fmt.Fprintln(os.Stderr, "\nFor your shell, now or later with: eval \"$(make -s status)\"")
+	fmt.Fprintf(os.Stderr, "\nFor your shell, now or later with: eval \"$(%s)\"\n", hint(info.Name, "make -s status"))
 	fmt.Print(info.Exports(controlplane.BinDir(root)))
 }
 
@@ -91,13 +100,14 @@ func statusVerb() *cobra.Command {
 	return runningVerb("status", "Show what runs, and print what to export", func(verb *cobra.Command, name, dir string) error {
 		info, err := running(name, dir)
 		if err != nil {
+			fmt.Print(supervisor.NoExports(dir))
 			return err
 		}
 		if info.HealthURL != "" {
 			fmt.Fprintf(os.Stderr, "operator: %s\n", health(verb.Context(), info.HealthURL+"/readyz"))
 		}
-		if broken := breakage.Broken(supervisor.BrokenFile(dir)); broken != "" {
-			fmt.Fprintf(os.Stderr, "broken on purpose: %s (make break NAME=%s mends it)\n", broken, breakage.Mended)
+		if broken := faults.Broken(supervisor.BrokenFile(dir)); broken != "" {
+			fmt.Fprintf(os.Stderr, "broken on purpose: %s (%s mends it)\n", broken, hint(name, "make break")+" NAME="+faults.Mended)
 		}
 		root, err := controlplane.FindRoot(".")
 		if err == nil {
@@ -112,7 +122,7 @@ func running(name, dir string) (supervisor.Info, error) {
 	info, err := supervisor.Read(dir)
 	switch {
 	case errors.Is(err, supervisor.ErrNotRunning):
-		return info, fmt.Errorf("%s is not running: start it with `make up`", name)
+		return info, fmt.Errorf("%s is not running: start it with `%s`", name, hint(name, "make up"))
 	case err != nil:
 		return info, fmt.Errorf("%s: %w (its last log: %s)", name, err, supervisor.LogFile(dir))
 	case info.Kubeconfig == "":
@@ -128,7 +138,7 @@ func health(ctx context.Context, url string) string {
 	return "ready"
 }
 
-// superviseVerb is what `up` starts in the background.
+// superviseVerb returns the hidden verb that `up` starts in the background.
 func superviseVerb() *cobra.Command {
 	verb := startVerb("supervise", "Run a cluster for up", func(verb *cobra.Command, opts localcluster.Options, _ chosen) error {
 		report := os.NewFile(supervisor.ReportFile, "report")

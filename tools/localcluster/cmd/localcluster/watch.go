@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/breakage"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/faults"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/logfile"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/supervisor"
 )
@@ -35,14 +35,14 @@ func logsVerb() *cobra.Command {
 
 func breakVerb() *cobra.Command {
 	var name string
-	var settings breakage.Settings
-	names := append(breakage.Names(), breakage.Mended)
+	var settings faults.Settings
+	names := append(faults.Names(), faults.Mended)
 	verb := &cobra.Command{
-		Use: "break [fault]", Short: "Make the simulated account fail, or mend it with " + breakage.Mended, Long: faults(),
+		Use: "break [fault]", Short: "Make the simulated account fail, or mend it with " + faults.Mended, Long: faultsHelp(),
 		Args: cobra.MaximumNArgs(1), ValidArgs: names,
 		RunE: func(verb *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
-				return fmt.Errorf("no fault is given: use make break NAME=..., with one of %s", strings.Join(names, ", "))
+				return fmt.Errorf("no fault is given: use %s NAME=..., with one of %s", hint(name, "make break"), strings.Join(names, ", "))
 			}
 			dir, err := stateDir(name)
 			if err != nil {
@@ -56,23 +56,23 @@ func breakVerb() *cobra.Command {
 	return verb
 }
 
-func faults() string {
+func faultsHelp() string {
 	text := "Make the simulated account fail, one way at a time:\n\n"
-	for _, f := range breakage.Faults() {
+	for _, f := range faults.Faults() {
 		text += fmt.Sprintf("  %-14s %s\n", f.Name, f.What)
 	}
-	return text + fmt.Sprintf("  %-14s end it\n\ndocs/tour.md shows what Karpenter does then.", breakage.Mended)
+	return text + fmt.Sprintf("  %-14s end it\n\ndocs/tour.md shows what Karpenter does then.", faults.Mended)
 }
 
-func breakOrMend(verb *cobra.Command, name, dir, fault string, settings breakage.Settings) error {
+func breakOrMend(verb *cobra.Command, name, dir, fault string, settings faults.Settings) error {
 	info, err := running(name, dir)
 	if err != nil {
 		return err
 	}
-	target := breakage.Target{API: info.SimURL, Admin: info.AdminURL, Token: info.Token, ClusterID: info.ClusterID,
+	target := faults.Target{API: info.SimURL, Admin: info.AdminURL, Token: info.Token, ClusterID: info.ClusterID,
 		Record: supervisor.BrokenFile(dir)}
-	if fault == breakage.Mended {
-		mended, err := breakage.Mend(verb.Context(), target)
+	if fault == faults.Mended {
+		mended, err := faults.Mend(verb.Context(), target)
 		switch {
 		case err != nil:
 			return err
@@ -83,7 +83,7 @@ func breakOrMend(verb *cobra.Command, name, dir, fault string, settings breakage
 		}
 		return nil
 	}
-	broke, detail, err := breakage.Break(verb.Context(), target, fault, settings)
+	broke, detail, err := faults.Break(verb.Context(), target, fault, settings)
 	if err != nil {
 		return err
 	}
@@ -91,9 +91,9 @@ func breakOrMend(verb *cobra.Command, name, dir, fault string, settings breakage
 	if detail != "" {
 		fmt.Println(detail)
 	}
-	fmt.Println("watch: ", broke.Watch)
-	if breakage.Broken(target.Record) != "" {
-		fmt.Printf("mend:   make break NAME=%s\n", breakage.Mended)
+	fmt.Println("watch: ", hint(name, broke.Watch))
+	if faults.Broken(target.Record) != "" {
+		fmt.Printf("mend:   %s NAME=%s\n", hint(name, "make break"), faults.Mended)
 	}
 	return nil
 }

@@ -1,0 +1,32 @@
+package claims
+
+// Claimant identifies the object that a node is made for, for Karpenter a NodeClaim.
+type Claimant struct {
+	// Name is unique in the cluster at any time.
+	Name string
+	// UID distinguishes two claimants that have one name after another. Without a
+	// UID the name alone counts.
+	UID string
+}
+
+// ClaimID identifies a claimant in the form that tags record. [Tags.ID] makes it of
+// a [Claimant], [Tags.ClaimIn] reads it from tags. The zero value identifies none.
+type ClaimID struct {
+	// Value is the claimant's name, or a part of a long name and a hash.
+	Value string
+	// UID is a hash of the claimant's UID, "" for none.
+	UID string
+}
+
+// None reports whether the ID identifies no claimant.
+func (a ClaimID) None() bool { return a.Value == "" }
+
+// Is reports whether both IDs identify the same claimant. UIDs are compared only
+// if both have one.
+func (a ClaimID) Is(b ClaimID) bool {
+	return a.Value == b.Value && (a.UID == b.UID || a.UID == "" || b.UID == "")
+}
+
+// Holder returns the claimant that has an instance according to the caller's own
+// records, false if they contain none. It makes no request and does not block.
+type Holder func(instanceID int) (Claimant, bool)

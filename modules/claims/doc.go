@@ -1,0 +1,36 @@
+// Package claims contains the vocabulary of engines that give each claimant
+// exactly one machine: claimants, nodes, errors with a kind and a known effect,
+// the tags that record claims, sweeps, ceilings and hooks. Modules lkepool (nodes
+// of LKE pools) and instances (plain Linodes) return these types, so that a
+// caller handles every engine in the same way, and package refusal of module
+// linode maps errors of the API client to these kinds and effects.
+//
+// The package makes no request and starts no goroutine, and imports nothing but
+// the standard library.
+//
+// # Tags
+//
+// The tags of a machine are the only durable record of its claim. [Tags] reads
+// and writes them. Its zero value has the keys of the Karpenter operator; another
+// program that shares an account with the operator sets keys of its own. The form
+// of a tag is stored on machines that exist, and does not change between versions.
+//
+// A tag has 3 to 50 characters; the API refuses others with 400 on field tags[n].
+// A longer value is cut, and ends in [CutMark] and a hash of the whole value. The
+// mark occurs in no name of a Kubernetes object, so a cut name differs from every
+// other name.
+//
+// # Errors
+//
+// Engines and their backends return *[Error]. [Kind] determines what a caller does
+// next, and the set is closed: callers branch on [KindOf], never on the text. [Effect]
+// reports whether a failed request changed the platform. An error without an
+// *[Error] in its chain has KindUnavailable and EffectUnknown, which is the cautious
+// reading of both: it may be repeated, after a read. The text of an error contains
+// one kind, that of the outermost *[Error].
+//
+// # Concurrency
+//
+// All types are plain values. Functions and methods may be called concurrently if
+// no goroutine modifies the value meanwhile.
+package claims

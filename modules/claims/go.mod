@@ -1,0 +1,3 @@
+module github.com/karpenter-linode/karpenter-linode/modules/claims
+
+go 1.26.0

@@ -1,0 +1,98 @@
+package linodeapi
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/refusal"
+)
+
+// failed returns the error of a request about an instance, 0 for none.
+func failed(op string, id int, err error) *claims.Error {
+	e := refusal.Error(op, claims.Object("instance", id), err)
+	e.Field = fieldOf(e.Field)
+	return e
+}
+
+// unlisted returns the error of a list. A 404 of a list of an instance's parts concerns
+// the instance; one of the list of instances concerns none.
+func unlisted(op string, id int, err error) *claims.Error {
+	e := failed(op, id, err)
+	if id == 0 && e.Kind == claims.KindNotFound {
+		e.Kind = claims.KindUnavailable
+	}
+	return e
+}
+
+// fields maps the first part of the API's fields to fields of instances.Spec.
+var fields = map[string]string{
+	"type": claims.FieldInstanceType, "region": "Spec.Region", "image": "Spec.Image", "kernel": "Spec.Kernel", "label": "label",
+	"metadata": "Spec.UserData", "tags": "Spec.Tags", "firewall_id": "Spec.Network.FirewallID",
+	"interfaces": "Spec.Network.Interfaces", "interface_generation": "Spec.Network.Generation", "private_ip": "Spec.Network.PrivateIP",
+	"placement_group": "Spec.PlacementGroup", "boot_size": "Spec.Storage.BootMB", "swap_size": "Spec.Storage.SwapMB",
+	"disk_encryption": "Spec.Storage.Encryption", "backups_enabled": "Spec.Backups", "maintenance_policy": "Spec.MaintenancePolicy",
+	"authorized_keys": "Spec.Access.Keys", "authorized_users": "Spec.Access.Users",
+}
+
+// fieldOf translates the path of a field of the API, such as interfaces[0].subnet_id.
+// It returns a path without a counterpart unchanged.
+func fieldOf(path string) string {
+	first := path
+	if at := strings.IndexAny(path, ".["); at >= 0 {
+		first = path[:at]
+	}
+	field, known := fields[first]
+	switch {
+	case !known:
+		return path
+	case first == "interfaces" || first == "tags":
+		return field + path[len(first):]
+	}
+	return field
+}
+
+// Words that distinguish refusals about a label or a placement group. "Label must be
+// unique" was reported; the texts about placement groups are unknown, so several likely
+// phrases are listed.
+var (
+	labelWords     = []string{"must be unique", "already in use", "already exists"}
+	groupFullWords = []string{"holds", "full", "maximum", "limit", "at most", "too many"}
+	groupRuleWords = []string{"complian", "capacity", "anti-affinity", "anti_affinity", "host"}
+)
+
+// refused returns the error of a refused creation.
+func refused(err error) *claims.Error {
+	e := failed("create instance", 0, err)
+	for _, reason := range refusal.Of(err).Reasons() {
+		if kind := kindOf(reason); kind != "" {
+			e.Kind, e.Field = kind, fieldOf(reason.Field)
+			if kind == claims.KindConflict {
+				e.Err = fmt.Errorf("%w: %w", instances.ErrLabelTaken, e.Err)
+			}
+			return e
+		}
+	}
+	if e.Kind == claims.KindNotFound { // not about an instance
+		e.Kind = claims.KindUnavailable
+	}
+	return e
+}
+
+// kindOf returns the kind that a reason determines, "" for one that only makes the
+// request invalid. A lack of capacity or a limit of the account concerns the instance
+// type or no field.
+func kindOf(reason linode.Reason) claims.Kind {
+	ofGroup := strings.HasPrefix(reason.Field, "placement_group")
+	switch {
+	case reason.Field == "label" && refusal.Mentions(reason, labelWords...):
+		return claims.KindConflict
+	case ofGroup && refusal.Mentions(reason, groupFullWords...):
+		return claims.KindQuotaExceeded
+	case ofGroup && refusal.Mentions(reason, groupRuleWords...):
+		return claims.KindInsufficientCapacity
+	}
+	return refusal.Shortage(reason, "", "type")
+}

@@ -1,0 +1,197 @@
+package allocator
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
+)
+
+// Allocator hands out nodes. It is safe for concurrent use, and the only
+// writer of the counts of its pools: run one per cluster.
+type Allocator struct {
+	backend lkepool.Backend
+	cfg     lkepool.Config
+	tags    engine.Tagging
+	shell   *shell
+}
+
+// New returns an Allocator over a backend. It makes no request. The process is
+// taken to lead from now on, after a predecessor that MayStillWrite; see Begin.
+func New(backend lkepool.Backend, cfg lkepool.Config) (*Allocator, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
+	if backend == nil {
+		return nil, claims.Invalid("configure", "backend", "is nil")
+	}
+	cfg = cfg.WithDefaults()
+	a := &Allocator{backend: backend, cfg: cfg, tags: engine.NewTagging(cfg.Tags), shell: newShell(backend, cfg)}
+	a.Begin(MayStillWrite)
+	return a, nil
+}
+
+// Predecessor classifies how the process that led before ended.
+type Predecessor int
+
+const (
+	// MayStillWrite is a process that may have writes under way: it died, or nothing
+	// is known of it. What it made is neither changed nor handed out for
+	// Config.LateEffect, claims aside; further nodes come in new pools.
+	MayStillWrite Predecessor = iota
+	// Ended is a process that had the answer to its last write before it gave up
+	// leading, or that never existed. Config.SettleTime is waited for, and no more.
+	Ended
+)
+
+// Begin informs the Allocator that this process begins to lead now: what it has
+// seen before is forgotten, because another process may have changed it, and
+// nothing is bought, overwritten or removed until a full reading that begins
+// Config.SettleTime from now. Programs with leader election call it when they
+// are elected; callers that wait meanwhile keep waiting.
+func (a *Allocator) Begin(after Predecessor) { a.shell.begin(a.backend.Limits(), after == Ended) }
+
+// Claim returns a node for the claimant: the one it has already, a free one, or
+// one that it makes the platform add. It waits until ctx ends, and then returns
+// KindProvisioning, or the kind of what keeps the engine from going on; capacity
+// that was asked for stays, and the next call finds it.
+//
+// A claimant that has a node already gets it whatever key is asked for, so read
+// what the node is from the result, not from the request. Store the newest
+// answer: while lists lag it may be another node than the one before, which
+// Collect then removes.
+func (a *Allocator) Claim(ctx context.Context, request lkepool.Request) (lkepool.Node, error) {
+	began := a.cfg.Clock.Now()
+	result := engine.Answer{Err: a.check(request)}
+	if result.Err == nil {
+		result = a.shell.call(ctx, engine.Ask{Kind: engine.AskClaim, Request: request})
+	}
+	if hook := a.cfg.Observer.Claim; hook != nil {
+		hook(claims.ClaimEnd{
+			NodePool: request.Key.NodePool, InstanceType: request.Key.InstanceType,
+			Claimant: request.Claimant, Wait: a.cfg.Clock.Since(began), Err: result.Err,
+		})
+	}
+	return result.Node, result.Err
+}
+
+// Get reads one instance. KindNotFound is proven: two 404s SettleTime apart, or
+// one after an accepted removal. KindConflict means that the instance exists
+// and is not one of ours.
+func (a *Allocator) Get(ctx context.Context, instanceID int) (lkepool.Node, error) {
+	if err := checkID("get", instanceID); err != nil {
+		return lkepool.Node{}, err
+	}
+	result := a.shell.call(ctx, engine.Ask{Kind: engine.AskGet, ID: instanceID})
+	return result.Node, result.Err
+}
+
+// List returns all claimed nodes of this cluster, in the order of their IDs. It
+// reads the lists of pools and instances, and directly what they lack. An
+// instance stays in the result until it is proven gone. The result is never
+// partial: an error instead.
+func (a *Allocator) List(ctx context.Context) ([]lkepool.Node, error) {
+	result := a.shell.call(ctx, engine.Ask{Kind: engine.AskList})
+	return result.Nodes, result.Err
+}
+
+// Release removes an instance for good. nil means that the platform accepted
+// the removal, or had accepted it before; the instance may exist for a while.
+// KindNotFound means that it does not exist, proven as for Get. KindConflict
+// means that it is another claimant's, or not ours; the zero Claimant stands
+// for any claimant.
+//
+// The node goes by its name; a pool's count is never lowered by number, because
+// the platform would choose which node goes. A pool goes with its last node.
+func (a *Allocator) Release(ctx context.Context, instanceID int, by claims.Claimant) error {
+	if err := checkID("release", instanceID); err != nil {
+		return err
+	}
+	return a.shell.call(ctx, engine.Ask{Kind: engine.AskRelease, ID: instanceID, By: by}).Err
+}
+
+// SetTags takes tags off a claimed instance and puts others on, and leaves
+// everything else, the claim and the platform's own tags above all. A change
+// that makes no difference writes nothing. KindConflict means that the instance
+// is not the claimant's; the zero Claimant stands for any.
+func (a *Allocator) SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error {
+	const op = "set tags"
+	if err := checkID(op, instanceID); err != nil {
+		return err
+	}
+	if err := a.checkTags(op, "add", add); err != nil {
+		return err
+	}
+	for i, tag := range remove {
+		if a.tags.Own(tag) || a.backend.ReservedTag(tag) {
+			return claims.Invalid(op, "remove["+strconv.Itoa(i)+"]", "%q is not a user's tag", tag)
+		}
+	}
+	return a.shell.call(ctx, engine.Ask{Kind: engine.AskTags, ID: instanceID, By: by, Remove: remove, Add: add}).Err
+}
+
+// Owns reports whether a pool of the cluster was made by this engine, from what
+// is known: it makes no request. While known is false, that is not certain yet:
+// nothing was read so far, or the pool is newer than the last reading.
+func (a *Allocator) Owns(poolID int) (owned, known bool) {
+	a.shell.tell(func(c *engine.Core) { owned, known = c.Owns(poolID) })
+	return owned, known
+}
+
+// PoolOf returns the pool of an instance from what is known, 0 if none is known: it makes no request.
+func (a *Allocator) PoolOf(instanceID int) (poolID int) {
+	a.shell.tell(func(c *engine.Core) { poolID = c.PoolOf(instanceID) })
+	return poolID
+}
+
+// Failed reports that a node of the key was handed out and did not join its
+// cluster: the next purchase for the key waits for a pause that grows with each
+// failure in a row. Joined ends that.
+func (a *Allocator) Failed(key lkepool.Key) {
+	a.shell.tell(func(c *engine.Core) { c.Failed(key, a.cfg.Clock.Now()) })
+}
+
+// Joined reports that a node of the key joined its cluster.
+func (a *Allocator) Joined(key lkepool.Key) { a.shell.tell(func(c *engine.Core) { c.Joined(key) }) }
+
+// Collect removes what nothing needs: nodes that have been free for longer
+// than OrphanTTL and that no claimant waits for, nodes whose claimant has not
+// existed for that long, all but one of several nodes with one claimant, slots
+// that have been without an instance for longer than PendingTimeout, and pools
+// without nodes. Times are measured from when this process first saw it so.
+//
+// A node goes only when the sweep's Vacate agrees. Nodes are not kept from
+// claimants meanwhile: each is read and judged again right before it goes.
+// What was done is returned along with an error.
+func (a *Allocator) Collect(ctx context.Context, how claims.Sweep) (claims.Collected, error) {
+	if err := a.shell.call(ctx, engine.Ask{Kind: engine.AskList}).Err; err != nil {
+		return claims.Collected{}, engine.AsError("collect", err)
+	}
+	alive, err := how.Alive(ctx)
+	if err != nil {
+		return claims.Collected{}, &claims.Error{Kind: claims.KindUnavailable, Op: "collect", Err: err}
+	}
+	orphans := a.shell.call(ctx, engine.Ask{Kind: engine.AskOrphans, Alive: alive})
+	if orphans.Err != nil {
+		return claims.Collected{}, orphans.Err
+	}
+	agreed, vacateErr := vacate(ctx, how.Vacate, orphans.Nodes)
+	result := a.shell.call(ctx, engine.Ask{Kind: engine.AskEvict, Alive: alive, Orphans: agreed})
+	if err := errors.Join(vacateErr, result.Err); err != nil {
+		return result.Collected, engine.AsError("collect", err)
+	}
+	return result.Collected, nil
+}
+
+// Actions returns the values of claims.ActionEnd.Op.
+func Actions() []string { return engine.Actions() }
+
+func checkID(op string, instanceID int) error {
+	if instanceID <= 0 {
+		return claims.Invalid(op, "instanceID", "%d is not an instance ID", instanceID)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package allocator_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+const claimedAtTag = "karpenter.k8s.linode/claimed-at="
+
+// twins makes two instances carry one claim, as two allocators at once would,
+// and returns them, lowest ID first. No process that runs has handed them out.
+func twins(t *testing.T, l *lab, claimant string, ages [2]time.Duration) [2]int {
+	t.Helper()
+	p := l.start(lkepool.Config{})
+	claimAll(t, p.Allocator, key, 3, 5*time.Minute)
+	p.kill()
+	var ids []int
+	for _, instance := range l.instances() {
+		if claimIn(instance.Tags) != "claim-000" {
+			ids = append(ids, instance.ID)
+		}
+	}
+	slices.Sort(ids)
+	for i, id := range ids {
+		for _, instance := range l.instances() {
+			if instance.ID != id {
+				continue
+			}
+			tags := slices.DeleteFunc(slices.Clone(instance.Tags), func(tag string) bool {
+				return strings.HasPrefix(tag, claimTag) || strings.HasPrefix(tag, claimedAtTag)
+			})
+			tags = append(tags, claimTag+claimant, fmt.Sprintf(claimedAtTag+"%d", time.Now().Add(-ages[i]).Unix()))
+			if err := l.sim.EditInstanceTags(id, tags); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	time.Sleep(time.Minute)
+	return [2]int{ids[0], ids[1]}
+}
+
+// Of two nodes of one claimant the one goes that Claim does not give back.
+func TestSecondNodesOfOneClaimantAreCollected(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		ages [2]time.Duration
+		kept int
+	}{
+		{"the lower was claimed later", [2]time.Duration{time.Hour, 2 * time.Hour}, 0},
+		{"the higher was claimed later", [2]time.Duration{2 * time.Hour, time.Hour}, 1},
+		{"copied tags", [2]time.Duration{time.Hour, time.Hour}, 0},
+		{"one is young", [2]time.Duration{time.Hour, 0}, 1},
+	} {
+		for _, ask := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/asked=%t", c.name, ask), func(t *testing.T) {
+				onBothTiers(t, linodesim.Config{}, func(t *testing.T, l *lab) {
+					ids := twins(t, l, "twin", c.ages)
+					p := l.start(lkepool.Config{})
+					alive := aliveOf("claim-000", "twin")
+					// A claimant that has asked twice may not have stored an answer yet.
+					for range 3 {
+						if collected, err := p.Collect(t.Context(), claims.Sweep{Alive: alive}); err != nil || len(collected.Removed) != 0 {
+							t.Fatalf("young: collected %+v, %v", collected.Removed, err)
+						}
+						time.Sleep(time.Minute)
+					}
+					request := lkepool.Request{Claimant: claims.Claimant{Name: "twin"}, Key: key}
+					if ask {
+						if node, err := p.Claim(within(t, time.Minute), request); err != nil || node.InstanceID != ids[c.kept] {
+							t.Fatalf("asked: %d of %v, %v", node.InstanceID, ids, err)
+						}
+					}
+					time.Sleep(6 * time.Minute)
+					collected, err := p.Collect(t.Context(), claims.Sweep{Alive: alive})
+					if err != nil || len(collected.Removed) != 1 || collected.Removed[0].InstanceID != ids[1-c.kept] {
+						t.Errorf("collected %+v of %v, %v", collected.Removed, ids, err)
+					}
+					if node, err := p.Claim(within(t, time.Minute), request); err != nil || node.InstanceID != ids[c.kept] {
+						t.Errorf("asked again: %d of %v, %v", node.InstanceID, ids, err)
+					}
+					if l.count() != 2 || l.requested() != 3 {
+						t.Errorf("the pools hold %d, %d were asked for", l.count(), l.requested())
+					}
+				})
+			})
+		}
+	}
+}
+
+// What this process handed out counts more than what tags say.
+func TestHandedOutNodeIsKeptOfTwo(t *testing.T) {
+	for _, thief := range []int{0, 1} {
+		onBothTiers(t, linodesim.Config{}, func(t *testing.T, l *lab) {
+			p := l.start(lkepool.Config{})
+			time.Sleep(time.Minute)
+			nodes := claimAll(t, p.Allocator, key, 2, time.Minute)
+			slices.SortFunc(nodes, func(a, b lkepool.Node) int { return a.InstanceID - b.InstanceID })
+			mine, theirs := nodes[1-thief], nodes[thief]
+			var tags []string
+			for _, tag := range theirs.Tags {
+				if strings.HasPrefix(tag, claimTag) {
+					tag = claimTag + mine.Claim
+				}
+				tags = append(tags, strings.Replace(tag, "claimed-at=9", "claimed-at=99", 1))
+			}
+			if err := l.sim.EditInstanceTags(theirs.InstanceID, tags); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				node, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: claims.Claimant{Name: mine.Claim}, Key: key})
+				if err != nil || node.InstanceID != mine.InstanceID {
+					t.Errorf("%s had %d and got %d, %v", mine.Claim, mine.InstanceID, node.InstanceID, err)
+				}
+				time.Sleep(3 * time.Minute)
+			}
+		})
+	}
+}

@@ -1,0 +1,74 @@
+package allocator_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/memory"
+)
+
+// A platform that answers at once, and claims that arrive while a sweep removes
+// nodes: what was read at the moment of a write counts as read after it.
+func TestASweepOfABusyPoolEndsOnAPlatformWithoutLatency(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		platform := memory.New(memory.Config{})
+		a, err := allocator.New(platform, lkepool.Config{Clock: newBoundedClock(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Begin(allocator.Ended)
+		time.Sleep(3 * time.Minute)
+		claimAll(t, a, key, 5, time.Minute)
+		time.Sleep(10 * time.Minute)
+		var group sync.WaitGroup
+		collected, err := a.Collect(t.Context(), claims.Sweep{Alive: aliveNames(2), Vacate: func(context.Context, claims.Node) (bool, error) {
+			group.Go(func() {
+				for i := range 3 {
+					who := claims.Claimant{Name: "late-" + string(rune('a'+i))}
+					if _, err := a.Claim(within(t, time.Minute), lkepool.Request{Claimant: who, Key: key}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			return true, nil
+		}})
+		group.Wait()
+		if err != nil || len(collected.Removed) != 3 {
+			t.Errorf("%+v, %v", collected, err)
+		}
+	})
+}
+
+// What a process that may still write has made is neither handed out nor made larger
+// for LateEffect; claims are given back at once.
+func TestNothingInheritedIsHandedOutWhileWritesMayLand(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		platform := memory.New(memory.Config{CallTakes: 100 * time.Millisecond})
+		first := newAllocator(t, platform, lkepool.Config{})
+		nodes := claimAll(t, first, key, 2, time.Minute)
+		if _, err := platform.Mark(t.Context(), nodes[1].InstanceID, nil); err != nil { // free again
+			t.Fatal(err)
+		}
+		for after, least := range map[allocator.Predecessor]time.Duration{allocator.MayStillWrite: 2 * time.Minute, allocator.Ended: 0} {
+			next := newAllocator(t, platform, lkepool.Config{})
+			next.Begin(after)
+			began := time.Now()
+			if node := claimAll(t, next, key, 1, 5*time.Minute)[0]; node.InstanceID != nodes[0].InstanceID || time.Since(began) > 30*time.Second {
+				t.Errorf("the claim is given back as %d after %s", node.InstanceID, time.Since(began))
+			}
+			who := claims.Claimant{Name: "another"}
+			node, err := next.Claim(within(t, 5*time.Minute), lkepool.Request{Claimant: who, Key: key})
+			if err != nil || node.InstanceID != nodes[1].InstanceID || time.Since(began) < least {
+				t.Errorf("%d after %s, %v", node.InstanceID, time.Since(began), err)
+			}
+			if _, err := platform.Mark(t.Context(), nodes[1].InstanceID, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

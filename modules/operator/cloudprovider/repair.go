@@ -1,0 +1,62 @@
+package cloudprovider
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// Reboot starts the NodeClaim's instance again. It reads first that the instance is the NodeClaim's: a provider ID alone would let a
+// NodeClaim reboot any Linode of the account.
+func (c *CloudProvider) Reboot(ctx context.Context, nodeClaim *karpv1.NodeClaim, operationID string) error {
+	if c.cfg.Reboot == nil {
+		return cloudprovider.NewNodeRebootNotImplementedError()
+	}
+	id, err := nodeclaim.InstanceID(nodeClaim.Status.ProviderID)
+	if err != nil {
+		return cloudprovider.NewNodeClaimNotFoundError(err)
+	}
+	node, err := c.backend.Get(ctx, id)
+	if err != nil {
+		return lookupError(err)
+	}
+	if node.Claim != (claims.Tags{}).Value(nodeClaim.Name) {
+		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("instance %d is not that of NodeClaim %s by its tags", id, nodeClaim.Name))
+	}
+	return c.cfg.Reboot(ctx, id, operationID)
+}
+
+// Conditions that node-problem-detector sets, True for a node that is broken.
+const (
+	kernelDeadlock            corev1.NodeConditionType = "KernelDeadlock"
+	readonlyFilesystem        corev1.NodeConditionType = "ReadonlyFilesystem"
+	containerRuntimeUnhealthy corev1.NodeConditionType = "ContainerRuntimeUnhealthy"
+)
+
+// anyReason makes a policy one of its condition: core takes the one without a reason for the fallback of all.
+const anyReason = ".*"
+
+// RepairPolicies returns when a node counts as broken, and what is done about it. Core reboots a node at most twice in 24 hours and then
+// replaces it. What a kubelet that does not answer cannot evict is not waited for. Ten minutes are longer than LKE takes to reboot a Linode
+// by itself.
+func (c *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {
+	return []cloudprovider.RepairPolicy{
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, ReasonRegex: anyReason, Priority: 100,
+			TolerationDuration: 10 * time.Minute, TerminationGracePeriod: new(time.Duration(0)), Action: cloudprovider.RebootNode},
+		{ConditionType: kernelDeadlock, ConditionStatus: corev1.ConditionTrue, ReasonRegex: anyReason, Priority: 80,
+			TolerationDuration: 5 * time.Minute, TerminationGracePeriod: new(time.Duration(0)), Action: cloudprovider.RebootNode},
+		{ConditionType: readonlyFilesystem, ConditionStatus: corev1.ConditionTrue, ReasonRegex: anyReason, Priority: 60,
+			TolerationDuration: 5 * time.Minute, TerminationGracePeriod: new(5 * time.Minute), Action: cloudprovider.RebootNode},
+		{ConditionType: containerRuntimeUnhealthy, ConditionStatus: corev1.ConditionTrue, ReasonRegex: anyReason, Priority: 40,
+			TolerationDuration: 10 * time.Minute, TerminationGracePeriod: new(5 * time.Minute), Action: cloudprovider.RebootNode},
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, Priority: 20, // the fallback
+			TolerationDuration: 10 * time.Minute, TerminationGracePeriod: new(10 * time.Minute), Action: cloudprovider.ReplaceNode},
+	}
+}

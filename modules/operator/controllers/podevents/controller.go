@@ -1,0 +1,123 @@
+// Package podevents publishes on pending pods what core leaves out:
+//
+//   - No NodePool is ready. Core then plans nothing, and publishes no event: the pod has only the scheduler's, as if there were no
+//     Karpenter.
+//   - What is left of a NodePool's spec.limits excludes every plan that holds the pod, but not all plans. Core's event then has "no
+//     instance type has enough resources", and no word of the limits.
+//   - The pod requires a zone that there is not, such as one of another cloud. Core's event lists all requirements and does not name the
+//     zone that there is.
+//
+// It reads from the cache only, publishes at most podsPerRound events in a round and one per pod in five minutes. Static NodePools do
+// not count, since they make no nodes for pods. Registered by cmd/controller; it runs on the leader only.
+package podevents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awslabs/operatorpkg/reconciler"
+	"github.com/awslabs/operatorpkg/singleton"
+	corev1 "k8s.io/api/core/v1"
+	controllerruntime "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/events"
+	"sigs.k8s.io/karpenter/pkg/utils/node"
+)
+
+// The reasons of events on a pod.
+const (
+	EventNoNodePoolReady = "NoNodePoolReady"
+	EventLimitsReached   = "LimitsReached"
+	EventUnknownZone     = "UnknownZone"
+)
+
+const (
+	interval     = 30 * time.Second
+	podsPerRound = 50
+	silence      = 5 * time.Minute // as long as core's own event on a pod is not repeated
+)
+
+// Types has the instance types of a NodePool, from memory; core's CloudProvider does.
+type Types interface {
+	GetInstanceTypes(ctx context.Context, nodePool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error)
+}
+
+// Controller looks at pending pods on an interval.
+type Controller struct {
+	kube     client.Client
+	types    Types
+	recorder events.Recorder
+}
+
+// NewController returns a Controller. The cache behind kube must have core's index of pods by node.
+func NewController(kube client.Client, types Types, recorder events.Recorder) *Controller {
+	return &Controller{kube: kube, types: types, recorder: recorder}
+}
+
+// Reconcile reports once to each pod that waits.
+func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
+	list := &karpv1.NodePoolList{}
+	if err := c.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return reconciler.Result{}, fmt.Errorf("listing NodePools: %w", err)
+	}
+	dynamic := slices.DeleteFunc(list.Items, func(nodePool karpv1.NodePool) bool {
+		return nodePool.Spec.Replicas != nil || !nodePool.DeletionTimestamp.IsZero()
+	})
+	why, bounds := whyNone(dynamic), c.bounds(ctx, dynamic)
+	pods, err := node.GetProvisionablePods(ctx, c.kube)
+	if err != nil {
+		return reconciler.Result{}, err
+	}
+	for _, pod := range pods[:min(len(pods), podsPerRound)] {
+		if why != "" {
+			c.warn(pod, EventNoNodePoolReady, why)
+		} else if message := elsewhere(pod, bounds); message != "" {
+			c.warn(pod, EventUnknownZone, message)
+		} else if message := heldBack(pod, bounds); message != "" {
+			c.warn(pod, EventLimitsReached, message)
+		}
+	}
+	return reconciler.Result{RequeueAfter: interval}, nil
+}
+
+func (c *Controller) warn(pod *corev1.Pod, reason, message string) {
+	c.recorder.Publish(events.Event{
+		InvolvedObject: pod, Type: corev1.EventTypeWarning, Reason: reason, Message: message,
+		DedupeValues: []string{string(pod.UID), reason}, DedupeTimeout: silence,
+	})
+}
+
+// whyNone returns why no NodePool makes nodes for pods; empty if one does, or became not ready or was made a moment ago.
+func whyNone(nodePools []karpv1.NodePool) string {
+	const settling = 10 * time.Second
+	var names []string
+	for i := range nodePools {
+		ready := nodePools[i].StatusConditions().Root()
+		if ready.IsTrue() || time.Since(ready.LastTransitionTime.Time) < settling {
+			return ""
+		}
+		names = append(names, nodePools[i].Name)
+	}
+	if len(names) == 0 {
+		return "Karpenter makes no node for this pod: there is no NodePool (or static ones only)"
+	}
+	if more := len(names) - 5; more > 0 {
+		names = append(names[:5], fmt.Sprintf("%d more", more))
+	}
+	return "Karpenter makes no node for this pod: no NodePool is ready (" + strings.Join(names, ", ") +
+		"); kubectl describe nodepools shows why"
+}
+
+// Register adds the controller to a manager.
+func (c *Controller) Register(_ context.Context, m manager.Manager) error {
+	return controllerruntime.NewControllerManagedBy(m).
+		Named("pod.unplanned").
+		WatchesRawSource(singleton.Source()).
+		Complete(singleton.AsReconciler(c))
+}

@@ -1,0 +1,102 @@
+package podevents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+)
+
+// A bound is a NodePool whose limits exclude some of its plans and not all of them.
+type bound struct {
+	nodePool     string
+	requirements scheduling.Requirements
+	taints       scheduling.Taints
+	left         string // what is left of the limits that exclude plans
+	within       []*cloudprovider.InstanceType
+	beyond       []*cloudprovider.InstanceType
+}
+
+// bounds returns the ready NodePools, in order of their names. One whose plans are not known is left out: core logs why.
+func (c *Controller) bounds(ctx context.Context, nodePools []karpv1.NodePool) (all []bound) {
+	for i := range nodePools {
+		nodePool := &nodePools[i]
+		if !nodePool.StatusConditions().Root().IsTrue() {
+			continue
+		}
+		if types, err := c.types.GetInstanceTypes(ctx, nodePool); err == nil {
+			all = append(all, bounded(nodePool, types))
+		}
+	}
+	slices.SortFunc(all, func(a, b bound) int { return strings.Compare(a.nodePool, b.nodePool) })
+	return all
+}
+
+// bounded separates the plans of a NodePool by what is left of its limits, as core does before it plans.
+func bounded(nodePool *karpv1.NodePool, types []*cloudprovider.InstanceType) bound {
+	b := bound{
+		nodePool:     nodePool.Name,
+		requirements: scheduling.NewNodeSelectorRequirementsWithMinValues(nodePool.Spec.Template.Spec.Requirements...),
+		taints:       nodePool.Spec.Template.Spec.Taints,
+	}
+	b.requirements.Add(scheduling.NewLabelRequirements(nodePool.Spec.Template.Labels).Values()...)
+	left := resources.Subtract(corev1.ResourceList(nodePool.Spec.Limits), nodePool.Status.Resources)
+	var reached []string
+	for _, it := range types {
+		if it.Requirements.Intersects(b.requirements) != nil || !it.Offerings.Available().HasCompatible(b.requirements) {
+			continue
+		}
+		over := exceeded(it, left)
+		if len(over) == 0 {
+			b.within = append(b.within, it)
+		} else {
+			b.beyond, reached = append(b.beyond, it), append(reached, over...)
+		}
+	}
+	slices.Sort(reached)
+	for _, name := range slices.Compact(reached) {
+		limit, rest := nodePool.Spec.Limits[corev1.ResourceName(name)], left[corev1.ResourceName(name)]
+		b.left += fmt.Sprintf(", %s of %s %s", rest.String(), limit.String(), name)
+	}
+	b.left = strings.TrimPrefix(b.left, ", ")
+	return b
+}
+
+// exceeded names the limits that one more node of the type would exceed.
+func exceeded(it *cloudprovider.InstanceType, left corev1.ResourceList) (names []string) {
+	for name, rest := range left {
+		if resources.Cmp(it.Capacity[name], rest) > 0 {
+			names = append(names, string(name))
+		}
+	}
+	return names
+}
+
+// heldBack is a message about limits alone keeping a pod from a node; empty if a NodePool may still make a node that holds it, or none
+// could. DaemonSets are not counted, so that a pod which only they displace gets no such message.
+func heldBack(pod *corev1.Pod, bounds []bound) string {
+	requests, wanted := resources.RequestsForPods(pod), scheduling.NewStrictPodRequirements(pod)
+	var message string
+	for _, b := range bounds {
+		if b.taints.ToleratesPod(pod) != nil || b.requirements.Compatible(wanted, scheduling.AllowUndefinedWellKnownLabels) != nil {
+			continue
+		}
+		holds := func(it *cloudprovider.InstanceType) bool {
+			return it.Requirements.Intersects(wanted) == nil && resources.Fits(requests, it.Allocatable())
+		}
+		if slices.ContainsFunc(b.within, holds) {
+			return ""
+		}
+		if message == "" && len(b.within) > 0 && slices.ContainsFunc(b.beyond, holds) {
+			message = fmt.Sprintf("NodePool %s has %s left of spec.limits, and every plan that holds this pod has more: raise the limits, remove "+
+				"nodes, or let the pod request less", b.nodePool, b.left)
+		}
+	}
+	return message
+}

@@ -1,0 +1,111 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+)
+
+// A token of the form that kubeadm takes, for user data that nothing boots with.
+const probeToken = "abcdef.0123456789abcdef" //nolint:gosec // not a credential: the example of Kubernetes' documentation
+
+// Check finds out whether nodes of a class could join, by rendering the user data of one and checking its Linode as a launch would. It
+// makes no token and no request to the Linode API.
+func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) status.Finding {
+	if class.Status.KubernetesVersion == "" {
+		class = class.DeepCopy()
+		if found, err := b.cfg.Joined.Cluster(ctx); err == nil {
+			class.Status.KubernetesVersion = found.Version
+		}
+	}
+	from, err := b.gather(ctx, class, func() (string, error) { return probeToken, nil })
+	if err != nil {
+		return finding(err)
+	}
+	how := typeOf(class.Spec)
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
+	l := cloudprovider.Launch{NodeClaim: claim, NodeClass: class}
+	data, err := render(class, b.nodeOfClaim(instances.Label(b.cfg.Cluster.Name, claim.Name), l, how), from)
+	if err != nil {
+		return finding(err)
+	}
+	if p := unjoinable(class, how); p != nil {
+		return finding(p)
+	}
+	spec := b.specOfClass(class, instances.GenerationLegacy)
+	spec.Claimant, spec.InstanceType, spec.UserData = claims.Claimant{Name: claim.Name}, "g6-standard-1", data
+	if err := spec.Validate(); err != nil {
+		return finding(specProblem(err))
+	}
+	if how.Missing != nil {
+		if missing := how.Missing(from.userData); len(missing) > 0 {
+			return status.Finding{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonContractIncomplete, Message: fmt.Sprintf(
+				"the user data of spec.bootstrap.userDataSecretRef uses neither %s nor the variables that it consists of; without them nodes join "+
+					"without the labels, taints and kubelet settings that pods were planned with",
+				strings.Join(missing, ", nor "))}
+		}
+	}
+	return status.Finding{}
+}
+
+// unjoinable returns the problem of a public image where nothing installs what joins: none of them contains it. The image of a selector
+// counts once it was found.
+func unjoinable(class *v1alpha1.LinodeNodeClass, how bootstrap.Type) error {
+	settings := ptr.Deref(class.Spec.Bootstrap, v1alpha1.Bootstrap{})
+	image := imageOf(class)
+	if how.UserData || how.Installs(settings.InstallerURL) || len(settings.PreJoinCommands) > 0 ||
+		!strings.HasPrefix(image, v1alpha1.PublicImagePrefix) || class.Spec.ImageSelector != nil && len(class.Status.Images) == 0 {
+		return nil
+	}
+	return &problem{reason: v1alpha1.ReasonImageUnsuitable, field: "spec.image", text: fmt.Sprintf(
+		"%q is a public image, which contains neither %s nor a kubelet, and the class installs none; set an image that contains them, "+
+			"or install them in spec.bootstrap.preJoinCommands", image, how.Name)}
+}
+
+func finding(err error) status.Finding {
+	p, ok := errors.AsType[*problem](err)
+	if !ok {
+		return status.Finding{Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonCheckFailed, Message: err.Error()}
+	}
+	found := status.Finding{Status: metav1.ConditionFalse, Reason: p.reason, Message: p.Error()}
+	if p.unknown {
+		found.Status = metav1.ConditionUnknown
+	}
+	return found
+}
+
+// specFields has the field of the class behind a field of the Spec.
+var specFields = []struct{ spec, class string }{
+	{"Spec.UserData", "spec.bootstrap"}, {"Spec.Storage.BootMB", "spec.osDisk"}, {"Spec.Storage.Data", "spec.dataDisks"},
+	{"Spec.Storage.SwapMB", "spec.swapSize"}, {"Spec.Storage", "spec.osDisk"}, {"Spec.Network.Interfaces", "spec.interfaces"},
+	{"Spec.Network", "spec.interfaces"},
+	{"Spec.Tags", "spec.tags"}, {"Spec.Image", "spec.image"}, {"Spec.MaintenancePolicy", "spec.maintenancePolicy"},
+	{"Spec.PlacementGroup", "spec.placementGroup"},
+}
+
+func specProblem(err error) error {
+	e, ok := errors.AsType[*claims.Error](err)
+	if !ok {
+		return err
+	}
+	field := e.Field
+	for _, f := range specFields {
+		if strings.HasPrefix(e.Field, f.spec) {
+			field = f.class
+			break
+		}
+	}
+	return &problem{reason: v1alpha1.ReasonBootstrapInvalid, field: field, text: fmt.Sprintf("%s; correct it in the class", e.Err)}
+}

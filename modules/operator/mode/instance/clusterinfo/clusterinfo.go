@@ -1,0 +1,194 @@
+// Package clusterinfo finds what a new node must know of a self-managed cluster to join it: the address of the API server, the hash of the
+// cluster's CA, and the API server's version.
+//
+// The address and the CA are those of the settings, else those of the ConfigMap cluster-info in kube-public, which kubeadm keeps for
+// joining nodes. Where there is none, as with k3s, the CA is the one by which this process verifies the API server.
+//
+// Answers are remembered for a while, those that found nothing for a few seconds. It never writes. Safe for concurrent use.
+package clusterinfo
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/url"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	namespace, name, key = "kube-public", "cluster-info", "kubeconfig"
+
+	foundTTL   = 4 * time.Minute
+	missingTTL = 10 * time.Second
+	readTime   = 10 * time.Second
+)
+
+// Cluster has the known facts about the cluster; unknown ones are empty.
+type Cluster struct {
+	Endpoint     string   // host and port
+	CACertHashes []string // sha256:<hex> of the CAs' public keys
+	CA           []byte   // PEM
+	Version      string   // of the API server, for example v1.35.2
+}
+
+// Config configures a Reader.
+type Config struct {
+	Endpoint string // of the settings: host and port, or a URL; "" = what is found
+	CABundle string // of the settings: base64 of PEM; "" = what is found
+	Kube     *rest.Config
+}
+
+// Reader finds the cluster's facts.
+type Reader struct {
+	kube   client.Reader
+	cfg    Config
+	ca     []byte // of the settings
+	server discovery.ServerVersionInterface
+
+	mu    sync.Mutex
+	known Cluster
+	until time.Time
+}
+
+// NewReader returns a Reader. kube must be able to read the ConfigMap; one that reads from the API server needs no right to list.
+func NewReader(kube client.Reader, cfg Config) (*Reader, error) {
+	r := &Reader{kube: kube, cfg: cfg}
+	var err error
+	if cfg.Endpoint != "" {
+		if r.cfg.Endpoint, err = hostPort(cfg.Endpoint); err != nil {
+			return nil, err
+		}
+	}
+	if r.ca, err = base64.StdEncoding.DecodeString(cfg.CABundle); err != nil {
+		return nil, fmt.Errorf("the CA bundle is no base64: %w", err)
+	}
+	if _, err := hashes(r.ca); err != nil {
+		return nil, err
+	}
+	config := rest.CopyConfig(cfg.Kube)
+	config.Timeout = readTime
+	if r.server, err = discovery.NewDiscoveryClientForConfig(config); err != nil {
+		return nil, fmt.Errorf("making the client for the API server's version: %w", err)
+	}
+	return r, nil
+}
+
+// Cluster returns the facts, from memory if they are young. An error means that something could not be read; what was known before
+// is returned with it.
+func (r *Reader) Cluster(ctx context.Context) (Cluster, error) {
+	r.mu.Lock()
+	known, until := r.known, r.until
+	r.mu.Unlock()
+	if time.Now().Before(until) {
+		return known, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	found, err := r.read(ctx)
+	if err != nil {
+		return known, err
+	}
+	ttl := foundTTL
+	if found.Endpoint == "" || len(found.CACertHashes) == 0 || found.Version == "" {
+		ttl = missingTTL
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known, r.until = found, time.Now().Add(ttl)
+	return found, nil
+}
+
+func (r *Reader) read(ctx context.Context) (Cluster, error) {
+	found, err := r.published(ctx)
+	if err != nil {
+		return Cluster{}, err
+	}
+	found.Endpoint = cmp.Or(r.cfg.Endpoint, found.Endpoint)
+	switch {
+	case len(r.ca) > 0:
+		found.CA = r.ca
+	case len(found.CA) == 0: // the one by which this process verifies the API server
+		config := rest.CopyConfig(r.cfg.Kube)
+		if err := rest.LoadTLSFiles(config); err != nil {
+			return Cluster{}, fmt.Errorf("reading the CA of the API server: %w", err)
+		}
+		found.CA = config.CAData
+	}
+	if found.CACertHashes, err = hashes(found.CA); err != nil {
+		return Cluster{}, err
+	}
+	version, err := r.server.ServerVersion()
+	if err != nil {
+		return Cluster{}, fmt.Errorf("asking the API server for its version: %w", err)
+	}
+	found.Version = version.GitVersion
+	return found, nil
+}
+
+// published returns the facts of cluster-info; empty if there is none, or it may not be read.
+func (r *Reader) published(ctx context.Context) (Cluster, error) {
+	info := &corev1.ConfigMap{}
+	switch err := r.kube.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, info); {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return Cluster{}, nil
+	case err != nil:
+		return Cluster{}, fmt.Errorf("reading the ConfigMap %s/%s: %w", namespace, name, err)
+	}
+	config, err := clientcmd.Load([]byte(info.Data[key]))
+	if err != nil {
+		return Cluster{}, fmt.Errorf("the ConfigMap %s/%s has no kubeconfig under the key %s: %w", namespace, name, key, err)
+	}
+	for _, cluster := range config.Clusters {
+		endpoint, err := hostPort(cluster.Server)
+		if err != nil {
+			return Cluster{}, fmt.Errorf("the server in the ConfigMap %s/%s: %w", namespace, name, err)
+		}
+		return Cluster{Endpoint: endpoint, CA: cluster.CertificateAuthorityData}, nil
+	}
+	return Cluster{}, nil
+}
+
+// hostPort takes an address apart, with the port of https where it has none.
+func hostPort(address string) (string, error) {
+	text := address
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		text = u.Host
+		if u.Port() == "" {
+			text = net.JoinHostPort(u.Hostname(), "443")
+		}
+	}
+	if _, _, err := net.SplitHostPort(text); err != nil {
+		return "", fmt.Errorf("%q is no address of an API server: use host:port or https://host:port", address)
+	}
+	return text, nil
+}
+
+// hashes are those of the public keys of certificates in PEM, as kubeadm has them, in order.
+func hashes(ca []byte) ([]string, error) {
+	if len(ca) == 0 {
+		return nil, nil
+	}
+	certificates, err := cert.ParseCertsPEM(ca)
+	if err != nil {
+		return nil, fmt.Errorf("the cluster's CA has no certificate in PEM: %w", err)
+	}
+	all := sets.New[string]()
+	for _, c := range certificates {
+		all.Insert(fmt.Sprintf("sha256:%x", sha256.Sum256(c.RawSubjectPublicKeyInfo)))
+	}
+	return sets.List(all), nil
+}

@@ -1,0 +1,19 @@
+// Package instance makes nodes of instance mode: plain Linodes that join a self-managed cluster. It is a Backend of package
+// cloudprovider over an instances.Manager.
+//
+// It alone has both sides in view: NodeClaims and LinodeNodeClasses of Kubernetes, and the Spec of a Linode. Spec and user data are pure
+// functions of a NodeClaim, its class and what is known of the cluster; what they need from outside, a bootstrap token, a Secret that the
+// class names, the account's kind of network interfaces, is read before. What is handed back has lkepool's words, which package
+// cloudprovider and the controllers share for both modes; errors keep their kind.
+//
+// Guarantees: one Linode for each NodeClaim, as package instances gives it; labels, taints and kubelet settings of the node are those
+// that the scheduler counted on, whatever the class's way to join, with version [ContractVersion]; no token is in an error or a log.
+//
+// Not guaranteed: that a Linode joins. Core replaces a NodeClaim whose node has not registered within 15 minutes.
+//
+// All methods are safe for concurrent use.
+package instance
+
+// ContractVersion is the version of the facts that a node gets: its name, labels, taints, kubelet settings and cluster. User data that a
+// user writes names its parts as variables, which keep their meaning while this number stays.
+const ContractVersion = 1

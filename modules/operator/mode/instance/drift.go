@@ -1,0 +1,75 @@
+package instance
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/utils/ptr"
+	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+)
+
+// Why a Linode is to be replaced, beside the reasons of every mode.
+const (
+	DriftNetwork core.DriftReason = "NetworkDrifted" // the Linode was taken out of the class's VPC
+	// new nodes get another image, and the class replaces for that
+	DriftImage          core.DriftReason = "ImageDrifted"
+	DriftPlacementGroup core.DriftReason = "PlacementGroupDrifted" // the Linode is in none of the class's placement groups
+	DriftRegion         core.DriftReason = "RegionDrifted"         // new nodes are made in another region
+)
+
+// Drift compares a Linode, as it was last read, with one that would be made now. What is not known of it is no difference; a change of
+// the class is found by its hash.
+func (b *Backend) Drift(ctx context.Context, node claims.Node, l cloudprovider.Launch) core.DriftReason {
+	switch node.Health {
+	case claims.Deleting:
+		return cloudprovider.DriftInstanceGone
+	case claims.Stopped:
+		return cloudprovider.DriftInstanceStopped
+	}
+	is, known := b.lastRead.Get(node.InstanceID)
+	groups := l.NodeClass.Spec.Groups()
+	switch {
+	case !known:
+		return ""
+	case is.Region != "" && is.Region != b.cfg.Cluster.Region:
+		return DriftRegion
+	case l.NodeClass.Spec.ImageDriftPolicy == v1alpha1.ImageDriftReplace && len(l.NodeClass.Status.Images) > 0 && is.Image != "" &&
+		is.Image != imageOf(l.NodeClass):
+		return DriftImage
+	case len(groups) > 0 && !slices.ContainsFunc(groups, func(g v1alpha1.PlacementGroup) bool { return g.ID == is.PlacementGroup }):
+		return DriftPlacementGroup
+	}
+	return b.detached(ctx, node.InstanceID, l)
+}
+
+var _ cloudprovider.Images = (*Backend)(nil)
+
+// Image returns the image of a Linode as it was last read, "" for an unknown one.
+func (b *Backend) Image(instanceID int) string {
+	is, _ := b.lastRead.Get(instanceID)
+	return is.Image
+}
+
+// Outdated is about nodes whose Kubernetes the operator installs. With the other ways to join it comes with the image: a replacement of
+// the same image would be as old, and be replaced as well.
+func (b *Backend) Outdated(ctx context.Context, kubelet string, l cloudprovider.Launch) bool {
+	settings := ptr.Deref(l.NodeClass.Spec.Bootstrap, v1alpha1.Bootstrap{})
+	if !typeOf(l.NodeClass.Spec).Installs(settings.InstallerURL) {
+		return false
+	}
+	wanted := settings.KubernetesVersion
+	if wanted == "" {
+		wanted = b.controlPlaneVersion(ctx)
+	}
+	return cloudprovider.OlderMinor(kubelet, wanted)
+}
+
+// controlPlaneVersion returns the version of the API server, the last one read if it cannot be read now; "" if none was.
+func (b *Backend) controlPlaneVersion(ctx context.Context) string {
+	found, _ := b.cfg.Joined.Cluster(ctx)
+	return found.Version
+}

@@ -1,0 +1,121 @@
+package instance_test
+
+import (
+	"context"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+func TestDriftIsFoundFromTheLinodeAsItWasRead(t *testing.T) {
+	is := instances.Instance{Node: claims.Node{InstanceID: 1, Region: "us-ord"}, Image: "private/1", PlacementGroup: 5}
+	for _, test := range []struct {
+		name   string
+		change func(*instances.Instance, *v1alpha1.LinodeNodeClass)
+		want   core.DriftReason
+	}{
+		{"as it would be made", func(*instances.Instance, *v1alpha1.LinodeNodeClass) {}, ""},
+		{"another image, ignored", func(_ *instances.Instance, c *v1alpha1.LinodeNodeClass) { c.Status.Images[0].ID = "private/2" }, ""},
+		{"another image, replaced", func(_ *instances.Instance, c *v1alpha1.LinodeNodeClass) {
+			c.Status.Images[0].ID, c.Spec.ImageDriftPolicy = "private/2", v1alpha1.ImageDriftReplace
+		}, instance.DriftImage},
+		{"another region", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Region = "de-fra-2" }, instance.DriftRegion},
+		{"in a group of the class", func(_ *instances.Instance, c *v1alpha1.LinodeNodeClass) {
+			c.Spec.PlacementGroups = []v1alpha1.PlacementGroup{{ID: 4}, {ID: 5}}
+		}, ""},
+		{"in another group", func(_ *instances.Instance, c *v1alpha1.LinodeNodeClass) {
+			c.Spec.PlacementGroup = &v1alpha1.PlacementGroup{ID: 6}
+		}, instance.DriftPlacementGroup},
+		{"stopped", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = claims.Stopped },
+			cloudprovider.DriftInstanceStopped},
+		{"going", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = claims.Deleting }, cloudprovider.DriftInstanceGone},
+		{"being finished", func(i *instances.Instance, _ *v1alpha1.LinodeNodeClass) { i.Health = claims.Unfinished }, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			made, class := is, classWith(v1alpha1.LinodeNodeClassSpec{ImageSelector: &v1alpha1.ImageSelector{Label: "k-*"}})
+			class.Status.Images = []v1alpha1.Image{{ID: "private/1"}}
+			test.change(&made, class)
+			w := newWorld(t, known, func(c *instance.Config) { c.Engine = listing{instance: made} })
+			listed, err := w.backend.List(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := w.backend.Drift(t.Context(), listed[0], launch(class)); got != test.want {
+				t.Errorf("the drift is %q, expected %q", got, test.want)
+			}
+		})
+	}
+}
+
+type listing struct {
+	instance.Engine
+	instance instances.Instance
+}
+
+func (l listing) List(context.Context) ([]instances.Instance, error) {
+	return []instances.Instance{l.instance}, nil
+}
+
+// Only where the operator installs Kubernetes a replacement has another version.
+func TestVersionIsDriftWhereTheOperatorInstallsIt(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		bootstrap *v1alpha1.Bootstrap
+		kubelet   string
+		want      bool
+	}{
+		{"kubeadm", nil, "v1.34.1", false},
+		{"k3s, older", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s}, "v1.34.1+k3s1", true},
+		{"k3s, the same minor", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s}, "v1.35.1+k3s1", false},
+		{"k3s, as the class asks", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapK3s, KubernetesVersion: "v1.34.2+k3s1"}, "v1.34.1+k3s1", false},
+		{"rke2 of the image", &v1alpha1.Bootstrap{Type: v1alpha1.BootstrapRKE2, InstallerURL: "none"}, "v1.34.1+rke2r1", false},
+	} {
+		w := newWorld(t, known, nil)
+		if got := w.backend.Outdated(t.Context(), test.kubelet,
+			launch(classWith(v1alpha1.LinodeNodeClassSpec{Bootstrap: test.bootstrap}))); got != test.want {
+			t.Errorf("%s: outdated is %t, expected %t", test.name, got, test.want)
+		}
+	}
+}
+
+// The NodeClaim of a Linode has its image, from its launch on and after a restart, and one of an unknown Linode none.
+func TestNodeClaimsHaveTheImageOfTheirLinode(t *testing.T) {
+	w := newWorld(t, known, nil)
+	catalog := instancetype.NewCatalog(w.api, instancetype.Config{Region: "us-ord", Mode: v1alpha1.ModeInstance})
+	if err := catalog.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	node, err := w.backend.Claim(t.Context(), launch(classWith(v1alpha1.LinodeNodeClassSpec{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, backend := range map[string]*instance.Backend{
+		"the process that launched it": w.backend, "another": newBackend(w.engine),
+	} {
+		provider := cloudprovider.New(fake.NewClientBuilder().Build(), backend, catalog, cloudprovider.Config{Region: "us-ord"})
+		listed, err := provider.List(t.Context())
+		if err != nil || len(listed) != 1 || listed[0].Status.ImageID != v1alpha1.DefaultImage {
+			t.Errorf("%s lists %+v, %v", name, listed, err)
+		}
+		got, err := provider.Get(t.Context(), nodeclaim.ProviderID(node.InstanceID))
+		if err != nil || got.Status.ImageID != v1alpha1.DefaultImage {
+			t.Errorf("%s gets %+v, %v", name, got, err)
+		}
+		if image := backend.Image(4711); image != "" {
+			t.Errorf("%s has the image %q of a Linode that it never read", name, image)
+		}
+	}
+}
+
+func newBackend(engine instance.Engine) *instance.Backend {
+	return instance.NewBackend(instance.Config{Cluster: instance.Cluster{Name: "own", Region: "us-ord"}, Engine: engine})
+}

@@ -1,0 +1,138 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/awslabs/operatorpkg/controller"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/bootstraptoken"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/clusterinfo"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/firewalls"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance/servingcertificates"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
+)
+
+// Find implements mode.Find.
+func Find(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (mode.Cluster, error) {
+	found, err := FindCluster(ctx, client, wanted)
+	return mode.Cluster{Region: found.Region, Log: found.log, New: func(ctx context.Context, deps mode.Deps) (mode.Nodes, error) {
+		return New(ctx, found, deps)
+	}}, err
+}
+
+// New returns Linodes that join a cluster.
+func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
+	o, op := deps.Options, deps.Operator
+	manager, err := newManager(ctx, cluster, deps)
+	if err != nil {
+		return mode.Nodes{}, err
+	}
+	info, err := clusterinfo.NewReader(op.GetAPIReader(),
+		clusterinfo.Config{Endpoint: o.ClusterEndpoint, CABundle: o.ClusterCABundle, Kube: op.GetConfig()})
+	if err != nil {
+		return mode.Nodes{}, &options.Error{Name: "CLUSTER_ENDPOINT", Found: "or CLUSTER_CA_BUNDLE cannot be used", Err: err,
+			Fix: "correct it, or leave it out: it is discovered"}
+	}
+	tokens := bootstraptoken.NewIssuer(op.GetAPIReader(), op.GetClient(), op.Clock)
+	config := Config{
+		Cluster: cluster, Engine: manager, Tokens: tokens, Joined: info, Secrets: op.GetAPIReader(),
+		Generation:          nodeclass.Generation(deps.Linode, mode.AnswerTTL),
+		ServingCertificates: o.ServingCertificates,
+	}
+	readings := deps.Lookup
+	if readings != nil {
+		config.Groups, config.Attachments = readings, readings
+	} else {
+		readings = nodeclass.NewLookup(deps.Linode, mode.AnswerTTL)
+	}
+	attaching := firewalls.NewController(op.GetClient(), op.EventRecorder, firewalls.Config{
+		Readings: readings, Linodes: manager, API: deps.Linode, Interfaces: ProtectedInterfaces, SettleTime: o.SettleTime, Clock: op.Clock,
+	})
+	config.FirewallRefused = attaching.Refused
+	backend := NewBackend(config)
+	nodes := mode.Nodes{
+		Backend: backend, Engine: backend, Begin: func(bool) { manager.Begin() },
+		Cluster: func(ctx context.Context) status.Cluster {
+			return status.Cluster{
+				Mode: v1alpha1.ModeInstance, Region: cluster.Region, ControlPlaneVersion: backend.controlPlaneVersion(ctx),
+				Bootstrap: backend.Check, LinodeInterfaces: backend.LinodeInterfaces,
+			}
+		},
+		Controllers: []controller.Controller{bootstraptoken.NewController(tokens), attaching},
+	}
+	if o.ServingCertificates {
+		nodes.Controllers = append(nodes.Controllers, approver(cluster, deps, manager))
+	}
+	return nodes, nil
+}
+
+func newManager(ctx context.Context, cluster Cluster, deps mode.Deps) (*instances.Manager, error) {
+	ctx, cancel := context.WithTimeout(ctx, mode.StartTimeout)
+	defer cancel()
+	uid, err := clusterUID(ctx, deps.Operator.GetAPIReader())
+	if err != nil {
+		return nil, err
+	}
+	platform, err := linodeapi.New(deps.Linode)
+	if err != nil {
+		return nil, fmt.Errorf("setting up Linodes: %w", err)
+	}
+	manager, err := instances.New(platform, instances.Config{
+		Cluster: cluster.Name, ClusterUID: uid, SettleTime: deps.Options.SettleTime, OrphanTTL: deps.Options.OrphanTTL,
+		Ceilings: claims.Ceilings{MaxNodes: deps.Options.MaxNodes}, Holder: deps.Holder, Observer: claims.Observer{Action: deps.Metrics.Action},
+	})
+	if err != nil {
+		return nil, &options.Error{Name: "CLUSTER_NAME", Found: "cannot be used", Err: err, Fix: "use letters, digits, '-' and '.'"}
+	}
+	return manager, nil
+}
+
+// clusterUID tells clusters apart that have one name and share an account: the UID of the namespace kube-system. It is listed, because
+// the operator has no right to read single objects.
+func clusterUID(ctx context.Context, kube client.Reader) (string, error) {
+	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NamespaceList"}}
+	err := kube.List(ctx, list, client.MatchingFields{"metadata.name": metav1.NamespaceSystem})
+	if err == nil && len(list.Items) != 1 {
+		err = fmt.Errorf("there is no namespace %s", metav1.NamespaceSystem)
+	}
+	if err != nil {
+		return "", &options.Error{Name: "KUBECONFIG", Found: "cannot read the namespace kube-system", Err: err, Fix: options.FixKubernetes}
+	}
+	return string(list.Items[0].UID), nil
+}
+
+// approver approves serving certificates by what the Linode API has of a Linode now.
+func approver(cluster Cluster, deps mode.Deps, manager *instances.Manager) controller.Controller {
+	return servingcertificates.NewController(deps.Operator.GetClient(), deps.Operator.EventRecorder, servingcertificates.Config{
+		NodeName: func(nodeClaim string) string { return instances.Label(cluster.Name, nodeClaim) },
+		Linode: func(ctx context.Context, instanceID int) (servingcertificates.Linode, error) {
+			found, err := manager.Get(ctx, instanceID)
+			return servingcertificates.Linode{Label: found.Name, Addresses: append(found.IPv4, found.IPv6)}, err
+		},
+		Addresses: func(ctx context.Context, instanceID int) (all []string, _ error) {
+			found, err := deps.Linode.GetInstanceIPs(ctx, instanceID)
+			if err != nil {
+				return nil, err
+			}
+			for _, a := range ptr.Deref(found.IPv4.VPC, nil) {
+				if a.Address != nil { // none: a range
+					all = append(all, *a.Address)
+				}
+			}
+			return all, nil
+		},
+	})
+}

@@ -1,0 +1,177 @@
+package instance
+
+import (
+	"context"
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+)
+
+// spec is the Linode of a NodeClaim.
+func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.Spec, error) {
+	data, err := b.userData(ctx, l, instances.Label(b.cfg.Cluster.Name, l.NodeClaim.Name))
+	if err != nil {
+		return instances.Spec{}, asFailure(err)
+	}
+	spec := b.specOfClass(l.NodeClass, b.generation(ctx, l.NodeClass.Spec))
+	spec.Claimant = claims.Claimant{Name: l.NodeClaim.Name, UID: string(l.NodeClaim.UID)}
+	spec.InstanceType, spec.UserData = l.InstanceType.Name, data
+	spec.Tags = slices.Concat(cloudprovider.OwnerTags(b.cfg.Cluster.Name, l.NodeClaim, l.NodeClass), l.NodeClass.Spec.Tags)
+	return spec, nil
+}
+
+// generation reads the generation only where the form of the request depends on it. Without an answer the account's default is used.
+func (b *Backend) generation(ctx context.Context, spec v1alpha1.LinodeNodeClassSpec) instances.Generation {
+	if b.cfg.Generation == nil || spec.FirewallID == nil && spec.VPCID == nil && len(spec.Interfaces)+len(spec.IPv6OnPublic()) == 0 {
+		return ""
+	}
+	generation, err := b.cfg.Generation(ctx)
+	if err != nil {
+		return ""
+	}
+	return generation
+}
+
+// LinodeInterfaces returns whether the account gives new Linodes Linode interfaces; false if it is not known.
+func (b *Backend) LinodeInterfaces(ctx context.Context) bool {
+	if b.cfg.Generation == nil {
+		return false
+	}
+	generation, err := b.cfg.Generation(ctx)
+	return err == nil && generation == instances.GenerationLinode
+}
+
+// specOfClass returns what all Linodes of a class have in common.
+func (b *Backend) specOfClass(class *v1alpha1.LinodeNodeClass, generation instances.Generation) instances.Spec {
+	from := class.Spec
+	return instances.Spec{
+		Region: b.cfg.Cluster.Region, Image: imageOf(class), Kernel: kernelOf(from),
+		Access:  instances.Access{Keys: from.AuthorizedKeys, Users: from.AuthorizedUsers},
+		Storage: storage(from), Network: network(from, generation),
+		Backups: from.BackupsEnabled != nil && *from.BackupsEnabled, MaintenancePolicy: from.MaintenancePolicy,
+	}
+}
+
+// imageOf is the image that the status has pinned, else the class's own.
+func imageOf(class *v1alpha1.LinodeNodeClass) string {
+	switch {
+	case len(class.Status.Images) > 0 &&
+		(class.Spec.ImageSelector != nil || class.Spec.Image == "" || class.Spec.Image == class.Status.Images[0].ID):
+		return class.Status.Images[0].ID
+	case class.Spec.Image != "":
+		return class.Spec.Image
+	}
+	return v1alpha1.DefaultImage
+}
+
+func kernelOf(spec v1alpha1.LinodeNodeClassSpec) string {
+	if spec.Configuration != nil && spec.Configuration.Kernel != "" {
+		return spec.Configuration.Kernel
+	}
+	return typeOf(spec).Kernel
+}
+
+// storage returns the class's disks. Without a size there is no swap: a kubelet does not start with it.
+func storage(spec v1alpha1.LinodeNodeClassSpec) instances.Storage {
+	s := instances.Storage{SwapMB: new(spec.SwapMB()), Encryption: string(spec.DiskEncryption)}
+	if spec.OSDisk != nil {
+		s.BootMB = spec.OSDisk.MB()
+	}
+	if spec.DataDisks == nil {
+		return s
+	}
+	for _, device := range []struct {
+		name string
+		disk *v1alpha1.Disk
+	}{
+		{"sdb", spec.DataDisks.SDB}, {"sdc", spec.DataDisks.SDC}, {"sdd", spec.DataDisks.SDD}, {"sde", spec.DataDisks.SDE},
+		{"sdf", spec.DataDisks.SDF}, {"sdg", spec.DataDisks.SDG}, {"sdh", spec.DataDisks.SDH},
+	} {
+		if device.disk == nil {
+			continue
+		}
+		label := device.disk.Label
+		if label == "" {
+			label = device.name
+		}
+		s.Data = append(s.Data, instances.Disk{Label: label, SizeMB: device.disk.MB(),
+			Filesystem: device.disk.Filesystem})
+	}
+	return s
+}
+
+// network is the class's interfaces.
+func network(spec v1alpha1.LinodeNodeClassSpec, generation instances.Generation) instances.Network {
+	n := instances.Network{Generation: generation}
+	if spec.FirewallID != nil {
+		n.FirewallID = *spec.FirewallID
+	}
+	var ranges []string // legacy interfaces take none
+	if generation == instances.GenerationLinode {
+		ranges = spec.IPv6OnPublic()
+	}
+	interfaces := interfacesOf(spec, len(ranges) > 0)
+	if len(interfaces) == 0 {
+		return n
+	}
+	if n.Generation == "" {
+		n.Generation = instances.GenerationLegacy // which every account takes that does not refuse it
+	}
+	public := slices.ContainsFunc(interfaces, func(i v1alpha1.Interface) bool { return i.Type == v1alpha1.InterfacePublic })
+	primary := primaryOf(interfaces)
+	for at, from := range interfaces {
+		i := instances.Interface{Primary: at == primary}
+		if from.Type == v1alpha1.InterfaceVPC {
+			i.VPC = inVPC(spec, from, !public)
+		} else {
+			i.Public, i.Ranges = true, ranges
+		}
+		n.Interfaces = append(n.Interfaces, i)
+	}
+	return n
+}
+
+// interfacesOf are those that a request has to name. With a VPC and nothing else said there is one interface, in the VPC and with a public
+// address by NAT, without which the Linode may not reach the Metadata service.
+func interfacesOf(spec v1alpha1.LinodeNodeClassSpec, publicRanges bool) []v1alpha1.Interface {
+	switch {
+	case len(spec.Interfaces) > 0:
+		return spec.Interfaces
+	case spec.VPCID != nil:
+		return []v1alpha1.Interface{{Type: v1alpha1.InterfaceVPC}}
+	case publicRanges:
+		return []v1alpha1.Interface{{Type: v1alpha1.InterfacePublic}}
+	}
+	return nil
+}
+
+func inVPC(spec v1alpha1.LinodeNodeClassSpec, from v1alpha1.Interface, nat bool) *instances.VPCInterface {
+	vpc := &instances.VPCInterface{NAT: nat, IPv6: ipv6(spec.IPv6InVPC())}
+	if from.NAT != nil {
+		vpc.NAT = *from.NAT
+	}
+	if subnet := from.SubnetID; subnet != nil {
+		vpc.SubnetID = *subnet
+	} else if spec.SubnetID != nil {
+		vpc.SubnetID = *spec.SubnetID
+	}
+	return vpc
+}
+
+func ipv6(from *v1alpha1.IPv6Options) *instances.VPCIPv6 {
+	if from == nil {
+		return nil
+	}
+	return &instances.VPCIPv6{SLAAC: from.EnableSLAAC != nil && *from.EnableSLAAC, Ranges: from.EnableRanges, Public: from.IsPublicIPv6}
+}
+
+// primaryOf is the interface with the default route: the one that is marked, else the first in a VPC, else the first.
+func primaryOf(interfaces []v1alpha1.Interface) int {
+	if at := slices.IndexFunc(interfaces, func(i v1alpha1.Interface) bool { return i.Primary != nil && *i.Primary }); at >= 0 {
+		return at
+	}
+	return max(0, slices.IndexFunc(interfaces, func(i v1alpha1.Interface) bool { return i.Type == v1alpha1.InterfaceVPC }))
+}

@@ -1,0 +1,14 @@
+// Package lke makes nodes of LKE mode: nodes of the pools of one LKE cluster, Standard or Enterprise tier. It is a Backend of package
+// cloudprovider over an allocator.Allocator.
+//
+// It alone has both sides in view: NodeClaims and LinodeNodeClasses of Kubernetes, and the Request for a node of a pool. A Request is a
+// pure function of a NodeClaim, its NodePool and class, and the cluster. Only what LKE takes goes on a pool; Karpenter puts the rest on
+// the Node when it registers.
+//
+// Guarantees: one node for each NodeClaim, as package lkepool gives it; only pools of this cluster with the operator's tags are used.
+//
+// Not guaranteed: that a node joins. Core replaces a NodeClaim whose node has not registered within 15 minutes.
+//
+// Packages below it: registrationtaint keeps pods off nodes without NodeClaim, adoption takes over nodes of the alpha provider. All methods
+// are safe for concurrent use.
+package lke

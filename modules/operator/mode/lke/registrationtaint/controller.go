@@ -1,0 +1,239 @@
+// Package registrationtaint keeps pods off nodes of our pools that no NodeClaim claims.
+//
+// LKE's nodes join without the taint karpenter.sh/unregistered that Karpenter core expects on a new Node, with the labels
+// and taints of their pool: from the moment they are ready pods may settle on them, whether or not a NodeClaim owns them, and die with them
+// when they are collected. The Controller puts the taint on as soon as such a Node appears. The lifting is core's: it
+// registers the Node when a NodeClaim takes it, which removes the taint and sets the label karpenter.sh/registered.
+//
+//   - A Node is one of ours when its provider ID is that of a NodeClaim's instance, or of an instance that lkepool finds in one of its
+//     pools. A label of a Node proves nothing, since its kubelet can set it. It saves requests (a pool that is not ours needs no
+//     request about the instance), and it has to agree with what lkepool reports, as the Linode's label has to be the Node's name.
+//     Claimed Nodes cost no request; one that no NodeClaim claims costs one.
+//   - While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides: the taint has to be there when
+//     that one goes. So it does for a Node without provider ID. A Node of the cluster that neither identifies is reported: metric, and
+//     an event on the Node.
+//   - A Node that core has registered never gets the taint: the write names the version that was read. One that was registered and
+//     lost its NodeClaim is left to garbage collection, which drains it.
+//   - The taint has the effect NoExecute, so it is not put on a Node where pods run already, as after a time without an operator. If a
+//     NodeClaim has the Node, or one that still waits for an instance may get it, core registers it in a moment; if not, it is
+//     drained, and then tainted.
+//   - A taint that is back on a registered Node was put back by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT), if the pool
+//     has it, the Node is the NodeClaim's and no other Node has its provider ID. It is not removed again, which would have no end.
+//     Config.OnReturned is called, so that pools are made without the taint, and the NodeClaim is deleted, because no pod can use the
+//     Node.
+//
+// When core registers a Node before the taint is there, it logs an error that needs nothing, and goes on.
+// Registered by cmd/controller; it runs on the leader only.
+package registrationtaint
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
+	nodeclaimutils "sigs.k8s.io/karpenter/pkg/utils/nodeclaim"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// PoolIDLabel is the label with which LKE names the pool of a Node.
+const PoolIDLabel = "lke.linode.com/pool-id"
+
+// Pauses before another look, about what happens without an event of the Node.
+const (
+	untilKnown    = time.Second // the shortest; it grows with the age of the Node
+	longestPause  = time.Minute
+	untilDrained  = 2 * time.Second
+	foreignMemory = 30 * time.Second // for how long an instance that is not ours is not read again
+	youngest      = 10 * time.Minute // a Node this young may be one of ours of which the API does not report the pool yet
+)
+
+// Pools has what is known of pools and instances; *allocator.Allocator does.
+type Pools interface {
+	Owns(poolID int) (owned, known bool) // from memory
+	Get(ctx context.Context, instanceID int) (lkepool.Node, error)
+}
+
+// Config configures a Controller. All must be set.
+type Config struct {
+	Cluster        int    // ID of the LKE cluster: its Nodes are named lke<ID>-...
+	OnReturned     func() // LKE has put the taint back on a Node that is registered
+	OnUnidentified func() // a Node of the cluster is identified neither by its provider ID nor by its label
+}
+
+// Controller taints Nodes that no NodeClaim has.
+type Controller struct {
+	kube     client.Client
+	pools    Pools
+	drainer  *drain.Drainer
+	recorder events.Recorder
+	cfg      Config
+	foreign  *cache.Expiring // instances that are not ours, and Nodes that were reported
+}
+
+// NewController returns a Controller. kube may read from a cache.
+func NewController(kube client.Client, pools Pools, drainer *drain.Drainer, recorder events.Recorder, cfg Config) *Controller {
+	return &Controller{kube: kube, pools: pools, drainer: drainer, recorder: recorder, cfg: cfg, foreign: cache.NewExpiring()}
+}
+
+// Reconcile looks at one Node.
+func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcile.Result, error) {
+	if !concerns(node) {
+		return reconcile.Result{}, nil
+	}
+	poolID, labelled := poolOf(node)
+	if labelled {
+		switch owned, known := c.pools.Owns(poolID); {
+		case !known:
+			return reconcile.Result{RequeueAfter: pause(node)}, nil
+		case !owned:
+			return reconcile.Result{}, nil
+		}
+	}
+	claims, err := nodeutils.GetNodeClaims(ctx, c.kube, node)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	claims = slices.DeleteFunc(claims, func(claim *karpv1.NodeClaim) bool { return !nodeclaim.Ours(claim.Spec.NodeClassRef) })
+	if registered(node) {
+		decided, err := c.cameBack(ctx, node, claims)
+		if err != nil || decided {
+			return reconcile.Result{}, err
+		}
+		return reconcile.Result{RequeueAfter: pause(node)}, nil
+	}
+	if len(claims) == 0 {
+		ours, err := c.ours(ctx, node, labelled)
+		if err == nil && !ours && (labelled || time.Since(node.CreationTimestamp.Time) < youngest) {
+			return reconcile.Result{RequeueAfter: pause(node)}, nil
+		}
+		if err != nil || !ours {
+			return reconcile.Result{}, err
+		}
+	}
+	switch settled, err := c.drainer.Settled(ctx, node); {
+	case err != nil:
+		return reconcile.Result{}, err
+	case settled > 0:
+		return c.occupied(ctx, node, len(claims) > 0)
+	}
+	err = c.drainer.Taint(ctx, node, karpv1.UnregisteredNoExecuteTaint)
+	if err == nil {
+		log.FromContext(ctx).V(1).Info("keeping pods off a node until a NodeClaim takes it", "node", node.Name)
+	}
+	return controllers.Requeue(err) // the Node has changed since, as it does when core registers it
+}
+
+// pause grows with the age of the Node: a pool that lkepool never learns of must not be looked up every second.
+func pause(node *corev1.Node) time.Duration {
+	return min(max(untilKnown, time.Since(node.CreationTimestamp.Time)/8), longestPause)
+}
+
+// occupied deals with a Node on which pods have settled. Core's registration of it is an event; a NodeClaim that may take it is none.
+func (c *Controller) occupied(ctx context.Context, node *corev1.Node, claimed bool) (reconcile.Result, error) {
+	if !claimed {
+		awaited, err := c.awaited(ctx, node)
+		if err == nil && !awaited {
+			_, err = c.drainer.Vacate(ctx, node, 0)
+		}
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	return reconcile.Result{RequeueAfter: untilDrained}, nil
+}
+
+// awaited reports whether a NodeClaim without an instance may be about to get this one, as after a restart in a scale-up: its
+// pods are then where they are to be, and driving them away would make core buy another node for them. Should the
+// NodeClaim never take it, garbage collection drains the Node when it is old enough to go.
+func (c *Controller) awaited(ctx context.Context, node *corev1.Node) (bool, error) {
+	instanceType := node.Labels[corev1.LabelInstanceTypeStable]
+	if instanceType == "" {
+		return false, nil
+	}
+	list := &karpv1.NodeClaimList{}
+	if err := c.kube.List(ctx, list); err != nil {
+		return false, fmt.Errorf("listing NodeClaims: %w", err)
+	}
+	return slices.ContainsFunc(list.Items, func(claim karpv1.NodeClaim) bool {
+		return claim.Status.ProviderID == "" && claim.DeletionTimestamp.IsZero() &&
+			scheduling.NewNodeSelectorRequirementsWithMinValues(claim.Spec.Requirements...).Get(corev1.LabelInstanceTypeStable).Has(instanceType)
+	}), nil
+}
+
+// cameBack replaces a Node whose taint LKE has put back, by one that comes without. A Node that a client has made to look like another
+// NodeClaim's changes nothing. It is not decided while what identifies the Node is not complete: LKE may be sooner than core, which
+// writes the NodeClaim's node name after it has removed the taint, and no event of the Node tells of that.
+func (c *Controller) cameBack(ctx context.Context, node *corev1.Node, claims []*karpv1.NodeClaim) (decided bool, err error) {
+	if len(claims) != 1 || claims[0].Status.NodeName != node.Name {
+		return false, nil
+	}
+	claim := claims[0]
+	if !claim.DeletionTimestamp.IsZero() {
+		return true, nil
+	}
+	twins, err := nodeclaimutils.AllNodesForNodeClaim(ctx, c.kube, claim)
+	if err != nil {
+		return false, err
+	}
+	id, err := nodeclaim.InstanceID(node.Spec.ProviderID)
+	if err != nil || len(twins) != 1 {
+		return false, nil //nolint:nilerr // no Linode can have that provider ID
+	}
+	instance, err := c.instance(ctx, id, true)
+	if err != nil || instance == nil {
+		return false, err
+	}
+	if !agrees(node, *instance) ||
+		!slices.ContainsFunc(instance.Taints, func(t lkepool.Taint) bool { return t.Key == karpv1.UnregisteredTaintKey }) {
+		return true, nil
+	}
+	c.cfg.OnReturned()
+	if err := c.kube.Delete(ctx, claim); err != nil {
+		return true, client.IgnoreNotFound(fmt.Errorf("deleting NodeClaim %s: %w", claim.Name, err))
+	}
+	c.recorder.Publish(events.Event{
+		InvolvedObject: node, Type: corev1.EventTypeWarning, Reason: "UnregisteredTaintReturned",
+		Message: "LKE puts the pool's taint " + karpv1.UnregisteredTaintKey + " back after it was removed, so that no pod can run here. " +
+			"The node is replaced by one without; set LKE_UNREGISTERED_TAINT to false",
+	})
+	log.FromContext(ctx).Info("replacing a node whose unregistered taint LKE has put back; new pools come without, set "+
+		"LKE_UNREGISTERED_TAINT to false",
+		"node", node.Name, "NodeClaim", claim.Name)
+	return true, nil
+}
+
+func registered(node *corev1.Node) bool {
+	_, is := node.Labels[karpv1.NodeRegisteredLabelKey]
+	return is
+}
+
+// concerns reports whether there may be something to do: a Node that is not registered lacks the taint, or one that is
+// has it.
+func concerns(node *corev1.Node) bool {
+	return node.DeletionTimestamp.IsZero() && tainted(node) == registered(node)
+}
+
+func tainted(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&karpv1.UnregisteredNoExecuteTaint) })
+}
+
+// Register adds the controller to a manager.
+func (c *Controller) Register(_ context.Context, m manager.Manager) error {
+	return controllers.For(m, "node.unclaimed", &corev1.Node{}, 10,
+		controllers.When(concerns)).Complete(reconcile.AsReconciler(m.GetClient(), c))
+}

@@ -1,0 +1,100 @@
+package lke
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/karpenter/pkg/apis"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// request returns the Request for a NodeClaim's node.
+func request(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass,
+	instanceType string) lkepool.Request {
+	return lkepool.Request{
+		Claimant: nodeclaim.Claimant(nodeClaim),
+		Key: lkepool.Key{
+			NodePool:     nodeClaim.Labels[karpv1.NodePoolLabelKey],
+			InstanceType: instanceType,
+			Template:     template(cluster, nodeClaim, nodePool, nodeClass),
+		},
+		PoolTags: identityTags(cluster, nodeClaim, nodeClass),
+		Tags:     slices.Clone(nodeClass.Spec.Tags),
+	}
+}
+
+// template returns what an LKE pool fixes for all its nodes. Startup taints are not in it: LKE would put them back after they were removed.
+// Whatever else the NodeClaim has for its node, Karpenter puts on the Node when it registers.
+func template(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool,
+	nodeClass *v1alpha1.LinodeNodeClass) lkepool.Template {
+	t := lkepool.Template{
+		Labels:         poolLabels(nodeClaim, nodePool),
+		Taints:         poolTaints(nodeClaim.Spec.Taints),
+		DiskEncryption: string(nodeClass.Spec.DiskEncryption),
+	}
+	if isolation := nodeClass.Spec.Isolation; isolation != nil {
+		t.Isolation = lkepool.Isolation{PublicIPv4: choice(isolation.PublicIPv4), PublicIPv6: choice(isolation.PublicIPv6)}
+	}
+	if nodeClass.Spec.FirewallID != nil {
+		t.FirewallID = *nodeClass.Spec.FirewallID
+	}
+	if cluster.Tier == lke.Enterprise { // pools of the Standard tier have no version of their own
+		t.KubernetesVersion = nodeClass.Status.KubernetesVersion
+	}
+	return t
+}
+
+// choice returns "" for what the class leaves to LKE.
+func choice(wanted *bool) string {
+	if wanted == nil {
+		return ""
+	}
+	return strconv.FormatBool(*wanted)
+}
+
+// unregistered is Karpenter's taint for nodes that it has not registered, as a pool has it. It is no part of the
+// template: whether a pool has it depends on a setting and on what LKE was seen to do, and is no reason to replace a node.
+var unregistered = lkepool.Taint{Key: karpv1.UnregisteredTaintKey, Effect: string(karpv1.UnregisteredNoExecuteTaint.Effect)}
+
+// poolLabels are the labels of the NodePool's template that the NodeClaim was made with and that LKE takes.
+func poolLabels(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool) map[string]string {
+	labels := map[string]string{}
+	if nodePool == nil {
+		return labels
+	}
+	for key := range nodePool.Spec.Template.Labels {
+		if value, ok := nodeClaim.Labels[key]; ok && lke.CheckLabel(key, value) == nil {
+			labels[key] = value
+		}
+	}
+	return labels
+}
+
+// poolTaints are the taints that LKE takes. Whether it takes reserved words in a taint's key is not known, so such a taint is left to
+// Karpenter too. Karpenter's own taints come and go with a node's life and never belong into a pool.
+func poolTaints(taints []corev1.Taint) []lkepool.Taint {
+	var result []lkepool.Taint
+	for _, t := range taints {
+		taint := lkepool.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
+		if !strings.HasPrefix(t.Key, apis.Group+"/") && lke.CheckTaint(taint) == nil && !strings.Contains(t.Key, "kubernetes.io") &&
+			!strings.Contains(t.Key, "linode.com") {
+			result = append(result, taint)
+		}
+	}
+	return result
+}
+
+// identityTags say whose a pool or an instance is. lkepool adds the NodeClaim's own tag to instances.
+func identityTags(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
+	return append(cloudprovider.OwnerTags(cluster.Name, nodeClaim, nodeClass),
+		claims.Tag(v1alpha1.TagLKEManaged, "true"), claims.Tag(v1alpha1.TagLKEClusterName, cluster.Name))
+}

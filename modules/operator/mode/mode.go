@@ -1,0 +1,77 @@
+// Package mode describes what a mode gives the operator. A mode is one way to make nodes: package lke below takes them from LKE node
+// pools, package instance makes plain Linodes that join a self-managed cluster.
+//
+// Each has Find, which finds the cluster by the Linode API before anything else is set up, and New, which makes the mode's Nodes once the
+// Kubernetes cluster can be used. Deps and Nodes are the same for all, so cmd/controller wires them without a difference between modes,
+// apart from the table that has one line for each.
+package mode
+
+import (
+	"context"
+	"time"
+
+	"github.com/awslabs/operatorpkg/controller"
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/status"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/discovery"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/metrics"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
+)
+
+const (
+	// StartTimeout bounds one attempt to read what the controllers need to start.
+	StartTimeout = 30 * time.Second
+	// AnswerTTL bounds the age of answers about the cluster and about the objects that a LinodeNodeClass names.
+	AnswerTTL = 4 * time.Minute
+)
+
+// Find finds the cluster of the settings. Its errors are *options.Error; a call may be repeated.
+type Find func(ctx context.Context, client *linode.Client, wanted discovery.Wanted) (Cluster, error)
+
+// Cluster is a cluster that Find has found.
+type Cluster struct {
+	Region string                                              // of new nodes
+	Log    func(logger logr.Logger)                            // writes what was found, one line for each fact
+	New    func(ctx context.Context, deps Deps) (Nodes, error) // makes the mode's Nodes; called once
+}
+
+// Deps are the parts from which every mode is made.
+type Deps struct {
+	Options     options.Options
+	Metrics     *metrics.Metrics
+	Linode      *linode.Client
+	Lookup      *nodeclass.Lookup // nil: nothing that a class names is looked up
+	HourlyPrice func(instanceType string) (usd float64, known bool)
+	Operator    *coreoperator.Operator // the Kubernetes side
+	Drainer     *drain.Drainer
+	Holder      claims.Holder // the NodeClaim whose status names an instance
+}
+
+// Nodes is where nodes come from, in one mode.
+type Nodes struct {
+	Backend cloudprovider.Backend
+	Engine  Engine
+	// Begin forgets what was read, because this replica leads from now on. released: no write of a replica before is under way.
+	Begin       func(released bool)
+	Cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by
+	Controllers []controller.Controller              // of this mode alone
+	Runnables   []manager.Runnable                   // of this mode alone
+	// NodeLabels returns the labels that the platform puts on the Node of an instance; nil: none.
+	NodeLabels func(instanceID int) map[string]string
+}
+
+// Engine collects instances that no NodeClaim owns, and changes tags.
+type Engine interface {
+	garbagecollection.Engine
+	tagging.Engine
+}

@@ -1,0 +1,31 @@
+package options
+
+import "strings"
+
+// Error is the reason why the program cannot start: which setting, what was found, what to do. Its message is a single line. It does not
+// recognise secrets: code that makes an Error must not put one into it.
+type Error struct {
+	Name  string // the setting as the user writes it, an environment variable mostly
+	Found string // what was found, without secrets
+	Fix   string // what the user can do about it
+	Err   error  // the cause, if there is one; it is part of the message
+}
+
+// Error returns one line: "NAME: found (cause); fix".
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Name + ": " + e.Found)
+	if e.Err != nil {
+		b.WriteString(" (" + e.Err.Error() + ")")
+	}
+	if e.Fix != "" {
+		b.WriteString("; " + e.Fix)
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// FixKubernetes is the Fix of an Error about the Kubernetes cluster.
+const FixKubernetes = "check that the API server answers, and the kubeconfig or ServiceAccount"

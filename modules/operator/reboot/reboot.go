@@ -1,0 +1,84 @@
+// Package reboot starts Linodes again, for core's repair of nodes, in every mode.
+//
+// The API has no token for a request that is repeated. A repetition of an operation is therefore recognized by its ID as long as this
+// process runs, and after a restart, or when an answer was lost, by the Linode's status: one that is about to boot is not rebooted again.
+// What remains is a Linode that has booted again before the next process looks: it is rebooted a second time, which costs it a minute.
+//
+// Errors are core's: NodeRebootFailed for what a repetition cannot change, which makes core replace the node at once, and any other error
+// for what it can. A 404 here proves nothing, so it is an error to repeat: package cloudprovider proves that a Linode is gone before.
+//
+// Called by package cloudprovider, concurrently.
+package reboot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/cache"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/refusal"
+)
+
+// API is the part of the Linode API that is used; *linode.Client is one.
+type API interface {
+	GetInstance(ctx context.Context, instanceID int) (*api.Instance, error)
+	RebootInstance(ctx context.Context, instanceID int, boot api.InstanceBoot) error
+}
+
+// Rebooter reboots Linodes.
+type Rebooter struct {
+	api      API
+	accepted *cache.Expiring // IDs of operations
+}
+
+// New returns a Rebooter.
+func New(api API) *Rebooter { return &Rebooter{api: api, accepted: cache.NewExpiring()} }
+
+// memory bounds how long an operation is remembered: core gives one up after 25 minutes.
+const memory = time.Hour
+
+// Statuses of a Linode that is about to run, and of one that will not by itself.
+var (
+	underWay = []string{"rebooting", "booting", "provisioning"}
+	off      = []string{"offline", "stopped", "shutting_down", "deleting", "billing_suspension"}
+)
+
+// Reboot reboots a Linode, once for each operation ID. It returns when the API has accepted the request.
+func (r *Rebooter) Reboot(ctx context.Context, instanceID int, operationID string) error {
+	if _, done := r.accepted.Get(operationID); done {
+		return nil
+	}
+	instance, err := r.api.GetInstance(ctx, instanceID)
+	if err != nil {
+		return verdict(instanceID, err)
+	}
+	switch status := string(instance.Status); {
+	case slices.Contains(underWay, status):
+	case slices.Contains(off, status):
+		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("instance %d is %s", instanceID, status))
+	default:
+		if err := r.api.RebootInstance(ctx, instanceID, api.InstanceBoot{}); err != nil && refusal.Of(err).Effect != claims.EffectApplied {
+			return verdict(instanceID, err)
+		}
+	}
+	r.accepted.Set(operationID, nil, memory)
+	return nil
+}
+
+// verdict returns core's error for one of the client.
+func verdict(instanceID int, err error) error {
+	v := refusal.Of(err)
+	err = fmt.Errorf("rebooting instance %d: %w", instanceID, err)
+	switch v.Kind {
+	case claims.KindForbidden:
+		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("%w (the token needs the scope linodes:read_write)", err))
+	case claims.KindInvalid:
+		return cloudprovider.NewNodeRebootFailedError(err)
+	}
+	return err
+}

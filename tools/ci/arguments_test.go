@@ -1,0 +1,44 @@
+package ci_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Each is refused before anything is built, in one line that names the argument and what it can be.
+func TestArgumentsOfMakeAreCheckedFirst(t *testing.T) {
+	for name, c := range map[string]struct{ verb, env, words string }{
+		"the defaults":             {"demo", "", ""},
+		"a mode":                   {"demo", "MODE=foo", "demo: MODE=foo: it must be one of lke instance"},
+		"a mode to build for":      {"build", "MODE=foo", "build: MODE=foo"},
+		"a tier":                   {"up", "TIER=premium", "up: TIER=premium: it must be one of standard enterprise"},
+		"a profile":                {"up", "PROFILE=warp", "it must be one of fast realistic slow stale hostile a report of lkeprobe, FILE.json"},
+		"a report":                 {"up", "PROFILE=none.json", "PROFILE=none.json: there is no such file"},
+		"a name":                   {"up", "CLUSTER=My_Cluster", "CLUSTER=My_Cluster: it must be lower case letters"},
+		"values":                   {"demo", "VALUES=none.yaml", "demo: VALUES=none.yaml: there is no such file"},
+		"all suites":               {"e2e", "", ""},
+		"a suite":                  {"e2e", "SUITE=trouble TIER=standard", ""},
+		"a scenario of a suite":    {"e2e", "SUITE=trouble/labels", ""},
+		"a suite of one tier":      {"e2e", "SUITE=kubelets", ""},
+		"a suite that is none":     {"e2e", "SUITE=foo", "e2e: SUITE=foo: there is no such suite; there are"},
+		"a suite of the other":     {"e2e", "SUITE=drift TIER=standard", "no such suite for tier standard"},
+		"a tier of suites":         {"e2e", "SUITE=trouble TIER=gold", "e2e: TIER=gold"},
+		"plans without an account": {"plans", "CLUSTER=nowhere", "or start a local cluster with make up CLUSTER=nowhere"},
+		"plans without a cluster":  {"plans", "LINODE_TOKEN=x", "set CLUSTER_NAME to the label of the LKE cluster, or REGIONS="},
+		"plans of regions":         {"plans", "LINODE_TOKEN=x REGIONS=us-ord,id-cgk", ""},
+		"plans of all regions":     {"plans", "LINODE_TOKEN=x REGIONS=all", ""},
+		"a region that is none":    {"plans", "LINODE_TOKEN=x REGIONS=chicago", "REGIONS=chicago: it must be all, or regions such as us-ord"},
+		"a NodePool that is none":  {"plans", "LINODE_TOKEN=x REGIONS=all NODEPOOL=My_Pool", "it must be the name of a NodePool"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "../make/arguments.sh", c.verb)
+			cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, strings.Fields(c.env)...)
+			out, err := cmd.CombinedOutput()
+			if (err == nil) != (c.words == "") || !strings.Contains(string(out), c.words) || strings.Count(string(out), "\n") > 1 {
+				t.Errorf("%v, got %q, want %q", err, out, c.words)
+			}
+		})
+	}
+}

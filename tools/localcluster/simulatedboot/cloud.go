@@ -1,0 +1,139 @@
+package simulatedboot
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
+)
+
+const (
+	nodePoll = 200 * time.Millisecond
+	slowest  = 5 * time.Second
+)
+
+// initialize does what the cloud controller manager does to a new Node, as soon as there is one.
+func (r *Runner) initialize(ctx context.Context, e linodesim.Event) {
+	r.until(ctx, "initialize", e, func(ctx context.Context) (bool, error) {
+		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		if err != nil || !uninitialized(node) {
+			return err == nil, err
+		}
+		node.Status.Addresses = simulatedlke.Addresses(e)
+		if node, err = r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+			return false, err
+		}
+		simulatedlke.Initialize(node, e)
+		_, err = r.nodes.Update(ctx, node, metav1.UpdateOptions{})
+		return err == nil, err
+	})
+}
+
+func uninitialized(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == simulatedlke.UninitializedTaint })
+}
+
+// networkPlugin stands for the requests of a network plugin's pod, which is not installed: a pod of a whole CPU does not fit beside it.
+var networkPlugin = resource.MustParse("250m")
+
+// registerOwn makes the Node of a Linode that was set up by hand.
+func (r *Runner) registerOwn(ctx context.Context, e linodesim.Event) {
+	r.until(ctx, "register", e, func(ctx context.Context) (bool, error) {
+		e.K8sVersion = r.cfg.Version
+		node := simulatedlke.Registered(e, r.cfg.KwokLabels)
+		delete(node.Labels, simulatedlke.PoolIDLabel)
+		simulatedlke.ServedBy(node, r.cfg.KubeletPort)
+		cpu := node.Status.Allocatable[corev1.ResourceCPU]
+		cpu.Sub(networkPlugin)
+		node.Status.Allocatable[corev1.ResourceCPU] = cpu
+		_, err := r.nodes.Create(ctx, node, metav1.CreateOptions{})
+		return err == nil || apierrors.IsAlreadyExists(err), err
+	})
+}
+
+// handOver stops the kubelet of a Node that is Ready and lets kwok simulate it. It comes before initialize, while the Node can hold no
+// pod: kwok leaves alone those that were bound before it simulated the Node. That it does is seen when a Ready of Unknown heals.
+func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *process.Process) {
+	r.awaitReady(ctx, e)
+	kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)
+	r.until(ctx, "hand over", e, func(ctx context.Context) (bool, error) {
+		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
+		if err != nil || ready(node) == nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		ready(node).Status, ready(node).Reason = corev1.ConditionUnknown, "HandedOver"
+		if node, err = r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+			return false, err
+		}
+		maps.Copy(node.Labels, r.cfg.KwokLabels)
+		_, err = r.nodes.Update(ctx, node, metav1.UpdateOptions{})
+		return err == nil, err
+	})
+	r.awaitReady(ctx, e)
+}
+
+func (r *Runner) awaitReady(ctx context.Context, e linodesim.Event) {
+	r.until(ctx, "await Ready", e, func(ctx context.Context) (bool, error) {
+		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
+		if err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		return nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionTrue, nil
+	})
+}
+
+// ready is the Node's condition Ready, nil if it has none yet.
+func ready(node *corev1.Node) *corev1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			return c
+		}
+	}
+	return nil
+}
+
+// remove deletes the Node whose Linode is gone; one of the same name that belongs to another Linode stays.
+func (r *Runner) remove(ctx context.Context, e linodesim.Event) {
+	r.until(ctx, "remove", e, func(ctx context.Context) (bool, error) {
+		node, err := r.nodes.Get(ctx, e.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if id := node.Spec.ProviderID; id != "" && id != "linode://"+strconv.Itoa(e.InstanceID) {
+			return true, nil
+		}
+		err = r.nodes.Delete(ctx, e.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))})
+		return err == nil || apierrors.IsNotFound(err), err
+	})
+}
+
+// until repeats a step with growing pauses until it is done or ctx ends. An error is repeated as well.
+func (r *Runner) until(ctx context.Context, what string, e linodesim.Event, step func(context.Context) (bool, error)) {
+	pauses := wait.Backoff{Duration: nodePoll, Factor: 1.2, Steps: 1 << 10, Cap: slowest}
+	_ = pauses.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) { // ends with ctx only
+		done, err := step(ctx)
+		if err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) {
+			r.cfg.Log.Warn("repeated", "step", what, "label", e.Name, "error", err)
+		}
+		return done, nil
+	})
+}

@@ -1,0 +1,59 @@
+package simulatedboot
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/process"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedlke"
+)
+
+// kwok simulates no pod that was bound before it simulates the node.
+func TestKwokTakesOverBeforeThePodsCome(t *testing.T) {
+	nodes := fake.NewClientset(&corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"team": "a"}},
+		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: simulatedlke.UninitializedTaint, Effect: corev1.TaintEffectNoSchedule}}},
+		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+	}).CoreV1().Nodes()
+	kubelet, err := process.Start(process.Spec{Name: "kubelet", Path: "/bin/sleep", Args: []string{"600"},
+		LogFile: filepath.Join(t.TempDir(), "log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(kubelet.Kill)
+	p := New(nodes, Config{KwokLabels: map[string]string{"simulated-by": "kwok"}})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.handOver(t.Context(), linodesim.Event{Name: "n"}, kubelet)
+	}()
+	var node *corev1.Node
+	handed := func(ctx context.Context) (bool, error) {
+		node, err = nodes.Get(ctx, "n", metav1.GetOptions{})
+		return err == nil && node.Labels["simulated-by"] == "kwok", err
+	}
+	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, handed); err != nil {
+		t.Fatal(err)
+	}
+	if kubelet.Running() || !uninitialized(node) || ready(node).Status != corev1.ConditionUnknown || node.Labels["team"] != "a" {
+		t.Errorf("the kubelet runs: %t; the node is %+v", kubelet.Running(), node)
+	}
+	select {
+	case <-done:
+		t.Error("the hand-over ended before kwok simulated the node")
+	default:
+	}
+	ready(node).Status = corev1.ConditionTrue // what kwok does first
+	if _, err := nodes.UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+}

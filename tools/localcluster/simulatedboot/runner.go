@@ -1,0 +1,163 @@
+package simulatedboot
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+)
+
+// Nodes reads and writes Nodes in the Kubernetes API.
+type Nodes = corev1client.NodeInterface
+
+// Config of a Runner.
+type Config struct {
+	Program     string // the file of controlplane.Machine
+	Dir         string // the machines' roots; a short path
+	LogDir      string // the kubelets' logs
+	MetadataURL string // of the simulator's Metadata service
+	// Kubelets is how many processes stay at a time; kwok takes over Nodes beyond that are Ready. 0 = 20.
+	Kubelets int
+	// Own is how labels of Linodes begin that were set up by hand; kwok simulates them.
+	Own string
+	// KwokLabels let kwok simulate a Node, and KubeletPort is of the server that serves their logs.
+	KwokLabels  map[string]string
+	KubeletPort int
+	Version     string // of the kubelets that kwok simulates
+	// Console takes what a boot wrote and why it failed.
+	Console func(linodeID int, text, fault string)
+	Log     *slog.Logger
+}
+
+// Runner follows the Linodes of one account.
+type Runner struct {
+	nodes Nodes
+	cfg   Config
+
+	mu      sync.Mutex
+	running map[int]life  // by Linode
+	slots   chan struct{} // one for each kubelet
+	all     sync.WaitGroup
+}
+
+// life is a Linode that runs.
+type life struct {
+	end   context.CancelFunc
+	ended chan struct{}
+}
+
+// New makes a Runner; Run runs it.
+func New(nodes Nodes, cfg Config) *Runner {
+	cfg.Kubelets = cmp.Or(cfg.Kubelets, 20)
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Runner{nodes: nodes, cfg: cfg, running: map[int]life{}, slots: make(chan struct{}, cfg.Kubelets)}
+}
+
+// Run runs it until ctx ends or events is closed; all kubelets have ended when it returns.
+func (r *Runner) Run(ctx context.Context, events <-chan linodesim.Event) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer r.all.Wait()
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e, open := <-events:
+			if !open {
+				return
+			}
+			r.note(ctx, e)
+		}
+	}
+}
+
+func (r *Runner) note(ctx context.Context, e linodesim.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, runs := r.running[e.InstanceID]
+	if runs && e.Kind != linodesim.LinodeBoots {
+		before.end()
+		delete(r.running, e.InstanceID)
+	}
+	switch {
+	case e.Kind == linodesim.LinodeBoots && !runs:
+		ctx, end := context.WithCancel(ctx)
+		l := life{end, make(chan struct{})}
+		r.running[e.InstanceID] = l
+		r.all.Go(func() {
+			defer close(l.ended)
+			defer end()
+			r.live(ctx, e)
+		})
+	case e.Kind == linodesim.LinodeGone:
+		r.all.Go(func() {
+			if runs {
+				<-before.ended
+			}
+			r.forget(ctx, e)
+		})
+	}
+}
+
+// live is a Linode from its boot to its end.
+func (r *Runner) live(ctx context.Context, e linodesim.Event) {
+	log := r.cfg.Log.With("linode", e.InstanceID, "label", e.Name)
+	if r.cfg.Own != "" && strings.HasPrefix(e.Name, r.cfg.Own) {
+		r.registerOwn(ctx, e)
+		r.initialize(ctx, e)
+		return
+	}
+	m := &machine{cfg: r.cfg, event: e, console: &console{}}
+	kubelet, err := m.boot(ctx)
+	if ctx.Err() == nil {
+		r.cfg.Console(e.InstanceID, m.console.String(), text(err))
+	}
+	switch {
+	case err != nil:
+		log.Warn("the boot failed", "error", err)
+		return
+	case kubelet == nil:
+		return
+	}
+	defer kubelet.Stop(context.WithoutCancel(ctx), kubeletEnd)
+	log.Info("kubelet started", "pid", kubelet.PID())
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	default: // too many
+		r.handOver(ctx, e, kubelet)
+		log.Info("kwok simulates the kubelet from now on")
+		r.initialize(ctx, e)
+		return
+	}
+	r.initialize(ctx, e)
+	select {
+	case <-ctx.Done():
+	case <-kubelet.Exited():
+		log.Warn("the kubelet ended", "error", kubelet.Failure())
+		r.cfg.Console(e.InstanceID, m.console.String(), text(kubelet.Failure()))
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// forget removes what is left of a Linode that is gone, its Node first.
+func (r *Runner) forget(ctx context.Context, e linodesim.Event) {
+	r.remove(ctx, e)
+	_ = os.RemoveAll(filepath.Join(r.cfg.Dir, strconv.Itoa(e.InstanceID)))
+}

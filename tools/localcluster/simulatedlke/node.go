@@ -1,0 +1,177 @@
+package simulatedlke
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+)
+
+// Names that LKE, its cloud controller manager and Kubernetes' cloud-provider
+// library put on nodes.
+const (
+	PoolIDLabel        = "lke.linode.com/pool-id"
+	HostUUIDLabel      = "node.k8s.linode.com/host-uuid"
+	linodeRegionLabel  = "topology.linode.com/region"
+	privateIPNote      = "node.k8s.linode.com/private-ip"
+	attachNote         = "volumes.kubernetes.io/controller-managed-attach-detach"
+	publicIPv6Note     = "node.k8s.linode.com/public-ipv6"
+	UninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
+)
+
+// Registered is the Node as its kubelet creates it.
+func Registered(e linodesim.Event, extra map[string]string) *corev1.Node {
+	labels := map[string]string{
+		corev1.LabelArchStable: "amd64", "beta.kubernetes.io/arch": "amd64",
+		corev1.LabelOSStable: "linux", "beta.kubernetes.io/os": "linux",
+		corev1.LabelHostname: e.Name,
+		PoolIDLabel:          strconv.Itoa(e.PoolID),
+	}
+	maps.Copy(labels, e.Labels)
+	maps.Copy(labels, extra)
+	capacity, allocatable := Capacity(Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: e.DiskMB})
+	return &corev1.Node{
+		// The controller manager attaches volumes only to nodes whose kubelet leaves it to it.
+		ObjectMeta: metav1.ObjectMeta{Name: e.Name, Labels: labels, Annotations: map[string]string{attachNote: "true"}},
+		Spec:       corev1.NodeSpec{Taints: append([]corev1.Taint{uninitialized}, poolTaints(e)...)},
+		Status: corev1.NodeStatus{
+			Capacity: capacity, Allocatable: allocatable, Addresses: Addresses(e),
+			// Without it the controller manager takes Kubernetes' own taint of a node that is not ready away at once.
+			Conditions: []corev1.NodeCondition{{
+				Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: "the pod network is not ready",
+				LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+			}},
+			NodeInfo: corev1.NodeSystemInfo{
+				Architecture: "amd64", OperatingSystem: "linux", OSImage: "Debian GNU/Linux 12 (bookworm)",
+				ContainerRuntimeVersion: "containerd://2.0", KernelVersion: "6.1.0",
+				KubeletVersion: kubeletVersion(e.K8sVersion),
+			},
+		},
+	}
+}
+
+// ServedBy makes the Node name a server on this machine as its kubelet, by the kind of address that no real node of
+// LKE has, so that its other addresses stay as they are there. Port 0 changes nothing.
+func ServedBy(node *corev1.Node, port int) {
+	if port == 0 {
+		return
+	}
+	node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: "localhost"})
+	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port) //nolint:gosec // a port
+}
+
+var uninitialized = corev1.Taint{Key: UninitializedTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule}
+
+// Initialize does to the Node what the cloud controller manager does to a new
+// one. A provider ID that is there stays: it cannot be changed.
+func Initialize(node *corev1.Node, e linodesim.Event) {
+	if node.Spec.ProviderID == "" {
+		node.Spec.ProviderID = "linode://" + strconv.Itoa(e.InstanceID)
+	}
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	maps.Copy(node.Labels, map[string]string{
+		corev1.LabelInstanceTypeStable: e.Type, corev1.LabelInstanceType: e.Type,
+		corev1.LabelTopologyRegion: e.Region, corev1.LabelFailureDomainBetaRegion: e.Region,
+		linodeRegionLabel: e.Region, HostUUIDLabel: e.HostUUID,
+	})
+	if node.Annotations == nil {
+		node.Annotations = map[string]string{}
+	}
+	if e.PrivateIPv4 != "" {
+		node.Annotations[privateIPNote] = e.PrivateIPv4
+	}
+	if ip := withoutPrefix(e.IPv6); ip != "" {
+		node.Annotations[publicIPv6Note] = ip
+	}
+	node.Spec.Taints = withoutTaints(node.Spec.Taints, []corev1.Taint{uninitialized})
+}
+
+// Follow carries a change of the pool's labels and taints, from what was applied
+// before to what is wanted now, to the Node. What did not change in the pool is
+// left as it is on the Node.
+func Follow(node *corev1.Node, before, now linodesim.Event) {
+	for key := range before.Labels {
+		if _, stays := now.Labels[key]; !stays {
+			delete(node.Labels, key)
+		}
+	}
+	for key, value := range now.Labels {
+		if old, was := before.Labels[key]; !was || old != value {
+			node.Labels[key] = value
+		}
+	}
+	added := withoutTaints(poolTaints(now), poolTaints(before))
+	removed := withoutTaints(poolTaints(before), poolTaints(now))
+	kept := withoutTaints(withoutTaints(node.Spec.Taints, removed), added)
+	node.Spec.Taints = append(kept, added...)
+}
+
+// Reapply puts back labels and taints of the pool that were removed; it
+// reports whether any was missing.
+func Reapply(node *corev1.Node, e linodesim.Event) bool {
+	missing := false
+	for key, value := range e.Labels {
+		if node.Labels[key] != value {
+			node.Labels[key], missing = value, true
+		}
+	}
+	lost := withoutTaints(poolTaints(e), node.Spec.Taints)
+	node.Spec.Taints = append(node.Spec.Taints, lost...)
+	return missing || len(lost) > 0
+}
+
+func poolTaints(e linodesim.Event) []corev1.Taint {
+	taints := make([]corev1.Taint, 0, len(e.Taints))
+	for _, t := range e.Taints {
+		taints = append(taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+	}
+	return taints
+}
+
+// withoutTaints returns the taints of which no equal one (key, value and effect)
+// is in drop.
+func withoutTaints(taints, drop []corev1.Taint) []corev1.Taint {
+	return slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool {
+		return slices.ContainsFunc(drop, func(d corev1.Taint) bool { return t.Key == d.Key && t.Value == d.Value && t.Effect == d.Effect })
+	})
+}
+
+// Addresses of the Node, as the cloud controller manager reports them.
+func Addresses(e linodesim.Event) []corev1.NodeAddress {
+	all := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: e.Name}}
+	add := func(kind corev1.NodeAddressType, address string) {
+		if address != "" {
+			all = append(all, corev1.NodeAddress{Type: kind, Address: address})
+		}
+	}
+	add(corev1.NodeExternalIP, e.PublicIPv4)
+	add(corev1.NodeExternalIP, withoutPrefix(e.IPv6))
+	add(corev1.NodeInternalIP, e.PrivateIPv4)
+	return all
+}
+
+// withoutPrefix: the API gives a Linode's IPv6 address with its prefix length.
+func withoutPrefix(address string) string {
+	if prefix, err := netip.ParsePrefix(address); err == nil {
+		return prefix.Addr().String()
+	}
+	return address
+}
+
+// kubeletVersion makes a kubelet's version of what LKE calls one: 1.35 on
+// Standard (the newest patch is used; here 0), v1.33.6+lke7 on Enterprise.
+func kubeletVersion(lke string) string {
+	version, _, _ := strings.Cut(strings.TrimPrefix(lke, "v"), "+")
+	if strings.Count(version, ".") == 1 {
+		version += ".0"
+	}
+	return "v" + version
+}

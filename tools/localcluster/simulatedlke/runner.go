@@ -1,0 +1,274 @@
+package simulatedlke
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+)
+
+// workers bounds the API calls at the same time when many nodes join together.
+const workers = 8
+
+const (
+	firstRetry     = 20 * time.Millisecond
+	longestRetry   = 5 * time.Second
+	reapplyPeriod  = 2 * time.Second
+	requestTimeout = 30 * time.Second
+)
+
+// Nodes reads and writes Nodes in the Kubernetes API; client-go's typed client
+// implements it.
+type Nodes = corev1client.NodeInterface
+
+// Config of a Runner.
+type Config struct {
+	ClusterID int // other clusters' nodes are ignored
+	// Labels and Annotations on every Node, for who simulates the kubelet.
+	Labels, Annotations map[string]string
+	// KubeletPort of the server on this machine that serves the nodes' logs; 0 = none does.
+	KubeletPort int
+	// ReapplyRemoved: labels and taints of the pool that a user removes from a
+	// Node come back, as LKE may or may not do.
+	ReapplyRemoved bool
+	Kubelets       Kubelets // nil = kwok simulates all
+	Log            *slog.Logger
+}
+
+// Runner follows the events of one cluster.
+type Runner struct {
+	nodes Nodes
+	cfg   Config
+	queue workqueue.TypedRateLimitingInterface[string]
+
+	mu      sync.Mutex
+	machine map[string]*machine // by node name
+}
+
+// machine has the last event of one Linode and the state of its Node.
+type machine struct {
+	wanted      linodesim.Event // the latest event
+	applied     linodesim.Event // what the Node has of the pool
+	gone        bool
+	registered  bool
+	initialized bool
+	kubelet     realKubelet
+}
+
+// New makes a Runner; Run runs it.
+func New(nodes Nodes, cfg Config) *Runner {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, longestRetry)
+	return &Runner{
+		nodes: nodes, cfg: cfg, machine: map[string]*machine{},
+		queue: workqueue.NewTypedRateLimitingQueue(limiter),
+	}
+}
+
+// Run runs it until ctx ends or events is closed, and returns when all its work
+// has stopped.
+func (r *Runner) Run(ctx context.Context, events <-chan linodesim.Event) {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() { r.work(ctx) })
+	}
+	if r.cfg.ReapplyRemoved {
+		all.Go(func() { r.reapply(ctx) })
+	}
+	r.listen(ctx, events)
+	cancel()
+	r.queue.ShutDown()
+	all.Wait()
+	r.endKubelets(context.WithoutCancel(ctx))
+}
+
+func (r *Runner) listen(ctx context.Context, events <-chan linodesim.Event) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e, open := <-events:
+			if !open {
+				return
+			}
+			if e.Cluster.ID == r.cfg.ClusterID {
+				r.note(e)
+			}
+		}
+	}
+}
+
+// note records an event; a worker acts on it. Names are unique for
+// ever: LKE gives a replaced node a new one.
+func (r *Runner) note(e linodesim.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.machine[e.Name]
+	switch {
+	case e.Kind == linodesim.NodeGone && m == nil:
+		return // it never joined
+	case e.Kind == linodesim.NodeGone:
+		m.gone = true
+	case e.Kind == linodesim.NodeJoins && m == nil:
+		r.machine[e.Name] = &machine{wanted: e, applied: e}
+	case m != nil:
+		m.wanted = e
+	default:
+		return // changed before it joined: its event at joining has the change
+	}
+	r.queue.Add(e.Name)
+}
+
+func (r *Runner) work(ctx context.Context) {
+	for {
+		name, shutdown := r.queue.Get()
+		if shutdown {
+			return
+		}
+		if err := r.step(ctx, name); err == nil {
+			r.queue.Forget(name)
+		} else if ctx.Err() == nil {
+			if !apierrors.IsConflict(err) {
+				r.cfg.Log.Warn("node not up to date yet", "node", name, "error", err)
+			}
+			r.queue.AddRateLimited(name)
+		}
+		r.queue.Done(name)
+	}
+}
+
+// step brings one Node to where its machine is. The queue gives a name to one
+// worker at a time.
+func (r *Runner) step(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	m, known := r.look(name)
+	switch {
+	case !known:
+		return nil
+	case m.gone:
+		m.kubelet.stop(ctx)
+		return r.remove(ctx, name)
+	case !m.registered && r.cfg.Kubelets != nil && !m.kubelet.simulated:
+		return r.registerReal(ctx, name, m)
+	case !m.registered:
+		return r.register(ctx, name, m)
+	default:
+		return r.update(ctx, name, m)
+	}
+}
+
+func (r *Runner) look(name string) (machine, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m, known := r.machine[name]
+	if !known {
+		return machine{}, false
+	}
+	return *m, true
+}
+
+// change edits the machine, if it is still known.
+func (r *Runner) change(name string, edit func(*machine)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m, known := r.machine[name]; known {
+		edit(m)
+	}
+}
+
+func (r *Runner) register(ctx context.Context, name string, m machine) error {
+	node := Registered(m.wanted, r.cfg.Labels)
+	ServedBy(node, r.cfg.KubeletPort)
+	maps.Copy(node.Annotations, r.cfg.Annotations)
+	_, err := r.nodes.Create(ctx, node, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	r.cfg.Log.Info("node registered", "node", name, "type", m.wanted.Type, "pool", m.wanted.PoolID)
+	r.change(name, func(stored *machine) { stored.registered, stored.applied = true, m.wanted })
+	r.queue.Add(name) // go on as the cloud controller manager
+	return nil
+}
+
+// update initialises the Node or carries a change of its pool to it. The write
+// names the version that was read: no client's change in between is lost.
+func (r *Runner) update(ctx context.Context, name string, m machine) error {
+	node, err := r.nodes.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // it was deleted; its kubelet does not register again
+	}
+	if err != nil {
+		return err
+	}
+	before := node.DeepCopy()
+	if !m.initialized {
+		if m.kubelet.end != nil {
+			if node, err = r.adopt(ctx, node, m.wanted); err != nil {
+				return err
+			}
+		}
+		Initialize(node, m.wanted)
+	}
+	Follow(node, m.applied, m.wanted)
+	if r.cfg.ReapplyRemoved {
+		Reapply(node, m.wanted)
+	}
+	if !sameNode(before, node) {
+		if _, err := r.nodes.Update(ctx, node, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	r.change(name, func(stored *machine) { stored.initialized, stored.applied = true, m.wanted })
+	return nil
+}
+
+func (r *Runner) remove(ctx context.Context, name string) error {
+	err := r.nodes.Delete(ctx, name, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	r.cfg.Log.Info("node removed, its Linode is gone", "node", name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.machine, name)
+	return nil
+}
+
+// reapply looks at every Node from time to time.
+func (r *Runner) reapply(ctx context.Context) {
+	ticker := time.NewTicker(reapplyPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		r.mu.Lock()
+		for name, m := range r.machine {
+			if m.initialized {
+				r.queue.Add(name)
+			}
+		}
+		r.mu.Unlock()
+	}
+}
+
+func sameNode(a, b *corev1.Node) bool {
+	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
+		equality.Semantic.DeepEqual(a.Spec, b.Spec)
+}
