@@ -1,6 +1,7 @@
 package cloudprovider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -45,6 +46,8 @@ type Config struct {
 	RelaxMinValues bool
 	// Reboot starts an instance again, once for each operation ID. Its errors are core's; nil = that is not done.
 	Reboot func(ctx context.Context, instanceID int, operationID string) error
+	// Backoff has the pauses after launches that failed; nil = none are known from before.
+	Backoff *backoff.Backoff
 	// Events publishes events; may be nil.
 	Events events.Recorder
 }
@@ -83,7 +86,7 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
-	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, backoff: backoff.New(), inventory: newInventory(backend),
+	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, backoff: cmp.Or(cfg.Backoff, backoff.New()), inventory: newInventory(backend),
 		attempts:  cache.NewExpiring(),
 		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(),
 		held: cache.NewExpiring(), refused: cache.NewExpiring()}

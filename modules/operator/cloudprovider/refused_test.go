@@ -21,7 +21,8 @@ import (
 )
 
 func refusing() error {
-	return &claims.Error{Kind: claims.KindInvalid, Op: "create pool", Field: "firewall_id", Effect: claims.EffectNone, Err: errors.New("no firewall 7")}
+	return &claims.Error{Kind: claims.KindInvalid, Op: "create pool", Field: "firewall_id", Effect: claims.EffectNone,
+		Err: errors.New("no firewall 7")}
 }
 
 // Core plans nothing for any pod while a launch is repeated: one proven refusal ends it, and the next launch follows a correction.

@@ -70,7 +70,8 @@ func TestPlansWithoutAListPrice(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(c.objects, readyClass(), pool)...).
 				WithStatusSubresource(&karpv1alpha1.NodeOverlay{}).Build()
 			store, told := nodeoverlay.NewInstanceTypeStore(), record.NewFakeRecorder(10)
-			p := cloudprovider.New(kube, over(&scripted{t: t}), catalog, cloudprovider.Config{Region: "us-ord", Overlays: store, Events: quietly(told)})
+			p := cloudprovider.New(kube, over(&scripted{t: t}), catalog,
+				cloudprovider.Config{Region: "us-ord", Overlays: store, Events: quietly(told)})
 			now := clock.NewFakeClock(metav1.Now().Time)
 			if _, err := nodeoverlay.NewController(now, kube, p, store, state.NewCluster(now, kube, p)).Reconcile(t.Context(),
 				reconcile.Request{}); err != nil {
@@ -79,7 +80,8 @@ func TestPlansWithoutAListPrice(t *testing.T) {
 			for len(told.Events) > 0 {
 				<-told.Events
 			}
-			p = cloudprovider.New(kube, over(&scripted{t: t}), catalog, cloudprovider.Config{Region: "us-ord", Overlays: store, Events: quietly(told)})
+			p = cloudprovider.New(kube, over(&scripted{t: t}), catalog,
+				cloudprovider.Config{Region: "us-ord", Overlays: store, Events: quietly(told)})
 			all, err := p.GetInstanceTypes(t.Context(), pool)
 			if err != nil {
 				t.Fatal(err)
