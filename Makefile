@@ -133,6 +133,10 @@ mutants: ## Break the modules on purpose, one way at a time; each must be notice
 image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scratch or name@sha256:...)
 	@GOWORK=off go -C tools/image run ./cmd/image -version "$(VERSION)" -base "$(BASE)"
 
+.PHONY: programs
+programs: ## Build karpenter-linode for Linux, macOS and Windows into .bin/programs (VERSION=x.y.z)
+	@VERSION="$(VERSION)" tools/make/programs.sh
+
 .PHONY: charts
 charts: image ## Package the charts into .bin/charts, with the built image by digest (VERSION=x.y.z)
 	@$(RELEASE) charts

@@ -184,7 +184,7 @@ func (p replay) translated(v map[string]any) map[string]any {
 }
 
 // named are fields with lists of IDs.
-var named = []string{"linodes", "nodebalancers", "lke_clusters", "linode", "public_interface"}
+var named = []string{"linodes", "nodebalancers", "lke_clusters", "linode", "public_interface", "firewall_ids", "ids"}
 
 // own translates a recorded value: IDs are mapped, in fields that hold one
 // and in lists of them, at any depth.

@@ -2,6 +2,9 @@ package linodesim
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -62,7 +65,7 @@ type Config struct {
 	Tokens map[string][]string
 
 	// NoRateLimits turns the documented limits off; RateLimits replaces those
-	// of single classes (collections, general, create-instance, images).
+	// of single classes, which api.Operation names (collections, general, ...).
 	NoRateLimits bool
 	RateLimits   map[string]RateLimit
 
@@ -124,7 +127,8 @@ func New(cfg Config) (*Sim, error) {
 	}
 	for class, l := range cfg.RateLimits {
 		if _, ok := limits[class]; !ok {
-			return nil, fmt.Errorf("linodesim: RateLimits names class %q; there are collections, general, create-instance and images", class)
+			return nil, fmt.Errorf("linodesim: RateLimits names class %q; there are %s", class,
+				strings.Join(slices.Sorted(maps.Keys(limits)), ", "))
 		}
 		if l.Requests <= 0 || l.Window <= 0 {
 			return nil, fmt.Errorf("linodesim: RateLimits of %s allows %d requests per %v; both must be positive", class, l.Requests, l.Window)

@@ -22,6 +22,9 @@ const (
 	StatusRunning      = world.StatusRunning
 	StatusDeleting     = world.StatusDeleting
 	StatusShuttingDown = world.StatusShuttingDown
+	StatusRebooting    = world.StatusRebooting
+	StatusRebuilding   = world.StatusRebuilding
+	StatusMigrating    = world.StatusMigrating
 )
 
 // State is a deep copy of the account at one moment.

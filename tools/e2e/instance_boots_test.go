@@ -18,6 +18,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
@@ -228,7 +229,7 @@ func (e *environment) joined(t *testing.T, boots []boot) {
 func (e *environment) rebooted(t *testing.T, b boot) {
 	t.Helper()
 	ctx, g, id := t.Context(), NewWithT(t), e.booted(t, b).ID
-	g.Expect(e.linode(t).RebootInstance(ctx, id)).To(Succeed())
+	g.Expect(e.linode(t).RebootInstance(ctx, id, api.InstanceBoot{})).To(Succeed())
 	since := metav1.NowMicro()
 	b.says = []string{simulatedboot.BootsAgain}
 	if again := e.booted(t, b); again.BootFault != "" {

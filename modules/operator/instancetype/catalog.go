@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
-	"sigs.k8s.io/karpenter/pkg/utils/pretty"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
@@ -25,6 +24,7 @@ type Config struct {
 	Region         string
 	Mode           v1alpha1.Mode       // whose fields of a class count; "" = lke
 	Plans          selection.Selection // what may be bought at all; zero = the defaults
+	Prices         selection.Prices    // of plans for which the API lists none
 	MemoryOverhead float64
 	Interval       time.Duration // between reads; 0 = 5 min
 	OnRefresh      func(error)   // a read has ended; after one that failed the old data stays; may be nil
@@ -40,7 +40,7 @@ type Catalog struct {
 	mu           sync.Mutex
 	plans        []Plan
 	availability map[string]bool
-	learned      map[string]Figures                       // what nodes have shown, by plan
+	learned      map[string]Figures                       // what nodes have shown, by LearnedBy
 	hourly       map[string]float64                       // price of every plan that was ever listed
 	version      int                                      // grows when plans, availability or what was learned change
 	state        string                                   // what converted was made from
@@ -65,6 +65,9 @@ func (c *Catalog) Refresh(ctx context.Context) (err error) {
 	listed, err := Plans(ctx, c.client)
 	if err != nil {
 		return err
+	}
+	for i := range listed {
+		listed[i] = listed[i].priced(c.cfg.Region, c.cfg.Prices)
 	}
 	usable := slices.DeleteFunc(slices.Clone(listed), func(p Plan) bool { return !p.usable() })
 	plans := slices.DeleteFunc(slices.Clone(usable), func(p Plan) bool { return p.Excluded(c.cfg.Plans) != "" })
@@ -135,14 +138,6 @@ func (c *Catalog) Start(ctx context.Context) error {
 // NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
 func (c *Catalog) NeedLeaderElection() bool { return false }
 
-// shape has the settings of a class that nodes of one plan differ by.
-type shape struct {
-	Kubelet   *v1alpha1.KubeletConfiguration
-	OSDisk    *v1alpha1.Disk
-	DataDisks *v1alpha1.DataDisks
-	SwapMB    int
-}
-
 // InstanceTypes returns all instance types as nodes of a class have them, those that cannot be bought now, or whose disk is too small for
 // the class, with an unavailable offering. A nil class sets nothing. The slice is the caller's, the instance types are shared.
 func (c *Catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType {
@@ -151,7 +146,7 @@ func (c *Catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudpro
 	} else {
 		class = &v1alpha1.LinodeNodeClassSpec{}
 	}
-	key := pretty.Concise(shape{class.Kubelet, class.OSDisk, class.DataDisks, class.SwapMB()}) // all in it, also what is added later
+	key := shapeOf(class).text()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var refused []string
@@ -178,11 +173,25 @@ func (c *Catalog) convert(refused []string, class *v1alpha1.LinodeNodeClassSpec)
 		buyable := (available || !restricted) && !slices.Contains(refused, p.ID) && p.PriceIn(c.cfg.Region).Hourly > 0
 		root, fits := RootDisk(p, class)
 		result = append(result, Convert(p, buyable && fits, Settings{
-			Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learned[p.ID], Kubelet: class.Kubelet,
+			Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learnedOf(p.ID, shapeOf(class)), Kubelet: class.Kubelet,
 			RootDisk: max(root, 1), Disks: Disks(class),
 		}))
 	}
 	return result
+}
+
+// Unpriced returns the plans that could be bought if their price were known.
+func (c *Catalog) Unpriced() (plans []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.plans {
+		available, restricted := c.availability[p.ID]
+		_, refused := c.unavailable.Get(p.ID)
+		if (available || !restricted) && !refused && p.PriceIn(c.cfg.Region).Hourly <= 0 {
+			plans = append(plans, p.ID)
+		}
+	}
+	return plans
 }
 
 // HourlyUSD returns a plan's price in the catalog's region, false if none was ever listed. A plan that may not be bought, or is not

@@ -2,6 +2,7 @@ package instancetype
 
 import (
 	"regexp"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
@@ -23,6 +24,17 @@ func (p Plan) PriceIn(region string) api.Price {
 		}
 	}
 	return p.Price
+}
+
+// priced returns the plan with its price in the region by the settings, if the API lists none.
+func (p Plan) priced(region string, prices selection.Prices) Plan {
+	usd := prices.Of(p.ID)
+	if usd <= 0 || p.PriceIn(region).Hourly > 0 {
+		return p
+	}
+	others := slices.DeleteFunc(slices.Clone(p.RegionPrices), func(own api.RegionPrice) bool { return own.ID == region })
+	p.RegionPrices = append(others, api.RegionPrice{ID: region, Hourly: usd})
+	return p
 }
 
 var (

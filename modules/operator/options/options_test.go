@@ -143,6 +143,7 @@ func TestBadInputIsOneLineThatNamesTheSetting(t *testing.T) {
 		{"a default constraint that the scheduler refuses", nil,
 			append([]string{"SCHEDULER_CONFIG", "{podTopologySpread: {defaultConstraints: [{topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}}"},
 				full...), "SCHEDULER_CONFIG", "maxSkew"},
+		{"a plan without its price", nil, append([]string{"PLANS_PRICES", "g2-gpu-*"}, full...), "PLANS_PRICES", `"g2-gpu-*"`},
 		{"bad duration", nil, append([]string{"LKE_CREATE_DEADLINE", "ten"}, full...), "LKE_CREATE_DEADLINE", `"ten"`},
 		{"duration without unit", nil, append([]string{"LKE_RETRY_DELAY", "10"}, full...), "LKE_RETRY_DELAY", `"10"`},
 		{"negative duration", nil, append([]string{"LKE_TAG_VERIFICATION_TIMEOUT", "-4s"}, full...), "LKE_TAG_VERIFICATION_TIMEOUT", "-4s"},

@@ -76,6 +76,10 @@ func (o *Options) settings() []definition {
 		{flag: "plans-deny", def: selection.DefaultDeny, instance: selection.NoPlans,
 			usage: "plans that are not bought, of those that may be; none, the default in instance mode: all may", kind: kindText,
 			fix: plansFix, set: text(&o.DeniedPlans, isPlans)},
+		{flag: "plans-prices",
+			usage: "hourly prices in USD of plans for which the Linode API lists none, such as g2-gpu-*=1.5; such a plan is not bought without",
+			kind:  kindText, fix: "use a list such as g1-gpu-rtx4000a-1=0.52,g2-gpu-*=1.5",
+			set: text(&o.PlanPrices, isPrices)},
 		{flag: "vm-memory-overhead-percent", def: "0.075",
 			usage: "share of a plan's memory that its VM does not show, for sizes that no node has shown yet", kind: kindNumber,
 			fix: "use a share between 0 and 1, such as 0.075",
@@ -206,6 +210,11 @@ func isPrice(usd float64) bool { return usd >= 0 && !math.IsInf(usd, 1) } // fal
 
 func isPlans(text string) bool {
 	_, err := selection.ParsePatterns(text)
+	return err == nil
+}
+
+func isPrices(text string) bool {
+	_, err := selection.ParsePrices(text)
 	return err == nil
 }
 

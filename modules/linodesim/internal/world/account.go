@@ -36,12 +36,23 @@ func (w Account) GetAccount() (api.Account, error) {
 	}, nil
 }
 
-// GetAccountSettings gives those recorded.
-func (w Account) GetAccountSettings() (api.AccountSettings, error) {
+// initialSettings are those recorded.
+func initialSettings(backups bool) api.AccountSettings {
 	return api.AccountSettings{
-		BackupsEnabled: w.accountBackups, ObjectStorage: "active", MaintenancePolicy: new(api.AccountSettingsMaintenancePolicy(defaultPolicy)),
+		BackupsEnabled: backups, ObjectStorage: "active", MaintenancePolicy: new(api.AccountSettingsMaintenancePolicy(defaultPolicy)),
 		InterfacesForNewLinodes: new(api.AccountSettingsInterfacesForNewLinodesLegacyConfigDefaultButLinodeAllowed),
-	}, nil
+	}
+}
+
+// GetAccountSettings returns the settings, which are about objects to come.
+func (w Account) GetAccountSettings() (api.AccountSettings, error) { return w.assets.settings, nil }
+
+// UpdateAccountSettings changes those that are given.
+func (w Account) UpdateAccountSettings(b *api.AccountSettingsUpdate) (api.AccountSettings, error) {
+	w.assets.settings = overlaid[api.AccountSettings](w.assets.settings, b)
+	w.note(AssetChanged, "account settings", 0)
+	w.happened(w.User, "account_settings_update", nil, nil)
+	return w.assets.settings, nil
 }
 
 // ListAccountEvents lists the events, newest first. What the platform does to a

@@ -50,11 +50,15 @@ func (w Firewalls) addFirewall(b *api.FirewallCreate) api.Firewall {
 	w.assets.firewalls[id] = f
 	w.note(AssetCreated, fmt.Sprintf("firewall %d", id), 0)
 	for _, linode := range deref(deref(b.Devices).Linodes) {
-		w.attach(id, linode, 0)
+		w.attach(id, device{linode: linode})
 	}
 	for _, iface := range deref(deref(b.Devices).LinodeInterfaces) {
-		linode, _, _ := w.target("linode_interface", iface)
-		w.attach(id, linode, iface)
+		if to, err := w.target("linode_interface", iface); err == nil {
+			w.attach(id, to)
+		}
+	}
+	for _, balancer := range deref(deref(b.Devices).Nodebalancers) {
+		w.attach(id, device{balancer: balancer})
 	}
 	return f
 }
@@ -73,9 +77,6 @@ func described(rules *[]api.FirewallRule) *[]api.FirewallRule {
 
 // CreateFirewall makes one. Pools may name it; nothing is filtered.
 func (w Firewalls) CreateFirewall(b *api.FirewallCreate) (api.Firewall, error) {
-	if len(deref(deref(b.Devices).Nodebalancers)) > 0 {
-		return api.Firewall{}, Refuse("devices.nodebalancers[0]", "devices.nodebalancers[0] is not valid")
-	}
 	if err := w.checkFirewall(b); err != nil {
 		return api.Firewall{}, err
 	}
@@ -96,12 +97,17 @@ func (w Firewalls) checkFirewall(b *api.FirewallCreate) error {
 	checkTags(&bad, deref(b.Tags))
 	checkRules(&bad, "rules.", b.Rules)
 	for n, id := range deref(deref(b.Devices).Linodes) {
-		if _, _, err := w.target("linode", id); err != nil {
+		if _, err := w.target("linode", id); err != nil {
 			bad.invalid(fmt.Sprintf("devices.linodes[%d]", n))
 		}
 	}
+	for n, id := range deref(deref(b.Devices).Nodebalancers) {
+		if _, err := w.target("nodebalancer", id); err != nil {
+			bad.invalid(fmt.Sprintf("devices.nodebalancers[%d]", n))
+		}
+	}
 	for n, id := range deref(deref(b.Devices).LinodeInterfaces) {
-		if _, _, err := w.target("linode_interface", id); err != nil {
+		if _, err := w.target("linode_interface", id); err != nil {
 			bad.invalid(fmt.Sprintf("devices.linode_interfaces[%d]", n))
 		}
 	}
@@ -168,6 +174,62 @@ func checkProtocols(bad *reasons, list string, rules []api.FirewallRule) {
 			bad.add(fmt.Sprintf("%s[%d].protocol", list, i), "Must be TCP, UDP, ICMP, IPENCAP, ALL or the number of a protocol")
 		}
 	}
+}
+
+// UpdateFirewall changes label, status and tags.
+func (w Firewalls) UpdateFirewall(firewallID int, b *api.FirewallUpdate) (api.Firewall, error) {
+	f, err := lookup(w.assets.firewalls, firewallID)
+	if err != nil {
+		return f, err
+	}
+	var bad reasons
+	if b.Label != nil {
+		checkLength(&bad, "label", *b.Label, 3, 32)
+		checkFirewallLabel(&bad, *b.Label)
+		for _, other := range w.assets.firewalls {
+			if other.ID != firewallID && other.Label == *b.Label {
+				bad.add("label", "Label must be unique among your Cloud Firewalls")
+			}
+		}
+	}
+	checkTags(&bad, deref(b.Tags))
+	if err := bad.err(); err != nil {
+		return api.Firewall{}, err
+	}
+	f = overlaid[api.Firewall](f, b)
+	return w.protecting(w.changed(f)), nil
+}
+
+func (w Firewalls) changed(f api.Firewall) api.Firewall {
+	f.Updated = w.stamp()
+	w.assets.firewalls[f.ID] = f
+	w.note(AssetChanged, fmt.Sprintf("firewall %d", f.ID), 0)
+	w.happened(w.User, "firewall_update", onObject("firewall", f.ID, f.Label, "/v4/networking/firewalls/%d"), nil)
+	return f
+}
+
+// GetFirewallRules finds the rules of one.
+func (w Firewalls) GetFirewallRules(firewallID int) (api.FirewallRules, error) {
+	f, err := lookup(w.assets.firewalls, firewallID)
+	return f.Rules, err
+}
+
+// UpdateFirewallRules replaces them as a whole, and counts the version up.
+func (w Firewalls) UpdateFirewallRules(firewallID int, b *api.FirewallRulesCreate) (api.FirewallRules, error) {
+	f, err := lookup(w.assets.firewalls, firewallID)
+	if err != nil {
+		return api.FirewallRules{}, err
+	}
+	var bad reasons
+	checkRules(&bad, "", *b)
+	if err := bad.err(); err != nil {
+		return api.FirewallRules{}, err
+	}
+	f.Rules = api.FirewallRules{
+		Inbound: described(b.Inbound), InboundPolicy: b.InboundPolicy, Outbound: described(b.Outbound), OutboundPolicy: b.OutboundPolicy,
+		Version: f.Rules.Version + 1, Fingerprint: fmt.Sprintf("%08x", f.ID+f.Rules.Version),
+	}
+	return w.changed(f).Rules, nil
 }
 
 // DeleteFirewall removes one. Linodes that it protected are open then, and

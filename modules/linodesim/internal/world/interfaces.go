@@ -3,6 +3,7 @@ package world
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/oapi-codegen/nullable"
@@ -231,7 +232,7 @@ func (f nic) linode(of *Instance) api.InstanceInterface {
 		out.VPC = &map[string]any{
 			"vpc_id": f.vpcID, "subnet_id": f.subnetID, "ipv4": map[string]any{"addresses": []any{
 				map[string]any{"address": f.address, "primary": true, "nat_1_1_address": optional(f.nat)},
-			}, "ranges": []any{}},
+			}, "ranges": each(f.ranges, func(r string) any { return map[string]any{"range": r} })},
 		}
 		if f.ipv6 != nil {
 			(*out.VPC)["ipv6"] = f.ipv6.shown()
@@ -259,4 +260,40 @@ func (w Interfaces) GetInstanceInterface(linodeID, interfaceID int) (api.Instanc
 		}
 	}
 	return api.InstanceInterface{}, NotFound()
+}
+
+// UpdateInstanceInterface changes the routes, the address and the ranges of an
+// interface, and not its kind.
+func (w Interfaces) UpdateInstanceInterface(linodeID, interfaceID int, b *api.InstanceInterfaceUpdate) (api.InstanceInterface, error) {
+	all := w.assets.interfaces[linodeID]
+	at := slices.IndexFunc(all, func(f nic) bool { return f.id == interfaceID })
+	if at < 0 {
+		return api.InstanceInterface{}, NotFound()
+	}
+	f := all[at]
+	for kind, given := range map[string]bool{"public": b.Public != nil, "vpc": b.VPC != nil, "vlan": b.Vlan != nil} {
+		if given && kind != f.purpose {
+			return api.InstanceInterface{}, Refuse(kind, "The interface is of the kind %s", f.purpose)
+		}
+	}
+	if b.DefaultRoute != nil {
+		f.primary, _ = (*b.DefaultRoute)["ipv4"].(bool)
+	}
+	if b.VPC != nil {
+		f.readAddress(*b.VPC, false)
+		if ipv4, _ := (*b.VPC)["ipv4"].(map[string]any); ipv4["ranges"] != nil {
+			f.ranges = rangesIn(ipv4["ranges"])
+		}
+		if f.address == "" {
+			f.address = all[at].address
+		}
+		if f.nat == "any" {
+			f.nat = w.instances[linodeID].PublicIPv4
+		}
+	}
+	w.assets.interfaces[linodeID] = slices.Clone(all)
+	w.assets.interfaces[linodeID][at] = f
+	w.note(AssetChanged, fmt.Sprintf("interface %d", interfaceID), linodeID)
+	w.happened(w.User, "interface_update", onLinode(w.instances[linodeID]), nil)
+	return f.linode(w.instances[linodeID]), nil
 }

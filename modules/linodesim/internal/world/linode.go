@@ -65,6 +65,9 @@ func (w Linodes) CreateInstance(b *api.InstanceCreate) (api.Instance, error) {
 	if err := notHere(b); err != nil {
 		return api.Instance{}, err
 	}
+	if err := w.chooseGeneration(b); err != nil {
+		return api.Instance{}, err
+	}
 	generation := string(deref(b.InterfaceGeneration))
 	var nics []nic
 	for n, f := range deref(b.Interfaces) {
@@ -78,6 +81,22 @@ func (w Linodes) CreateInstance(b *api.InstanceCreate) (api.Instance, error) {
 		return api.Instance{}, err
 	}
 	return w.instance(w.addInstance(b, nics)), nil
+}
+
+// chooseGeneration fills in the account's kind of interfaces, or refuses another
+// one where the account has only one.
+func (w Linodes) chooseGeneration(b *api.InstanceCreate) error {
+	const only = api.AccountSettingsInterfacesForNewLinodesLinodeOnly
+	switch setting := deref(w.assets.settings.InterfacesForNewLinodes); {
+	case b.InterfaceGeneration == nil && (setting == only ||
+		setting == api.AccountSettingsInterfacesForNewLinodesLinodeDefaultButLegacyConfigAllowed):
+		b.InterfaceGeneration = new(api.InstanceCreateInterfaceGeneration(linodeInterfaces))
+	case b.InterfaceGeneration == nil:
+	case setting == only && string(*b.InterfaceGeneration) != linodeInterfaces,
+		setting == api.AccountSettingsInterfacesForNewLinodesLegacyConfigOnly && string(*b.InterfaceGeneration) == linodeInterfaces:
+		return Refuse("interface_generation", "The settings of the account do not allow interfaces of this generation")
+	}
+	return nil
 }
 
 // notHere refuses what names things of which there are none: backups,
@@ -216,9 +235,13 @@ func (w Linodes) equip(i *Instance, b *api.InstanceCreate, nics []nic, ready tim
 		w.Interfaces().addInterfaces(i, nics)
 		nics = nil
 	}
-	if i.Image == "" {
-		return
+	if i.Image != "" {
+		w.install(i, b, nics, ready)
 	}
+}
+
+// install makes the disks and the configuration of an image.
+func (w Linodes) install(i *Instance, b *api.InstanceCreate, nics []nic, ready time.Duration) {
 	plan, _ := w.catalog.Type(i.Type)
 	swap, root := diskSizes(b, plan.Disk)
 	name := w.Images().imageLabel(i.Image) + " Disk"

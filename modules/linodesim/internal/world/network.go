@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/oapi-codegen/nullable"
 
@@ -36,10 +37,7 @@ func (w VPCs) CreateVPC(b *api.VPCCreate) (api.VPC, error) {
 	}
 	var bad reasons
 	w.Offers().checkRegion(&bad, b.Region, catalog.CapVPCs, "VPCs are")
-	checkLength(&bad, "label", b.Label, 1, 64)
-	if !vpcLabel.MatchString(b.Label) {
-		bad.add("label", "Must only use ASCII letters, numbers, and underscores")
-	}
+	w.checkVPCLabel(&bad, 0, b.Label)
 	checkLength(&bad, "description", deref(b.Description), 0, 255)
 	kind := string(cmp.Or(deref(b.VPCType), vpcType))
 	if kind == rdmaType && len(deref(b.IPv6)) > 0 {
@@ -53,11 +51,6 @@ func (w VPCs) CreateVPC(b *api.VPCCreate) (api.VPC, error) {
 	}
 	if len(ranges) == 0 {
 		ranges = vpcRanges
-	}
-	for _, v := range w.assets.vpcs {
-		if v.Label == b.Label {
-			bad.add("label", "Label must be unique among your VPCs")
-		}
 	}
 	checkSubnets(&bad, ranges, subnets, len(deref(b.IPv6)) > 0)
 	if err := bad.err(); err != nil {
@@ -76,14 +69,7 @@ func (w VPCs) addVPC(b *api.VPCCreate, kind string, ranges []string) api.VPC {
 		v.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x::/52", v.ID&0xffff)))
 	}
 	for n, s := range deref(b.Subnets) {
-		made := api.VPCSubnet{
-			ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, IPv6: nullable.NewNullNullable[[]api.AddressRange](), VPCType: &kind,
-			Databases: &[]map[string]any{}, Nodebalancers: &[]map[string]any{}, Created: w.stamp(), Updated: w.stamp(),
-		}
-		if len(deref(s.IPv6)) > 0 {
-			made.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x:%x::/56", v.ID&0xffff, n<<8)))
-		}
-		v.Subnets = append(v.Subnets, made)
+		v.Subnets = append(v.Subnets, w.newSubnet(v, n, s))
 	}
 	w.assets.vpcs[v.ID] = v
 	w.note(AssetCreated, fmt.Sprintf("vpc %d", v.ID), 0)
@@ -140,6 +126,133 @@ func checkSubnets(bad *reasons, ranges []string, subnets []api.VPCSubnetCreate, 
 			seen = append(seen, p)
 		}
 	}
+}
+
+// newSubnet makes the nth subnet of a VPC.
+func (w VPCs) newSubnet(v api.VPC, n int, s api.VPCSubnetCreate) api.VPCSubnet {
+	made := api.VPCSubnet{
+		ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, IPv6: nullable.NewNullNullable[[]api.AddressRange](), VPCType: v.VPCType,
+		Linodes: []api.VPCSubnetLinode{}, Databases: &[]map[string]any{}, Nodebalancers: &[]map[string]any{}, Created: w.stamp(),
+		Updated: w.stamp(),
+	}
+	if len(deref(s.IPv6)) > 0 {
+		made.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x:%x::/56", v.ID&0xffff, n<<8)))
+	}
+	return made
+}
+
+// UpdateVPC changes label and description.
+func (w VPCs) UpdateVPC(vpcID int, b *api.VPCUpdate) (api.VPC, error) {
+	v, err := lookup(w.assets.vpcs, vpcID)
+	if err != nil {
+		return v, err
+	}
+	var bad reasons
+	if b.Label != nil {
+		w.checkVPCLabel(&bad, vpcID, *b.Label)
+	}
+	checkLength(&bad, "description", deref(b.Description), 0, 255)
+	if err := bad.err(); err != nil {
+		return api.VPC{}, err
+	}
+	set(&v.Label, b.Label)
+	set(&v.Description, b.Description)
+	return w.changed(v, "vpc_update"), nil
+}
+
+func (w VPCs) checkVPCLabel(bad *reasons, self int, label string) {
+	checkLength(bad, "label", label, 1, 64)
+	if !vpcLabel.MatchString(label) {
+		bad.add("label", "Must only use ASCII letters, numbers, and underscores")
+	}
+	for _, v := range w.assets.vpcs {
+		if v.ID != self && v.Label == label {
+			bad.add("label", "Label must be unique among your VPCs")
+		}
+	}
+}
+
+// changed stores a VPC, with an event.
+func (w VPCs) changed(v api.VPC, event string) api.VPC {
+	v.Updated = w.stamp()
+	w.assets.vpcs[v.ID] = v
+	w.note(AssetChanged, fmt.Sprintf("vpc %d", v.ID), 0)
+	w.happened(w.User, event, onObject("vpc", v.ID, v.Label, "/v4/vpcs/%d"), nil)
+	return w.populated(v)
+}
+
+// CreateVPCSubnet adds a subnet that overlaps with no other of its VPC.
+func (w VPCs) CreateVPCSubnet(vpcID int, b *api.VPCSubnetCreate) (api.VPCSubnet, error) {
+	v, err := lookup(w.assets.vpcs, vpcID)
+	if err != nil {
+		return api.VPCSubnet{}, err
+	}
+	var bad reasons
+	all := each(v.Subnets, func(s api.VPCSubnet) api.VPCSubnetCreate { return api.VPCSubnetCreate{Label: s.Label, IPv4: s.IPv4} })
+	networks, _ := v.IPv6.Get()
+	ranges := each(deref(v.IPv4), func(r api.AddressRange) string { return r.Range })
+	checkSubnets(&bad, ranges, append(all, *b), len(networks) > 0)
+	for n := range bad {
+		_, bad[n].Field, _ = strings.Cut(bad[n].Field, "].")
+	}
+	if slices.ContainsFunc(v.Subnets, func(s api.VPCSubnet) bool { return s.Label == b.Label }) {
+		bad.add("label", "Label must be unique among the subnets of the VPC")
+	}
+	if err := bad.err(); err != nil {
+		return api.VPCSubnet{}, err
+	}
+	made := w.newSubnet(v, len(v.Subnets), *b)
+	v.Subnets = append(slices.Clone(v.Subnets), made)
+	w.changed(v, "subnet_create")
+	return made, nil
+}
+
+// UpdateVPCSubnet changes the label.
+func (w VPCs) UpdateVPCSubnet(vpcID, subnetID int, b *api.VPCSubnetUpdate) (api.VPCSubnet, error) {
+	if _, err := w.GetVPCSubnet(vpcID, subnetID); err != nil {
+		return api.VPCSubnet{}, err
+	}
+	var bad reasons
+	checkLength(&bad, "label", b.Label, 1, 64)
+	if err := bad.err(); err != nil {
+		return api.VPCSubnet{}, err
+	}
+	v := w.assets.vpcs[vpcID]
+	v.Subnets = slices.Clone(v.Subnets)
+	for n := range v.Subnets {
+		if v.Subnets[n].ID == subnetID {
+			v.Subnets[n].Label, v.Subnets[n].Updated = b.Label, w.stamp()
+		}
+	}
+	w.changed(v, "subnet_update")
+	return w.GetVPCSubnet(vpcID, subnetID)
+}
+
+// DeleteVPCSubnet removes a subnet that no Linode is in.
+func (w VPCs) DeleteVPCSubnet(vpcID, subnetID int) error {
+	s, err := w.GetVPCSubnet(vpcID, subnetID)
+	switch {
+	case err != nil:
+		return err
+	case len(s.Linodes) > 0:
+		return Refuse("", "Linodes are still in subnet %d of this VPC.", subnetID)
+	}
+	v := w.assets.vpcs[vpcID]
+	v.Subnets = slices.DeleteFunc(slices.Clone(v.Subnets), func(s api.VPCSubnet) bool { return s.ID == subnetID })
+	w.changed(v, "subnet_delete")
+	return nil
+}
+
+// ListVPCIPs lists the addresses in a VPC.
+func (w VPCs) ListVPCIPs(vpcID int) ([]api.VPCAddress, error) {
+	_, err := lookup(w.assets.vpcs, vpcID)
+	return w.addressesIn(vpcID, false), err
+}
+
+// ListVPCIPv6s lists the IPv6 networks in a VPC.
+func (w VPCs) ListVPCIPv6s(vpcID int) ([]api.VPCAddress, error) {
+	_, err := lookup(w.assets.vpcs, vpcID)
+	return w.addressesIn(vpcID, true), err
 }
 
 // ListAllVPCIPs lists the addresses in all VPCs of the account.

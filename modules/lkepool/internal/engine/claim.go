@@ -43,6 +43,7 @@ func (c *Core) giveBack(claim *claim) bool {
 		}
 		return true
 	}
+	n.claim.given = true
 	c.deliver(claim, c.node(n), nil)
 	return true
 }
@@ -73,7 +74,7 @@ func (c *Core) doubtful(claim *claim, n *node) bool {
 // assigned returns the node that is being claimed for a claimant, nil if there is
 // none but such as were quarantined.
 func (c *Core) assigned(who claims.ClaimID) *node {
-	for _, n := range c.world.nodes.rows {
+	for _, n := range c.world.nodesOf(who.Value) {
 		if n.claim.state != free && !n.claimed() && n.claim.who.Is(who) && (n.claim.state == reserved || !c.quarantined(n)) {
 			return n
 		}
@@ -199,6 +200,7 @@ func (c *Core) witness() {
 		n.claim.witnessed = true
 		if who, ok := c.cfg.Holder(n.ID); ok && (n.claim.state == free || !n.claim.who.Is(c.tags.ID(who))) {
 			n.claim = claimState{who: c.tags.ID(who), state: held, at: c.now, since: c.now, stripped: true}
+			c.world.index.claimed(n)
 		}
 	}
 }
@@ -210,7 +212,7 @@ func (c *Core) holder(who claims.ClaimID) *node {
 	if best == nil || c.cfg.Holder == nil {
 		return best
 	}
-	for _, n := range c.world.nodes.rows {
+	for _, n := range c.world.nodesOf(who.Value) {
 		if n == best || !n.holds(who) || !c.owned(n) {
 			continue
 		}
@@ -246,6 +248,7 @@ func (c *Core) match(d *demand) {
 			d.free = d.free[1:]
 			n.claim = n.claim.freed(c.now)
 			n.claim.who, n.claim.state = claim.id, reserved
+			c.world.index.claimed(n)
 			if c.finish(claim, n); n.claim.state != free {
 				return true
 			}

@@ -92,7 +92,7 @@ type lastFailure struct {
 func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *Core {
 	c := &Core{
 		cfg: cfg, tags: NewTagging(cfg.Tags), limits: limits, startedAt: now, keys: map[string]*keyState{}, buying: map[string]int{},
-		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}},
+		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}, index: newIndex()},
 	}
 	c.polls.pace.Few, c.lateUntil = fewNodes, now
 	if !clean {
@@ -103,7 +103,9 @@ func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *
 
 // Inherit takes over the callers that wait.
 func (c *Core) Inherit(from *Core) {
-	c.world.claims = from.world.claims
+	for _, claim := range from.world.claims {
+		c.world.admit(claim)
+	}
 	for _, r := range from.requests {
 		c.requests = append(c.requests, &request{token: r.token, ask: r.ask, since: c.startedAt})
 	}
@@ -141,6 +143,10 @@ func (c *Core) Handle(e Event, now time.Time) []Action {
 	case Left:
 		c.dismiss(e)
 	case Done:
+		if e.Unsent {
+			c.takeBack(e.Action)
+			break
+		}
 		c.note(e)
 		c.merge(e)
 	case Tick:
@@ -151,6 +157,34 @@ func (c *Core) Handle(e Event, now time.Time) []Action {
 		c.wakeAt = time.Time{}
 	}
 	return c.actions
+}
+
+// takeBack follows a write that was not sent: it is decided again.
+func (c *Core) takeBack(a Action) {
+	switch a.Op {
+	case OpCreate, OpScale:
+		c.buying[a.Key.InstanceType] = max(0, c.buying[a.Key.InstanceType]-a.Bought)
+		if p, ok := c.world.pools.get(a.PoolID); ok {
+			p.writes.growing = false
+		}
+		if a.Op == OpCreate {
+			k := c.key(a.Key)
+			k.creating = max(0, k.creating-1)
+		}
+	case OpMark:
+		n, ok := c.world.nodes.get(a.InstanceID)
+		switch {
+		case !ok:
+		case !n.claim.since.IsZero():
+			n.claim.state = held
+		case n.claim.state == rewriting:
+			n.claim.state = unsure
+		case n.claim.state == writing:
+			n.claim = n.claim.freed(c.now)
+		}
+	default:
+		c.undone(a)
+	}
 }
 
 // undone takes back what would be done for callers that were all answered.
@@ -229,7 +263,17 @@ func (c *Core) ready(t time.Time) bool {
 	return true
 }
 
-func (c *Core) do(a Action) { c.actions = append(c.actions, a) }
+func (c *Core) do(a Action) {
+	switch a.Op {
+	case OpScale, OpDrop:
+		a.NotAfter = c.now.Add(countValid)
+	case OpCreate, OpRemove:
+		a.NotAfter = c.now.Add(sendWithin)
+	case OpMark:
+		a.NotAfter = c.now.Add(claimWithin)
+	}
+	c.actions = append(c.actions, a)
+}
 
 func (c *Core) answer(token int, a Answer) { c.do(Action{Op: OpAnswer, Token: token, Answer: &a}) }
 

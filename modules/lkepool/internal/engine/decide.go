@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -18,10 +19,10 @@ func (c *Core) decide() {
 	c.restoreTags()
 	c.finishRemovals()
 	if demands := c.demands(); len(demands) > 0 && c.informed(demands) {
-		clear := c.identify()
+		clear, unread := c.identify()
 		for _, d := range demands {
 			c.supply(d)
-			if clear && c.identified(d.waiting[0].hash) {
+			if clear && !unread[d.waiting[0].hash] {
 				c.match(d)
 				c.buy(d)
 			}
@@ -127,11 +128,11 @@ func (c *Core) refuseUnread(demands []*demand) {
 	}
 }
 
-// identify reads the instances and pools that are known by their ID alone: any
-// such instance may have a claimant, and such a pool may be of any key. It reports
-// whether none is left.
-func (c *Core) identify() bool {
-	all := true
+// identify reads the instances and pools that are known by their ID alone: any such
+// pool may be of any key, and any such instance may have a claimant of its pool's key.
+// It reports whether the first are none, and returns the keys of the second.
+func (c *Core) identify() (all bool, unread map[string]bool) {
+	all, unread = true, map[string]bool{}
 	for _, n := range c.world.nodes.rows {
 		p, ok := c.world.pools.get(n.home)
 		switch {
@@ -139,26 +140,22 @@ func (c *Core) identify() bool {
 		case !ok:
 			all = c.located(n.home) && all
 		case p.ours() && !n.known():
-			all = all && n.direct.failing()
+			if c.awaited(n) {
+				unread[p.keyHash()] = true
+			}
 			if !c.limits.NodesLag || c.ready(n.first.Add(verifyAgain)) { // the next list shows it
 				c.readNode(n, "only its ID is known")
 			}
 		}
 	}
-	return all
+	return all, unread
 }
 
-// identified reports whether no instance of the key may still turn out to be of one
-// of those that wait. One that is known by its ID alone, and cannot be read, may;
-// after unreadGrace it is passed over.
-func (c *Core) identified(hash string) bool {
-	return !slices.ContainsFunc(c.world.nodes.rows, func(n *node) bool {
-		if n.known() || !n.present() || n.direct.retry.failed == 0 {
-			return false
-		}
-		p, ok := c.world.pools.get(n.home)
-		return ok && p.ours() && p.keyHash() == hash && !c.ready(n.direct.retry.since.Add(unreadGrace))
-	})
+// awaited reports whether an instance that is known by its ID alone may still turn out
+// to be of one of those that wait. If it cannot be read, it is passed over after
+// unreadGrace.
+func (c *Core) awaited(n *node) bool {
+	return n.direct.retry.failed == 0 || !c.ready(n.direct.retry.since.Add(unreadGrace))
 }
 
 // supply finds out what there is for a key.
@@ -167,7 +164,7 @@ func (c *Core) supply(d *demand) {
 	for _, p := range d.pools {
 		c.supplyOf(d, p)
 	}
-	if len(d.quarantined) >= quarantineLimit || c.marks.err != nil {
+	if len(d.quarantined) >= quarantineLimit || claims.KindOf(c.marks.err) == claims.KindForbidden {
 		// Another one would be no better.
 		for _, n := range d.quarantined {
 			if c.ready(latest(n.direct.retry.until, n.claim.retry.until)) {

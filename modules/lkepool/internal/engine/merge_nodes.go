@@ -32,6 +32,7 @@ func (c *Core) mergeInstances(d Done) {
 		n.absence.since = cmp.Or(n.absence.since, d.Began)
 		c.lacked(n, d.Began)
 	}
+	c.pruneNodes(d.Began)
 }
 
 // mergeInstance applies a direct read of an instance.
@@ -49,6 +50,7 @@ func (c *Core) mergeInstance(d Done) {
 		c.endIfProven(n)
 	case d.Err == nil && d.Instance.Foreign:
 		n.Instance, n.home, n.tagged = d.Instance, 0, d.Began
+		c.world.index.moved()
 	case d.Err == nil:
 		n.direct.agrees = true
 		c.seeInstance(d.Instance, d.Began, true)
@@ -59,11 +61,13 @@ func (c *Core) meetNode(id int) *node {
 	n := &node{first: c.now}
 	n.ID = id
 	c.world.nodes.put(id, n)
+	c.world.index.moved()
 	return n
 }
 
 func (c *Core) forgetNode(n *node) {
 	c.world.nodes.drop(n.ID)
+	c.world.index.moved()
 	c.world.goneNodes[n.ID] = ended{removed: !n.removal.accepted.IsZero(), at: c.now}
 	if p, ok := c.world.pools.get(n.home); ok {
 		if s := p.slot(n.slot); s != nil && s.InstanceID == n.ID {
@@ -96,6 +100,9 @@ func (c *Core) seeInstance(reading lkepool.Instance, began time.Time, direct boo
 	n.Instance, n.State = reading, state
 	n.tagged, n.last, n.absence = latest(n.tagged, began), latest(n.last, began), absence{}
 	if reading.PoolID != 0 && n.slot == "" && n.detached.IsZero() {
+		if n.home != reading.PoolID {
+			c.world.index.moved()
+		}
 		n.home = reading.PoolID
 	}
 	c.mergeClaim(n, who, began, direct)
@@ -129,5 +136,6 @@ func (c *Core) mergeClaim(n *node, who claims.ClaimID, began time.Time, direct b
 	default:
 		own := h.own && h.who.Is(who)
 		*h = claimState{who: who, state: held, at: began, since: c.now, claimedAt: h.claimedAt, own: own, failed: h.failed}
+		c.world.index.claimed(n)
 	}
 }

@@ -48,6 +48,7 @@ func (c *Core) mergePools(d Done) {
 			c.endIfProvenPool(p)
 		}
 	}
+	c.prunePools(d.Began)
 }
 
 // differs reports whether a list contradicts what is known of the pool.
@@ -265,6 +266,9 @@ func (c *Core) addSlots(p *pool, slots []lkepool.Slot, began time.Time, direct b
 		}
 		if n.removal.accepted.IsZero() || direct && c.settled(began, n.removal.accepted) {
 			s.InstanceID, s.lost = reading.InstanceID, false
+			if n.home != p.ID {
+				c.world.index.moved()
+			}
 			n.home, n.slot, n.detached = p.ID, s.NodeID, time.Time{}
 			n.removal.listed = !n.removal.accepted.IsZero()
 		}

@@ -55,7 +55,7 @@ func (c *Core) mergeMark(d Done) {
 	}
 	if d.Err == nil {
 		*h = claimState{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: c.tags.claimedAtOf(d.Instance.Tags),
-			own: h.own || h.since.IsZero(), wrote: true, witnessed: h.witnessed}
+			own: h.own || h.since.IsZero(), wrote: true, witnessed: h.witnessed, given: h.given}
 		c.seeInstance(d.Instance, d.Began, true)
 		n.Tags, n.tagged = d.Instance.Tags, d.Began
 		c.marked()
@@ -78,7 +78,11 @@ func (c *Core) mergeMark(d Done) {
 	}
 	switch claims.KindOf(d.Err) {
 	case claims.KindRateLimited:
-	case claims.KindForbidden, claims.KindInvalid:
+	case claims.KindForbidden:
+		c.markRefused(d)
+	case claims.KindInvalid:
+		// It may be this instance alone whose tags are refused.
+		c.failed(n)
 		c.markRefused(d)
 	default:
 		c.failed(n)

@@ -69,8 +69,8 @@ func (c *Core) remove(n *node, since time.Time, reason string) (bool, error) {
 // readForRemoval reports whether the pool was read right before. What own
 // removals did to it meanwhile is known.
 func (c *Core) readForRemoval(p *pool, after time.Time, reason string) bool {
-	if !p.direct.ended.IsZero() && c.now.Sub(p.direct.ended) <= readValid && p.direct.began.After(p.writes.grown) &&
-		p.direct.began.After(after) && p.writes.unsure.IsZero() && p.absence.proof.IsZero() {
+	if !p.direct.ended.IsZero() && c.now.Sub(p.direct.ended) <= readValid && !p.direct.began.Before(p.writes.grown) &&
+		!p.direct.began.Before(after) && p.writes.unsure.IsZero() && p.absence.proof.IsZero() {
 		return true
 	}
 	switch {

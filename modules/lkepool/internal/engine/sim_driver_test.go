@@ -32,6 +32,8 @@ type sim struct {
 	trace *strings.Builder
 	// wrote is called for every write that reaches the platform.
 	wrote func(Action, *simEffect)
+	// timed, if set, adds up the time that the core takes.
+	timed *time.Duration
 	// failure is the first violation.
 	failure string
 }
@@ -223,7 +225,11 @@ func (s *sim) feed(e Event) {
 	}
 	s.facts.events++
 	text := s.describeEvent(e)
+	began := time.Now()
 	actions := s.process.core.Handle(e, s.local())
+	if s.timed != nil {
+		*s.timed += time.Since(began)
+	}
 	s.describe(text, actions)
 	for _, a := range actions {
 		if a.Op == OpAnswer {

@@ -202,6 +202,9 @@ func (s *sim) land(e *simEffect) {
 	}
 	if i := s.instance(e.action.InstanceID); i != nil && e.action.Op == OpMark {
 		i.late, i.lateOf = true, e.life != s.process.life
+		if i.lateOf {
+			s.facts.lost++ // its claimant may have another node by now
+		}
 	}
 	bought := s.bought
 	d := s.carryOut(e)

@@ -15,6 +15,7 @@ type world struct {
 	// named are the pools that instances name and no reading has shown.
 	named  table[*namedPool]
 	claims []*claim
+	index  index
 	// goneNodes and gonePools are what was proven gone, pools with when: late
 	// lists show it again.
 	goneNodes map[int]ended
@@ -64,6 +65,8 @@ type claimState struct {
 	// been claimed before. stripped: a reading lacks the claim's tag.
 	// witnessed: the caller's own records were asked.
 	own, wrote, stripped, witnessed bool
+	// given: its claimant got it as an answer of this process.
+	given bool
 	// lacking: a reading since the write that was not answered lacks the claim.
 	lacking bool
 	// failed counts failed writes in a row that were the instance's fault, err is
