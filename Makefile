@@ -23,7 +23,7 @@ LOCALCLUSTER = .bin/localcluster
 VERSION  ?= $(shell sed -n 's/^version: //p' charts/karpenter/Chart.yaml)
 BASE     ?= scratch
 REGISTRY ?= ghcr.io/karpenter-linode
-RELEASE   = GOWORK=off go -C tools run ./release/cmd/release -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
+RELEASE   = tools/make/release.sh -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
 # What of the operator's chart is set: VALUES=file GATES=CapacityBuffer=true,NodeRepair=true
 CHOSEN = $(if $(VALUES),--values=$(VALUES)) $(if $(GATES),--gates=$(GATES))
 

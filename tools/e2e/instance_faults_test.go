@@ -242,7 +242,7 @@ func nodeInVPC(t *testing.T, e *environment) {
 	g.Expect(addresses.IPv4.VPC).NotTo(BeNil())
 	g.Expect(*addresses.IPv4.VPC).To(HaveLen(1))
 	inside := (*addresses.IPv4.VPC)[0]
-	g.Expect(*inside.SubnetID).To(Equal(subnet))
+	g.Expect(inside.SubnetID).To(Equal(subnet))
 	g.Expect(*inside.Nat11).To(Equal(addresses.IPv4.Public[0].Address))
 	e.matched(t, 1)
 }

@@ -151,7 +151,7 @@ spec:
   volumeClaimTemplates:
     - metadata: {name: data}
       spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 10Gi}}}
-`, app, pods, asking("50m")))
+`, app, pods, requesting("50m")))
 	e.settled(t, app, pods)
 	ctx, g := t.Context(), NewWithT(t)
 	var claims []string

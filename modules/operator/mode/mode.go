@@ -59,9 +59,10 @@ type Deps struct {
 
 // Nodes is where nodes come from, in one mode.
 type Nodes struct {
-	Backend     cloudprovider.Backend
-	Engine      Engine
-	Begin       func()                               // forgets what was read, because this replica leads from now on
+	Backend cloudprovider.Backend
+	Engine  Engine
+	// Begin forgets what was read, because this replica leads from now on. released: no write of a replica before is under way.
+	Begin       func(released bool)
 	Cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by
 	Controllers []controller.Controller              // of this mode alone
 	Runnables   []manager.Runnable                   // of this mode alone

@@ -18,7 +18,7 @@ var errNotSimulated = errors.New("not a part of the simulation")
 // provider offers the instance types of a catalogue to Karpenter core. It makes no nodes: the world does.
 type provider struct {
 	types   func(*v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
-	classes map[string]*v1alpha1.LinodeNodeClassSpec
+	classes map[string]*v1alpha1.LinodeNodeClassSpec // by name
 }
 
 var _ cloudprovider.CloudProvider = (*provider)(nil)
