@@ -13,14 +13,15 @@ func TestTheOrderOfArrivalsGivesARange(t *testing.T) {
 	workload(burst, "web", 198, "250m", "512Mi")
 	workload(burst, "jobs", 100, "500m", "256Mi")
 	withDaemons(burst, "logs", "200m", "256Mi")
-	report := run(t, whatif.Input{Cluster: burst})
+	report := run(t, whatif.Input{Cluster: burst, Sensitivity: true})
 	if report.LowMonthly >= report.HighMonthly || report.ThenMonthly < report.LowMonthly || report.ThenMonthly > report.HighMonthly ||
 		report.Range() == "" {
 		t.Errorf("then %v, range %v to %v", report.ThenMonthly, report.LowMonthly, report.HighMonthly)
 	}
 	single := &snapshot.Snapshot{Nodes: nodes(1)}
 	workload(single, "web", 3, "250m", "512Mi")
-	if report := run(t, whatif.Input{Cluster: single}); report.LowMonthly != report.ThenMonthly || report.HighMonthly != report.ThenMonthly ||
+	report = run(t, whatif.Input{Cluster: single, Sensitivity: true})
+	if report.LowMonthly != report.ThenMonthly || report.HighMonthly != report.ThenMonthly ||
 		report.Range() != "" {
 		t.Errorf("one node: %v to %v", report.LowMonthly, report.HighMonthly)
 	}

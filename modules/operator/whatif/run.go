@@ -37,7 +37,7 @@ type Input struct {
 	Keep           []string            // IDs of LKE pools that stay, with their pods
 	Plans          selection.Selection // what the operator may buy; zero = its defaults
 	MemoryOverhead float64             // as the operator's VM_MEMORY_OVERHEAD_PERCENT; 0 = its default
-	Sensitivity    bool                // compute variations too
+	Sensitivity    bool                // compute the range and the variations too
 }
 
 // defaultMemoryOverhead is the default of VM_MEMORY_OVERHEAD_PERCENT.
@@ -68,9 +68,13 @@ func Run(ctx context.Context, input Input) (*Report, error) {
 		return nil, err
 	}
 	report.Difference = report.ThenMonthly - report.TodayMonthly
-	if input.Sensitivity {
-		report.Sensitivity, err = r.variations(ctx, report)
+	if !input.Sensitivity {
+		return report, nil
 	}
+	if err := r.bounds(ctx, report); err != nil {
+		return nil, err
+	}
+	report.Sensitivity, err = r.variations(ctx, report)
 	return report, err
 }
 
@@ -213,10 +217,13 @@ func (r *run) simulate(ctx context.Context, report *Report) error {
 	}
 	report.Consolidation.Saved = report.Consolidation.BeforeMonthly - report.ThenMonthly
 	report.Held = s.world.held()
-	if report.Unplaced, err = r.unplaced(ctx, s.world); err != nil {
-		return err
-	}
 	report.LowMonthly, report.HighMonthly = report.ThenMonthly, report.ThenMonthly
+	report.Unplaced, err = r.unplaced(ctx, s.world)
+	return err
+}
+
+// bounds fills in the range of prices by the order of arrivals.
+func (r *run) bounds(ctx context.Context, report *Report) error {
 	for _, as := range arrivals[1:] {
 		s, err := r.settle(ctx, r.nodePools, as)
 		if err != nil {
