@@ -10,8 +10,9 @@
 //
 // Not modelled:
 //   - time: consolidateAfter, expireAfter, budgets with a schedule (counted as open), drift, and the order in which pods arrive;
-//   - the kube-scheduler: pods are bound where the simulation placed them, while a real scheduler spreads a burst over its nodes.
-//     Consolidation evens most of this out, and ends in another of several states of rest;
+//   - the kube-scheduler: pods are bound where core has planned them, while a real scheduler fills the nodes as they join. Consolidation
+//     evens most of this out, and ends in one of several states of rest: four other orders are simulated too, and the report has the
+//     range of their prices;
 //   - refusals: a plan that the catalogue lists as available is bought, quotas of the account do not count;
 //   - NodeOverlays, CapacityBuffers, static NodePools, Dynamic Resource Allocation, autoscaled replicas;
 //   - what is not a node: volumes, NodeBalancers, transfer, the control plane.

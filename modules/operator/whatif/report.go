@@ -21,6 +21,8 @@ type Report struct {
 	Then          []Group       `json:"then"`
 	TodayMonthly  float64       `json:"todayMonthly"`
 	ThenMonthly   float64       `json:"thenMonthly"`
+	LowMonthly    float64       `json:"lowMonthly"` // by the order in which nodes join
+	HighMonthly   float64       `json:"highMonthly"`
 	Difference    float64       `json:"difference"` // then less today; negative = cheaper
 	Consolidation Consolidation `json:"consolidation"`
 	Unplaced      []Unplaced    `json:"unplaced,omitempty"`
@@ -176,7 +178,7 @@ func (r *run) then(w *world) (groups []Group, monthly float64) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
 		m := w.nodes[name]
-		pods := append(onNode(name), r.daemons(m)...)
+		pods := append(onNode(name), w.daemons(m)...)
 		t.add(Group{Pool: "NodePool " + m.nodePool(), Plan: m.plan.Name, Monthly: r.monthly[m.plan.Name]},
 			resources.RequestsForPods(pods...), m.node.Status.Allocatable, len(pods))
 	}

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
-	"sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/daemonset"
 	nodepoolutil "sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
@@ -38,7 +37,7 @@ type Input struct {
 	Keep           []string            // IDs of LKE pools that stay, with their pods
 	Plans          selection.Selection // what the operator may buy; zero = its defaults
 	MemoryOverhead float64             // as the operator's VM_MEMORY_OVERHEAD_PERCENT; 0 = its default
-	Sensitivity    bool                // compute variations too
+	Sensitivity    bool                // compute the range and the variations too
 }
 
 // defaultMemoryOverhead is the default of VM_MEMORY_OVERHEAD_PERCENT.
@@ -69,9 +68,13 @@ func Run(ctx context.Context, input Input) (*Report, error) {
 		return nil, err
 	}
 	report.Difference = report.ThenMonthly - report.TodayMonthly
-	if input.Sensitivity {
-		report.Sensitivity, err = r.variations(ctx, report)
+	if !input.Sensitivity {
+		return report, nil
 	}
+	if err := r.bounds(ctx, report); err != nil {
+		return nil, err
+	}
+	report.Sensitivity, err = r.variations(ctx, report)
 	return report, err
 }
 
@@ -161,6 +164,7 @@ func (r *run) world(ctx context.Context, nodePools []*karpv1.NodePool) (*world, 
 		p.classes[class.Name] = &class.Spec
 	}
 	w := newWorld(store, clock.NewFakeClock(begin(c)), p, r.input.Region)
+	w.daemonSets = r.daemonSet
 	for _, node := range c.Nodes {
 		if keptNodes[node.Name] {
 			if err := w.observe(ctx, node); err != nil {
@@ -185,10 +189,11 @@ type settled struct {
 }
 
 // settle runs the simulation to its rest.
-func (r *run) settle(ctx context.Context, nodePools []*karpv1.NodePool) (s settled, err error) {
+func (r *run) settle(ctx context.Context, nodePools []*karpv1.NodePool, as arrival) (s settled, err error) {
 	if s.world, s.moving, err = r.world(ctx, nodePools); err != nil {
 		return s, err
 	}
+	s.world.arrival = as
 	if err = s.world.provision(ctx); err != nil {
 		return s, err
 	}
@@ -199,7 +204,7 @@ func (r *run) settle(ctx context.Context, nodePools []*karpv1.NodePool) (s settl
 
 // simulate fills in what would be.
 func (r *run) simulate(ctx context.Context, report *Report) error {
-	s, err := r.settle(ctx, r.nodePools)
+	s, err := r.settle(ctx, r.nodePools, asPlanned)
 	if err != nil {
 		return err
 	}
@@ -212,8 +217,22 @@ func (r *run) simulate(ctx context.Context, report *Report) error {
 	}
 	report.Consolidation.Saved = report.Consolidation.BeforeMonthly - report.ThenMonthly
 	report.Held = s.world.held()
+	report.LowMonthly, report.HighMonthly = report.ThenMonthly, report.ThenMonthly
 	report.Unplaced, err = r.unplaced(ctx, s.world)
 	return err
+}
+
+// bounds fills in the range of prices by the order of arrivals.
+func (r *run) bounds(ctx context.Context, report *Report) error {
+	for _, as := range arrivals[1:] {
+		s, err := r.settle(ctx, r.nodePools, as)
+		if err != nil {
+			return err
+		}
+		_, monthly := r.then(s.world)
+		report.LowMonthly, report.HighMonthly = min(report.LowMonthly, monthly), max(report.HighMonthly, monthly)
+	}
+	return nil
 }
 
 // placed returns the pods on a node.
@@ -221,18 +240,6 @@ func (r *run) placed(w *world, node string) []corev1.Pod {
 	list := &corev1.PodList{}
 	_ = w.store.List(context.Background(), list, client.MatchingFields{"spec.nodeName": node}) // has an index
 	return list.Items
-}
-
-// daemons returns a pod of each DaemonSet that runs on a node.
-func (r *run) daemons(m *made) (pods []*corev1.Pod) {
-	labels := scheduling.NewLabelRequirements(m.node.Labels)
-	for _, pod := range r.daemonSet {
-		if scheduling.Taints(m.node.Spec.Taints).ToleratesPod(pod) == nil &&
-			labels.Compatible(scheduling.NewStrictPodRequirements(pod)) == nil {
-			pods = append(pods, pod)
-		}
-	}
-	return pods
 }
 
 // unplaced groups the pods without a node by reason.
@@ -300,7 +307,7 @@ func withoutNames(text string) string { return named.ReplaceAllString(text, "") 
 func notModelled() []string {
 	return []string{
 		"consolidateAfter, expireAfter and budgets with a schedule: the result is the state of rest",
-		"the order in which pods arrive, and where the scheduler puts them before consolidation",
+		"where the scheduler puts pods before consolidation, beyond the five orders that are tried",
 		"quotas, and plans that are sold out although they are listed as available",
 		"autoscaled replicas, CapacityBuffers, NodeOverlays, static NodePools",
 		"volumes, NodeBalancers, transfer, the control plane, taxes and discounts",

@@ -86,7 +86,7 @@ func (r *run) variations(ctx context.Context, report *Report) (all []Variation, 
 		for _, change := range r.changes(nodePool.Name, report.Then) {
 			changed := slices.Clone(r.nodePools)
 			changed[i] = change.apply(nodePool)
-			s, err := r.settle(ctx, changed)
+			s, err := r.settle(ctx, changed, asPlanned)
 			if err != nil {
 				return nil, err
 			}

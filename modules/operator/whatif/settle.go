@@ -29,10 +29,8 @@ func (w *world) provision(ctx context.Context) error {
 				return err
 			}
 		}
-		for _, planned := range results.NewNodeClaims {
-			if err := w.make(ctx, planned); err != nil {
-				return err
-			}
+		if err := w.join(ctx, results.NewNodeClaims); err != nil {
+			return err
 		}
 		wait, err := w.waiting(ctx)
 		if err != nil {
@@ -84,7 +82,7 @@ func (w *world) apply(ctx context.Context, command disruption.Command) error {
 		w.remove(candidate.Node.Name)
 	}
 	for _, replacement := range command.Replacements {
-		if err := w.make(ctx, replacement.NodeClaim); err != nil {
+		if _, err := w.make(ctx, replacement.NodeClaim); err != nil {
 			return err
 		}
 	}

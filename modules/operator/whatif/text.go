@@ -14,6 +14,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	section(table, "TODAY", r.Today, r.TodayMonthly)
 	section(table, "WITH KARPENTER", r.Then, r.ThenMonthly)
 	fmt.Fprintf(table, "%s\n", r.Verdict())
+	if text := r.Range(); text != "" {
+		fmt.Fprintf(table, "%s\n", text)
+	}
 	if c := r.Consolidation; c.Commands > 0 {
 		fmt.Fprintf(table, "Consolidation: from %s for $%s, saved $%s a month in %s.\n", plural(c.BeforeNodes, "node"), money(c.BeforeMonthly),
 			money(c.Saved), plural(c.Commands, "step"))
@@ -64,6 +67,15 @@ func (r *Report) Verdict() string {
 		return fmt.Sprintf("With Karpenter: $%s a month less, %s of today's.", money(-r.Difference), percent(-r.Difference/r.TodayMonthly))
 	}
 	return fmt.Sprintf("With Karpenter: $%s a month more, %s of today's.", money(r.Difference), percent(r.Difference/r.TodayMonthly))
+}
+
+// Range is how the result varies with the order in which nodes join, in a sentence; empty if it does not.
+func (r *Report) Range() string {
+	if r.HighMonthly-r.LowMonthly < 0.005 {
+		return ""
+	}
+	return fmt.Sprintf("By the order in which nodes join and pods are placed it ends between $%s and $%s a month.", money(r.LowMonthly),
+		money(r.HighMonthly))
 }
 
 func money(usd float64) string {

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/events"
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
+	corescheduling "sigs.k8s.io/karpenter/pkg/scheduling"
 
 	linodeprovider "github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/karpentercore"
@@ -43,7 +44,9 @@ type world struct {
 	provider    *provider
 	events      *recorder
 	region      string
-	made        int              // nodes that were made so far; names count on
+	made        int           // nodes that were made so far; names count on
+	daemonSets  []*corev1.Pod // a pod of each
+	arrival     arrival
 	nodes       map[string]*made // by name
 }
 
@@ -78,16 +81,16 @@ func newWorld(store *objectstore.Store, clk *clock.FakeClock, p *provider, regio
 }
 
 // make adds the node that the provider would buy for a NodeClaim of core's scheduler.
-func (w *world) make(ctx context.Context, planned *scheduling.NodeClaim) error {
+func (w *world) make(ctx context.Context, planned *scheduling.NodeClaim) (string, error) {
 	claim := planned.ToNodeClaim()
 	karpentercore.NarrowToOnDemand(claim)
 	all, err := w.provider.GetInstanceTypes(ctx, w.nodePool(planned.NodePoolName))
 	if err != nil {
-		return err
+		return "", err
 	}
 	plan, err := linodeprovider.Cheapest(all, claim)
 	if err != nil {
-		return err
+		return "", err
 	}
 	w.made++
 	name := fmt.Sprintf("%s-%05d", planned.NodePoolName, w.made)
@@ -119,10 +122,22 @@ func (w *world) make(ctx context.Context, planned *scheduling.NodeClaim) error {
 	w.store.Put(claim)
 	w.store.Put(volumeLimit(name, plan))
 	if err := w.observe(ctx, m.node); err != nil {
-		return err
+		return "", err
 	}
 	w.cluster.UpdateNodeClaim(claim.DeepCopy())
-	return w.bind(ctx, name, planned.Pods)
+	return name, w.bind(ctx, name, planned.Pods)
+}
+
+// daemons returns a pod of each DaemonSet that runs on a node.
+func (w *world) daemons(m *made) (pods []*corev1.Pod) {
+	labels := corescheduling.NewLabelRequirements(m.node.Labels)
+	for _, pod := range w.daemonSets {
+		if corescheduling.Taints(m.node.Spec.Taints).ToleratesPod(pod) == nil &&
+			labels.Compatible(corescheduling.NewStrictPodRequirements(pod)) == nil {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
 }
 
 // observe shows a node to core.
