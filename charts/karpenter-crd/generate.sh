@@ -27,11 +27,15 @@ controller_gen() {
 	fi
 }
 
-# annotatable lets the chart's value additionalAnnotations add to the CRD's own annotations.
+# annotatable lets the chart's value additionalAnnotations add to the CRD's own annotations, and keeps the CRD when the chart is uninstalled
+# unless keepOnUninstall is false; values that an older release left (--reuse-values) lack it.
 annotatable() {
 	awk '{ print }
 		/^  annotations:$/ && !done {
 			done = 1
+			print "    {{- if and (ne (toString .Values.keepOnUninstall) \"false\") (not (hasKey (.Values.additionalAnnotations | default dict) \"helm.sh/resource-policy\")) }}"
+			print "    helm.sh/resource-policy: keep"
+			print "    {{- end }}"
 			print "    {{- with .Values.additionalAnnotations }}"
 			print "    {{- toYaml . | nindent 4 }}"
 			print "    {{- end }}"

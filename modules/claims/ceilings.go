@@ -43,7 +43,7 @@ func (c Ceilings) Fit(op, instanceType string, wanted int, owned map[string]int)
 			total += n
 		}
 		if wanted = min(wanted, c.MaxNodes-total); wanted <= 0 {
-			return 0, exceeded(op, FieldMaxNodes, "there are %d nodes, and at most %d are allowed", total, c.MaxNodes)
+			return 0, exceeded(op, FieldMaxNodes, "%d nodes exist or are being made, and at most %d are allowed", total, c.MaxNodes)
 		}
 	}
 	if c.MaxHourlyPrice > 0 {

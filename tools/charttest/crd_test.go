@@ -24,6 +24,27 @@ func TestCRDs(t *testing.T) {
 	}
 }
 
+// By default an uninstall deletes no definition, and so no node.
+func TestUninstallKeepsTheCRDs(t *testing.T) {
+	for values, want := range map[string]string{
+		"{}": "keep", "keepOnUninstall: true": "keep", "keepOnUninstall: null": "keep", "keepOnUninstall: false": "",
+		"additionalAnnotations: {helm.sh/resource-policy: other}": "other",
+		"additionalAnnotations: null":                             "keep",
+	} {
+		r, err := render(t, "karpenter-crd", values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "nodeoverlays.karpenter.sh",
+			"linodenodeclasses.karpenter.k8s.linode", "capacitybuffers.autoscaling.x-k8s.io"} {
+			annotations := get[apiextensionsv1.CustomResourceDefinition](t, r, "CustomResourceDefinition", name).Annotations
+			if got := annotations["helm.sh/resource-policy"]; got != want {
+				t.Errorf("%s with %s: %q, want %q", name, values, got, want)
+			}
+		}
+	}
+}
+
 // With helm.sh/resource-policy: keep an uninstall leaves the definitions and all objects.
 func TestCRDsTakeAnnotations(t *testing.T) {
 	r, err := render(t, "karpenter-crd", "additionalAnnotations: {helm.sh/resource-policy: keep}")

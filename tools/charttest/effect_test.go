@@ -110,6 +110,7 @@ var others = map[string][]string{
 	"settings.lkeUnregisteredTaint":                   {`settings: {lkeUnregisteredTaint: true}`},
 	"settings.plans.allow":                            {`settings: {plans: {allow: [class=dedicated]}}`},
 	"settings.plans.deny":                             {`settings: {plans: {deny: []}}`},
+	"settings.plans.prices":                           {`settings: {plans: {prices: {g2-gpu-*: 1.5}}}`},
 	"settings.maxNodes":                               {`settings: {maxNodes: 5}`},
 	"settings.maxHourlyPrice":                         {`settings: {maxHourlyPrice: 2.5}`},
 	"settings.adoptAlpha":                             {`settings: {adoptAlpha: true}`},

@@ -88,6 +88,7 @@ func TestEnvironment(t *testing.T) {
 		{`settings: {lkeRetryDelay: 500ms}`, "LKE_RETRY_DELAY", "500ms"},
 		{`settings: {lkeUnregisteredTaint: true}`, "LKE_UNREGISTERED_TAINT", "true"},
 		{`settings: {plans: {allow: ["class=dedicated", "g6-standard-*"]}}`, "PLANS_ALLOW", "class=dedicated,g6-standard-*"},
+		{`settings: {plans: {prices: {g2-gpu-*: 1.5, g2-gpu-large: 3}}}`, "PLANS_PRICES", "g2-gpu-large=3,g2-gpu-*=1.5"},
 		{`settings: {maxNodes: 1000000}`, "MAX_NODES", "1000000"},
 		{`settings: {maxHourlyPrice: 2.5}`, "MAX_HOURLY_PRICE", "2.5"},
 		{`settings: {adoptAlpha: true}`, "ADOPT_ALPHA", "true"},

@@ -202,7 +202,7 @@ func TestUpgradeAndUninstall(t *testing.T) {
 			}
 			b.lead(t)
 
-			b.install(t, "karpenter-crd", "../../charts/karpenter-crd", nil, charts.ResetValues)
+			b.install(t, "karpenter-crd", "../../charts/karpenter-crd", map[string]any{"keepOnUninstall": false}, charts.ResetValues)
 			b.install(t, "karpenter", "../../charts/karpenter", test.values, test.keep)
 			b.checkUpgraded(t, old, users)
 

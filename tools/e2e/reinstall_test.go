@@ -90,6 +90,7 @@ func reinstalled(t *testing.T, e *environment) {
 func definitionsUninstalled(t *testing.T, e *environment) {
 	threeNodes(t, e)
 	e.uninstall(t)
+	e.installDefinitions(t, "keepOnUninstall", false)
 	e.removeRelease(t, "karpenter-crd")
 	g, ctx := NewWithT(t), t.Context()
 	g.Eventually(ctx, func(g Gomega) {
@@ -114,10 +115,15 @@ func definitionsUninstalled(t *testing.T, e *environment) {
 	threeNodes(t, e)
 }
 
-func (e *environment) installDefinitions(t *testing.T) {
+// installDefinitions installs the chart of the definitions, with one value if it is given.
+func (e *environment) installDefinitions(t *testing.T, value ...any) {
 	t.Helper()
+	values := map[string]any{}
+	if len(value) == 2 {
+		values[value[0].(string)] = value[1]
+	}
 	release := charts.Release{Name: "karpenter-crd", Namespace: localcluster.Namespace,
-		Chart: filepath.Join(repositoryRoot(t), "charts", "karpenter-crd")}
+		Chart: filepath.Join(repositoryRoot(t), "charts", "karpenter-crd"), Values: values}
 	NewWithT(t).Expect(charts.Apply(t.Context(), e.Kubeconfig, release, slog.DiscardHandler)).To(Succeed())
 }
 

@@ -159,14 +159,10 @@ func (i *installation) scale(ctx context.Context, r *Result) error {
 	return err
 }
 
-// uninstallKeeping uninstalls both charts after the definitions were annotated: they stay, and
-// with them all objects, and the charts can be installed again.
+// uninstallKeeping uninstalls both charts: the definitions stay, and with them all objects, and
+// the charts can be installed again.
 func (i *installation) uninstallKeeping(ctx context.Context) error {
-	i.step("uninstall: with helm.sh/resource-policy: keep")
-	keep := map[string]any{"additionalAnnotations": map[string]any{"helm.sh/resource-policy": "keep"}}
-	if err := i.cluster.UpgradeCRDs(ctx, keep); err != nil {
-		return err
-	}
+	i.step("uninstall: the definitions stay")
 	if err := i.uninstall(ctx); err != nil {
 		return err
 	}
@@ -180,7 +176,10 @@ func (i *installation) uninstallKeeping(ctx context.Context) error {
 
 // uninstallAll follows docs/install.md, and nothing of Karpenter is left.
 func (i *installation) uninstallAll(ctx context.Context) error {
-	i.step("uninstall: without it")
+	i.step("uninstall: all")
+	if err := i.cluster.UpgradeCRDs(ctx, map[string]any{"keepOnUninstall": false}); err != nil {
+		return err
+	}
 	for _, kind := range []schema.GroupVersionKind{nodePools, nodeClasses} {
 		object := &metav1.PartialObjectMetadata{}
 		object.SetGroupVersionKind(kind)

@@ -89,6 +89,14 @@ controller's own defaults. Variables of controller.env take the place of the cha
 {{- with $settings.plans }}
 - name: PLANS_ALLOW
   value: {{ join "," .allow | quote }}
+{{- with .prices }}
+{{- $prices := list }}
+{{- range $plan := keys . | sortAlpha | reverse }}
+{{- $prices = append $prices (printf "%s=%v" $plan (index $settings.plans.prices $plan)) }}
+{{- end }}
+- name: PLANS_PRICES
+  value: {{ join "," $prices | quote }}
+{{- end }}
 {{- $deny := join "," .deny | default "none" }}
 {{- if not (and (eq $settings.mode "instance") (eq $deny (include "karpenter.deniedByLKE" $))) }}
 - name: PLANS_DENY

@@ -1,11 +1,12 @@
 // Package backoff records which plans a NodePool does not get because its launches of them failed: a node that never joined was paid
 // for, and a launch that the API refuses keeps core from planning for the whole cluster until it is given up. The pause grows with each
-// failure in a row and ends with a node that joins. Nothing is known after a restart.
+// failure in a row and ends with a node that joins. Export and Import carry it over a restart (controllers/pauses).
 //
 // Used by cloudprovider, concurrently; nodepoolstatus shows what fails.
 package backoff
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -77,4 +78,46 @@ func (b *Backoff) Failures(nodePool string) (failures []Failure) {
 	}
 	slices.SortFunc(failures, func(a, b Failure) int { return strings.Compare(a.Plan, b.Plan) })
 	return failures
+}
+
+// Export returns the failures that count still, in a fixed order.
+func (b *Backoff) Export() []Exported {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []Exported
+	for t, f := range b.failures {
+		if time.Since(f.Until) <= remembered {
+			all = append(all, Exported{t.NodePool, t.Plan, f.InARow, f.Last.UTC().Round(time.Second), f.Until.UTC().Round(time.Second)})
+		}
+	}
+	slices.SortFunc(all, func(a, b Exported) int {
+		return cmp.Or(strings.Compare(a.NodePool, b.NodePool), strings.Compare(a.Plan, b.Plan))
+	})
+	return all
+}
+
+// Import adds failures that another process has exported. What cannot be, such as a pause that is longer than any, is left out, and what
+// this process knows itself stays.
+func (b *Backoff) Import(all []Exported) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	longest := slices.Max(pacing.Joins)
+	for _, e := range all {
+		t := Target{e.NodePool, e.Plan}
+		_, known := b.failures[t]
+		if known || e.NodePool == "" || e.InARow < 1 || time.Since(e.Until) > remembered || time.Until(e.Until) > longest ||
+			time.Until(e.Last) > 0 {
+			continue
+		}
+		b.failures[t] = pacing.Record{InARow: e.InARow, Last: e.Last, Until: e.Until}
+	}
+}
+
+// Exported is one failure in a form that can be stored.
+type Exported struct {
+	NodePool string    `json:"nodePool"`
+	Plan     string    `json:"plan,omitempty"` // "" for all plans
+	InARow   int       `json:"inARow"`
+	Last     time.Time `json:"last"`
+	Until    time.Time `json:"until"`
 }

@@ -1,6 +1,7 @@
 package cloudprovider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -24,6 +25,7 @@ import (
 // shared.
 type Catalog interface {
 	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
+	Unpriced() []string // plans that could be bought if their price were known
 	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
 }
 
@@ -44,6 +46,8 @@ type Config struct {
 	RelaxMinValues bool
 	// Reboot starts an instance again, once for each operation ID. Its errors are core's; nil = that is not done.
 	Reboot func(ctx context.Context, instanceID int, operationID string) error
+	// Backoff has the pauses after launches that failed; nil = none are known from before.
+	Backoff *backoff.Backoff
 	// Events publishes events; may be nil.
 	Events events.Recorder
 }
@@ -68,6 +72,7 @@ type CloudProvider struct {
 	shortfalls *cache.Expiring // by target: what a node had that was too small
 	limited    *cache.Expiring // NodePools that were refused because of a limit
 	held       *cache.Expiring // by static NodePool: why it makes no NodeClaims now
+	refused    *cache.Expiring // by NodePool: the generations whose launch is proven to be refused
 	missing    sync.Map        // by NodePool: the LinodeNodeClass that does not exist
 }
 
@@ -81,10 +86,10 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
-	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, backoff: backoff.New(), inventory: newInventory(backend),
+	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, backoff: cmp.Or(cfg.Backoff, backoff.New()), inventory: newInventory(backend),
 		attempts:  cache.NewExpiring(),
 		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(),
-		held: cache.NewExpiring()}
+		held: cache.NewExpiring(), refused: cache.NewExpiring()}
 }
 
 // An attempt is a call of Create. Prices and availability change between two; a NodeClaim that got another type would leave the
@@ -107,7 +112,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.catalog.InstanceTypes(&nodeClass.Spec)))
+	all, err := c.overlaid(nodePool, c.buyable(nodePool, c.unrefused(nodePool, nodeClass, c.catalog.InstanceTypes(&nodeClass.Spec))))
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +128,10 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	number := last.number + 1
 	c.attempts.Set(nodeClaim.UID, attempt{instanceType.Name, number}, attemptTTL)
 
-	node, err := c.claim(ctx, Launch{nodeClaim, nodePool, nodeClass, instanceType})
+	l := Launch{nodeClaim, nodePool, nodeClass, instanceType}
+	node, err := c.claim(ctx, l)
 	if err != nil {
-		err = c.launchError(err, nodePool, instanceType.Name, number)
+		err = c.launchError(err, l, number)
 		if cloudprovider.IsInsufficientCapacityError(err) {
 			c.attempts.Delete(nodeClaim.UID)
 		}
@@ -162,7 +168,7 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 		c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		return without(all, func(string) bool { return true })
 	}
-	return c.withShortfalls(nodePool.Name, without(all, func(plan string) bool { return c.backoff.Pausing(nodePool.Name, plan) }))
+	return c.withShortfalls(nodePool.Name, without(c.withOverlaidPrices(nodePool, all), func(plan string) bool { return c.backoff.Pausing(nodePool.Name, plan) }))
 }
 
 // Get returns the NodeClaim of an instance as the Linode API has it.
@@ -229,7 +235,7 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 			c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		}
 	}
-	return c.buyable(nodePool, all), nil
+	return c.buyable(nodePool, c.unrefused(nodePool, nodeClass, all)), nil
 }
 
 // Name is the name in core's metrics.

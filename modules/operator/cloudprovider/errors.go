@@ -100,8 +100,8 @@ const givenUpAfter = 4
 // launchError turns the error of a claim into core's. While the node is on its way the message counts the attempts: core repeats a launch
 // a second after its failure was news for the NodeClaim's status, and otherwise after pauses that grow to a minute, during which the node
 // would go unnoticed (measured: 100 slow nodes came 1.4 times as late, docs/performance.md).
-func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instanceType string, number int) error {
-	v := verdictOn(err)
+func (c *CloudProvider) launchError(err error, l Launch, number int) error {
+	v, nodePool, instanceType := verdictOn(err), l.NodePool, l.InstanceType.Name
 	err = fmt.Errorf("claiming a %s: %w", instanceType, err)
 	if v.cause != "" {
 		c.publishRefusal(nodePool, c.catalog.MarkUnavailable(instanceType, v.cause), err)
@@ -113,6 +113,13 @@ func (c *CloudProvider) launchError(err error, nodePool *karpv1.NodePool, instan
 	}
 	if v.detail {
 		message = bounded(fmt.Sprintf("%s: %s", v.message, err))
+	}
+	if ofFullGroup(err) && nodePool != nil {
+		c.limited.Set(nodePool.Name, true, limitMemory)
+	}
+	if provenRefusal(err) && nodePool != nil {
+		c.refuse(l, v.reason, message)
+		return c.insufficient(nodePool, err)
 	}
 	if v.detail && number >= givenUpAfter {
 		c.giveUp(nodePool, v.reason, message)

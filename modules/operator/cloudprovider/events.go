@@ -1,6 +1,7 @@
 package cloudprovider
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
@@ -18,12 +20,16 @@ const (
 	EventAccountLimit              = "AccountLimitReached"       // the account, or the cluster, may not have more
 	EventCeilingReached            = "CeilingReached"            // the settings allow no more nodes, or none that cost as much
 	EventNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes" // no plan meets the NodePool or its NodeClaim, or none of those can be bought
+	EventPlanWithoutPrice          = "PlanWithoutPrice"          // the API lists no price of a plan that the NodePool would take
 	EventNodeTooSmall              = "NodeTooSmall"              // a node has less than the pods need that it was made for
 	EventNodesNeverJoin            = "NodesNeverJoin"            // nodes of a plan were launched and never joined
 )
 
 // How long an event of the same text on the same NodePool is left out, where nothing else sets the time.
-const eventSilence = 30 * time.Minute
+const (
+	eventSilence    = 30 * time.Minute
+	unpricedSilence = 6 * time.Hour // it changes with a setting or with the price list alone
+)
 
 // publishRefusal reports on the NodePool what could not be bought: once for as long as the mark lasts, however many
 // NodeClaims were refused.
@@ -42,13 +48,29 @@ func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype
 				r.InstanceType, r.Others)
 	case instancetype.Ceiling:
 		reason, message = EventCeilingReached,
-			fmt.Sprintf("The settings maxNodes and maxHourlyPrice allow no %s more, nor %d instance types at least as large: %s", r.InstanceType,
-				r.Others, err)
+			fmt.Sprintf("%s allows no %s more, nor %d instance types at least as large: %s", ceilingSetting(err), r.InstanceType, r.Others,
+				ceilingReason(err))
 	}
 	c.publish(nodePool, events.Event{
 		Reason: reason, Message: fmt.Sprintf("%s; not asked for again for %s", message, r.Lasts),
 		DedupeValues: []string{r.InstanceType}, DedupeTimeout: r.Lasts,
 	})
+}
+
+// ceilingSetting names the setting that refused a node, as the chart and the environment have it.
+func ceilingSetting(err error) string {
+	if e, ok := errors.AsType[*claims.Error](err); ok && e.Field == claims.FieldMaxHourlyPrice {
+		return "The setting settings.maxHourlyPrice (MAX_HOURLY_PRICE)"
+	}
+	return "The setting settings.maxNodes (MAX_NODES)"
+}
+
+// ceilingReason returns what there is and what is allowed, without the engine's own words around it.
+func ceilingReason(err error) string {
+	if e, ok := errors.AsType[*claims.Error](err); ok && e.Err != nil {
+		return claims.Reason(e.Err)
+	}
+	return err.Error()
 }
 
 // publishNothing reports on the NodePool why there is nothing to buy.

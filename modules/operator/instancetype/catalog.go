@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
-	"sigs.k8s.io/karpenter/pkg/utils/pretty"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
@@ -25,6 +24,7 @@ type Config struct {
 	Region         string
 	Mode           v1alpha1.Mode       // whose fields of a class count; "" = lke
 	Plans          selection.Selection // what may be bought at all; zero = the defaults
+	Prices         selection.Prices    // of plans for which the API lists none
 	MemoryOverhead float64
 	Interval       time.Duration // between reads; 0 = 5 min
 	OnRefresh      func(error)   // a read has ended; after one that failed the old data stays; may be nil
@@ -40,7 +40,7 @@ type Catalog struct {
 	mu           sync.Mutex
 	plans        []Plan
 	availability map[string]bool
-	learned      map[string]Figures                       // what nodes have shown, by plan
+	learned      map[string]Figures                       // what nodes have shown, by LearnedBy
 	hourly       map[string]float64                       // price of every plan that was ever listed
 	version      int                                      // grows when plans, availability or what was learned change
 	state        string                                   // what converted was made from
@@ -66,14 +66,16 @@ func (c *Catalog) Refresh(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	for i := range listed {
+		listed[i] = listed[i].priced(c.cfg.Region, c.cfg.Prices)
+	}
 	usable := slices.DeleteFunc(slices.Clone(listed), func(p Plan) bool { return !p.usable() })
 	plans := slices.DeleteFunc(slices.Clone(usable), func(p Plan) bool { return p.Excluded(c.cfg.Plans) != "" })
 	switch {
 	case len(usable) == 0:
 		return errors.New("reading Linode types: the API lists none that LKE could use")
 	case len(plans) == 0:
-		return fmt.Errorf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(usable), c.cfg.Plans.Allow,
-			c.cfg.Plans.Deny)
+		return &ExclusionError{Plans: usable, By: c.cfg.Plans}
 	}
 	slices.SortStableFunc(plans, func(a, b Plan) int { return strings.Compare(a.ID, b.ID) })
 	plans = slices.CompactFunc(plans, func(a, b Plan) bool { return a.ID == b.ID })
@@ -93,6 +95,37 @@ func (c *Catalog) Refresh(ctx context.Context) (err error) {
 	return nil
 }
 
+// ExclusionError reports that the settings exclude all plans.
+type ExclusionError struct {
+	Plans []Plan // that there are
+	By    selection.Selection
+}
+
+func (e *ExclusionError) Error() string {
+	return fmt.Sprintf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(e.Plans), e.By.Allow, e.By.Deny)
+}
+
+// Unmatched returns the first pattern of the allowed plans that matches none of those that there are, "" if each matches one, and all
+// texts that would match one: IDs and classes.
+func (e *ExclusionError) Unmatched() (pattern string, texts []string) {
+	pattern = e.By.Allow.Unmatched(func(yield func(string, []string) bool) {
+		for _, p := range e.Plans {
+			if !yield(p.ID, p.classes()) {
+				return
+			}
+		}
+	})
+	for _, p := range e.Plans {
+		texts = append(texts, p.ID)
+		for _, class := range p.classes() {
+			if class = selection.ClassPrefix + class; !slices.Contains(texts, class) {
+				texts = append(texts, class)
+			}
+		}
+	}
+	return pattern, texts
+}
+
 // Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.
 func (c *Catalog) Start(ctx context.Context) error {
 	_ = wait.PollUntilContextCancel(ctx, c.cfg.Interval, false, func(ctx context.Context) (bool, error) {
@@ -105,14 +138,6 @@ func (c *Catalog) Start(ctx context.Context) error {
 // NeedLeaderElection is false: a replica that waits reads too, so that it has all when it takes over.
 func (c *Catalog) NeedLeaderElection() bool { return false }
 
-// shape has the settings of a class that nodes of one plan differ by.
-type shape struct {
-	Kubelet   *v1alpha1.KubeletConfiguration
-	OSDisk    *v1alpha1.Disk
-	DataDisks *v1alpha1.DataDisks
-	SwapMB    int
-}
-
 // InstanceTypes returns all instance types as nodes of a class have them, those that cannot be bought now, or whose disk is too small for
 // the class, with an unavailable offering. A nil class sets nothing. The slice is the caller's, the instance types are shared.
 func (c *Catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType {
@@ -121,7 +146,7 @@ func (c *Catalog) InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudpro
 	} else {
 		class = &v1alpha1.LinodeNodeClassSpec{}
 	}
-	key := pretty.Concise(shape{class.Kubelet, class.OSDisk, class.DataDisks, class.SwapMB()}) // all in it, also what is added later
+	key := shapeOf(class).text()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var refused []string
@@ -148,11 +173,25 @@ func (c *Catalog) convert(refused []string, class *v1alpha1.LinodeNodeClassSpec)
 		buyable := (available || !restricted) && !slices.Contains(refused, p.ID) && p.PriceIn(c.cfg.Region).Hourly > 0
 		root, fits := RootDisk(p, class)
 		result = append(result, Convert(p, buyable && fits, Settings{
-			Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learned[p.ID], Kubelet: class.Kubelet,
+			Region: c.cfg.Region, MemoryOverhead: c.cfg.MemoryOverhead, Learned: c.learnedOf(p.ID, shapeOf(class)), Kubelet: class.Kubelet,
 			RootDisk: max(root, 1), Disks: Disks(class),
 		}))
 	}
 	return result
+}
+
+// Unpriced returns the plans that could be bought if their price were known.
+func (c *Catalog) Unpriced() (plans []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.plans {
+		available, restricted := c.availability[p.ID]
+		_, refused := c.unavailable.Get(p.ID)
+		if (available || !restricted) && !refused && p.PriceIn(c.cfg.Region).Hourly <= 0 {
+			plans = append(plans, p.ID)
+		}
+	}
+	return plans
 }
 
 // HourlyUSD returns a plan's price in the catalog's region, false if none was ever listed. A plan that may not be bought, or is not

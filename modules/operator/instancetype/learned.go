@@ -1,35 +1,73 @@
 package instancetype
 
-import "maps"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
 
-// Figures describe nodes of a plan as they were seen; 0 = not yet. Bytes, pods and thousandths of a CPU.
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+// Figures describe nodes of a plan and a shape as they were seen; 0 = not yet. Bytes, pods and thousandths of a CPU.
 type Figures struct {
-	Memory           int64 // smallest capacity
-	EphemeralStorage int64 // smallest capacity
-	Pods             int64 // smallest allocatable
-	ReservedCPU      int64 // largest difference between capacity and allocatable, and so on
+	Memory           int64 // capacity
+	EphemeralStorage int64 // capacity
+	Pods             int64 // allocatable
+	ReservedCPU      int64 // difference between capacity and allocatable, and so on
 	ReservedMemory   int64
 	ReservedStorage  int64
 }
 
-// Learn takes what nodes of plans have shown and keeps the smallest figures: what the leanest of them has, all have. Figures that cannot
-// be are ignored, since a kubelet, or a client that writes the figures down, may report anything: more than the plan has, less than half
+// LearnedBy returns the key under which figures of nodes of a plan and a class are learned: the plan, and a hash of what of the class
+// changes them. On LKE no class changes them. A nil class sets nothing.
+func (c *Catalog) LearnedBy(plan string, class *v1alpha1.LinodeNodeClassSpec) string {
+	if c.cfg.Mode != v1alpha1.ModeInstance || class == nil {
+		return plan
+	}
+	return shapeOf(class.Effective(c.cfg.Mode)).key(plan)
+}
+
+// Mode returns the mode whose fields of a class count.
+func (c *Catalog) Mode() v1alpha1.Mode { return c.cfg.Mode }
+
+// learnedOf returns what was learned of nodes of a plan and a shape. Memory is that of the plan, where no node of the shape has shown it.
+func (c *Catalog) learnedOf(plan string, s shape) Figures {
+	if c.cfg.Mode != v1alpha1.ModeInstance {
+		return c.learned[plan]
+	}
+	figures := c.learned[s.key(plan)]
+	figures.Memory = cmp.Or(figures.Memory, c.learned[plan].Memory)
+	return figures
+}
+
+// Learn takes what nodes have shown, by LearnedBy. A figure that leaves pods less counts at once; one that leaves them more counts if it
+// is more by a hundredth, so that nodes that differ a little do not set consolidation off. Figures that cannot be are ignored, since a
+// kubelet, or a client that writes the figures down, may report anything: more than the plan has, less than half
 // of it, a reservation of more than half, or those of a plan that is not offered. It returns whether anything changed.
 func (c *Catalog) Learn(seen map[string]Figures) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range c.plans {
-		known, figures := c.learned[p.ID], seen[p.ID]
+	for key, figures := range seen {
+		plan, shaped, _ := strings.Cut(key, keySeparator)
+		at := slices.IndexFunc(c.plans, func(p Plan) bool { return p.ID == plan })
+		if at < 0 {
+			continue
+		}
+		p, known := c.plans[at], c.learned[key]
+		if shaped != "" { // its disk is the class's and not the plan's
+			figures.EphemeralStorage, figures.ReservedStorage = 0, 0
+		}
 		next := Figures{
-			Memory:           smaller(known.Memory, figures.Memory, int64(p.Memory)*mib),
-			EphemeralStorage: smaller(known.EphemeralStorage, wholeDisk(p, figures.EphemeralStorage), int64(p.Disk)*mib),
-			Pods:             smaller(known.Pods, figures.Pods, defaultMaxPods),
-			ReservedCPU:      larger(known.ReservedCPU, figures.ReservedCPU, int64(p.VCPUs)*1000),
-			ReservedMemory:   larger(known.ReservedMemory, figures.ReservedMemory, int64(p.Memory)*mib),
-			ReservedStorage:  larger(known.ReservedStorage, figures.ReservedStorage, int64(p.Disk)*mib),
+			Memory:           capacityOf(known.Memory, figures.Memory, int64(p.Memory)*mib),
+			EphemeralStorage: capacityOf(known.EphemeralStorage, wholeDisk(p, figures.EphemeralStorage), int64(p.Disk)*mib),
+			Pods:             capacityOf(known.Pods, figures.Pods, defaultMaxPods),
+			ReservedCPU:      reservationOf(known.ReservedCPU, figures.ReservedCPU, int64(p.VCPUs)*1000),
+			ReservedMemory:   reservationOf(known.ReservedMemory, figures.ReservedMemory, int64(p.Memory)*mib),
+			ReservedStorage:  reservationOf(known.ReservedStorage, figures.ReservedStorage, int64(p.Disk)*mib),
 		}
 		if next != known {
-			c.learned[p.ID], changed = next, true
+			c.learned[key], changed = next, true
 		}
 	}
 	if changed {
@@ -47,33 +85,33 @@ func wholeDisk(p Plan, shown int64) int64 {
 	return shown
 }
 
-// smaller returns the smaller of two figures, 0 standing for none, if the second can be true of a plan.
-func smaller(known, seen, plan int64) int64 {
-	if seen < plan/2 || seen > plan || seen <= 0 || (known > 0 && known <= seen) {
+// capacityOf returns what counts of two figures, 0 standing for none, if the second can be true of a plan.
+func capacityOf(known, seen, plan int64) int64 {
+	if seen < plan/2 || seen > plan || seen <= 0 || known > 0 && seen >= known && seen-known < max(known/100, 1) {
 		return known
 	}
 	return seen
 }
 
-// larger returns the larger of two reservations, if the second can be true of a plan.
-func larger(known, seen, plan int64) int64 {
-	if seen > plan/2 {
+// reservationOf returns what counts of two reservations, if the second can be true of a plan.
+func reservationOf(known, seen, plan int64) int64 {
+	if seen > plan/2 || seen <= 0 || seen < known && known-seen < max(plan/100, 1) {
 		return known
 	}
-	return max(known, seen)
+	return seen
 }
 
-// Forget drops what was learned of a plan.
-func (c *Catalog) Forget(instanceType string) {
+// Forget drops what was learned under a key.
+func (c *Catalog) Forget(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.learned[instanceType]; known {
-		delete(c.learned, instanceType)
+	if _, known := c.learned[key]; known {
+		delete(c.learned, key)
 		c.version++
 	}
 }
 
-// Learned returns what was learned, by plan. The map is the caller's.
+// Learned returns what was learned, by LearnedBy. The map is the caller's.
 func (c *Catalog) Learned() map[string]Figures {
 	c.mu.Lock()
 	defer c.mu.Unlock()

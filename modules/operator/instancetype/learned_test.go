@@ -4,8 +4,11 @@ import (
 	"maps"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
@@ -59,6 +62,47 @@ func TestNodesTeach(t *testing.T) {
 	c.Forget("g6-standard-4")
 	if got := memory("g6-standard-4"); got != estimate {
 		t.Errorf("after it was forgotten: %d, want the estimate %d", got, estimate)
+	}
+}
+
+// An upgrade of LKE may leave pods more, too, and a class that was wrong may be corrected.
+func TestFiguresRiseAgain(t *testing.T) {
+	_, c := simulated(t, instancetype.Config{Region: "us-ord"})
+	for _, figures := range []instancetype.Figures{
+		{Memory: 8000000 * ki, Pods: 60, ReservedCPU: 500, ReservedMemory: 2 << 30},
+		{Memory: 8140000 * ki, Pods: 110, ReservedCPU: 80, ReservedMemory: 100 << 20},
+	} {
+		if !c.Learn(map[string]instancetype.Figures{"g6-standard-4": figures}) || c.Learned()["g6-standard-4"] != figures {
+			t.Errorf("learned %+v, want %+v", c.Learned(), figures)
+		}
+	}
+}
+
+// Nodes of a class with kubelet settings and disks of its own change nothing for other classes.
+func TestFiguresAreThoseOfTheClass(t *testing.T) {
+	reserving := &v1alpha1.LinodeNodeClassSpec{Kubelet: &v1alpha1.KubeletConfiguration{MaxPods: new(int32(60)),
+		SystemReserved: map[string]v1alpha1.ReservedQuantity{"memory": "2Gi"}}, DataDisks: &v1alpha1.DataDisks{SDB: disk("60Gi")}}
+	figures := instancetype.Figures{Memory: 8100000 * ki, Pods: 60, ReservedMemory: 2148 << 20, ReservedCPU: 200}
+	for mode, shared := range map[v1alpha1.Mode]bool{v1alpha1.ModeInstance: false, v1alpha1.ModeLKE: true} {
+		t.Run(string(mode), func(t *testing.T) {
+			_, c := simulated(t, instancetype.Config{Region: "us-ord", Mode: mode})
+			of := func(class *v1alpha1.LinodeNodeClassSpec) corev1.ResourceList {
+				return named(t, c.InstanceTypes(class), "g6-standard-4").Allocatable()
+			}
+			before := of(nil)
+			key := c.LearnedBy("g6-standard-4", reserving)
+			if problems := validation.IsConfigMapKey(key); len(problems) > 0 || (key == "g6-standard-4") != shared {
+				t.Errorf("key %q: %v", key, problems)
+			}
+			c.Learn(map[string]instancetype.Figures{key: figures})
+			if got := of(reserving); got.Cpu().MilliValue() != 3800 {
+				t.Errorf("nodes of the class have %s CPU", got.Cpu())
+			}
+			after := of(nil)
+			if changed := after.Cpu().Cmp(*before.Cpu()) != 0 || after.Pods().Cmp(*before.Pods()) != 0; changed != shared {
+				t.Errorf("other classes: CPU %s, pods %s, before %s and %s", after.Cpu(), after.Pods(), before.Cpu(), before.Pods())
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package instancetype
 
 import (
 	"regexp"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
@@ -23,6 +24,17 @@ func (p Plan) PriceIn(region string) api.Price {
 		}
 	}
 	return p.Price
+}
+
+// priced returns the plan with its price in the region by the settings, if the API lists none.
+func (p Plan) priced(region string, prices selection.Prices) Plan {
+	usd := prices.Of(p.ID)
+	if usd <= 0 || p.PriceIn(region).Hourly > 0 {
+		return p
+	}
+	others := slices.DeleteFunc(slices.Clone(p.RegionPrices), func(own api.RegionPrice) bool { return own.ID == region })
+	p.RegionPrices = append(others, api.RegionPrice{ID: region, Hourly: usd})
+	return p
 }
 
 var (
@@ -54,10 +66,14 @@ func (p Plan) acceleratedDevices() int { return ptr.Deref(p.AcceleratedDevices, 
 
 // Excluded returns why the settings keep the plan from being bought; empty if they do not. A plan with accelerators is of that class too.
 func (p Plan) Excluded(by selection.Selection) string {
+	return by.Excludes(p.ID, p.classes()...)
+}
+
+func (p Plan) classes() []string {
 	if p.acceleratedDevices() > 0 {
-		return by.Excludes(p.ID, string(p.Class), v1alpha1.InstanceClassAccelerated)
+		return []string{string(p.Class), v1alpha1.InstanceClassAccelerated}
 	}
-	return by.Excludes(p.ID, string(p.Class))
+	return []string{string(p.Class)}
 }
 
 // usable returns whether the API's answer is complete, and its name and class can be values of labels.

@@ -32,8 +32,9 @@ func TestAVolumeOfTheRegionFitsEveryInstanceType(t *testing.T) {
 func TestVolumesThatANodeTakes(t *testing.T) {
 	swap := v1alpha1.LinodeNodeClassSpec{SwapSize: new(512)}
 	data := v1alpha1.LinodeNodeClassSpec{DataDisks: &v1alpha1.DataDisks{SDB: disk("10Gi"), SDC: disk("10Gi")}, SwapSizeAlpha: new(512)}
-	all := v1alpha1.LinodeNodeClassSpec{SwapSize: new(512), DataDisks: &v1alpha1.DataDisks{SDB: disk("1Gi"), SDC: disk("1Gi"), SDD: disk("1Gi"),
-		SDE: disk("1Gi"), SDF: disk("1Gi"), SDG: disk("1Gi"), SDH: disk("1Gi")}}
+	all := v1alpha1.LinodeNodeClassSpec{SwapSize: new(512), DataDisks: &v1alpha1.DataDisks{
+		SDB: disk("1Gi"), SDC: disk("1Gi"), SDD: disk("1Gi"), SDE: disk("1Gi"), SDF: disk("1Gi"), SDG: disk("1Gi"), SDH: disk("1Gi"),
+	}}
 	for _, c := range []struct {
 		name, plan string
 		mode       v1alpha1.Mode

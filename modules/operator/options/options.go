@@ -58,6 +58,7 @@ type Options struct {
 	ServingCertificates bool
 
 	AllowedPlans, DeniedPlans string // see Plans
+	PlanPrices                string // see Prices
 
 	VMMemoryOverhead float64              // share of a plan's memory that its VM does not show, 0 <= x < 1
 	LearnedCapacity  types.NamespacedName // ConfigMap that remembers what VMs do show; empty: none
@@ -86,6 +87,12 @@ type Options struct {
 func (o Options) Plans() selection.Selection {
 	plans, _ := selection.Parse(o.AllowedPlans, o.DeniedPlans) // both are valid
 	return plans
+}
+
+// Prices are those of plans for which the Linode API lists none.
+func (o Options) Prices() selection.Prices {
+	prices, _ := selection.ParsePrices(o.PlanPrices) // it is valid
+	return prices
 }
 
 // Parse reads args and the environment and checks the result. lookup is os.LookupEnv, or a test's. The error is flag.ErrHelp when the

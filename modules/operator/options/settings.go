@@ -76,6 +76,10 @@ func (o *Options) settings() []definition {
 		{flag: "plans-deny", def: selection.DefaultDeny, instance: selection.NoPlans,
 			usage: "plans that are not bought, of those that may be; none, the default in instance mode: all may", kind: kindText,
 			fix: plansFix, set: text(&o.DeniedPlans, isPlans)},
+		{flag: "plans-prices",
+			usage: "hourly prices in USD of plans for which the Linode API lists none, such as g2-gpu-*=1.5; such a plan is not bought without",
+			kind:  kindText, fix: "use a list such as g1-gpu-rtx4000a-1=0.52,g2-gpu-*=1.5",
+			set: text(&o.PlanPrices, isPrices)},
 		{flag: "vm-memory-overhead-percent", def: "0.075",
 			usage: "share of a plan's memory that its VM does not show, for sizes that no node has shown yet", kind: kindNumber,
 			fix: "use a share between 0 and 1, such as 0.075",
@@ -165,9 +169,17 @@ func (d definition) read(mode v1alpha1.Mode, given map[string]string, lookup fun
 		}
 	}
 	if err := d.set(value); err != nil {
-		return &Error{Name: name, Found: fmt.Sprintf("%q is not valid", value), Fix: d.fix}
+		return &Error{Name: name, Found: fmt.Sprintf("%q is not valid", value), Fix: fixOf(d.kind, value, d.fix)}
 	}
 	return nil
+}
+
+// fixOf returns what to do about a text that is not a value: for a number in place of a duration, the number with a unit.
+func fixOf(kind, value, otherwise string) string {
+	if n, err := strconv.Atoi(value); err == nil && n > 0 && kind == kindDuration {
+		return fmt.Sprintf("use %ds", n)
+	}
+	return otherwise
 }
 
 // parsed sets a value that a text is parsed to. Only what valid accepts is a value; nil accepts all.
@@ -198,6 +210,11 @@ func isPrice(usd float64) bool { return usd >= 0 && !math.IsInf(usd, 1) } // fal
 
 func isPlans(text string) bool {
 	_, err := selection.ParsePatterns(text)
+	return err == nil
+}
+
+func isPrices(text string) bool {
+	_, err := selection.ParsePrices(text)
 	return err == nil
 }
 

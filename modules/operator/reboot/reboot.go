@@ -27,7 +27,7 @@ import (
 // API is the part of the Linode API that is used; *linode.Client is one.
 type API interface {
 	GetInstance(ctx context.Context, instanceID int) (*api.Instance, error)
-	RebootInstance(ctx context.Context, instanceID int) error
+	RebootInstance(ctx context.Context, instanceID int, boot api.InstanceBoot) error
 }
 
 // Rebooter reboots Linodes.
@@ -62,7 +62,7 @@ func (r *Rebooter) Reboot(ctx context.Context, instanceID int, operationID strin
 	case slices.Contains(off, status):
 		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("instance %d is %s", instanceID, status))
 	default:
-		if err := r.api.RebootInstance(ctx, instanceID); err != nil && refusal.Of(err).Effect != claims.EffectApplied {
+		if err := r.api.RebootInstance(ctx, instanceID, api.InstanceBoot{}); err != nil && refusal.Of(err).Effect != claims.EffectApplied {
 			return verdict(instanceID, err)
 		}
 	}

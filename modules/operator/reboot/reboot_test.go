@@ -26,7 +26,7 @@ func (s *scripted) GetInstance(context.Context, int) (*api.Instance, error) {
 	return &api.Instance{Status: s.status}, s.missing
 }
 
-func (s *scripted) RebootInstance(context.Context, int) error {
+func (s *scripted) RebootInstance(context.Context, int, api.InstanceBoot) error {
 	s.reboots++
 	if s.refused == nil || s.effect {
 		s.status = "rebooting"

@@ -34,6 +34,7 @@ type Input struct {
 	Prices  string             // where the prices are from, for the report
 
 	Region         string              // "" = the region of the cluster's nodes
+	Mode           v1alpha1.Mode       // of the operator; "" = lke
 	Keep           []string            // IDs of LKE pools that stay, with their pods
 	Plans          selection.Selection // what the operator may buy; zero = its defaults
 	MemoryOverhead float64             // as the operator's VM_MEMORY_OVERHEAD_PERCENT; 0 = its default
@@ -107,7 +108,7 @@ func prepare(ctx context.Context, input Input) (*run, *Report, error) {
 		r.monthly[plan.ID] = plan.PriceIn(input.Region).Monthly
 	}
 	r.catalog = instancetype.NewCatalog(input.API, instancetype.Config{
-		Region: input.Region, Plans: input.Plans, MemoryOverhead: cmp.Or(input.MemoryOverhead, defaultMemoryOverhead),
+		Region: input.Region, Mode: input.Mode, Plans: input.Plans, MemoryOverhead: cmp.Or(input.MemoryOverhead, defaultMemoryOverhead),
 	})
 	if err := r.catalog.Refresh(ctx); err != nil {
 		return nil, nil, err

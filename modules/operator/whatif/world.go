@@ -150,8 +150,8 @@ func (w *world) remove(name string) {
 	w.store.Remove(&storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
-// bind places pods on a node. Pods whose volumes are more than the node takes keep waiting: core plans new nodes
-// without that limit, and the scheduler of a real cluster leaves such pods pending.
+// bind places pods on a node. Pods whose volumes are more than the node takes keep waiting: the scheduler of a real cluster leaves
+// such pods pending too.
 func (w *world) bind(ctx context.Context, node string, pods []*corev1.Pod) error {
 	for _, planned := range sortedPods(pods) {
 		pod := &corev1.Pod{}
@@ -209,10 +209,9 @@ func (w *world) waiting(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, err
 }
 
-// volumesOf is how many volumes a Linode takes beside its own disk: one for each GiB of memory, from 8 to 64 with the disk.
+// volumesOf returns how many volumes a node of a plan takes.
 func volumesOf(plan *cloudprovider.InstanceType) int {
-	gib := int(plan.Capacity.Memory().Value()+1<<30-1) >> 30
-	return min(max(gib, 8), 64) - 1
+	return plan.VolumeAttachmentLimits[volumeDriver]
 }
 
 // volumeLimit is the CSINode by which the driver publishes the limit.

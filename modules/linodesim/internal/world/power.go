@@ -58,28 +58,6 @@ func (w Linodes) ShutdownInstance(linodeID int) error {
 	return nil
 }
 
-// RebootInstance starts a Linode that runs again. Its image boots anew, so that a
-// listener to [LinodeBoots] gives its node another boot ID.
-func (w Linodes) RebootInstance(linodeID int) error {
-	i, err := lookup(w.instances, linodeID)
-	if err != nil {
-		return err
-	}
-	if i.Status != StatusRunning {
-		return busy()
-	}
-	w.setStatus(w.Actor, i, StatusRebooting)
-	w.Feed().publishLinode(LinodeStops, i)
-	took := w.delays.Join.draw(w.draws.side) / 2
-	booted := w.begin(w.User, "linode_reboot", onLinode(i), nil, 0, took)
-	w.after(took, func() {
-		if i.Status == StatusRebooting {
-			w.run(i, booted)
-		}
-	})
-	return nil
-}
-
 // run makes a Linode run, from which on its image starts, and ends the event of its boot.
 func (w Linodes) run(i *Instance, booted int) {
 	w.finish(booted)

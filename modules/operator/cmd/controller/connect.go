@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -20,6 +22,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
 // modes has the way to find the cluster, and with it the way to make nodes, of each mode.
@@ -94,7 +97,7 @@ func (p *platform) connect(ctx context.Context) error {
 	}
 	p.catalog = instancetype.NewCatalog(p.client, instancetype.Config{
 		Region: p.cluster.Region, Mode: o.Mode, Plans: o.Plans(), MemoryOverhead: o.VMMemoryOverhead, Interval: o.CatalogInterval,
-		OnRefused: p.metrics.Refused,
+		Prices: o.Prices(), OnRefused: p.metrics.Refused,
 		OnRefresh: func(err error) {
 			p.metrics.Refreshed(err, time.Now())
 			if err != nil && !errors.Is(err, context.Canceled) { // canceled: the process ends
@@ -102,12 +105,30 @@ func (p *platform) connect(ctx context.Context) error {
 			}
 		},
 	})
-	if err := p.catalog.Refresh(ctx); err != nil {
+	err = p.catalog.Refresh(ctx)
+	if excluded, ok := errors.AsType[*instancetype.ExclusionError](err); ok {
+		return unmatchedPlans(excluded)
+	}
+	if err != nil {
 		return &options.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err,
 			Fix: "try again, or check the address"}
 	}
 	p.metrics.Offerings(p.catalog)
 	return nil
+}
+
+// unmatchedPlans names the setting that leaves nothing to buy, and what comes close to a pattern that matches no plan.
+func unmatchedPlans(err *instancetype.ExclusionError) error {
+	const fix = "use a list such as g6-standard-*,class=dedicated"
+	pattern, known := err.Unmatched()
+	if pattern == "" {
+		return &options.Error{Name: "PLANS_DENY", Found: "no plan is left to buy", Err: err, Fix: fix}
+	}
+	found := fmt.Sprintf("no plan matches %q", pattern)
+	if similar := requirement.Similar([]string{pattern}, known); len(similar) > 0 {
+		return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: "similar: " + strings.Join(similar, ", ")}
+	}
+	return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: fix + "; `controller plans` lists what there is"}
 }
 
 // outage returns whether an error of connect ends by itself: the API does not answer, or not now.

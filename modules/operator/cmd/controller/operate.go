@@ -21,6 +21,7 @@ import (
 	coreoptions "sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/drain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/garbagecollection"
@@ -28,6 +29,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/learnedcapacity"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodeclass"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/nodepoolstatus"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/podevents"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/tagging"
@@ -45,6 +47,7 @@ func operate(ctx context.Context, p *platform) error {
 		return err
 	}
 	p.holders.Use(op.GetClient())
+	p.health.onRefused = announceRefusal(ctx, op.GetClient(), op.EventRecorder)
 	config := cloudprovider.Config{
 		Region:         p.cluster.Region,
 		Holder:         p.holders.Holder,
@@ -54,6 +57,12 @@ func operate(ctx context.Context, p *platform) error {
 		RelaxMinValues: p.options.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
 		Events:         op.EventRecorder,
 		Reboot:         reboot.New(p.client).Reboot,
+		Backoff:        backoff.New(),
+	}
+	if p.options.LearnedCapacity.Name != "" {
+		if err := add(op, pauses.New(op.GetAPIReader(), op.GetClient(), config.Backoff, p.options.LearnedCapacity)); err != nil {
+			return err
+		}
 	}
 	if p.options.Core.FeatureGates.NodeOverlay {
 		config.Overlays = op.InstanceTypeStore
@@ -144,7 +153,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		tagging.NewController(op.GetClient(), nodes.Engine, linodes),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
 		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder),
-		joining.NewController(op.EventRecorder),
+		joining.NewController(op.GetClient(), op.EventRecorder),
 		podevents.NewController(op.GetClient(), linodes, op.EventRecorder),
 	)
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/explain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
@@ -23,8 +24,8 @@ func newExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [pod|node|nodeclaim] NAME",
 		Short: "Why a pod waits, why a node has its plan, and why consolidation leaves it",
-		Long: "explain runs Karpenter's scheduler and consolidation over the cluster as it is and prints what they decide about one object, and " +
-			"why. It changes nothing.",
+		Long: "explain runs Karpenter's scheduler and consolidation over the cluster as it is and prints what they decide about one object, " +
+			"and why. It changes nothing.",
 		Example: "  karpenter-linode explain pod web-6f7d --namespace shop\n  karpenter-linode explain node/lke123-456-789\n" +
 			"  karpenter-linode explain default-x7k2p",
 		Args: cobra.RangeArgs(1, 2),
@@ -48,7 +49,8 @@ func newExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			present, err := whatif.NewPresent(cmd.Context(), whatif.Input{Cluster: cluster, API: list, Plans: plans}, time.Now())
+			input := whatif.Input{Cluster: cluster, API: list, Plans: plans, Mode: v1alpha1.Mode(cost.mode)}
+			present, err := whatif.NewPresent(cmd.Context(), input, time.Now())
 			if err != nil {
 				return err
 			}

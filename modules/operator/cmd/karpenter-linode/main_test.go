@@ -63,6 +63,7 @@ func TestWhatif(t *testing.T) {
 		"html":         {[]string{"-o", "html"}, []string{"<svg", "$36 a month less"}},
 		"a NodePool":   {[]string{"--nodepools", "../../../../docs/examples/nodepool.yaml"}, []string{"NodePool default"}},
 		"kept":         {[]string{"--keep", "7"}, []string{"LKE pool 7 (stays)"}},
+		"instance":     {[]string{"--mode", "instance"}, []string{"g6-standard-1"}},
 		"denied plans": {[]string{"--plans-deny", "g6-standard-1"}, []string{"g6-standard-2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,6 +84,8 @@ func TestWhatifRefusesBeforeItReads(t *testing.T) {
 	for want, args := range map[string][]string{
 		`"yaml" is none of text, json, html`: {"-o", "yaml"},
 		"--plans-allow":                      {"--plans-allow", "a b"},
+		`--region: no region with Ku`:        {"--region", "nowhere"},
+		`--mode: "eks" is none of`:           {"--mode", "eks"},
 		"--prices: use api, builtin":         {"--prices", "cheap"},
 		"no node is of pool 9":               {"--keep", "9"},
 		"no NodePool of karpenter.sh/v1":     {"--nodepools", "../../../../docs/examples/linodenodeclass.yaml"},
@@ -209,6 +212,26 @@ func TestExplain(t *testing.T) {
 		if want, refused := strings.CutPrefix(want, "!"); refused {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", args, err, want)
+			}
+		} else if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v\n%s", args, err, out)
+		}
+	}
+}
+
+func TestPlansAndPrices(t *testing.T) {
+	for args, want := range map[string]string{
+		"plans":                         "g6-standard-4",
+		"plans --regions us-ord,us-orx": `!no region with Kubernetes is "us-orx"; similar: us-ord`,
+		"plans --nodepools ../../../../docs/examples/nodepool-gpu.yaml --nodepool gpu": "NodePool gpu can buy in us-ord, cheapest first:",
+		"opencost-prices --regions id-cgk":                                             ",g6-standard-2,id-cgk,node,",
+		"opencost-prices --regions all":                                                ",g6-standard-2,us-ord,node,",
+		"plans --nodepool none":                                                        "!there is no NodePool none",
+	} {
+		out, err := execute(t, cluster, append(strings.Fields(args), "--from", "-", "--prices", "builtin")...)
+		if want, refused := strings.CutPrefix(want, "!"); refused {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", args, err)
 			}
 		} else if err != nil || !strings.Contains(out, want) {
 			t.Errorf("%s: %v\n%s", args, err, out)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/selection"
@@ -27,6 +28,7 @@ const (
 // prices is where plans and prices come from, and which plans count.
 type prices struct {
 	from, url   string
+	mode        string
 	allow, deny string
 }
 
@@ -34,8 +36,13 @@ func (p *prices) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.from, "prices", fromAPI, "where plans and prices come from: api (needs no token; the built-in list when it does "+
 		"not answer), builtin, or a file in the format of the built-in list")
 	p.address(cmd)
+	cmd.Flags().StringVar(&p.mode, "mode", string(v1alpha1.ModeLKE), "where the operator's nodes come from, as its setting KARPENTER_MODE: "+
+		"lke or instance")
+	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{string(v1alpha1.ModeLKE), string(v1alpha1.ModeInstance)},
+		cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringVar(&p.allow, "plans-allow", selection.DefaultAllow, "plans that the operator may buy, as its setting PLANS_ALLOW")
-	cmd.Flags().StringVar(&p.deny, "plans-deny", selection.DefaultDeny, "plans of those that it may not buy, as its setting PLANS_DENY")
+	cmd.Flags().StringVar(&p.deny, "plans-deny", "", "plans of those that it may not buy, as its setting PLANS_DENY; without it "+
+		selection.DefaultDeny+", in instance mode none")
 	_ = cmd.RegisterFlagCompletionFunc("prices", cobra.FixedCompletions([]string{fromAPI, fromBuiltIn}, cobra.ShellCompDirectiveDefault))
 }
 
@@ -44,7 +51,16 @@ func (p *prices) address(cmd *cobra.Command) {
 }
 
 func (p *prices) selection() (selection.Selection, error) {
-	s, err := selection.Parse(p.allow, p.deny)
+	deny := p.deny
+	switch v1alpha1.Mode(p.mode) {
+	case v1alpha1.ModeLKE:
+		deny = cmp.Or(deny, selection.DefaultDeny)
+	case v1alpha1.ModeInstance:
+		deny = cmp.Or(deny, selection.NoPlans)
+	default:
+		return selection.Selection{}, fmt.Errorf("--mode: %q is none of %s, %s", p.mode, v1alpha1.ModeLKE, v1alpha1.ModeInstance)
+	}
+	s, err := selection.Parse(p.allow, deny)
 	if err != nil {
 		return s, fmt.Errorf("--plans-allow, --plans-deny: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
@@ -80,9 +81,14 @@ func newWhatif() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if region != "" {
+				if err := checkRegions(cmd.Context(), list, "--region", []string{region}); err != nil {
+					return err
+				}
+			}
 			report, err := whatif.Run(cmd.Context(), whatif.Input{
 				Cluster: cluster, API: list, Prices: origin, Region: region, Keep: keep, Plans: plans, MemoryOverhead: overhead,
-				Sensitivity: sensitivity,
+				Sensitivity: sensitivity, Mode: v1alpha1.Mode(cost.mode),
 			})
 			if err != nil {
 				return err

@@ -1,8 +1,9 @@
-// Package joining reports on a NodeClaim, once a minute, that its Linode exists and its node has not joined yet: which Linode, of
-// which plan, since when, and when Karpenter core gives it up. Core itself publishes nothing between the launch and the node.
+// Package joining reports on a NodeClaim, 3 and 10 minutes after its launch, that its Linode exists and its node has not joined yet:
+// which Linode, of which plan, since when, and when Karpenter core gives it up. With the first of them it reports on the NodePool how many
+// nodes it waits for, at most once in 3 minutes. Core itself publishes nothing between the launch and the node.
 //
-// There is at most one event for each full minute since the launch, and none for a minute that had passed before this process saw
-// the NodeClaim. It makes no request to the Linode API. Registered by cmd/controller; it runs on the leader only.
+// A mark that had passed before this process saw the NodeClaim was reported by the one before. It makes no request to the Linode API.
+// Registered by cmd/controller; it runs on the leader only.
 package joining
 
 import (
@@ -12,7 +13,9 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -28,32 +31,81 @@ const EventWaitingForNode = "WaitingForNode"
 // GivenUpAfter is for how long core waits for a node to register; core's constant is not exported.
 const GivenUpAfter = 15 * time.Minute
 
+// marks are the ages of a launch at which it is reported.
+var marks = []time.Duration{3 * time.Minute, 10 * time.Minute}
+
+// sumPause is between two events on a NodePool.
+const sumPause = 3 * time.Minute
+
 // Controller reconciles NodeClaims from their launch to the registration of their node.
 type Controller struct {
+	kube     client.Reader
 	recorder events.Recorder
-	reported *cache.Expiring // by UID: the last full minute that was reported or had passed before
+	reported *cache.Expiring // by UID: how many marks were reported or had passed before
+	summed   *cache.Expiring // names of NodePools that were reported lately
 }
 
-// NewController returns a Controller.
-func NewController(recorder events.Recorder) *Controller {
-	return &Controller{recorder: recorder, reported: cache.NewExpiring()}
+// NewController returns a Controller. kube may read from a cache.
+func NewController(kube client.Reader, recorder events.Recorder) *Controller {
+	return &Controller{kube: kube, recorder: recorder, reported: cache.NewExpiring(), summed: cache.NewExpiring()}
 }
 
-// Reconcile reports the minute that has passed, and comes back at the end of the next one.
-func (c *Controller) Reconcile(_ context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
+// Reconcile reports the mark that has passed, and comes back at the next one.
+func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim) (reconcile.Result, error) {
 	since, waiting := launched(nodeClaim)
 	waited := time.Since(since)
 	if !waiting || waited >= GivenUpAfter {
 		c.reported.Delete(nodeClaim.UID)
 		return reconcile.Result{}, nil
 	}
-	minute := int(waited / time.Minute)
-	last, seen := c.reported.Get(nodeClaim.UID)
-	c.reported.Set(nodeClaim.UID, minute, GivenUpAfter)
-	if seen && last != minute {
-		c.report(nodeClaim, minute, since)
+	passed, next := 0, GivenUpAfter
+	for _, mark := range marks {
+		if waited < mark {
+			next = mark
+			break
+		}
+		passed++
 	}
-	return reconcile.Result{RequeueAfter: time.Duration(minute+1)*time.Minute - waited}, nil
+	last, seen := c.reported.Get(nodeClaim.UID)
+	c.reported.Set(nodeClaim.UID, passed, GivenUpAfter)
+	if seen && last != passed {
+		c.report(nodeClaim, int(waited/time.Minute), since)
+		if err := c.sum(ctx, nodeClaim.Labels[karpv1.NodePoolLabelKey]); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	return reconcile.Result{RequeueAfter: next - waited}, nil
+}
+
+// sum reports on the NodePool how many nodes it waits for.
+func (c *Controller) sum(ctx context.Context, name string) error {
+	if _, lately := c.summed.Get(name); lately || name == "" {
+		return nil
+	}
+	nodePool, all := &karpv1.NodePool{}, &karpv1.NodeClaimList{}
+	if err := c.kube.Get(ctx, types.NamespacedName{Name: name}, nodePool); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if err := c.kube.List(ctx, all, client.MatchingLabels{karpv1.NodePoolLabelKey: name}, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	count, first := 0, time.Now()
+	for i := range all.Items {
+		if since, waiting := launched(&all.Items[i]); waiting {
+			count++
+			if since.Before(first) {
+				first = since
+			}
+		}
+	}
+	c.summed.Set(name, true, sumPause)
+	c.recorder.Publish(events.Event{
+		InvolvedObject: nodePool, Type: corev1.EventTypeNormal, Reason: EventWaitingForNode,
+		Message: fmt.Sprintf("%d Linodes of this NodePool were launched and their nodes have not joined yet, the first %d min ago",
+			count, int(time.Since(first)/time.Minute)),
+		DedupeValues: []string{string(nodePool.UID), name, first.String(), fmt.Sprint(count)},
+	})
+	return nil
 }
 
 // launched returns since when a NodeClaim has a Linode and no node.

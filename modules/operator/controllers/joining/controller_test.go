@@ -2,6 +2,7 @@ package joining_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,10 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
@@ -38,7 +43,7 @@ var launch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func booting() *karpv1.NodeClaim {
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x7k2p", UID: "uid",
-		Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-2"}}}
+		Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-2", karpv1.NodePoolLabelKey: "default"}}}
 	claim.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}
 	claim.Status.ProviderID = "linode://94907002"
 	claim.Status.Conditions = []status.Condition{
@@ -61,10 +66,16 @@ func reconcile(t *testing.T, c *joining.Controller, claim *karpv1.NodeClaim) (pa
 	return pause
 }
 
-func TestEachMinuteOfABootIsOneEventOnTheNodeClaim(t *testing.T) {
+func cluster(claims ...client.Object) client.Client {
+	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "pool"}}
+	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(claims, pool)...).Build()
+}
+
+// Two hundred and forty nodes that boot for long are 480 events on NodeClaims, and not one for each of their minutes.
+func TestALongBootIsTwoEventsOnTheNodeClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, claim := &published{}, booting()
-		c := joining.NewController(told)
+		c := joining.NewController(cluster(claim), told)
 		time.Sleep(4 * time.Second)
 		for rounds := 0; ; rounds++ {
 			pause := reconcile(t, c, claim)
@@ -76,31 +87,59 @@ func TestEachMinuteOfABootIsOneEventOnTheNodeClaim(t *testing.T) {
 			}
 			time.Sleep(pause + 40*time.Millisecond)
 		}
-		if len(*told) != 14 {
-			t.Fatalf("%d events in 15 minutes, want 14: %q", len(*told), *told)
+		ofClaims := slices.DeleteFunc(slices.Clone(*told), func(e string) bool { return !strings.Contains(e, "Linode 94907002") })
+		if len(ofClaims) != 2 || !strings.Contains(ofClaims[1], "launched 10 min ago") {
+			t.Fatalf("%q", ofClaims)
 		}
-		if want := "Normal WaitingForNode: Linode 94907002, a g6-standard-2, was launched 2 min ago and its node has not joined yet; " +
-			"Karpenter gives it up after 15 min, at 00:15:00 UTC"; (*told)[1] != want {
-			t.Errorf("got  %s\nwant %s", (*told)[1], want)
-		}
-		if all := slices.Clone(*told); len(slices.Compact(all)) != 14 {
-			t.Errorf("two events are the same: %q", *told)
+		if want := "Normal WaitingForNode: Linode 94907002, a g6-standard-2, was launched 3 min ago and its node has not joined yet; " +
+			"Karpenter gives it up after 15 min, at 00:15:00 UTC"; ofClaims[0] != want {
+			t.Errorf("got  %s\nwant %s", ofClaims[0], want)
 		}
 	})
 }
 
-// The minute in which a replica takes over was reported by the one before.
-func TestANewLeaderReportsFromTheNextMinuteOn(t *testing.T) {
+func TestANodePoolHasTheSumOfItsNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var claims []*karpv1.NodeClaim
+		var objects []client.Object
+		for n := range 240 {
+			claim := booting()
+			claim.Name, claim.UID = fmt.Sprint("default-", n), types.UID(fmt.Sprint("uid-", n))
+			if n < 40 {
+				claim.Status.Conditions[1].Status = metav1.ConditionTrue
+			}
+			claims, objects = append(claims, claim), append(objects, claim)
+		}
+		told := &published{}
+		c := joining.NewController(cluster(objects...), told)
+		for range 2 {
+			for _, claim := range claims {
+				reconcile(t, c, claim)
+			}
+			time.Sleep(3*time.Minute + time.Second)
+		}
+		sums := slices.DeleteFunc(slices.Clone(*told), func(e string) bool { return !strings.Contains(e, "of this NodePool") })
+		if want := []string{"Normal WaitingForNode: 200 Linodes of this NodePool were launched and their nodes have not joined yet, the first 3 min ago"}; !slices.Equal(sums, want) {
+			t.Errorf("got %q", sums)
+		}
+		if len(*told) != 200+1 {
+			t.Errorf("%d events, want one for each node and the sum", len(*told))
+		}
+	})
+}
+
+// The mark that had passed when a replica takes over was reported by the one before.
+func TestANewLeaderReportsFromTheNextMarkOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, claim := &published{}, booting()
-		c := joining.NewController(told)
+		c := joining.NewController(cluster(claim), told)
 		time.Sleep(3*time.Minute + 25*time.Second)
-		if pause := reconcile(t, c, claim); pause != 35*time.Second || len(*told) != 0 {
+		if pause := reconcile(t, c, claim); pause != 6*time.Minute+35*time.Second || len(*told) != 0 {
 			t.Errorf("looks again after %s, told %q", pause, *told)
 		}
-		time.Sleep(35 * time.Second)
+		time.Sleep(6*time.Minute + 35*time.Second)
 		reconcile(t, c, claim)
-		if len(*told) != 1 || !strings.Contains((*told)[0], "launched 4 min ago") {
+		if len(*told) != 2 || !strings.Contains((*told)[0], "launched 10 min ago") {
 			t.Errorf("told %q", *told)
 		}
 	})
@@ -116,7 +155,7 @@ func TestNothingIsReportedOfANodeClaimThatDoesNotBoot(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			told, claim := &published{}, booting()
 			change(claim)
-			c := joining.NewController(told)
+			c := joining.NewController(cluster(), told)
 			for range 5 {
 				if pause := reconcile(t, c, claim); pause != 0 {
 					t.Errorf("%s: looked at again after %s", name, pause)

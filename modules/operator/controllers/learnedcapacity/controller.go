@@ -1,8 +1,8 @@
 // Package learnedcapacity replaces the catalog's estimates of what nodes have, capacity and what is reserved of it, by what nodes show.
 //
-// Controller looks at each Node that Karpenter has initialized. What two nodes of a type have shown it hands to the catalog, which keeps
-// the smallest figure of each type and ignores figures that cannot be: one kubelet alone changes nothing for others. A node that cannot
-// hold the pods it was made for is reported at once. Memory keeps the figures in a ConfigMap, for a restarted process and for the replica
+// Controller looks at each Node that Karpenter has initialized. What the newest living nodes of a type, and in instance mode of what their
+// class sets, have shown it hands to the catalog, which ignores figures that cannot be: one kubelet alone changes nothing for others. A
+// node that cannot hold the pods it was made for is reported at once. Memory keeps the figures in a ConfigMap, for a restarted process and for the replica
 // that takes over.
 //
 // The ConfigMap belongs to the chart, which makes it empty and leaves its data alone. It is read by every replica, and
@@ -10,7 +10,7 @@
 // between. To have a type learned anew, delete its key; every replica notices within Memory.Interval. Without the
 // ConfigMap, or without the right to it, everything works but the remembering, which one line in the log reports.
 //
-// Keys are instance types. Values are resource lists in JSON, {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}, with what is
+// Keys are instance types, with a hash of the class's settings where these change what nodes have. Values are resource lists in JSON, {"memory":"4022024Ki","ephemeral-storage":"82470344Ki"}, with what is
 // reserved under reserved-cpu, reserved-memory and reserved-ephemeral-storage. An annotation contains the nodes that have shown it.
 // A value that cannot be read counts as missing.
 package learnedcapacity
@@ -29,6 +29,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
@@ -68,18 +69,48 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if c.tooSmall != nil && !resources.Fits(nodeClaim.Spec.Resources.Requests, node.Status.Allocatable) && len(node.Status.Allocatable) > 0 {
 		c.tooSmall(ctx, nodeClaim, node)
 	}
-	learned, from := c.witnesses.hear(instanceType, node.Name, Shown(node.Status))
-	if c.catalog.Learn(map[string]instancetype.Figures{instanceType: learned}) {
+	key, known, err := c.key(ctx, nodeClaim, instanceType)
+	if err != nil || !known {
+		return reconcile.Result{}, err
+	}
+	learned, from := c.witnesses.hear(key, witness{node.Name, node.CreationTimestamp.Time, Shown(node.Status)},
+		func(name string) bool { return c.alive(ctx, name) })
+	if c.catalog.Learn(map[string]instancetype.Figures{key: learned}) {
 		log.FromContext(ctx).Info("learned what nodes of an instance type have", "instance-type", instanceType, "nodes", from, "figures", learned)
 	}
 	if c.memory == nil {
 		return reconcile.Result{}, nil
 	}
-	c.memory.note(instanceType, from)
+	c.memory.note(key, from)
 	if err := c.memory.Save(ctx); err != nil {
 		return reconcile.Result{}, fmt.Errorf("remembering the capacity of instance types: %w", err)
 	}
 	return reconcile.Result{}, nil
+}
+
+// key returns what a node's figures are learned under. They are not learned when its class is gone or has changed since: it is not known
+// then what the node was made from.
+func (c *Controller) key(ctx context.Context, nodeClaim *karpv1.NodeClaim, instanceType string) (key string, known bool, err error) {
+	mode := c.catalog.Mode()
+	if mode != v1alpha1.ModeInstance {
+		return instanceType, true, nil
+	}
+	class := &v1alpha1.LinodeNodeClass{}
+	if err := c.kube.Get(ctx, types.NamespacedName{Name: nodeClaim.Spec.NodeClassRef.Name}, class); err != nil {
+		return "", false, client.IgnoreNotFound(err)
+	}
+	made := nodeClaim.Annotations
+	if made[v1alpha1.AnnotationHash] != class.Hash(mode) || made[v1alpha1.AnnotationHashVersion] != v1alpha1.HashVersion {
+		return "", false, nil
+	}
+	return c.catalog.LearnedBy(instanceType, &class.Spec), true, nil
+}
+
+// alive reports whether a Node exists and stays.
+func (c *Controller) alive(ctx context.Context, name string) bool {
+	node := &corev1.Node{}
+	err := c.kube.Get(ctx, types.NamespacedName{Name: name}, node)
+	return err == nil && node.DeletionTimestamp.IsZero()
 }
 
 // teaches reports whether the NodeClaim is ours and its node has joined and is complete.

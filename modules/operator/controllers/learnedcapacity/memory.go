@@ -74,16 +74,21 @@ func (m *Memory) Load(ctx context.Context) error {
 	return nil
 }
 
-// absorb takes over what the ConfigMap holds. What it held before and does not hold now was deleted to be learned
-// anew.
+// absorb takes over what the ConfigMap holds and did not hold before, as it is. What it held before and does not hold now was deleted to
+// be learned anew. What it holds as before is older than what nodes have shown since.
 func (m *Memory) absorb(held map[string]instancetype.Figures) {
 	for instanceType := range m.stored {
 		if _, still := held[instanceType]; !still {
 			m.catalog.Forget(instanceType)
 		}
 	}
+	changed := maps.Clone(held)
+	maps.DeleteFunc(changed, func(key string, f instancetype.Figures) bool { was, known := m.stored[key]; return known && was == f })
+	for key := range changed {
+		m.catalog.Forget(key)
+	}
 	m.stored = held
-	m.catalog.Learn(held)
+	m.catalog.Learn(changed)
 }
 
 // Save writes what the catalog has learned if the ConfigMap does not hold it yet.

@@ -1,48 +1,66 @@
 package learnedcapacity
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
-// AnnotationSources is on the ConfigMap: by plan, the nodes that have shown what was learned, in JSON.
+// AnnotationSources is on the ConfigMap: by its keys, the nodes that have shown what was learned, in JSON.
 const AnnotationSources = "karpenter.k8s.linode/learned-from"
 
-// mostWitnesses bounds how many nodes of a plan are kept: two are enough, more only protect from several that report too little.
-const mostWitnesses = 20
+const (
+	// newest is how many nodes decide: the median of three is right although one of them reports what it likes, and two new ones change it.
+	newest = 3
+	// mostWitnesses bounds how many nodes of a plan are kept, for when newer ones go.
+	mostWitnesses = 20
+)
 
-// witnesses keeps what nodes have shown, by plan and node. One kubelet can report anything about itself, so a figure counts when a second
-// node has shown one that is no better.
+// witnesses keeps what living nodes have shown, by key of the catalog.
 type witnesses struct {
-	mu    sync.Mutex
-	plans map[string]map[string]instancetype.Figures
+	mu   sync.Mutex
+	keys map[string][]witness
 }
 
-// hear notes what a node shows, and returns what is confirmed of the plan and by which nodes.
-func (w *witnesses) hear(plan, node string, shown instancetype.Figures) (instancetype.Figures, []string) {
+// A witness is a node with what it has shown.
+type witness struct {
+	node    string
+	created time.Time
+	shown   instancetype.Figures
+}
+
+// hear notes what a node shows, and returns what is confirmed of the key and by which nodes: the newest of those that are alive.
+func (w *witnesses) hear(key string, heard witness, alive func(node string) bool) (instancetype.Figures, []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.plans == nil {
-		w.plans = map[string]map[string]instancetype.Figures{}
+	if w.keys == nil {
+		w.keys = map[string][]witness{}
 	}
-	nodes := w.plans[plan]
-	if nodes == nil {
-		nodes = map[string]instancetype.Figures{}
-		w.plans[plan] = nodes
+	nodes := slices.DeleteFunc(w.keys[key], func(n witness) bool { return n.node == heard.node || !alive(n.node) })
+	nodes = append(nodes, heard)
+	slices.SortStableFunc(nodes, func(a, b witness) int {
+		return cmp.Or(b.created.Compare(a.created), cmp.Compare(a.node, b.node))
+	})
+	nodes = nodes[:min(len(nodes), mostWitnesses)]
+	w.keys[key] = nodes
+	nodes = nodes[:min(len(nodes), newest)]
+	var figures []instancetype.Figures
+	var names []string
+	for _, n := range nodes {
+		figures, names = append(figures, n.shown), append(names, n.node)
 	}
-	if _, known := nodes[node]; known || len(nodes) < mostWitnesses {
-		nodes[node] = shown
-	}
-	return confirmed(slices.Collect(maps.Values(nodes))), slices.Sorted(maps.Keys(nodes))
+	slices.Sort(names)
+	return confirmed(figures), names
 }
 
-// confirmed takes of each figure the second smallest, and of reservations the second largest. What a node does not report is 0.
+// confirmed takes of each figure the second smallest, and of reservations the second largest: of three the median, of two the one that
+// promises more, since one kubelet can report anything about itself. What a node does not report is 0.
 func confirmed(all []instancetype.Figures) (result instancetype.Figures) {
 	for i, field := range fieldsOf(&result) {
 		var values []int64

@@ -1,7 +1,11 @@
 package learnedcapacity
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -9,27 +13,51 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
+func alive(string) bool { return true }
+
 // A compromised kubelet can report half of its plan's memory, and that most of the rest is reserved.
 func TestOneKubeletChangesNothingForOthers(t *testing.T) {
 	honest := instancetype.Figures{Memory: 8000, EphemeralStorage: 160, Pods: 110, ReservedCPU: 100, ReservedMemory: 500, ReservedStorage: 16}
 	lie := instancetype.Figures{Memory: 4100, EphemeralStorage: 81, Pods: 56, ReservedCPU: 900, ReservedMemory: 3900, ReservedStorage: 79}
 	w := &witnesses{}
-	if got, _ := w.hear("plan", "liar", lie); got != (instancetype.Figures{}) {
+	liar := witness{"liar", time.Unix(5, 0), lie}
+	if got, _ := w.hear("plan", liar, alive); got != (instancetype.Figures{}) {
 		t.Errorf("believed at once: %+v", got)
 	}
 	for range 10 {
-		w.hear("plan", "liar", lie)
+		w.hear("plan", liar, alive)
 	}
-	if got, from := w.hear("plan", "honest-1", honest); got != honest || len(from) != 2 {
+	if got, from := w.hear("plan", witness{"honest-1", time.Unix(1, 0), honest}, alive); got != honest || len(from) != 2 {
 		t.Errorf("%+v from %v", got, from)
 	}
-	for _, node := range []string{"honest-2", "honest-3"} {
-		if got, _ := w.hear("plan", node, honest); got != honest {
+	for i, node := range []string{"honest-2", "honest-3"} {
+		if got, _ := w.hear("plan", witness{node, time.Unix(int64(i), 0), honest}, alive); got != honest {
 			t.Errorf("after %s: %+v", node, got)
 		}
 	}
-	if got, _ := w.hear("other plan", "liar", lie); got != (instancetype.Figures{}) {
+	if got, _ := w.hear("other plan", liar, alive); got != (instancetype.Figures{}) {
 		t.Errorf("nodes of another plan confirm it: %+v", got)
+	}
+}
+
+// An upgrade of LKE may change what nodes have. It is learned from two new nodes, however many there were before.
+func TestTheNewestLivingNodesCount(t *testing.T) {
+	before, after := instancetype.Figures{Memory: 8000, ReservedMemory: 500}, instancetype.Figures{Memory: 7000, ReservedMemory: 900}
+	for name, gone := range map[string]bool{"the old ones live": false, "the old ones are gone": true} {
+		t.Run(name, func(t *testing.T) {
+			w := &witnesses{}
+			for i := range 50 {
+				w.hear("plan", witness{fmt.Sprint("old-", i), time.Unix(int64(i), 0), before}, alive)
+			}
+			lives := func(node string) bool { return !gone || strings.HasPrefix(node, "new-") }
+			w.hear("plan", witness{"new-1", time.Unix(100, 0), after}, lives)
+			if got, from := w.hear("plan", witness{"new-2", time.Unix(101, 0), after}, lives); got != after || !slices.Contains(from, "new-2") {
+				t.Errorf("after two new nodes: %+v from %v", got, from)
+			}
+			if got, _ := w.hear("plan", witness{"old-7", time.Unix(7, 0), before}, lives); got != after {
+				t.Errorf("an old node that is read again changes it to %+v", got)
+			}
+		})
 	}
 }
 

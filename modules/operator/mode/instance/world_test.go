@@ -71,6 +71,7 @@ func newWorld(t *testing.T, cluster joined, change func(*instance.Config), objec
 	if err != nil {
 		t.Fatal(err)
 	}
+	sim.AddFirewall(linodesim.FirewallSpec{Label: "default", Default: true}) // new interfaces need one
 	server := httptest.NewServer(sim)
 	t.Cleanup(server.Close)
 	api, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), BaseURL: server.URL})

@@ -1,0 +1,111 @@
+package cloudprovider_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+)
+
+func refusing() error {
+	return &claims.Error{Kind: claims.KindInvalid, Op: "create pool", Field: "firewall_id", Effect: claims.EffectNone,
+		Err: errors.New("no firewall 7")}
+}
+
+// Core plans nothing for any pod while a launch is repeated: one proven refusal ends it, and the next launch follows a correction.
+func TestOneProvenRefusalEndsTheLaunchesOfANodePool(t *testing.T) {
+	for name, correct := range map[string]func(kube client.Client) error{
+		"the class is changed": func(kube client.Client) error {
+			class := &v1alpha1.LinodeNodeClass{}
+			if err := kube.Get(context.Background(), client.ObjectKey{Name: "default"}, class); err != nil {
+				return err
+			}
+			changed := readyClass()
+			changed.Generation, changed.ResourceVersion = class.Generation+1, class.ResourceVersion
+			return kube.Update(context.Background(), changed)
+		},
+		"the NodePool is changed": func(kube client.Client) error {
+			pool := &karpv1.NodePool{}
+			if err := kube.Get(context.Background(), client.ObjectKey{Name: "default"}, pool); err != nil {
+				return err
+			}
+			pool.Generation++
+			return kube.Update(context.Background(), pool)
+		},
+		"what the API refused is corrected elsewhere": func(client.Client) error {
+			time.Sleep(5 * time.Minute)
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				told, launches := record.NewFakeRecorder(10), 0
+				pools := &scripted{t: t, claim: func(context.Context, request) (node, error) {
+					launches++
+					return node{}, refusing()
+				}}
+				other := nodePool(nil)
+				other.Name = "healthy"
+				kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil), other).Build()
+				p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
+				for n := range 5 {
+					if _, err := p.Create(t.Context(), numbered(n)); !core.IsInsufficientCapacityError(err) {
+						t.Errorf("launch %d: %v", n, err)
+					}
+				}
+				if launches != 1 {
+					t.Errorf("%d requests for launches that can only be refused", launches)
+				}
+				if offered(t, p, "g6-standard-2") {
+					t.Error("the NodePool is planned with what is refused")
+				}
+				if all, err := p.GetInstanceTypes(t.Context(), other); err != nil || len(all[0].Offerings.Available()) == 0 {
+					t.Errorf("another NodePool of the class: %v, %v", all[0].Offerings, err)
+				}
+				if text := <-told.Events; !strings.Contains(text, "InvalidRequest") || !strings.Contains(text, "no firewall 7") ||
+					!strings.Contains(text, "LinodeNodeClass default is changed") {
+					t.Error(text)
+				}
+				if err := correct(kube); err != nil {
+					t.Fatal(err)
+				}
+				pool := &karpv1.NodePool{}
+				if err := kube.Get(t.Context(), client.ObjectKey{Name: "default"}, pool); err != nil {
+					t.Fatal(err)
+				}
+				if all, err := p.GetInstanceTypes(t.Context(), pool); err != nil || len(all[0].Offerings.Available()) == 0 {
+					t.Errorf("nothing is tried after the correction: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestAFullPlacementGroupKeepsDriftFromGoingOn(t *testing.T) {
+	pools := &scripted{t: t, claim: func(context.Context, request) (node, error) {
+		return node{}, &claims.Error{Kind: claims.KindConflict, Field: "Spec.PlacementGroup", Effect: claims.EffectNone, Err: errors.New("full")}
+	}}
+	p := provider(t, "standard", pools, readyClass(), nodePool(nil))
+	if p.Limited("default") {
+		t.Error("limited before any launch")
+	}
+	if _, err := p.Create(t.Context(), nodeClaim()); err == nil {
+		t.Error("launched")
+	}
+	if !p.Limited("default") {
+		t.Error("a full group does not show in DriftStalled")
+	}
+}
