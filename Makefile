@@ -23,7 +23,7 @@ LOCALCLUSTER = .bin/localcluster
 VERSION  ?= $(shell sed -n 's/^version: //p' charts/karpenter/Chart.yaml)
 BASE     ?= scratch
 REGISTRY ?= ghcr.io/karpenter-linode
-RELEASE   = GOWORK=off go -C tools run ./release/cmd/release -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
+RELEASE   = tools/make/release.sh -version "$(VERSION)" -base "$(BASE)" -registry "$(REGISTRY)"
 # What of the operator's chart is set: VALUES=file GATES=CapacityBuffer=true,NodeRepair=true
 CHOSEN = $(if $(VALUES),--values=$(VALUES)) $(if $(GATES),--gates=$(GATES))
 
@@ -132,6 +132,10 @@ mutants: ## Break the modules on purpose, one way at a time; each must be notice
 .PHONY: image
 image: ## Build the images into .bin/images as OCI layouts (VERSION=, BASE=scratch or name@sha256:...)
 	@GOWORK=off go -C tools/image run ./cmd/image -version "$(VERSION)" -base "$(BASE)"
+
+.PHONY: programs
+programs: ## Build karpenter-linode for Linux, macOS and Windows into .bin/programs (VERSION=x.y.z)
+	@VERSION="$(VERSION)" tools/make/programs.sh
 
 .PHONY: charts
 charts: image ## Package the charts into .bin/charts, with the built image by digest (VERSION=x.y.z)

@@ -52,6 +52,10 @@ func (k *call) try(request *http.Request) attempt {
 		}
 		return attempt{outcome: outcomeNotTried, err: err, limiter: waited}
 	}
+	if before, ok := ctx.Value(sendBeforeKey{}).(time.Time); ok && !k.effect && time.Now().After(before) {
+		limiter.cancel()
+		return attempt{outcome: outcomeExpired, err: errExpired, limiter: waited}
+	}
 	a := k.exchange(request, token)
 	now := time.Now()
 	a.wait, a.limiter = serverWait(a.status, a.header, now), waited

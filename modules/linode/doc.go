@@ -13,15 +13,16 @@
 //
 // Retries. A request is tried at most five times. It is tried again when it is certain that it had no effect: 429, the
 // 400 "Linode busy." of a Linode on which another job runs, no connection, and 401 when the token source has a newer
-// token. GET, PUT and DELETE are also tried again when that is not certain: 408, 5xx, an answer of something in front of
+// token. GET and DELETE are also tried again when that is not certain: 408, 5xx, an answer of something in front of
 // the API (a proxy's HTML), a lost connection or a timeout. Waits grow from half a second, or follow Retry-After. A POST is never repeated
-// after such an outcome: its error is KindAmbiguous, and the caller looks up whether the effect is there. Planned maintenance (503
-// with X-Maintenance-Mode) and refusals are never retried.
+// after such an outcome: its error is KindAmbiguous, and the caller looks up whether the effect is there. Nor is a PUT: it sets a value,
+// and the attempt without an answer may take effect later, after other writes. Planned maintenance (503
+// with X-Maintenance-Mode) and refusals are never retried. [SendBefore] bounds when a request may still be sent.
 //
 // A DELETE that was tried again because an earlier attempt may have been carried out, and then finds nothing (404), has
 // succeeded. A 404 at the first attempt, or after attempts that certainly had no effect, is KindNotFound.
 //
-// A PUT that is tried again may overwrite what another client wrote between the attempts: the API has no precondition.
+// A PUT that is tried again, after a 429, may overwrite what another client wrote between the attempts: the API has no precondition.
 //
 // Not found. KindNotFound comes from the API's own 404 and from nothing else. IDs below 1 and names that are empty are
 // refused with KindInvalid before anything is sent.

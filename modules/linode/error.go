@@ -27,7 +27,7 @@ const (
 	// KindBusy: another job runs on the object, and it did not end within the retries.
 	KindBusy Kind = "Busy"
 	// KindUnavailable: the API could not be reached or failed (5xx, maintenance, a proxy's own answer). A change that
-	// ends so was a PUT or a DELETE and may have had its effect; repeating it does no harm.
+	// ends so was a PUT or a DELETE and may have had its effect, or may have it later.
 	KindUnavailable Kind = "Unavailable"
 	// KindAmbiguous: a POST was sent and nothing proves whether it had its effect. It was not repeated, and must not be
 	// before the effect was looked up.
@@ -37,6 +37,8 @@ const (
 	// KindCanceled: the caller's context ended first. errors.Is finds context.Canceled or context.DeadlineExceeded.
 	// The request may have been sent, except that of a POST: then the kind is KindAmbiguous.
 	KindCanceled Kind = "Canceled"
+	// KindNotSent: the time of SendBefore had passed when the request could be sent. It had no effect.
+	KindNotSent Kind = "NotSent"
 	// KindUnknown: none of the above.
 	KindUnknown Kind = "Unknown"
 )

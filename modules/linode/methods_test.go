@@ -121,7 +121,7 @@ var calls = map[api.OperationID]func(context.Context, *linode.Client) error{
 	api.OpListVPCs:           func(ctx context.Context, c *linode.Client) error { return drained(c.ListVPCs(ctx, linode.Filter{})) },
 	api.OpRecycleLKENode:     func(ctx context.Context, c *linode.Client) error { return c.RecycleNode(ctx, 5, "6-a") },
 	api.OpRecycleLKENodePool: func(ctx context.Context, c *linode.Client) error { return c.RecyclePool(ctx, 5, 6) },
-	api.OpRebootInstance:     func(ctx context.Context, c *linode.Client) error { return c.RebootInstance(ctx, 5) },
+	api.OpRebootInstance:     func(ctx context.Context, c *linode.Client) error { return c.RebootInstance(ctx, 5, api.InstanceBoot{}) },
 	api.OpShutdownInstance:   func(ctx context.Context, c *linode.Client) error { return c.ShutdownInstance(ctx, 5) },
 	api.OpUpdateInstance: func(ctx context.Context, c *linode.Client) error {
 		return second(c.UpdateInstance(ctx, 5, api.InstanceUpdate{}))
@@ -143,6 +143,24 @@ var notOffered = []api.OperationID{
 	api.OpUpdateLKECluster, api.OpRecycleLKECluster, api.OpRegenerateLKECluster, api.OpDeleteLKEClusterKubeconfig,
 	api.OpDeleteLKEClusterServiceToken, api.OpGetLKEControlPlaneACL, api.OpUpdateLKEControlPlaneACL, api.OpDeleteLKEControlPlaneACL,
 	api.OpGetAccount, api.OpListAccountEvents, api.OpGetAccountEvent, api.OpListRegionsVPCAvailability, api.OpGetRegionVPCAvailability,
+	api.OpGetFirewallTemplate, api.OpListAllVPCIPs, api.OpListFirewallTemplates, api.OpListVPCDefaultRanges,
+	api.OpUpdateFirewallSettings,
+	api.OpAttachVolume, api.OpCloneVolume, api.OpCreateNodeBalancer, api.OpCreateNodeBalancerConfig, api.OpCreateNodeBalancerNode,
+	api.OpCreateVolume, api.OpDeleteNodeBalancer, api.OpDeleteNodeBalancerConfig, api.OpDeleteNodeBalancerNode, api.OpDeleteVolume,
+	api.OpDetachVolume, api.OpGetFirewallRules, api.OpGetNodeBalancer, api.OpGetNodeBalancerConfig, api.OpGetNodeBalancerNode,
+	api.OpGetVolume, api.OpListInstanceFirewalls, api.OpListInstanceVolumes, api.OpListNodeBalancerConfigs,
+	api.OpListNodeBalancerFirewalls, api.OpListNodeBalancerNodes, api.OpListNodeBalancers, api.OpListVolumes,
+	api.OpRebuildNodeBalancerConfig, api.OpResizeVolume, api.OpSetInstanceFirewalls, api.OpUpdateFirewall,
+	api.OpUpdateFirewallRules, api.OpUpdateNodeBalancer, api.OpUpdateNodeBalancerConfig, api.OpUpdateNodeBalancerNode,
+	api.OpUpdateVolume,
+	api.OpAppendInstanceConfigInterface, api.OpCreateVPCSubnet, api.OpDeleteInstanceConfigInterface, api.OpDeleteVPCSubnet,
+	api.OpGetInstanceConfigInterface, api.OpListInstanceConfigInterfaces, api.OpListVPCIPs, api.OpListVPCIPv6s,
+	api.OpMigrateInstance, api.OpRebootInstance, api.OpRebuildInstance, api.OpReorderInstanceConfigInterfaces, api.OpResizeInstance,
+	api.OpResizeInstanceDisk, api.OpUpdateAccountSettings, api.OpUpdateInstanceConfigInterface, api.OpUpdateVPC,
+	api.OpUpdateVPCSubnet,
+	api.OpCreateDomain, api.OpCreateDomainRecord, api.OpDeleteDomain, api.OpDeleteDomainRecord, api.OpGetDomain,
+	api.OpGetDomainRecord, api.OpGetFirewallDevice, api.OpListDomainRecords, api.OpListDomains,
+	api.OpListInstanceInterfaceFirewalls, api.OpUpdateDomainRecord, api.OpUpdateInstanceInterface,
 }
 
 // TestEveryMethodSendsItsOperation compares what each method sends and reports with the description.

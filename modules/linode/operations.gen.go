@@ -316,8 +316,8 @@ func (c *Client) ListVPCs(ctx context.Context, filter Filter) iter.Seq2[api.VPC,
 }
 
 // RebootInstance starts a running Linode again.
-func (c *Client) RebootInstance(ctx context.Context, linodeID int) error {
-	return send(ctx, c, api.OpRebootInstance, nil, linodeID)
+func (c *Client) RebootInstance(ctx context.Context, linodeID int, boot api.InstanceBoot) error {
+	return send(ctx, c, api.OpRebootInstance, boot, linodeID)
 }
 
 // RecycleNode replaces a node: its Linode is deleted and a new one made, and the pool keeps its count.

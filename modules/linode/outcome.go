@@ -35,6 +35,7 @@ const (
 	outcomeUntrusted   outcome = "untrusted"    // the server's certificate was refused: nothing was sent, and will not be
 	outcomeLost        outcome = "lost"         // sent, or perhaps sent, without an answer
 	outcomeNotTried    outcome = "not tried"    // no token, or an unusable request: an error on this side
+	outcomeExpired     outcome = "expired"      // the time until which it could be sent had passed
 	outcomeCanceled    outcome = "canceled"     // the context ended before the request was sent
 	outcomeAbandoned   outcome = "abandoned"    // the context ended while the request was on its way
 )

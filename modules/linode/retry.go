@@ -28,9 +28,10 @@ const (
 
 var (
 	anyMethod = []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPost}
-	// repeatable methods may have had their effect and can be sent again all the same: a PUT sets the same values, a
-	// DELETE finds its object gone. A POST would create twice.
-	repeatable = []string{http.MethodGet, http.MethodPut, http.MethodDelete}
+	// repeatable methods may have had their effect and can be sent again all the same: a GET has none, a DELETE finds its
+	// object gone. A POST would create twice. A PUT sets a value, and an attempt without an answer may take effect after
+	// later writes, so the caller has to have the outcome of each attempt.
+	repeatable = []string{http.MethodGet, http.MethodDelete}
 )
 
 // policy is with which methods an outcome is tried again. An outcome without a row is final: success, a refusal,
@@ -133,6 +134,8 @@ func (a attempt) kind(method string) Kind {
 		return KindCanceled
 	case outcomeNotTried:
 		return KindUnauthorized
+	case outcomeExpired:
+		return KindNotSent
 	}
 	return refusal(a.status)
 }

@@ -43,7 +43,7 @@ func TestRetryTable(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	var (
 		get, put, del, post = http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPost
-		repeatable          = []string{get, put, del}
+		repeatable          = []string{get, del}
 		all                 = []string{get, put, del, post}
 	)
 	once := func(kind linode.Kind) want { return want{1, kind, 0, 0} }
@@ -101,6 +101,15 @@ func TestRetryTable(t *testing.T) {
 			want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
 		{"200 with HTML", repeatable, always(200, htmlPage), want{5, linode.KindMalformed, 7500 * ms, 9 * s}},
 		{"200 with HTML", []string{post}, always(200, htmlPage), once(linode.KindAmbiguous)},
+		{"connection lost", []string{put}, func(int, *http.Request) (*http.Response, error) { return nil, errReset },
+			once(linode.KindUnavailable)},
+		{"answer breaks off", []string{put}, brokenBody, once(linode.KindUnavailable)},
+		{"no answer in time", []string{put}, hang, want{1, linode.KindUnavailable, 30 * s, 30 * s}},
+		{"408", []string{put}, always(408, ""), once(linode.KindUnavailable)},
+		{"500", []string{put}, always(500, refusal("Internal")), once(linode.KindUnavailable)},
+		{"503", []string{put}, always(503, refusal("not yet available")), once(linode.KindUnavailable)},
+		{"502 of a proxy", []string{put}, always(502, htmlPage, "Content-Type", "text/html"), once(linode.KindUnavailable)},
+		{"200 with HTML", []string{put}, always(200, htmlPage), once(linode.KindMalformed)},
 		{"200 of another shape", []string{get, put}, always(200, `{"id":"seven"}`), once(linode.KindMalformed)},
 		{"200 of another shape", []string{post}, always(200, `{"id":"seven"}`), once(linode.KindAmbiguous)},
 		{"302", repeatable, always(302, "", "Location", "http://elsewhere.test/"), want{5, linode.KindUnavailable, 7500 * ms, 9 * s}},
@@ -175,7 +184,9 @@ func TestRepeatedRequests(t *testing.T) {
 		{"DELETE is not found at once", http.MethodDelete, always(404, refusal("Not found")), 1, linode.KindNotFound},
 		{"DELETE does not take a proxy's 404 for the end", http.MethodDelete, sequence(lost, always(404, htmlPage)), 5, linode.KindUnavailable},
 		{"GET is not found after a loss", http.MethodGet, sequence(lost, always(404, refusal("Not found"))), 2, linode.KindNotFound},
-		{"PUT sends its body again", http.MethodPut, sequence(lost, always(200, poolBody)), 2, ""},
+		{"PUT sends its body again after a 429", http.MethodPut, sequence(always(429, refusal("x")), always(200, poolBody)), 2, ""},
+		{"PUT is not repeated after a loss", http.MethodPut, sequence(lost, always(200, poolBody)), 1, linode.KindUnavailable},
+		{"PUT is not repeated after a 504", http.MethodPut, sequence(always(504, htmlPage), always(200, poolBody)), 1, linode.KindUnavailable},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -266,5 +277,29 @@ func TestRotatedToken(t *testing.T) {
 	missing := newClient(t, api, func(c *linode.Config) { c.Token = linode.FileToken(file + ".missing") })
 	if err := methods[http.MethodGet](t.Context(), missing); linode.KindOf(err) != linode.KindUnauthorized || !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("without a file: %v", err)
+	}
+}
+
+// A count that waited out a 429 may be too old by then.
+func TestSendBeforeEndsACallThatWaited(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer   func(int, *http.Request) (*http.Response, error)
+		method   string
+		attempts int
+		kind     linode.Kind
+	}{
+		"in time":                     {always(200, poolBody), http.MethodPut, 1, ""},
+		"after a 429":                 {sequence(always(429, refusal("x"), "Retry-After", "5"), always(200, poolBody)), http.MethodPut, 1, linode.KindNotSent},
+		"a removal that may have run": {sequence(always(503, refusal("x"), "Retry-After", "5"), always(204, "")), http.MethodDelete, 2, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := &server{answer: c.answer}
+				err := methods[c.method](linode.SendBefore(t.Context(), time.Now().Add(2*time.Second)), newClient(t, api))
+				if kind := linode.KindOf(err); kind != c.kind || api.count() != c.attempts {
+					t.Errorf("kind %q after %d attempts, want %q after %d: %v", kind, api.count(), c.kind, c.attempts, err)
+				}
+			})
+		})
 	}
 }

@@ -44,7 +44,7 @@ func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {
 		if !ok {
 			t.Fatal("the request's example is no object")
 		}
-		body = p.ours(request)
+		body = strings.ReplaceAll(p.ours(request), "192.168.128.1:", p.ids["private"]+":")
 	}
 	for _, parameter := range op.Parameters {
 		name := "{" + parameter.Value.Name + "}"
@@ -72,10 +72,15 @@ func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {
 // state of the objects, as the example's text shows another tier or moment.
 var byState = []string{
 	".data[1].vpc_id is missing", // an Enterprise cluster that names no VPC
-	".data[1].subnet_id is missing", ".data[1].stack_type is missing", ".control_plane.audit_logs_enabled",
-	".regions is null, recorded a list",  // public images have none
-	".eol is null",                       // a rolling distribution's
-	".default_firewall_ids.",             // the account has no defaults
+	".data[1].subnet_id is", ".subnets[0].ipv6 is", ".data[1].stack_type is missing", ".control_plane.audit_logs_enabled",
+	".default_route.ipv6", ".public is an object", ".vpc is null", // of another kind of interface
+	".outbound is null", ".ports is missing", // of a rule for ICMP
+	".regions is null, recorded a list",                                              // public images have none
+	".eol is null",                                                                   // a rolling distribution's
+	".default_firewall_ids.",                                                         // the account has no defaults
+	".image is a string", ".lke_cluster_id is null", ".placement_group is an object", // of a Linode that is no worker
+	".ipv6 is a list",                                 // of a VPC
+	".linode_id is", ".linode_label is", ".status is", // of a volume
 	".time_remaining is", ".duration is", // of an event that is not over
 	".secondary_entity is", ".secondary_entity.id is", // of an event without one, or with another kind
 	".rdns is", ".vpc_nat_1_1 is", ".assigned_entity is", ".interface_id is", // of another kind of address
@@ -103,7 +108,7 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	profile := even()
 	_, api := newSim(t, linodesim.Config{Profile: profile})
 	p := replay{client: api, ids: map[string]string{"{tier}": "standard", "{version}": "1.35", "{regionId}": "au-mel",
-		"{typeId}": "g6-standard-2", "{tagLabel}": "tagged"}}
+		"{typeId}": "g6-standard-2", "{tagLabel}": "tagged", "{slug}": "public"}}
 	made := func(path, body string) reply { return mustDo(t, api, "POST", "/v4beta"+path, body) }
 	get := func(path string) map[string]any { return mustDo(t, api, "GET", "/v4beta"+path, "").body }
 	first := func(path, list string) map[string]any { return get(path)[list].([]any)[0].(map[string]any) }
@@ -119,11 +124,15 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	vpc := made("/vpcs", `{"label":"one","region":"au-mel","ipv6":[{"range":"/52"}],"subnets":[{"label":"one","ipv4":"10.0.0.0/24"}]}`)
 	subnet := fmt.Sprint(number(vpc.body["subnets"].([]any)[0].(map[string]any)["id"]))
 	linode := made("/linode/instances",
-		`{"type":"g6-standard-2","region":"au-mel","image":"linode/debian12","root_pass":"not-a-secret","swap_size":0,"tags":["tagged"],"booted":`+fmt.Sprint(operation == "shutdownInstance" || operation == "rebootInstance")+`}`)
+		`{"type":"g6-standard-2","region":"au-mel","image":"linode/debian12","root_pass":"not-a-secret","swap_size":0,"private_ip":true,"tags":["tagged"],"booted":`+fmt.Sprint(operation == "shutdownInstance")+`}`)
 	where := "/linode/instances/" + id(linode)
 	disk := fmt.Sprint(number(first(where+"/disks", "data")["id"]))
 	made(where+"/configs", `{"label":"vpc","devices":{"sda":{"disk_id":`+disk+`}},"interfaces":[{"purpose":"vpc","subnet_id":`+subnet+`}]}`)
-	newer := made("/linode/instances", `{"type":"g6-standard-2","region":"au-mel","interface_generation":"linode"}`)
+	p.ids["private"] = linode.body["ipv4"].([]any)[1].(string)
+	balancer := made("/nodebalancers",
+		`{"region":"au-mel","label":"one","tags":["tagged"],"configs":[{"port":8080,"nodes":[{"label":"one","address":"`+p.ids["private"]+`:80"}]}]}`)
+	volume := made("/volumes", `{"region":"au-mel","label":"one","tags":["tagged"]}`)
+	newer := made("/linode/instances", `{"type":"g6-standard-2","region":"au-mel","interface_generation":"linode","firewall_id":-1}`)
 	time.Sleep(time.Hour)
 	pool := first("/lke/clusters/"+id(cluster)+"/pools", "data")
 	image := made("/images", `{"disk_id":`+disk+`}`)
@@ -139,12 +148,24 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	if operation == "deleteLKENodePool" { // a cluster keeps one
 		made("/lke/clusters/"+id(cluster)+"/pools", `{"type":"g6-standard-2","count":1}`)
 	}
+	ports := "/nodebalancers/" + id(balancer) + "/configs"
+	p.ids["{nodebalancerId}"], p.ids["{volumeId}"] = id(balancer), id(volume)
+	p.ids["{nodebalancerConfigId}"] = fmt.Sprint(number(first(ports, "data")["id"]))
+	p.ids["{nodebalancerNodeId}"] = fmt.Sprint(number(first(ports+"/"+p.ids["{nodebalancerConfigId}"]+"/nodes", "data")["id"]))
+	if operation == "detachVolume" {
+		made("/volumes/"+id(volume)+"/attach", `{"linode_id":`+id(linode)+`}`)
+		time.Sleep(time.Hour)
+	}
 	p.ids["{clusterId}"], p.ids["{poolId}"] = id(cluster), fmt.Sprint(number(pool["id"]))
 	p.ids["{eventId}"] = fmt.Sprint(number(first("/account/events", "data")["id"]))
 	p.ids["{nodeId}"] = pool["nodes"].([]any)[0].(map[string]any)["id"].(string)
 	p.ids["{linodeId}"], p.ids["{diskId}"], p.ids["{imageId}"] = id(linode), disk, image.body["id"].(string)
 	p.ids["{configId}"] = fmt.Sprint(number(first(where+"/configs", "data")["id"]))
 	p.ids["{firewallId}"], p.ids["{groupId}"], p.ids["{vpcId}"], p.ids["{subnetId}"] = id(firewall), id(group), id(vpc), subnet
+	p.prepareWrites(operation, where, id(vpc), subnet, disk)
+	zone := made("/domains", `{"domain":"example.net","type":"master","soa_email":"admin@example.net","tags":["tagged"]}`)
+	p.ids["{domainId}"] = id(zone)
+	p.ids["{domainRecordId}"] = id(made("/domains/"+id(zone)+"/records", `{"type":"A","name":"www","target":"192.0.2.9"}`))
 	switch operation {
 	case "updateLKENodePool": // the example is of Enterprise
 		p.ids["{clusterId}"] = id(enterprise)
@@ -153,11 +174,11 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	case "getLKEControlPlaneACL": // the example is of a list in force
 		mustDo(t, api, "PUT", "/v4beta/lke/clusters/"+id(cluster)+"/control_plane_acl",
 			`{"acl":{"enabled":true,"addresses":{"ipv4":["192.0.2.1"]}}}`)
-	case "listFirewallDevices", "deleteFirewallDevice":
+	case "listFirewallDevices", "deleteFirewallDevice", "getFirewallDevice":
 		p.ids["{deviceId}"] = id(made("/networking/firewalls/"+id(firewall)+"/devices", `{"type":"linode","id":`+id(linode)+`}`))
 	case "deleteVPC":
 		mustDo(t, api, "DELETE", "/v4beta"+where, "")
-	case "getInstanceInterface", "listInstanceInterfaces":
+	case "getInstanceInterface", "listInstanceInterfaces", "updateInstanceInterface", "listInstanceInterfaceFirewalls":
 		p.ids["{linodeId}"] = id(newer)
 		p.ids["{interfaceId}"] = fmt.Sprint(number(first("/linode/instances/"+id(newer)+"/interfaces", "interfaces")["id"]))
 	case "getInstance", "updateInstance": // the examples are of a worker
@@ -171,4 +192,29 @@ func oneOfEverything(t *testing.T, operation string) replay {
 		p.ids[recorded] = own
 	}
 	return p
+}
+
+// prepareWrites brings the Linode and the VPC into the state that an operation needs.
+func (p replay) prepareWrites(operation, linode, vpc, subnet, disk string) {
+	p.t.Helper()
+	post := func(path, body string) map[string]any {
+		return mustDo(p.t, p.client, "POST", "/v4beta"+path, body).body
+	}
+	if operation == "createInstanceDisk" {
+		return // its disks are gone
+	}
+	config := post(linode+"/configs", `{"label":"more","devices":{"sda":{"disk_id":`+disk+`}},"interfaces":[{"purpose":"vpc","subnet_id":`+subnet+`}]}`)
+	iface := config["interfaces"].([]any)[0].(map[string]any)["id"]
+	p.ids["4511"], p.ids["5123"] = fmt.Sprint(number(iface)), subnet
+	if strings.Contains(operation, "ConfigInterface") {
+		p.ids["{configId}"], p.ids["{configInterfaceId}"] = fmt.Sprint(number(config["id"])), fmt.Sprint(number(iface))
+	}
+	switch operation {
+	case "rebootInstance":
+		mustDo(p.t, p.client, "POST", "/v4beta"+linode+"/boot", "{}")
+		time.Sleep(time.Hour)
+	case "deleteVPCSubnet":
+		free := post("/vpcs/"+vpc+"/subnets", `{"label":"free","ipv4":"10.0.9.0/24"}`)
+		p.ids["{subnetId}"] = fmt.Sprint(number(free["id"]))
+	}
 }

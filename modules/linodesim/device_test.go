@@ -21,7 +21,7 @@ func TestFirewallDevices(t *testing.T) {
 		one, other := firewall("one"), firewall("other")
 		_, older := newLinode(t, api, `{"type":"g6-nanode-1","region":"us-ord"}`)
 		path, newer := newLinode(t, api,
-			`{"type":"g6-nanode-1","region":"us-ord","interface_generation":"linode","interfaces":[{"public":{}},{"vlan":{"vlan_label":"side"}}]}`)
+			`{"type":"g6-nanode-1","region":"us-ord","interface_generation":"linode","interfaces":[{"public":{},"firewall_id":-1},{"vlan":{"vlan_label":"side"}}]}`)
 		interfaces := mustDo(t, api, "GET", path+"/interfaces", "").body["interfaces"].([]any)
 		id := func(n int) any { return number(interfaces[n].(map[string]any)["id"]) }
 		device := func(kind string, id any) string { return fmt.Sprintf(`{"type":%q,"id":%v}`, kind, id) }

@@ -1,10 +1,11 @@
 // Package linodesim is a stateful simulator of the part of the Linode API that
 // a Kubernetes node provider uses: LKE clusters, node pools and nodes of both
 // tiers; Linodes with disks, configurations, interfaces and addresses; plans,
-// regions, images, firewalls, placement groups, VPCs, tags, the account. It
-// serves every operation of openapi/linode.yaml. It is a model of what the
-// platform does, not a mock of a client, so the HTTP of a client, its paging,
-// filters, limits and retries are really run.
+// regions, images, firewalls, placement groups, VPCs, NodeBalancers, volumes,
+// domains, tags, the account and its events. It serves every operation of
+// openapi/linode.yaml. It is a model of what the platform does, not a mock of a
+// client, so the HTTP of a client, its paging, filters, limits and retries are
+// really run.
 //
 // A Sim is an http.Handler for real sockets, and Transport an in-memory
 // http.RoundTripper for tests. Neither starts a goroutine; Subscribe starts one
@@ -69,11 +70,18 @@
 //	    provisioning --> offline: half of Join, else
 //	    booting --> running: four fifths of Join
 //	    offline --> booting: POST boot. It needs a configuration
-//	    running --> rebooting: POST reboot
-//	    rebooting --> running: half of Join
 //	    running --> shutting_down: POST shutdown
 //	    shutting_down --> offline: Gone
+//	    running --> rebooting: POST reboot
+//	    rebooting --> running: half of Join
+//	    running --> rebuilding: POST rebuild. New disks, the same addresses
+//	    rebuilding --> booting: half of Join
+//	    running --> migrating: POST resize, migrate
+//	    migrating --> booting: half of Join. Another plan, host or region
 //	    offline --> [*]: DELETE, in every state. At once a 404
+//
+// The account's events of all this are scheduled, started and finished when the
+// work is, and failed when its Linode went meanwhile.
 //
 // POST boot, reboot and shutdown in a state without that arrow are 400, "Linode busy."
 // while a job runs. A worker of LKE can be shut down and booted as well; LKE
@@ -101,7 +109,8 @@
 // effect, one that is given up in the second half has. Limits are counted as
 // documented, per token and class, in windows that begin with their first
 // request: 200 a minute for collections, 20 a minute for GET /images, 20 in
-// 15 seconds for POST /linode/instances, 1,600 a minute for everything else.
+// 15 seconds for POST /linode/instances, 15 a minute for POST /vpcs, 100 a minute
+// for POST /volumes, 1,600 a minute for everything else.
 // What the API does not have, an unknown route, field, filter or method, is
 // refused and kept in Unknown. Fields without meaning that were recorded to be
 // accepted are described, and accepted, for the operations they were sent to.
@@ -136,19 +145,20 @@
 //   - firewalls, versions and strategies of a pool change at once for the API
 //     and have no effect on existing nodes;
 //   - a private image of another account is a 404, deleting a public one a 403;
-//   - interfaces of a Linode with legacy ones are an empty list;
-//   - a tag's objects are Linodes and clusters, by ID.
+//   - the words that refuse the list of interfaces of a Linode with legacy ones;
+//   - a tag's objects are Linodes, clusters, volumes and NodeBalancers, by ID.
 //
 // # Not modelled
 //
 // Effects of the network: nothing is routed or filtered, user data is not run.
-// Disks and configurations of LKE's workers: their lists are empty. Making
-// subnets after their VPC; the VPC that an Enterprise cluster gets when it
-// names none. Volumes, domains, NodeBalancers, backups, StackScripts, reserved
-// addresses, migrations: requests that name one are refused. LKE's autoscaler,
-// the control plane's ACL, App Platform and audit logs are stored and do
-// nothing; a new kubeconfig differs from the old one and is as useless. Resource locks, grants of restricted users, quotas per plan,
-// compliance of placement groups. Kubernetes itself: a kubeconfig has no
+// Disks and configurations of LKE's workers: their lists are empty. What a
+// NodeBalancer, a volume or a domain does: their objects, states and limits are
+// there. Object storage, backups, StackScripts, reserved and shared addresses,
+// prefix lists and rule sets of firewalls: requests that name one are refused.
+// LKE's autoscaler, the control plane's ACL, App Platform and audit logs are
+// stored and do nothing; a new kubeconfig differs from the old one and is as
+// useless. Resource locks, grants of restricted users, quotas per plan, compliance
+// of placement groups. Kubernetes itself: a kubeconfig has no
 // credentials, and nothing listens at the API endpoints. Plans, prices, images
 // and regions beyond those of package catalog. TimeScale does not
 // shorten rate limit windows.
@@ -162,8 +172,8 @@
 // answered at once and carried out later, after writes that came after it, also
 // when its sender is gone. A stale read is answered from a copy of the world as it
 // was then, so that a page agrees with itself; each request may be late by another
-// time. Profiles stale and hostile are made
-// of such rules, which come after those of Fail. RefuseCapacity, SetAccountLimit,
+// time. Profiles stale and hostile are made of such rules, which come after those
+// of Fail. RefuseCapacity, SetAccountLimit,
 // SetMaintenance, NeverBoot and StallNodes are faults of the platform;
 // RecycleNode, DeleteInstance, EditPool and their like change the account as its
 // owner does. Admin offers over HTTP what the API cannot do.

@@ -2,7 +2,6 @@ package linodesim
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -67,18 +66,16 @@ func (s *Sim) exchange(r *http.Request) *exchange {
 	return x
 }
 
-// route finds the operation. A GET route of the mux also takes HEAD, which the
-// API's description does not have; paths that are not clean are redirected by
-// the mux, and unknown here.
+// route finds the operation below the version of the path.
 func (x *exchange) route() bool {
-	r := x.r.Clone(context.WithValue(x.r.Context(), routed{}, x))
+	r := x.r.Clone(x.r.Context())
 	r.URL.Path, x.caller.Beta = version(r.URL.Path)
 	if r.URL.RawPath != "" {
 		r.URL.RawPath, _ = version(r.URL.RawPath)
 	}
 	r.Host, r.URL.Host = "", ""
-	if r.URL.Path != "" && r.Method != http.MethodHead {
-		x.sim.routes.ServeHTTP(nowhere{}, r)
+	if r.URL.Path != "" {
+		x.op, x.bare = x.sim.routes.find(r, x.caller.Beta), r
 	}
 	if x.op == nil {
 		x.sim.journal.notKnown(x.r.Method + " " + x.r.URL.RequestURI())

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,28 +55,61 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// routed is the context's key for the exchange that is being routed.
-type routed struct{}
+// router finds the operation of a request. It is no http.ServeMux, because the
+// API has routes such as templates/{slug} beside {firewallId}/devices, of which
+// neither is more specific; here a literal segment comes before a parameter.
+type router []route
 
-// routes is the table of operations. A route's handler only notes which it is.
-func routes(all []*operation.Operation) *http.ServeMux {
-	mux := http.NewServeMux()
-	for _, op := range all {
-		mux.HandleFunc(op.Method+" "+op.Route, func(_ http.ResponseWriter, r *http.Request) {
-			if x, ok := r.Context().Value(routed{}).(*exchange); ok && (x.caller.Beta || !op.Beta) {
-				x.op, x.bare = op, r
-			}
-		})
-	}
-	return mux
+type route struct {
+	op       *operation.Operation
+	segments []string
 }
 
-// nowhere takes what the mux itself writes: redirects and errors.
-type nowhere struct{}
+func newRouter(all []*operation.Operation) router {
+	var out router
+	for _, op := range all {
+		out = append(out, route{op, strings.Split(op.Route, "/")})
+	}
+	// In a route that comes first, the first different segment is the literal one: { is after all letters.
+	slices.SortFunc(out, func(a, b route) int { return slices.Compare(a.segments, b.segments) })
+	return out
+}
 
-func (nowhere) Header() http.Header         { return http.Header{} }
-func (nowhere) WriteHeader(int)             {}
-func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+// find returns nil for what the API does not have, and else sets the values of
+// the path.
+func (rs router) find(r *http.Request, beta bool) *operation.Operation {
+	given := strings.Split(r.URL.EscapedPath(), "/")
+	for _, candidate := range rs {
+		if candidate.op.Method == r.Method && (beta || !candidate.op.Beta) && candidate.fits(r, given) {
+			return candidate.op
+		}
+	}
+	return nil
+}
+
+func (c route) fits(r *http.Request, given []string) bool {
+	if len(given) != len(c.segments) {
+		return false
+	}
+	values := map[string]string{}
+	for n, segment := range c.segments {
+		if !strings.HasPrefix(segment, "{") {
+			if given[n] != segment {
+				return false
+			}
+			continue
+		}
+		value, err := url.PathUnescape(given[n])
+		if err != nil || value == "" {
+			return false
+		}
+		values[strings.Trim(segment, "{}")] = value
+	}
+	for name, value := range values {
+		r.SetPathValue(name, value)
+	}
+	return true
+}
 
 // version takes /v4 or /v4beta off a path; without one the rest is empty.
 func version(p string) (rest string, beta bool) {

@@ -81,7 +81,7 @@ func TestRefusals(t *testing.T) {
 		{name: "plan not in this region", method: "POST", path: "/lke/clusters/{c}/pools", body: `{"type":"g7-premium-64","count":1}`,
 			status: 400, wantField: "type", wantWords: "not available in region us-ord"},
 		{name: "count zero", method: "PUT", path: "/lke/clusters/{c}/pools/{p}", body: `{"count":0}`, status: 400, wantField: "count",
-			wantWords: "between 1 and 100"},
+			wantWords: "Must be 1-100"},
 		{name: "count too high", method: "PUT", path: "/lke/clusters/{c}/pools/{p}", body: `{"count":101}`, status: 400, wantField: "count"},
 		{name: "count too high on enterprise", tier: linodesim.Enterprise, method: "PUT", path: "/lke/clusters/{c}/pools/{p}",
 			body: `{"count":501}`, status: 400, wantField: "count", wantWords: "500"},
@@ -254,5 +254,52 @@ func TestTokensAndScopes(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The words that were observed stay as they are: clients and people know them.
+func TestObservedWords(t *testing.T) {
+	sim, api := newSim(t, linodesim.Config{Profile: linodesim.Fast(), NoRateLimits: true})
+	_, path := addCluster(t, sim, linodesim.Standard)
+	const linode = "/v4beta/linode/instances"
+	older, _ := newLinode(t, api, `{"type":"g6-standard-1","region":"us-ord","label":"older","booted":false}`)
+	newer, _ := newLinode(t, api, `{"type":"g6-standard-1","region":"us-ord","label":"newer","interface_generation":"linode","firewall_id":-1}`)
+	mustDo(t, api, "POST", older+"/disks", `{"size":512}`)
+	firewall := func(rule string) string {
+		return `{"label":"web","rules":{"inbound_policy":"DROP","outbound_policy":"ACCEPT","inbound":[` + rule + `]}}`
+	}
+	for _, c := range []struct{ method, path, body, field, reason string }{
+		{"POST", path + "/pools", `{"type":"g6-standard-1","count":101}`, "count", "Must be 1-100"},
+		{"POST", path + "/pools", `{"type":"g6-standard-1","count":1,"autoscaler":{"enabled":true,"min":0,"max":3}}`, "autoscaler.min", "Must be 1-500"},
+		{"POST", path + "/pools", `{"type":"g6-nanode-1","count":1}`, "type", "The Linode type g6-nanode-1 is currently not supported by LKE"},
+		{"POST", "/v4beta/vpcs", `{"label":"no!","region":"us-ord"}`, "label", "Must only use ASCII letters, numbers, and underscores"},
+		{"POST", "/v4beta/vpcs", `{"label":"fast","region":"us-ord","vpc_type":"rdma","ipv6":[{"range":"/52"}]}`, "ipv6",
+			"RDMA VPCs cannot have IPv6 ranges"},
+		{"POST", linode, `{"type":"g6-standard-1","region":"us-ord","ipv4":["192.0.2.1"]}`, "ipv4",
+			"Must provide a single valid reserved ipv4 address"},
+		{"POST", linode, `{"type":"g6-standard-1","region":"us-ord","image":"linode/debian12","root_pass":"short"}`, "root_pass",
+			"Length must be 11-128 characters"},
+		{"POST", linode, `{"type":"g6-standard-1","region":"us-ord","image":"linode/debian12","root_pass":"aaaaaaaaaaaaaaa"}`, "root_pass",
+			"Password does not meet strength requirements."},
+		{"POST", older + "/disks", `{"size":512}`, "", "Linode busy."},
+		{"POST", newer + "/configs", `{"label":"x","devices":{},"helpers":{"updatedb_disabled":true,"distro":true,"modules_dep":true,"devtmpfs_automount":true,"network":true}}`, "helpers.network",
+			"Option cannot be set on a Linode that is configured to use Linode Interfaces"},
+		{"GET", older + "/interfaces", "", "", "This Linode has legacy interfaces, which belong to its configurations."},
+		{"POST", linode, `{"type":"g6-standard-1","region":"us-ord","interface_generation":"linode"}`, "interfaces[0].firewall_id",
+			"firewall_id is required: the account has no default firewall for this kind of interface"},
+		{"POST", "/v4beta/networking/firewalls", strings.Replace(firewall(""), "web", "we--b", 1), "label",
+			"Label must start with a letter and contain only letters, digits, -, _ and . (none of the last three doubled)"},
+		{"POST", "/v4beta/networking/firewalls", firewall(`{"action":"ACCEPT","protocol":"ICMP","ports":"22"}`), "rules.inbound[0].ports",
+			"Ports are not allowed with protocol ICMP"},
+		{"POST", "/v4beta/networking/firewalls", firewall(`{"action":"ACCEPT","protocol":"TCP","addresses":{"ipv4":["pl:none"]}}`),
+			"rules.inbound[0].addresses.ipv4[0]", "Prefix list pl:none is not valid"},
+		{"POST", "/v4beta/networking/firewalls", firewall(`{"ruleset":12}`), "rules.inbound[0].ruleset", "ruleset is not a known field"},
+		{"POST", "/v4beta/lke/clusters", `{"label":"apl","region":"us-ord","k8s_version":"1.35","apl_enabled":true,"node_pools":[{"type":"g6-standard-1","count":1}]}`,
+			"apl_enabled", "App Platform needs control_plane.high_availability"},
+	} {
+		got := api.do(c.method, c.path, c.body)
+		if field, reason := got.reason(); got.status != 400 || field != c.field || reason != c.reason {
+			t.Errorf("%s %s: %d [%s] %q, want [%s] %q", c.path, c.body, got.status, field, reason, c.field, c.reason)
+		}
 	}
 }

@@ -2,7 +2,9 @@ package linodesim
 
 import (
 	"fmt"
-	"net/http"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -63,7 +65,7 @@ type Config struct {
 	Tokens map[string][]string
 
 	// NoRateLimits turns the documented limits off; RateLimits replaces those
-	// of single classes (collections, general, create-instance, images).
+	// of single classes, which api.Operation names (collections, general, ...).
 	NoRateLimits bool
 	RateLimits   map[string]RateLimit
 
@@ -84,7 +86,7 @@ type Sim struct {
 
 	world   *world.World
 	clock   Clock
-	routes  *http.ServeMux
+	routes  router
 	tokens  tokens
 	limiter *ratelimit.Limiter
 	journal journal
@@ -125,7 +127,8 @@ func New(cfg Config) (*Sim, error) {
 	}
 	for class, l := range cfg.RateLimits {
 		if _, ok := limits[class]; !ok {
-			return nil, fmt.Errorf("linodesim: RateLimits names class %q; there are collections, general, create-instance and images", class)
+			return nil, fmt.Errorf("linodesim: RateLimits names class %q; there are %s", class,
+				strings.Join(slices.Sorted(maps.Keys(limits)), ", "))
 		}
 		if l.Requests <= 0 || l.Window <= 0 {
 			return nil, fmt.Errorf("linodesim: RateLimits of %s allows %d requests per %v; both must be positive", class, l.Requests, l.Window)
@@ -136,7 +139,7 @@ func New(cfg Config) (*Sim, error) {
 		limits = nil
 	}
 	s := &Sim{
-		world: w, clock: cfg.Clock, routes: routes(operations), tokens: tokens, limiter: ratelimit.New(limits),
+		world: w, clock: cfg.Clock, routes: newRouter(operations), tokens: tokens, limiter: ratelimit.New(limits),
 		Faults: &Faults{world: w, clock: cfg.Clock, rules: newRuleSet(cfg.Seed, profileRules(profile)...), floors: map[RuleID]floor{}},
 		Owner:  &Owner{world: w},
 		check:  cfg.ValidateAnswers, boot: profile.Boot(), behaviour: cfg.Behaviour,

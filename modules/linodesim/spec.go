@@ -21,6 +21,17 @@ type ClusterSpec struct {
 	Settled                bool                    // its nodes have joined already; false: they take their time
 }
 
+// PoolTemplate holds the settings that a pool's nodes are made with.
+type PoolTemplate struct {
+	Disks          []api.LKEPoolDisk
+	Labels         map[string]string
+	Taints         []Taint
+	Tags           []string
+	DiskEncryption string
+	FirewallID     *int              // Enterprise
+	Isolation      *api.LKEIsolation // nil fields are as if left out, and nodes have both addresses then
+}
+
 // PoolSpec describes a pool to make. Nil and zero fields are as if left out.
 type PoolSpec struct {
 	Type           string
@@ -56,6 +67,7 @@ type FirewallSpec struct {
 	Tags                          []string
 	Disabled                      bool
 	InboundPolicy, OutboundPolicy string
+	Default                       bool // of new Linodes, NodeBalancers and interfaces of the account
 }
 
 func (c ClusterSpec) model() world.ClusterSpec {

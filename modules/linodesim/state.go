@@ -22,6 +22,9 @@ const (
 	StatusRunning      = world.StatusRunning
 	StatusDeleting     = world.StatusDeleting
 	StatusShuttingDown = world.StatusShuttingDown
+	StatusRebooting    = world.StatusRebooting
+	StatusRebuilding   = world.StatusRebuilding
+	StatusMigrating    = world.StatusMigrating
 )
 
 // State is a deep copy of the account at one moment.
@@ -78,17 +81,6 @@ type Pool struct {
 	CreatedBy string // a token's user, or the program that prepared the state
 	Created   time.Time
 	Nodes     []Node
-}
-
-// PoolTemplate holds the settings that a pool's nodes are made with.
-type PoolTemplate struct {
-	Disks          []api.LKEPoolDisk
-	Labels         map[string]string
-	Taints         []Taint
-	Tags           []string
-	DiskEncryption string
-	FirewallID     *int              // Enterprise
-	Isolation      *api.LKEIsolation // nil fields are as if left out, and nodes have both addresses then
 }
 
 // PoolVersion is the Kubernetes of an Enterprise pool's nodes.

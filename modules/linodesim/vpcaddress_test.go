@@ -26,7 +26,7 @@ func TestAddressesContainThoseInVPCs(t *testing.T) {
 				"10.0.0.4", true},
 			{"new without", "linode", `{"vpc":{"subnet_id":%v,"ipv4":{"addresses":[{"address":"10.0.0.99","primary":true}]}}}`, "10.0.0.99", false},
 		} {
-			path, _ := newLinode(t, api, fmt.Sprintf(`{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","interface_generation":%q,"interfaces":[`+c.asked+`]}`, c.generation, subnet))
+			path, _ := newLinode(t, api, fmt.Sprintf(`{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","interface_generation":%q,"firewall_id":-1,"interfaces":[`+c.asked+`]}`, c.generation, subnet))
 			got := mustDo(t, api, "GET", path+"/ips", "")
 			ipv4 := got.body["ipv4"].(map[string]any)
 			public := ipv4["public"].([]any)[0].(map[string]any)["address"]

@@ -18,7 +18,7 @@ func TestInterfacesInVPCsHaveIPv6(t *testing.T) {
 		vpc := mustDo(t, api, "POST", "/v4beta/vpcs", `{"label":"net","region":"us-ord","ipv6":[{"range":"/52"}],"subnets":[
 			{"label":"dual","ipv4":"10.0.0.0/24","ipv6":[{"range":"/56"}]},{"label":"old","ipv4":"10.0.1.0/24"}]}`)
 		subnet := func(n int) any { return number(vpc.body["subnets"].([]any)[n].(map[string]any)["id"]) }
-		const form = `{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","interface_generation":%q,"interfaces":[%s]}`
+		const form = `{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","interface_generation":%q,"firewall_id":-1,"interfaces":[%s]}`
 		asked := func(generation, ipv6 string, n int) string {
 			if generation == "linode" {
 				return fmt.Sprintf(form, generation, fmt.Sprintf(`{"vpc":{"subnet_id":%v,"ipv6":%s}}`, subnet(n), ipv6))
@@ -66,7 +66,7 @@ func TestInterfacesInVPCsHaveIPv6(t *testing.T) {
 func TestPublicInterfacesHaveIPv6Ranges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, api := newSim(t, linodesim.Config{Profile: even()})
-		const form = `{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","interface_generation":%q,"interfaces":[%s]}`
+		const form = `{"type":"g6-nanode-1","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","interface_generation":%q,"firewall_id":-1,"interfaces":[%s]}`
 		path, _ := newLinode(t, api, fmt.Sprintf(form, "linode", `{"public":{"ipv6":{"ranges":[{"range":"/64"},{"range":"/56"}]}}}`))
 		public := mustDo(t, api, "GET", path+"/interfaces", "").body["interfaces"].([]any)[0].(map[string]any)["public"].(map[string]any)
 		slaac := strings.TrimSuffix(mustDo(t, api, "GET", path, "").body["ipv6"].(string), "/128")

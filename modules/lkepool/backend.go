@@ -1,6 +1,9 @@
 package lkepool
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Backend is a platform that offers pools of nodes and nothing finer than
 // "make this pool larger". It decides nothing. All methods are safe for
@@ -25,7 +28,9 @@ type Reader interface {
 }
 
 // Writer changes the platform's state. Error.Effect of a failure is what is
-// known of the change.
+// known of the change. Each call sends at most one request that may have an effect,
+// and sends it before [SendBefore]: an earlier request without an answer may take
+// effect after a later one.
 type Writer interface {
 	// Create makes a pool of spec.Count nodes.
 	Create(ctx context.Context, spec PoolSpec) (Pool, error)
@@ -39,6 +44,20 @@ type Writer interface {
 	// Drop deletes a pool and all of its nodes. A pool that is gone already is
 	// no error.
 	Drop(ctx context.Context, poolID int) error
+}
+
+type sendBeforeKey struct{}
+
+// WithSendBefore returns the context of a write that is to be sent until the given time.
+func WithSendBefore(ctx context.Context, before time.Time) context.Context {
+	return context.WithValue(ctx, sendBeforeKey{}, before)
+}
+
+// SendBefore returns until when the request of a write may be sent, false for no
+// bound. A Backend that waits, for a rate limit for example, compares it after that.
+func SendBefore(ctx context.Context) (before time.Time, bounded bool) {
+	before, bounded = ctx.Value(sendBeforeKey{}).(time.Time)
+	return before, bounded
 }
 
 // Rules are the platform's limits, known without a request.

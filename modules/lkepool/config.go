@@ -15,6 +15,11 @@ type Config struct {
 	// behind writes. For that long an own write outranks what is read, and
 	// nothing is bought, overwritten or removed after leading begins. 0 means 4s.
 	SettleTime time.Duration
+	// LateEffect bounds how long after its failure a write may still take effect. Until
+	// then a count is not changed after one that was not answered, and a process
+	// that follows another one neither changes what it finds nor hands it out.
+	// 0 means 2m.
+	LateEffect time.Duration
 	// RetryDelay is the first pause after a failed request and before the first
 	// look for nodes that were bought; pauses grow from there. 0 means 2s.
 	RetryDelay time.Duration
@@ -49,6 +54,7 @@ func (c Config) Check() error {
 		value time.Duration
 	}{
 		{"Config.SettleTime", c.SettleTime},
+		{"Config.LateEffect", c.LateEffect},
 		{"Config.RetryDelay", c.RetryDelay},
 		{"Config.OrphanTTL", c.OrphanTTL},
 		{"Config.BootTimeout", c.BootTimeout},
@@ -67,6 +73,7 @@ func (c Config) Check() error {
 // WithDefaults returns a copy in which settings that are zero have their defaults.
 func (c Config) WithDefaults() Config {
 	c.SettleTime = cmp.Or(c.SettleTime, 4*time.Second)
+	c.LateEffect = cmp.Or(c.LateEffect, 2*time.Minute)
 	c.RetryDelay = cmp.Or(c.RetryDelay, 2*time.Second)
 	c.OrphanTTL = cmp.Or(c.OrphanTTL, 5*time.Minute)
 	c.BootTimeout = cmp.Or(c.BootTimeout, 10*time.Minute)

@@ -31,7 +31,7 @@ func TestHashesOfKeysStay(t *testing.T) {
 	if got, want := key.Tag(claims.Tags{}), "karpenter.k8s.linode/pool-key=0d2dbf670e093de3"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := lkepool.ManagedTagOf(claims.Tags{}); got != lkepool.ManagedTag || got != "karpenter.k8s.linode/lke-managed=true" {
+	if got := lkepool.ManagedTagOf(claims.Tags{}); got != lkepool.ManagedTag {
 		t.Errorf("got %s", got)
 	}
 }

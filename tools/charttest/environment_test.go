@@ -50,7 +50,9 @@ func TestEnvironmentOfQuickstart(t *testing.T) {
 		"PLANS_ALLOW": "*", "PLANS_DENY": "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
 		"LKE_UNREGISTERED_TAINT": "false", "VM_MEMORY_OVERHEAD_PERCENT": "0.075", "DISABLE_DRY_RUN": "false",
 		"BATCH_MAX_DURATION": "10s", "BATCH_IDLE_DURATION": "1s", "PREFERENCE_POLICY": "Respect", "MIN_VALUES_POLICY": "Strict",
-		"FEATURE_GATES":       "NodeRepair=false,NodeOverlay=false,ReservedCapacity=true,SpotToSpotConsolidation=false,StaticCapacity=false,CapacityBuffer=false,TerminateFirstDrift=false,TerminateFirstRepair=false,PodDeletionCostManagement=false",
+		"FEATURE_GATES": "NodeRepair=false,NodeOverlay=false,ReservedCapacity=true," +
+			"SpotToSpotConsolidation=false,StaticCapacity=false," +
+			"CapacityBuffer=false,TerminateFirstDrift=false,TerminateFirstRepair=false,PodDeletionCostManagement=false",
 		"IGNORE_DRA_REQUESTS": "true",
 		"LOG_LEVEL":           "info", "LOG_OUTPUT_PATHS": "stdout", "LOG_ERROR_OUTPUT_PATHS": "stderr",
 		"METRICS_PORT": "8080", "HEALTH_PROBE_PORT": "8081", "KARPENTER_SERVICE": "karpenter",
@@ -101,11 +103,18 @@ func TestEnvironment(t *testing.T) {
 		{`settings: {preferencePolicy: Ignore}`, "PREFERENCE_POLICY", "Ignore"},
 		{`settings: {minValuesPolicy: BestEffort}`, "MIN_VALUES_POLICY", "BestEffort"},
 		{`settings: {featureGates: {nodeRepair: true}}`, "FEATURE_GATES",
-			"NodeRepair=true,NodeOverlay=false,ReservedCapacity=true,SpotToSpotConsolidation=false,StaticCapacity=false,CapacityBuffer=false,TerminateFirstDrift=false,TerminateFirstRepair=false,PodDeletionCostManagement=false"},
-		{`settings: {featureGates: {nodeOverlay: true, reservedCapacity: false, spotToSpotConsolidation: true, staticCapacity: true, capacityBuffer: true}}`, "FEATURE_GATES",
-			"NodeRepair=false,NodeOverlay=true,ReservedCapacity=false,SpotToSpotConsolidation=true,StaticCapacity=true,CapacityBuffer=true,TerminateFirstDrift=false,TerminateFirstRepair=false,PodDeletionCostManagement=false"},
+			"NodeRepair=true,NodeOverlay=false,ReservedCapacity=true," +
+				"SpotToSpotConsolidation=false,StaticCapacity=false," +
+				"CapacityBuffer=false,TerminateFirstDrift=false,TerminateFirstRepair=false,PodDeletionCostManagement=false"},
+		{`settings: {featureGates: {nodeOverlay: true, reservedCapacity: false, spotToSpotConsolidation: true, ` +
+			`staticCapacity: true, capacityBuffer: true}}`, "FEATURE_GATES",
+			"NodeRepair=false,NodeOverlay=true,ReservedCapacity=false," +
+				"SpotToSpotConsolidation=true,StaticCapacity=true," +
+				"CapacityBuffer=true,TerminateFirstDrift=false,TerminateFirstRepair=false,PodDeletionCostManagement=false"},
 		{`settings: {featureGates: {terminateFirstDrift: true, terminateFirstRepair: true, podDeletionCostManagement: true}}`, "FEATURE_GATES",
-			"NodeRepair=false,NodeOverlay=false,ReservedCapacity=true,SpotToSpotConsolidation=false,StaticCapacity=false,CapacityBuffer=false,TerminateFirstDrift=true,TerminateFirstRepair=true,PodDeletionCostManagement=true"},
+			"NodeRepair=false,NodeOverlay=false,ReservedCapacity=true," +
+				"SpotToSpotConsolidation=false,StaticCapacity=false," +
+				"CapacityBuffer=false,TerminateFirstDrift=true,TerminateFirstRepair=true,PodDeletionCostManagement=true"},
 		{`settings: {legacyNodeRepair: true}`, "LEGACY_NODE_REPAIR", "true"},
 		{`settings: {schedulerConfig: {podTopologySpread: {defaultConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}]}}}`,
 			"SCHEDULER_CONFIG", `{"podTopologySpread":{"defaultConstraints":[{"maxSkew":1,"topologyKey":"kubernetes.io/hostname","whenUnsatisfiable":"ScheduleAnyway"}]}}`},

@@ -23,7 +23,7 @@ var known = []string{
 	"controller.resources", "controller.extraVolumeMounts", "controller.sidecarContainer", "controller.sidecarVolumeMounts",
 	"controller.metrics.port", "controller.healthProbe.port", "logLevel", "logOutputPaths", "logErrorOutputPaths",
 	"settings.batchMaxDuration", "settings.batchIdleDuration", "settings.clusterCABundle", "settings.clusterName",
-	"settings.clusterEndpoint", "settings.mode", "settings.lkeCreateDeadline", "settings.lkeTagVerificationTimeout", "settings.settleTime",
+	"settings.clusterEndpoint", "settings.mode", "settings.lkeCreateDeadline", "settings.lkeTagVerificationTimeout",
 	"settings.lkeRetryDelay", "settings.vmMemoryOverheadPercent", "settings.featureGates.nodeRepair",
 }
 

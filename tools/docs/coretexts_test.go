@@ -11,16 +11,74 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
-// coreSource is the source of Karpenter core's scheduling, of the version in go.mod, tests left out.
-func coreSource(t *testing.T) string {
+// coreFolder is the folder of Karpenter core's packages, of the version in go.mod.
+func coreFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/karpenter").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	core := filepath.Join(strings.TrimSpace(string(dir)), "pkg")
-	return strings.Join(slices.Concat(goSources(t, filepath.Join(core, "controllers", "provisioning")),
-		goSources(t, filepath.Join(core, "scheduling"))), "\n")
+	return filepath.Join(strings.TrimSpace(string(dir)), "pkg")
+}
+
+// coreSource returns the source of Karpenter core's scheduling and of its types, tests left out.
+func coreSource(t *testing.T) string {
+	t.Helper()
+	var texts []string
+	for _, folder := range []string{"controllers/provisioning", "scheduling", "cloudprovider", "apis/v1"} {
+		texts = append(texts, goSources(t, filepath.Join(coreFolder(t), folder))...)
+	}
+	return strings.Join(texts, "\n")
+}
+
+// schedulingFiles of core make the errors that reach a pod's event FailedScheduling.
+var schedulingFiles = []string{
+	"controllers/provisioning/provisioner.go",
+	"controllers/provisioning/scheduling/dra.go", "controllers/provisioning/scheduling/nodeclaim.go",
+	"controllers/provisioning/scheduling/scheduler.go", "controllers/provisioning/scheduling/topology.go",
+	"controllers/provisioning/scheduling/volumetopology.go",
+	"scheduling/hostportusage.go", "scheduling/requirements.go", "scheduling/taints.go", "scheduling/volumeusage.go",
+}
+
+// unpublished are texts in schedulingFiles that no user of this provider meets in the event.
+var unpublished = map[string]*regexp.Regexp{
+	"a failed read of the API server, which is logged and repeated": regexp.MustCompile(
+		`^(getting|listing|updating|tracking|parsing|creating|gathering|discovering|failed updating)\b`),
+	"Linode sells no reserved capacity":               regexp.MustCompile(`reserved offering`),
+	"Dynamic Resource Allocation is refused before":   regexp.MustCompile(`dynamic resource|^resourceclaim`),
+	"the next kind of node is tried":                  regexp.MustCompile(`^failed scheduling pod to`),
+	"the pod is not Karpenter's business, by its own": regexp.MustCompile(`^(ignoring pod|configured to not run on)`),
+	"a name, a hint within another text, or a log line": regexp.MustCompile(
+		`^(hostname-placeholder|label |failed to get|no nodepools found| \(typo of )`),
+}
+
+var errorText = regexp.MustCompile(`(?:fmt\.Errorf|fmt\.Sprintf|errors\.New)\("([^"%]{6,})`)
+
+// Each reason for which core publishes FailedScheduling has a row, or a reason why it has none.
+func TestTextsOfFailedSchedulingHaveARow(t *testing.T) {
+	checked := 0
+	var quotes []string
+	for _, m := range quoted.FindAllStringSubmatch(parse("", read(t, "docs/troubleshooting.md")).prose, -1) {
+		if len(m[1]) > 10 {
+			quotes = append(quotes, m[1])
+		}
+	}
+	for _, file := range schedulingFiles {
+		for _, m := range errorText.FindAllStringSubmatch(strings.Join(goSources(t, filepath.Join(coreFolder(t), file)), "\n"), -1) {
+			text := strings.TrimSuffix(m[1], ", requirements=")
+			checked++
+			known := slices.ContainsFunc(quotes, func(quote string) bool { return strings.HasPrefix(text, quote) || strings.HasPrefix(quote, text) })
+			for _, reason := range unpublished {
+				known = known || reason.MatchString(text)
+			}
+			if !known {
+				t.Errorf("docs/troubleshooting.md has no row for %q of %s", text, file)
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d texts were found", checked)
+	}
 }
 
 var quoted = regexp.MustCompile("`([^`]+)`")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -91,7 +92,8 @@ func TestThePartsOfAPageAreAllOfIt(t *testing.T) {
 
 type reader struct {
 	*testing.T
-	shell *follow.Shell
+	shell   *follow.Shell
+	cluster string
 }
 
 // newReader has what a reader's shell has, and kubectl, which is here the one that was built. What else the environment
@@ -108,8 +110,11 @@ func newReader(t *testing.T, cluster string) *reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(shell.Close)
-	return &reader{t, shell}
+	return &reader{t, shell, cluster}
 }
+
+// hinted is a command of make in a hint.
+var hinted = regexp.MustCompile(`\bmake (-s )?[a-z]+`)
 
 // part returns a chapter's blocks.
 func part(t *testing.T, c chapter) (blocks []block) {
@@ -143,6 +148,8 @@ func (r *reader) follow(c chapter) {
 		for _, step := range follow.Steps(b.language, b.text) {
 			followed++
 			began := time.Now()
+			// Pages are about the default cluster, whose hints do not name it.
+			step.Shown = hinted.ReplaceAllString(step.Shown, "$0 CLUSTER="+r.cluster)
 			printed, err := r.shell.Do(r.Context(), step)
 			if err != nil {
 				r.Fatalf("%s:%d: %s: %v\nshown:\n%s", name, b.line, step.Command, err, step.Shown)

@@ -34,6 +34,19 @@ func anchors(p page) map[string]bool {
 	return found
 }
 
+// A link to a heading that a page has twice leads to the first.
+func TestHeadingsOfAPageDiffer(t *testing.T) {
+	for _, p := range pages(t) {
+		found := map[string]bool{}
+		for _, m := range heading.FindAllStringSubmatch(p.prose, -1) {
+			if found[m[0]] && p.path != "CHANGELOG.md" {
+				t.Errorf("%s has the heading %q twice", p.path, m[1])
+			}
+			found[m[0]] = true
+		}
+	}
+}
+
 // Every link to something in the repository leads there, to the heading if it names one.
 func TestLinks(t *testing.T) {
 	byPath, checked := map[string]map[string]bool{}, 0

@@ -55,7 +55,18 @@ func TestMetricsExist(t *testing.T) {
 		}
 	}
 	names := mentioned(t, `\b((?:karpenter|controller_runtime|leader_election|workqueue)_[a-z0-9_]*[a-z0-9])\b`)
-	unknown(t, "metric", names, func(name string) bool { return known[name] || name == "controller_runtime" })
+	unknown(t, "metric", names, func(name string) bool {
+		return known[name] || name == "controller_runtime" || name == "karpenter_linode" // a library, and the file of the kubectl plugin
+	})
+}
+
+// Every replica exports what a NodePool costs, so a sum without max by counts it as often as there are replicas.
+func TestSumsOfCostCountANodePoolOnce(t *testing.T) {
+	for _, p := range guides(t) {
+		if regexp.MustCompile(`sum\( ?karpenter_nodepools_cost_total`).MatchString(p.text) {
+			t.Errorf("%s sums karpenter_nodepools_cost_total over replicas", p.path)
+		}
+	}
 }
 
 func TestVariablesExist(t *testing.T) {
@@ -115,6 +126,7 @@ func TestChartValuesExist(t *testing.T) {
 // Names below the domains of Karpenter, this provider and Linode that the pages mention are ones that the code uses.
 func TestLabelsExist(t *testing.T) {
 	literals := sourceLiterals(t)
+	tags := []string{"claim-uid", "claimed-at", "pool-key"} // package claims puts its prefix before them
 	known := map[string]bool{
 		karpv1.NodePoolLabelKey: true, karpv1.CapacityTypeLabelKey: true, karpv1.DoNotDisruptAnnotationKey: true,
 		karpv1.DoNotRepairAnnotationKey: true, karpv1.DisruptionCostAnnotationKey: true, karpv1.RebootingTaintKey: true,
@@ -123,10 +135,12 @@ func TestLabelsExist(t *testing.T) {
 		"lke.linode.com/pool-id": true, // LKE puts it on its nodes
 		"karpenter.sh/v1":        true, "karpenter.sh/v1alpha1": true,
 	}
-	names := mentioned(t, `(?m)(?:^|[^.\w])((?:karpenter\.k8s\.linode|karpenter\.sh|lke\.linode\.com|node\.k8s\.linode\.com)/[a-z0-9-]*[a-z0-9])\b`)
+	names := mentioned(t, `(?m)(?:^|[^.\w])((?:karpenter\.k8s\.linode|karpenter\.sh|lke\.linode\.com`+
+		`|node\.k8s\.linode\.com)/[a-z0-9-]*[a-z0-9])\b`)
 	unknown(t, "label, annotation or tag", names, func(name string) bool {
 		group, rest, _ := strings.Cut(name, "/")
-		return known[name] || literals[name] || (group == "karpenter.k8s.linode" && literals["/"+rest]) ||
+		return known[name] || literals[name] ||
+			(group == "karpenter.k8s.linode" && (literals["/"+rest] || literals[rest] && slices.Contains(tags, rest))) ||
 			name == "karpenter.k8s.linode/instance" // followed by -*
 	})
 }

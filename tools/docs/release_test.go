@@ -38,7 +38,7 @@ func TestTheVersionIsTheSameEverywhere(t *testing.T) {
 			t.Errorf("CHANGELOG.md has no link with %q", link)
 		}
 	}
-	for file, least := range map[string]int{"README.md": 1, "docs/install.md": 5} {
+	for file, least := range map[string]int{"README.md": 1, "docs/install.md": 5, "docs/instance-mode.md": 1} {
 		found := versionIn.FindAllStringSubmatch(read(t, file), -1)
 		if len(found) < least {
 			t.Errorf("%s: only %d versions were found", file, len(found))
@@ -54,10 +54,33 @@ func TestTheVersionIsTheSameEverywhere(t *testing.T) {
 		t.Errorf("the table of SECURITY.md has no %s", minor)
 	}
 	releasing := read(t, "RELEASING.md")
-	for _, named := range []string{"`CHANGELOG.md`", "both `Chart.yaml`", "`README.md`", "`docs/install.md`", "`SECURITY.md`",
+	for _, named := range []string{"`CHANGELOG.md`", "both `Chart.yaml`", "`README.md`", "`docs/install.md`", "`docs/instance-mode.md`",
+		"`SECURITY.md`",
 		"`docs/drift-and-upgrades.md`", "`docs/plans.md`", "`make generate`"} {
 		if !strings.Contains(releasing, named) {
 			t.Errorf("RELEASING.md does not name %s", named)
 		}
+	}
+}
+
+// A chart of a clone names an image of its own version, which a user's cluster cannot pull, and Helm takes the newest chart of a
+// registry where no version is given.
+func TestUpgradesNameChartAndVersion(t *testing.T) {
+	checked := 0
+	for _, p := range guides(t) {
+		for _, b := range p.blocks {
+			for line := range strings.SplitSeq(strings.ReplaceAll(b.text, "\\\n", ""), "\n") {
+				if !strings.HasPrefix(strings.TrimSpace(line), "helm upgrade ") {
+					continue
+				}
+				checked++
+				if !strings.Contains(line, `"$CHARTS/karpenter`) || !strings.Contains(line, `--version "$VERSION"`) {
+					t.Errorf("%s: %s", p.path, line)
+				}
+			}
+		}
+	}
+	if checked < 8 {
+		t.Errorf("only %d upgrades were found", checked)
 	}
 }

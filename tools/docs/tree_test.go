@@ -57,8 +57,11 @@ func rows(t *testing.T, page, head string) (cells []string) {
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	for line := range strings.Lines(table) {
-		if m := regexp.MustCompile("^\\| `([^`]+)` \\|").FindStringSubmatch(line); m != nil {
-			cells = append(cells, m[1])
+		if cell, is := strings.CutPrefix(line, "| `"); is {
+			cell, _, _ = strings.Cut(cell, " |")
+			for _, m := range quoted.FindAllStringSubmatch("`"+cell, -1) {
+				cells = append(cells, m[1])
+			}
 		}
 	}
 	return cells

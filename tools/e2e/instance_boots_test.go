@@ -11,13 +11,18 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/controlplane"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
 )
 
 // TestInstanceBoots is every way in which a Linode joins a self-managed cluster, but for kubeadm, which TestInstance is about, and what
@@ -211,6 +216,38 @@ func (e *environment) joined(t *testing.T, boots []boot) {
 		}
 		e.contract(t, b.name)
 	}
+	for _, b := range boots {
+		e.rebooted(t, b)
+	}
+	for _, b := range boots {
+		e.settled(t, b.name, 1)
+	}
+	e.matched(t, len(boots))
+}
+
+// rebooted reboots a Linode as its host may, and waits until its node is Ready with what a second boot keeps.
+func (e *environment) rebooted(t *testing.T, b boot) {
+	t.Helper()
+	ctx, g, id := t.Context(), NewWithT(t), e.booted(t, b).ID
+	g.Expect(e.linode(t).RebootInstance(ctx, id, api.InstanceBoot{})).To(Succeed())
+	since := metav1.NowMicro()
+	b.says = []string{simulatedboot.BootsAgain}
+	if again := e.booted(t, b); again.BootFault != "" {
+		t.Errorf("%s: the second boot failed: %s\n%s", b.name, again.BootFault, again.Console)
+	}
+	g.Eventually(ctx, func(g Gomega) {
+		for _, node := range e.karpenterNodes(ctx, g) {
+			if node.Labels["boot"] != b.name {
+				continue
+			}
+			lease := &coordinationv1.Lease{}
+			g.Expect(e.kube.Get(ctx, client.ObjectKey{Namespace: corev1.NamespaceNodeLease, Name: node.Name}, lease)).To(Succeed())
+			g.Expect(since.Before(lease.Spec.RenewTime)).To(BeTrue(), "%s has a kubelet again", b.name)
+			g.Expect(nodeutils.GetCondition(&node, corev1.NodeReady).Status).To(Equal(corev1.ConditionTrue), "%s is Ready again", b.name)
+			return
+		}
+		g.Expect(b.name).To(BeEmpty(), "the node is gone")
+	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }
 
 // contract compares a node with what was counted on, whatever its way to join.

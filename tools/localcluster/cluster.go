@@ -91,13 +91,13 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"Kubernetes control plane", c.startPlane, false},
 		{"", c.startVersioned, c.opts.ServerVersion == nil},
 		{"", c.startKubelet, false},
-		{"LKE's nodes", c.startLKENodes, c.instances()},
-		{"", c.startAgentServer, !c.instances()},
-		{"own nodes", c.startBoots, !c.instances()},
+		{"LKE's nodes", c.startLKENodes, c.opts.instances()},
+		{"", c.startAgentServer, !c.opts.instances()},
+		{"own nodes", c.startBoots, !c.opts.instances()},
 		{"Helm charts", c.installCharts, c.opts.WithoutCharts},
 		// After the charts: the first owner that a DaemonSet's pod names lets the API server remember for half a minute
 		// which kinds there are, and it would refuse NodeClaims meanwhile.
-		{"LKE's addons", c.startAddons, c.opts.WithoutAddons || c.instances()},
+		{"LKE's addons", c.startAddons, c.opts.WithoutAddons || c.opts.instances()},
 		{"operator", c.startOperators, c.opts.WithoutCharts || c.opts.NoOperator},
 	}
 	for _, step := range steps {
@@ -117,12 +117,12 @@ func (c *Cluster) start(ctx context.Context) error {
 
 // prepareFolders clears what a run that was killed has left.
 func (c *Cluster) prepareFolders(context.Context) error {
-	if missing := controlplane.Missing(c.bin(), c.needed()...); len(missing) > 0 {
+	if missing := controlplane.Missing(c.opts.bin(), c.needed()...); len(missing) > 0 {
 		build := "make build"
 		if slices.Contains(missing, controlplane.Machine) {
 			build += " MODE=" + Instance
 		}
-		return fmt.Errorf("%s lacks %v: run `%s` first", c.bin(), missing, build)
+		return fmt.Errorf("%s lacks %v: run `%s` first", c.opts.bin(), missing, build)
 	}
 	c.onStop(func(context.Context) { _ = os.RemoveAll(c.opts.stateDir()) })
 	for dir, mode := range map[string]os.FileMode{c.opts.stateDir(): 0o700, c.opts.logDir(): 0o755} {
@@ -141,14 +141,14 @@ func (c *Cluster) needed() []string {
 	if !c.opts.WithoutCharts && !c.opts.NoOperator {
 		needed = append(needed, operatorProgram)
 	}
-	if c.instances() || c.opts.Kubelets > 0 {
+	if c.opts.instances() || c.opts.Kubelets > 0 {
 		needed = append(needed, controlplane.Machine)
 	}
 	return needed
 }
 
-func (c *Cluster) bin() string     { return controlplane.BinDir(c.opts.Root) }
-func (c *Cluster) machine() string { return filepath.Join(c.bin(), controlplane.Machine) }
+func (o *Options) bin() string     { return controlplane.BinDir(o.Root) }
+func (o *Options) machine() string { return filepath.Join(o.bin(), controlplane.Machine) }
 
 // openLog opens this package's own log, of JSON lines.
 func (c *Cluster) openLog() error {
@@ -163,8 +163,8 @@ func (c *Cluster) openLog() error {
 
 func (c *Cluster) startPlane(ctx context.Context) error {
 	p, err := plane.Start(ctx, plane.Config{
-		Name: c.Name, Bin: c.bin(), Dir: c.opts.stateDir(), LogDir: c.opts.logDir(), Port: c.opts.Port, Audit: c.opts.Audit,
-		NodeSilence: c.opts.NodeSilence, SelfManaged: c.instances(),
+		Name: c.Name, Bin: c.opts.bin(), Dir: c.opts.stateDir(), LogDir: c.opts.logDir(), Port: c.opts.Port, Audit: c.opts.Audit,
+		NodeSilence: c.opts.NodeSilence, SelfManaged: c.opts.instances(),
 	})
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (c *Cluster) startBoots(ctx context.Context) error {
 		return err
 	}
 	runner := simulatedboot.New(client.CoreV1().Nodes(), simulatedboot.Config{
-		Program: c.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
+		Program: c.opts.machine(), Dir: machines, LogDir: c.opts.logDir(), MetadataURL: c.MetadataURL,
 		Kubelets: c.opts.Kubelets, Own: c.ownNodes(), KwokLabels: map[string]string{plane.NodeLabel: plane.NodeLabelValue},
 		KubeletPort: c.logsPort, Version: controlplane.KubernetesVersion, Console: c.Sim.SetConsole, Log: c.log,
 	})

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/kubelet"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/workload"
@@ -31,8 +32,9 @@ const (
 
 // deployed reads the installed Deployment and a replica's Pod back from the API
 // server and works out what a kubelet would run.
-func (c *Cluster) deployed(ctx context.Context, o *Operator) (deployment, error) {
-	pod, err := c.operatorPod(ctx, o.replica)
+func (o *Operator) deployed(ctx context.Context) (deployment, error) {
+	c := o.cluster
+	pod, err := c.installed().pod(ctx, o.replica)
 	if err != nil {
 		return deployment{}, err
 	}
@@ -44,7 +46,7 @@ func (c *Cluster) deployed(ctx context.Context, o *Operator) (deployment, error)
 	if err != nil {
 		return deployment{}, err
 	}
-	program, err := c.program(ctx, pod, command)
+	program, err := c.opts.program(ctx, pod, command)
 	if err != nil {
 		return deployment{}, err
 	}
@@ -63,13 +65,21 @@ func (c *Cluster) deployed(ctx context.Context, o *Operator) (deployment, error)
 	return run, nil
 }
 
-// operatorPod waits until the Deployment's current template has all its Pods
+// installed reads from the API server what the chart installed.
+type installed struct {
+	client   kubernetes.Interface
+	replicas int
+}
+
+func (c *Cluster) installed() installed { return installed{c.client, c.opts.Replicas} }
+
+// pod waits until the Deployment's current template has all its Pods
 // running: the chart's Pods have to be admitted, scheduled on the user's nodes and
 // started, as in a real cluster.
-func (c *Cluster) operatorPod(ctx context.Context, replica int) (pod *corev1.Pod, err error) {
+func (i installed) pod(ctx context.Context, replica int) (pod *corev1.Pod, err error) {
 	var waitsFor error
 	err = wait.PollUntilContextCancel(ctx, deploymentPoll, true, func(ctx context.Context) (bool, error) {
-		pod, waitsFor = c.runningPod(ctx, replica)
+		pod, waitsFor = i.runningPod(ctx, replica)
 		return waitsFor == nil, nil
 	})
 	if err != nil {
@@ -78,16 +88,16 @@ func (c *Cluster) operatorPod(ctx context.Context, replica int) (pod *corev1.Pod
 	return pod, nil
 }
 
-func (c *Cluster) runningPod(ctx context.Context, replica int) (*corev1.Pod, error) {
-	installed, err := c.operatorDeployment(ctx)
+func (i installed) runningPod(ctx context.Context, replica int) (*corev1.Pod, error) {
+	installed, err := i.deployment(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pods, err := c.podsOf(ctx, installed)
+	pods, err := i.podsOf(ctx, installed)
 	if err != nil {
 		return nil, err
 	}
-	s, wanted := installed.Status, int32(c.opts.Replicas) //nolint:gosec // a handful
+	s, wanted := installed.Status, int32(i.replicas) //nolint:gosec // a handful
 	if s.ObservedGeneration >= installed.Generation && s.UpdatedReplicas >= wanted && s.AvailableReplicas >= wanted && len(pods) > replica {
 		if pod := &pods[replica]; pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
 			return pod, nil
@@ -96,22 +106,22 @@ func (c *Cluster) runningPod(ctx context.Context, replica int) (*corev1.Pod, err
 	return nil, whyNotRunning(installed, pods)
 }
 
-func (c *Cluster) operatorDeployment(ctx context.Context) (*appsv1.Deployment, error) {
-	list, err := c.client.AppsV1().Deployments(Namespace).List(ctx, metav1.ListOptions{})
+func (i installed) deployment(ctx context.Context) (*appsv1.Deployment, error) {
+	list, err := i.client.AppsV1().Deployments(Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	for i := range list.Items {
-		if list.Items[i].Annotations[releaseNote] == releaseName {
-			return &list.Items[i], nil
+	for n := range list.Items {
+		if list.Items[n].Annotations[releaseNote] == releaseName {
+			return &list.Items[n], nil
 		}
 	}
 	return nil, fmt.Errorf("release %s has no Deployment in %s", releaseName, Namespace)
 }
 
 // podsOf lists the Deployment's Pods, the newest first.
-func (c *Cluster) podsOf(ctx context.Context, d *appsv1.Deployment) ([]corev1.Pod, error) {
-	list, err := c.client.CoreV1().Pods(d.Namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector)})
+func (i installed) podsOf(ctx context.Context, d *appsv1.Deployment) ([]corev1.Pod, error) {
+	list, err := i.client.CoreV1().Pods(d.Namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector)})
 	if err != nil {
 		return nil, err
 	}
@@ -126,11 +136,11 @@ func (c *Cluster) containerLog(ctx context.Context, container kubelet.Container)
 	if container.Namespace != Namespace || container.Name != operatorProgram {
 		return "", nil
 	}
-	installed, err := c.operatorDeployment(ctx)
+	operator, err := c.installed().deployment(ctx)
 	if err != nil {
 		return "", err
 	}
-	pods, err := c.podsOf(ctx, installed)
+	pods, err := c.installed().podsOf(ctx, operator)
 	if err != nil {
 		return "", err
 	}

@@ -84,7 +84,7 @@ func (o Options) checkValues() error {
 // values of the quickstart, and the first replica's ports, which are free here.
 func (c *Cluster) values() map[string]any {
 	settings, where := map[string]any{"clusterName": c.Name}, ""
-	if c.instances() { // there is no LKE cluster to discover the region from
+	if c.opts.instances() { // there is no LKE cluster to discover the region from
 		settings["mode"], where = Instance, region
 	}
 	return map[string]any{

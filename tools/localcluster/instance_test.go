@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,9 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster"
+	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/simulatedboot"
 )
 
 // bootstrapToken makes a token as kubeadm does, and gives it.
@@ -61,7 +64,7 @@ func (w *world) cluster() bootstrap.Cluster {
 // post makes a Linode with the user data and gives its ID.
 func (w *world) post(label string, userData []byte) int {
 	w.Helper()
-	body := fmt.Sprintf(`{"label":%q,"type":"g6-standard-2","region":"us-ord","image":"linode/debian12","root_pass":"not stored","metadata":{"user_data":%q}}`,
+	body := fmt.Sprintf(`{"label":%q,"type":"g6-standard-2","region":"us-ord","image":"linode/debian12","root_pass":"not-a-secret","metadata":{"user_data":%q}}`,
 		label, base64.StdEncoding.EncodeToString(userData))
 	var made struct{ ID int }
 	if err := json.Unmarshal(w.api("POST", "/v4/linode/instances", body), &made); err != nil {
@@ -88,7 +91,7 @@ func TestLinodesJoinASelfManagedCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := w.post("joins", userData)
+	id := w.post("joins", userData) // with the swap disk that a Linode has by default
 	var node *corev1.Node
 	w.eventually("the node is Ready and initialized", func() bool {
 		node, err = w.kube.CoreV1().Nodes().Get(w.ctx, "joins", metav1.GetOptions{})
@@ -97,6 +100,20 @@ func TestLinodesJoinASelfManagedCluster(t *testing.T) {
 	})
 	w.checkJoined(node)
 	w.runOn(node)
+
+	w.api("POST", fmt.Sprintf("/v4/linode/instances/%d/reboot", id), "{}")
+	rebooted := metav1.NowMicro()
+	w.eventually("the node is Ready again after a reboot", func() bool {
+		at := slices.IndexFunc(w.Sim.Snapshot().Instances, func(i linodesim.Instance) bool { return i.ID == id })
+		lease, err := w.kube.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(w.ctx, "joins", metav1.GetOptions{})
+		if err != nil || !strings.Contains(w.Sim.Snapshot().Instances[at].Console, simulatedboot.BootsAgain) ||
+			!rebooted.Before(lease.Spec.RenewTime) {
+			return false
+		}
+		node, err = w.kube.CoreV1().Nodes().Get(w.ctx, "joins", metav1.GetOptions{})
+		return err == nil && nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionTrue
+	})
+	w.runs("p")
 
 	w.api("DELETE", fmt.Sprintf("/v4/linode/instances/%d", id), "")
 	w.eventually("the node goes with its Linode", func() bool {
@@ -148,8 +165,14 @@ func (w *world) runOn(node *corev1.Node) {
 	if err != nil {
 		w.Fatal(err)
 	}
+	w.runs("p")
+}
+
+// runs waits until a pod runs.
+func (w *world) runs(name string) {
+	w.Helper()
 	w.eventually("the pod runs", func() bool {
-		pod, err := pods.Get(w.ctx, "p", metav1.GetOptions{})
+		pod, err := w.kube.CoreV1().Pods("default").Get(w.ctx, name, metav1.GetOptions{})
 		return err == nil && pod.Status.Phase == corev1.PodRunning && pod.Status.PodIP != ""
 	})
 }

@@ -39,7 +39,7 @@ func (c *Cluster) realKubelets() (simulatedlke.Kubelets, error) {
 	}
 	dir, err := c.machineRoots()
 	return &lkeKubelets{
-		plane: c.plane, program: c.machine(), dir: dir, logDir: c.opts.logDir(), slots: make(chan struct{}, c.opts.Kubelets),
+		plane: c.plane, program: c.opts.machine(), dir: dir, logDir: c.opts.logDir(), slots: make(chan struct{}, c.opts.Kubelets),
 	}, err
 }
 

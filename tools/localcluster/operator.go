@@ -37,7 +37,7 @@ type Operator struct {
 // Start starts the operator and waits until its readiness endpoint answers or
 // ctx ends. When the process ends meanwhile the error quotes its last words.
 func (o *Operator) Start(ctx context.Context) error {
-	run, err := o.cluster.deployed(ctx, o)
+	run, err := o.deployed(ctx)
 	if err != nil {
 		return fmt.Errorf("operator: %w", err)
 	}

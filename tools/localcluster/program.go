@@ -24,16 +24,16 @@ type Program struct {
 
 // program returns the process that a kubelet would start for the container: its command, or else its image's
 // entry point, as the user that the container or else the image names.
-func (c *Cluster) program(ctx context.Context, pod *corev1.Pod, run workload.Command) (Program, error) {
+func (o *Options) program(ctx context.Context, pod *corev1.Pod, run workload.Command) (Program, error) {
 	container, command := run.Container, run.Command
-	if c.opts.Image == nil {
-		p := Program{Dir: c.opts.stateDir(), Entrypoint: []string{filepath.Join(c.bin(), operatorProgram)}}
+	if o.Image == nil {
+		p := Program{Dir: o.stateDir(), Entrypoint: []string{filepath.Join(o.bin(), operatorProgram)}}
 		if len(command) > 1 { // the first word is the program in the image
 			p.Entrypoint = append(p.Entrypoint, command[1:]...)
 		}
 		return p, nil
 	}
-	p, err := c.opts.Image(ctx, container.Image)
+	p, err := o.Image(ctx, container.Image)
 	if err != nil {
 		return Program{}, fmt.Errorf("image %s: %w", container.Image, err)
 	}

@@ -54,7 +54,7 @@ func (c *Cluster) startSimulator(context.Context) error {
 	mux.Handle("GET /{$}", sim.Page())
 	mux.Handle("/", sim)
 	served := map[*string]http.Handler{&c.SimURL: mux, &c.AdminURL: sim.Admin()}
-	if c.instances() {
+	if c.opts.instances() {
 		served[&c.MetadataURL] = sim.Metadata()
 	}
 	for url, handler := range served {
@@ -69,7 +69,7 @@ func (c *Cluster) startSimulator(context.Context) error {
 
 // addOwnNodes makes the user's own nodes: an LKE cluster's, or Linodes that were set up by hand.
 func (c *Cluster) addOwnNodes() error {
-	if !c.instances() {
+	if !c.opts.instances() {
 		cluster, err := c.Sim.AddCluster(linodesim.ClusterSpec{
 			Label: c.Name, Region: region, Tier: c.opts.Tier, K8sVersion: c.opts.K8sVersion,
 			Settled: true,
@@ -89,7 +89,7 @@ func (c *Cluster) addOwnNodes() error {
 	return nil
 }
 
-func (c *Cluster) instances() bool { return c.opts.Mode == Instance }
+func (o *Options) instances() bool { return o.Mode == Instance }
 
 // ownNodes is how the labels of Linodes begin that were set up by hand.
 func (c *Cluster) ownNodes() string { return c.Name + "-by-hand-" }

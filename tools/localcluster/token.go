@@ -11,6 +11,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/karpenter-linode/karpenter-linode/tools/localcluster/pki"
 )
@@ -27,7 +28,7 @@ func (o *Operator) serviceAccountKubeconfig(ctx context.Context, namespace, name
 	c, dir := o.cluster, filepath.Join(reader.Dir, o.folder())
 	kubeconfig, tokenFile := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "token")
 	renew := func(ctx context.Context) error {
-		return errors.Join(c.writeToken(ctx, namespace, name, tokenFile), reader.give(dir, tokenFile))
+		return errors.Join(writeToken(ctx, c.client, namespace, name, tokenFile), reader.give(dir, tokenFile))
 	}
 	if err := renew(ctx); err != nil {
 		return "", err
@@ -44,10 +45,10 @@ func (o *Operator) serviceAccountKubeconfig(ctx context.Context, namespace, name
 	return kubeconfig, reader.give(kubeconfig)
 }
 
-func (c *Cluster) writeToken(ctx context.Context, namespace, name, file string) error {
+func writeToken(ctx context.Context, kube kubernetes.Interface, namespace, name, file string) error {
 	seconds := int64(tokenLife / time.Second)
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
-	answer, err := c.client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	answer, err := kube.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("token of ServiceAccount %s/%s: %w", namespace, name, err)
 	}

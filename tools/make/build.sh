@@ -30,6 +30,7 @@ kubectl|$pinned/kubectl|k8s.io/kubernetes/cmd/kubectl|pinned|$versioned
 machine|$pinned/machine|.|optional|$versioned
 linodesim|modules/linodesim|./cmd/linodesim|own|
 controller|modules/operator|./cmd/controller|own|
+karpenter-linode|modules/operator|./cmd/karpenter-linode|own|
 localcluster|tools|./localcluster/cmd/localcluster|own|"}
 
 fail() {

@@ -1,16 +1,20 @@
 #!/bin/sh
 # Runs what needs no cluster: the short tests of each module given, alone, and the linter over
 # those modules that differ from the commit in BASE_REF (HEAD without it). Vet is part of the linter. The end-to-end suites
-# need a cluster, all of them: they are checked and not linked.
+# need a cluster, all of them: they are checked and not linked. The first run compiles everything, which takes minutes: every half
+# minute a line shows how far it is.
 set -eu
 export GOTOOLCHAIN=auto
 cd "$(dirname "$0")/../.."
 root=$(pwd)
 
+echo "check: the short tests of $# modules; the first time all of it is compiled, which takes minutes"
 failed=
 changed=$(git diff --name-only "${BASE_REF:-HEAD}" && git ls-files --others --exclude-standard)
 for module in "$@"; do
 	echo "check: $module"
+	tools/make/progress.sh "check: $module" .bin/check.log '^ok ' 'packages tested' &
+	ticker=$!
 	(
 		cd "$module" && export GOWORK=off && packages=$(go list ./...) &&
 			suites=$(echo "$packages" | grep '/tools/e2e$' || true) &&
@@ -20,6 +24,7 @@ for module in "$@"; do
 		grep -v -e '^ok ' -e 'no test files' .bin/check.log >&2
 		failed="$failed $module"
 	}
+	kill "$ticker" 2>/dev/null || true
 	if echo "$changed" | grep -q "^$module/.*\.go$"; then
 		echo "lint: $module"
 		tools/make/tool.sh golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -56,6 +56,28 @@ func (c *Config) step(format string, args ...any) {
 	fmt.Fprintf(c.Out, "%5s  %s\n", time.Since(c.began).Round(time.Second), fmt.Sprintf(format, args...))
 }
 
+// during prints a line with each tick until do has returned.
+func (c *Config) during(what string, tick time.Duration, do func() error) error {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(tick)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				c.step("%s", what)
+			}
+		}
+	}()
+	err := do()
+	close(done)
+	<-ended
+	return err
+}
+
 // Check makes the whole release against a registry in this process and uses it.
 func Check(ctx context.Context, c Config) (Result, error) {
 	if err := validVersion(c.Version); err != nil {
@@ -115,8 +137,7 @@ func (c *Config) checkModules(ctx context.Context, work string, r *Result) error
 // checkBuild builds the images twice, the second time in another folder: the digests are to be the same. What is not
 // committed is in this folder alone.
 func (c *Config) checkBuild(ctx context.Context, work string) ([]image, error) {
-	c.step("images: building them")
-	built, err := buildImages(ctx, c.Root, c.imageDir(), c.Version, c.Base)
+	built, err := c.buildImages(ctx, c.Root, c.imageDir())
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +152,7 @@ func (c *Config) checkBuild(ctx context.Context, work string) ([]image, error) {
 			return nil, err
 		}
 	}
-	c.step("images: building them again in %s", root)
-	again, err := buildImages(ctx, root, filepath.Join(work, "images"), c.Version, c.Base)
+	again, err := c.buildImages(ctx, root, filepath.Join(work, "images"))
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,7 @@ func Publish(ctx context.Context, c Config, prefix string) error {
 	if err != nil {
 		return err
 	}
-	c.step("images: building them")
-	built, err := buildImages(ctx, c.Root, c.imageDir(), c.Version, c.Base)
+	built, err := c.buildImages(ctx, c.Root, c.imageDir())
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -34,7 +35,16 @@ type image struct {
 	sbom       []byte // SPDX document of the index
 }
 
-// buildImages builds all images into out.
+// buildImages builds all images of the repository in root into out, which takes minutes the first time, and prints that it goes on.
+func (c *Config) buildImages(ctx context.Context, root, out string) (built []image, err error) {
+	c.step("images: building them in %s (minutes the first time)", root)
+	err = c.during("images: still building them", 30*time.Second, func() error {
+		built, err = buildImages(ctx, root, out, c.Version, c.Base)
+		return err
+	})
+	return built, err
+}
+
 func buildImages(ctx context.Context, root, out, version, base string) ([]image, error) {
 	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/image", "-version", version, "-base", base, "-out", out)
 	cmd.Dir, cmd.Env = filepath.Join(root, "tools", "image"), append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")

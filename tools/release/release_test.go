@@ -3,12 +3,15 @@ package release
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 )
@@ -167,4 +170,20 @@ func must(ctx context.Context, t *testing.T, dir string, args ...string) string 
 		t.Fatalf("git %v: %v: %s", args, err, said.String())
 	}
 	return string(out)
+}
+
+// A step that prints nothing for long shows that it goes on, and no line comes after it.
+func TestProgressEndsWithItsStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		c := Config{Out: &out}
+		err := c.during("still building", time.Minute, func() error {
+			time.Sleep(150 * time.Second)
+			return errors.New("the disk is full")
+		})
+		time.Sleep(time.Hour)
+		if err == nil || strings.Count(out.String(), "still building\n") != 2 {
+			t.Errorf("%v, %q", err, &out)
+		}
+	})
 }

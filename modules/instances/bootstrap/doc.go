@@ -22,6 +22,18 @@
 // start, an external cloud provider, and the kubelet settings its allocatable
 // was computed from. Golden files in testdata show all of it.
 //
+// # A further type
+//
+// A [Type] is a row of traits with a renderer, in one file of its own: [Types] has
+// it from there, and callers decide by its traits. Beside that file a type needs its
+// name in the schema of LinodeNodeClass (nodeclass/v1alpha1, bootstrap.go) and a
+// simulated boot (tools/localcluster/simulatedboot).
+//
+// # The second boot
+//
+// User data is read at the first boot alone. What a node needs at each boot is
+// therefore in files that systemd reads, and in units that are enabled or masked.
+//
 // # Secrets
 //
 // The token is in the user data, which every process on the node can read from

@@ -52,9 +52,18 @@ func TestFilterableFields(t *testing.T) {
 		api.OpListFirewalls:           {"created", "id", "label", "tags", "updated"},
 		api.OpListImages:              {"deprecated", "is_public", "is_shared", "label", "size", "status", "tags", "type", "vendor"},
 		api.OpListPlacementGroups:     {"id", "label", "placement_group_type", "region"},
-		api.OpListVPCs:                {"created", "id", "label", "region"},
-		api.OpListVPCSubnets:          {"created", "id", "label"},
-		api.OpListInstanceConfigs:     {"interfaces"},
+		api.OpListVPCIPs:              {"vpc_id"}, api.OpListVPCIPv6s: {"vpc_id"},
+		api.OpListDomains: {"domain", "group", "id", "tags", "type"}, api.OpListDomainRecords: {"name", "target", "type"},
+		api.OpListInstanceInterfaceFirewalls: {"created", "id", "label", "tags", "updated"},
+		api.OpListAllVPCIPs:                  {"vpc_id"},
+		api.OpListNodeBalancers:              {"hostname", "id", "ipv4", "label", "region", "tags"},
+		api.OpListVolumes:                    {"id", "label", "region", "size", "tags"},
+		api.OpListInstanceVolumes:            {"id", "label", "region", "size", "tags"},
+		api.OpListInstanceFirewalls:          {"created", "id", "label", "tags", "updated"},
+		api.OpListNodeBalancerFirewalls:      {"created", "id", "label", "tags", "updated"},
+		api.OpListVPCs:                       {"created", "id", "label", "region"},
+		api.OpListVPCSubnets:                 {"created", "id", "label"},
+		api.OpListInstanceConfigs:            {"interfaces"},
 		api.OpListAccountEvents: {
 			"action", "created", "entity.id", "entity.type", "entity.url", "id", "read", "seen", "status", "username",
 		},
@@ -78,6 +87,8 @@ func TestRateClasses(t *testing.T) {
 		api.RateClassGeneral:        {Requests: 1600, Per: time.Minute},
 		api.RateClassCreateInstance: {Requests: 20, Per: 15 * time.Second},
 		api.RateClassImages:         {Requests: 20, Per: time.Minute},
+		api.RateClassCreateVolume:   {Requests: 100, Per: time.Minute},
+		api.RateClassCreateVpc:      {Requests: 15, Per: time.Minute},
 	}
 	for class, want := range limits {
 		if got, ok := api.DocumentedRateLimit(class); !ok || got != want {
@@ -94,6 +105,10 @@ func TestRateClasses(t *testing.T) {
 			want = api.RateClassImages
 		case operation.ID == api.OpCreateInstance:
 			want = api.RateClassCreateInstance
+		case operation.ID == api.OpCreateVPC:
+			want = api.RateClassCreateVpc
+		case operation.ID == api.OpCreateVolume:
+			want = api.RateClassCreateVolume
 		case operation.Paginated:
 			want = api.RateClassCollections
 		}

@@ -10,6 +10,10 @@ const (
 	RateClassCollections RateClass = "collections"
 	// RateClassCreateInstance counts POST /linode/instances.
 	RateClassCreateInstance RateClass = "create-instance"
+	// RateClassCreateVolume counts POST /volumes.
+	RateClassCreateVolume RateClass = "create-volume"
+	// RateClassCreateVpc counts POST /vpcs.
+	RateClassCreateVpc RateClass = "create-vpc"
 	// RateClassGeneral counts everything that no other class counts.
 	RateClassGeneral RateClass = "general"
 	// RateClassImages counts GET /images.
@@ -20,16 +24,28 @@ const (
 var rateLimits = map[RateClass]RateLimit{
 	RateClassCollections:    {Requests: 200, Per: 60 * time.Second},
 	RateClassCreateInstance: {Requests: 20, Per: 15 * time.Second},
+	RateClassCreateVolume:   {Requests: 100, Per: 60 * time.Second},
+	RateClassCreateVpc:      {Requests: 15, Per: 60 * time.Second},
 	RateClassGeneral:        {Requests: 1600, Per: 60 * time.Second},
 	RateClassImages:         {Requests: 20, Per: 60 * time.Second},
 }
 
 // Operations of the description.
 const (
+	// OpAppendInstanceConfigInterface is POST /linode/instances/{linodeId}/configs/{configId}/interfaces.
+	OpAppendInstanceConfigInterface OperationID = "appendInstanceConfigInterface"
 	// OpAssignPlacementGroup is POST /placement/groups/{groupId}/assign.
 	OpAssignPlacementGroup OperationID = "assignPlacementGroup"
+	// OpAttachVolume is POST /volumes/{volumeId}/attach.
+	OpAttachVolume OperationID = "attachVolume"
 	// OpBootInstance is POST /linode/instances/{linodeId}/boot.
 	OpBootInstance OperationID = "bootInstance"
+	// OpCloneVolume is POST /volumes/{volumeId}/clone.
+	OpCloneVolume OperationID = "cloneVolume"
+	// OpCreateDomain is POST /domains.
+	OpCreateDomain OperationID = "createDomain"
+	// OpCreateDomainRecord is POST /domains/{domainId}/records.
+	OpCreateDomainRecord OperationID = "createDomainRecord"
 	// OpCreateFirewall is POST /networking/firewalls.
 	OpCreateFirewall OperationID = "createFirewall"
 	// OpCreateFirewallDevice is POST /networking/firewalls/{firewallId}/devices.
@@ -46,12 +62,26 @@ const (
 	OpCreateLKECluster OperationID = "createLKECluster"
 	// OpCreateLKENodePool is POST /lke/clusters/{clusterId}/pools.
 	OpCreateLKENodePool OperationID = "createLKENodePool"
+	// OpCreateNodeBalancer is POST /nodebalancers.
+	OpCreateNodeBalancer OperationID = "createNodeBalancer"
+	// OpCreateNodeBalancerConfig is POST /nodebalancers/{nodebalancerId}/configs.
+	OpCreateNodeBalancerConfig OperationID = "createNodeBalancerConfig"
+	// OpCreateNodeBalancerNode is POST /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes.
+	OpCreateNodeBalancerNode OperationID = "createNodeBalancerNode"
 	// OpCreatePlacementGroup is POST /placement/groups.
 	OpCreatePlacementGroup OperationID = "createPlacementGroup"
 	// OpCreateTag is POST /tags.
 	OpCreateTag OperationID = "createTag"
 	// OpCreateVPC is POST /vpcs.
 	OpCreateVPC OperationID = "createVPC"
+	// OpCreateVPCSubnet is POST /vpcs/{vpcId}/subnets.
+	OpCreateVPCSubnet OperationID = "createVPCSubnet"
+	// OpCreateVolume is POST /volumes.
+	OpCreateVolume OperationID = "createVolume"
+	// OpDeleteDomain is DELETE /domains/{domainId}.
+	OpDeleteDomain OperationID = "deleteDomain"
+	// OpDeleteDomainRecord is DELETE /domains/{domainId}/records/{domainRecordId}.
+	OpDeleteDomainRecord OperationID = "deleteDomainRecord"
 	// OpDeleteFirewall is DELETE /networking/firewalls/{firewallId}.
 	OpDeleteFirewall OperationID = "deleteFirewall"
 	// OpDeleteFirewallDevice is DELETE /networking/firewalls/{firewallId}/devices/{deviceId}.
@@ -62,6 +92,8 @@ const (
 	OpDeleteInstance OperationID = "deleteInstance"
 	// OpDeleteInstanceConfig is DELETE /linode/instances/{linodeId}/configs/{configId}.
 	OpDeleteInstanceConfig OperationID = "deleteInstanceConfig"
+	// OpDeleteInstanceConfigInterface is DELETE /linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}.
+	OpDeleteInstanceConfigInterface OperationID = "deleteInstanceConfigInterface"
 	// OpDeleteInstanceDisk is DELETE /linode/instances/{linodeId}/disks/{diskId}.
 	OpDeleteInstanceDisk OperationID = "deleteInstanceDisk"
 	// OpDeleteLKECluster is DELETE /lke/clusters/{clusterId}.
@@ -76,12 +108,24 @@ const (
 	OpDeleteLKENode OperationID = "deleteLKENode"
 	// OpDeleteLKENodePool is DELETE /lke/clusters/{clusterId}/pools/{poolId}.
 	OpDeleteLKENodePool OperationID = "deleteLKENodePool"
+	// OpDeleteNodeBalancer is DELETE /nodebalancers/{nodebalancerId}.
+	OpDeleteNodeBalancer OperationID = "deleteNodeBalancer"
+	// OpDeleteNodeBalancerConfig is DELETE /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}.
+	OpDeleteNodeBalancerConfig OperationID = "deleteNodeBalancerConfig"
+	// OpDeleteNodeBalancerNode is DELETE /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}.
+	OpDeleteNodeBalancerNode OperationID = "deleteNodeBalancerNode"
 	// OpDeletePlacementGroup is DELETE /placement/groups/{groupId}.
 	OpDeletePlacementGroup OperationID = "deletePlacementGroup"
 	// OpDeleteTag is DELETE /tags/{tagLabel}.
 	OpDeleteTag OperationID = "deleteTag"
 	// OpDeleteVPC is DELETE /vpcs/{vpcId}.
 	OpDeleteVPC OperationID = "deleteVPC"
+	// OpDeleteVPCSubnet is DELETE /vpcs/{vpcId}/subnets/{subnetId}.
+	OpDeleteVPCSubnet OperationID = "deleteVPCSubnet"
+	// OpDeleteVolume is DELETE /volumes/{volumeId}.
+	OpDeleteVolume OperationID = "deleteVolume"
+	// OpDetachVolume is POST /volumes/{volumeId}/detach.
+	OpDetachVolume OperationID = "detachVolume"
 	// OpGetAccount is GET /account.
 	OpGetAccount OperationID = "getAccount"
 	// OpGetAccountAvailability is GET /account/availability/{regionId}.
@@ -90,16 +134,28 @@ const (
 	OpGetAccountEvent OperationID = "getAccountEvent"
 	// OpGetAccountSettings is GET /account/settings.
 	OpGetAccountSettings OperationID = "getAccountSettings"
+	// OpGetDomain is GET /domains/{domainId}.
+	OpGetDomain OperationID = "getDomain"
+	// OpGetDomainRecord is GET /domains/{domainId}/records/{domainRecordId}.
+	OpGetDomainRecord OperationID = "getDomainRecord"
 	// OpGetFirewall is GET /networking/firewalls/{firewallId}.
 	OpGetFirewall OperationID = "getFirewall"
+	// OpGetFirewallDevice is GET /networking/firewalls/{firewallId}/devices/{deviceId}.
+	OpGetFirewallDevice OperationID = "getFirewallDevice"
+	// OpGetFirewallRules is GET /networking/firewalls/{firewallId}/rules.
+	OpGetFirewallRules OperationID = "getFirewallRules"
 	// OpGetFirewallSettings is GET /networking/firewalls/settings.
 	OpGetFirewallSettings OperationID = "getFirewallSettings"
+	// OpGetFirewallTemplate is GET /networking/firewalls/templates/{slug}.
+	OpGetFirewallTemplate OperationID = "getFirewallTemplate"
 	// OpGetImage is GET /images/{imageId}.
 	OpGetImage OperationID = "getImage"
 	// OpGetInstance is GET /linode/instances/{linodeId}.
 	OpGetInstance OperationID = "getInstance"
 	// OpGetInstanceConfig is GET /linode/instances/{linodeId}/configs/{configId}.
 	OpGetInstanceConfig OperationID = "getInstanceConfig"
+	// OpGetInstanceConfigInterface is GET /linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}.
+	OpGetInstanceConfigInterface OperationID = "getInstanceConfigInterface"
 	// OpGetInstanceDisk is GET /linode/instances/{linodeId}/disks/{diskId}.
 	OpGetInstanceDisk OperationID = "getInstanceDisk"
 	// OpGetInstanceIPs is GET /linode/instances/{linodeId}/ips.
@@ -120,6 +176,12 @@ const (
 	OpGetLKETierVersion OperationID = "getLKETierVersion"
 	// OpGetLKEVersion is GET /lke/versions/{version}.
 	OpGetLKEVersion OperationID = "getLKEVersion"
+	// OpGetNodeBalancer is GET /nodebalancers/{nodebalancerId}.
+	OpGetNodeBalancer OperationID = "getNodeBalancer"
+	// OpGetNodeBalancerConfig is GET /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}.
+	OpGetNodeBalancerConfig OperationID = "getNodeBalancerConfig"
+	// OpGetNodeBalancerNode is GET /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}.
+	OpGetNodeBalancerNode OperationID = "getNodeBalancerNode"
 	// OpGetPlacementGroup is GET /placement/groups/{groupId}.
 	OpGetPlacementGroup OperationID = "getPlacementGroup"
 	// OpGetProfile is GET /profile.
@@ -136,24 +198,42 @@ const (
 	OpGetVPC OperationID = "getVPC"
 	// OpGetVPCSubnet is GET /vpcs/{vpcId}/subnets/{subnetId}.
 	OpGetVPCSubnet OperationID = "getVPCSubnet"
+	// OpGetVolume is GET /volumes/{volumeId}.
+	OpGetVolume OperationID = "getVolume"
 	// OpListAccountAvailability is GET /account/availability.
 	OpListAccountAvailability OperationID = "listAccountAvailability"
 	// OpListAccountEvents is GET /account/events.
 	OpListAccountEvents OperationID = "listAccountEvents"
+	// OpListAllVPCIPs is GET /vpcs/ips.
+	OpListAllVPCIPs OperationID = "listAllVPCIPs"
+	// OpListDomainRecords is GET /domains/{domainId}/records.
+	OpListDomainRecords OperationID = "listDomainRecords"
+	// OpListDomains is GET /domains.
+	OpListDomains OperationID = "listDomains"
 	// OpListFirewallDevices is GET /networking/firewalls/{firewallId}/devices.
 	OpListFirewallDevices OperationID = "listFirewallDevices"
+	// OpListFirewallTemplates is GET /networking/firewalls/templates.
+	OpListFirewallTemplates OperationID = "listFirewallTemplates"
 	// OpListFirewalls is GET /networking/firewalls.
 	OpListFirewalls OperationID = "listFirewalls"
 	// OpListHostMaintenance is GET /account/maintenance.
 	OpListHostMaintenance OperationID = "listHostMaintenance"
 	// OpListImages is GET /images.
 	OpListImages OperationID = "listImages"
+	// OpListInstanceConfigInterfaces is GET /linode/instances/{linodeId}/configs/{configId}/interfaces.
+	OpListInstanceConfigInterfaces OperationID = "listInstanceConfigInterfaces"
 	// OpListInstanceConfigs is GET /linode/instances/{linodeId}/configs.
 	OpListInstanceConfigs OperationID = "listInstanceConfigs"
 	// OpListInstanceDisks is GET /linode/instances/{linodeId}/disks.
 	OpListInstanceDisks OperationID = "listInstanceDisks"
+	// OpListInstanceFirewalls is GET /linode/instances/{linodeId}/firewalls.
+	OpListInstanceFirewalls OperationID = "listInstanceFirewalls"
+	// OpListInstanceInterfaceFirewalls is GET /linode/instances/{linodeId}/interfaces/{interfaceId}/firewalls.
+	OpListInstanceInterfaceFirewalls OperationID = "listInstanceInterfaceFirewalls"
 	// OpListInstanceInterfaces is GET /linode/instances/{linodeId}/interfaces.
 	OpListInstanceInterfaces OperationID = "listInstanceInterfaces"
+	// OpListInstanceVolumes is GET /linode/instances/{linodeId}/volumes.
+	OpListInstanceVolumes OperationID = "listInstanceVolumes"
 	// OpListInstances is GET /linode/instances.
 	OpListInstances OperationID = "listInstances"
 	// OpListLKEClusterAPIEndpoints is GET /lke/clusters/{clusterId}/api-endpoints.
@@ -168,6 +248,14 @@ const (
 	OpListLKETypes OperationID = "listLKETypes"
 	// OpListLKEVersions is GET /lke/versions.
 	OpListLKEVersions OperationID = "listLKEVersions"
+	// OpListNodeBalancerConfigs is GET /nodebalancers/{nodebalancerId}/configs.
+	OpListNodeBalancerConfigs OperationID = "listNodeBalancerConfigs"
+	// OpListNodeBalancerFirewalls is GET /nodebalancers/{nodebalancerId}/firewalls.
+	OpListNodeBalancerFirewalls OperationID = "listNodeBalancerFirewalls"
+	// OpListNodeBalancerNodes is GET /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes.
+	OpListNodeBalancerNodes OperationID = "listNodeBalancerNodes"
+	// OpListNodeBalancers is GET /nodebalancers.
+	OpListNodeBalancers OperationID = "listNodeBalancers"
 	// OpListPlacementGroups is GET /placement/groups.
 	OpListPlacementGroups OperationID = "listPlacementGroups"
 	// OpListRegions is GET /regions.
@@ -182,12 +270,26 @@ const (
 	OpListTags OperationID = "listTags"
 	// OpListTypes is GET /linode/types.
 	OpListTypes OperationID = "listTypes"
+	// OpListVPCDefaultRanges is GET /vpcs/default-ranges.
+	OpListVPCDefaultRanges OperationID = "listVPCDefaultRanges"
+	// OpListVPCIPs is GET /vpcs/{vpcId}/ips.
+	OpListVPCIPs OperationID = "listVPCIPs"
+	// OpListVPCIPv6s is GET /vpcs/{vpcId}/ipv6s.
+	OpListVPCIPv6s OperationID = "listVPCIPv6s"
 	// OpListVPCSubnets is GET /vpcs/{vpcId}/subnets.
 	OpListVPCSubnets OperationID = "listVPCSubnets"
 	// OpListVPCs is GET /vpcs.
 	OpListVPCs OperationID = "listVPCs"
+	// OpListVolumes is GET /volumes.
+	OpListVolumes OperationID = "listVolumes"
+	// OpMigrateInstance is POST /linode/instances/{linodeId}/migrate.
+	OpMigrateInstance OperationID = "migrateInstance"
 	// OpRebootInstance is POST /linode/instances/{linodeId}/reboot.
 	OpRebootInstance OperationID = "rebootInstance"
+	// OpRebuildInstance is POST /linode/instances/{linodeId}/rebuild.
+	OpRebuildInstance OperationID = "rebuildInstance"
+	// OpRebuildNodeBalancerConfig is POST /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/rebuild.
+	OpRebuildNodeBalancerConfig OperationID = "rebuildNodeBalancerConfig"
 	// OpRecycleLKECluster is POST /lke/clusters/{clusterId}/recycle.
 	OpRecycleLKECluster OperationID = "recycleLKECluster"
 	// OpRecycleLKENode is POST /lke/clusters/{clusterId}/nodes/{nodeId}/recycle.
@@ -196,27 +298,68 @@ const (
 	OpRecycleLKENodePool OperationID = "recycleLKENodePool"
 	// OpRegenerateLKECluster is POST /lke/clusters/{clusterId}/regenerate.
 	OpRegenerateLKECluster OperationID = "regenerateLKECluster"
+	// OpReorderInstanceConfigInterfaces is POST /linode/instances/{linodeId}/configs/{configId}/interfaces/order.
+	OpReorderInstanceConfigInterfaces OperationID = "reorderInstanceConfigInterfaces"
+	// OpResizeInstance is POST /linode/instances/{linodeId}/resize.
+	OpResizeInstance OperationID = "resizeInstance"
+	// OpResizeInstanceDisk is POST /linode/instances/{linodeId}/disks/{diskId}/resize.
+	OpResizeInstanceDisk OperationID = "resizeInstanceDisk"
+	// OpResizeVolume is POST /volumes/{volumeId}/resize.
+	OpResizeVolume OperationID = "resizeVolume"
+	// OpSetInstanceFirewalls is PUT /linode/instances/{linodeId}/firewalls.
+	OpSetInstanceFirewalls OperationID = "setInstanceFirewalls"
 	// OpShutdownInstance is POST /linode/instances/{linodeId}/shutdown.
 	OpShutdownInstance OperationID = "shutdownInstance"
 	// OpUnassignPlacementGroup is POST /placement/groups/{groupId}/unassign.
 	OpUnassignPlacementGroup OperationID = "unassignPlacementGroup"
+	// OpUpdateAccountSettings is PUT /account/settings.
+	OpUpdateAccountSettings OperationID = "updateAccountSettings"
+	// OpUpdateDomainRecord is PUT /domains/{domainId}/records/{domainRecordId}.
+	OpUpdateDomainRecord OperationID = "updateDomainRecord"
+	// OpUpdateFirewall is PUT /networking/firewalls/{firewallId}.
+	OpUpdateFirewall OperationID = "updateFirewall"
+	// OpUpdateFirewallRules is PUT /networking/firewalls/{firewallId}/rules.
+	OpUpdateFirewallRules OperationID = "updateFirewallRules"
+	// OpUpdateFirewallSettings is PUT /networking/firewalls/settings.
+	OpUpdateFirewallSettings OperationID = "updateFirewallSettings"
 	// OpUpdateInstance is PUT /linode/instances/{linodeId}.
 	OpUpdateInstance OperationID = "updateInstance"
 	// OpUpdateInstanceConfig is PUT /linode/instances/{linodeId}/configs/{configId}.
 	OpUpdateInstanceConfig OperationID = "updateInstanceConfig"
+	// OpUpdateInstanceConfigInterface is PUT /linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}.
+	OpUpdateInstanceConfigInterface OperationID = "updateInstanceConfigInterface"
+	// OpUpdateInstanceInterface is PUT /linode/instances/{linodeId}/interfaces/{interfaceId}.
+	OpUpdateInstanceInterface OperationID = "updateInstanceInterface"
 	// OpUpdateLKECluster is PUT /lke/clusters/{clusterId}.
 	OpUpdateLKECluster OperationID = "updateLKECluster"
 	// OpUpdateLKEControlPlaneACL is PUT /lke/clusters/{clusterId}/control_plane_acl.
 	OpUpdateLKEControlPlaneACL OperationID = "updateLKEControlPlaneACL"
 	// OpUpdateLKENodePool is PUT /lke/clusters/{clusterId}/pools/{poolId}.
 	OpUpdateLKENodePool OperationID = "updateLKENodePool"
+	// OpUpdateNodeBalancer is PUT /nodebalancers/{nodebalancerId}.
+	OpUpdateNodeBalancer OperationID = "updateNodeBalancer"
+	// OpUpdateNodeBalancerConfig is PUT /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}.
+	OpUpdateNodeBalancerConfig OperationID = "updateNodeBalancerConfig"
+	// OpUpdateNodeBalancerNode is PUT /nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}.
+	OpUpdateNodeBalancerNode OperationID = "updateNodeBalancerNode"
 	// OpUpdatePlacementGroup is PUT /placement/groups/{groupId}.
 	OpUpdatePlacementGroup OperationID = "updatePlacementGroup"
+	// OpUpdateVPC is PUT /vpcs/{vpcId}.
+	OpUpdateVPC OperationID = "updateVPC"
+	// OpUpdateVPCSubnet is PUT /vpcs/{vpcId}/subnets/{subnetId}.
+	OpUpdateVPCSubnet OperationID = "updateVPCSubnet"
+	// OpUpdateVolume is PUT /volumes/{volumeId}.
+	OpUpdateVolume OperationID = "updateVolume"
 )
 
 var operations = []Operation{
+	{ID: OpAppendInstanceConfigInterface, Method: "POST", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpAssignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/assign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpAttachVolume, Method: "POST", Route: "/volumes/{volumeId}/attach", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpBootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/boot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpCloneVolume, Method: "POST", Route: "/volumes/{volumeId}/clone", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
+	{ID: OpCreateDomain, Method: "POST", Route: "/domains", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
+	{ID: OpCreateDomainRecord, Method: "POST", Route: "/domains/{domainId}/records", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpCreateFirewall, Method: "POST", Route: "/networking/firewalls", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpCreateFirewallDevice, Method: "POST", Route: "/networking/firewalls/{firewallId}/devices", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpCreateImage, Method: "POST", Route: "/images", Class: RateClassGeneral, Scopes: []string{"images:read_write", "linodes:read_only"}},
@@ -225,14 +368,22 @@ var operations = []Operation{
 	{ID: OpCreateInstanceDisk, Method: "POST", Route: "/linode/instances/{linodeId}/disks", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateLKECluster, Method: "POST", Route: "/lke/clusters", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpCreateLKENodePool, Method: "POST", Route: "/lke/clusters/{clusterId}/pools", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpCreateNodeBalancer, Method: "POST", Route: "/nodebalancers", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
+	{ID: OpCreateNodeBalancerConfig, Method: "POST", Route: "/nodebalancers/{nodebalancerId}/configs", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
+	{ID: OpCreateNodeBalancerNode, Method: "POST", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpCreatePlacementGroup, Method: "POST", Route: "/placement/groups", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpCreateTag, Method: "POST", Route: "/tags", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
-	{ID: OpCreateVPC, Method: "POST", Route: "/vpcs", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
+	{ID: OpCreateVPC, Method: "POST", Route: "/vpcs", Class: RateClassCreateVpc, Scopes: []string{"vpc:read_write"}},
+	{ID: OpCreateVPCSubnet, Method: "POST", Route: "/vpcs/{vpcId}/subnets", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
+	{ID: OpCreateVolume, Method: "POST", Route: "/volumes", Class: RateClassCreateVolume, Scopes: []string{"volumes:read_write"}},
+	{ID: OpDeleteDomain, Method: "DELETE", Route: "/domains/{domainId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
+	{ID: OpDeleteDomainRecord, Method: "DELETE", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
 	{ID: OpDeleteFirewall, Method: "DELETE", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpDeleteFirewallDevice, Method: "DELETE", Route: "/networking/firewalls/{firewallId}/devices/{deviceId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpDeleteImage, Method: "DELETE", Route: "/images/{imageId}", Class: RateClassGeneral, Scopes: []string{"images:read_write"}},
 	{ID: OpDeleteInstance, Method: "DELETE", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteInstanceConfig, Method: "DELETE", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpDeleteInstanceConfigInterface, Method: "DELETE", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteInstanceDisk, Method: "DELETE", Route: "/linode/instances/{linodeId}/disks/{diskId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteLKECluster, Method: "DELETE", Route: "/lke/clusters/{clusterId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpDeleteLKEClusterKubeconfig, Method: "DELETE", Route: "/lke/clusters/{clusterId}/kubeconfig", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
@@ -240,18 +391,30 @@ var operations = []Operation{
 	{ID: OpDeleteLKEControlPlaneACL, Method: "DELETE", Route: "/lke/clusters/{clusterId}/control_plane_acl", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpDeleteLKENode, Method: "DELETE", Route: "/lke/clusters/{clusterId}/nodes/{nodeId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpDeleteLKENodePool, Method: "DELETE", Route: "/lke/clusters/{clusterId}/pools/{poolId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpDeleteNodeBalancer, Method: "DELETE", Route: "/nodebalancers/{nodebalancerId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
+	{ID: OpDeleteNodeBalancerConfig, Method: "DELETE", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
+	{ID: OpDeleteNodeBalancerNode, Method: "DELETE", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpDeletePlacementGroup, Method: "DELETE", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpDeleteTag, Method: "DELETE", Route: "/tags/{tagLabel}", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
 	{ID: OpDeleteVPC, Method: "DELETE", Route: "/vpcs/{vpcId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
+	{ID: OpDeleteVPCSubnet, Method: "DELETE", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
+	{ID: OpDeleteVolume, Method: "DELETE", Route: "/volumes/{volumeId}", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
+	{ID: OpDetachVolume, Method: "POST", Route: "/volumes/{volumeId}/detach", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 	{ID: OpGetAccount, Method: "GET", Route: "/account", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetAccountAvailability, Method: "GET", Route: "/account/availability/{regionId}", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
 	{ID: OpGetAccountEvent, Method: "GET", Route: "/account/events/{eventId}", Class: RateClassGeneral, Scopes: []string{"events:read_only"}},
 	{ID: OpGetAccountSettings, Method: "GET", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_only"}},
+	{ID: OpGetDomain, Method: "GET", Route: "/domains/{domainId}", Class: RateClassGeneral, Scopes: []string{"domains:read_only"}},
+	{ID: OpGetDomainRecord, Method: "GET", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_only"}},
 	{ID: OpGetFirewall, Method: "GET", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
+	{ID: OpGetFirewallDevice, Method: "GET", Route: "/networking/firewalls/{firewallId}/devices/{deviceId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
+	{ID: OpGetFirewallRules, Method: "GET", Route: "/networking/firewalls/{firewallId}/rules", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
 	{ID: OpGetFirewallSettings, Method: "GET", Route: "/networking/firewalls/settings", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
+	{ID: OpGetFirewallTemplate, Method: "GET", Route: "/networking/firewalls/templates/{slug}", Class: RateClassGeneral, Scopes: []string{"firewall:read_only"}},
 	{ID: OpGetImage, Method: "GET", Route: "/images/{imageId}", Class: RateClassGeneral, Public: true, Scopes: []string{"images:read_only"}},
 	{ID: OpGetInstance, Method: "GET", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetInstanceConfig, Method: "GET", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
+	{ID: OpGetInstanceConfigInterface, Method: "GET", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetInstanceDisk, Method: "GET", Route: "/linode/instances/{linodeId}/disks/{diskId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetInstanceIPs, Method: "GET", Route: "/linode/instances/{linodeId}/ips", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetInstanceInterface, Method: "GET", Route: "/linode/instances/{linodeId}/interfaces/{interfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
@@ -262,6 +425,9 @@ var operations = []Operation{
 	{ID: OpGetLKENodePool, Method: "GET", Route: "/lke/clusters/{clusterId}/pools/{poolId}", Class: RateClassGeneral, Scopes: []string{"lke:read_only"}},
 	{ID: OpGetLKETierVersion, Method: "GET", Route: "/lke/tiers/{tier}/versions/{version}", Class: RateClassGeneral, Beta: true, Scopes: []string{"lke:read_only"}},
 	{ID: OpGetLKEVersion, Method: "GET", Route: "/lke/versions/{version}", Class: RateClassGeneral, Scopes: []string{"lke:read_only"}},
+	{ID: OpGetNodeBalancer, Method: "GET", Route: "/nodebalancers/{nodebalancerId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_only"}},
+	{ID: OpGetNodeBalancerConfig, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_only"}},
+	{ID: OpGetNodeBalancerNode, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_only"}},
 	{ID: OpGetPlacementGroup, Method: "GET", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpGetProfile, Method: "GET", Route: "/profile", Class: RateClassGeneral},
 	{ID: OpGetRegion, Method: "GET", Route: "/regions/{regionId}", Class: RateClassGeneral, Public: true},
@@ -270,15 +436,24 @@ var operations = []Operation{
 	{ID: OpGetType, Method: "GET", Route: "/linode/types/{typeId}", Class: RateClassGeneral, Public: true},
 	{ID: OpGetVPC, Method: "GET", Route: "/vpcs/{vpcId}", Class: RateClassGeneral},
 	{ID: OpGetVPCSubnet, Method: "GET", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral},
+	{ID: OpGetVolume, Method: "GET", Route: "/volumes/{volumeId}", Class: RateClassGeneral, Scopes: []string{"volumes:read_only"}},
 	{ID: OpListAccountAvailability, Method: "GET", Route: "/account/availability", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListAccountEvents, Method: "GET", Route: "/account/events", Class: RateClassCollections, Paginated: true, Scopes: []string{"events:read_only"}, Filterable: []string{"action", "created", "entity.id", "entity.type", "entity.url", "id", "read", "seen", "status", "username"}},
+	{ID: OpListAllVPCIPs, Method: "GET", Route: "/vpcs/ips", Class: RateClassCollections, Paginated: true, Scopes: []string{"ips:read_only"}, Filterable: []string{"vpc_id"}},
+	{ID: OpListDomainRecords, Method: "GET", Route: "/domains/{domainId}/records", Class: RateClassCollections, Paginated: true, Scopes: []string{"domains:read_only"}, Filterable: []string{"name", "target", "type"}},
+	{ID: OpListDomains, Method: "GET", Route: "/domains", Class: RateClassCollections, Paginated: true, Scopes: []string{"domains:read_only"}, Filterable: []string{"domain", "group", "id", "tags", "type"}},
 	{ID: OpListFirewallDevices, Method: "GET", Route: "/networking/firewalls/{firewallId}/devices", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}},
+	{ID: OpListFirewallTemplates, Method: "GET", Route: "/networking/firewalls/templates", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}},
 	{ID: OpListFirewalls, Method: "GET", Route: "/networking/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"firewall:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
 	{ID: OpListHostMaintenance, Method: "GET", Route: "/account/maintenance", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}, Filterable: []string{"status", "type", "when"}},
 	{ID: OpListImages, Method: "GET", Route: "/images", Class: RateClassImages, Paginated: true, Public: true, Scopes: []string{"images:read_only"}, Filterable: []string{"deprecated", "is_public", "is_shared", "label", "size", "status", "tags", "type", "vendor"}},
+	{ID: OpListInstanceConfigInterfaces, Method: "GET", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
 	{ID: OpListInstanceConfigs, Method: "GET", Route: "/linode/instances/{linodeId}/configs", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"interfaces"}},
 	{ID: OpListInstanceDisks, Method: "GET", Route: "/linode/instances/{linodeId}/disks", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}},
+	{ID: OpListInstanceFirewalls, Method: "GET", Route: "/linode/instances/{linodeId}/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
+	{ID: OpListInstanceInterfaceFirewalls, Method: "GET", Route: "/linode/instances/{linodeId}/interfaces/{interfaceId}/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
 	{ID: OpListInstanceInterfaces, Method: "GET", Route: "/linode/instances/{linodeId}/interfaces", Class: RateClassGeneral, Scopes: []string{"linodes:read_only"}},
+	{ID: OpListInstanceVolumes, Method: "GET", Route: "/linode/instances/{linodeId}/volumes", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"id", "label", "region", "size", "tags"}},
 	{ID: OpListInstances, Method: "GET", Route: "/linode/instances", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"group", "id", "image", "interface_generation", "ipv4", "label", "placement_group.label", "placement_group.placement_group_type", "region", "tags"}},
 	{ID: OpListLKEClusterAPIEndpoints, Method: "GET", Route: "/lke/clusters/{clusterId}/api-endpoints", Class: RateClassCollections, Paginated: true, Scopes: []string{"lke:read_only"}},
 	{ID: OpListLKEClusters, Method: "GET", Route: "/lke/clusters", Class: RateClassCollections, Paginated: true, Scopes: []string{"lke:read_only"}, Filterable: []string{"k8s_version", "label", "region", "tags", "tier"}},
@@ -286,6 +461,10 @@ var operations = []Operation{
 	{ID: OpListLKETierVersions, Method: "GET", Route: "/lke/tiers/{tier}/versions", Class: RateClassCollections, Paginated: true, Beta: true, Scopes: []string{"lke:read_only"}},
 	{ID: OpListLKETypes, Method: "GET", Route: "/lke/types", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"label", "price.hourly", "price.monthly"}},
 	{ID: OpListLKEVersions, Method: "GET", Route: "/lke/versions", Class: RateClassCollections, Paginated: true, Scopes: []string{"lke:read_only"}},
+	{ID: OpListNodeBalancerConfigs, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}},
+	{ID: OpListNodeBalancerFirewalls, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/firewalls", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}, Filterable: []string{"created", "id", "label", "tags", "updated"}},
+	{ID: OpListNodeBalancerNodes, Method: "GET", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}},
+	{ID: OpListNodeBalancers, Method: "GET", Route: "/nodebalancers", Class: RateClassCollections, Paginated: true, Scopes: []string{"nodebalancers:read_only"}, Filterable: []string{"hostname", "id", "ipv4", "label", "region", "tags"}},
 	{ID: OpListPlacementGroups, Method: "GET", Route: "/placement/groups", Class: RateClassCollections, Paginated: true, Scopes: []string{"linodes:read_only"}, Filterable: []string{"id", "label", "placement_group_type", "region"}},
 	{ID: OpListRegions, Method: "GET", Route: "/regions", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"country", "site_type"}},
 	{ID: OpListRegionsAvailability, Method: "GET", Route: "/regions/availability", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"available", "plan", "region"}},
@@ -293,19 +472,44 @@ var operations = []Operation{
 	{ID: OpListTaggedObjects, Method: "GET", Route: "/tags/{tagLabel}", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTags, Method: "GET", Route: "/tags", Class: RateClassCollections, Paginated: true, Scopes: []string{"account:read_only"}},
 	{ID: OpListTypes, Method: "GET", Route: "/linode/types", Class: RateClassCollections, Paginated: true, Public: true, Filterable: []string{"class", "disk", "gpus", "label", "memory", "network_out", "transfer", "vcpus"}},
+	{ID: OpListVPCDefaultRanges, Method: "GET", Route: "/vpcs/default-ranges", Class: RateClassGeneral, Scopes: []string{"vpc:read_only"}},
+	{ID: OpListVPCIPs, Method: "GET", Route: "/vpcs/{vpcId}/ips", Class: RateClassCollections, Paginated: true, Scopes: []string{"ips:read_only"}, Filterable: []string{"vpc_id"}},
+	{ID: OpListVPCIPv6s, Method: "GET", Route: "/vpcs/{vpcId}/ipv6s", Class: RateClassCollections, Paginated: true, Scopes: []string{"ips:read_only"}, Filterable: []string{"vpc_id"}},
 	{ID: OpListVPCSubnets, Method: "GET", Route: "/vpcs/{vpcId}/subnets", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label"}},
 	{ID: OpListVPCs, Method: "GET", Route: "/vpcs", Class: RateClassCollections, Paginated: true, Filterable: []string{"created", "id", "label", "region"}},
+	{ID: OpListVolumes, Method: "GET", Route: "/volumes", Class: RateClassCollections, Paginated: true, Scopes: []string{"volumes:read_only"}, Filterable: []string{"id", "label", "region", "size", "tags"}},
+	{ID: OpMigrateInstance, Method: "POST", Route: "/linode/instances/{linodeId}/migrate", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpRebootInstance, Method: "POST", Route: "/linode/instances/{linodeId}/reboot", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpRebuildInstance, Method: "POST", Route: "/linode/instances/{linodeId}/rebuild", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpRebuildNodeBalancerConfig, Method: "POST", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/rebuild", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpRecycleLKECluster, Method: "POST", Route: "/lke/clusters/{clusterId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRecycleLKENode, Method: "POST", Route: "/lke/clusters/{clusterId}/nodes/{nodeId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRecycleLKENodePool, Method: "POST", Route: "/lke/clusters/{clusterId}/pools/{poolId}/recycle", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpRegenerateLKECluster, Method: "POST", Route: "/lke/clusters/{clusterId}/regenerate", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpReorderInstanceConfigInterfaces, Method: "POST", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/order", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpResizeInstance, Method: "POST", Route: "/linode/instances/{linodeId}/resize", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpResizeInstanceDisk, Method: "POST", Route: "/linode/instances/{linodeId}/disks/{diskId}/resize", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpResizeVolume, Method: "POST", Route: "/volumes/{volumeId}/resize", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
+	{ID: OpSetInstanceFirewalls, Method: "PUT", Route: "/linode/instances/{linodeId}/firewalls", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpShutdownInstance, Method: "POST", Route: "/linode/instances/{linodeId}/shutdown", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUnassignPlacementGroup, Method: "POST", Route: "/placement/groups/{groupId}/unassign", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpUpdateAccountSettings, Method: "PUT", Route: "/account/settings", Class: RateClassGeneral, Scopes: []string{"account:read_write"}},
+	{ID: OpUpdateDomainRecord, Method: "PUT", Route: "/domains/{domainId}/records/{domainRecordId}", Class: RateClassGeneral, Scopes: []string{"domains:read_write"}},
+	{ID: OpUpdateFirewall, Method: "PUT", Route: "/networking/firewalls/{firewallId}", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
+	{ID: OpUpdateFirewallRules, Method: "PUT", Route: "/networking/firewalls/{firewallId}/rules", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
+	{ID: OpUpdateFirewallSettings, Method: "PUT", Route: "/networking/firewalls/settings", Class: RateClassGeneral, Scopes: []string{"firewall:read_write"}},
 	{ID: OpUpdateInstance, Method: "PUT", Route: "/linode/instances/{linodeId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateInstanceConfig, Method: "PUT", Route: "/linode/instances/{linodeId}/configs/{configId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpUpdateInstanceConfigInterface, Method: "PUT", Route: "/linode/instances/{linodeId}/configs/{configId}/interfaces/{configInterfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpUpdateInstanceInterface, Method: "PUT", Route: "/linode/instances/{linodeId}/interfaces/{interfaceId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
 	{ID: OpUpdateLKECluster, Method: "PUT", Route: "/lke/clusters/{clusterId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpUpdateLKEControlPlaneACL, Method: "PUT", Route: "/lke/clusters/{clusterId}/control_plane_acl", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
 	{ID: OpUpdateLKENodePool, Method: "PUT", Route: "/lke/clusters/{clusterId}/pools/{poolId}", Class: RateClassGeneral, Scopes: []string{"lke:read_write"}},
+	{ID: OpUpdateNodeBalancer, Method: "PUT", Route: "/nodebalancers/{nodebalancerId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
+	{ID: OpUpdateNodeBalancerConfig, Method: "PUT", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
+	{ID: OpUpdateNodeBalancerNode, Method: "PUT", Route: "/nodebalancers/{nodebalancerId}/configs/{nodebalancerConfigId}/nodes/{nodebalancerNodeId}", Class: RateClassGeneral, Scopes: []string{"nodebalancers:read_write"}},
 	{ID: OpUpdatePlacementGroup, Method: "PUT", Route: "/placement/groups/{groupId}", Class: RateClassGeneral, Scopes: []string{"linodes:read_write"}},
+	{ID: OpUpdateVPC, Method: "PUT", Route: "/vpcs/{vpcId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
+	{ID: OpUpdateVPCSubnet, Method: "PUT", Route: "/vpcs/{vpcId}/subnets/{subnetId}", Class: RateClassGeneral, Scopes: []string{"vpc:read_write"}},
+	{ID: OpUpdateVolume, Method: "PUT", Route: "/volumes/{volumeId}", Class: RateClassGeneral, Scopes: []string{"volumes:read_write"}},
 }

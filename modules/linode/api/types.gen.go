@@ -73,6 +73,48 @@ func (e AccountSettingsObjectStorage) Valid() bool {
 	}
 }
 
+// Defines values for AccountSettingsUpdateInterfacesForNewLinodes.
+const (
+	AccountSettingsUpdateInterfacesForNewLinodesLegacyConfigDefaultButLinodeAllowed AccountSettingsUpdateInterfacesForNewLinodes = "legacy_config_default_but_linode_allowed"
+	AccountSettingsUpdateInterfacesForNewLinodesLegacyConfigOnly                    AccountSettingsUpdateInterfacesForNewLinodes = "legacy_config_only"
+	AccountSettingsUpdateInterfacesForNewLinodesLinodeDefaultButLegacyConfigAllowed AccountSettingsUpdateInterfacesForNewLinodes = "linode_default_but_legacy_config_allowed"
+	AccountSettingsUpdateInterfacesForNewLinodesLinodeOnly                          AccountSettingsUpdateInterfacesForNewLinodes = "linode_only"
+)
+
+// Valid indicates whether the value is a known member of the AccountSettingsUpdateInterfacesForNewLinodes enum.
+func (e AccountSettingsUpdateInterfacesForNewLinodes) Valid() bool {
+	switch e {
+	case AccountSettingsUpdateInterfacesForNewLinodesLegacyConfigDefaultButLinodeAllowed:
+		return true
+	case AccountSettingsUpdateInterfacesForNewLinodesLegacyConfigOnly:
+		return true
+	case AccountSettingsUpdateInterfacesForNewLinodesLinodeDefaultButLegacyConfigAllowed:
+		return true
+	case AccountSettingsUpdateInterfacesForNewLinodesLinodeOnly:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AccountSettingsUpdateMaintenancePolicy.
+const (
+	AccountSettingsUpdateMaintenancePolicyLinodeMigrate    AccountSettingsUpdateMaintenancePolicy = "linode/migrate"
+	AccountSettingsUpdateMaintenancePolicyLinodePowerOffOn AccountSettingsUpdateMaintenancePolicy = "linode/power_off_on"
+)
+
+// Valid indicates whether the value is a known member of the AccountSettingsUpdateMaintenancePolicy enum.
+func (e AccountSettingsUpdateMaintenancePolicy) Valid() bool {
+	switch e {
+	case AccountSettingsUpdateMaintenancePolicyLinodeMigrate:
+		return true
+	case AccountSettingsUpdateMaintenancePolicyLinodePowerOffOn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DiskEncryption.
 const (
 	DiskEncryptionDisabled DiskEncryption = "disabled"
@@ -85,6 +127,138 @@ func (e DiskEncryption) Valid() bool {
 	case DiskEncryptionDisabled:
 		return true
 	case DiskEncryptionEnabled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DomainStatus.
+const (
+	DomainStatusActive   DomainStatus = "active"
+	DomainStatusDisabled DomainStatus = "disabled"
+)
+
+// Valid indicates whether the value is a known member of the DomainStatus enum.
+func (e DomainStatus) Valid() bool {
+	switch e {
+	case DomainStatusActive:
+		return true
+	case DomainStatusDisabled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DomainType.
+const (
+	DomainTypeMaster DomainType = "master"
+	DomainTypeSlave  DomainType = "slave"
+)
+
+// Valid indicates whether the value is a known member of the DomainType enum.
+func (e DomainType) Valid() bool {
+	switch e {
+	case DomainTypeMaster:
+		return true
+	case DomainTypeSlave:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DomainCreateType.
+const (
+	DomainCreateTypeMaster DomainCreateType = "master"
+	DomainCreateTypeSlave  DomainCreateType = "slave"
+)
+
+// Valid indicates whether the value is a known member of the DomainCreateType enum.
+func (e DomainCreateType) Valid() bool {
+	switch e {
+	case DomainCreateTypeMaster:
+		return true
+	case DomainCreateTypeSlave:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DomainRecordType.
+const (
+	DomainRecordTypeA     DomainRecordType = "A"
+	DomainRecordTypeAAAA  DomainRecordType = "AAAA"
+	DomainRecordTypeCAA   DomainRecordType = "CAA"
+	DomainRecordTypeCNAME DomainRecordType = "CNAME"
+	DomainRecordTypeMX    DomainRecordType = "MX"
+	DomainRecordTypeNS    DomainRecordType = "NS"
+	DomainRecordTypePTR   DomainRecordType = "PTR"
+	DomainRecordTypeSRV   DomainRecordType = "SRV"
+	DomainRecordTypeTXT   DomainRecordType = "TXT"
+)
+
+// Valid indicates whether the value is a known member of the DomainRecordType enum.
+func (e DomainRecordType) Valid() bool {
+	switch e {
+	case DomainRecordTypeA:
+		return true
+	case DomainRecordTypeAAAA:
+		return true
+	case DomainRecordTypeCAA:
+		return true
+	case DomainRecordTypeCNAME:
+		return true
+	case DomainRecordTypeMX:
+		return true
+	case DomainRecordTypeNS:
+		return true
+	case DomainRecordTypePTR:
+		return true
+	case DomainRecordTypeSRV:
+		return true
+	case DomainRecordTypeTXT:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DomainRecordCreateType.
+const (
+	DomainRecordCreateTypeA     DomainRecordCreateType = "A"
+	DomainRecordCreateTypeAAAA  DomainRecordCreateType = "AAAA"
+	DomainRecordCreateTypeCAA   DomainRecordCreateType = "CAA"
+	DomainRecordCreateTypeCNAME DomainRecordCreateType = "CNAME"
+	DomainRecordCreateTypeMX    DomainRecordCreateType = "MX"
+	DomainRecordCreateTypeNS    DomainRecordCreateType = "NS"
+	DomainRecordCreateTypePTR   DomainRecordCreateType = "PTR"
+	DomainRecordCreateTypeSRV   DomainRecordCreateType = "SRV"
+	DomainRecordCreateTypeTXT   DomainRecordCreateType = "TXT"
+)
+
+// Valid indicates whether the value is a known member of the DomainRecordCreateType enum.
+func (e DomainRecordCreateType) Valid() bool {
+	switch e {
+	case DomainRecordCreateTypeA:
+		return true
+	case DomainRecordCreateTypeAAAA:
+		return true
+	case DomainRecordCreateTypeCAA:
+		return true
+	case DomainRecordCreateTypeCNAME:
+		return true
+	case DomainRecordCreateTypeMX:
+		return true
+	case DomainRecordCreateTypeNS:
+		return true
+	case DomainRecordCreateTypePTR:
+		return true
+	case DomainRecordCreateTypeSRV:
+		return true
+	case DomainRecordCreateTypeTXT:
 		return true
 	default:
 		return false
@@ -166,6 +340,24 @@ func (e FirewallEntityType) Valid() bool {
 	case FirewallEntityTypeLinodeInterface:
 		return true
 	case FirewallEntityTypeNodebalancer:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FirewallUpdateStatus.
+const (
+	FirewallUpdateStatusDisabled FirewallUpdateStatus = "disabled"
+	FirewallUpdateStatusEnabled  FirewallUpdateStatus = "enabled"
+)
+
+// Valid indicates whether the value is a known member of the FirewallUpdateStatus enum.
+func (e FirewallUpdateStatus) Valid() bool {
+	switch e {
+	case FirewallUpdateStatusDisabled:
+		return true
+	case FirewallUpdateStatusEnabled:
 		return true
 	default:
 		return false
@@ -538,6 +730,24 @@ func (e InstanceDiskCreateFilesystem) Valid() bool {
 	}
 }
 
+// Defines values for InstanceMigrateType.
+const (
+	InstanceMigrateTypeCold InstanceMigrateType = "cold"
+	InstanceMigrateTypeWarm InstanceMigrateType = "warm"
+)
+
+// Valid indicates whether the value is a known member of the InstanceMigrateType enum.
+func (e InstanceMigrateType) Valid() bool {
+	switch e {
+	case InstanceMigrateTypeCold:
+		return true
+	case InstanceMigrateTypeWarm:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for InstancePlacementGroupPlacementGroupPolicy.
 const (
 	InstancePlacementGroupPlacementGroupPolicyFlexible InstancePlacementGroupPlacementGroupPolicy = "flexible"
@@ -565,6 +775,42 @@ const (
 func (e InstancePlacementGroupPlacementGroupType) Valid() bool {
 	switch e {
 	case InstancePlacementGroupPlacementGroupTypeAntiAffinityLocal:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InstanceRebuildDiskEncryption.
+const (
+	InstanceRebuildDiskEncryptionDisabled InstanceRebuildDiskEncryption = "disabled"
+	InstanceRebuildDiskEncryptionEnabled  InstanceRebuildDiskEncryption = "enabled"
+)
+
+// Valid indicates whether the value is a known member of the InstanceRebuildDiskEncryption enum.
+func (e InstanceRebuildDiskEncryption) Valid() bool {
+	switch e {
+	case InstanceRebuildDiskEncryptionDisabled:
+		return true
+	case InstanceRebuildDiskEncryptionEnabled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InstanceResizeMigrationType.
+const (
+	InstanceResizeMigrationTypeCold InstanceResizeMigrationType = "cold"
+	InstanceResizeMigrationTypeWarm InstanceResizeMigrationType = "warm"
+)
+
+// Valid indicates whether the value is a known member of the InstanceResizeMigrationType enum.
+func (e InstanceResizeMigrationType) Valid() bool {
+	switch e {
+	case InstanceResizeMigrationTypeCold:
+		return true
+	case InstanceResizeMigrationTypeWarm:
 		return true
 	default:
 		return false
@@ -790,6 +1036,564 @@ func (e LinodeTypeClass) Valid() bool {
 	}
 }
 
+// Defines values for NodeBalancerConfigAlgorithm.
+const (
+	NodeBalancerConfigAlgorithmLeastconn  NodeBalancerConfigAlgorithm = "leastconn"
+	NodeBalancerConfigAlgorithmRingHash   NodeBalancerConfigAlgorithm = "ring_hash"
+	NodeBalancerConfigAlgorithmRoundrobin NodeBalancerConfigAlgorithm = "roundrobin"
+	NodeBalancerConfigAlgorithmSource     NodeBalancerConfigAlgorithm = "source"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigAlgorithm enum.
+func (e NodeBalancerConfigAlgorithm) Valid() bool {
+	switch e {
+	case NodeBalancerConfigAlgorithmLeastconn:
+		return true
+	case NodeBalancerConfigAlgorithmRingHash:
+		return true
+	case NodeBalancerConfigAlgorithmRoundrobin:
+		return true
+	case NodeBalancerConfigAlgorithmSource:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCheck.
+const (
+	NodeBalancerConfigCheckConnection NodeBalancerConfigCheck = "connection"
+	NodeBalancerConfigCheckHTTP       NodeBalancerConfigCheck = "http"
+	NodeBalancerConfigCheckHTTPBody   NodeBalancerConfigCheck = "http_body"
+	NodeBalancerConfigCheckNone       NodeBalancerConfigCheck = "none"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCheck enum.
+func (e NodeBalancerConfigCheck) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCheckConnection:
+		return true
+	case NodeBalancerConfigCheckHTTP:
+		return true
+	case NodeBalancerConfigCheckHTTPBody:
+		return true
+	case NodeBalancerConfigCheckNone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCipherSuite.
+const (
+	NodeBalancerConfigCipherSuiteLegacy      NodeBalancerConfigCipherSuite = "legacy"
+	NodeBalancerConfigCipherSuiteNone        NodeBalancerConfigCipherSuite = "none"
+	NodeBalancerConfigCipherSuiteRecommended NodeBalancerConfigCipherSuite = "recommended"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCipherSuite enum.
+func (e NodeBalancerConfigCipherSuite) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCipherSuiteLegacy:
+		return true
+	case NodeBalancerConfigCipherSuiteNone:
+		return true
+	case NodeBalancerConfigCipherSuiteRecommended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigProtocol.
+const (
+	NodeBalancerConfigProtocolHTTP  NodeBalancerConfigProtocol = "http"
+	NodeBalancerConfigProtocolHTTPS NodeBalancerConfigProtocol = "https"
+	NodeBalancerConfigProtocolTCP   NodeBalancerConfigProtocol = "tcp"
+	NodeBalancerConfigProtocolUDP   NodeBalancerConfigProtocol = "udp"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigProtocol enum.
+func (e NodeBalancerConfigProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigProtocolHTTP:
+		return true
+	case NodeBalancerConfigProtocolHTTPS:
+		return true
+	case NodeBalancerConfigProtocolTCP:
+		return true
+	case NodeBalancerConfigProtocolUDP:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigProxyProtocol.
+const (
+	NodeBalancerConfigProxyProtocolNone NodeBalancerConfigProxyProtocol = "none"
+	NodeBalancerConfigProxyProtocolV1   NodeBalancerConfigProxyProtocol = "v1"
+	NodeBalancerConfigProxyProtocolV2   NodeBalancerConfigProxyProtocol = "v2"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigProxyProtocol enum.
+func (e NodeBalancerConfigProxyProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigProxyProtocolNone:
+		return true
+	case NodeBalancerConfigProxyProtocolV1:
+		return true
+	case NodeBalancerConfigProxyProtocolV2:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigStickiness.
+const (
+	NodeBalancerConfigStickinessHTTPCookie NodeBalancerConfigStickiness = "http_cookie"
+	NodeBalancerConfigStickinessNone       NodeBalancerConfigStickiness = "none"
+	NodeBalancerConfigStickinessSession    NodeBalancerConfigStickiness = "session"
+	NodeBalancerConfigStickinessSourceIP   NodeBalancerConfigStickiness = "source_ip"
+	NodeBalancerConfigStickinessTable      NodeBalancerConfigStickiness = "table"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigStickiness enum.
+func (e NodeBalancerConfigStickiness) Valid() bool {
+	switch e {
+	case NodeBalancerConfigStickinessHTTPCookie:
+		return true
+	case NodeBalancerConfigStickinessNone:
+		return true
+	case NodeBalancerConfigStickinessSession:
+		return true
+	case NodeBalancerConfigStickinessSourceIP:
+		return true
+	case NodeBalancerConfigStickinessTable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateAlgorithm.
+const (
+	NodeBalancerConfigCreateAlgorithmLeastconn  NodeBalancerConfigCreateAlgorithm = "leastconn"
+	NodeBalancerConfigCreateAlgorithmRingHash   NodeBalancerConfigCreateAlgorithm = "ring_hash"
+	NodeBalancerConfigCreateAlgorithmRoundrobin NodeBalancerConfigCreateAlgorithm = "roundrobin"
+	NodeBalancerConfigCreateAlgorithmSource     NodeBalancerConfigCreateAlgorithm = "source"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateAlgorithm enum.
+func (e NodeBalancerConfigCreateAlgorithm) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateAlgorithmLeastconn:
+		return true
+	case NodeBalancerConfigCreateAlgorithmRingHash:
+		return true
+	case NodeBalancerConfigCreateAlgorithmRoundrobin:
+		return true
+	case NodeBalancerConfigCreateAlgorithmSource:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateCheck.
+const (
+	NodeBalancerConfigCreateCheckConnection NodeBalancerConfigCreateCheck = "connection"
+	NodeBalancerConfigCreateCheckHTTP       NodeBalancerConfigCreateCheck = "http"
+	NodeBalancerConfigCreateCheckHTTPBody   NodeBalancerConfigCreateCheck = "http_body"
+	NodeBalancerConfigCreateCheckNone       NodeBalancerConfigCreateCheck = "none"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateCheck enum.
+func (e NodeBalancerConfigCreateCheck) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateCheckConnection:
+		return true
+	case NodeBalancerConfigCreateCheckHTTP:
+		return true
+	case NodeBalancerConfigCreateCheckHTTPBody:
+		return true
+	case NodeBalancerConfigCreateCheckNone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateCipherSuite.
+const (
+	NodeBalancerConfigCreateCipherSuiteLegacy      NodeBalancerConfigCreateCipherSuite = "legacy"
+	NodeBalancerConfigCreateCipherSuiteNone        NodeBalancerConfigCreateCipherSuite = "none"
+	NodeBalancerConfigCreateCipherSuiteRecommended NodeBalancerConfigCreateCipherSuite = "recommended"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateCipherSuite enum.
+func (e NodeBalancerConfigCreateCipherSuite) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateCipherSuiteLegacy:
+		return true
+	case NodeBalancerConfigCreateCipherSuiteNone:
+		return true
+	case NodeBalancerConfigCreateCipherSuiteRecommended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateProtocol.
+const (
+	NodeBalancerConfigCreateProtocolHTTP  NodeBalancerConfigCreateProtocol = "http"
+	NodeBalancerConfigCreateProtocolHTTPS NodeBalancerConfigCreateProtocol = "https"
+	NodeBalancerConfigCreateProtocolTCP   NodeBalancerConfigCreateProtocol = "tcp"
+	NodeBalancerConfigCreateProtocolUDP   NodeBalancerConfigCreateProtocol = "udp"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateProtocol enum.
+func (e NodeBalancerConfigCreateProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateProtocolHTTP:
+		return true
+	case NodeBalancerConfigCreateProtocolHTTPS:
+		return true
+	case NodeBalancerConfigCreateProtocolTCP:
+		return true
+	case NodeBalancerConfigCreateProtocolUDP:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateProxyProtocol.
+const (
+	NodeBalancerConfigCreateProxyProtocolNone NodeBalancerConfigCreateProxyProtocol = "none"
+	NodeBalancerConfigCreateProxyProtocolV1   NodeBalancerConfigCreateProxyProtocol = "v1"
+	NodeBalancerConfigCreateProxyProtocolV2   NodeBalancerConfigCreateProxyProtocol = "v2"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateProxyProtocol enum.
+func (e NodeBalancerConfigCreateProxyProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateProxyProtocolNone:
+		return true
+	case NodeBalancerConfigCreateProxyProtocolV1:
+		return true
+	case NodeBalancerConfigCreateProxyProtocolV2:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigCreateStickiness.
+const (
+	NodeBalancerConfigCreateStickinessHTTPCookie NodeBalancerConfigCreateStickiness = "http_cookie"
+	NodeBalancerConfigCreateStickinessNone       NodeBalancerConfigCreateStickiness = "none"
+	NodeBalancerConfigCreateStickinessSession    NodeBalancerConfigCreateStickiness = "session"
+	NodeBalancerConfigCreateStickinessSourceIP   NodeBalancerConfigCreateStickiness = "source_ip"
+	NodeBalancerConfigCreateStickinessTable      NodeBalancerConfigCreateStickiness = "table"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigCreateStickiness enum.
+func (e NodeBalancerConfigCreateStickiness) Valid() bool {
+	switch e {
+	case NodeBalancerConfigCreateStickinessHTTPCookie:
+		return true
+	case NodeBalancerConfigCreateStickinessNone:
+		return true
+	case NodeBalancerConfigCreateStickinessSession:
+		return true
+	case NodeBalancerConfigCreateStickinessSourceIP:
+		return true
+	case NodeBalancerConfigCreateStickinessTable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildAlgorithm.
+const (
+	NodeBalancerConfigRebuildAlgorithmLeastconn  NodeBalancerConfigRebuildAlgorithm = "leastconn"
+	NodeBalancerConfigRebuildAlgorithmRingHash   NodeBalancerConfigRebuildAlgorithm = "ring_hash"
+	NodeBalancerConfigRebuildAlgorithmRoundrobin NodeBalancerConfigRebuildAlgorithm = "roundrobin"
+	NodeBalancerConfigRebuildAlgorithmSource     NodeBalancerConfigRebuildAlgorithm = "source"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildAlgorithm enum.
+func (e NodeBalancerConfigRebuildAlgorithm) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildAlgorithmLeastconn:
+		return true
+	case NodeBalancerConfigRebuildAlgorithmRingHash:
+		return true
+	case NodeBalancerConfigRebuildAlgorithmRoundrobin:
+		return true
+	case NodeBalancerConfigRebuildAlgorithmSource:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildCheck.
+const (
+	NodeBalancerConfigRebuildCheckConnection NodeBalancerConfigRebuildCheck = "connection"
+	NodeBalancerConfigRebuildCheckHTTP       NodeBalancerConfigRebuildCheck = "http"
+	NodeBalancerConfigRebuildCheckHTTPBody   NodeBalancerConfigRebuildCheck = "http_body"
+	NodeBalancerConfigRebuildCheckNone       NodeBalancerConfigRebuildCheck = "none"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildCheck enum.
+func (e NodeBalancerConfigRebuildCheck) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildCheckConnection:
+		return true
+	case NodeBalancerConfigRebuildCheckHTTP:
+		return true
+	case NodeBalancerConfigRebuildCheckHTTPBody:
+		return true
+	case NodeBalancerConfigRebuildCheckNone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildCipherSuite.
+const (
+	NodeBalancerConfigRebuildCipherSuiteLegacy      NodeBalancerConfigRebuildCipherSuite = "legacy"
+	NodeBalancerConfigRebuildCipherSuiteNone        NodeBalancerConfigRebuildCipherSuite = "none"
+	NodeBalancerConfigRebuildCipherSuiteRecommended NodeBalancerConfigRebuildCipherSuite = "recommended"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildCipherSuite enum.
+func (e NodeBalancerConfigRebuildCipherSuite) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildCipherSuiteLegacy:
+		return true
+	case NodeBalancerConfigRebuildCipherSuiteNone:
+		return true
+	case NodeBalancerConfigRebuildCipherSuiteRecommended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildProtocol.
+const (
+	NodeBalancerConfigRebuildProtocolHTTP  NodeBalancerConfigRebuildProtocol = "http"
+	NodeBalancerConfigRebuildProtocolHTTPS NodeBalancerConfigRebuildProtocol = "https"
+	NodeBalancerConfigRebuildProtocolTCP   NodeBalancerConfigRebuildProtocol = "tcp"
+	NodeBalancerConfigRebuildProtocolUDP   NodeBalancerConfigRebuildProtocol = "udp"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildProtocol enum.
+func (e NodeBalancerConfigRebuildProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildProtocolHTTP:
+		return true
+	case NodeBalancerConfigRebuildProtocolHTTPS:
+		return true
+	case NodeBalancerConfigRebuildProtocolTCP:
+		return true
+	case NodeBalancerConfigRebuildProtocolUDP:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildProxyProtocol.
+const (
+	NodeBalancerConfigRebuildProxyProtocolNone NodeBalancerConfigRebuildProxyProtocol = "none"
+	NodeBalancerConfigRebuildProxyProtocolV1   NodeBalancerConfigRebuildProxyProtocol = "v1"
+	NodeBalancerConfigRebuildProxyProtocolV2   NodeBalancerConfigRebuildProxyProtocol = "v2"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildProxyProtocol enum.
+func (e NodeBalancerConfigRebuildProxyProtocol) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildProxyProtocolNone:
+		return true
+	case NodeBalancerConfigRebuildProxyProtocolV1:
+		return true
+	case NodeBalancerConfigRebuildProxyProtocolV2:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerConfigRebuildStickiness.
+const (
+	NodeBalancerConfigRebuildStickinessHTTPCookie NodeBalancerConfigRebuildStickiness = "http_cookie"
+	NodeBalancerConfigRebuildStickinessNone       NodeBalancerConfigRebuildStickiness = "none"
+	NodeBalancerConfigRebuildStickinessSession    NodeBalancerConfigRebuildStickiness = "session"
+	NodeBalancerConfigRebuildStickinessSourceIP   NodeBalancerConfigRebuildStickiness = "source_ip"
+	NodeBalancerConfigRebuildStickinessTable      NodeBalancerConfigRebuildStickiness = "table"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerConfigRebuildStickiness enum.
+func (e NodeBalancerConfigRebuildStickiness) Valid() bool {
+	switch e {
+	case NodeBalancerConfigRebuildStickinessHTTPCookie:
+		return true
+	case NodeBalancerConfigRebuildStickinessNone:
+		return true
+	case NodeBalancerConfigRebuildStickinessSession:
+		return true
+	case NodeBalancerConfigRebuildStickinessSourceIP:
+		return true
+	case NodeBalancerConfigRebuildStickinessTable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerCreateType.
+const (
+	NodeBalancerCreateTypeCommon  NodeBalancerCreateType = "common"
+	NodeBalancerCreateTypePremium NodeBalancerCreateType = "premium"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerCreateType enum.
+func (e NodeBalancerCreateType) Valid() bool {
+	switch e {
+	case NodeBalancerCreateTypeCommon:
+		return true
+	case NodeBalancerCreateTypePremium:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerNodeMode.
+const (
+	NodeBalancerNodeModeAccept NodeBalancerNodeMode = "accept"
+	NodeBalancerNodeModeBackup NodeBalancerNodeMode = "backup"
+	NodeBalancerNodeModeDrain  NodeBalancerNodeMode = "drain"
+	NodeBalancerNodeModeReject NodeBalancerNodeMode = "reject"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerNodeMode enum.
+func (e NodeBalancerNodeMode) Valid() bool {
+	switch e {
+	case NodeBalancerNodeModeAccept:
+		return true
+	case NodeBalancerNodeModeBackup:
+		return true
+	case NodeBalancerNodeModeDrain:
+		return true
+	case NodeBalancerNodeModeReject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerNodeStatus.
+const (
+	NodeBalancerNodeStatusDOWN    NodeBalancerNodeStatus = "DOWN"
+	NodeBalancerNodeStatusUP      NodeBalancerNodeStatus = "UP"
+	NodeBalancerNodeStatusUnknown NodeBalancerNodeStatus = "Unknown"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerNodeStatus enum.
+func (e NodeBalancerNodeStatus) Valid() bool {
+	switch e {
+	case NodeBalancerNodeStatusDOWN:
+		return true
+	case NodeBalancerNodeStatusUP:
+		return true
+	case NodeBalancerNodeStatusUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerNodeCreateMode.
+const (
+	NodeBalancerNodeCreateModeAccept NodeBalancerNodeCreateMode = "accept"
+	NodeBalancerNodeCreateModeBackup NodeBalancerNodeCreateMode = "backup"
+	NodeBalancerNodeCreateModeDrain  NodeBalancerNodeCreateMode = "drain"
+	NodeBalancerNodeCreateModeReject NodeBalancerNodeCreateMode = "reject"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerNodeCreateMode enum.
+func (e NodeBalancerNodeCreateMode) Valid() bool {
+	switch e {
+	case NodeBalancerNodeCreateModeAccept:
+		return true
+	case NodeBalancerNodeCreateModeBackup:
+		return true
+	case NodeBalancerNodeCreateModeDrain:
+		return true
+	case NodeBalancerNodeCreateModeReject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerNodeRebuildMode.
+const (
+	NodeBalancerNodeRebuildModeAccept NodeBalancerNodeRebuildMode = "accept"
+	NodeBalancerNodeRebuildModeBackup NodeBalancerNodeRebuildMode = "backup"
+	NodeBalancerNodeRebuildModeDrain  NodeBalancerNodeRebuildMode = "drain"
+	NodeBalancerNodeRebuildModeReject NodeBalancerNodeRebuildMode = "reject"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerNodeRebuildMode enum.
+func (e NodeBalancerNodeRebuildMode) Valid() bool {
+	switch e {
+	case NodeBalancerNodeRebuildModeAccept:
+		return true
+	case NodeBalancerNodeRebuildModeBackup:
+		return true
+	case NodeBalancerNodeRebuildModeDrain:
+		return true
+	case NodeBalancerNodeRebuildModeReject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeBalancerNodeUpdateMode.
+const (
+	NodeBalancerNodeUpdateModeAccept NodeBalancerNodeUpdateMode = "accept"
+	NodeBalancerNodeUpdateModeBackup NodeBalancerNodeUpdateMode = "backup"
+	NodeBalancerNodeUpdateModeDrain  NodeBalancerNodeUpdateMode = "drain"
+	NodeBalancerNodeUpdateModeReject NodeBalancerNodeUpdateMode = "reject"
+)
+
+// Valid indicates whether the value is a known member of the NodeBalancerNodeUpdateMode enum.
+func (e NodeBalancerNodeUpdateMode) Valid() bool {
+	switch e {
+	case NodeBalancerNodeUpdateModeAccept:
+		return true
+	case NodeBalancerNodeUpdateModeBackup:
+		return true
+	case NodeBalancerNodeUpdateModeDrain:
+		return true
+	case NodeBalancerNodeUpdateModeReject:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlacementGroupPlacementGroupPolicy.
 const (
 	PlacementGroupPlacementGroupPolicyFlexible PlacementGroupPlacementGroupPolicy = "flexible"
@@ -907,6 +1711,69 @@ func (e ResourceLock) Valid() bool {
 	}
 }
 
+// Defines values for VPCCreateVPCType.
+const (
+	VPCCreateVPCTypeRdma    VPCCreateVPCType = "rdma"
+	VPCCreateVPCTypeRegular VPCCreateVPCType = "regular"
+)
+
+// Valid indicates whether the value is a known member of the VPCCreateVPCType enum.
+func (e VPCCreateVPCType) Valid() bool {
+	switch e {
+	case VPCCreateVPCTypeRdma:
+		return true
+	case VPCCreateVPCTypeRegular:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VolumeStatus.
+const (
+	VolumeStatusActive         VolumeStatus = "active"
+	VolumeStatusContactSupport VolumeStatus = "contact_support"
+	VolumeStatusCreating       VolumeStatus = "creating"
+	VolumeStatusKeyRotating    VolumeStatus = "key_rotating"
+	VolumeStatusResizing       VolumeStatus = "resizing"
+)
+
+// Valid indicates whether the value is a known member of the VolumeStatus enum.
+func (e VolumeStatus) Valid() bool {
+	switch e {
+	case VolumeStatusActive:
+		return true
+	case VolumeStatusContactSupport:
+		return true
+	case VolumeStatusCreating:
+		return true
+	case VolumeStatusKeyRotating:
+		return true
+	case VolumeStatusResizing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VolumeCreateEncryption.
+const (
+	VolumeCreateEncryptionDisabled VolumeCreateEncryption = "disabled"
+	VolumeCreateEncryptionEnabled  VolumeCreateEncryption = "enabled"
+)
+
+// Valid indicates whether the value is a known member of the VolumeCreateEncryption enum.
+func (e VolumeCreateEncryption) Valid() bool {
+	switch e {
+	case VolumeCreateEncryptionDisabled:
+		return true
+	case VolumeCreateEncryptionEnabled:
+		return true
+	default:
+		return false
+	}
+}
+
 // Account The account and its balance.
 type Account struct {
 	// ActivePromotions Promotions.
@@ -926,6 +1793,9 @@ type Account struct {
 
 	// BalanceUninvoiced US dollars that are not on an invoice yet.
 	BalanceUninvoiced float32 `json:"balance_uninvoiced"`
+
+	// BillingSource linode or akamai; newer answers only.
+	BillingSource *string `json:"billing_source,omitempty"`
 
 	// Capabilities What the account may use, such as Linodes and Kubernetes.
 	Capabilities []string `json:"capabilities"`
@@ -1116,6 +1986,30 @@ type AccountSettingsMaintenancePolicy string
 // AccountSettingsObjectStorage State of object storage.
 type AccountSettingsObjectStorage string
 
+// AccountSettingsUpdate Changes of the settings.
+type AccountSettingsUpdate struct {
+	// BackupsEnabled Whether new Linodes get backups.
+	BackupsEnabled *bool `json:"backups_enabled,omitempty"`
+
+	// InterfacesForNewLinodes Which kind of interfaces new Linodes get.
+	InterfacesForNewLinodes *AccountSettingsUpdateInterfacesForNewLinodes `json:"interfaces_for_new_linodes,omitempty"`
+
+	// LongviewSubscription Plan of Longview.
+	LongviewSubscription *string `json:"longview_subscription,omitempty"`
+
+	// MaintenancePolicy Default of new Linodes.
+	MaintenancePolicy *AccountSettingsUpdateMaintenancePolicy `json:"maintenance_policy,omitempty"`
+
+	// NetworkHelper Default of new Linodes.
+	NetworkHelper *bool `json:"network_helper,omitempty"`
+}
+
+// AccountSettingsUpdateInterfacesForNewLinodes Which kind of interfaces new Linodes get.
+type AccountSettingsUpdateInterfacesForNewLinodes string
+
+// AccountSettingsUpdateMaintenancePolicy Default of new Linodes.
+type AccountSettingsUpdateMaintenancePolicy string
+
 // AddressRange A network.
 type AddressRange struct {
 	// Range CIDR form.
@@ -1146,8 +2040,249 @@ type DefaultFirewallIDs struct {
 	VPCInterface *int `json:"vpc_interface"`
 }
 
+// DefaultFirewallIDsUpdate Firewalls of new objects by kind; those left out stay.
+type DefaultFirewallIDsUpdate struct {
+	// Linode Of Linodes with legacy interfaces.
+	Linode *int `json:"linode,omitempty"`
+
+	// Nodebalancer Of NodeBalancers.
+	Nodebalancer *int `json:"nodebalancer,omitempty"`
+
+	// PublicInterface Of public interfaces.
+	PublicInterface *int `json:"public_interface,omitempty"`
+
+	// VPCInterface Of VPC interfaces.
+	VPCInterface *int `json:"vpc_interface,omitempty"`
+}
+
 // DiskEncryption Whether disks are encrypted.
 type DiskEncryption string
+
+// Domain A domain whose records are served.
+type Domain struct {
+	// AxfrIps Addresses that may copy it.
+	AxfrIps []string `json:"axfr_ips"`
+
+	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Created Timestamp `json:"created"`
+
+	// Description Text.
+	Description string `json:"description"`
+
+	// Domain Name.
+	Domain string `json:"domain"`
+
+	// ExpireSec Of the SOA record.
+	ExpireSec int `json:"expire_sec"`
+
+	// Group Deprecated by the API.
+	Group *string `json:"group,omitempty"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// MasterIps Masters of a slave.
+	MasterIps []string `json:"master_ips"`
+
+	// RefreshSec Of the SOA record.
+	RefreshSec int `json:"refresh_sec"`
+
+	// RetrySec Of the SOA record.
+	RetrySec int `json:"retry_sec"`
+
+	// SoaEmail Mail address of its owner.
+	SoaEmail string `json:"soa_email"`
+
+	// Status State.
+	Status DomainStatus `json:"status"`
+
+	// Tags Tags.
+	Tags []string `json:"tags"`
+
+	// TTLSec Default of its records.
+	TTLSec int `json:"ttl_sec"`
+
+	// Type Kind.
+	Type DomainType `json:"type"`
+
+	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Updated Timestamp `json:"updated"`
+}
+
+// DomainStatus State.
+type DomainStatus string
+
+// DomainType Kind.
+type DomainType string
+
+// DomainCreate A domain to create.
+type DomainCreate struct {
+	// AxfrIps Addresses that may copy it.
+	AxfrIps *[]string `json:"axfr_ips,omitempty"`
+
+	// Description Text.
+	Description *string `json:"description,omitempty"`
+
+	// Domain Name.
+	Domain string `json:"domain"`
+
+	// MasterIps Masters of a slave.
+	MasterIps *[]string `json:"master_ips,omitempty"`
+
+	// SoaEmail Mail address of its owner; a master needs one.
+	SoaEmail *string `json:"soa_email,omitempty"`
+
+	// Tags Tags.
+	Tags *[]string `json:"tags,omitempty"`
+
+	// TTLSec Default of its records.
+	TTLSec *int `json:"ttl_sec,omitempty"`
+
+	// Type Kind.
+	Type DomainCreateType `json:"type"`
+}
+
+// DomainCreateType Kind.
+type DomainCreateType string
+
+// DomainPage defines model for DomainPage.
+type DomainPage struct {
+	Data []Domain `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// DomainRecord A record of a domain.
+type DomainRecord struct {
+	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Created Timestamp `json:"created"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// Name Name below the domain.
+	Name string `json:"name"`
+
+	// Port Of SRV records.
+	Port int `json:"port"`
+
+	// Priority Of MX and SRV records.
+	Priority int `json:"priority"`
+
+	// Protocol Of SRV records.
+	Protocol *string `json:"protocol"`
+
+	// Service Of SRV records.
+	Service *string `json:"service"`
+
+	// Tag Of CAA records.
+	Tag *string `json:"tag"`
+
+	// Target What it points to.
+	Target string `json:"target"`
+
+	// TTLSec Seconds that it may be cached; 0 is the default.
+	TTLSec int `json:"ttl_sec"`
+
+	// Type Kind.
+	Type DomainRecordType `json:"type"`
+
+	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Updated Timestamp `json:"updated"`
+
+	// Weight Of SRV records.
+	Weight int `json:"weight"`
+}
+
+// DomainRecordType Kind.
+type DomainRecordType string
+
+// DomainRecordCreate A record to add.
+type DomainRecordCreate struct {
+	// Name Name below the domain.
+	Name *string `json:"name,omitempty"`
+
+	// Port Of SRV records.
+	Port *int `json:"port,omitempty"`
+
+	// Priority Of MX and SRV records.
+	Priority *int `json:"priority,omitempty"`
+
+	// Protocol Of SRV records.
+	Protocol *string `json:"protocol,omitempty"`
+
+	// Service Of SRV records.
+	Service *string `json:"service,omitempty"`
+
+	// Tag Of CAA records.
+	Tag *string `json:"tag,omitempty"`
+
+	// Target What it points to.
+	Target *string `json:"target,omitempty"`
+
+	// TTLSec Seconds that it may be cached; 0 is the default.
+	TTLSec *int `json:"ttl_sec,omitempty"`
+
+	// Type Kind.
+	Type DomainRecordCreateType `json:"type"`
+
+	// Weight Of SRV records.
+	Weight *int `json:"weight,omitempty"`
+}
+
+// DomainRecordCreateType Kind.
+type DomainRecordCreateType string
+
+// DomainRecordPage defines model for DomainRecordPage.
+type DomainRecordPage struct {
+	Data []DomainRecord `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// DomainRecordUpdate Changes of a record.
+type DomainRecordUpdate struct {
+	// Name Name below the domain.
+	Name *string `json:"name,omitempty"`
+
+	// Port Of SRV records.
+	Port *int `json:"port,omitempty"`
+
+	// Priority Of MX and SRV records.
+	Priority *int `json:"priority,omitempty"`
+
+	// Protocol Of SRV records.
+	Protocol *string `json:"protocol,omitempty"`
+
+	// Service Of SRV records.
+	Service *string `json:"service,omitempty"`
+
+	// Tag Of CAA records.
+	Tag *string `json:"tag,omitempty"`
+
+	// Target What it points to.
+	Target *string `json:"target,omitempty"`
+
+	// TTLSec Seconds that it may be cached; 0 is the default.
+	TTLSec *int `json:"ttl_sec,omitempty"`
+
+	// Weight Of SRV records.
+	Weight *int `json:"weight,omitempty"`
+}
 
 // Empty The answer of operations that have nothing to tell, `{}`.
 type Empty = map[string]interface{}
@@ -1264,6 +2399,9 @@ type FirewallDevicePage struct {
 
 // FirewallDevicesCreate What a new firewall protects.
 type FirewallDevicesCreate struct {
+	// LinodeInterfaces IDs of interfaces of the generation linode.
+	LinodeInterfaces *[]int `json:"linode_interfaces,omitempty"`
+
 	// Linodes IDs of Linodes.
 	Linodes *[]int `json:"linodes,omitempty"`
 
@@ -1368,6 +2506,50 @@ type FirewallSettings struct {
 	// DefaultFirewallIds Firewall of new objects by kind; null for none.
 	DefaultFirewallIds DefaultFirewallIDs `json:"default_firewall_ids"`
 }
+
+// FirewallSettingsUpdate Default firewalls to set.
+type FirewallSettingsUpdate struct {
+	// DefaultFirewallIds Firewalls of new objects by kind; those left out stay.
+	DefaultFirewallIds DefaultFirewallIDsUpdate `json:"default_firewall_ids"`
+}
+
+// FirewallTemplate Suggested rules for a kind of interface.
+type FirewallTemplate struct {
+	// Rules At most 25 rules, inbound and outbound together.
+	Rules FirewallRulesCreate `json:"rules"`
+
+	// Slug Name.
+	Slug string `json:"slug"`
+}
+
+// FirewallTemplatePage defines model for FirewallTemplatePage.
+type FirewallTemplatePage struct {
+	Data []FirewallTemplate `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// FirewallUpdate Changes of a firewall.
+type FirewallUpdate struct {
+	// Label Name; unique on the account.
+	Label *string `json:"label,omitempty"`
+
+	// Status Whether it filters.
+	Status *FirewallUpdateStatus `json:"status,omitempty"`
+
+	// Tags All tags.
+	Tags *[]string `json:"tags,omitempty"`
+}
+
+// FirewallUpdateStatus Whether it filters.
+type FirewallUpdateStatus string
 
 // HostMaintenance Work on a host, and what it does to a Linode.
 type HostMaintenance struct {
@@ -2020,6 +3202,27 @@ type InstanceConfigInterfaceCreate struct {
 // InstanceConfigInterfaceCreatePurpose What it connects to.
 type InstanceConfigInterfaceCreatePurpose string
 
+// InstanceConfigInterfaceList Interfaces in their order, without an envelope.
+type InstanceConfigInterfaceList = []InstanceConfigInterface
+
+// InstanceConfigInterfaceOrder The wanted order.
+type InstanceConfigInterfaceOrder struct {
+	// Ids All interfaces of the configuration.
+	Ids []int `json:"ids"`
+}
+
+// InstanceConfigInterfaceUpdate Changes of an interface.
+type InstanceConfigInterfaceUpdate struct {
+	// IPRanges Ranges routed to it.
+	IPRanges *[]string `json:"ip_ranges,omitempty"`
+
+	// IPv4 vpc and nat_1_1.
+	IPv4 *map[string]interface{} `json:"ipv4,omitempty"`
+
+	// Primary Whether it has the default route.
+	Primary *bool `json:"primary,omitempty"`
+}
+
 // InstanceConfigPage defines model for InstanceConfigPage.
 type InstanceConfigPage struct {
 	Data []InstanceConfig `json:"data"`
@@ -2240,6 +3443,18 @@ type InstanceDiskPage struct {
 	Results ResultCount `json:"results"`
 }
 
+// InstanceDiskResize The wanted size.
+type InstanceDiskResize struct {
+	// Size MB.
+	Size int `json:"size"`
+}
+
+// InstanceFirewallsUpdate Firewalls of a Linode.
+type InstanceFirewallsUpdate struct {
+	// FirewallIds All of them; none takes the Linode out.
+	FirewallIds []int `json:"firewall_ids"`
+}
+
 // InstanceIPs The addresses of a Linode.
 type InstanceIPs struct {
 	// IPv4 IPv4 addresses by kind.
@@ -2320,11 +3535,44 @@ type InstanceInterfaceList struct {
 	Interfaces []InstanceInterface `json:"interfaces"`
 }
 
+// InstanceInterfaceUpdate Changes of an interface; its kind stays.
+type InstanceInterfaceUpdate struct {
+	// DefaultRoute Families whose default route it has.
+	DefaultRoute *map[string]interface{} `json:"default_route,omitempty"`
+
+	// Public Addresses and ranges.
+	Public *map[string]interface{} `json:"public,omitempty"`
+
+	// Vlan Label and address of the VLAN.
+	Vlan *map[string]interface{} `json:"vlan,omitempty"`
+
+	// VPC Addresses and ranges in the subnet.
+	VPC *map[string]interface{} `json:"vpc,omitempty"`
+}
+
 // InstanceMetadata Read by the Linode from the metadata service. Cannot be changed later.
 type InstanceMetadata struct {
 	// UserData Base64; the limit of 65,535 bytes may be meant before encoding. Needs an image with cloud-init and a region with Metadata.
 	UserData *string `json:"user_data,omitempty"`
 }
+
+// InstanceMigrate Where to move.
+type InstanceMigrate struct {
+	// PlacementGroup id of a placement group in the region.
+	PlacementGroup *map[string]interface{} `json:"placement_group,omitempty"`
+
+	// Region ID of the region; its own when left out.
+	Region *string `json:"region,omitempty"`
+
+	// Type Whether it runs meanwhile.
+	Type *InstanceMigrateType `json:"type,omitempty"`
+
+	// Upgrade Whether a pending upgrade is done as well.
+	Upgrade *bool `json:"upgrade,omitempty"`
+}
+
+// InstanceMigrateType Whether it runs meanwhile.
+type InstanceMigrateType string
 
 // InstancePage defines model for InstancePage.
 type InstancePage struct {
@@ -2372,6 +3620,48 @@ type InstancePlacementGroupReference struct {
 	// ID ID of the group.
 	ID int `json:"id"`
 }
+
+// InstanceRebuild What to install.
+type InstanceRebuild struct {
+	// AuthorizedKeys SSH keys of root.
+	AuthorizedKeys *[]string `json:"authorized_keys,omitempty"`
+
+	// AuthorizedUsers Users whose SSH keys root gets.
+	AuthorizedUsers *[]string `json:"authorized_users,omitempty"`
+
+	// Booted Whether to boot it; yes when left out.
+	Booted *bool `json:"booted,omitempty"`
+
+	// DiskEncryption Encryption of the disks.
+	DiskEncryption *InstanceRebuildDiskEncryption `json:"disk_encryption,omitempty"`
+
+	// Image ID of the image.
+	Image string `json:"image"`
+
+	// Metadata Read by the Linode from the metadata service. Cannot be changed later.
+	Metadata *InstanceMetadata `json:"metadata,omitempty"`
+
+	// RootPass Password of root.
+	RootPass *string `json:"root_pass,omitempty"`
+}
+
+// InstanceRebuildDiskEncryption Encryption of the disks.
+type InstanceRebuildDiskEncryption string
+
+// InstanceResize The wanted plan.
+type InstanceResize struct {
+	// AllowAutoDiskResize Whether a single disk grows or shrinks with it; yes when left out.
+	AllowAutoDiskResize *bool `json:"allow_auto_disk_resize,omitempty"`
+
+	// MigrationType Whether it runs meanwhile.
+	MigrationType *InstanceResizeMigrationType `json:"migration_type,omitempty"`
+
+	// Type ID of the plan.
+	Type string `json:"type"`
+}
+
+// InstanceResizeMigrationType Whether it runs meanwhile.
+type InstanceResizeMigrationType string
 
 // InstanceSpecs What the Linode consists of.
 type InstanceSpecs struct {
@@ -3006,6 +4296,507 @@ type LinodeTypePage struct {
 	Results ResultCount `json:"results"`
 }
 
+// NodeBalancer A load balancer of a region.
+type NodeBalancer struct {
+	// ClientConnThrottle Connections per second of a client; 0 is no bound.
+	ClientConnThrottle int `json:"client_conn_throttle"`
+
+	// ClientUDPSessThrottle UDP sessions per second of a client; 0 is no bound.
+	ClientUDPSessThrottle *int `json:"client_udp_sess_throttle,omitempty"`
+
+	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Created Timestamp `json:"created"`
+
+	// Hostname Name of the public address.
+	Hostname *string `json:"hostname"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// IPv4 Public address.
+	IPv4 *string `json:"ipv4"`
+
+	// IPv6 Public address.
+	IPv6 *string `json:"ipv6"`
+
+	// Label Name; unique on the account.
+	Label *string `json:"label"`
+
+	// Region ID of the region.
+	Region string `json:"region"`
+
+	// Tags Tags.
+	Tags []string `json:"tags"`
+
+	// Transfer MB in this month.
+	Transfer NodeBalancerTransfer `json:"transfer"`
+
+	// Type common or premium.
+	Type *string `json:"type,omitempty"`
+
+	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Updated Timestamp `json:"updated"`
+}
+
+// NodeBalancerConfig A port of a NodeBalancer.
+type NodeBalancerConfig struct {
+	// Algorithm How nodes are chosen.
+	Algorithm NodeBalancerConfigAlgorithm `json:"algorithm"`
+
+	// Check How nodes are probed.
+	Check NodeBalancerConfigCheck `json:"check"`
+
+	// CheckAttempts Failures that make a node down.
+	CheckAttempts int `json:"check_attempts"`
+
+	// CheckBody Text that an answer must contain.
+	CheckBody string `json:"check_body"`
+
+	// CheckInterval Seconds between probes.
+	CheckInterval int `json:"check_interval"`
+
+	// CheckPassive Whether failing requests count.
+	CheckPassive bool `json:"check_passive"`
+
+	// CheckPath Path of HTTP probes.
+	CheckPath string `json:"check_path"`
+
+	// CheckTimeout Seconds that a probe may take.
+	CheckTimeout int `json:"check_timeout"`
+
+	// CipherSuite Ciphers of https.
+	CipherSuite NodeBalancerConfigCipherSuite `json:"cipher_suite"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// NodebalancerID NodeBalancer that it belongs to.
+	NodebalancerID int `json:"nodebalancer_id"`
+
+	// NodesStatus How many nodes answer.
+	NodesStatus NodeBalancerNodesStatus `json:"nodes_status"`
+
+	// Port Port, 1 to 65535; unique with the protocol.
+	Port int `json:"port"`
+
+	// Protocol Protocol.
+	Protocol NodeBalancerConfigProtocol `json:"protocol"`
+
+	// ProxyProtocol Version of the PROXY protocol.
+	ProxyProtocol NodeBalancerConfigProxyProtocol `json:"proxy_protocol"`
+
+	// SslCert Certificate of https.
+	SslCert *string `json:"ssl_cert"`
+
+	// SslCommonname Name in the certificate.
+	SslCommonname string `json:"ssl_commonname"`
+
+	// SslFingerprint Digest of the certificate.
+	SslFingerprint string `json:"ssl_fingerprint"`
+
+	// SslKey Its key.
+	SslKey *string `json:"ssl_key"`
+
+	// Stickiness How a client stays with a node.
+	Stickiness NodeBalancerConfigStickiness `json:"stickiness"`
+
+	// UDPCheckPort Port of probes for UDP.
+	UDPCheckPort *int `json:"udp_check_port,omitempty"`
+}
+
+// NodeBalancerConfigAlgorithm How nodes are chosen.
+type NodeBalancerConfigAlgorithm string
+
+// NodeBalancerConfigCheck How nodes are probed.
+type NodeBalancerConfigCheck string
+
+// NodeBalancerConfigCipherSuite Ciphers of https.
+type NodeBalancerConfigCipherSuite string
+
+// NodeBalancerConfigProtocol Protocol.
+type NodeBalancerConfigProtocol string
+
+// NodeBalancerConfigProxyProtocol Version of the PROXY protocol.
+type NodeBalancerConfigProxyProtocol string
+
+// NodeBalancerConfigStickiness How a client stays with a node.
+type NodeBalancerConfigStickiness string
+
+// NodeBalancerConfigCreate A port to make, or changes of one.
+type NodeBalancerConfigCreate struct {
+	// Algorithm How nodes are chosen.
+	Algorithm *NodeBalancerConfigCreateAlgorithm `json:"algorithm,omitempty"`
+
+	// Check How nodes are probed.
+	Check *NodeBalancerConfigCreateCheck `json:"check,omitempty"`
+
+	// CheckAttempts Failures that make a node down.
+	CheckAttempts *int `json:"check_attempts,omitempty"`
+
+	// CheckBody Text that an answer must contain.
+	CheckBody *string `json:"check_body,omitempty"`
+
+	// CheckInterval Seconds between probes.
+	CheckInterval *int `json:"check_interval,omitempty"`
+
+	// CheckPassive Whether failing requests count.
+	CheckPassive *bool `json:"check_passive,omitempty"`
+
+	// CheckPath Path of HTTP probes.
+	CheckPath *string `json:"check_path,omitempty"`
+
+	// CheckTimeout Seconds that a probe may take.
+	CheckTimeout *int `json:"check_timeout,omitempty"`
+
+	// CipherSuite Ciphers of https.
+	CipherSuite *NodeBalancerConfigCreateCipherSuite `json:"cipher_suite,omitempty"`
+
+	// Nodes Nodes to start with; not for changes.
+	Nodes *[]NodeBalancerNodeCreate `json:"nodes,omitempty"`
+
+	// Port Port, 1 to 65535; unique with the protocol.
+	Port *int `json:"port,omitempty"`
+
+	// Protocol Protocol.
+	Protocol *NodeBalancerConfigCreateProtocol `json:"protocol,omitempty"`
+
+	// ProxyProtocol Version of the PROXY protocol.
+	ProxyProtocol *NodeBalancerConfigCreateProxyProtocol `json:"proxy_protocol,omitempty"`
+
+	// SslCert Certificate of https.
+	SslCert *string `json:"ssl_cert,omitempty"`
+
+	// SslKey Its key.
+	SslKey *string `json:"ssl_key,omitempty"`
+
+	// Stickiness How a client stays with a node.
+	Stickiness *NodeBalancerConfigCreateStickiness `json:"stickiness,omitempty"`
+
+	// UDPCheckPort Port of probes for UDP.
+	UDPCheckPort *int `json:"udp_check_port,omitempty"`
+}
+
+// NodeBalancerConfigCreateAlgorithm How nodes are chosen.
+type NodeBalancerConfigCreateAlgorithm string
+
+// NodeBalancerConfigCreateCheck How nodes are probed.
+type NodeBalancerConfigCreateCheck string
+
+// NodeBalancerConfigCreateCipherSuite Ciphers of https.
+type NodeBalancerConfigCreateCipherSuite string
+
+// NodeBalancerConfigCreateProtocol Protocol.
+type NodeBalancerConfigCreateProtocol string
+
+// NodeBalancerConfigCreateProxyProtocol Version of the PROXY protocol.
+type NodeBalancerConfigCreateProxyProtocol string
+
+// NodeBalancerConfigCreateStickiness How a client stays with a node.
+type NodeBalancerConfigCreateStickiness string
+
+// NodeBalancerConfigPage defines model for NodeBalancerConfigPage.
+type NodeBalancerConfigPage struct {
+	Data []NodeBalancerConfig `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// NodeBalancerConfigRebuild A port with all its nodes.
+type NodeBalancerConfigRebuild struct {
+	// Algorithm How nodes are chosen.
+	Algorithm *NodeBalancerConfigRebuildAlgorithm `json:"algorithm,omitempty"`
+
+	// Check How nodes are probed.
+	Check *NodeBalancerConfigRebuildCheck `json:"check,omitempty"`
+
+	// CheckAttempts Failures that make a node down.
+	CheckAttempts *int `json:"check_attempts,omitempty"`
+
+	// CheckBody Text that an answer must contain.
+	CheckBody *string `json:"check_body,omitempty"`
+
+	// CheckInterval Seconds between probes.
+	CheckInterval *int `json:"check_interval,omitempty"`
+
+	// CheckPassive Whether failing requests count.
+	CheckPassive *bool `json:"check_passive,omitempty"`
+
+	// CheckPath Path of HTTP probes.
+	CheckPath *string `json:"check_path,omitempty"`
+
+	// CheckTimeout Seconds that a probe may take.
+	CheckTimeout *int `json:"check_timeout,omitempty"`
+
+	// CipherSuite Ciphers of https.
+	CipherSuite *NodeBalancerConfigRebuildCipherSuite `json:"cipher_suite,omitempty"`
+
+	// Nodes All nodes.
+	Nodes []NodeBalancerNodeRebuild `json:"nodes"`
+
+	// Port Port, 1 to 65535; unique with the protocol.
+	Port *int `json:"port,omitempty"`
+
+	// Protocol Protocol.
+	Protocol *NodeBalancerConfigRebuildProtocol `json:"protocol,omitempty"`
+
+	// ProxyProtocol Version of the PROXY protocol.
+	ProxyProtocol *NodeBalancerConfigRebuildProxyProtocol `json:"proxy_protocol,omitempty"`
+
+	// SslCert Certificate of https.
+	SslCert *string `json:"ssl_cert,omitempty"`
+
+	// SslKey Its key.
+	SslKey *string `json:"ssl_key,omitempty"`
+
+	// Stickiness How a client stays with a node.
+	Stickiness *NodeBalancerConfigRebuildStickiness `json:"stickiness,omitempty"`
+
+	// UDPCheckPort Port of probes for UDP.
+	UDPCheckPort *int `json:"udp_check_port,omitempty"`
+}
+
+// NodeBalancerConfigRebuildAlgorithm How nodes are chosen.
+type NodeBalancerConfigRebuildAlgorithm string
+
+// NodeBalancerConfigRebuildCheck How nodes are probed.
+type NodeBalancerConfigRebuildCheck string
+
+// NodeBalancerConfigRebuildCipherSuite Ciphers of https.
+type NodeBalancerConfigRebuildCipherSuite string
+
+// NodeBalancerConfigRebuildProtocol Protocol.
+type NodeBalancerConfigRebuildProtocol string
+
+// NodeBalancerConfigRebuildProxyProtocol Version of the PROXY protocol.
+type NodeBalancerConfigRebuildProxyProtocol string
+
+// NodeBalancerConfigRebuildStickiness How a client stays with a node.
+type NodeBalancerConfigRebuildStickiness string
+
+// NodeBalancerCreate A NodeBalancer to create.
+type NodeBalancerCreate struct {
+	// ClientConnThrottle 0 to 20.
+	ClientConnThrottle *int `json:"client_conn_throttle,omitempty"`
+
+	// ClientUDPSessThrottle 0 to 20.
+	ClientUDPSessThrottle *int `json:"client_udp_sess_throttle,omitempty"`
+
+	// Configs Ports to start with.
+	Configs *[]NodeBalancerConfigCreate `json:"configs,omitempty"`
+
+	// FirewallID Firewall; the default of the account when left out.
+	FirewallID *int `json:"firewall_id,omitempty"`
+
+	// IPv4 Reserved address to use.
+	IPv4 *string `json:"ipv4,omitempty"`
+
+	// Label Name; made up when left out.
+	Label *string `json:"label,omitempty"`
+
+	// Region ID of the region.
+	Region string `json:"region"`
+
+	// Tags Tags.
+	Tags *[]string `json:"tags,omitempty"`
+
+	// Type Kind.
+	Type *NodeBalancerCreateType `json:"type,omitempty"`
+
+	// Vpcs Subnets of its nodes.
+	Vpcs *[]NodeBalancerVPC `json:"vpcs,omitempty"`
+}
+
+// NodeBalancerCreateType Kind.
+type NodeBalancerCreateType string
+
+// NodeBalancerNode A backend of a port.
+type NodeBalancerNode struct {
+	// Address Private address and port of a Linode.
+	Address string `json:"address"`
+
+	// ConfigID Port that it belongs to.
+	ConfigID int `json:"config_id"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// Label Name.
+	Label string `json:"label"`
+
+	// Mode What it gets.
+	Mode NodeBalancerNodeMode `json:"mode"`
+
+	// NodebalancerID NodeBalancer that it belongs to.
+	NodebalancerID int `json:"nodebalancer_id"`
+
+	// Status Result of the probes.
+	Status NodeBalancerNodeStatus `json:"status"`
+
+	// VPCConfigID Subnet of the NodeBalancer that it is in, or null.
+	VPCConfigID *int `json:"vpc_config_id"`
+
+	// Weight 1 to 255.
+	Weight int `json:"weight"`
+}
+
+// NodeBalancerNodeMode What it gets.
+type NodeBalancerNodeMode string
+
+// NodeBalancerNodeStatus Result of the probes.
+type NodeBalancerNodeStatus string
+
+// NodeBalancerNodeCreate A backend to add.
+type NodeBalancerNodeCreate struct {
+	// Address Private address and port of a Linode in the region.
+	Address string `json:"address"`
+
+	// Label Name.
+	Label string `json:"label"`
+
+	// Mode What it gets.
+	Mode *NodeBalancerNodeCreateMode `json:"mode,omitempty"`
+
+	// SubnetID Subnet of the address.
+	SubnetID *int `json:"subnet_id,omitempty"`
+
+	// Weight 1 to 255.
+	Weight *int `json:"weight,omitempty"`
+}
+
+// NodeBalancerNodeCreateMode What it gets.
+type NodeBalancerNodeCreateMode string
+
+// NodeBalancerNodePage defines model for NodeBalancerNodePage.
+type NodeBalancerNodePage struct {
+	Data []NodeBalancerNode `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// NodeBalancerNodeRebuild A backend to keep or to add.
+type NodeBalancerNodeRebuild struct {
+	// Address Private address and port of a Linode in the region.
+	Address string `json:"address"`
+
+	// ID ID of one that is there.
+	ID *int `json:"id,omitempty"`
+
+	// Label Name.
+	Label string `json:"label"`
+
+	// Mode What it gets.
+	Mode *NodeBalancerNodeRebuildMode `json:"mode,omitempty"`
+
+	// SubnetID Subnet of the address.
+	SubnetID *int `json:"subnet_id,omitempty"`
+
+	// Weight 1 to 255.
+	Weight *int `json:"weight,omitempty"`
+}
+
+// NodeBalancerNodeRebuildMode What it gets.
+type NodeBalancerNodeRebuildMode string
+
+// NodeBalancerNodeUpdate Changes of a backend.
+type NodeBalancerNodeUpdate struct {
+	// Address Private address and port of a Linode in the region.
+	Address *string `json:"address,omitempty"`
+
+	// Label Name.
+	Label *string `json:"label,omitempty"`
+
+	// Mode What it gets.
+	Mode *NodeBalancerNodeUpdateMode `json:"mode,omitempty"`
+
+	// SubnetID Subnet of the address.
+	SubnetID *int `json:"subnet_id,omitempty"`
+
+	// Weight 1 to 255.
+	Weight *int `json:"weight,omitempty"`
+}
+
+// NodeBalancerNodeUpdateMode What it gets.
+type NodeBalancerNodeUpdateMode string
+
+// NodeBalancerNodesStatus How many nodes answer.
+type NodeBalancerNodesStatus struct {
+	// Down That do not.
+	Down int `json:"down"`
+
+	// Up That do.
+	Up int `json:"up"`
+}
+
+// NodeBalancerPage defines model for NodeBalancerPage.
+type NodeBalancerPage struct {
+	Data []NodeBalancer `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// NodeBalancerTransfer MB in this month.
+type NodeBalancerTransfer struct {
+	// In Incoming.
+	In *float32 `json:"in"`
+
+	// Out Outgoing.
+	Out *float32 `json:"out"`
+
+	// Total In all.
+	Total *float32 `json:"total"`
+}
+
+// NodeBalancerUpdate Changes of a NodeBalancer.
+type NodeBalancerUpdate struct {
+	// ClientConnThrottle 0 to 20.
+	ClientConnThrottle *int `json:"client_conn_throttle,omitempty"`
+
+	// ClientUDPSessThrottle 0 to 20.
+	ClientUDPSessThrottle *int `json:"client_udp_sess_throttle,omitempty"`
+
+	// Label Name.
+	Label *string `json:"label,omitempty"`
+
+	// Tags All tags.
+	Tags *[]string `json:"tags,omitempty"`
+}
+
+// NodeBalancerVPC A subnet in which nodes of a NodeBalancer are.
+type NodeBalancerVPC struct {
+	// IPv4Range Part of it that the NodeBalancer uses.
+	IPv4Range *string `json:"ipv4_range,omitempty"`
+
+	// IPv4RangeAutoAssign Whether the API chooses the part.
+	IPv4RangeAutoAssign *bool `json:"ipv4_range_auto_assign,omitempty"`
+
+	// IPv6Range Likewise.
+	IPv6Range *string `json:"ipv6_range,omitempty"`
+
+	// SubnetID ID of the subnet.
+	SubnetID int `json:"subnet_id"`
+}
+
 // NullableIPAddress An address, or null.
 type NullableIPAddress struct {
 	// Address The address.
@@ -3213,6 +5004,9 @@ type Profile struct {
 
 	// UID Unique ID of the user; newer answers only.
 	UID *int `json:"uid,omitempty"`
+
+	// UserType default, parent, child or proxy; newer answers only.
+	UserType *string `json:"user_type,omitempty"`
 
 	// Username Name used to log in.
 	Username string `json:"username"`
@@ -3548,10 +5342,27 @@ type VPCAddress struct {
 	VPCID int `json:"vpc_id"`
 }
 
+// VPCAddressPage defines model for VPCAddressPage.
+type VPCAddressPage struct {
+	Data []VPCAddress `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
 // VPCCreate A VPC to create.
 type VPCCreate struct {
 	// Description Text.
 	Description *string `json:"description,omitempty"`
+
+	// IPv4 Private networks to cut subnets from; the default ranges without it.
+	IPv4 *[]AddressRange `json:"ipv4,omitempty"`
 
 	// IPv6 Networks to allocate, by their length, such as /52.
 	IPv6 *[]AddressRange `json:"ipv6,omitempty"`
@@ -3564,6 +5375,21 @@ type VPCCreate struct {
 
 	// Subnets Subnets to start with.
 	Subnets *[]VPCSubnetCreate `json:"subnets,omitempty"`
+
+	// VPCType Kind of the VPC; regular without it.
+	VPCType *VPCCreateVPCType `json:"vpc_type,omitempty"`
+}
+
+// VPCCreateVPCType Kind of the VPC; regular without it.
+type VPCCreateVPCType string
+
+// VPCDefaultRanges Networks of VPCs that name none.
+type VPCDefaultRanges struct {
+	// ForbiddenIPv4 Networks that no subnet may overlap.
+	ForbiddenIPv4 []AddressRange `json:"forbidden_ipv4"`
+
+	// IPv4 Networks that subnets are cut from.
+	IPv4 []AddressRange `json:"ipv4"`
 }
 
 // VPCIPv6Address An address in a network of IPv6.
@@ -3665,17 +5491,163 @@ type VPCSubnetPage struct {
 	Results ResultCount `json:"results"`
 }
 
+// VPCSubnetUpdate Changes of a subnet.
+type VPCSubnetUpdate struct {
+	// Label Name.
+	Label string `json:"label"`
+}
+
+// VPCUpdate Changes of a VPC.
+type VPCUpdate struct {
+	// Description Text.
+	Description *string `json:"description,omitempty"`
+
+	// Label Name.
+	Label *string `json:"label,omitempty"`
+}
+
+// Volume A block storage volume.
+type Volume struct {
+	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Created Timestamp `json:"created"`
+
+	// Encryption enabled or disabled.
+	Encryption *string `json:"encryption,omitempty"`
+
+	// FilesystemPath Device in the Linode.
+	FilesystemPath string `json:"filesystem_path"`
+
+	// HardwareType hdd or nvme.
+	HardwareType *string `json:"hardware_type,omitempty"`
+
+	// ID Unique ID.
+	ID int `json:"id"`
+
+	// Label Name; unique on the account.
+	Label string `json:"label"`
+
+	// LinodeID Linode that it is attached to, or null.
+	LinodeID *int `json:"linode_id"`
+
+	// LinodeLabel Its label, or null.
+	LinodeLabel *string `json:"linode_label"`
+
+	// Region ID of the region.
+	Region string `json:"region"`
+
+	// Size GB.
+	Size int `json:"size"`
+
+	// Status State.
+	Status VolumeStatus `json:"status"`
+
+	// Tags Tags.
+	Tags []string `json:"tags"`
+
+	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
+	Updated Timestamp `json:"updated"`
+}
+
+// VolumeStatus State.
+type VolumeStatus string
+
+// VolumeAttach Where to attach a volume.
+type VolumeAttach struct {
+	// ConfigID Configuration of the Linode.
+	ConfigID *int `json:"config_id,omitempty"`
+
+	// LinodeID Linode in the region of the volume.
+	LinodeID int `json:"linode_id"`
+
+	// PersistAcrossBoots Whether it is attached after a boot as well.
+	PersistAcrossBoots *bool `json:"persist_across_boots,omitempty"`
+}
+
+// VolumeClone The copy of a volume.
+type VolumeClone struct {
+	// Label Name of the copy.
+	Label string `json:"label"`
+}
+
+// VolumeCreate A volume to create.
+type VolumeCreate struct {
+	// ConfigID Configuration of the Linode.
+	ConfigID *int `json:"config_id,omitempty"`
+
+	// Encryption Encryption of the data.
+	Encryption *VolumeCreateEncryption `json:"encryption,omitempty"`
+
+	// Label Name, 1 to 32 characters; unique on the account.
+	Label string `json:"label"`
+
+	// LinodeID Linode to attach it to.
+	LinodeID *int `json:"linode_id,omitempty"`
+
+	// PersistAcrossBoots Whether it is attached after a boot as well.
+	PersistAcrossBoots *bool `json:"persist_across_boots,omitempty"`
+
+	// Region ID of the region; that of the Linode when left out.
+	Region *string `json:"region,omitempty"`
+
+	// Size GB, 10 to 16384; 20 when left out.
+	Size *int `json:"size,omitempty"`
+
+	// Tags Tags.
+	Tags *[]string `json:"tags,omitempty"`
+}
+
+// VolumeCreateEncryption Encryption of the data.
+type VolumeCreateEncryption string
+
+// VolumePage defines model for VolumePage.
+type VolumePage struct {
+	Data []Volume `json:"data"`
+
+	// Page This page, from 1. An old answer without hits had page 0 of 0.
+	Page PageIndex `json:"page"`
+
+	// Pages Number of pages at this page size. Read on while page is less than pages.
+	Pages PageCount `json:"pages"`
+
+	// Results Entries on all pages together.
+	Results ResultCount `json:"results"`
+}
+
+// VolumeResize The size of a volume.
+type VolumeResize struct {
+	// Size GB, more than now.
+	Size int `json:"size"`
+}
+
+// VolumeUpdate Changes of a volume.
+type VolumeUpdate struct {
+	// Label Name.
+	Label *string `json:"label,omitempty"`
+
+	// Tags All tags.
+	Tags *[]string `json:"tags,omitempty"`
+}
+
 // ClusterID defines model for ClusterID.
 type ClusterID = int
 
 // ConfigID defines model for ConfigID.
 type ConfigID = int
 
+// ConfigInterfaceID defines model for ConfigInterfaceID.
+type ConfigInterfaceID = int
+
 // DeviceID defines model for DeviceID.
 type DeviceID = int
 
 // DiskID defines model for DiskID.
 type DiskID = int
+
+// DomainID defines model for DomainID.
+type DomainID = int
+
+// DomainRecordID defines model for DomainRecordID.
+type DomainRecordID = int
 
 // EventID defines model for EventID.
 type EventID = int
@@ -3698,6 +5670,15 @@ type InterfaceID = int
 // LinodeID defines model for LinodeID.
 type LinodeID = int
 
+// NodeBalancerConfigID defines model for NodeBalancerConfigID.
+type NodeBalancerConfigID = int
+
+// NodeBalancerID defines model for NodeBalancerID.
+type NodeBalancerID = int
+
+// NodeBalancerNodeID defines model for NodeBalancerNodeID.
+type NodeBalancerNodeID = int
+
 // NodeID defines model for NodeID.
 type NodeID = string
 
@@ -3712,6 +5693,9 @@ type PoolID = int
 
 // RegionID defines model for RegionID.
 type RegionID = string
+
+// Slug defines model for Slug.
+type Slug = string
 
 // SubnetID defines model for SubnetID.
 type SubnetID = int
@@ -3730,6 +5714,9 @@ type VPCID = int
 
 // Version defines model for Version.
 type Version = string
+
+// VolumeID defines model for VolumeID.
+type VolumeID = int
 
 // Error The body of every refusal that the API itself writes.
 type Error = ErrorList
@@ -3774,6 +5761,44 @@ type ListAccountEventsParams struct {
 
 // ListHostMaintenanceParams defines parameters for ListHostMaintenance.
 type ListHostMaintenanceParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListDomainsParams defines parameters for ListDomains.
+type ListDomainsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListDomainRecordsParams defines parameters for ListDomainRecords.
+type ListDomainRecordsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -3850,6 +5875,63 @@ type ListInstanceConfigsParams struct {
 
 // ListInstanceDisksParams defines parameters for ListInstanceDisks.
 type ListInstanceDisksParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListInstanceFirewallsParams defines parameters for ListInstanceFirewalls.
+type ListInstanceFirewallsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListInstanceInterfaceFirewallsParams defines parameters for ListInstanceInterfaceFirewalls.
+type ListInstanceInterfaceFirewallsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListInstanceVolumesParams defines parameters for ListInstanceVolumes.
+type ListInstanceVolumesParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -4019,8 +6101,103 @@ type ListFirewallsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListFirewallTemplatesParams defines parameters for ListFirewallTemplates.
+type ListFirewallTemplatesParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListFirewallDevicesParams defines parameters for ListFirewallDevices.
 type ListFirewallDevicesParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListNodeBalancersParams defines parameters for ListNodeBalancers.
+type ListNodeBalancersParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListNodeBalancerConfigsParams defines parameters for ListNodeBalancerConfigs.
+type ListNodeBalancerConfigsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListNodeBalancerNodesParams defines parameters for ListNodeBalancerNodes.
+type ListNodeBalancerNodesParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListNodeBalancerFirewallsParams defines parameters for ListNodeBalancerFirewalls.
+type ListNodeBalancerFirewallsParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -4152,8 +6329,84 @@ type ListTaggedObjectsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// ListVolumesParams defines parameters for ListVolumes.
+type ListVolumesParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
 // ListVPCsParams defines parameters for ListVPCs.
 type ListVPCsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListAllVPCIPsParams defines parameters for ListAllVPCIPs.
+type ListAllVPCIPsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListVPCIPsParams defines parameters for ListVPCIPs.
+type ListVPCIPsParams struct {
+	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
+	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
+	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page.
+	PageSize *PageSize `form:"page_size,omitempty" json:"page_size,omitempty"`
+
+	// XFilter A JSON object. `{"field": value}` is equality; several keys are ANDed, so two conditions on one field need
+	// `{"+and": [{...}, {...}]}`. Operators: `+and`, `+or` (arrays of filter objects); inside a field's object `+gt`,
+	// `+gte`, `+lt`, `+lte` (numbers, and times as strings), `+contains` (substring), `+neq`; beside the fields
+	// `+order_by` (a filterable field) and `+order` (`asc` or `desc`, only with `+order_by`). Fields of nested objects
+	// are named with a dot. A condition on tags is a string or an operator object, never an array: `{"tags": "x"}`
+	// selects objects that carry the tag x. A field that is no filter is refused with 400, reason
+	// `Cannot filter on <field>` and field `X-Filter`.
+	XFilter *Filter `json:"X-Filter,omitempty"`
+}
+
+// ListVPCIPv6SParams defines parameters for ListVPCIPv6S.
+type ListVPCIPv6SParams struct {
 	// Page Page to read, from 1. The published description declares page and page_size for few collections (Linodes, tags,
 	// firewalls, account availability), but every recorded answer with the envelope below was to a request with page=1.
 	Page *PageNumber `form:"page,omitempty" json:"page,omitempty"`
@@ -4190,6 +6443,18 @@ type ListVPCSubnetsParams struct {
 	XFilter *Filter `json:"X-Filter,omitempty"`
 }
 
+// UpdateAccountSettingsJSONRequestBody defines body for UpdateAccountSettings for application/json ContentType.
+type UpdateAccountSettingsJSONRequestBody = AccountSettingsUpdate
+
+// CreateDomainJSONRequestBody defines body for CreateDomain for application/json ContentType.
+type CreateDomainJSONRequestBody = DomainCreate
+
+// CreateDomainRecordJSONRequestBody defines body for CreateDomainRecord for application/json ContentType.
+type CreateDomainRecordJSONRequestBody = DomainRecordCreate
+
+// UpdateDomainRecordJSONRequestBody defines body for UpdateDomainRecord for application/json ContentType.
+type UpdateDomainRecordJSONRequestBody = DomainRecordUpdate
+
 // CreateImageJSONRequestBody defines body for CreateImage for application/json ContentType.
 type CreateImageJSONRequestBody = ImageCreate
 
@@ -4208,8 +6473,38 @@ type CreateInstanceConfigJSONRequestBody = InstanceConfigCreate
 // UpdateInstanceConfigJSONRequestBody defines body for UpdateInstanceConfig for application/json ContentType.
 type UpdateInstanceConfigJSONRequestBody = InstanceConfigUpdate
 
+// AppendInstanceConfigInterfaceJSONRequestBody defines body for AppendInstanceConfigInterface for application/json ContentType.
+type AppendInstanceConfigInterfaceJSONRequestBody = InstanceConfigInterfaceCreate
+
+// ReorderInstanceConfigInterfacesJSONRequestBody defines body for ReorderInstanceConfigInterfaces for application/json ContentType.
+type ReorderInstanceConfigInterfacesJSONRequestBody = InstanceConfigInterfaceOrder
+
+// UpdateInstanceConfigInterfaceJSONRequestBody defines body for UpdateInstanceConfigInterface for application/json ContentType.
+type UpdateInstanceConfigInterfaceJSONRequestBody = InstanceConfigInterfaceUpdate
+
 // CreateInstanceDiskJSONRequestBody defines body for CreateInstanceDisk for application/json ContentType.
 type CreateInstanceDiskJSONRequestBody = InstanceDiskCreate
+
+// ResizeInstanceDiskJSONRequestBody defines body for ResizeInstanceDisk for application/json ContentType.
+type ResizeInstanceDiskJSONRequestBody = InstanceDiskResize
+
+// SetInstanceFirewallsJSONRequestBody defines body for SetInstanceFirewalls for application/json ContentType.
+type SetInstanceFirewallsJSONRequestBody = InstanceFirewallsUpdate
+
+// UpdateInstanceInterfaceJSONRequestBody defines body for UpdateInstanceInterface for application/json ContentType.
+type UpdateInstanceInterfaceJSONRequestBody = InstanceInterfaceUpdate
+
+// MigrateInstanceJSONRequestBody defines body for MigrateInstance for application/json ContentType.
+type MigrateInstanceJSONRequestBody = InstanceMigrate
+
+// RebootInstanceJSONRequestBody defines body for RebootInstance for application/json ContentType.
+type RebootInstanceJSONRequestBody = InstanceBoot
+
+// RebuildInstanceJSONRequestBody defines body for RebuildInstance for application/json ContentType.
+type RebuildInstanceJSONRequestBody = InstanceRebuild
+
+// ResizeInstanceJSONRequestBody defines body for ResizeInstance for application/json ContentType.
+type ResizeInstanceJSONRequestBody = InstanceResize
 
 // CreateLKEClusterJSONRequestBody defines body for CreateLKECluster for application/json ContentType.
 type CreateLKEClusterJSONRequestBody = LKEClusterCreate
@@ -4232,8 +6527,38 @@ type RegenerateLKEClusterJSONRequestBody = LKEClusterRegenerate
 // CreateFirewallJSONRequestBody defines body for CreateFirewall for application/json ContentType.
 type CreateFirewallJSONRequestBody = FirewallCreate
 
+// UpdateFirewallSettingsJSONRequestBody defines body for UpdateFirewallSettings for application/json ContentType.
+type UpdateFirewallSettingsJSONRequestBody = FirewallSettingsUpdate
+
+// UpdateFirewallJSONRequestBody defines body for UpdateFirewall for application/json ContentType.
+type UpdateFirewallJSONRequestBody = FirewallUpdate
+
 // CreateFirewallDeviceJSONRequestBody defines body for CreateFirewallDevice for application/json ContentType.
 type CreateFirewallDeviceJSONRequestBody = FirewallDeviceCreate
+
+// UpdateFirewallRulesJSONRequestBody defines body for UpdateFirewallRules for application/json ContentType.
+type UpdateFirewallRulesJSONRequestBody = FirewallRulesCreate
+
+// CreateNodeBalancerJSONRequestBody defines body for CreateNodeBalancer for application/json ContentType.
+type CreateNodeBalancerJSONRequestBody = NodeBalancerCreate
+
+// UpdateNodeBalancerJSONRequestBody defines body for UpdateNodeBalancer for application/json ContentType.
+type UpdateNodeBalancerJSONRequestBody = NodeBalancerUpdate
+
+// CreateNodeBalancerConfigJSONRequestBody defines body for CreateNodeBalancerConfig for application/json ContentType.
+type CreateNodeBalancerConfigJSONRequestBody = NodeBalancerConfigCreate
+
+// UpdateNodeBalancerConfigJSONRequestBody defines body for UpdateNodeBalancerConfig for application/json ContentType.
+type UpdateNodeBalancerConfigJSONRequestBody = NodeBalancerConfigCreate
+
+// CreateNodeBalancerNodeJSONRequestBody defines body for CreateNodeBalancerNode for application/json ContentType.
+type CreateNodeBalancerNodeJSONRequestBody = NodeBalancerNodeCreate
+
+// UpdateNodeBalancerNodeJSONRequestBody defines body for UpdateNodeBalancerNode for application/json ContentType.
+type UpdateNodeBalancerNodeJSONRequestBody = NodeBalancerNodeUpdate
+
+// RebuildNodeBalancerConfigJSONRequestBody defines body for RebuildNodeBalancerConfig for application/json ContentType.
+type RebuildNodeBalancerConfigJSONRequestBody = NodeBalancerConfigRebuild
 
 // CreatePlacementGroupJSONRequestBody defines body for CreatePlacementGroup for application/json ContentType.
 type CreatePlacementGroupJSONRequestBody = PlacementGroupCreate
@@ -4250,8 +6575,32 @@ type UnassignPlacementGroupJSONRequestBody = PlacementGroupUnassign
 // CreateTagJSONRequestBody defines body for CreateTag for application/json ContentType.
 type CreateTagJSONRequestBody = TagCreate
 
+// CreateVolumeJSONRequestBody defines body for CreateVolume for application/json ContentType.
+type CreateVolumeJSONRequestBody = VolumeCreate
+
+// UpdateVolumeJSONRequestBody defines body for UpdateVolume for application/json ContentType.
+type UpdateVolumeJSONRequestBody = VolumeUpdate
+
+// AttachVolumeJSONRequestBody defines body for AttachVolume for application/json ContentType.
+type AttachVolumeJSONRequestBody = VolumeAttach
+
+// CloneVolumeJSONRequestBody defines body for CloneVolume for application/json ContentType.
+type CloneVolumeJSONRequestBody = VolumeClone
+
+// ResizeVolumeJSONRequestBody defines body for ResizeVolume for application/json ContentType.
+type ResizeVolumeJSONRequestBody = VolumeResize
+
 // CreateVPCJSONRequestBody defines body for CreateVPC for application/json ContentType.
 type CreateVPCJSONRequestBody = VPCCreate
+
+// UpdateVPCJSONRequestBody defines body for UpdateVPC for application/json ContentType.
+type UpdateVPCJSONRequestBody = VPCUpdate
+
+// CreateVPCSubnetJSONRequestBody defines body for CreateVPCSubnet for application/json ContentType.
+type CreateVPCSubnetJSONRequestBody = VPCSubnetCreate
+
+// UpdateVPCSubnetJSONRequestBody defines body for UpdateVPCSubnet for application/json ContentType.
+type UpdateVPCSubnetJSONRequestBody = VPCSubnetUpdate
 
 // Getter for additional properties for InstanceConfigInterfaceCreate. Returns the specified
 // element and whether it was found
@@ -4853,6 +7202,14 @@ func (a *Profile) UnmarshalJSON(b []byte) error {
 		delete(object, "uid")
 	}
 
+	if raw, found := object["user_type"]; found {
+		err = json.Unmarshal(raw, &a.UserType)
+		if err != nil {
+			return fmt.Errorf("error reading 'user_type': %w", err)
+		}
+		delete(object, "user_type")
+	}
+
 	if raw, found := object["username"]; found {
 		err = json.Unmarshal(raw, &a.Username)
 		if err != nil {
@@ -4958,6 +7315,13 @@ func (a Profile) MarshalJSON() ([]byte, error) {
 		object["uid"], err = json.Marshal(a.UID)
 		if err != nil {
 			return nil, fmt.Errorf("error marshaling 'uid': %w", err)
+		}
+	}
+
+	if a.UserType != nil {
+		object["user_type"], err = json.Marshal(a.UserType)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'user_type': %w", err)
 		}
 	}
 

@@ -31,6 +31,7 @@ var verdicts = map[linode.Kind]Verdict{
 	linode.KindForbidden:    {Kind: claims.KindForbidden, Effect: claims.EffectNone},
 	linode.KindNotFound:     {Kind: claims.KindNotFound, Effect: claims.EffectNone},
 	linode.KindRateLimited:  {Kind: claims.KindRateLimited, Effect: claims.EffectNone},
+	linode.KindNotSent:      {Kind: claims.KindRateLimited, Effect: claims.EffectNone},
 	linode.KindBusy:         {Kind: claims.KindUnavailable, Effect: claims.EffectNone},
 	linode.KindMalformed:    {Kind: claims.KindUnavailable, Effect: claims.EffectApplied},
 }

@@ -29,6 +29,7 @@ func TestEachKindOfTheClientHasAKindAndAnEffect(t *testing.T) {
 		{linode.KindAmbiguous, "POST", claims.KindUnavailable, claims.EffectUnknown},
 		{linode.KindUnavailable, "POST", claims.KindUnavailable, claims.EffectNone},
 		{linode.KindUnavailable, "PUT", claims.KindUnavailable, claims.EffectUnknown},
+		{linode.KindNotSent, "PUT", claims.KindRateLimited, claims.EffectNone},
 		{linode.KindCanceled, "DELETE", claims.KindUnavailable, claims.EffectUnknown},
 		{linode.KindUnknown, "PUT", claims.KindUnavailable, claims.EffectUnknown},
 	} {

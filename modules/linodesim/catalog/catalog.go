@@ -22,6 +22,8 @@ const (
 	CapKubernetesEnterprise = "Kubernetes Enterprise"
 	CapMetadata             = "Metadata"
 	CapPlacementGroup       = "Placement Group"
+	CapNodeBalancers        = "NodeBalancers"
+	CapBlockStorage         = "Block Storage"
 	CapVPCs                 = "VPCs"
 	CapVPCsIPv6             = "VPC IPv6 Stack"
 )

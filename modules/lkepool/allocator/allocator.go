@@ -20,7 +20,7 @@ type Allocator struct {
 }
 
 // New returns an Allocator over a backend. It makes no request. The process is
-// taken to lead from now on; see Begin.
+// taken to lead from now on, after a predecessor that MayStillWrite; see Begin.
 func New(backend lkepool.Backend, cfg lkepool.Config) (*Allocator, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -30,16 +30,29 @@ func New(backend lkepool.Backend, cfg lkepool.Config) (*Allocator, error) {
 	}
 	cfg = cfg.WithDefaults()
 	a := &Allocator{backend: backend, cfg: cfg, tags: engine.NewTagging(cfg.Tags), shell: newShell(backend, cfg)}
-	a.Begin()
+	a.Begin(MayStillWrite)
 	return a, nil
 }
+
+// Predecessor classifies how the process that led before ended.
+type Predecessor int
+
+const (
+	// MayStillWrite is a process that may have writes under way: it died, or nothing
+	// is known of it. What it made is neither changed nor handed out for
+	// Config.LateEffect, claims aside; further nodes come in new pools.
+	MayStillWrite Predecessor = iota
+	// Ended is a process that had the answer to its last write before it gave up
+	// leading, or that never existed. Config.SettleTime is waited for, and no more.
+	Ended
+)
 
 // Begin informs the Allocator that this process begins to lead now: what it has
 // seen before is forgotten, because another process may have changed it, and
 // nothing is bought, overwritten or removed until a full reading that begins
 // Config.SettleTime from now. Programs with leader election call it when they
 // are elected; callers that wait meanwhile keep waiting.
-func (a *Allocator) Begin() { a.shell.begin(a.backend.Limits()) }
+func (a *Allocator) Begin(after Predecessor) { a.shell.begin(a.backend.Limits(), after == Ended) }
 
 // Claim returns a node for the claimant: the one it has already, a free one, or
 // one that it makes the platform add. It waits until ctx ends, and then returns

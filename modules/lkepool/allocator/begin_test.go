@@ -34,7 +34,7 @@ func TestBeginDuringACreation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.during = func() { b.during = nil; a.Begin() }
+		b.during = func() { b.during = nil; a.Begin(allocator.Ended) }
 		who := claims.Claimant{Name: "a"}
 		n, err := a.Claim(within(t, time.Minute), lkepool.Request{Claimant: who, Key: key})
 		if err != nil {

@@ -18,11 +18,12 @@ var key = lkepool.Key{NodePool: "default", InstanceType: "g6-standard-2"}
 
 func newAllocator(t *testing.T, backend lkepool.Backend, cfg lkepool.Config) *allocator.Allocator {
 	t.Helper()
-	allocator, err := allocator.New(backend, cfg)
+	a, err := allocator.New(backend, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return allocator
+	a.Begin(allocator.Ended)
+	return a
 }
 
 // within is a context that ends after d.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 )
 
 // personToken is that of a person who uses the API beside the engine.
@@ -36,7 +37,7 @@ func (s *life) kills(random *rand.Rand) {
 		next := s.construct(random)
 		if random.IntN(2) == 0 {
 			next, standby = standby, next
-			next.Begin()
+			next.Begin(allocator.Ended)
 		}
 		s.lead(next)
 		s.note("another process leads")

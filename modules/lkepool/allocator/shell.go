@@ -19,6 +19,7 @@ type shell struct {
 	cfg     lkepool.Config
 	// slots bounds the effects at the same time.
 	slots chan struct{}
+	locks locks
 	wake  chan struct{}
 
 	mu      sync.Mutex
@@ -45,7 +46,7 @@ func newReads() reads {
 
 func newShell(backend lkepool.Backend, cfg lkepool.Config) *shell {
 	return &shell{
-		backend: backend, cfg: cfg, slots: make(chan struct{}, engine.ParallelEffects), wake: make(chan struct{}, 1),
+		backend: backend, cfg: cfg, slots: make(chan struct{}, engine.ParallelEffects), locks: newLocks(), wake: make(chan struct{}, 1),
 		callers: map[int]chan engine.Answer{},
 	}
 }
@@ -74,10 +75,10 @@ func (s *shell) call(ctx context.Context, a engine.Ask) engine.Answer {
 }
 
 // begin makes a new core, which keeps the callers that wait.
-func (s *shell) begin(limits lkepool.Limits) {
+func (s *shell) begin(limits lkepool.Limits, clean bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fresh := engine.New(s.cfg, limits, s.cfg.Clock.Now())
+	fresh := engine.New(s.cfg, limits, s.cfg.Clock.Now(), clean)
 	if s.core != nil {
 		fresh.Inherit(s.core)
 	}
@@ -171,14 +172,55 @@ func (s *shell) answer(a engine.Action) {
 // effect makes one request and posts its result. A write is not cancelled when
 // its callers leave, because then nothing would show whether it happened.
 func (s *shell) effect(ctx context.Context, a engine.Action) {
-	s.slots <- struct{}{}
-	timeout := engine.ReadTimeout
+	d := engine.Done{Action: a}
 	if a.Op.Write() {
-		ctx, timeout = context.WithoutCancel(ctx), engine.WriteTimeout
+		s.write(context.WithoutCancel(ctx), a, &d)
+	} else {
+		s.slots <- struct{}{}
+		s.request(ctx, engine.ReadTimeout, &d)
+		<-s.slots
 	}
+	d.Cancelled = !a.Op.Write() && errors.Is(d.Err, context.Canceled)
+	s.report(d)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.effects--
+	s.post(d)
+}
+
+var errNotSent = errors.New("it waited for longer than it could be sent")
+
+// write waits for a slot and for other writes to the same object, and drops a write
+// whose time has passed meanwhile: it is decided again.
+func (s *shell) write(ctx context.Context, a engine.Action, d *engine.Done) {
+	left := a.NotAfter.Sub(s.cfg.Clock.Now())
+	before := time.Now().Add(left)
+	waiting, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	d.Began, d.Unsent = s.cfg.Clock.Now(), true
+	d.Err = &claims.Error{Kind: claims.KindUnavailable, Op: string(a.Op), Object: claims.Object("pool", a.PoolID),
+		Effect: claims.EffectNone, Err: errNotSent}
+	release, locked := s.locks.take(waiting, lockOf(a))
+	if !locked {
+		return
+	}
+	defer release()
+	select {
+	case s.slots <- struct{}{}:
+	case <-waiting.Done():
+		return
+	}
+	d.Err, d.Unsent = nil, false
+	s.request(lkepool.WithSendBefore(ctx, before), engine.WriteTimeout, d)
+	<-s.slots
+}
+
+// request makes one request of the Backend, whose time begins now.
+func (s *shell) request(ctx context.Context, timeout time.Duration, d *engine.Done) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	d := engine.Done{Action: a, Began: s.cfg.Clock.Now()}
+	a := d.Action
+	d.Began = s.cfg.Clock.Now()
 	switch a.Op {
 	case engine.OpListPools:
 		d.Pools, d.Err = s.backend.Pools(ctx)
@@ -199,13 +241,6 @@ func (s *shell) effect(ctx context.Context, a engine.Action) {
 	case engine.OpDrop:
 		d.Err = s.backend.Drop(ctx, a.PoolID)
 	}
-	d.Cancelled = !a.Op.Write() && errors.Is(d.Err, context.Canceled)
-	s.report(d)
-	<-s.slots
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.effects--
-	s.post(d)
 }
 
 func (s *shell) report(d engine.Done) {

@@ -12,6 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/allocator"
 )
 
 // Answers that are out of date, incomplete or untrue take nothing away.
@@ -91,7 +92,7 @@ func TestTakeOverByAStandbyProcess(t *testing.T) {
 				l.staleLists(lag)
 				nodes := claimMore(t, p, "old", 2)
 				p.kill()
-				standby.Begin()
+				standby.Begin(allocator.Ended)
 				nodes = append(nodes, claimMore(t, standby, "new", 2)...)
 				distinct(t, nodes)
 				again := claimMore(t, standby, "old", 2)

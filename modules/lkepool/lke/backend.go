@@ -105,7 +105,7 @@ func (b *base) Instance(ctx context.Context, id int) (lkepool.Instance, error) {
 }
 
 func (b *base) Scale(ctx context.Context, poolID, count int) (lkepool.Pool, error) {
-	pool, err := b.client.UpdatePool(ctx, b.cluster.ID, poolID, api.LKENodePoolUpdate{Count: &count})
+	pool, err := b.client.UpdatePool(inTime(ctx), b.cluster.ID, poolID, api.LKENodePoolUpdate{Count: &count})
 	if err != nil {
 		return lkepool.Pool{}, b.refused("scale pool", poolID, err)
 	}
@@ -113,7 +113,7 @@ func (b *base) Scale(ctx context.Context, poolID, count int) (lkepool.Pool, erro
 }
 
 func (b *base) Mark(ctx context.Context, instanceID int, tags []string) (lkepool.Instance, error) {
-	instance, err := b.client.UpdateInstance(ctx, instanceID, api.InstanceUpdate{Tags: &tags})
+	instance, err := b.client.UpdateInstance(inTime(ctx), instanceID, api.InstanceUpdate{Tags: &tags})
 	if err != nil {
 		return lkepool.Instance{}, failed("tag instance", 0, err)
 	}
@@ -121,17 +121,25 @@ func (b *base) Mark(ctx context.Context, instanceID int, tags []string) (lkepool
 }
 
 func (b *base) Remove(ctx context.Context, poolID int, nodeID string) error {
-	return removed("remove node", poolID, b.client.DeleteNode(ctx, b.cluster.ID, nodeID))
+	return removed("remove node", poolID, b.client.DeleteNode(inTime(ctx), b.cluster.ID, nodeID))
 }
 
 func (b *base) Drop(ctx context.Context, poolID int) error {
-	return removed("delete pool", poolID, b.client.DeletePool(ctx, b.cluster.ID, poolID))
+	return removed("delete pool", poolID, b.client.DeletePool(inTime(ctx), b.cluster.ID, poolID))
 }
 
 func (b *base) create(ctx context.Context, spec lkepool.PoolSpec, version string) (lkepool.Pool, error) {
-	pool, err := b.client.CreatePool(ctx, b.cluster.ID, b.creation(spec, version))
+	pool, err := b.client.CreatePool(inTime(ctx), b.cluster.ID, b.creation(spec, version))
 	if err != nil {
 		return lkepool.Pool{}, b.refused("create pool", 0, err)
 	}
 	return poolOf(*pool), nil
+}
+
+// inTime passes on until when a write may be sent.
+func inTime(ctx context.Context) context.Context {
+	if before, bounded := lkepool.SendBefore(ctx); bounded {
+		return linode.SendBefore(ctx, before)
+	}
+	return ctx
 }

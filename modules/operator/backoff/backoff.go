@@ -1,4 +1,4 @@
-// Package backoff holds which plans a NodePool does not ask for because its launches of them failed: a node that never joined was paid
+// Package backoff records which plans a NodePool does not get because its launches of them failed: a node that never joined was paid
 // for, and a launch that the API refuses keeps core from planning for the whole cluster until it is given up. The pause grows with each
 // failure in a row and ends with a node that joins. Export and Import carry it over a restart (controllers/pauses).
 //
@@ -19,7 +19,7 @@ import (
 // remembered is for how long after its last pause a failure counts for the next.
 const remembered = time.Hour
 
-// A Target is what is not asked for; an empty plan stands for all of the NodePool.
+// A Target names what is not bought; an empty plan stands for all of the NodePool.
 type Target struct{ NodePool, Plan string }
 
 // A Failure is a plan, or "" for all plans, of which launches failed in a row.
@@ -55,7 +55,7 @@ func (b *Backoff) Joined(nodePool, plan string, at time.Time) {
 	maps.DeleteFunc(b.failures, func(t Target, f pacing.Record) bool { return t.concerns(nodePool, plan) && at.After(f.Last) })
 }
 
-// Pausing returns whether a NodePool does not ask for a plan now.
+// Pausing returns whether a NodePool does not get a plan now.
 func (b *Backoff) Pausing(nodePool, plan string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -3,7 +3,6 @@ package cloudprovider
 import (
 	"context"
 
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
@@ -25,12 +24,4 @@ type Backend interface {
 	Drift(ctx context.Context, node claims.Node, launch Launch) cloudprovider.DriftReason
 	// Outdated returns whether a kubelet of this version is older than that of a node made now. It reads from memory.
 	Outdated(ctx context.Context, kubelet string, launch Launch) bool
-}
-
-// A Launch is what a node is made for. NodePool is nil when the NodeClaim has none any more; InstanceType is nil when none is chosen.
-type Launch struct {
-	NodeClaim    *karpv1.NodeClaim
-	NodePool     *karpv1.NodePool
-	NodeClass    *v1alpha1.LinodeNodeClass
-	InstanceType *cloudprovider.InstanceType
 }

@@ -3,7 +3,6 @@ package cloudprovider
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/samber/lo"
@@ -20,7 +19,7 @@ import (
 
 // cheapest picks the instance type of the lowest price among those that meet the NodeClaim's requirements, hold its resources and can be
 // bought; of two with the same price the first by name, so that the choice is the same every time. Prices are those of the instance types
-// given, overlays applied. strict means that without the choice that minValues asks for nothing is bought, as core has it.
+// given, overlays applied. strict means that without the choice that minValues requires nothing is bought, as core has it.
 func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, strict bool) (*cloudprovider.InstanceType, error) {
 	requests, wanted := launchRequests(nodeClaim), scheduling.NewNodeSelectorRequirementsWithMinValues(nodeClaim.Spec.Requirements...)
 	compatible := requirement.Meeting(nodeClaim.Spec.Requirements, all)
@@ -45,40 +44,7 @@ func cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim, st
 	}), nil
 }
 
-// unbuyable returns why none of the types that meet the requirements can be bought: a resource of which none has enough, or
-// that those which have enough are not available now.
-func unbuyable(requests corev1.ResourceList, compatible, fitting []*cloudprovider.InstanceType) string {
-	if len(fitting) > 0 {
-		names := lo.Map(fitting, func(it *cloudprovider.InstanceType, _ int) string { return it.Name })
-		return fmt.Sprintf("%d of them hold its resources, none of them is available now: %s", len(fitting), requirement.List(names))
-	}
-	for _, name := range slices.Sorted(maps.Keys(requests)) {
-		var most resource.Quantity
-		for _, it := range compatible {
-			if has := it.Allocatable()[name]; has.Cmp(most) > 0 {
-				most = has
-			}
-		}
-		if asked := requests[name]; asked.Cmp(most) > 0 {
-			return fmt.Sprintf("none of them holds %s %s: the largest has %s", name, asked.String(), most.String())
-		}
-	}
-	return "none of them holds all of its resources together"
-}
-
-// impossible returns why a NodePool can never get a node of these instance types, whatever is available and whatever pods
-// ask for. Core's own event on such a NodePool does not name the requirement.
-func impossible(all []*cloudprovider.InstanceType, nodePool *karpv1.NodePool, strict bool) error {
-	requirements := nodePool.Spec.Template.Spec.Requirements
-	if err := requirement.Unmet(requirements, all); err != nil || !strict {
-		return err
-	}
-	_, _, err := requirement.Meeting(requirements,
-		all).SatisfiesMinValues(scheduling.NewNodeSelectorRequirementsWithMinValues(requirements...))
-	return err
-}
-
-// launchRequests is what the instance must hold. A NodeOverlay can promise resources that no plan has: core
+// launchRequests returns the resources that the instance must hold. A NodeOverlay can promise resources that no plan has: core
 // has counted them already, and the plan is judged by the resources it does have.
 func launchRequests(nodeClaim *karpv1.NodeClaim) corev1.ResourceList {
 	requests := nodeClaim.Spec.Resources.Requests
@@ -86,16 +52,6 @@ func launchRequests(nodeClaim *karpv1.NodeClaim) corev1.ResourceList {
 		return requests
 	}
 	return lo.PickBy(requests, func(name corev1.ResourceName, _ resource.Quantity) bool { return karpv1.WellKnownResources.Has(name) })
-}
-
-// reservedTaint refuses a NodePool whose nodes would have a taint of Karpenter's from the start: they would never be usable.
-func reservedTaint(nodePool *karpv1.NodePool) error {
-	for _, t := range slices.Concat(nodePool.Spec.Template.Spec.Taints, nodePool.Spec.Template.Spec.StartupTaints) {
-		if t.Key == karpv1.UnregisteredTaintKey || t.Key == karpv1.DisruptedTaintKey {
-			return fmt.Errorf("its template has the taint %s, which Karpenter itself puts on nodes and takes off: remove it", t.Key)
-		}
-	}
-	return nil
 }
 
 func find(all []*cloudprovider.InstanceType, name string) *cloudprovider.InstanceType {

@@ -21,7 +21,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Catalog is what can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are shared.
+// Catalog lists the instance types that can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are
+// shared.
 type Catalog interface {
 	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
 	Unpriced() []string // plans that could be bought if their price were known
@@ -41,7 +42,7 @@ type Config struct {
 	Holder claims.Holder
 	// Overlays changes prices and capacity as NodeOverlays say; nil = they are not used.
 	Overlays Overlays
-	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues asks for.
+	// RelaxMinValues is core's policy BestEffort: a node is bought although there is less choice than minValues requires.
 	RelaxMinValues bool
 	// Reboot starts an instance again, once for each operation ID. Its errors are core's; nil = that is not done.
 	Reboot func(ctx context.Context, instanceID int, operationID string) error
@@ -91,7 +92,7 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 		held: cache.NewExpiring(), refused: cache.NewExpiring()}
 }
 
-// An attempt is a call of Create. Prices and availability change between two; a NodeClaim that asked for another type would leave the
+// An attempt is a call of Create. Prices and availability change between two; a NodeClaim that got another type would leave the
 // capacity that it caused unused. Core calls Create for one NodeClaim by one goroutine at a time.
 type attempt struct {
 	instanceType string
@@ -129,9 +130,6 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 
 	l := Launch{nodeClaim, nodePool, nodeClass, instanceType}
 	node, err := c.claim(ctx, l)
-	if err == nil {
-		err = c.unshared(node, nodeclaim.Claimant(nodeClaim))
-	}
 	if err != nil {
 		err = c.launchError(err, l, number)
 		if cloudprovider.IsInsufficientCapacityError(err) {
@@ -173,27 +171,6 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 	return c.withShortfalls(nodePool.Name, without(c.withOverlaidPrices(nodePool, all), func(plan string) bool { return c.backoff.Pausing(nodePool.Name, plan) }))
 }
 
-// unshared refuses an instance that another NodeClaim's status names: two NodeClaims with one instance would each remove it.
-func (c *CloudProvider) unshared(node claims.Node, claimant claims.Claimant) error {
-	if c.cfg.Holder == nil {
-		return nil
-	}
-	if holder, ok := c.cfg.Holder(node.InstanceID); ok && holder != claimant {
-		return &claims.Error{Kind: claims.KindConflict, Op: "claim", Effect: claims.EffectUnknown,
-			Err: fmt.Errorf("instance %d is that of NodeClaim %s by its status", node.InstanceID, holder.Name)}
-	}
-	return nil
-}
-
-func (c *CloudProvider) claim(ctx context.Context, l Launch) (claims.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.CreateDeadline)
-	defer cancel()
-	start := time.Now()
-	node, err := c.backend.Claim(ctx, l)
-	c.cfg.OnClaim(outcome(err), time.Since(start))
-	return node, err
-}
-
 // Get returns the NodeClaim of an instance as the Linode API has it.
 func (c *CloudProvider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
 	id, err := nodeclaim.InstanceID(providerID)
@@ -227,7 +204,7 @@ func (c *CloudProvider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	return claims, nil
 }
 
-// Tags returns an instance's tags as they were listed last; core lists every two minutes. It asks nothing.
+// Tags returns an instance's tags as they were listed last; core lists every two minutes. It makes no request.
 func (c *CloudProvider) Tags(instanceID int) (tags []string, known bool) {
 	return c.inventory.tags(instanceID)
 }

@@ -290,7 +290,7 @@ func TestCreateWaitsNoLongerThanItsDeadline(t *testing.T) {
 	})
 }
 
-// A second attempt asks for the same plan although a cheaper one has become available: what the first attempt
+// A second attempt requests the same plan although a cheaper one has become available: what the first attempt
 // has caused is on its way.
 func TestARepeatedCreateAsksForTheSamePlan(t *testing.T) {
 	granted := false

@@ -18,7 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
-// A verdict is what a kind of lkepool error means for the launch of a NodeClaim.
+// A verdict maps a kind of error to the end of a NodeClaim's launch.
 type verdict struct {
 	outcome string             // label of the claim metric
 	cause   instancetype.Cause // the instance type is not available for a while, and core tries another one
@@ -27,7 +27,7 @@ type verdict struct {
 	detail  bool // the error's own text goes into the condition: a user has to act on it
 }
 
-// verdicts is the one table from lkepool's kinds to core's error types. With a cause the error is an InsufficientCapacityError: core gives
+// verdicts is the one table from kinds of errors to core's error types. With a cause the error is an InsufficientCapacityError: core gives
 // this NodeClaim up and schedules the pods anew. Without one it is a CreateError: core calls Create again, with growing pauses, also for a
 // request that can never work, because its cause is a setting that a user may correct.
 var verdicts = map[claims.Kind]verdict{
@@ -191,7 +191,7 @@ func (c *CloudProvider) Failures(nodePool string) []backoff.Failure {
 	return c.backoff.Failures(nodePool)
 }
 
-// lookupError turns the error of reading or releasing one instance into core's. Only not found, which lkepool reports when the API has
+// lookupError turns the error of reading or releasing one instance into core's. Only not found, which an engine reports when the API has
 // proven it, may become NodeClaimNotFound: core then forgets the instance.
 func lookupError(err error) error {
 	if err != nil && claims.KindOf(err) == claims.KindNotFound {

@@ -73,7 +73,7 @@ func ceilingReason(err error) string {
 	return err.Error()
 }
 
-// publishNothing reports on the NodePool why there is nothing to ask for.
+// publishNothing reports on the NodePool why there is nothing to buy.
 func (c *CloudProvider) publishNothing(nodePool *karpv1.NodePool, err error) {
 	c.publish(nodePool, events.Event{Reason: EventNoCompatibleInstanceTypes, Message: err.Error(), DedupeTimeout: eventSilence})
 }

@@ -212,7 +212,7 @@ func TestANodePoolThatCanGetNothingSaysWhy(t *testing.T) {
 			})
 			pool := nodePool(nil)
 			pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{tt.requirement}
-			for range 3 { // core asks all the time
+			for range 3 { // core calls all the time
 				if all, err := p.GetInstanceTypes(t.Context(), pool); err != nil || len(all) != len(somePlans) {
 					t.Fatalf("got %d types, %v", len(all), err)
 				}

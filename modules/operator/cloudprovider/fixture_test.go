@@ -27,7 +27,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 )
 
-// scripted is a Pools that answers what a test says and remembers what it was asked for. A method without a
+// scripted is a Pools that returns the results of a test and records its calls. A method without a
 // script fails the test.
 type scripted struct {
 	t        *testing.T

@@ -12,8 +12,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// inventory keeps the last list of claimed nodes, and those that were claimed since. Core asks for the drift of every NodeClaim every
-// five minutes, and at every step of a new one; one read per question would be the whole budget of requests of a large cluster.
+// inventory keeps the last list of claimed nodes, and those that were claimed since. Core checks the drift of every NodeClaim every
+// five minutes, and at every step of a new one; one read per check would be the whole budget of requests of a large cluster.
 type inventory struct {
 	backend Backend
 	reading singleflight.Group
@@ -23,7 +23,7 @@ type inventory struct {
 	at    time.Time // of the last list
 }
 
-// known is a node as a list or its claim showed it, and when that was asked for.
+// known is a node as a list or its claim showed it, and when that was requested.
 type known struct {
 	claims.Node
 	at time.Time

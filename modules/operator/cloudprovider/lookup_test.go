@@ -97,7 +97,7 @@ func TestListAndGet(t *testing.T) {
 	}
 }
 
-// A node drifts when its pool's labels, taints, firewall or version differ from what its NodeClaim and class ask for,
+// A node drifts when its pool's labels, taints, firewall or version differ from those of its NodeClaim and class,
 // and when LKE recycled its instance or the instance is switched off. An answer without a value is no difference.
 func TestDriftOfPoolsAndInstances(t *testing.T) {
 	firewall := 99
@@ -184,7 +184,7 @@ func TestDriftReadsOneListForAll(t *testing.T) {
 					nodes = append(nodes, claimed(id, fmt.Sprint("claim-", id)))
 				}
 				pools := &scripted{t: t, list: func() ([]lkepool.Node, error) {
-					time.Sleep(time.Second) // virtual: all ask while the list is being read
+					time.Sleep(time.Second) // virtual: all call while the list is being read
 					return nodes, fails
 				}}
 				p := provider(t, "standard", pools, readyClass(), nodePool(nil))
@@ -206,7 +206,7 @@ func TestDriftReadsOneListForAll(t *testing.T) {
 	}
 }
 
-// Core asks for the drift of a new NodeClaim at every step it takes. A node that was claimed after the list was read is
+// Core checks the drift of a new NodeClaim at every step it takes. A node that was claimed after the list was read is
 // known from its claim, until a list that is younger does not have it.
 func TestDriftOfANewNodeReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// Core asks for the instance types of each NodePool five times in ten seconds, and writes an ERROR for each error.
+// Core lists the instance types of each NodePool five times in ten seconds, and writes an ERROR for each error.
 func TestAMissingClassIsOneLineInTheLogUntilItChanges(t *testing.T) {
 	var lines []string
 	ctx := log.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
@@ -64,7 +64,7 @@ func TestAMissingClassIsOneLineInTheLogUntilItChanges(t *testing.T) {
 	expectLines("does not exist")
 }
 
-// Core's controllers for prices and overlays ask for every NodePool, of whichever provider.
+// Core's controllers for prices and overlays list for every NodePool, of whichever provider.
 func TestANodePoolOfAnotherProviderHasNoInstanceTypesAndNoError(t *testing.T) {
 	pool := nodePool(nil)
 	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass", Name: "default"}

@@ -16,7 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// launched is the NodeClaim as Create returns it.
+// launched returns the NodeClaim as Create returns it.
 func launched(node claims.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alpha1.Mode, instanceType *cloudprovider.InstanceType,
 	region string) (*karpv1.NodeClaim, error) {
 	claim, err := observed(node, instanceType, region)
@@ -33,7 +33,7 @@ func launched(node claims.Node, nodeClass *v1alpha1.LinodeNodeClass, mode v1alph
 	return claim, nil
 }
 
-// observed is the NodeClaim that a claimed node stands for. instanceType is nil when the plan is not in the
+// observed returns the NodeClaim that a claimed node stands for. instanceType is nil when the plan is not in the
 // catalog (any more): the node is there all the same.
 func observed(node claims.Node, instanceType *cloudprovider.InstanceType, region string) (*karpv1.NodeClaim, error) {
 	if node.InstanceID <= 0 {
@@ -53,13 +53,13 @@ func observed(node claims.Node, instanceType *cloudprovider.InstanceType, region
 	}
 	if node.Health == claims.Deleting || node.Health == claims.Detached {
 		// Core takes an instance that is being deleted for gone. When that began is not known, and core does
-		// not ask.
+		// not use it.
 		claim.DeletionTimestamp = &metav1.Time{Time: node.Created}
 	}
 	return claim, nil
 }
 
-// labels are what Karpenter puts on the Node.
+// labels returns the labels that Karpenter puts on the Node.
 func labels(node claims.Node, instanceType *cloudprovider.InstanceType, region string) map[string]string {
 	result := LabelsOf(instanceType, region)
 	result[corev1.LabelInstanceTypeStable] = node.InstanceType
@@ -71,7 +71,7 @@ func labels(node claims.Node, instanceType *cloudprovider.InstanceType, region s
 	return result
 }
 
-// LabelsOf are the labels of nodes of an instance type, nil where none is known. Linode has no zones: the zone is the region.
+// LabelsOf returns the labels of nodes of an instance type, nil where none is known. Linode has no zones: the zone is the region.
 func LabelsOf(instanceType *cloudprovider.InstanceType, region string) map[string]string {
 	result := map[string]string{}
 	if instanceType != nil {

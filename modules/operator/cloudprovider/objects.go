@@ -48,7 +48,7 @@ func (c *CloudProvider) readyNodeClass(ctx context.Context, nodeClaim *karpv1.No
 	case ready.IsFalse():
 		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %s: %s", name, ready.Message))
 	}
-	// It has just been made or changed; core asks again.
+	// It has just been made or changed; core calls again.
 	return nil, cloudprovider.NewCreateError(fmt.Errorf("LinodeNodeClass %s is not checked yet", name),
 		"NodeClassReadinessUnknown", "The LinodeNodeClass is not checked yet")
 }
@@ -66,7 +66,7 @@ func (c *CloudProvider) nodePoolOf(ctx context.Context, nodeClaim *karpv1.NodeCl
 }
 
 // noteClass writes a line in the log when the LinodeNodeClass of a NodePool goes missing or exists again, and not at each of core's
-// questions.
+// calls.
 func (c *CloudProvider) noteClass(ctx context.Context, nodePool *karpv1.NodePool, exists bool) {
 	name := nodePool.Spec.Template.Spec.NodeClassRef.Name
 	logger := log.FromContext(ctx).WithValues("NodePool", nodePool.Name, v1alpha1.Kind, name)

@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// OwnerTags say which cluster, class and NodePool an instance is for, in both modes.
+// OwnerTags returns the tags with the cluster, class and NodePool that an instance is for, in every mode.
 func OwnerTags(cluster string, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
 	tags := []string{clusterTag(cluster), claims.Tag(v1alpha1.TagNodeClass, nodeClass.Name)}
 	if nodePool := nodeClaim.Labels[karpv1.NodePoolLabelKey]; nodePool != "" {
@@ -16,7 +16,7 @@ func OwnerTags(cluster string, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.
 	return tags
 }
 
-// clusterTag is kubernetes.io/cluster/<cluster>=owned. Here the key carries the name, so the key is what is
+// clusterTag returns kubernetes.io/cluster/<cluster>=owned. Here the key carries the name, so the key is
 // shortened: a tag has at most 50 characters, and 22 + 32 + 6 would be too many for the longest label.
 func clusterTag(cluster string) string {
 	room := claims.MaxTagLength - len(v1alpha1.TagClusterPrefix) - len("="+v1alpha1.TagClusterOwned)

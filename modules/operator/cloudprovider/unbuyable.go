@@ -1,38 +1,59 @@
 package cloudprovider
 
 import (
-	"context"
 	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/samber/lo"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
-// Unbuyable returns why a NodePool can get no node now, "" if it can. What its LinodeNodeClass lacks is no part of it: core's own
-// condition shows that.
-func (c *CloudProvider) Unbuyable(ctx context.Context, nodePool *karpv1.NodePool) string {
-	all, err := c.GetInstanceTypes(ctx, nodePool)
-	if err != nil {
-		return ""
+// unbuyable returns why none of the types that meet the requirements can be bought: a resource of which none has enough, or
+// that those which have enough are not available now.
+func unbuyable(requests corev1.ResourceList, compatible, fitting []*cloudprovider.InstanceType) string {
+	if len(fitting) > 0 {
+		names := lo.Map(fitting, func(it *cloudprovider.InstanceType, _ int) string { return it.Name })
+		return fmt.Sprintf("%d of them hold its resources, none of them is available now: %s", len(fitting), requirement.List(names))
 	}
-	if _, missing := c.missing.Load(nodePool.Name); missing {
-		return ""
-	}
-	if err := impossible(all, nodePool, !c.cfg.RelaxMinValues); err != nil {
-		return bounded(err.Error())
-	}
-	wanted := requirement.Meeting(nodePool.Spec.Template.Spec.Requirements, all)
-	var names []string
-	for _, it := range wanted {
-		if len(it.Offerings.Available()) > 0 {
-			return ""
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		var most resource.Quantity
+		for _, it := range compatible {
+			if has := it.Allocatable()[name]; has.Cmp(most) > 0 {
+				most = has
+			}
 		}
-		names = append(names, it.Name)
+		if asked := requests[name]; asked.Cmp(most) > 0 {
+			return fmt.Sprintf("none of them holds %s %s: the largest has %s", name, asked.String(), most.String())
+		}
 	}
-	if len(names) == 0 {
-		return "no plan meets its requirements together"
+	return "none of them holds all of its resources together"
+}
+
+// impossible returns why a NodePool can never get a node of these instance types, whatever is available and whatever pods
+// request. Core's own event on such a NodePool does not name the requirement.
+func impossible(all []*cloudprovider.InstanceType, nodePool *karpv1.NodePool, strict bool) error {
+	requirements := nodePool.Spec.Template.Spec.Requirements
+	if err := requirement.Unmet(requirements, all); err != nil || !strict {
+		return err
 	}
-	return fmt.Sprintf("none of the %d plans that meet its requirements can be bought now; its events contain the reason: %s", len(names),
-		bounded(requirement.List(names)))
+	_, _, err := requirement.Meeting(requirements,
+		all).SatisfiesMinValues(scheduling.NewNodeSelectorRequirementsWithMinValues(requirements...))
+	return err
+}
+
+// reservedTaint refuses a NodePool whose nodes would have a taint of Karpenter's from the start: they would never be usable.
+func reservedTaint(nodePool *karpv1.NodePool) error {
+	for _, t := range slices.Concat(nodePool.Spec.Template.Spec.Taints, nodePool.Spec.Template.Spec.StartupTaints) {
+		if t.Key == karpv1.UnregisteredTaintKey || t.Key == karpv1.DisruptedTaintKey {
+			return fmt.Errorf("its template has the taint %s, which Karpenter itself puts on nodes and takes off: remove it", t.Key)
+		}
+	}
+	return nil
 }

@@ -17,7 +17,7 @@ func Lock(read client.Object) client.Patch {
 	return client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})
 }
 
-// Requeue is what a reconcile returns after a write: nothing to do when the object is gone, another reconcile when it has changed.
+// Requeue returns the result of a reconcile after a write: nothing to do when the object is gone, another reconcile when it has changed.
 func Requeue(err error) (reconcile.Result, error) {
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: pause}, nil

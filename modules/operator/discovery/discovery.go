@@ -8,7 +8,9 @@ package discovery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"net/http"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
@@ -52,6 +54,14 @@ func (w Wanted) Explain(err error, scope, doing, fix string) error {
 		return &options.Error{Name: "LINODE_URL", Found: "there is no Linode API at " + w.URL + " (404 " + doing + ")",
 			Fix: "set LINODE_URL and LINODE_API_VERSION to the API's, or leave them out"}
 	default:
+		// The Linode API answers errors with a body of its own, which a client recognizes. Outages of it, and of what is before it, are 5xx.
+		var answer *linode.Error
+		if errors.As(err, &answer) && answer.Status != 0 && answer.Status < http.StatusInternalServerError &&
+			answer.Status != http.StatusTooManyRequests && len(answer.Reasons) == 0 {
+			return &options.Error{Name: "LINODE_URL",
+				Found: fmt.Sprintf("a server answers at %s, and not as the Linode API does (status %d %s)", w.URL, answer.Status, doing),
+				Fix:   "set it to the API's address, with its port, or leave it out"}
+		}
 		return &options.Error{Name: "LINODE_URL", Found: "the Linode API at " + w.URL + " gives no answer when " + doing, Err: err,
 			Fix: "check the address, the network, and LINODE_CA if the API has a certificate of its own"}
 	}

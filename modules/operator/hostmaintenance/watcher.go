@@ -62,7 +62,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 	return nil
 }
 
-// Pending returns whether the host of a Linode has maintenance pending. It asks the memory alone.
+// Pending returns whether the host of a Linode has maintenance pending. It reads from memory alone.
 func (w *Watcher) Pending(instanceID int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -32,7 +32,7 @@ const (
 	defaultDiskEviction = "10%"
 )
 
-// recordedMemory is what nodes of LKE have shown, in bytes, by the plan's MiB: a g6-standard-1 and a g6-standard-2. What a guest has
+// recordedMemory lists what nodes of LKE have shown, in bytes, by the plan's MiB: a g6-standard-1 and a g6-standard-2. What a guest has
 // depends on the size of its memory and not on the plan's class. The two figures, 3.3% and 4.1% less than the plan, do not show how the
 // share goes on, so other sizes are estimated by Settings.MemoryOverhead until a node of the plan is seen.
 var recordedMemory = map[int]int64{
@@ -40,7 +40,7 @@ var recordedMemory = map[int]int64{
 	4096: 4022024 << 10,
 }
 
-// capacity is what a node of the plan shows: learned, recorded or estimated.
+// capacity returns the size of a node of the plan: learned, recorded or estimated.
 func capacity(p Plan, s Settings) corev1.ResourceList {
 	memory := cmp.Or(s.Learned.Memory, recordedMemory[p.Memory], int64(float64(p.Memory)*mib*(1-s.MemoryOverhead)))
 	storage := cmp.Or(s.Learned.EphemeralStorage, int64(float64(s.RootDisk)*mib*fileSystemShare))
@@ -65,8 +65,8 @@ func maxPods(p Plan, s Settings) int64 {
 	return pods
 }
 
-// overhead is what pods cannot have: by the kubelet's settings, and never less than what nodes of the plan have shown. The kubelet takes
-// the hard eviction threshold alone off the allocatable resources, not the soft one.
+// overhead returns the part that pods cannot have: by the kubelet's settings, and never less than what nodes of the plan have shown. The
+// kubelet takes the hard eviction threshold alone off the allocatable resources, not the soft one.
 func overhead(total corev1.ResourceList, s Settings) *cloudprovider.InstanceTypeOverhead {
 	kubelet := ptr.Deref(s.Kubelet, v1alpha1.KubeletConfiguration{})
 	memory, disk := cmp.Or(kubelet.EvictionHard["memory.available"], defaultMemoryEviction),

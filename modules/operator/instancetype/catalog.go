@@ -75,8 +75,7 @@ func (c *Catalog) Refresh(ctx context.Context) (err error) {
 	case len(usable) == 0:
 		return errors.New("reading Linode types: the API lists none that LKE could use")
 	case len(plans) == 0:
-		return fmt.Errorf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(usable), c.cfg.Plans.Allow,
-			c.cfg.Plans.Deny)
+		return &ExclusionError{Plans: usable, By: c.cfg.Plans}
 	}
 	slices.SortStableFunc(plans, func(a, b Plan) int { return strings.Compare(a.ID, b.ID) })
 	plans = slices.CompactFunc(plans, func(a, b Plan) bool { return a.ID == b.ID })
@@ -94,6 +93,37 @@ func (c *Catalog) Refresh(ctx context.Context) (err error) {
 		c.version++
 	}
 	return nil
+}
+
+// ExclusionError reports that the settings exclude all plans.
+type ExclusionError struct {
+	Plans []Plan // that there are
+	By    selection.Selection
+}
+
+func (e *ExclusionError) Error() string {
+	return fmt.Sprintf("reading Linode types: the settings exclude all %d plans: allowed %v, denied %v", len(e.Plans), e.By.Allow, e.By.Deny)
+}
+
+// Unmatched returns the first pattern of the allowed plans that matches none of those that there are, "" if each matches one, and all
+// texts that would match one: IDs and classes.
+func (e *ExclusionError) Unmatched() (pattern string, texts []string) {
+	pattern = e.By.Allow.Unmatched(func(yield func(string, []string) bool) {
+		for _, p := range e.Plans {
+			if !yield(p.ID, p.classes()) {
+				return
+			}
+		}
+	})
+	for _, p := range e.Plans {
+		texts = append(texts, p.ID)
+		for _, class := range p.classes() {
+			if class = selection.ClassPrefix + class; !slices.Contains(texts, class) {
+				texts = append(texts, class)
+			}
+		}
+	}
+	return pattern, texts
 }
 
 // Start reads again and again until ctx ends. It is a Runnable of controller-runtime's manager.

@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Settings are what the conversion depends on besides the plan.
+// Settings configure the conversion of a plan.
 type Settings struct {
 	Region         string
 	MemoryOverhead float64 // share of the plan's memory that a VM does not show, where no node has shown one

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
-// Figures are what nodes of a plan and a shape have shown; 0 = nothing yet. Bytes, pods and thousandths of a CPU.
+// Figures describe nodes of a plan and a shape as they were seen; 0 = not yet. Bytes, pods and thousandths of a CPU.
 type Figures struct {
 	Memory           int64 // capacity
 	EphemeralStorage int64 // capacity

@@ -66,10 +66,14 @@ func (p Plan) acceleratedDevices() int { return ptr.Deref(p.AcceleratedDevices, 
 
 // Excluded returns why the settings keep the plan from being bought; empty if they do not. A plan with accelerators is of that class too.
 func (p Plan) Excluded(by selection.Selection) string {
+	return by.Excludes(p.ID, p.classes()...)
+}
+
+func (p Plan) classes() []string {
 	if p.acceleratedDevices() > 0 {
-		return by.Excludes(p.ID, string(p.Class), v1alpha1.InstanceClassAccelerated)
+		return []string{string(p.Class), v1alpha1.InstanceClassAccelerated}
 	}
-	return by.Excludes(p.ID, string(p.Class))
+	return []string{string(p.Class)}
 }
 
 // usable returns whether the API's answer is complete, and its name and class can be values of labels.

@@ -26,7 +26,7 @@ var unavailableTTL = map[Cause]time.Duration{
 // Causes lists all causes.
 func Causes() []Cause { return []Cause{AccountLimit, Ceiling, NoCapacity, PlanRefused} }
 
-// A Refusal is what the Linode API would not sell.
+// A Refusal describes an instance type that the Linode API would not sell.
 type Refusal struct {
 	InstanceType string
 	Region       string

@@ -34,18 +34,23 @@ func (c creates) Create(ctx context.Context, object client.Object, options ...cl
 // client and is refused.
 func OnDemand(next client.Client) client.Client {
 	return creates{next, func(_ context.Context, nodeClaim *karpv1.NodeClaim) error {
-		for i := range nodeClaim.Spec.Requirements {
-			r := &nodeClaim.Spec.Requirements[i]
-			if r.Key == karpv1.CapacityTypeLabelKey && r.Operator == corev1.NodeSelectorOpIn &&
-				slices.Equal(r.Values, []string{karpv1.CapacityTypeSpot}) {
-				r.Values = []string{karpv1.CapacityTypeOnDemand}
-			}
-		}
-		if nodeClaim.Labels[karpv1.CapacityTypeLabelKey] == karpv1.CapacityTypeSpot {
-			nodeClaim.Labels[karpv1.CapacityTypeLabelKey] = karpv1.CapacityTypeOnDemand
-		}
+		NarrowToOnDemand(nodeClaim)
 		return nil
 	}}
+}
+
+// NarrowToOnDemand turns a NodeClaim for spot capacity into one for on-demand capacity, as OnDemand does.
+func NarrowToOnDemand(nodeClaim *karpv1.NodeClaim) {
+	for i := range nodeClaim.Spec.Requirements {
+		r := &nodeClaim.Spec.Requirements[i]
+		if r.Key == karpv1.CapacityTypeLabelKey && r.Operator == corev1.NodeSelectorOpIn &&
+			slices.Equal(r.Values, []string{karpv1.CapacityTypeSpot}) {
+			r.Values = []string{karpv1.CapacityTypeOnDemand}
+		}
+	}
+	if nodeClaim.Labels[karpv1.CapacityTypeLabelKey] == karpv1.CapacityTypeSpot {
+		nodeClaim.Labels[karpv1.CapacityTypeLabelKey] = karpv1.CapacityTypeOnDemand
+	}
 }
 
 // Held returns a client that does not create the NodeClaims for which held returns an error.

@@ -37,7 +37,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/state/prediction"
 )
 
-// Config is what the manager is made from.
+// Config configures the manager.
 type Config struct {
 	Options    *coreoptions.Options
 	Kubernetes *rest.Config

@@ -7,7 +7,7 @@
 // A [Fence] wraps the elector's lock and lets a write pass to the Linode API only while the last renewal that succeeded is valid. It
 // costs no request. Wired by cmd/controller, for a process that takes part in the election:
 //
-//	fence := leadership.NewFence(allocator.Begin)
+//	fence := leadership.NewFence(func(released bool) { nodes.Begin(released) })
 //	options.LeaderElectionResourceLockInterface = fence.Lock(lock)
 //	client.Transport = fence.Guard(client.Transport)
 //	manager.Add(fence) // ends the process when another replica leads
@@ -48,7 +48,8 @@ type Fence struct {
 	now      func() moment
 	lease    atomic.Pointer[lease] // nil = does not lead
 	led      atomic.Bool
-	elected  func()
+	elected  func(released bool)
+	free     atomic.Bool // the Lease was released when it was last read, or did not exist
 	replaced chan struct{}
 	once     sync.Once // closes replaced
 }
@@ -76,8 +77,9 @@ func (l *lease) valid(now moment) bool {
 }
 
 // NewFence returns the Fence of a process that does not lead yet. elected is called once, before any controller starts, when this
-// process has got the Lease; it may be nil.
-func NewFence(elected func()) *Fence {
+// process has got the Lease, with whether nothing of a replica before may be under way: it released the Lease, or there was none. It may
+// be nil.
+func NewFence(elected func(released bool)) *Fence {
 	return &Fence{now: systemNow, elected: elected, replaced: make(chan struct{})}
 }
 
@@ -106,6 +108,9 @@ type lock struct {
 // Get implements resourcelock.Interface.
 func (l lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
+	if err == nil {
+		l.fence.free.Store(record.HolderIdentity == "")
+	}
 	if err == nil && l.fence.led.Load() && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {
 		l.fence.once.Do(func() { close(l.fence.replaced) })
 	}
@@ -114,6 +119,7 @@ func (l lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []by
 
 // Create implements resourcelock.Interface.
 func (l lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	l.fence.free.Store(true)
 	return l.write(record, func() error { return l.Interface.Create(ctx, record) })
 }
 
@@ -134,7 +140,7 @@ func (l lock) write(record resourcelock.LeaderElectionRecord, do func() error) e
 		return err
 	}
 	if !l.fence.led.Swap(true) && l.fence.elected != nil {
-		l.fence.elected()
+		l.fence.elected(l.fence.free.Load())
 	}
 	l.fence.lease.Store(&lease{begun, time.Duration(record.LeaseDurationSeconds) * time.Second})
 	return nil

@@ -128,7 +128,7 @@ func TestHostileInputMakesNoNewLabelValues(t *testing.T) {
 	}
 }
 
-// What is described is what is registered, by name, kind, help and labels.
+// The descriptions match the registered metrics, by name, kind, help and labels.
 func TestDescribeIsComplete(t *testing.T) {
 	described := metrics.Describe()
 	if !slices.IsSortedFunc(described, func(a, b metrics.Description) int { return strings.Compare(a.Name, b.Name) }) {

@@ -56,7 +56,7 @@ func Describe() []Description {
 	return all.described
 }
 
-// Values returns the closed set of values of a label, nil for a label whose values are what the catalog offers:
+// Values returns the closed set of values of a label, nil for a label whose values are names that the catalog offers:
 // instance_type (besides "other"), capacity_type and zone.
 func Values(label string) []string { return slices.Clone(closedSets()[label]) }
 

@@ -45,7 +45,7 @@ type Cluster struct {
 	New    func(ctx context.Context, deps Deps) (Nodes, error) // makes the mode's Nodes; called once
 }
 
-// Deps are what every mode is made from.
+// Deps are the parts from which every mode is made.
 type Deps struct {
 	Options     options.Options
 	Metrics     *metrics.Metrics
@@ -59,9 +59,10 @@ type Deps struct {
 
 // Nodes is where nodes come from, in one mode.
 type Nodes struct {
-	Backend     cloudprovider.Backend
-	Engine      Engine
-	Begin       func()                               // forgets what was read, because this replica leads from now on
+	Backend cloudprovider.Backend
+	Engine  Engine
+	// Begin forgets what was read, because this replica leads from now on. released: no write of a replica before is under way.
+	Begin       func(released bool)
 	Cluster     func(context.Context) status.Cluster // what LinodeNodeClasses are judged by
 	Controllers []controller.Controller              // of this mode alone
 	Runnables   []manager.Runnable                   // of this mode alone

@@ -1,4 +1,4 @@
-// Package nodeclaim has what the cloud provider and the controllers ask of a NodeClaim: whether it is this provider's, and which Linode
+// Package nodeclaim has what the cloud provider and the controllers read from a NodeClaim: whether it is this provider's, and which Linode
 // is behind it.
 package nodeclaim
 

@@ -34,7 +34,7 @@ func fromEnvironment(fs *coreoptions.FlagSet, lookup func(string) (string, bool)
 		}
 		if err := f.Value.Set(v); err != nil { // the only flags of core without a default that refuse a text are booleans
 			first = &Error{Name: name, Found: fmt.Sprintf("%q is not valid", v),
-				Fix: "use a value such as " + cmp.Or(f.DefValue, "true or false")}
+				Fix: fixOf(kindOfFlag(f.Value), v, "use a value such as "+cmp.Or(f.DefValue, "true or false"))}
 		}
 	})
 	return first
@@ -49,9 +49,21 @@ func coreError(err error) error {
 	}
 	if _, found, ok := strings.Cut(err.Error(), "invalid "); ok {
 		name, value, _ := strings.Cut(found, " ")
-		return &Error{Name: name, Found: value + " is not valid", Fix: "run with -h to see its values"}
+		return &Error{Name: name, Found: value + " is not valid", Fix: usageOf(name)}
 	}
 	return &Error{Name: variable(gatesFlag), Found: err.Error(), Fix: "use a list such as NodeRepair=true,StaticCapacity=true"}
+}
+
+// usageOf returns the help of core's setting with a variable, which lists its values.
+func usageOf(name string) string {
+	fix := "run with -h to see its values"
+	flags, _ := coreFlags()
+	flags.VisitAll(func(f *flag.Flag) {
+		if variable(f.Name) == name {
+			fix = f.Usage
+		}
+	})
+	return fix
 }
 
 // refuseUnserved refuses what core would accept without any effect: gates that core does not have, which it ignores

@@ -54,7 +54,7 @@ type Options struct {
 	ClusterRegion   string // empty: discovered
 	ClusterEndpoint string // empty: discovered; used in instance mode only
 	ClusterCABundle string // base64 of PEM; empty: discovered; used in instance mode only
-	// ServingCertificates: kubelets ask for serving certificates, and the operator approves them; used in instance mode only
+	// ServingCertificates lets kubelets request serving certificates, and the operator approves them; used in instance mode only
 	ServingCertificates bool
 
 	AllowedPlans, DeniedPlans string // see Plans
@@ -96,7 +96,7 @@ func (o Options) Prices() selection.Prices {
 }
 
 // Parse reads args and the environment and checks the result. lookup is os.LookupEnv, or a test's. The error is flag.ErrHelp when the
-// command line asks for help.
+// command line requests help.
 func Parse(args []string, lookup func(string) (string, bool)) (Options, error) {
 	fs, core := coreFlags()
 	if err := fromEnvironment(fs, lookup); err != nil {

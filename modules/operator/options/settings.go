@@ -169,9 +169,17 @@ func (d definition) read(mode v1alpha1.Mode, given map[string]string, lookup fun
 		}
 	}
 	if err := d.set(value); err != nil {
-		return &Error{Name: name, Found: fmt.Sprintf("%q is not valid", value), Fix: d.fix}
+		return &Error{Name: name, Found: fmt.Sprintf("%q is not valid", value), Fix: fixOf(d.kind, value, d.fix)}
 	}
 	return nil
+}
+
+// fixOf returns what to do about a text that is not a value: for a number in place of a duration, the number with a unit.
+func fixOf(kind, value, otherwise string) string {
+	if n, err := strconv.Atoi(value); err == nil && n > 0 && kind == kindDuration {
+		return fmt.Sprintf("use %ds", n)
+	}
+	return otherwise
 }
 
 // parsed sets a value that a text is parsed to. Only what valid accepts is a value; nil accepts all.
@@ -239,7 +247,7 @@ func parseNamespacedName(text string) (types.NamespacedName, error) {
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-// A Description is what a reference page has of one setting.
+// A Description describes one setting for a reference page.
 type Description struct {
 	Variables []string // in order of precedence
 	Flag      string   // without dashes; empty: environment only

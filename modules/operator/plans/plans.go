@@ -29,7 +29,7 @@ type Region struct {
 	Availability map[string]bool // of plans of restricted availability; one without an entry is available
 }
 
-// Shown is what to print, and how nodes are estimated.
+// Shown has the plans to print, and how nodes are estimated.
 type Shown struct {
 	Plans          []instancetype.Plan
 	Regions        []Region

@@ -4,8 +4,8 @@
 // process runs, and after a restart, or when an answer was lost, by the Linode's status: one that is about to boot is not rebooted again.
 // What remains is a Linode that has booted again before the next process looks: it is rebooted a second time, which costs it a minute.
 //
-// Errors are core's: NodeClaimNotFound for a Linode that is proven gone, NodeRebootFailed for what a repetition cannot change, which
-// makes core replace the node at once, and any other error for what it can.
+// Errors are core's: NodeRebootFailed for what a repetition cannot change, which makes core replace the node at once, and any other error
+// for what it can. A 404 here proves nothing, so it is an error to repeat: package cloudprovider proves that a Linode is gone before.
 //
 // Called by package cloudprovider, concurrently.
 package reboot
@@ -27,7 +27,7 @@ import (
 // API is the part of the Linode API that is used; *linode.Client is one.
 type API interface {
 	GetInstance(ctx context.Context, instanceID int) (*api.Instance, error)
-	RebootInstance(ctx context.Context, instanceID int) error
+	RebootInstance(ctx context.Context, instanceID int, boot api.InstanceBoot) error
 }
 
 // Rebooter reboots Linodes.
@@ -62,7 +62,7 @@ func (r *Rebooter) Reboot(ctx context.Context, instanceID int, operationID strin
 	case slices.Contains(off, status):
 		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("instance %d is %s", instanceID, status))
 	default:
-		if err := r.api.RebootInstance(ctx, instanceID); err != nil && refusal.Of(err).Effect != claims.EffectApplied {
+		if err := r.api.RebootInstance(ctx, instanceID, api.InstanceBoot{}); err != nil && refusal.Of(err).Effect != claims.EffectApplied {
 			return verdict(instanceID, err)
 		}
 	}
@@ -75,8 +75,6 @@ func verdict(instanceID int, err error) error {
 	v := refusal.Of(err)
 	err = fmt.Errorf("rebooting instance %d: %w", instanceID, err)
 	switch v.Kind {
-	case claims.KindNotFound:
-		return cloudprovider.NewNodeClaimNotFoundError(err)
 	case claims.KindForbidden:
 		return cloudprovider.NewNodeRebootFailedError(fmt.Errorf("%w (the token needs the scope linodes:read_write)", err))
 	case claims.KindInvalid:

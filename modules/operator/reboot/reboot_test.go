@@ -26,7 +26,7 @@ func (s *scripted) GetInstance(context.Context, int) (*api.Instance, error) {
 	return &api.Instance{Status: s.status}, s.missing
 }
 
-func (s *scripted) RebootInstance(context.Context, int) error {
+func (s *scripted) RebootInstance(context.Context, int, api.InstanceBoot) error {
 	s.reboots++
 	if s.refused == nil || s.effect {
 		s.status = "rebooting"
@@ -89,22 +89,22 @@ func refusing(kind linode.Kind) scripted {
 
 func TestErrorsAreCores(t *testing.T) {
 	for name, c := range map[string]struct {
-		linodes              scripted
-		failed, gone, passed bool
-		text                 string
+		linodes        scripted
+		failed, passed bool
+		text           string
 	}{
 		"a missing scope":         {linodes: refusing(linode.KindForbidden), failed: true, text: "linodes:read_write"},
 		"a refused token":         {linodes: scripted{missing: &linode.Error{Kind: linode.KindUnauthorized}}, failed: true, text: "scope"},
 		"a request that is wrong": {linodes: refusing(linode.KindInvalid), failed: true},
 		"a Linode that is off":    {linodes: scripted{status: "offline"}, failed: true, text: "offline"},
-		"a Linode that is gone":   {linodes: scripted{missing: &linode.Error{Kind: linode.KindNotFound}}, gone: true},
+		"one 404":                 {linodes: scripted{missing: &linode.Error{Kind: linode.KindNotFound}}},
 		"a job on the Linode":     {linodes: refusing(linode.KindBusy)},
 		"an API that is down":     {linodes: scripted{missing: &linode.Error{Kind: linode.KindUnavailable}}},
 		"an answer of no shape":   {linodes: refusing(linode.KindMalformed), passed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := reboot.New(&c.linodes).Reboot(t.Context(), 5, "first")
-			if core.IsNodeRebootFailedError(err) != c.failed || core.IsNodeClaimNotFoundError(err) != c.gone || (err == nil) != c.passed {
+			if core.IsNodeRebootFailedError(err) != c.failed || core.IsNodeClaimNotFoundError(err) || (err == nil) != c.passed {
 				t.Errorf("got %v", err)
 			}
 			if err != nil && !strings.Contains(err.Error(), c.text) {

@@ -1,5 +1,5 @@
 // Package requirement explains requirements of NodePools and NodeClaims to users: which of them no plan meets, which values of
-// the plans are close to the one that is asked for, and which labels are those of another cloud's provider.
+// the plans are close to the required one, and which labels are those of another cloud's provider.
 //
 // Karpenter core reports that nothing fits, and not which requirement is the reason. All functions here are pure; the packages
 // cloudprovider and nodepoolstatus publish what they return, and `controller plans` prints it.

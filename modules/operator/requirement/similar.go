@@ -15,7 +15,7 @@ import (
 // How many values a hint lists.
 const shown = 6
 
-// hint names the values of plans that come close to what a requirement asks for; empty if there is nothing to name.
+// hint names the values of plans that come close to a requirement; empty if there is nothing to name.
 func hint(selector Selector, known []string) string {
 	switch numbers := numeric(known); {
 	case len(known) == 0:

@@ -29,7 +29,7 @@ func ParsePrices(text string) (Prices, error) {
 		if err != nil || !(usd > 0) || math.IsInf(usd, 1) {
 			return nil, fmt.Errorf("%q has no price above 0", item)
 		}
-		if patterns, err := ParsePatterns(pattern); err != nil || len(patterns) != 1 || strings.HasPrefix(pattern, classPrefix) {
+		if patterns, err := ParsePatterns(pattern); err != nil || len(patterns) != 1 || strings.HasPrefix(pattern, ClassPrefix) {
 			return nil, fmt.Errorf("%q is no plan", pattern)
 		}
 		list = append(list, Price{pattern, usd})

@@ -5,6 +5,7 @@ package selection
 
 import (
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -23,7 +24,8 @@ const (
 // NoPlans is the text of a list that matches nothing.
 const NoPlans = "none"
 
-const classPrefix = "class="
+// ClassPrefix begins a pattern that matches a class.
+const ClassPrefix = "class="
 
 // A Selection is which plans the operator may buy at all: those that Allow matches and Deny does not. The zero value
 // stands for the defaults.
@@ -39,7 +41,7 @@ func ParsePatterns(text string) (Patterns, error) {
 	var list Patterns
 	for item := range strings.SplitSeq(text, ",") {
 		item = strings.TrimSpace(item)
-		class, isClass := strings.CutPrefix(item, classPrefix)
+		class, isClass := strings.CutPrefix(item, ClassPrefix)
 		switch {
 		case item == "":
 			return nil, fmt.Errorf("an empty pattern")
@@ -69,10 +71,24 @@ func Parse(allow, deny string) (Selection, error) {
 	return Selection{allowed, denied}, err
 }
 
+// Unmatched returns the first pattern that matches none of the plans, which are IDs with classes; "" if each matches one.
+func (l Patterns) Unmatched(plans iter.Seq2[string, []string]) string {
+	for _, pattern := range l {
+		found := false
+		for id, classes := range plans {
+			found = found || Patterns{pattern}.match(id, classes)
+		}
+		if !found {
+			return pattern
+		}
+	}
+	return ""
+}
+
 // match is true for a plan with the class of a pattern or with an ID that it matches.
 func (l Patterns) match(id string, classes []string) bool {
 	return slices.ContainsFunc(l, func(pattern string) bool {
-		if class, ok := strings.CutPrefix(pattern, classPrefix); ok {
+		if class, ok := strings.CutPrefix(pattern, ClassPrefix); ok {
 			return slices.Contains(classes, class)
 		}
 		matches, err := path.Match(pattern, id)

@@ -66,8 +66,11 @@ var subjects = []struct{ route, name string }{
 	{"/lke/", "Offers"},
 	{"/linode/types", "Offers"}, {"/regions", "Offers"}, {"/account/availability", "Offers"},
 	{"/linode/instances/{linodeId}/disks", "Disks"}, {"/linode/instances/{linodeId}/configs", "Configs"},
+	{"/linode/instances/{linodeId}/interfaces/{interfaceId}/firewalls", "Firewalls"},
 	{"/linode/instances/{linodeId}/interfaces", "Interfaces"}, {"/linode/instances/{linodeId}/ips", "Interfaces"},
-	{"/linode/instances", "Linodes"},
+	{"/linode/instances/{linodeId}/firewalls", "Firewalls"}, {"/linode/instances/{linodeId}/volumes", "Volumes"},
+	{"/linode/instances", "Linodes"}, {"/volumes", "Volumes"}, {"/domains", "Domains"}, {"/nodebalancers/{nodebalancerId}/firewalls", "Firewalls"},
+	{"/nodebalancers", "NodeBalancers"},
 	{"/networking/firewalls", "Firewalls"}, {"/vpcs", "VPCs"}, {"/images", "Images"}, {"/placement/groups", "Groups"}, {"/tags", "Tags"},
 	{"/account", "Account"}, {"/profile", "Account"},
 }

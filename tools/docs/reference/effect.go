@@ -13,33 +13,40 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 )
 
-// examples has a value for each field of the spec, as JSON.
+// examples has a value, as JSON, for each field of the spec that needs more than one of plain.
 var examples = map[string]string{
-	"authorizedKeys":    `["ssh-ed25519 AAAA"]`,
-	"authorizedUsers":   `["alice"]`,
-	"backupsEnabled":    `true`,
-	"bootstrap":         `{"type":"kubeadm"}`,
-	"configuration":     `{"kernel":"linode/grub2"}`,
-	"dataDisks":         `{"sdb":{"size":"1Gi"}}`,
-	"diskEncryption":    `"enabled"`,
-	"firewallID":        `1`,
-	"image":             `"linode/debian12"`,
-	"imageDriftPolicy":  `"Replace"`,
-	"imageSelector":     `{"label":"kubernetes-*"}`,
-	"interfaces":        `[{"type":"public"}]`,
-	"maintenancePolicy": `"linode/migrate"`,
-	"placementGroups":   `[{"id":1},{"id":2}]`,
-	"subnetID":          `1`,
-	"isolation":         `{"publicIPv4":false}`,
-	"ipv6Options":       `{"enableSLAAC":true}`,
-	"kubelet":           `{"maxPods":50}`,
-	"lkeK8sVersion":     `"v1.33.6+lke7"`,
-	"osDisk":            `{"size":"20Gi"}`,
-	"placementGroup":    `{"id":1}`,
-	"swapSize":          `512`,
-	"swap_size":         `512`,
-	"tags":              `["team=a"]`,
-	"vpcID":             `1`,
+	"bootstrap":       `{"type":"kubeadm"}`,
+	"configuration":   `{"kernel":"linode/grub2"}`,
+	"dataDisks":       `{"sdb":{"size":"1Gi"}}`,
+	"imageSelector":   `{"label":"kubernetes-*"}`,
+	"interfaces":      `[{"type":"public"}]`,
+	"placementGroups": `[{"id":1},{"id":2}]`,
+	"isolation":       `{"publicIPv4":false}`,
+	"ipv6Options":     `{"enableSLAAC":true}`,
+	"kubelet":         `{"maxPods":50}`,
+	"lkeK8sVersion":   `"v1.33.6+lke7"`,
+	"osDisk":          `{"size":"20Gi"}`,
+	"placementGroup":  `{"id":1}`,
+	"tags":            `["team=a"]`,
+}
+
+// plain has values of the other fields, of which each takes the first of its type.
+var plain = []string{`true`, `1`, `"text"`, `["text"]`}
+
+// classWith returns a class with an example of one field.
+func classWith(name string) (*v1alpha1.LinodeNodeClass, error) {
+	candidates := plain
+	if example, ok := examples[name]; ok {
+		candidates = []string{example}
+	}
+	var err error
+	for _, example := range candidates {
+		class := &v1alpha1.LinodeNodeClass{}
+		if err = json.Unmarshal(fmt.Appendf(nil, `{%q: %s}`, name, example), &class.Spec); err == nil {
+			return class, nil
+		}
+	}
+	return nil, fmt.Errorf("the field %s has no example in reference/effect.go: %w", name, err)
 }
 
 // modeInstance is where a field counts that does nothing on LKE.
@@ -50,13 +57,9 @@ type effect struct{ modes, change string }
 
 // effectOf computes it: a class that has the field is evaluated in each mode, and its hash is compared.
 func effectOf(name string) (effect, error) {
-	example, ok := examples[name]
-	if !ok {
-		return effect{}, fmt.Errorf("the field %s has no example in reference/effect.go", name)
-	}
-	class := &v1alpha1.LinodeNodeClass{}
-	if err := json.Unmarshal(fmt.Appendf(nil, `{%q: %s}`, name, example), &class.Spec); err != nil {
-		return effect{}, fmt.Errorf("the example of the field %s: %w", name, err)
+	class, err := classWith(name)
+	if err != nil {
+		return effect{}, err
 	}
 	empty := &v1alpha1.LinodeNodeClass{}
 	if name == "vpcID" || name == "interfaces" || name == "ipv6Options" {

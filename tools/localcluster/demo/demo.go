@@ -42,6 +42,7 @@ type Simulator interface {
 // Config is where the demo runs.
 type Config struct {
 	Of       string // what the closing line names: tier=standard, tier=enterprise or mode=instance
+	Plain    bool   // in instance mode: Linodes without LKE pools
 	Class    string // the file of the LinodeNodeClass, in Examples
 	Examples string // the folder docs/examples
 	Client   client.Client
@@ -55,7 +56,7 @@ type Config struct {
 func Run(ctx context.Context, cfg Config) (Result, error) {
 	d := &demo{
 		Config:     cfg,
-		table:      &table{out: cfg.Out, start: cfg.Start},
+		table:      &table{out: cfg.Out, start: cfg.Start, plain: cfg.Plain},
 		theirs:     pools(cfg.Sim.Snapshot()),
 		before:     linodes(cfg.Sim.Snapshot()),
 		nodeClaims: map[types.UID]bool{},

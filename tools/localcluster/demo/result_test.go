@@ -6,6 +6,30 @@ import (
 	"time"
 )
 
+// Instance mode has no LKE pools to show.
+func TestTableShowsWhatTheModeMakes(t *testing.T) {
+	for name, c := range map[string]struct {
+		plain bool
+		words []string
+	}{
+		"pools":   {false, []string{"LKE pools (nodes wanted)", " 1 (2), 3 instances "}},
+		"Linodes": {true, []string{" Linodes ", " 3 "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			(&table{out: &out, start: time.Now(), plain: c.plain}).show(row{pools: 1, count: 2, instances: 3})
+			for _, words := range c.words {
+				if !strings.Contains(out.String(), words) {
+					t.Errorf("%q is missing:\n%s", words, &out)
+				}
+			}
+			if c.plain && strings.Contains(out.String(), "pools") {
+				t.Errorf("pools of instance mode:\n%s", &out)
+			}
+		})
+	}
+}
+
 func TestResultIsOKOnlyWhenAllOfItIs(t *testing.T) {
 	good := Result{of: "tier=standard", Pods: 5, Wanted: 5, nodes: 2, nodeClaims: 2, apiCalls: 31, elapsed: 48 * time.Second}
 	tests := []struct {

@@ -20,6 +20,7 @@ type row struct {
 type table struct {
 	out    io.Writer
 	start  time.Time
+	plain  bool // Linodes without LKE pools
 	last   row
 	opened bool
 }
@@ -32,18 +33,25 @@ func (t *table) say(what string) {
 
 func (t *table) show(r row) {
 	if !t.opened {
-		fmt.Fprintf(t.out, rowFormat, "time", "pods ready", "nodeclaims", "nodes", "LKE pools (nodes wanted)", "API calls: lists", "others")
+		made := "LKE pools (nodes wanted)"
+		if t.plain {
+			made = "Linodes"
+		}
+		fmt.Fprintf(t.out, rowFormat, "time", "pods ready", "nodeclaims", "nodes", made, "API calls: lists", "others")
 		t.opened = true
 	} else if r == t.last {
 		return
 	}
 	t.last = r
+	made := fmt.Sprintf("%d (%d), %d instances", r.pools, r.count, r.instances)
+	if t.plain {
+		made = fmt.Sprint(r.instances)
+	}
 	fmt.Fprintf(t.out, rowFormat, t.elapsed(),
 		fmt.Sprintf("%d/%d", r.podsReady, r.podsWanted),
 		fmt.Sprintf("%d (%d up)", r.claims, r.claimsLaunched),
 		fmt.Sprintf("%d/%d", r.nodesReady, r.nodes),
-		fmt.Sprintf("%d (%d), %d instances", r.pools, r.count, r.instances),
-		fmt.Sprint(r.collections), fmt.Sprint(r.others))
+		made, fmt.Sprint(r.collections), fmt.Sprint(r.others))
 }
 
 func (t *table) elapsed() string { return time.Since(t.start).Round(100 * time.Millisecond).String() }

@@ -191,7 +191,8 @@ func StartKubelet(k Kubelet) (*process.Process, error) {
 		return nil, err
 	}
 	e := k.Event
-	capacity, _ := simulatedlke.Capacity(simulatedlke.Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: cmp.Or(e.RootMB, e.DiskMB)})
+	disk := cmp.Or(e.RootMB, e.DiskMB)
+	capacity, _ := simulatedlke.Capacity(simulatedlke.Machine{VCPUs: e.VCPUs, GPUs: e.GPUs, MemoryMB: e.MemoryMB, DiskMB: disk})
 	delete(capacity, corev1.ResourcePods)
 	var size []string
 	for name, quantity := range capacity {

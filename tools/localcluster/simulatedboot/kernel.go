@@ -28,6 +28,9 @@ const (
 	forwarding    = "net.ipv4.ip_forward"
 )
 
+// BootsAgain is on the console of a machine whose boot is not its first one.
+const BootsAgain = "[boot] again: nothing reads the user data"
+
 var (
 	_ = simulate("modprobe", (*machine).modprobe)
 	_ = simulate("sysctl", (*machine).sysctl)
@@ -126,6 +129,7 @@ func (m *machine) keepKernel() error {
 
 // bootAgain starts the kernel as at the first boot, and compares: a node whose first boot forwarded packets has no pod network without.
 func (m *machine) bootAgain() error {
+	fmt.Fprintln(m.console, BootsAgain)
 	if err := m.startKernel(); err != nil {
 		return err
 	}

@@ -63,8 +63,11 @@ func (m *machine) shell() (*shell, error) {
 	return sh, sh.install()
 }
 
-// directories are those that every image has.
-var directories = []string{"/etc/default", "/etc/modules-load.d", "/etc/sysctl.d", "/etc/systemd/system", "/opt", "/root", "/run", "/tmp", "/usr/local/bin", "/var/lib", "/var/log"}
+// directories lists those that every image has.
+var directories = []string{
+	"/etc/default", "/etc/modules-load.d", "/etc/sysctl.d", "/etc/systemd/system", "/opt", "/root", "/run", "/tmp", "/usr/local/bin",
+	"/var/lib", "/var/log",
+}
 
 // install makes the image's directories, and puts the names of all commands where `command -v` looks for them.
 func (s *shell) install() error {

@@ -6,6 +6,13 @@ import "github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 
 // answers has the handler of each operation.
 var answers = map[api.OperationID]func(Request) (any, error){
+	api.OpAppendInstanceConfigInterface: func(r Request) (any, error) {
+		linodeID, configID, body := r.number("linodeId"), r.number("configId"), decode[api.InstanceConfigInterfaceCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Configs().AppendInstanceConfigInterface(linodeID, configID, body)
+	},
 	api.OpAssignPlacementGroup: func(r Request) (any, error) {
 		groupID, body := r.number("groupId"), decode[api.PlacementGroupAssign](r)
 		if r.in.err != nil {
@@ -13,12 +20,40 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.Groups().AssignPlacementGroup(groupID, body)
 	},
+	api.OpAttachVolume: func(r Request) (any, error) {
+		volumeID, body := r.number("volumeId"), decode[api.VolumeAttach](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Volumes().AttachVolume(volumeID, body)
+	},
 	api.OpBootInstance: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceBoot](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.Linodes().BootInstance(linodeID, body)
+	},
+	api.OpCloneVolume: func(r Request) (any, error) {
+		volumeID, body := r.number("volumeId"), decode[api.VolumeClone](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Volumes().CloneVolume(volumeID, body)
+	},
+	api.OpCreateDomain: func(r Request) (any, error) {
+		body := decode[api.DomainCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Domains().CreateDomain(body)
+	},
+	api.OpCreateDomainRecord: func(r Request) (any, error) {
+		domainID, body := r.number("domainId"), decode[api.DomainRecordCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Domains().CreateDomainRecord(domainID, body)
 	},
 	api.OpCreateFirewall: func(r Request) (any, error) {
 		body := decode[api.FirewallCreate](r)
@@ -76,6 +111,27 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.Pools().CreateLKENodePool(clusterID, body)
 	},
+	api.OpCreateNodeBalancer: func(r Request) (any, error) {
+		body := decode[api.NodeBalancerCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().CreateNodeBalancer(body)
+	},
+	api.OpCreateNodeBalancerConfig: func(r Request) (any, error) {
+		nodebalancerID, body := r.number("nodebalancerId"), decode[api.NodeBalancerConfigCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().CreateNodeBalancerConfig(nodebalancerID, body)
+	},
+	api.OpCreateNodeBalancerNode: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, body := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), decode[api.NodeBalancerNodeCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().CreateNodeBalancerNode(nodebalancerID, nodebalancerConfigID, body)
+	},
 	api.OpCreatePlacementGroup: func(r Request) (any, error) {
 		body := decode[api.PlacementGroupCreate](r)
 		if r.in.err != nil {
@@ -96,6 +152,34 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.VPCs().CreateVPC(body)
+	},
+	api.OpCreateVPCSubnet: func(r Request) (any, error) {
+		vpcID, body := r.number("vpcId"), decode[api.VPCSubnetCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.VPCs().CreateVPCSubnet(vpcID, body)
+	},
+	api.OpCreateVolume: func(r Request) (any, error) {
+		body := decode[api.VolumeCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Volumes().CreateVolume(body)
+	},
+	api.OpDeleteDomain: func(r Request) (any, error) {
+		domainID := r.number("domainId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Domains().DeleteDomain(domainID)
+	},
+	api.OpDeleteDomainRecord: func(r Request) (any, error) {
+		domainID, domainRecordID := r.number("domainId"), r.number("domainRecordId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Domains().DeleteDomainRecord(domainID, domainRecordID)
 	},
 	api.OpDeleteFirewall: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
@@ -131,6 +215,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return api.Empty{}, r.Live.Configs().DeleteInstanceConfig(linodeID, configID)
+	},
+	api.OpDeleteInstanceConfigInterface: func(r Request) (any, error) {
+		linodeID, configID, configInterfaceID := r.number("linodeId"), r.number("configId"), r.number("configInterfaceId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Configs().DeleteInstanceConfigInterface(linodeID, configID, configInterfaceID)
 	},
 	api.OpDeleteInstanceDisk: func(r Request) (any, error) {
 		linodeID, diskID := r.number("linodeId"), r.number("diskId")
@@ -181,6 +272,27 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.Pools().DeleteLKENodePool(clusterID, poolID)
 	},
+	api.OpDeleteNodeBalancer: func(r Request) (any, error) {
+		nodebalancerID := r.number("nodebalancerId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.NodeBalancers().DeleteNodeBalancer(nodebalancerID)
+	},
+	api.OpDeleteNodeBalancerConfig: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID := r.number("nodebalancerId"), r.number("nodebalancerConfigId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.NodeBalancers().DeleteNodeBalancerConfig(nodebalancerID, nodebalancerConfigID)
+	},
+	api.OpDeleteNodeBalancerNode: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, nodebalancerNodeID := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), r.number("nodebalancerNodeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.NodeBalancers().DeleteNodeBalancerNode(nodebalancerID, nodebalancerConfigID, nodebalancerNodeID)
+	},
 	api.OpDeletePlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
@@ -202,6 +314,27 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.VPCs().DeleteVPC(vpcID)
 	},
+	api.OpDeleteVPCSubnet: func(r Request) (any, error) {
+		vpcID, subnetID := r.number("vpcId"), r.number("subnetId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.VPCs().DeleteVPCSubnet(vpcID, subnetID)
+	},
+	api.OpDeleteVolume: func(r Request) (any, error) {
+		volumeID := r.number("volumeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Volumes().DeleteVolume(volumeID)
+	},
+	api.OpDetachVolume: func(r Request) (any, error) {
+		volumeID := r.number("volumeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Volumes().DetachVolume(volumeID)
+	},
 	api.OpGetAccount: func(r Request) (any, error) {
 		return r.Seen.Account().GetAccount()
 	},
@@ -222,6 +355,20 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	api.OpGetAccountSettings: func(r Request) (any, error) {
 		return r.Seen.Account().GetAccountSettings()
 	},
+	api.OpGetDomain: func(r Request) (any, error) {
+		domainID := r.number("domainId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Domains().GetDomain(domainID)
+	},
+	api.OpGetDomainRecord: func(r Request) (any, error) {
+		domainID, domainRecordID := r.number("domainId"), r.number("domainRecordId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Domains().GetDomainRecord(domainID, domainRecordID)
+	},
 	api.OpGetFirewall: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
 		if r.in.err != nil {
@@ -229,8 +376,29 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Seen.Firewalls().GetFirewall(firewallID)
 	},
+	api.OpGetFirewallDevice: func(r Request) (any, error) {
+		firewallID, deviceID := r.number("firewallId"), r.number("deviceId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Firewalls().GetFirewallDevice(firewallID, deviceID)
+	},
+	api.OpGetFirewallRules: func(r Request) (any, error) {
+		firewallID := r.number("firewallId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Firewalls().GetFirewallRules(firewallID)
+	},
 	api.OpGetFirewallSettings: func(r Request) (any, error) {
 		return r.Seen.Firewalls().GetFirewallSettings()
+	},
+	api.OpGetFirewallTemplate: func(r Request) (any, error) {
+		slug := r.text("slug")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Firewalls().GetFirewallTemplate(slug)
 	},
 	api.OpGetImage: func(r Request) (any, error) {
 		imageID := r.text("imageId")
@@ -252,6 +420,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Seen.Configs().GetInstanceConfig(linodeID, configID)
+	},
+	api.OpGetInstanceConfigInterface: func(r Request) (any, error) {
+		linodeID, configID, configInterfaceID := r.number("linodeId"), r.number("configId"), r.number("configInterfaceId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Configs().GetInstanceConfigInterface(linodeID, configID, configInterfaceID)
 	},
 	api.OpGetInstanceDisk: func(r Request) (any, error) {
 		linodeID, diskID := r.number("linodeId"), r.number("diskId")
@@ -323,6 +498,27 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Seen.Offers().GetLKEVersion(version)
 	},
+	api.OpGetNodeBalancer: func(r Request) (any, error) {
+		nodebalancerID := r.number("nodebalancerId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.NodeBalancers().GetNodeBalancer(nodebalancerID)
+	},
+	api.OpGetNodeBalancerConfig: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID := r.number("nodebalancerId"), r.number("nodebalancerConfigId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.NodeBalancers().GetNodeBalancerConfig(nodebalancerID, nodebalancerConfigID)
+	},
+	api.OpGetNodeBalancerNode: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, nodebalancerNodeID := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), r.number("nodebalancerNodeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.NodeBalancers().GetNodeBalancerNode(nodebalancerID, nodebalancerConfigID, nodebalancerNodeID)
+	},
 	api.OpGetPlacementGroup: func(r Request) (any, error) {
 		groupID := r.number("groupId")
 		if r.in.err != nil {
@@ -375,6 +571,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Seen.VPCs().GetVPCSubnet(vpcID, subnetID)
 	},
+	api.OpGetVolume: func(r Request) (any, error) {
+		volumeID := r.number("volumeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Volumes().GetVolume(volumeID)
+	},
 	api.OpListAccountAvailability: func(r Request) (any, error) {
 		items, err := r.Seen.Offers().ListAccountAvailability()
 		return list(r, items, err)
@@ -383,12 +586,32 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.Account().ListAccountEvents()
 		return list(r, items, err)
 	},
+	api.OpListAllVPCIPs: func(r Request) (any, error) {
+		items, err := r.Seen.VPCs().ListAllVPCIPs()
+		return list(r, items, err)
+	},
+	api.OpListDomainRecords: func(r Request) (any, error) {
+		domainID := r.number("domainId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.Domains().ListDomainRecords(domainID)
+		return list(r, items, err)
+	},
+	api.OpListDomains: func(r Request) (any, error) {
+		items, err := r.Seen.Domains().ListDomains()
+		return list(r, items, err)
+	},
 	api.OpListFirewallDevices: func(r Request) (any, error) {
 		firewallID := r.number("firewallId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		items, err := r.Seen.Firewalls().ListFirewallDevices(firewallID)
+		return list(r, items, err)
+	},
+	api.OpListFirewallTemplates: func(r Request) (any, error) {
+		items, err := r.Seen.Firewalls().ListFirewallTemplates()
 		return list(r, items, err)
 	},
 	api.OpListFirewalls: func(r Request) (any, error) {
@@ -402,6 +625,13 @@ var answers = map[api.OperationID]func(Request) (any, error){
 	api.OpListImages: func(r Request) (any, error) {
 		items, err := r.Seen.Images().ListImages()
 		return list(r, items, err)
+	},
+	api.OpListInstanceConfigInterfaces: func(r Request) (any, error) {
+		linodeID, configID := r.number("linodeId"), r.number("configId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Seen.Configs().ListInstanceConfigInterfaces(linodeID, configID)
 	},
 	api.OpListInstanceConfigs: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
@@ -419,12 +649,36 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.Disks().ListInstanceDisks(linodeID)
 		return list(r, items, err)
 	},
+	api.OpListInstanceFirewalls: func(r Request) (any, error) {
+		linodeID := r.number("linodeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.Firewalls().ListInstanceFirewalls(linodeID)
+		return list(r, items, err)
+	},
+	api.OpListInstanceInterfaceFirewalls: func(r Request) (any, error) {
+		linodeID, interfaceID := r.number("linodeId"), r.number("interfaceId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.Firewalls().ListInstanceInterfaceFirewalls(linodeID, interfaceID)
+		return list(r, items, err)
+	},
 	api.OpListInstanceInterfaces: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Seen.Interfaces().ListInstanceInterfaces(linodeID)
+	},
+	api.OpListInstanceVolumes: func(r Request) (any, error) {
+		linodeID := r.number("linodeId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.Volumes().ListInstanceVolumes(linodeID)
+		return list(r, items, err)
 	},
 	api.OpListInstances: func(r Request) (any, error) {
 		items, err := r.Seen.Linodes().ListInstances()
@@ -466,6 +720,34 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.Offers().ListLKEVersions()
 		return list(r, items, err)
 	},
+	api.OpListNodeBalancerConfigs: func(r Request) (any, error) {
+		nodebalancerID := r.number("nodebalancerId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.NodeBalancers().ListNodeBalancerConfigs(nodebalancerID)
+		return list(r, items, err)
+	},
+	api.OpListNodeBalancerFirewalls: func(r Request) (any, error) {
+		nodebalancerID := r.number("nodebalancerId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.Firewalls().ListNodeBalancerFirewalls(nodebalancerID)
+		return list(r, items, err)
+	},
+	api.OpListNodeBalancerNodes: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID := r.number("nodebalancerId"), r.number("nodebalancerConfigId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.NodeBalancers().ListNodeBalancerNodes(nodebalancerID, nodebalancerConfigID)
+		return list(r, items, err)
+	},
+	api.OpListNodeBalancers: func(r Request) (any, error) {
+		items, err := r.Seen.NodeBalancers().ListNodeBalancers()
+		return list(r, items, err)
+	},
 	api.OpListPlacementGroups: func(r Request) (any, error) {
 		items, err := r.Seen.Groups().ListPlacementGroups()
 		return list(r, items, err)
@@ -498,6 +780,25 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.Offers().ListTypes()
 		return list(r, items, err)
 	},
+	api.OpListVPCDefaultRanges: func(r Request) (any, error) {
+		return r.Seen.VPCs().ListVPCDefaultRanges()
+	},
+	api.OpListVPCIPs: func(r Request) (any, error) {
+		vpcID := r.number("vpcId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.VPCs().ListVPCIPs(vpcID)
+		return list(r, items, err)
+	},
+	api.OpListVPCIPv6s: func(r Request) (any, error) {
+		vpcID := r.number("vpcId")
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		items, err := r.Seen.VPCs().ListVPCIPv6s(vpcID)
+		return list(r, items, err)
+	},
 	api.OpListVPCSubnets: func(r Request) (any, error) {
 		vpcID := r.number("vpcId")
 		if r.in.err != nil {
@@ -510,12 +811,37 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		items, err := r.Seen.VPCs().ListVPCs()
 		return list(r, items, err)
 	},
-	api.OpRebootInstance: func(r Request) (any, error) {
-		linodeID := r.number("linodeId")
+	api.OpListVolumes: func(r Request) (any, error) {
+		items, err := r.Seen.Volumes().ListVolumes()
+		return list(r, items, err)
+	},
+	api.OpMigrateInstance: func(r Request) (any, error) {
+		linodeID, body := r.number("linodeId"), decode[api.InstanceMigrate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
-		return api.Empty{}, r.Live.Linodes().RebootInstance(linodeID)
+		return api.Empty{}, r.Live.Linodes().MigrateInstance(linodeID, body)
+	},
+	api.OpRebootInstance: func(r Request) (any, error) {
+		linodeID, body := r.number("linodeId"), decode[api.InstanceBoot](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Linodes().RebootInstance(linodeID, body)
+	},
+	api.OpRebuildInstance: func(r Request) (any, error) {
+		linodeID, body := r.number("linodeId"), decode[api.InstanceRebuild](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Linodes().RebuildInstance(linodeID, body)
+	},
+	api.OpRebuildNodeBalancerConfig: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, body := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), decode[api.NodeBalancerConfigRebuild](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().RebuildNodeBalancerConfig(nodebalancerID, nodebalancerConfigID, body)
 	},
 	api.OpRecycleLKECluster: func(r Request) (any, error) {
 		clusterID := r.number("clusterId")
@@ -545,6 +871,41 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return api.Empty{}, r.Live.Clusters().RegenerateLKECluster(clusterID, body)
 	},
+	api.OpReorderInstanceConfigInterfaces: func(r Request) (any, error) {
+		linodeID, configID, body := r.number("linodeId"), r.number("configId"), decode[api.InstanceConfigInterfaceOrder](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Configs().ReorderInstanceConfigInterfaces(linodeID, configID, body)
+	},
+	api.OpResizeInstance: func(r Request) (any, error) {
+		linodeID, body := r.number("linodeId"), decode[api.InstanceResize](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Linodes().ResizeInstance(linodeID, body)
+	},
+	api.OpResizeInstanceDisk: func(r Request) (any, error) {
+		linodeID, diskID, body := r.number("linodeId"), r.number("diskId"), decode[api.InstanceDiskResize](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return api.Empty{}, r.Live.Disks().ResizeInstanceDisk(linodeID, diskID, body)
+	},
+	api.OpResizeVolume: func(r Request) (any, error) {
+		volumeID, body := r.number("volumeId"), decode[api.VolumeResize](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Volumes().ResizeVolume(volumeID, body)
+	},
+	api.OpSetInstanceFirewalls: func(r Request) (any, error) {
+		linodeID, body := r.number("linodeId"), decode[api.InstanceFirewallsUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Firewalls().SetInstanceFirewalls(linodeID, body)
+	},
 	api.OpShutdownInstance: func(r Request) (any, error) {
 		linodeID := r.number("linodeId")
 		if r.in.err != nil {
@@ -559,6 +920,41 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.Groups().UnassignPlacementGroup(groupID, body)
 	},
+	api.OpUpdateAccountSettings: func(r Request) (any, error) {
+		body := decode[api.AccountSettingsUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Account().UpdateAccountSettings(body)
+	},
+	api.OpUpdateDomainRecord: func(r Request) (any, error) {
+		domainID, domainRecordID, body := r.number("domainId"), r.number("domainRecordId"), decode[api.DomainRecordUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Domains().UpdateDomainRecord(domainID, domainRecordID, body)
+	},
+	api.OpUpdateFirewall: func(r Request) (any, error) {
+		firewallID, body := r.number("firewallId"), decode[api.FirewallUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Firewalls().UpdateFirewall(firewallID, body)
+	},
+	api.OpUpdateFirewallRules: func(r Request) (any, error) {
+		firewallID, body := r.number("firewallId"), decode[api.FirewallRulesCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Firewalls().UpdateFirewallRules(firewallID, body)
+	},
+	api.OpUpdateFirewallSettings: func(r Request) (any, error) {
+		body := decode[api.FirewallSettingsUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Firewalls().UpdateFirewallSettings(body)
+	},
 	api.OpUpdateInstance: func(r Request) (any, error) {
 		linodeID, body := r.number("linodeId"), decode[api.InstanceUpdate](r)
 		if r.in.err != nil {
@@ -572,6 +968,20 @@ var answers = map[api.OperationID]func(Request) (any, error){
 			return nil, r.in.err
 		}
 		return r.Live.Configs().UpdateInstanceConfig(linodeID, configID, body)
+	},
+	api.OpUpdateInstanceConfigInterface: func(r Request) (any, error) {
+		linodeID, configID, configInterfaceID, body := r.number("linodeId"), r.number("configId"), r.number("configInterfaceId"), decode[api.InstanceConfigInterfaceUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Configs().UpdateInstanceConfigInterface(linodeID, configID, configInterfaceID, body)
+	},
+	api.OpUpdateInstanceInterface: func(r Request) (any, error) {
+		linodeID, interfaceID, body := r.number("linodeId"), r.number("interfaceId"), decode[api.InstanceInterfaceUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Interfaces().UpdateInstanceInterface(linodeID, interfaceID, body)
 	},
 	api.OpUpdateLKECluster: func(r Request) (any, error) {
 		clusterID, body := r.number("clusterId"), decode[api.LKEClusterUpdate](r)
@@ -594,11 +1004,53 @@ var answers = map[api.OperationID]func(Request) (any, error){
 		}
 		return r.Live.Pools().UpdateLKENodePool(clusterID, poolID, body)
 	},
+	api.OpUpdateNodeBalancer: func(r Request) (any, error) {
+		nodebalancerID, body := r.number("nodebalancerId"), decode[api.NodeBalancerUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().UpdateNodeBalancer(nodebalancerID, body)
+	},
+	api.OpUpdateNodeBalancerConfig: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, body := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), decode[api.NodeBalancerConfigCreate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().UpdateNodeBalancerConfig(nodebalancerID, nodebalancerConfigID, body)
+	},
+	api.OpUpdateNodeBalancerNode: func(r Request) (any, error) {
+		nodebalancerID, nodebalancerConfigID, nodebalancerNodeID, body := r.number("nodebalancerId"), r.number("nodebalancerConfigId"), r.number("nodebalancerNodeId"), decode[api.NodeBalancerNodeUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.NodeBalancers().UpdateNodeBalancerNode(nodebalancerID, nodebalancerConfigID, nodebalancerNodeID, body)
+	},
 	api.OpUpdatePlacementGroup: func(r Request) (any, error) {
 		groupID, body := r.number("groupId"), decode[api.PlacementGroupUpdate](r)
 		if r.in.err != nil {
 			return nil, r.in.err
 		}
 		return r.Live.Groups().UpdatePlacementGroup(groupID, body)
+	},
+	api.OpUpdateVPC: func(r Request) (any, error) {
+		vpcID, body := r.number("vpcId"), decode[api.VPCUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.VPCs().UpdateVPC(vpcID, body)
+	},
+	api.OpUpdateVPCSubnet: func(r Request) (any, error) {
+		vpcID, subnetID, body := r.number("vpcId"), r.number("subnetId"), decode[api.VPCSubnetUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.VPCs().UpdateVPCSubnet(vpcID, subnetID, body)
+	},
+	api.OpUpdateVolume: func(r Request) (any, error) {
+		volumeID, body := r.number("volumeId"), decode[api.VolumeUpdate](r)
+		if r.in.err != nil {
+			return nil, r.in.err
+		}
+		return r.Live.Volumes().UpdateVolume(volumeID, body)
 	},
 }

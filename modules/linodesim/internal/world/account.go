@@ -13,8 +13,9 @@ import (
 func (w Account) GetProfile() (api.Profile, error) {
 	return api.Profile{
 		UID: new(1000001), Username: w.User, Email: w.User + "@example.com", Timezone: new("UTC"), TwoFactorAuth: new(false),
-		EmailNotifications: new(false), IPWhitelistEnabled: new(false), LishAuthMethod: new("password_keys"), AuthenticationType: new("password"),
-		AuthorizedKeys: nullable.NewNullNullable[[]string](), VerifiedPhoneNumber: nullable.NewNullNullable[string](),
+		EmailNotifications: new(false), IPWhitelistEnabled: new(false), LishAuthMethod: new("password_keys"), UserType: new("default"),
+		AuthenticationType: new("password"),
+		AuthorizedKeys:     nullable.NewNullNullable[[]string](), VerifiedPhoneNumber: nullable.NewNullNullable[string](),
 		Referrals: &api.ProfileReferrals{Code: "none", URL: "https://example.com/?r=none"},
 	}, nil
 }
@@ -31,16 +32,27 @@ func (w Account) GetAccount() (api.Account, error) {
 		Company: "Example", Email: "owner@example.com", FirstName: "Example", LastName: "Owner", Country: "US",
 		ActiveSince: api.Time{Time: w.since}, Capabilities: slices.Sorted(maps.Keys(capabilities)),
 		CreditCard: &map[string]any{"last_four": "0000", "expiry": "01/2040"}, ActivePromotions: []map[string]any{},
-		Euuid: "00000000-0000-0000-0000-000000000000",
+		BillingSource: new("linode"), Euuid: "00000000-0000-0000-0000-000000000000",
 	}, nil
 }
 
-// GetAccountSettings gives those recorded.
-func (w Account) GetAccountSettings() (api.AccountSettings, error) {
+// initialSettings are those recorded.
+func initialSettings(backups bool) api.AccountSettings {
 	return api.AccountSettings{
-		BackupsEnabled: w.accountBackups, ObjectStorage: "active", MaintenancePolicy: new(api.AccountSettingsMaintenancePolicy(defaultPolicy)),
+		BackupsEnabled: backups, ObjectStorage: "active", MaintenancePolicy: new(api.AccountSettingsMaintenancePolicy(defaultPolicy)),
 		InterfacesForNewLinodes: new(api.AccountSettingsInterfacesForNewLinodesLegacyConfigDefaultButLinodeAllowed),
-	}, nil
+	}
+}
+
+// GetAccountSettings returns the settings, which are about objects to come.
+func (w Account) GetAccountSettings() (api.AccountSettings, error) { return w.assets.settings, nil }
+
+// UpdateAccountSettings changes those that are given.
+func (w Account) UpdateAccountSettings(b *api.AccountSettingsUpdate) (api.AccountSettings, error) {
+	w.assets.settings = overlaid[api.AccountSettings](w.assets.settings, b)
+	w.note(AssetChanged, "account settings", 0)
+	w.happened(w.User, "account_settings_update", nil, nil)
+	return w.assets.settings, nil
 }
 
 // ListAccountEvents lists the events, newest first. What the platform does to a

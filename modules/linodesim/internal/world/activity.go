@@ -42,7 +42,7 @@ const firstEvent = 301189000
 
 // begin adds an event of work that starts after a while, takes about as long as
 // expected, and is over with finish.
-func (w *Moment) begin(user, action string, on *api.AccountEventEntity, with *api.AccountEventSecondaryEntity, after,
+func (w *state) begin(user, action string, on *api.AccountEventEntity, with *api.AccountEventSecondaryEntity, after,
 	expected time.Duration) int {
 	all := &w.records.activities
 	e := &activity{
@@ -61,9 +61,9 @@ func (w *Moment) begin(user, action string, on *api.AccountEventEntity, with *ap
 }
 
 // finish ends the work of an event now; one that failed before stays so.
-func (w *Moment) finish(id int) { w.end(id, false) }
+func (w *state) finish(id int) { w.end(id, false) }
 
-func (w *Moment) end(id int, failed bool) {
+func (w *state) end(id int, failed bool) {
 	e := w.records.activities.all[id-firstEvent-1]
 	if !e.ended.IsZero() {
 		return
@@ -79,7 +79,7 @@ func (w *Moment) end(id int, failed bool) {
 }
 
 // failAll ends what was still going on for a Linode.
-func (w *Moment) failAll(linode int) {
+func (w *state) failAll(linode int) {
 	for _, id := range slices.Clone(w.records.activities.open[linode]) {
 		w.end(id, true)
 	}
@@ -87,12 +87,12 @@ func (w *Moment) failAll(linode int) {
 }
 
 // happened adds an event of work that takes no time.
-func (w *Moment) happened(user, action string, on *api.AccountEventEntity, with *api.AccountEventSecondaryEntity) {
+func (w *state) happened(user, action string, on *api.AccountEventEntity, with *api.AccountEventSecondaryEntity) {
 	w.finish(w.begin(user, action, on, with, 0, 0))
 }
 
 // shownActivity is an event as the API shows it at this moment.
-func (w *Moment) shownActivity(e *activity) api.AccountEvent {
+func (w *state) shownActivity(e *activity) api.AccountEvent {
 	out := api.AccountEvent{
 		ID: e.id, Created: api.Time{Time: e.created}, Action: e.action, Username: &e.user, Entity: e.entity, SecondaryEntity: e.secondary,
 		Message: new(""), Status: "finished", PercentComplete: new(100), Details: new(map[string]any{}),
@@ -161,7 +161,7 @@ var instantEvents = map[string]string{
 }
 
 // instantly adds an event for an entry of the audit log that takes no time.
-func (w *Moment) instantly(e Entry) {
+func (w *state) instantly(e Entry) {
 	name := instantEvents[e.Action]
 	if name == "" {
 		return

@@ -18,14 +18,30 @@ type assets struct {
 	vpcs       map[int]api.VPC
 	firewalls  map[int]api.Firewall
 	devices    map[int]device
-	tags       map[string]bool // made on their own; on objects or not
+	defaults   api.DefaultFirewallIDs // by kind of a new object
+	balancing
+	domains  map[int]domain
+	volumes  map[int]api.Volume
+	settings api.AccountSettings
+	tags     map[string]bool // made on their own; on objects or not
 }
 
-func newAssets() assets {
+// balancing is the NodeBalancers with what they have.
+type balancing struct {
+	balancers map[int]api.NodeBalancer
+	ports     map[int][]api.NodeBalancerConfig // by NodeBalancer
+	backends  map[int][]api.NodeBalancerNode   // by port
+}
+
+func newAssets(backups bool) assets {
 	return assets{
 		disks: map[int][]disk{}, configs: map[int][]config{}, interfaces: map[int][]nic{}, images: map[string]api.Image{},
 		groups: map[int]api.PlacementGroup{}, vpcs: map[int]api.VPC{}, firewalls: map[int]api.Firewall{}, devices: map[int]device{},
-		tags: map[string]bool{},
+		balancing: balancing{
+			balancers: map[int]api.NodeBalancer{}, ports: map[int][]api.NodeBalancerConfig{}, backends: map[int][]api.NodeBalancerNode{},
+		},
+		domains: map[int]domain{},
+		volumes: map[int]api.Volume{}, settings: initialSettings(backups), tags: map[string]bool{},
 	}
 }
 
@@ -34,7 +50,9 @@ func (a assets) clone() assets {
 	return assets{
 		disks: copied(a.disks), configs: copied(a.configs), interfaces: copied(a.interfaces), images: maps.Clone(a.images),
 		groups: maps.Clone(a.groups), vpcs: maps.Clone(a.vpcs), firewalls: maps.Clone(a.firewalls), devices: maps.Clone(a.devices),
-		tags: maps.Clone(a.tags),
+		defaults: a.defaults, settings: a.settings, tags: maps.Clone(a.tags),
+		balancing: balancing{balancers: maps.Clone(a.balancers), ports: copied(a.ports), backends: copied(a.backends)},
+		domains:   maps.Clone(a.domains), volumes: maps.Clone(a.volumes),
 	}
 }
 
@@ -51,6 +69,12 @@ func (a assets) forget(linode int) {
 	delete(a.disks, linode)
 	delete(a.configs, linode)
 	delete(a.interfaces, linode)
+	for id, v := range a.volumes {
+		if deref(v.LinodeID) == linode {
+			v.LinodeID = nil
+			a.volumes[id] = v
+		}
+	}
 	maps.DeleteFunc(a.devices, func(_ int, d device) bool { return d.linode == linode })
 }
 

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -43,10 +44,13 @@ const (
 
 // linodeLabel gives the label of a worker's Linode.
 func (w Nodes) linodeLabel(n *node) string {
-	if w.behaviour.LabelForm == "" {
+	_, hex, _ := strings.Cut(n.ID, "-")
+	switch {
+	case w.behaviour.LabelForm == "" && n.pool.Label != "": // documented
+		return fmt.Sprintf("lke%d-%s-%s", n.ClusterID, n.pool.Label, hex)
+	case w.behaviour.LabelForm == "":
 		return n.Name()
 	}
-	_, hex, _ := strings.Cut(n.ID, "-")
 	return strings.NewReplacer(LabelCluster, strconv.Itoa(n.ClusterID), LabelPool, strconv.Itoa(n.PoolID), LabelHex,
 		hex).Replace(w.behaviour.LabelForm)
 }

@@ -125,6 +125,9 @@ func (w Configs) checkConfig(i *Instance, edit api.InstanceConfigUpdate) ([]nic,
 	if edit.Label != nil {
 		checkLength(&bad, "label", *edit.Label, 1, 48)
 	}
+	if i.generation() == linodeInterfaces && edit.Helpers != nil && edit.Helpers.Network {
+		bad.add("helpers.network", "Option cannot be set on a Linode that is configured to use Linode Interfaces")
+	}
 	given := deref(edit.Devices)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		disk, volume := deref(given[name].DiskID), deref(given[name].VolumeID)
@@ -144,7 +147,7 @@ func (w Configs) checkConfig(i *Instance, edit api.InstanceConfigUpdate) ([]nic,
 	if len(nics) > 0 && i.generation() != legacyConfig {
 		bad.add("interfaces", "A Linode of the generation linode has no interfaces in its configurations")
 	}
-	w.Interfaces().checkInterfaces(&bad, i.Region, i.generation(), nics)
+	w.Interfaces().checkInterfaces(&bad, i.Region, i.generation(), nics, 0)
 	return nics, bad.err()
 }
 

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -33,8 +34,29 @@ func (w Clusters) CreateLKECluster(b *api.LKEClusterCreate) (api.LKECluster, err
 	if err != nil {
 		return api.LKECluster{}, err
 	}
+	if c.Tier == catalog.Enterprise {
+		w.giveNetwork(c)
+	}
 	c.Reachable = w.now.Add(w.delays.ControlPlane.draw(w.draws.side))
 	return w.cluster(c), nil
+}
+
+// giveNetwork gives an Enterprise cluster a firewall and, unless it names one, a
+// VPC of its own.
+func (w Clusters) giveNetwork(c *cluster) {
+	c.StackType = cmp.Or(c.StackType, string(api.LKEClusterStackTypeIPv4))
+	name := fmt.Sprintf("lke%d", c.ID)
+	w.Firewalls().addFirewall(&api.FirewallCreate{Label: &name, Rules: api.FirewallRulesCreate{
+		Inbound: &[]api.FirewallRule{}, InboundPolicy: "DROP", OutboundPolicy: "ACCEPT",
+	}})
+	if c.VPCID != 0 {
+		return
+	}
+	v := w.VPCs().addVPC(&api.VPCCreate{
+		Label: name, Region: c.Region, IPv6: &[]api.AddressRange{{Range: "/52"}},
+		Subnets: &[]api.VPCSubnetCreate{{Label: name, IPv4: "10.0.0.0/8", IPv6: &[]api.AddressRange{{Range: "auto"}}}},
+	}, vpcType, vpcRanges)
+	c.VPCID, c.SubnetID = v.ID, v.Subnets[0].ID
 }
 
 func clusterSpec(b *api.LKEClusterCreate) (ClusterSpec, error) {
@@ -78,11 +100,16 @@ func (w Clusters) checkClusterCreate(spec ClusterSpec) error {
 		}
 		bad.sort()
 	}
+	if spec.AppPlatform && !spec.HighAvailability && spec.Tier != catalog.Enterprise {
+		bad.add("apl_enabled", "App Platform needs control_plane.high_availability")
+	}
 	if v, ok := w.assets.vpcs[spec.VPCID]; spec.VPCID != 0 && (!ok || v.Region != spec.Region) {
 		bad.invalid("vpc_id")
 	}
-	if v, _, ok := w.VPCs().subnet(spec.SubnetID); spec.SubnetID != 0 && (!ok || v.ID != spec.VPCID) {
+	if v, s, ok := w.VPCs().subnet(spec.SubnetID); spec.SubnetID != 0 && (!ok || v.ID != spec.VPCID) {
 		bad.invalid("subnet_id")
+	} else if spec.SubnetID != 0 && !ipv6Of(s).IsValid() {
+		bad.add("subnet_id", "The subnet must have an IPv4 and an IPv6 network")
 	}
 	return bad.err()
 }

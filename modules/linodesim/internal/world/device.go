@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -15,16 +16,17 @@ type device struct {
 	id, firewall int
 	linode       int
 	iface        int // 0: the Linode itself
+	balancer     int // instead of a Linode
 	since        time.Time
 }
 
 // attach adds a device without the checks of the API.
-func (w Firewalls) attach(firewall, linode, iface int) device {
-	d := device{id: w.sideID(&w.seq.device), firewall: firewall, linode: linode, iface: iface, since: w.now}
-	w.assets.devices[d.id] = d
-	w.protected(linode)
-	w.note(AssetCreated, fmt.Sprintf("device %d of firewall %d", d.id, firewall), linode)
-	return d
+func (w Firewalls) attach(firewall int, to device) device {
+	to.id, to.firewall, to.since = w.sideID(&w.seq.device), firewall, w.now
+	w.assets.devices[to.id] = to
+	w.protected(to.linode)
+	w.note(AssetCreated, fmt.Sprintf("device %d of firewall %d", to.id, firewall), to.linode)
+	return to
 }
 
 func (w Firewalls) detach(d device) {
@@ -35,6 +37,9 @@ func (w Firewalls) detach(d device) {
 
 // protected notes on the Linode which firewall it has.
 func (w Firewalls) protected(linode int) {
+	if w.instances[linode] == nil {
+		return
+	}
 	w.instances[linode].FirewallID = 0
 	for _, d := range sorted(w.assets.devices) {
 		if d.linode == linode {
@@ -47,46 +52,51 @@ func (w Firewalls) protected(linode int) {
 // protect puts a new Linode behind the firewalls that its request names: its interfaces, where they are of the generation linode.
 func (w Firewalls) protect(i *Instance, firewall int) {
 	if i.generation() != linodeInterfaces {
+		if firewall == 0 {
+			firewall = deref(w.assets.defaults.Linode)
+		}
 		if firewall > 0 {
-			w.attach(firewall, i.ID, 0)
+			w.attach(firewall, device{linode: i.ID})
 		}
 		return
 	}
 	for _, f := range w.assets.interfaces[i.ID] {
-		chosen := f.firewall
-		if chosen == 0 {
-			chosen = firewall
-		}
+		chosen := cmp.Or(f.firewall, firewall, w.Interfaces().defaultFirewall(f))
 		if chosen > 0 && f.purpose != "vlan" {
-			w.attach(chosen, i.ID, f.id)
+			w.attach(chosen, device{linode: i.ID, iface: f.id})
 		}
 	}
 }
 
 // target finds the Linode or interface of a new device, or refuses it by the API's documented rules in words of our own.
-func (w Firewalls) target(kind string, id int) (linode, iface int, err error) {
+func (w Firewalls) target(kind string, id int) (device, error) {
 	const field = "id"
+	var to device
 	switch i := w.instances[id]; {
 	case kind == "linode" && i != nil && i.generation() == linodeInterfaces:
-		return 0, 0, Refuse("type", "Firewalls are assigned to the interfaces of this Linode")
+		return to, Refuse("type", "Firewalls are assigned to the interfaces of this Linode")
 	case kind == "linode" && i != nil:
-		linode = id
+		to.linode = id
+	case kind == "nodebalancer":
+		if _, there := w.assets.balancers[id]; there {
+			to.balancer = id
+		}
 	case kind == "linode_interface":
 		for owner, list := range w.assets.interfaces {
 			if n := slices.IndexFunc(list, func(f nic) bool { return f.id == id }); n >= 0 && list[n].purpose != "vlan" {
-				linode, iface = owner, id
+				to.linode, to.iface = owner, id
 			}
 		}
 	}
-	if linode == 0 {
-		return 0, 0, Refuse(field, "%s is not valid", field)
+	if to == (device{}) {
+		return to, Refuse(field, "%s is not valid", field)
 	}
 	for _, d := range w.assets.devices {
-		if d.linode == linode && d.iface == iface {
-			return 0, 0, Refuse(field, "This %s already has a firewall", kind)
+		if d.linode == to.linode && d.iface == to.iface && d.balancer == to.balancer {
+			return to, Refuse(field, "This %s already has a firewall", kind)
 		}
 	}
-	return linode, iface, nil
+	return to, nil
 }
 
 // CreateFirewallDevice puts a Linode or an interface behind a firewall.
@@ -94,11 +104,11 @@ func (w Firewalls) CreateFirewallDevice(firewallID int, b *api.FirewallDeviceCre
 	if _, err := lookup(w.assets.firewalls, firewallID); err != nil {
 		return api.FirewallDevice{}, err
 	}
-	linode, iface, err := w.target(string(b.Type), b.ID)
+	to, err := w.target(string(b.Type), b.ID)
 	if err != nil {
 		return api.FirewallDevice{}, err
 	}
-	return w.shownDevice(w.attach(firewallID, linode, iface)), nil
+	return w.shownDevice(w.attach(firewallID, to)), nil
 }
 
 // DeleteFirewallDevice takes a Linode or an interface out of its firewall.
@@ -112,6 +122,21 @@ func (w Firewalls) DeleteFirewallDevice(firewallID, deviceID int) error {
 	}
 	w.detach(d)
 	return nil
+}
+
+// GetFirewallDevice finds one.
+func (w Firewalls) GetFirewallDevice(firewallID, deviceID int) (api.FirewallDevice, error) {
+	d, err := lookup(w.assets.devices, deviceID)
+	if err != nil || d.firewall != firewallID {
+		return api.FirewallDevice{}, NotFound()
+	}
+	return w.shownDevice(d), nil
+}
+
+// ListInstanceInterfaceFirewalls lists the firewalls of an interface.
+func (w Firewalls) ListInstanceInterfaceFirewalls(linodeID, interfaceID int) ([]api.Firewall, error) {
+	_, err := w.Interfaces().GetInstanceInterface(linodeID, interfaceID)
+	return w.behind(func(d device) bool { return d.linode == linodeID && d.iface == interfaceID }), err
 }
 
 // ListFirewallDevices lists them by ID.
@@ -130,6 +155,12 @@ func (w Firewalls) shownDevice(d device) api.FirewallDevice {
 
 // entityOf describes the Linode or interface of a device; an interface has no label, and names its Linode.
 func (w Firewalls) entityOf(d device) api.FirewallEntity {
+	if b, there := w.assets.balancers[d.balancer]; there {
+		return api.FirewallEntity{
+			ID: b.ID, Label: b.Label, Type: api.FirewallEntityTypeNodebalancer, URL: fmt.Sprintf("/v4/nodebalancers/%d", b.ID),
+			ParentEntity: nullable.NewNullNullable[map[string]any](),
+		}
+	}
 	i := w.instances[d.linode]
 	linode := api.FirewallEntity{
 		ID: i.ID, Label: &i.Label, Type: api.FirewallEntityTypeLinode, URL: fmt.Sprintf("/v4/linode/instances/%d", i.ID),
@@ -142,4 +173,61 @@ func (w Firewalls) entityOf(d device) api.FirewallEntity {
 		ID: d.iface, Type: api.FirewallEntityTypeLinodeInterface, URL: fmt.Sprintf("%s/interfaces/%d", linode.URL, d.iface),
 		ParentEntity: nullable.NewNullableWithValue(map[string]any{"id": i.ID, "label": i.Label, "type": "linode", "url": linode.URL}),
 	}
+}
+
+// behind lists the firewalls of what has one of these devices.
+func (w Firewalls) behind(is func(device) bool) []api.Firewall {
+	out := []api.Firewall{}
+	for _, f := range sorted(w.assets.firewalls) {
+		if slices.ContainsFunc(w.devicesOf(f.ID), is) {
+			out = append(out, w.protecting(f))
+		}
+	}
+	return out
+}
+
+// ListInstanceFirewalls lists the firewalls of a Linode and its interfaces.
+func (w Firewalls) ListInstanceFirewalls(linodeID int) ([]api.Firewall, error) {
+	_, err := lookup(w.instances, linodeID)
+	return w.behind(func(d device) bool { return d.linode == linodeID }), err
+}
+
+// SetInstanceFirewalls replaces the firewalls of a Linode in one request. A
+// Linode has one at most here.
+func (w Firewalls) SetInstanceFirewalls(linodeID int, b *api.InstanceFirewallsUpdate) (api.FirewallPage, error) {
+	i, err := lookup(w.instances, linodeID)
+	if err != nil {
+		return api.FirewallPage{}, err
+	}
+	var bad reasons
+	for n, id := range b.FirewallIds {
+		if _, there := w.assets.firewalls[id]; !there {
+			bad.invalid(fmt.Sprintf("firewall_ids[%d]", n))
+		}
+	}
+	if len(b.FirewallIds) > 1 {
+		bad.add("firewall_ids", "A Linode has one firewall at most")
+	}
+	if i.generation() == linodeInterfaces {
+		bad.add("", "Firewalls are assigned to the interfaces of this Linode")
+	}
+	if err := bad.err(); err != nil {
+		return api.FirewallPage{}, err
+	}
+	for _, d := range sorted(w.assets.devices) {
+		if d.linode == linodeID {
+			w.detach(d)
+		}
+	}
+	for _, id := range b.FirewallIds {
+		w.attach(id, device{linode: linodeID})
+	}
+	all, err := w.ListInstanceFirewalls(linodeID)
+	return api.FirewallPage{Data: all, Page: 1, Pages: 1, Results: len(all)}, err
+}
+
+// ListNodeBalancerFirewalls lists the firewalls of a NodeBalancer.
+func (w Firewalls) ListNodeBalancerFirewalls(nodebalancerID int) ([]api.Firewall, error) {
+	_, err := lookup(w.assets.balancers, nodebalancerID)
+	return w.behind(func(d device) bool { return d.balancer == nodebalancerID }), err
 }

@@ -62,6 +62,14 @@ func (w Disks) CreateInstanceDisk(linodeID int, b *api.InstanceDiskCreate) (api.
 	if err != nil {
 		return api.InstanceDisk{}, err
 	}
+	var bad reasons
+	checkPassword(&bad, b.RootPass)
+	if err := bad.err(); err != nil {
+		return api.InstanceDisk{}, err
+	}
+	if w.making(linodeID) {
+		return api.InstanceDisk{}, busy()
+	}
 	access := b.RootPass != nil || len(deref(b.AuthorizedKeys)) > 0 || len(deref(b.AuthorizedUsers)) > 0
 	if err := w.Images().checkImage(deref(b.Image), b.Size, access); err != nil {
 		return api.InstanceDisk{}, err
@@ -84,6 +92,11 @@ func (w Disks) CreateInstanceDisk(linodeID int, b *api.InstanceDiskCreate) (api.
 	job := w.begin(w.User, "disk_create", onLinode(i), withDisk(linodeID, d), 0, ready)
 	w.after(ready, func() { w.finish(job) })
 	return d, nil
+}
+
+// making reports whether a disk of the Linode is not ready yet.
+func (w Disks) making(linode int) bool {
+	return slices.ContainsFunc(w.assets.disks[linode], func(d disk) bool { return d.Status == api.InstanceDiskStatusNotReady })
 }
 
 // addDisk completes a disk that has a size, and makes it ready after a while.

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -229,6 +230,9 @@ func (w Feed) publishGone(i *Instance) {
 	w.feed.send(w.event(NodeGone, p, i))
 }
 
+// workerName is the name of the Kubernetes Node: the label that LKE gave the Linode, in a pool with a label too.
+func workerName(i *Instance) string { return cmp.Or(i.given, NodeName(i.ClusterID, i.NodeID)) }
+
 func (w Feed) event(kind EventKind, p *pool, i *Instance) Event {
 	plan, _ := w.catalog.Type(i.Type)
 	pool, instance := p.clone(), i.clone()
@@ -240,7 +244,7 @@ func (w Feed) event(kind EventKind, p *pool, i *Instance) Event {
 	return Event{
 		Kind: kind, At: w.now,
 		Cluster: EventCluster{ID: p.cluster.ID, Label: p.cluster.Label, Tier: p.cluster.Tier},
-		NodeID:  i.NodeID, Name: NodeName(i.ClusterID, i.NodeID),
+		NodeID:  i.NodeID, Name: workerName(i),
 		EventPool: EventPool{
 			PoolID: i.PoolID, PoolLabel: pool.Label, K8sVersion: version, Labels: pool.Labels, Taints: pool.Taints, PoolTags: pool.Tags,
 		},

@@ -3,8 +3,10 @@ package world
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
@@ -15,6 +17,7 @@ type FirewallSpec struct {
 	Tags                          []string
 	Disabled                      bool
 	InboundPolicy, OutboundPolicy string
+	Default                       bool
 }
 
 // AddFirewall makes a Cloud Firewall without the checks of the API, and returns its ID.
@@ -25,6 +28,9 @@ func (w Firewalls) AddFirewall(spec FirewallSpec) int {
 	if spec.Disabled {
 		f.Status = api.FirewallStatusDisabled
 		w.assets.firewalls[f.ID] = f
+	}
+	if spec.Default {
+		w.assets.defaults = api.DefaultFirewallIDs{Linode: &f.ID, Nodebalancer: &f.ID, PublicInterface: &f.ID, VPCInterface: &f.ID}
 	}
 	return f.ID
 }
@@ -44,7 +50,15 @@ func (w Firewalls) addFirewall(b *api.FirewallCreate) api.Firewall {
 	w.assets.firewalls[id] = f
 	w.note(AssetCreated, fmt.Sprintf("firewall %d", id), 0)
 	for _, linode := range deref(deref(b.Devices).Linodes) {
-		w.attach(id, linode, 0)
+		w.attach(id, device{linode: linode})
+	}
+	for _, iface := range deref(deref(b.Devices).LinodeInterfaces) {
+		if to, err := w.target("linode_interface", iface); err == nil {
+			w.attach(id, to)
+		}
+	}
+	for _, balancer := range deref(deref(b.Devices).Nodebalancers) {
+		w.attach(id, device{balancer: balancer})
 	}
 	return f
 }
@@ -63,9 +77,6 @@ func described(rules *[]api.FirewallRule) *[]api.FirewallRule {
 
 // CreateFirewall makes one. Pools may name it; nothing is filtered.
 func (w Firewalls) CreateFirewall(b *api.FirewallCreate) (api.Firewall, error) {
-	if len(deref(deref(b.Devices).Nodebalancers)) > 0 {
-		return api.Firewall{}, Refuse("devices.nodebalancers[0]", "devices.nodebalancers[0] is not valid")
-	}
 	if err := w.checkFirewall(b); err != nil {
 		return api.Firewall{}, err
 	}
@@ -76,6 +87,7 @@ func (w Firewalls) checkFirewall(b *api.FirewallCreate) error {
 	var bad reasons
 	if label := deref(b.Label); label != "" {
 		checkLength(&bad, "label", label, 3, 32)
+		checkFirewallLabel(&bad, label)
 		for _, f := range w.assets.firewalls {
 			if f.Label == label {
 				bad.add("label", "Label must be unique among your Cloud Firewalls")
@@ -83,18 +95,71 @@ func (w Firewalls) checkFirewall(b *api.FirewallCreate) error {
 		}
 	}
 	checkTags(&bad, deref(b.Tags))
-	inbound, outbound := deref(b.Rules.Inbound), deref(b.Rules.Outbound)
-	checkProtocols(&bad, "rules.inbound", inbound)
-	checkProtocols(&bad, "rules.outbound", outbound)
+	checkRules(&bad, "rules.", b.Rules)
 	for n, id := range deref(deref(b.Devices).Linodes) {
-		if _, _, err := w.target("linode", id); err != nil {
+		if _, err := w.target("linode", id); err != nil {
 			bad.invalid(fmt.Sprintf("devices.linodes[%d]", n))
 		}
 	}
-	if n := len(inbound) + len(outbound); n > maxRules {
-		bad.add("rules", "At most %d rules are allowed; there are %d", maxRules, n)
+	for n, id := range deref(deref(b.Devices).Nodebalancers) {
+		if _, err := w.target("nodebalancer", id); err != nil {
+			bad.invalid(fmt.Sprintf("devices.nodebalancers[%d]", n))
+		}
+	}
+	for n, id := range deref(deref(b.Devices).LinodeInterfaces) {
+		if _, err := w.target("linode_interface", id); err != nil {
+			bad.invalid(fmt.Sprintf("devices.linode_interfaces[%d]", n))
+		}
 	}
 	return bad.err()
+}
+
+var firewallLabel = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*[A-Za-z0-9]$`)
+
+// checkFirewallLabel refuses what the documentation rules out, in words of our own.
+func checkFirewallLabel(bad *reasons, label string) {
+	doubled := strings.Contains(label, "--") || strings.Contains(label, "__") || strings.Contains(label, "..")
+	if doubled || !firewallLabel.MatchString(label) {
+		bad.add("label", "Label must start with a letter and contain only letters, digits, -, _ and . (none of the last three doubled)")
+	}
+}
+
+// checkRules refuses rules that cannot be; at is the place of their lists.
+func checkRules(bad *reasons, at string, rules api.FirewallRulesCreate) {
+	inbound, outbound := deref(rules.Inbound), deref(rules.Outbound)
+	checkRuleList(bad, at+"inbound", inbound)
+	checkRuleList(bad, at+"outbound", outbound)
+	if n := len(inbound) + len(outbound); n > maxRules {
+		bad.add(strings.TrimSuffix(at, "."), "At most %d rules are allowed; there are %d", maxRules, n)
+	}
+}
+
+func checkRuleList(bad *reasons, list string, rules []api.FirewallRule) {
+	checkProtocols(bad, list, rules)
+	for n, r := range rules {
+		at := fmt.Sprintf("%s[%d].", list, n)
+		if (r.Protocol == "ICMP" || r.Protocol == "IPENCAP") && deref(r.Ports) != "" {
+			bad.add(at+"ports", "Ports are not allowed with protocol %s", r.Protocol)
+		}
+		for i, text := range deref(deref(r.Addresses).IPv4) {
+			if !network(text).Addr().Is4() {
+				bad.add(fmt.Sprintf("%saddresses.ipv4[%d]", at, i), "%s", badAddress(text))
+			}
+		}
+		for i, text := range deref(deref(r.Addresses).IPv6) {
+			if !network(text).Addr().Is6() {
+				bad.add(fmt.Sprintf("%saddresses.ipv6[%d]", at, i), "%s", badAddress(text))
+			}
+		}
+	}
+}
+
+// badAddress is the reason against an address of a rule. The account has no prefix lists.
+func badAddress(text string) string {
+	if strings.HasPrefix(text, "pl:") {
+		return "Prefix list " + text + " is not valid"
+	}
+	return "Must be an address or a network in CIDR form"
 }
 
 const maxRules = 25
@@ -109,6 +174,62 @@ func checkProtocols(bad *reasons, list string, rules []api.FirewallRule) {
 			bad.add(fmt.Sprintf("%s[%d].protocol", list, i), "Must be TCP, UDP, ICMP, IPENCAP, ALL or the number of a protocol")
 		}
 	}
+}
+
+// UpdateFirewall changes label, status and tags.
+func (w Firewalls) UpdateFirewall(firewallID int, b *api.FirewallUpdate) (api.Firewall, error) {
+	f, err := lookup(w.assets.firewalls, firewallID)
+	if err != nil {
+		return f, err
+	}
+	var bad reasons
+	if b.Label != nil {
+		checkLength(&bad, "label", *b.Label, 3, 32)
+		checkFirewallLabel(&bad, *b.Label)
+		for _, other := range w.assets.firewalls {
+			if other.ID != firewallID && other.Label == *b.Label {
+				bad.add("label", "Label must be unique among your Cloud Firewalls")
+			}
+		}
+	}
+	checkTags(&bad, deref(b.Tags))
+	if err := bad.err(); err != nil {
+		return api.Firewall{}, err
+	}
+	f = overlaid[api.Firewall](f, b)
+	return w.protecting(w.changed(f)), nil
+}
+
+func (w Firewalls) changed(f api.Firewall) api.Firewall {
+	f.Updated = w.stamp()
+	w.assets.firewalls[f.ID] = f
+	w.note(AssetChanged, fmt.Sprintf("firewall %d", f.ID), 0)
+	w.happened(w.User, "firewall_update", onObject("firewall", f.ID, f.Label, "/v4/networking/firewalls/%d"), nil)
+	return f
+}
+
+// GetFirewallRules finds the rules of one.
+func (w Firewalls) GetFirewallRules(firewallID int) (api.FirewallRules, error) {
+	f, err := lookup(w.assets.firewalls, firewallID)
+	return f.Rules, err
+}
+
+// UpdateFirewallRules replaces them as a whole, and counts the version up.
+func (w Firewalls) UpdateFirewallRules(firewallID int, b *api.FirewallRulesCreate) (api.FirewallRules, error) {
+	f, err := lookup(w.assets.firewalls, firewallID)
+	if err != nil {
+		return api.FirewallRules{}, err
+	}
+	var bad reasons
+	checkRules(&bad, "", *b)
+	if err := bad.err(); err != nil {
+		return api.FirewallRules{}, err
+	}
+	f.Rules = api.FirewallRules{
+		Inbound: described(b.Inbound), InboundPolicy: b.InboundPolicy, Outbound: described(b.Outbound), OutboundPolicy: b.OutboundPolicy,
+		Version: f.Rules.Version + 1, Fingerprint: fmt.Sprintf("%08x", f.ID+f.Rules.Version),
+	}
+	return w.changed(f).Rules, nil
 }
 
 // DeleteFirewall removes one. Linodes that it protected are open then, and
@@ -142,7 +263,65 @@ func (w Firewalls) ListFirewalls() ([]api.Firewall, error) {
 	return each(sorted(w.assets.firewalls), w.protecting), nil
 }
 
-// GetFirewallSettings has no defaults.
+// GetFirewallSettings returns the default firewalls, none at first.
 func (w Firewalls) GetFirewallSettings() (api.FirewallSettings, error) {
-	return api.FirewallSettings{}, nil
+	return api.FirewallSettings{DefaultFirewallIds: w.assets.defaults}, nil
+}
+
+// UpdateFirewallSettings sets those that are given.
+func (w Firewalls) UpdateFirewallSettings(b *api.FirewallSettingsUpdate) (api.FirewallSettings, error) {
+	var bad reasons
+	defaults, given := w.assets.defaults, b.DefaultFirewallIds
+	for field, id := range map[string]*int{
+		"linode": given.Linode, "nodebalancer": given.Nodebalancer, "public_interface": given.PublicInterface,
+		"vpc_interface": given.VPCInterface,
+	} {
+		if _, there := w.assets.firewalls[deref(id)]; id != nil && !there {
+			bad.invalid("default_firewall_ids." + field)
+		}
+	}
+	bad.sort()
+	if err := bad.err(); err != nil {
+		return api.FirewallSettings{}, err
+	}
+	for to, from := range map[**int]*int{
+		&defaults.Linode: given.Linode, &defaults.Nodebalancer: given.Nodebalancer, &defaults.PublicInterface: given.PublicInterface,
+		&defaults.VPCInterface: given.VPCInterface,
+	} {
+		if from != nil {
+			*to = new(*from)
+		}
+	}
+	w.assets.defaults = defaults
+	w.note(AssetChanged, "default firewalls", 0)
+	return w.GetFirewallSettings()
+}
+
+// templates are the vendor's suggestions of rules: SSH and ICMP in, all out.
+func templates() []api.FirewallTemplate {
+	any4, any6 := []string{"0.0.0.0/0"}, []string{"::/0"}
+	rule := func(protocol, ports string) api.FirewallRule {
+		return api.FirewallRule{
+			Action: "ACCEPT", Protocol: protocol, Ports: optional(ports), Label: new("accept-inbound-" + strings.ToLower(protocol)),
+			Addresses: &api.FirewallAddresses{IPv4: &any4, IPv6: &any6},
+		}
+	}
+	rules := api.FirewallRulesCreate{
+		Inbound: &[]api.FirewallRule{rule("TCP", "22"), rule("ICMP", "")}, InboundPolicy: "DROP", Outbound: &[]api.FirewallRule{},
+		OutboundPolicy: "ACCEPT",
+	}
+	return []api.FirewallTemplate{{Slug: "public", Rules: rules}, {Slug: "vpc", Rules: rules}}
+}
+
+// ListFirewallTemplates lists suggestions of rules.
+func (w Firewalls) ListFirewallTemplates() ([]api.FirewallTemplate, error) { return templates(), nil }
+
+// GetFirewallTemplate finds one.
+func (w Firewalls) GetFirewallTemplate(slug string) (api.FirewallTemplate, error) {
+	for _, t := range templates() {
+		if t.Slug == slug {
+			return t, nil
+		}
+	}
+	return api.FirewallTemplate{}, NotFound()
 }

@@ -15,8 +15,8 @@ const defaultPolicy = "linode/power_off_on"
 func (w Linodes) defaultSettings(i *Instance) {
 	plan, _ := w.catalog.Type(i.Type)
 	i.Alerts = api.InstanceAlerts{CPU: 90 * max(plan.VCPUs, 1), NetworkIn: 10, NetworkOut: 10, TransferQuota: 80, Io: 10000}
-	i.MaintenancePolicy = defaultPolicy
-	if w.accountBackups {
+	i.MaintenancePolicy = string(deref(w.assets.settings.MaintenancePolicy))
+	if w.assets.settings.BackupsEnabled {
 		i.BackupsEnabled, i.BackupDay, i.BackupWindow = true, "Scheduling", "Scheduling"
 	}
 }

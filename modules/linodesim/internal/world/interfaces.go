@@ -3,6 +3,7 @@ package world
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/oapi-codegen/nullable"
@@ -99,12 +100,17 @@ func (f *nic) readAddress(from map[string]any, legacy bool) {
 	}
 }
 
-func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, list []nic) {
+// checkInterfaces refuses interfaces that cannot be; firewall is that of the Linode.
+func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, list []nic, firewall int) {
+	if generation == linodeInterfaces && len(list) == 0 {
+		list = []nic{{purpose: "public"}} // what it gets then
+	}
 	if len(list) > 3 {
 		bad.add("interfaces", "At most 3 interfaces are allowed")
 	}
 	for n, f := range list {
 		field := fmt.Sprintf("interfaces[%d].", n)
+		wrong := len(*bad)
 		if _, there := w.assets.firewalls[f.firewall]; f.firewall > 0 && !there || f.firewall < -1 {
 			bad.invalid(field + "firewall_id")
 		}
@@ -124,7 +130,32 @@ func (w Interfaces) checkInterfaces(bad *reasons, region, generation string, lis
 		default:
 			bad.add(field+"purpose", "Must be one of public, vlan, vpc")
 		}
+		if generation == linodeInterfaces && firewall == 0 && len(*bad) == wrong {
+			w.checkProtection(bad, field+"firewall_id", f)
+		}
 	}
+}
+
+// checkProtection refuses an interface that nothing protects: it names no
+// firewall, nor that it wants none, and the account has no default. Those in
+// RDMA VPCs take none. The words are not known.
+func (w Interfaces) checkProtection(bad *reasons, field string, f nic) {
+	vpc, _, _ := w.VPCs().subnet(f.subnetID)
+	switch rdma := f.purpose == "vpc" && deref(vpc.VPCType) == rdmaType; {
+	case rdma && f.firewall > 0:
+		bad.add(field, "Interfaces in RDMA VPCs take no firewall")
+	case rdma || f.purpose == "vlan" || f.firewall != 0:
+	case w.defaultFirewall(f) == 0:
+		bad.add(field, "firewall_id is required: the account has no default firewall for this kind of interface")
+	}
+}
+
+// defaultFirewall is the account's firewall for a new interface, or 0.
+func (w Interfaces) defaultFirewall(f nic) int {
+	if f.purpose == "vpc" {
+		return deref(w.assets.defaults.VPCInterface)
+	}
+	return deref(w.assets.defaults.PublicInterface)
 }
 
 // connect gives an interface its ID and, in a VPC, its address.
@@ -201,7 +232,7 @@ func (f nic) linode(of *Instance) api.InstanceInterface {
 		out.VPC = &map[string]any{
 			"vpc_id": f.vpcID, "subnet_id": f.subnetID, "ipv4": map[string]any{"addresses": []any{
 				map[string]any{"address": f.address, "primary": true, "nat_1_1_address": optional(f.nat)},
-			}, "ranges": []any{}},
+			}, "ranges": each(f.ranges, func(r string) any { return map[string]any{"range": r} })},
 		}
 		if f.ipv6 != nil {
 			(*out.VPC)["ipv6"] = f.ipv6.shown()
@@ -210,9 +241,12 @@ func (f nic) linode(of *Instance) api.InstanceInterface {
 	return out
 }
 
-// ListInstanceInterfaces lists a Linode's interfaces; none for one of legacy_config.
+// ListInstanceInterfaces lists a Linode's interfaces; a Linode of legacy_config is refused, in words of our own.
 func (w Interfaces) ListInstanceInterfaces(linodeID int) (api.InstanceInterfaceList, error) {
 	i, err := lookup(w.instances, linodeID)
+	if err == nil && i.generation() != linodeInterfaces {
+		err = Refuse("", "This Linode has legacy interfaces, which belong to its configurations.")
+	}
 	return api.InstanceInterfaceList{
 		Interfaces: each(w.assets.interfaces[linodeID], func(f nic) api.InstanceInterface { return f.linode(i) }),
 	}, err
@@ -226,4 +260,40 @@ func (w Interfaces) GetInstanceInterface(linodeID, interfaceID int) (api.Instanc
 		}
 	}
 	return api.InstanceInterface{}, NotFound()
+}
+
+// UpdateInstanceInterface changes the routes, the address and the ranges of an
+// interface, and not its kind.
+func (w Interfaces) UpdateInstanceInterface(linodeID, interfaceID int, b *api.InstanceInterfaceUpdate) (api.InstanceInterface, error) {
+	all := w.assets.interfaces[linodeID]
+	at := slices.IndexFunc(all, func(f nic) bool { return f.id == interfaceID })
+	if at < 0 {
+		return api.InstanceInterface{}, NotFound()
+	}
+	f := all[at]
+	for kind, given := range map[string]bool{"public": b.Public != nil, "vpc": b.VPC != nil, "vlan": b.Vlan != nil} {
+		if given && kind != f.purpose {
+			return api.InstanceInterface{}, Refuse(kind, "The interface is of the kind %s", f.purpose)
+		}
+	}
+	if b.DefaultRoute != nil {
+		f.primary, _ = (*b.DefaultRoute)["ipv4"].(bool)
+	}
+	if b.VPC != nil {
+		f.readAddress(*b.VPC, false)
+		if ipv4, _ := (*b.VPC)["ipv4"].(map[string]any); ipv4["ranges"] != nil {
+			f.ranges = rangesIn(ipv4["ranges"])
+		}
+		if f.address == "" {
+			f.address = all[at].address
+		}
+		if f.nat == "any" {
+			f.nat = w.instances[linodeID].PublicIPv4
+		}
+	}
+	w.assets.interfaces[linodeID] = slices.Clone(all)
+	w.assets.interfaces[linodeID][at] = f
+	w.note(AssetChanged, fmt.Sprintf("interface %d", interfaceID), linodeID)
+	w.happened(w.User, "interface_update", onLinode(w.instances[linodeID]), nil)
+	return f.linode(w.instances[linodeID]), nil
 }

@@ -10,9 +10,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// nicIPv6 holds the IPv6 networks of an interface, of a public one ranges alone. Nothing was recorded; the fields are those of the
-// vendor's Go client and public documentation. Networks are requested by length; one that is named is not modelled, nor that an account
-// gets one public range in a region until Linode's support raises that.
+// nicIPv6 holds the IPv6 networks of an interface, of a public one ranges alone.
+// Nothing was recorded; the fields are those of the vendor's Go client and public
+// documentation. Networks are requested by length; one that is named is not
+// modelled, nor that an account gets one public range in a region until Linode's
+// support raises that.
 type nicIPv6 struct {
 	slaac, ranges []string // lengths at first, then networks
 	public        bool

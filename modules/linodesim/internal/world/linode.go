@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
@@ -24,16 +25,47 @@ type InstanceSpec struct {
 func (w Linodes) AddInstance(spec InstanceSpec) (int, error) {
 	i, err := w.CreateInstance(&api.InstanceCreate{
 		Label: optional(spec.Label), Type: spec.Type, Region: cmp.Or(spec.Region, "us-ord"), Image: optional(spec.Image), Tags: &spec.Tags,
-		RootPass: new("not stored"),
+		RootPass: new("not-a-secret"),
 	})
 	return i.ID, err
 }
 
 const maxUserData = 65535
 
+// checkPassword refuses short and weak ones. The API's own measure of strength
+// is not known; two kinds of characters are its documented minimum.
+func checkPassword(bad *reasons, password *string) {
+	if password == nil {
+		return
+	}
+	if n := len(*password); n < 11 || n > 128 {
+		bad.add("root_pass", "Length must be 11-128 characters")
+		return
+	}
+	kinds := map[int]bool{}
+	for _, c := range *password {
+		switch {
+		case unicode.IsLower(c):
+			kinds[0] = true
+		case unicode.IsUpper(c):
+			kinds[1] = true
+		case unicode.IsDigit(c):
+			kinds[2] = true
+		default:
+			kinds[3] = true
+		}
+	}
+	if len(kinds) < 2 {
+		bad.add("root_pass", "Password does not meet strength requirements.")
+	}
+}
+
 // CreateInstance makes a Linode.
 func (w Linodes) CreateInstance(b *api.InstanceCreate) (api.Instance, error) {
 	if err := notHere(b); err != nil {
+		return api.Instance{}, err
+	}
+	if err := w.chooseGeneration(b); err != nil {
 		return api.Instance{}, err
 	}
 	generation := string(deref(b.InterfaceGeneration))
@@ -51,6 +83,22 @@ func (w Linodes) CreateInstance(b *api.InstanceCreate) (api.Instance, error) {
 	return w.instance(w.addInstance(b, nics)), nil
 }
 
+// chooseGeneration fills in the account's kind of interfaces, or refuses another
+// one where the account has only one.
+func (w Linodes) chooseGeneration(b *api.InstanceCreate) error {
+	const only = api.AccountSettingsInterfacesForNewLinodesLinodeOnly
+	switch setting := deref(w.assets.settings.InterfacesForNewLinodes); {
+	case b.InterfaceGeneration == nil && (setting == only ||
+		setting == api.AccountSettingsInterfacesForNewLinodesLinodeDefaultButLegacyConfigAllowed):
+		b.InterfaceGeneration = new(api.InstanceCreateInterfaceGeneration(linodeInterfaces))
+	case b.InterfaceGeneration == nil:
+	case setting == only && string(*b.InterfaceGeneration) != linodeInterfaces,
+		setting == api.AccountSettingsInterfacesForNewLinodesLegacyConfigOnly && string(*b.InterfaceGeneration) == linodeInterfaces:
+		return Refuse("interface_generation", "The settings of the account do not allow interfaces of this generation")
+	}
+	return nil
+}
+
 // notHere refuses what names things of which there are none: backups,
 // StackScripts, reserved addresses.
 func notHere(b *api.InstanceCreate) error {
@@ -60,7 +108,7 @@ func notHere(b *api.InstanceCreate) error {
 	case b.StackscriptID != nil || b.StackscriptData != nil:
 		return Refuse("stackscript_id", "stackscript_id is not valid")
 	case len(deref(b.IPv4)) > 0:
-		return Refuse("ipv4[0]", "ipv4[0] is not a reserved address of the account")
+		return Refuse("ipv4", "Must provide a single valid reserved ipv4 address")
 	case b.NetworkHelper != nil && deref(b.InterfaceGeneration) != linodeInterfaces:
 		return Refuse("network_helper", "network_helper is only for interfaces of the generation linode")
 	}
@@ -81,9 +129,10 @@ func (w Linodes) checkInstance(b *api.InstanceCreate, nics []nic) error {
 		w.checkInstanceLabel(&bad, nil, label)
 	}
 	checkPolicy(&bad, deref(b.MaintenancePolicy))
+	checkPassword(&bad, b.RootPass)
 	w.checkUserData(&bad, b)
 	w.checkPlace(&bad, b)
-	w.Interfaces().checkInterfaces(&bad, b.Region, string(deref(b.InterfaceGeneration)), nics)
+	w.Interfaces().checkInterfaces(&bad, b.Region, string(deref(b.InterfaceGeneration)), nics, deref(b.FirewallID))
 	if err := bad.err(); err != nil {
 		return err
 	}
@@ -186,9 +235,13 @@ func (w Linodes) equip(i *Instance, b *api.InstanceCreate, nics []nic, ready tim
 		w.Interfaces().addInterfaces(i, nics)
 		nics = nil
 	}
-	if i.Image == "" {
-		return
+	if i.Image != "" {
+		w.install(i, b, nics, ready)
 	}
+}
+
+// install makes the disks and the configuration of an image.
+func (w Linodes) install(i *Instance, b *api.InstanceCreate, nics []nic, ready time.Duration) {
 	plan, _ := w.catalog.Type(i.Type)
 	swap, root := diskSizes(b, plan.Disk)
 	name := w.Images().imageLabel(i.Image) + " Disk"

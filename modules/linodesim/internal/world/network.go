@@ -1,11 +1,13 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/oapi-codegen/nullable"
 
@@ -19,10 +21,13 @@ var (
 	linodePrivate = netip.MustParsePrefix("192.168.128.0/17")
 )
 
-// vpcType is not recorded in full; the field is.
-const vpcType = "regular"
+// Kinds of VPCs.
+const (
+	vpcType  = "regular"
+	rdmaType = "rdma"
+)
 
-var vpcLabel = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
+var vpcLabel = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
 
 // CreateVPC makes one with its subnets. Nothing is routed.
 func (w VPCs) CreateVPC(b *api.VPCCreate) (api.VPC, error) {
@@ -32,41 +37,43 @@ func (w VPCs) CreateVPC(b *api.VPCCreate) (api.VPC, error) {
 	}
 	var bad reasons
 	w.Offers().checkRegion(&bad, b.Region, catalog.CapVPCs, "VPCs are")
-	checkLength(&bad, "label", b.Label, 1, 64)
-	if !vpcLabel.MatchString(b.Label) {
-		bad.add("label", "Must only use ASCII letters, numbers, and dashes")
-	}
+	w.checkVPCLabel(&bad, 0, b.Label)
 	checkLength(&bad, "description", deref(b.Description), 0, 255)
-	for _, v := range w.assets.vpcs {
-		if v.Label == b.Label {
-			bad.add("label", "Label must be unique among your VPCs")
+	kind := string(cmp.Or(deref(b.VPCType), vpcType))
+	if kind == rdmaType && len(deref(b.IPv6)) > 0 {
+		bad.add("ipv6", "RDMA VPCs cannot have IPv6 ranges")
+	}
+	ranges := each(deref(b.IPv4), func(r api.AddressRange) string { return r.Range })
+	for n, r := range ranges {
+		if p, err := netip.ParsePrefix(r); err != nil || p != p.Masked() || !inPrivate(p) {
+			bad.add(fmt.Sprintf("ipv4[%d].range", n), "Must be a private network")
 		}
 	}
-	checkSubnets(&bad, subnets, len(deref(b.IPv6)) > 0)
+	if len(ranges) == 0 {
+		ranges = vpcRanges
+	}
+	checkSubnets(&bad, ranges, subnets, len(deref(b.IPv6)) > 0)
 	if err := bad.err(); err != nil {
 		return api.VPC{}, err
 	}
+	return w.GetVPC(w.addVPC(b, kind, ranges).ID)
+}
+
+func (w VPCs) addVPC(b *api.VPCCreate, kind string, ranges []string) api.VPC {
 	v := api.VPC{
-		ID: w.sideID(&w.seq.vpc), Label: b.Label, Description: deref(b.Description), Region: b.Region, VPCType: new(vpcType),
-		IPv4: new(networkRanges(vpcRanges...)), IPv6: nullable.NewNullNullable[[]api.AddressRange](),
+		ID: w.sideID(&w.seq.vpc), Label: b.Label, Description: deref(b.Description), Region: b.Region, VPCType: &kind,
+		IPv4: new(networkRanges(ranges...)), IPv6: nullable.NewNullNullable[[]api.AddressRange](),
 		Created: w.stamp(), Updated: w.stamp(),
 	}
 	if len(deref(b.IPv6)) > 0 {
 		v.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x::/52", v.ID&0xffff)))
 	}
-	for n, s := range subnets {
-		made := api.VPCSubnet{
-			ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, IPv6: nullable.NewNullNullable[[]api.AddressRange](), VPCType: new(vpcType),
-			Databases: &[]map[string]any{}, Nodebalancers: &[]map[string]any{}, Created: w.stamp(), Updated: w.stamp(),
-		}
-		if len(deref(s.IPv6)) > 0 {
-			made.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x:%x::/56", v.ID&0xffff, n<<8)))
-		}
-		v.Subnets = append(v.Subnets, made)
+	for n, s := range deref(b.Subnets) {
+		v.Subnets = append(v.Subnets, w.newSubnet(v, n, s))
 	}
 	w.assets.vpcs[v.ID] = v
 	w.note(AssetCreated, fmt.Sprintf("vpc %d", v.ID), 0)
-	return w.GetVPC(v.ID)
+	return v
 }
 
 // askedSubnets refuses lengths of IPv6 networks that cannot be had.
@@ -90,7 +97,17 @@ func networkRanges(list ...string) []api.AddressRange {
 	return each(list, func(r string) api.AddressRange { return api.AddressRange{Range: r} })
 }
 
-func checkSubnets(bad *reasons, subnets []api.VPCSubnetCreate, ipv6 bool) {
+func inPrivate(p netip.Prefix) bool { return within(p, vpcRanges) && !p.Overlaps(linodePrivate) }
+
+// within reports whether one of the networks contains another.
+func within(p netip.Prefix, networks []string) bool {
+	return slices.ContainsFunc(networks, func(text string) bool {
+		outer, err := netip.ParsePrefix(text)
+		return err == nil && outer.Contains(p.Addr()) && outer.Bits() <= p.Bits()
+	})
+}
+
+func checkSubnets(bad *reasons, ranges []string, subnets []api.VPCSubnetCreate, ipv6 bool) {
 	var seen []netip.Prefix
 	for n, s := range subnets {
 		if len(deref(s.IPv6)) > 0 && !ipv6 {
@@ -98,10 +115,7 @@ func checkSubnets(bad *reasons, subnets []api.VPCSubnetCreate, ipv6 bool) {
 		}
 		checkLength(bad, fmt.Sprintf("subnets[%d].label", n), s.Label, 1, 64)
 		p, err := netip.ParsePrefix(s.IPv4)
-		inside := slices.ContainsFunc(vpcRanges, func(r string) bool {
-			outer := netip.MustParsePrefix(r)
-			return err == nil && outer.Contains(p.Addr()) && outer.Bits() <= p.Bits()
-		})
+		inside := err == nil && within(p, ranges)
 		field := fmt.Sprintf("subnets[%d].ipv4", n)
 		switch {
 		case err != nil || p != p.Masked() || p.Bits() > 29 || !inside || p.Overlaps(linodePrivate):
@@ -112,6 +126,160 @@ func checkSubnets(bad *reasons, subnets []api.VPCSubnetCreate, ipv6 bool) {
 			seen = append(seen, p)
 		}
 	}
+}
+
+// newSubnet makes the nth subnet of a VPC.
+func (w VPCs) newSubnet(v api.VPC, n int, s api.VPCSubnetCreate) api.VPCSubnet {
+	made := api.VPCSubnet{
+		ID: w.sideID(&w.seq.subnet), Label: s.Label, IPv4: s.IPv4, IPv6: nullable.NewNullNullable[[]api.AddressRange](), VPCType: v.VPCType,
+		Linodes: []api.VPCSubnetLinode{}, Databases: &[]map[string]any{}, Nodebalancers: &[]map[string]any{}, Created: w.stamp(),
+		Updated: w.stamp(),
+	}
+	if len(deref(s.IPv6)) > 0 {
+		made.IPv6.Set(networkRanges(fmt.Sprintf("2001:db8:%x:%x::/56", v.ID&0xffff, n<<8)))
+	}
+	return made
+}
+
+// UpdateVPC changes label and description.
+func (w VPCs) UpdateVPC(vpcID int, b *api.VPCUpdate) (api.VPC, error) {
+	v, err := lookup(w.assets.vpcs, vpcID)
+	if err != nil {
+		return v, err
+	}
+	var bad reasons
+	if b.Label != nil {
+		w.checkVPCLabel(&bad, vpcID, *b.Label)
+	}
+	checkLength(&bad, "description", deref(b.Description), 0, 255)
+	if err := bad.err(); err != nil {
+		return api.VPC{}, err
+	}
+	set(&v.Label, b.Label)
+	set(&v.Description, b.Description)
+	return w.changed(v, "vpc_update"), nil
+}
+
+func (w VPCs) checkVPCLabel(bad *reasons, self int, label string) {
+	checkLength(bad, "label", label, 1, 64)
+	if !vpcLabel.MatchString(label) {
+		bad.add("label", "Must only use ASCII letters, numbers, and underscores")
+	}
+	for _, v := range w.assets.vpcs {
+		if v.ID != self && v.Label == label {
+			bad.add("label", "Label must be unique among your VPCs")
+		}
+	}
+}
+
+// changed stores a VPC, with an event.
+func (w VPCs) changed(v api.VPC, event string) api.VPC {
+	v.Updated = w.stamp()
+	w.assets.vpcs[v.ID] = v
+	w.note(AssetChanged, fmt.Sprintf("vpc %d", v.ID), 0)
+	w.happened(w.User, event, onObject("vpc", v.ID, v.Label, "/v4/vpcs/%d"), nil)
+	return w.populated(v)
+}
+
+// CreateVPCSubnet adds a subnet that overlaps with no other of its VPC.
+func (w VPCs) CreateVPCSubnet(vpcID int, b *api.VPCSubnetCreate) (api.VPCSubnet, error) {
+	v, err := lookup(w.assets.vpcs, vpcID)
+	if err != nil {
+		return api.VPCSubnet{}, err
+	}
+	var bad reasons
+	all := each(v.Subnets, func(s api.VPCSubnet) api.VPCSubnetCreate { return api.VPCSubnetCreate{Label: s.Label, IPv4: s.IPv4} })
+	networks, _ := v.IPv6.Get()
+	ranges := each(deref(v.IPv4), func(r api.AddressRange) string { return r.Range })
+	checkSubnets(&bad, ranges, append(all, *b), len(networks) > 0)
+	for n := range bad {
+		_, bad[n].Field, _ = strings.Cut(bad[n].Field, "].")
+	}
+	if slices.ContainsFunc(v.Subnets, func(s api.VPCSubnet) bool { return s.Label == b.Label }) {
+		bad.add("label", "Label must be unique among the subnets of the VPC")
+	}
+	if err := bad.err(); err != nil {
+		return api.VPCSubnet{}, err
+	}
+	made := w.newSubnet(v, len(v.Subnets), *b)
+	v.Subnets = append(slices.Clone(v.Subnets), made)
+	w.changed(v, "subnet_create")
+	return made, nil
+}
+
+// UpdateVPCSubnet changes the label.
+func (w VPCs) UpdateVPCSubnet(vpcID, subnetID int, b *api.VPCSubnetUpdate) (api.VPCSubnet, error) {
+	if _, err := w.GetVPCSubnet(vpcID, subnetID); err != nil {
+		return api.VPCSubnet{}, err
+	}
+	var bad reasons
+	checkLength(&bad, "label", b.Label, 1, 64)
+	if err := bad.err(); err != nil {
+		return api.VPCSubnet{}, err
+	}
+	v := w.assets.vpcs[vpcID]
+	v.Subnets = slices.Clone(v.Subnets)
+	for n := range v.Subnets {
+		if v.Subnets[n].ID == subnetID {
+			v.Subnets[n].Label, v.Subnets[n].Updated = b.Label, w.stamp()
+		}
+	}
+	w.changed(v, "subnet_update")
+	return w.GetVPCSubnet(vpcID, subnetID)
+}
+
+// DeleteVPCSubnet removes a subnet that no Linode is in.
+func (w VPCs) DeleteVPCSubnet(vpcID, subnetID int) error {
+	s, err := w.GetVPCSubnet(vpcID, subnetID)
+	switch {
+	case err != nil:
+		return err
+	case len(s.Linodes) > 0:
+		return Refuse("", "Linodes are still in subnet %d of this VPC.", subnetID)
+	}
+	v := w.assets.vpcs[vpcID]
+	v.Subnets = slices.DeleteFunc(slices.Clone(v.Subnets), func(s api.VPCSubnet) bool { return s.ID == subnetID })
+	w.changed(v, "subnet_delete")
+	return nil
+}
+
+// ListVPCIPs lists the addresses in a VPC.
+func (w VPCs) ListVPCIPs(vpcID int) ([]api.VPCAddress, error) {
+	_, err := lookup(w.assets.vpcs, vpcID)
+	return w.addressesIn(vpcID, false), err
+}
+
+// ListVPCIPv6s lists the IPv6 networks in a VPC.
+func (w VPCs) ListVPCIPv6s(vpcID int) ([]api.VPCAddress, error) {
+	_, err := lookup(w.assets.vpcs, vpcID)
+	return w.addressesIn(vpcID, true), err
+}
+
+// ListAllVPCIPs lists the addresses in all VPCs of the account.
+func (w VPCs) ListAllVPCIPs() ([]api.VPCAddress, error) { return w.addressesIn(0, false), nil }
+
+// ListVPCDefaultRanges lists the networks that the subnets of a VPC are cut from
+// unless it names others. The answer's form is not known.
+func (w VPCs) ListVPCDefaultRanges() (api.VPCDefaultRanges, error) {
+	return api.VPCDefaultRanges{IPv4: networkRanges(vpcRanges...), ForbiddenIPv4: networkRanges(linodePrivate.String())}, nil
+}
+
+// addressesIn lists addresses in a VPC, 0 for all, of one family.
+func (w VPCs) addressesIn(vpc int, ipv6 bool) []api.VPCAddress {
+	out := []api.VPCAddress{}
+	for _, i := range sorted(w.instances) {
+		for _, f := range w.Interfaces().attachments(i) {
+			if vpc != 0 && f.vpcID != vpc {
+				continue
+			}
+			if ipv6 {
+				out = append(out, w.Interfaces().inVPC6(f)...)
+			} else {
+				out = append(out, w.Interfaces().inVPC(f)...)
+			}
+		}
+	}
+	return out
 }
 
 // DeleteVPC removes one that no Linode is in.

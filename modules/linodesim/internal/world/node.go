@@ -135,6 +135,9 @@ func (w Nodes) launch(n *node, tagged, join time.Duration, boots bool) {
 		Settings: Settings{DiskEncryption: "enabled", WatchdogEnabled: true}, Lifecycle: Lifecycle{Created: w.now, Updated: w.now},
 	}
 	w.Linodes().defaultSettings(i)
+	if w.behaviour.LabelForm == "" && n.pool.Label != "" {
+		i.given = i.Label
+	}
 	w.instances[i.ID] = i
 	n.InstanceID, n.InstanceAt = i.ID, w.now
 	w.record(LKE, Entry{Action: InstanceCreated, ClusterID: n.ClusterID, PoolID: n.PoolID, NodeID: n.ID, InstanceID: i.ID, After: i.Label})

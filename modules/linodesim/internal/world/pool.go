@@ -29,6 +29,17 @@ type PoolCreate struct {
 	Isolation      *api.LKEIsolation
 }
 
+// PoolTemplate holds the settings that a pool's nodes are made with.
+type PoolTemplate struct {
+	Disks          []api.LKEPoolDisk
+	Labels         map[string]string
+	Taints         []Taint
+	Tags           []string
+	DiskEncryption string
+	FirewallID     *int              // Enterprise
+	Isolation      *api.LKEIsolation // nil fields are as if left out, and nodes have both addresses then
+}
+
 func poolSpec(b api.LKENodePoolCreate) (PoolCreate, error) {
 	a, err := autoscaler(b.Autoscaler, api.LKEAutoscaler{Min: b.Count, Max: b.Count})
 	return PoolCreate{

@@ -23,6 +23,9 @@ const (
 	StatusRunning      = "running"
 	StatusDeleting     = "deleting"
 	StatusShuttingDown = "shutting_down"
+	StatusRebooting    = "rebooting"
+	StatusRebuilding   = "rebuilding"
+	StatusMigrating    = "migrating"
 )
 
 // State is the whole world at one moment, a deep copy.
@@ -79,17 +82,6 @@ type Pool struct {
 	CreatedBy string // a token's user, or the program that prepared the state
 	Created   time.Time
 	Nodes     []Node
-}
-
-// PoolTemplate holds the settings that a pool's nodes are made with.
-type PoolTemplate struct {
-	Disks          []api.LKEPoolDisk
-	Labels         map[string]string
-	Taints         []Taint
-	Tags           []string
-	DiskEncryption string
-	FirewallID     *int              // Enterprise
-	Isolation      *api.LKEIsolation // nil fields are as if left out, and nodes have both addresses then
 }
 
 // PoolVersion is the Kubernetes of an Enterprise pool's nodes.
@@ -179,6 +171,7 @@ type Guest struct {
 	BootFault   string // why its last boot failed; "" = it did not
 	HasUserData bool
 
+	given    string              // label of a worker in a pool with a label; "" = the node's name
 	userData string              // base64, as it was sent; the API shows only that there is some
 	keys     map[string][]string // for SSH, by user
 }

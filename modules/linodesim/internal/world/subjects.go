@@ -26,6 +26,12 @@ type (
 	Groups struct{ *Moment }
 	// VPCs are VPCs and their subnets.
 	VPCs struct{ *Moment }
+	// NodeBalancers are load balancers with their ports and nodes.
+	NodeBalancers struct{ *Moment }
+	// Domains are DNS domains with their records.
+	Domains struct{ *Moment }
+	// Volumes are block storage.
+	Volumes struct{ *Moment }
 	// Tags are the labels of the account's objects.
 	Tags struct{ *Moment }
 	// Account is the account, its user and its events.
@@ -42,20 +48,23 @@ type (
 
 // Clusters returns the clusters of this moment; the methods below return the
 // other subjects.
-func (w *Moment) Clusters() Clusters     { return Clusters{w} }
-func (w *Moment) Pools() Pools           { return Pools{w} }
-func (w *Moment) Nodes() Nodes           { return Nodes{w} }
-func (w *Moment) Linodes() Linodes       { return Linodes{w} }
-func (w *Moment) Interfaces() Interfaces { return Interfaces{w} }
-func (w *Moment) Disks() Disks           { return Disks{w} }
-func (w *Moment) Configs() Configs       { return Configs{w} }
-func (w *Moment) Images() Images         { return Images{w} }
-func (w *Moment) Firewalls() Firewalls   { return Firewalls{w} }
-func (w *Moment) Groups() Groups         { return Groups{w} }
-func (w *Moment) VPCs() VPCs             { return VPCs{w} }
-func (w *Moment) Tags() Tags             { return Tags{w} }
-func (w *Moment) Account() Account       { return Account{w} }
-func (w *Moment) Offers() Offers         { return Offers{w} }
-func (w *Moment) Faults() Faults         { return Faults{w} }
-func (w *Moment) History() History       { return History{w} }
-func (w *Moment) Feed() Feed             { return Feed{w} }
+func (w *Moment) Clusters() Clusters           { return Clusters{w} }
+func (w *Moment) Pools() Pools                 { return Pools{w} }
+func (w *Moment) Nodes() Nodes                 { return Nodes{w} }
+func (w *Moment) Linodes() Linodes             { return Linodes{w} }
+func (w *Moment) Interfaces() Interfaces       { return Interfaces{w} }
+func (w *Moment) Disks() Disks                 { return Disks{w} }
+func (w *Moment) Configs() Configs             { return Configs{w} }
+func (w *Moment) Images() Images               { return Images{w} }
+func (w *Moment) Firewalls() Firewalls         { return Firewalls{w} }
+func (w *Moment) Groups() Groups               { return Groups{w} }
+func (w *Moment) VPCs() VPCs                   { return VPCs{w} }
+func (w *Moment) NodeBalancers() NodeBalancers { return NodeBalancers{w} }
+func (w *Moment) Domains() Domains             { return Domains{w} }
+func (w *Moment) Volumes() Volumes             { return Volumes{w} }
+func (w *Moment) Tags() Tags                   { return Tags{w} }
+func (w *Moment) Account() Account             { return Account{w} }
+func (w *Moment) Offers() Offers               { return Offers{w} }
+func (w *Moment) Faults() Faults               { return Faults{w} }
+func (w *Moment) History() History             { return History{w} }
+func (w *Moment) Feed() Feed                   { return Feed{w} }

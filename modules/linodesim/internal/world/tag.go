@@ -32,20 +32,25 @@ func (w Tags) tagLabels() []string {
 	for _, i := range w.assets.images {
 		add(i.Tags)
 	}
+	for _, d := range w.assets.domains {
+		add(d.Tags)
+	}
+	for _, v := range w.assets.volumes {
+		add(v.Tags)
+	}
+	for _, b := range w.assets.balancers {
+		add(b.Tags)
+	}
 	return slices.Sorted(maps.Keys(all))
 }
 
-// CreateTag makes a tag and puts it on Linodes and clusters. Volumes, domains, NodeBalancers and reserved addresses do
-// not exist here, so that none of them can be tagged.
+// CreateTag makes a tag and puts it on objects. Domains and reserved addresses do not exist here, so that none of them can
+// be tagged.
 func (w Tags) CreateTag(b *api.TagCreate) (api.TagObject, error) {
 	none := api.TagObject{}
 	switch {
-	case len(deref(b.Volumes)) > 0:
-		return none, Refuse("volumes", "volumes is not valid")
 	case len(deref(b.Domains)) > 0:
 		return none, Refuse("domains", "domains is not valid")
-	case len(deref(b.Nodebalancers)) > 0:
-		return none, Refuse("nodebalancers", "nodebalancers is not valid")
 	case len(deref(b.ReservedIPv4Addresses)) > 0:
 		return none, Refuse("reserved_ipv4_addresses", "reserved_ipv4_addresses is not valid")
 	}
@@ -65,6 +70,16 @@ func (w Tags) CreateTag(b *api.TagCreate) (api.TagObject, error) {
 			bad.add("lke_clusters", "Cluster %d is not valid", id)
 		}
 	}
+	for _, id := range deref(b.Volumes) {
+		if _, there := w.assets.volumes[id]; !there {
+			bad.add("volumes", "Volume %d is not valid", id)
+		}
+	}
+	for _, id := range deref(b.Nodebalancers) {
+		if _, there := w.assets.balancers[id]; !there {
+			bad.add("nodebalancers", "NodeBalancer %d is not valid", id)
+		}
+	}
 	if slices.Contains(w.tagLabels(), label) {
 		bad.add("label", "Tag %q exists already", label)
 	}
@@ -78,6 +93,16 @@ func (w Tags) CreateTag(b *api.TagCreate) (api.TagObject, error) {
 	}
 	for _, id := range clusters {
 		w.Clusters().retagCluster(w.clusters[id], union(w.clusters[id].Tags, []string{label}))
+	}
+	for _, id := range deref(b.Volumes) {
+		v := w.assets.volumes[id]
+		v.Tags = union(v.Tags, []string{label})
+		w.assets.volumes[id] = v
+	}
+	for _, id := range deref(b.Nodebalancers) {
+		n := w.assets.balancers[id]
+		n.Tags = union(n.Tags, []string{label})
+		w.assets.balancers[id] = n
 	}
 	return api.TagObject{Label: label}, nil
 }
@@ -106,6 +131,16 @@ func (w Tags) ListTaggedObjects(tagLabel string) ([]api.TaggedObject, error) {
 			all = append(all, api.TaggedObject{Type: "lke_cluster", Data: overlaid[map[string]any](w.Clusters().cluster(c))})
 		}
 	}
+	for _, v := range sorted(w.assets.volumes) {
+		if slices.Contains(v.Tags, tagLabel) {
+			all = append(all, api.TaggedObject{Type: "volume", Data: overlaid[map[string]any](w.Volumes().shown(v))})
+		}
+	}
+	for _, b := range sorted(w.assets.balancers) {
+		if slices.Contains(b.Tags, tagLabel) {
+			all = append(all, api.TaggedObject{Type: "nodebalancer", Data: overlaid[map[string]any](b)})
+		}
+	}
 	return all, nil
 }
 
@@ -130,6 +165,14 @@ func (w Tags) DeleteTag(tagLabel string) error {
 	for id, i := range w.assets.images {
 		i.Tags = drop(i.Tags)
 		w.assets.images[id] = i
+	}
+	for id, v := range w.assets.volumes {
+		v.Tags = drop(v.Tags)
+		w.assets.volumes[id] = v
+	}
+	for id, b := range w.assets.balancers {
+		b.Tags = drop(b.Tags)
+		w.assets.balancers[id] = b
 	}
 	delete(w.assets.tags, tagLabel)
 	w.note(AssetDeleted, "tag "+tagLabel, 0)

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -31,7 +32,7 @@ func (w Pools) checkPoolCreate(c *cluster, p PoolCreate) error {
 	if t, ok := w.catalog.Type(p.Type); !ok {
 		bad.invalid("type")
 	} else if !w.catalog.AllowedInLKE(t.ID) {
-		bad.add("type", "Plan %s cannot be used for node pools.", p.Type)
+		bad.add("type", "The Linode type %s is currently not supported by LKE", p.Type)
 	}
 	w.checkCount(&bad, c, p.Count)
 	if p.Label != "" {
@@ -59,7 +60,27 @@ func (w Pools) checkPoolUpdate(p *pool, u *api.LKENodePoolUpdate, a *api.LKEAuto
 	}
 	w.checkCommon(&bad, p.cluster, deref(u.Labels), deref(u.Taints), deref(u.Tags), a)
 	w.checkEnterprise(&bad, p.cluster, u.FirewallID, deref(u.K8SVersion), string(deref(u.UpdateStrategy)))
+	if v := deref(u.K8SVersion); v != "" && v != p.K8sVersion && len(bad) == 0 {
+		checkUpgrade(&bad, v, cmp.Or(deref(u.Count), p.Count))
+	}
 	return bad.err()
+}
+
+// checkUpgrade refuses another version for an Enterprise pool with fewer nodes
+// than it needs; the words of the real API are not known.
+func checkUpgrade(bad *reasons, version string, nodes int) {
+	if least := nodesForUpgrade(version); nodes < least {
+		bad.add("k8s_version", "A node pool needs at least %d nodes for an upgrade to %s; this one has %d", least, version, nodes)
+	}
+}
+
+// nodesForUpgrade is documented: 3 from v1.33 on, 2 for v1.32.
+func nodesForUpgrade(version string) int {
+	var major, minor int
+	if n, _ := fmt.Sscanf(version, "v%d.%d", &major, &minor); n < 2 || minor < 32 {
+		return 1
+	}
+	return min(3, minor-30)
 }
 
 func (w Pools) checkCommon(bad *reasons, c *cluster, labels map[string]string, taints []Taint, tags []string, a *api.LKEAutoscaler) {
@@ -69,12 +90,15 @@ func (w Pools) checkCommon(bad *reasons, c *cluster, labels map[string]string, t
 	if a == nil {
 		return
 	}
-	low, high := w.countRange(c)
-	if a.Min < low || a.Min > high {
-		bad.add("autoscaler.min", "Must be between %d and %d", low, high)
+	// The API's words and limit, of both tiers.
+	low, _ := w.countRange(c)
+	if a.Min < low || a.Min > maxPoolNodesEnterprise {
+		bad.add("autoscaler.min", "Must be %d-%d", low, maxPoolNodesEnterprise)
 	}
-	if a.Max < a.Min || a.Max > high {
-		bad.add("autoscaler.max", "Must be between min and %d", high)
+	if a.Max < low || a.Max > maxPoolNodesEnterprise {
+		bad.add("autoscaler.max", "Must be %d-%d", low, maxPoolNodesEnterprise)
+	} else if a.Max < a.Min {
+		bad.add("autoscaler.max", "Must be at least min")
 	}
 }
 
@@ -91,7 +115,7 @@ func (w Pools) countRange(c *cluster) (low, high int) {
 
 func (w Pools) checkCount(bad *reasons, c *cluster, count int) {
 	if low, high := w.countRange(c); count < low || count > high {
-		bad.add("count", "Must be between %d and %d", low, high)
+		bad.add("count", "Must be %d-%d", low, high)
 	}
 }
 

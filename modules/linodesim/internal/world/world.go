@@ -65,12 +65,11 @@ type state struct {
 
 // setup holds what stays as it was when the world was made.
 type setup struct {
-	clock          Clock
-	delays         Delays
-	behaviour      Behaviour
-	catalog        *catalog.Catalog
-	accountBackups bool
-	since          time.Time
+	clock     Clock
+	delays    Delays
+	behaviour Behaviour
+	catalog   *catalog.Catalog
+	since     time.Time
 }
 
 // records hold every change, and when nodes could be read.
@@ -84,18 +83,17 @@ type records struct {
 func New(cfg Config) *World {
 	return &World{state: &state{
 		setup: setup{
-			clock:          cfg.Clock,
-			delays:         cfg.Delays,
-			behaviour:      cfg.Behaviour,
-			catalog:        catalog.New(),
-			accountBackups: cfg.AccountBackups,
-			since:          cfg.Clock.Now(),
+			clock:     cfg.Clock,
+			delays:    cfg.Delays,
+			behaviour: cfg.Behaviour,
+			catalog:   catalog.New(),
+			since:     cfg.Clock.Now(),
 		},
 		now:     cfg.Clock.Now(),
 		draws:   drawn(cfg.Seed, 1, 2, 4),
 		seq:     firstIDs,
 		objects: newObjects(),
-		assets:  newAssets(),
+		assets:  newAssets(cfg.AccountBackups),
 		feed:    newFeed(),
 	}}
 }
@@ -159,14 +157,22 @@ func (w *Moment) stamp() api.Time { return api.Time{Time: w.now} }
 
 // sequence hands out IDs. Real IDs grow with gaps; so do these.
 type sequence struct {
-	cluster, pool, instance, firewall, address     int
-	disk, config, iface, image, group, vpc, subnet int
-	device                                         int
+	cluster, pool, instance, firewall, address int
+	sideSequence
+}
+
+// sideSequence is for what is no part of LKE.
+type sideSequence struct {
+	disk, config, iface, image, group, vpc, subnet, device int
+	balancer, port, backend, volume, domain, record        int
 }
 
 var firstIDs = sequence{
 	cluster: 584600, pool: 855400, instance: 94907000, firewall: 9618600,
-	disk: 183299500, config: 85836800, iface: 4500, image: 38637300, group: 448200, vpc: 505300, subnet: 5100, device: 107500,
+	sideSequence: sideSequence{
+		disk: 183299500, config: 85836800, iface: 4500, image: 38637300, group: 448200, vpc: 505300, subnet: 5100, device: 107500,
+		balancer: 81200, port: 4500, backend: 54300, volume: 21400, domain: 1230, record: 5670,
+	},
 }
 
 func (w *Moment) nextID(counter *int) int {

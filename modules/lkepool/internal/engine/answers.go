@@ -40,8 +40,10 @@ func (c *Core) find(r *request) (n *node, done bool, err error) {
 	switch {
 	case !answered:
 		c.readNode(n, r.ask.Kind.String())
-	case c.ready(n.absence.proof.Add(c.cfg.SettleTime)):
-		c.readNode(n, "a 404 has to be answered twice")
+	case !n.absence.second.IsZero() && c.instances.failedSince(r.since):
+		return n, true, c.instances.err
+	default:
+		c.prove(n)
 	}
 	return nil, false, nil
 }
@@ -115,7 +117,7 @@ func (c *Core) verified(since time.Time) (all bool, err error) {
 		}
 		if p.direct.busy || p.direct.tried.Before(since) || !p.absence.proof.IsZero() {
 			c.verifyPool(p, "a list contradicts what is known of the pool")
-			all = false
+			all = all && !p.absence.second.IsZero()
 		}
 	}
 	for _, n := range c.world.nodes.rows {
@@ -135,10 +137,9 @@ func (c *Core) verified(since time.Time) (all bool, err error) {
 		case unread && n.tagged.IsZero() && n.direct.err != nil && !n.direct.failing():
 			err = n.direct.err
 		case !n.absence.proof.IsZero() && n.direct.retry.failed == 0:
-			if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
-				c.readNode(n, "a 404 has to be answered twice")
-			}
-			all = false
+			c.prove(n)
+			// For a young instance the list that completes the proof is far away.
+			all = all && !n.absence.second.IsZero() && (c.now.Before(n.first.Add(listLag)) || c.instances.failedSince(since))
 		}
 	}
 	return all, err

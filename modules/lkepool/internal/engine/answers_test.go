@@ -13,7 +13,7 @@ import (
 // its answer comes later: when the request's own read fails, that is the answer.
 func TestRequestOutlivesOlderRead(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	c := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{}, now)
+	c := New(lkepool.Config{}.WithDefaults(), lkepool.Limits{}, now, true)
 	later := func() time.Time { now = now.Add(time.Second); return now }
 	looks := func(actions []Action) int {
 		n := 0

@@ -22,14 +22,36 @@ func (c *Core) buy(d *demand) {
 	if d.state.room > 0 {
 		missing = min(missing, d.state.room)
 	}
+	missing = c.repeatFrozen(d, missing)
 	var pools []plan.Pool
 	for _, p := range d.pools {
-		pools = append(pools, plan.Pool{ID: p.ID, Count: p.Count})
+		if p.writes.frozen.count == 0 && !c.inherited(p) {
+			pools = append(pools, plan.Pool{ID: p.ID, Count: p.Count})
+		}
 	}
 	for _, step := range plan.Grow(missing, pools, c.limits.PoolSize) {
-		c.grow(d, step)
+		if c.grow(d, step); len(d.unserved()) > 0 && len(d.unserved()[0].tokens) == 0 {
+			return // they were refused
+		}
 	}
 }
+
+// repeatFrozen sends counts again that were not answered, where as many nodes are
+// missing as they add, and returns how many are missing besides.
+func (c *Core) repeatFrozen(d *demand, missing int) int {
+	for _, p := range d.pools {
+		f := p.writes.frozen
+		if add := f.count - p.Count; add > 0 && add <= missing && f.count <= c.limits.PoolSize && !c.inherited(p) {
+			c.grow(d, plan.Step{PoolID: p.ID, Count: f.count, Add: add})
+			missing -= add
+		}
+	}
+	return missing
+}
+
+// inherited reports whether a pool may still be changed by writes of the process
+// before, so that this one neither grows nor drops it.
+func (c *Core) inherited(p *pool) bool { return p.made.IsZero() && !c.ready(c.lateUntil) }
 
 // unserved are the claimants for which nothing is on its way.
 func (d *demand) unserved() []*claim {
@@ -73,6 +95,9 @@ func (c *Core) allowed(d *demand, missing *int) bool {
 				"delete them", d.edited)})
 		return false
 	}
+	if !c.counted() {
+		return false
+	}
 	var ceiling error
 	if *missing, ceiling = c.cfg.Ceilings.Fit("claim", d.key.InstanceType, *missing, c.owning()); *missing <= 0 {
 		c.refuse(unserved, ceiling)
@@ -109,6 +134,7 @@ func (c *Core) grow(d *demand, step plan.Step) {
 		// Its count is about to change.
 	case c.seenLately(p.direct) && !p.direct.began.Before(latest(p.writes.grown, p.writes.shrunk)):
 		p.writes.growing, p.writes.began = true, c.now
+		p.writes.frozen.again = p.writes.frozen.count != 0
 		c.buying[d.key.InstanceType] += step.Add
 		c.probed()
 		c.do(Action{Op: OpScale, PoolID: p.ID, Key: d.key, Count: step.Count, Bought: step.Add, Reason: boughtFor(d, step.Add)})
@@ -141,6 +167,13 @@ func (c *Core) purchaseFailed(k *keyState, p *pool, d Done) {
 	if p != nil && claims.EffectOf(d.Err) != claims.EffectNone {
 		p.writes.unsure = c.now
 	}
+	switch effect := claims.EffectOf(d.Err); {
+	case p == nil || effect == claims.EffectNone:
+	case effect == claims.EffectApplied:
+		p.writes.frozen.attempt(d, c.now)
+	default:
+		p.writes.frozen.attempt(d, c.now.Add(c.cfg.LateEffect))
+	}
 	if p == nil && claims.EffectOf(d.Err) != claims.EffectNone {
 		// Creating has no idempotency token: the pool is looked for by its tag
 		// until it would have to be visible.
@@ -150,6 +183,7 @@ func (c *Core) purchaseFailed(k *keyState, p *pool, d Done) {
 			wait = listLag
 		}
 		k.notBefore, k.lost = c.now.Add(wait), true
+		c.doubt(d.Action)
 	}
 	if p != nil && claims.KindOf(d.Err) == claims.KindNotFound {
 		p.absence.proof, p.direct.want = latest(p.absence.proof, d.Began), true
@@ -165,6 +199,15 @@ func (c *Core) purchaseFailed(k *keyState, p *pool, d Done) {
 		c.refuseUnserved(d.Action.Key, d.Err)
 	}
 	k.retry.fail(c.now, c.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
+}
+
+// attempt notes a count that was not answered.
+func (f *freeze) attempt(d Done, until time.Time) {
+	if f.count == d.Action.Count {
+		f.again, f.until = true, latest(f.until, until)
+		return
+	}
+	*f = freeze{count: d.Action.Count, sent: d.Began, until: until}
 }
 
 // refuseUnserved answers the claimants of a key for which nothing is on its way.

@@ -43,6 +43,7 @@ func (c *Core) giveBack(claim *claim) bool {
 		}
 		return true
 	}
+	n.claim.given = true
 	c.deliver(claim, c.node(n), nil)
 	return true
 }
@@ -73,7 +74,7 @@ func (c *Core) doubtful(claim *claim, n *node) bool {
 // assigned returns the node that is being claimed for a claimant, nil if there is
 // none but such as were quarantined.
 func (c *Core) assigned(who claims.ClaimID) *node {
-	for _, n := range c.world.nodes.rows {
+	for _, n := range c.world.nodesOf(who.Value) {
 		if n.claim.state != free && !n.claimed() && n.claim.who.Is(who) && (n.claim.state == reserved || !c.quarantined(n)) {
 			return n
 		}
@@ -98,7 +99,7 @@ func (c *Core) claiming(claim *claim, has *node) bool {
 // quarantined reports whether writes to the instance have failed so often that its
 // claimant gets another one. It does not while one more write is under way.
 func (c *Core) quarantined(n *node) bool {
-	return !c.marks.general() && n.claim.failed >= markAttempts && !n.claim.written() && (n.claim.state != unsure || n.direct.failing())
+	return !c.marks.general() && n.claim.failed >= markAttempts && !n.claim.written() && (n.claim.state != unsure || n.claim.lacking || n.direct.failing())
 }
 
 // finish brings a claim to its end that was begun on an instance.
@@ -111,7 +112,7 @@ func (c *Core) finish(claim *claim, n *node) {
 		n.claim = n.claim.freed(c.now)
 		n.claim.failed = markAttempts - 1
 		c.failed(n)
-	case n.claim.state == unsure && n.claim.failed >= markAttempts && !c.marks.general():
+	case n.claim.state == unsure && n.claim.failed >= markAttempts && !n.claim.lacking && !c.marks.general():
 		if c.ready(n.claim.at.Add(c.cfg.SettleTime)) {
 			c.readNode(n, "a claim was written without an answer")
 		}
@@ -139,7 +140,7 @@ func (c *Core) mark(claim *claim, n *node) {
 	if n.claim.state == unsure {
 		next = rewriting
 	}
-	n.claim.state, n.claim.at = next, c.now
+	n.claim.state, n.claim.at, n.claim.lacking = next, c.now, false
 	c.do(Action{
 		Op: OpMark, InstanceID: n.ID, PoolID: n.home, Key: claim.request.Key, Reason: "claim for " + claim.request.Claimant.Name,
 		Tags: c.tags.claimTags(n.Tags, claim.id, c.now, claim.request.PoolTags, claim.request.Tags),
@@ -199,6 +200,7 @@ func (c *Core) witness() {
 		n.claim.witnessed = true
 		if who, ok := c.cfg.Holder(n.ID); ok && (n.claim.state == free || !n.claim.who.Is(c.tags.ID(who))) {
 			n.claim = claimState{who: c.tags.ID(who), state: held, at: c.now, since: c.now, stripped: true}
+			c.world.index.claimed(n)
 		}
 	}
 }
@@ -210,7 +212,7 @@ func (c *Core) holder(who claims.ClaimID) *node {
 	if best == nil || c.cfg.Holder == nil {
 		return best
 	}
-	for _, n := range c.world.nodes.rows {
+	for _, n := range c.world.nodesOf(who.Value) {
 		if n == best || !n.holds(who) || !c.owned(n) {
 			continue
 		}
@@ -223,7 +225,7 @@ func (c *Core) holder(who claims.ClaimID) *node {
 
 // isFree reports whether a member may be handed out.
 func (c *Core) isFree(n *node) bool {
-	return n.claim.state == free && n.known() && !c.quarantined(n) && !n.removal.busy && n.removal.accepted.IsZero() && c.health(n) == claims.Healthy
+	return n.claim.state == free && n.known() && !c.quarantined(n) && !n.removal.busy && !n.removal.condemned && c.health(n) == claims.Healthy
 }
 
 // handOut orders free instances: those that requests failed for come last.
@@ -246,6 +248,7 @@ func (c *Core) match(d *demand) {
 			d.free = d.free[1:]
 			n.claim = n.claim.freed(c.now)
 			n.claim.who, n.claim.state = claim.id, reserved
+			c.world.index.claimed(n)
 			if c.finish(claim, n); n.claim.state != free {
 				return true
 			}

@@ -19,6 +19,8 @@ type Core struct {
 	limits lkepool.Limits
 	// startedAt is when this process began to lead.
 	startedAt time.Time
+	// lateUntil is how long writes of the process before may take effect.
+	lateUntil time.Time
 	world     world
 	// requests are the callers that wait, those of claims apart: see world.claims.
 	requests []*request
@@ -28,7 +30,9 @@ type Core struct {
 	polls polls
 	marks marks
 	// buying is how many nodes of each instance type the purchases under way ask for.
-	buying      map[string]int
+	buying map[string]int
+	// doubts are the creations that were not answered.
+	doubts      []doubt
 	lastFailure lastFailure
 	turn
 }
@@ -83,19 +87,25 @@ type lastFailure struct {
 	at  time.Time
 }
 
-// New begins to lead at the given time. cfg has its defaults.
-func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time) *Core {
+// New begins to lead at the given time. cfg has its defaults. clean: no write of a
+// process before is under way.
+func New(cfg lkepool.Config, limits lkepool.Limits, now time.Time, clean bool) *Core {
 	c := &Core{
 		cfg: cfg, tags: NewTagging(cfg.Tags), limits: limits, startedAt: now, keys: map[string]*keyState{}, buying: map[string]int{},
-		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}},
+		world: world{goneNodes: map[int]ended{}, gonePools: map[int]time.Time{}, index: newIndex()},
 	}
-	c.polls.pace.Few = fewNodes
+	c.polls.pace.Few, c.lateUntil = fewNodes, now
+	if !clean {
+		c.lateUntil = now.Add(cfg.LateEffect)
+	}
 	return c
 }
 
 // Inherit takes over the callers that wait.
 func (c *Core) Inherit(from *Core) {
-	c.world.claims = from.world.claims
+	for _, claim := range from.world.claims {
+		c.world.admit(claim)
+	}
 	for _, r := range from.requests {
 		c.requests = append(c.requests, &request{token: r.token, ask: r.ask, since: c.startedAt})
 	}
@@ -133,6 +143,10 @@ func (c *Core) Handle(e Event, now time.Time) []Action {
 	case Left:
 		c.dismiss(e)
 	case Done:
+		if e.Unsent {
+			c.takeBack(e.Action)
+			break
+		}
 		c.note(e)
 		c.merge(e)
 	case Tick:
@@ -143,6 +157,34 @@ func (c *Core) Handle(e Event, now time.Time) []Action {
 		c.wakeAt = time.Time{}
 	}
 	return c.actions
+}
+
+// takeBack follows a write that was not sent: it is decided again.
+func (c *Core) takeBack(a Action) {
+	switch a.Op {
+	case OpCreate, OpScale:
+		c.buying[a.Key.InstanceType] = max(0, c.buying[a.Key.InstanceType]-a.Bought)
+		if p, ok := c.world.pools.get(a.PoolID); ok {
+			p.writes.growing = false
+		}
+		if a.Op == OpCreate {
+			k := c.key(a.Key)
+			k.creating = max(0, k.creating-1)
+		}
+	case OpMark:
+		n, ok := c.world.nodes.get(a.InstanceID)
+		switch {
+		case !ok:
+		case !n.claim.since.IsZero():
+			n.claim.state = held
+		case n.claim.state == rewriting:
+			n.claim.state = unsure
+		case n.claim.state == writing:
+			n.claim = n.claim.freed(c.now)
+		}
+	default:
+		c.undone(a)
+	}
 }
 
 // undone takes back what would be done for callers that were all answered.
@@ -162,6 +204,20 @@ func (c *Core) undone(a Action) bool {
 	case OpGetInstance:
 		if n, ok := c.world.nodes.get(a.InstanceID); ok {
 			n.direct.busy = false
+		}
+	case OpRemove:
+		if n, ok := c.world.nodes.get(a.InstanceID); ok {
+			n.removal.busy = false
+		}
+		if p, ok := c.world.pools.get(a.PoolID); ok {
+			p.writes.removing--
+		}
+	case OpDrop:
+		if n, ok := c.world.nodes.get(a.InstanceID); ok {
+			n.removal.busy = false
+		}
+		if p, ok := c.world.pools.get(a.PoolID); ok {
+			p.writes.dropping = false
 		}
 	case OpMark:
 		n, ok := c.world.nodes.get(a.InstanceID)
@@ -207,7 +263,17 @@ func (c *Core) ready(t time.Time) bool {
 	return true
 }
 
-func (c *Core) do(a Action) { c.actions = append(c.actions, a) }
+func (c *Core) do(a Action) {
+	switch a.Op {
+	case OpScale, OpDrop:
+		a.NotAfter = c.now.Add(countValid)
+	case OpCreate, OpRemove:
+		a.NotAfter = c.now.Add(sendWithin)
+	case OpMark:
+		a.NotAfter = c.now.Add(claimWithin)
+	}
+	c.actions = append(c.actions, a)
+}
 
 func (c *Core) answer(token int, a Answer) { c.do(Action{Op: OpAnswer, Token: token, Answer: &a}) }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
@@ -16,11 +17,12 @@ func (c *Core) decide() {
 	c.countReads()
 	c.witness()
 	c.restoreTags()
+	c.finishRemovals()
 	if demands := c.demands(); len(demands) > 0 && c.informed(demands) {
-		clear := c.identify()
+		clear, unread := c.identify()
 		for _, d := range demands {
 			c.supply(d)
-			if clear && c.identified(d.waiting[0].hash) {
+			if clear && !unread[d.waiting[0].hash] {
 				c.match(d)
 				c.buy(d)
 			}
@@ -126,11 +128,11 @@ func (c *Core) refuseUnread(demands []*demand) {
 	}
 }
 
-// identify reads the instances and pools that are known by their ID alone: any
-// such instance may have a claimant, and such a pool may be of any key. It reports
-// whether none is left.
-func (c *Core) identify() bool {
-	all := true
+// identify reads the instances and pools that are known by their ID alone: any such
+// pool may be of any key, and any such instance may have a claimant of its pool's key.
+// It reports whether the first are none, and returns the keys of the second.
+func (c *Core) identify() (all bool, unread map[string]bool) {
+	all, unread = true, map[string]bool{}
 	for _, n := range c.world.nodes.rows {
 		p, ok := c.world.pools.get(n.home)
 		switch {
@@ -138,26 +140,22 @@ func (c *Core) identify() bool {
 		case !ok:
 			all = c.located(n.home) && all
 		case p.ours() && !n.known():
-			all = all && n.direct.failing()
+			if c.awaited(n) {
+				unread[p.keyHash()] = true
+			}
 			if !c.limits.NodesLag || c.ready(n.first.Add(verifyAgain)) { // the next list shows it
 				c.readNode(n, "only its ID is known")
 			}
 		}
 	}
-	return all
+	return all, unread
 }
 
-// identified reports whether no instance of the key may still turn out to be of one
-// of those that wait. One that is known by its ID alone, and cannot be read, may;
-// after unreadGrace it is passed over.
-func (c *Core) identified(hash string) bool {
-	return !slices.ContainsFunc(c.world.nodes.rows, func(n *node) bool {
-		if n.known() || !n.present() || n.direct.retry.failed == 0 {
-			return false
-		}
-		p, ok := c.world.pools.get(n.home)
-		return ok && p.ours() && p.keyHash() == hash && !c.ready(n.direct.retry.since.Add(unreadGrace))
-	})
+// awaited reports whether an instance that is known by its ID alone may still turn out
+// to be of one of those that wait. If it cannot be read, it is passed over after
+// unreadGrace.
+func (c *Core) awaited(n *node) bool {
+	return n.direct.retry.failed == 0 || !c.ready(n.direct.retry.since.Add(unreadGrace))
 }
 
 // supply finds out what there is for a key.
@@ -166,7 +164,7 @@ func (c *Core) supply(d *demand) {
 	for _, p := range d.pools {
 		c.supplyOf(d, p)
 	}
-	if len(d.quarantined) >= quarantineLimit || c.marks.err != nil {
+	if len(d.quarantined) >= quarantineLimit || claims.KindOf(c.marks.err) == claims.KindForbidden {
 		// Another one would be no better.
 		for _, n := range d.quarantined {
 			if c.ready(latest(n.direct.retry.until, n.claim.retry.until)) {
@@ -181,6 +179,10 @@ func (c *Core) supply(d *demand) {
 
 func (c *Core) supplyOf(d *demand, p *pool) {
 	members := c.world.members(p.ID)
+	if len(members) > p.Count {
+		// Reads do not find some of them: they have been replaced.
+		members = slices.DeleteFunc(members, func(n *node) bool { return !n.absence.second.IsZero() })
+	}
 	pending := max(0, p.Count-len(members)-p.lost())
 	p.expect(pending, c.now)
 	overdue := p.overdue(c.now, c.cfg.PendingTimeout)
@@ -216,11 +218,11 @@ func (c *Core) supplyOf(d *demand, p *pool) {
 			if n.claim.state == free && c.quarantined(n) {
 				d.quarantined = append(d.quarantined, n)
 			}
+		case p.made.IsZero() && !n.arrived && !c.ready(c.lateUntil):
+			d.soon++ // a claim of the process before may still be written on it
 		case !n.absence.proof.IsZero():
 			d.soon++
-			if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
-				c.readNode(n, "a 404 has to be answered twice")
-			}
+			c.prove(n)
 		case c.now.Before(latest(n.direct.retry.until, n.claim.retry.until)):
 			d.soon++
 			c.at(latest(n.direct.retry.until, n.claim.retry.until))
@@ -231,10 +233,41 @@ func (c *Core) supplyOf(d *demand, p *pool) {
 }
 
 // verifyPool reads a pool that a list lacks or contradicts; a 404 has to be
-// answered twice.
+// answered twice, and a list that began after that has to lack the pool.
 func (c *Core) verifyPool(p *pool, reason string) {
-	if p.absence.proof.IsZero() || c.ready(p.absence.proof.Add(c.cfg.SettleTime)) {
+	switch {
+	case !p.absence.second.IsZero():
+		c.readAgain(p)
+	case p.absence.proof.IsZero() || c.ready(p.absence.proof.Add(c.cfg.SettleTime)):
 		c.readPool(p, reason)
+	}
+}
+
+// readAgain reads what may still refute or complete the proof that a pool is gone.
+func (c *Core) readAgain(p *pool) {
+	since := latest(p.absence.second, p.first.Add(listLag))
+	if c.ready(since) && c.fresh(&c.pools, OpListPools, since, "reads of a pool are answered 404") &&
+		c.ready(p.direct.ended.Add(verifyAgain)) {
+		c.readPool(p, "a list shows a pool that reads do not find")
+	}
+}
+
+// prove reads what completes the proof that a node is gone, or refutes it: the node
+// again, then the list of instances.
+func (c *Core) prove(n *node) {
+	second := n.absence.second
+	switch {
+	case n.absence.proof.IsZero():
+	case second.IsZero():
+		if c.ready(n.absence.proof.Add(c.cfg.SettleTime)) {
+			c.readNode(n, "a 404 has to be answered twice")
+		}
+	default:
+		since := latest(second, n.first.Add(listLag))
+		if c.ready(since) && c.fresh(&c.instances, OpListInstances, since, "reads of an instance are answered 404") &&
+			c.ready(n.direct.ended.Add(verifyAgain)) {
+			c.readNode(n, "a list shows an instance that reads do not find")
+		}
 	}
 }
 

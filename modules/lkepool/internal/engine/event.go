@@ -37,6 +37,8 @@ type Done struct {
 	Instance  lkepool.Instance
 	Err       error
 	Cancelled bool
+	// Unsent: the write waited for longer than Action.NotAfter, and was not sent.
+	Unsent bool
 }
 
 // Tick is: time has passed.
@@ -99,8 +101,11 @@ type Action struct {
 	Key    lkepool.Key
 	Bought int
 	Tags   []string
-	Token  int
-	Answer *Answer // of OpAnswer alone
+	// NotAfter is until when a write may be sent, because it rests on what was read
+	// shortly before; later it is dropped, and decided again.
+	NotAfter time.Time
+	Token    int
+	Answer   *Answer // of OpAnswer alone
 }
 
 // Op is what an action does; its text is for people.

@@ -69,14 +69,14 @@ func (n *node) claimed() bool {
 
 // holds reports whether the claimant has the node, and may be given it again.
 func (n *node) holds(who claims.ClaimID) bool {
-	return n.claimed() && n.claim.who.Is(who) && n.State != lkepool.Leaving && n.removal.accepted.IsZero()
+	return n.claimed() && n.claim.who.Is(who) && n.State != lkepool.Leaving && !n.removal.condemned
 }
 
 // members are the nodes that hold the pool's slots.
 func (w *world) members(poolID int) []*node {
 	var members []*node
-	for _, n := range w.nodes.rows {
-		if n.home == poolID && n.present() {
+	for _, n := range w.homed(poolID) {
+		if n.present() {
 			members = append(members, n)
 		}
 	}
@@ -85,7 +85,7 @@ func (w *world) members(poolID int) []*node {
 
 // claimOf returns the record of a claimant, nil for one that does not want a node.
 func (w *world) claimOf(who claims.ClaimID) *claim {
-	for _, c := range w.claims {
+	for _, c := range w.index.waiting[who.Value] {
 		if c.id.Is(who) {
 			return c
 		}
@@ -103,7 +103,7 @@ func (w *world) holder(who claims.ClaimID) *node {
 	}
 	var best *node
 	bestFits := false
-	for _, n := range w.nodes.rows {
+	for _, n := range w.nodesOf(who.Value) {
 		p, known := w.pools.get(n.home)
 		if !n.holds(who) || known && !p.ours() {
 			continue
@@ -120,6 +120,8 @@ func (w *world) holder(who claims.ClaimID) *node {
 // answer about the one claimed earlier would not have asked again.
 func prefer(a, b *node) bool {
 	switch {
+	case a.claim.given != b.claim.given:
+		return a.claim.given
 	case a.claim.own != b.claim.own:
 		return a.claim.own
 	case !a.claim.claimedAt.Equal(b.claim.claimedAt):
@@ -133,7 +135,7 @@ func prefer(a, b *node) bool {
 func (w *world) poolsOf(key lkepool.Key, hash string) (usable []*pool, edited int) {
 	for _, p := range w.pools.rows {
 		switch {
-		case !p.ours() || p.keyHash() != hash || !p.writes.dropped.IsZero():
+		case !p.ours() || p.keyHash() != hash || p.writes.condemned:
 		case p.fits(key):
 			usable = append(usable, p)
 		default:

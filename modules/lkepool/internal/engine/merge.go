@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
 // merge applies the result of an effect. What is said here of readings holds
@@ -38,14 +40,40 @@ func (c *Core) settled(began, at time.Time) bool { return !began.Before(at.Add(c
 // listed reports the same of a list.
 func listed(began, at time.Time) bool { return !began.Before(at.Add(listLag)) }
 
-// provenGone notes a 404 and reports whether it proves that the object is gone:
-// the second that began the settle time after the first, or one after a removal
-// of ours.
-func (c *Core) provenGone(a *absence, began time.Time, removed bool) bool {
-	if a.proof.IsZero() {
+// missing notes a direct read that was answered 404.
+func (c *Core) missing(a *absence, began time.Time) {
+	switch {
+	case a.proof.IsZero():
 		a.proof = began
+	case c.settled(began, a.proof):
+		a.second = cmp.Or(a.second, began)
 	}
-	return removed || c.settled(began, a.proof)
+}
+
+// removedAt is when the removal of the node was accepted, or that the platform
+// reports; the zero time if neither is known.
+func (n *node) removedAt() time.Time {
+	if n.State == lkepool.Leaving {
+		return cmp.Or(n.removal.accepted, n.first)
+	}
+	return n.removal.accepted
+}
+
+// lacked notes a list of instances without the node. One that began less than the
+// list lag after the node was first seen may be older than the node. A pool without
+// it proves nothing: the instance outlives its slot.
+func (c *Core) lacked(n *node, began time.Time) {
+	if listed(began, n.first) {
+		n.absence.lacks = latest(n.absence.lacks, began)
+		c.endIfProven(n)
+	}
+}
+
+// endIfProven forgets a node that is proven gone.
+func (c *Core) endIfProven(n *node) {
+	if n.absence.proven(n.removedAt()) {
+		c.forgetNode(n)
+	}
 }
 
 func latest(a, b time.Time) time.Time {

@@ -16,15 +16,23 @@ func (c *Core) mergeInstances(d Done) {
 	seen := map[int]bool{}
 	for _, reading := range d.Instances {
 		seen[reading.ID] = true
-		if _, gone := c.world.goneNodes[reading.ID]; !gone && !reading.Foreign {
+		if end, gone := c.world.goneNodes[reading.ID]; gone && listed(d.Began, end.at) {
+			delete(c.world.goneNodes, reading.ID) // the proof is refuted
+		} else if gone {
+			continue
+		}
+		if !reading.Foreign {
 			c.seeInstance(reading, d.Began, false)
 		}
 	}
-	for _, n := range c.world.nodes.rows {
-		if !seen[n.ID] && d.Began.After(n.last) && n.absence.since.IsZero() {
-			n.absence.since = d.Began
+	for _, n := range slices.Clone(c.world.nodes.rows) {
+		if seen[n.ID] || !d.Began.After(n.last) {
+			continue
 		}
+		n.absence.since = cmp.Or(n.absence.since, d.Began)
+		c.lacked(n, d.Began)
 	}
+	c.pruneNodes(d.Began)
 }
 
 // mergeInstance applies a direct read of an instance.
@@ -38,11 +46,11 @@ func (c *Core) mergeInstance(d Done) {
 	switch {
 	case claims.KindOf(d.Err) == claims.KindNotFound:
 		n.absence.since = cmp.Or(n.absence.since, d.Began)
-		if c.provenGone(&n.absence, d.Began, !n.removal.accepted.IsZero() && d.Began.After(n.removal.accepted)) {
-			c.forgetNode(n)
-		}
+		c.missing(&n.absence, d.Began)
+		c.endIfProven(n)
 	case d.Err == nil && d.Instance.Foreign:
 		n.Instance, n.home, n.tagged = d.Instance, 0, d.Began
+		c.world.index.moved()
 	case d.Err == nil:
 		n.direct.agrees = true
 		c.seeInstance(d.Instance, d.Began, true)
@@ -53,12 +61,14 @@ func (c *Core) meetNode(id int) *node {
 	n := &node{first: c.now}
 	n.ID = id
 	c.world.nodes.put(id, n)
+	c.world.index.moved()
 	return n
 }
 
 func (c *Core) forgetNode(n *node) {
 	c.world.nodes.drop(n.ID)
-	c.world.goneNodes[n.ID] = ended{removed: !n.removal.accepted.IsZero()}
+	c.world.index.moved()
+	c.world.goneNodes[n.ID] = ended{removed: !n.removal.accepted.IsZero(), at: c.now}
 	if p, ok := c.world.pools.get(n.home); ok {
 		if s := p.slot(n.slot); s != nil && s.InstanceID == n.ID {
 			s.InstanceID, s.vacant, s.lost = 0, c.now, n.removal.accepted.IsZero()
@@ -90,6 +100,9 @@ func (c *Core) seeInstance(reading lkepool.Instance, began time.Time, direct boo
 	n.Instance, n.State = reading, state
 	n.tagged, n.last, n.absence = latest(n.tagged, began), latest(n.last, began), absence{}
 	if reading.PoolID != 0 && n.slot == "" && n.detached.IsZero() {
+		if n.home != reading.PoolID {
+			c.world.index.moved()
+		}
 		n.home = reading.PoolID
 	}
 	c.mergeClaim(n, who, began, direct)
@@ -110,8 +123,11 @@ func (c *Core) mergeClaim(n *node, who claims.ClaimID, began time.Time, direct b
 	switch {
 	case h.written():
 		// The write's own answer is to come.
-	case who.None() && h.state == unsure && c.shows(began, h.at, direct):
-		*h = h.freed(c.now)
+	case who.None() && h.state == unsure:
+		h.lacking = h.lacking || c.shows(began, h.at, direct)
+		if c.shows(began, h.at.Add(c.cfg.LateEffect), direct) {
+			*h = h.freed(c.now)
+		}
 	case h.state == held && !h.who.Is(who):
 		h.stripped = h.stripped || c.shows(began, h.at, direct)
 	case h.state == held:
@@ -120,5 +136,6 @@ func (c *Core) mergeClaim(n *node, who claims.ClaimID, began time.Time, direct b
 	default:
 		own := h.own && h.who.Is(who)
 		*h = claimState{who: who, state: held, at: began, since: c.now, claimedAt: h.claimedAt, own: own, failed: h.failed}
+		c.world.index.claimed(n)
 	}
 }

@@ -21,6 +21,7 @@ func (c *Core) mergePools(d Done) {
 		}
 		p, known := c.world.pools.get(reading.ID)
 		if !known || !p.ours() {
+			c.foundPool(reading)
 			c.meetPool(reading, d.Began, listed(d.Began, c.startedAt))
 			continue
 		}
@@ -38,14 +39,16 @@ func (c *Core) mergePools(d Done) {
 		}
 	}
 	for _, p := range slices.Clone(c.world.pools.rows) {
-		switch dropped := p.writes.dropped; {
+		switch {
 		case seen[p.ID]:
 		case !p.ours():
 			c.world.pools.drop(p.ID)
-		case !dropped.IsZero() && d.Began.After(dropped):
-			c.forgetPool(p)
+		case listed(d.Began, p.first):
+			p.absence.lacks = latest(p.absence.lacks, d.Began)
+			c.endIfProvenPool(p)
 		}
 	}
+	c.prunePools(d.Began)
 }
 
 // differs reports whether a list contradicts what is known of the pool.
@@ -67,7 +70,7 @@ func differs(p *pool, reading lkepool.Pool) bool {
 func (c *Core) meetPool(reading lkepool.Pool, began time.Time, witnessed bool) *pool {
 	p, known := c.world.pools.get(reading.ID)
 	if !known {
-		p = &pool{}
+		p = &pool{first: c.now}
 		c.world.pools.put(reading.ID, p)
 	}
 	slots := reading.Slots
@@ -91,21 +94,20 @@ func (c *Core) mergePool(d Done) {
 	p.direct.end(d, c.cfg.RetryDelay, c.now)
 	switch {
 	case claims.KindOf(d.Err) == claims.KindNotFound:
-		if c.provenGone(&p.absence, d.Began, !p.writes.dropped.IsZero() && d.Began.After(p.writes.dropped)) {
-			c.forgetPool(p)
-		}
+		c.missing(&p.absence, d.Began)
+		c.endIfProvenPool(p)
 		return
 	case d.Err != nil:
 		return
 	}
 	p.absence, p.last = absence{}, latest(p.last, d.Began)
-	c.undrop(p, d.Began)
 	if !c.settled(d.Began, latest(p.writes.grown, p.writes.shrunk)) || !c.settled(d.Began, p.writes.unsure) {
 		// An own write outranks this reading; it may still agree with it.
 		p.direct.agrees = p.writes.unsure.IsZero() && d.Pool.Count == p.Count && !c.lacksSlot(p, d.Pool.Slots) && sameShape(p.Pool, d.Pool)
 		c.addSlots(p, d.Pool.Slots, d.Began, true)
 		return
 	}
+	c.thaw(p, d)
 	changed := d.Pool.Count != p.Count || !sameShape(p.Pool, d.Pool)
 	if d.Pool.Count < p.Count {
 		p.lowered.note(d.Pool.Count, c.now)
@@ -127,24 +129,34 @@ func (c *Core) mergeNamed(d Done) {
 	named.direct.end(d, c.cfg.RetryDelay, c.now)
 	switch {
 	case claims.KindOf(d.Err) == claims.KindNotFound:
-		named.gone = c.provenGone(&named.absence, d.Began, false)
+		c.missing(&named.absence, d.Began)
 	case d.Err == nil:
 		c.meetPool(d.Pool, d.Began, c.settled(d.Began, c.startedAt)).direct = named.direct
 	}
 }
 
-// undrop takes back an accepted deletion of a pool that is still there after
-// its time.
-func (c *Core) undrop(p *pool, began time.Time) {
-	if p.writes.dropped.IsZero() || began.Sub(p.writes.dropped) < removalResend {
-		return
+// endIfProvenPool forgets a pool that is proven gone.
+func (c *Core) endIfProvenPool(p *pool) {
+	if p.absence.proven(p.writes.dropped) {
+		c.forgetPool(p)
 	}
-	p.writes.dropped = time.Time{}
-	for _, n := range c.world.nodes.rows {
-		if n.home == p.ID {
-			n.removal = removal{}
-		}
+}
+
+// thaw lets other counts be sent again: after a direct read that began when the
+// frozen one cannot take effect any more, or that shows it after its only attempt.
+func (c *Core) thaw(p *pool, d Done) {
+	f := p.writes.frozen
+	shown := !f.again && d.Pool.Count == f.count && c.settled(d.Began, f.sent) && c.settled(f.sent, p.writes.shrunk) &&
+		!c.unresolved(p)
+	if f.count != 0 && (shown || c.settled(d.Began, f.until)) {
+		p.writes.frozen = freeze{}
 	}
+}
+
+// unresolved reports whether a removal of a node of the pool was not answered with
+// success, and may take effect yet.
+func (c *Core) unresolved(p *pool) bool {
+	return slices.ContainsFunc(c.world.members(p.ID), func(n *node) bool { return n.removal.condemned && n.removal.accepted.IsZero() })
 }
 
 // sameShape reports whether two readings differ in count and nodes alone.
@@ -221,6 +233,8 @@ func (c *Core) addSlots(p *pool, slots []lkepool.Slot, began time.Time, direct b
 		}
 		end, gone := c.world.goneNodes[reading.InstanceID]
 		if gone {
+			end.shown = latest(end.shown, began)
+			c.world.goneNodes[reading.InstanceID] = end
 			reading.InstanceID = 0
 		}
 		s := p.slot(reading.NodeID)
@@ -252,6 +266,9 @@ func (c *Core) addSlots(p *pool, slots []lkepool.Slot, began time.Time, direct b
 		}
 		if n.removal.accepted.IsZero() || direct && c.settled(began, n.removal.accepted) {
 			s.InstanceID, s.lost = reading.InstanceID, false
+			if n.home != p.ID {
+				c.world.index.moved()
+			}
 			n.home, n.slot, n.detached = p.ID, s.NodeID, time.Time{}
 			n.removal.listed = !n.removal.accepted.IsZero()
 		}

@@ -55,7 +55,7 @@ func (c *Core) mergeMark(d Done) {
 	}
 	if d.Err == nil {
 		*h = claimState{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: c.tags.claimedAtOf(d.Instance.Tags),
-			own: h.own || h.since.IsZero(), wrote: true, witnessed: h.witnessed}
+			own: h.own || h.since.IsZero(), wrote: true, witnessed: h.witnessed, given: h.given}
 		c.seeInstance(d.Instance, d.Began, true)
 		n.Tags, n.tagged = d.Instance.Tags, d.Began
 		c.marked()
@@ -78,7 +78,11 @@ func (c *Core) mergeMark(d Done) {
 	}
 	switch claims.KindOf(d.Err) {
 	case claims.KindRateLimited:
-	case claims.KindForbidden, claims.KindInvalid:
+	case claims.KindForbidden:
+		c.markRefused(d)
+	case claims.KindInvalid:
+		// It may be this instance alone whose tags are refused.
+		c.failed(n)
 		c.markRefused(d)
 	default:
 		c.failed(n)
@@ -114,11 +118,12 @@ func (c *Core) mergeRemoval(d Done) {
 		n.removal.busy = false
 	}
 	if d.Err != nil {
-		if known && claims.EffectOf(d.Err) != claims.EffectNone {
+		effect := claims.EffectOf(d.Err) != claims.EffectNone
+		if known && effect {
 			p.writes.unsure = c.now
 		}
 		if alive {
-			n.removal.err, n.removal.failed = d.Err, c.now
+			n.removal.failedWith(d.Err, effect, c.now, c.cfg.RetryDelay)
 		}
 		return
 	}
@@ -126,22 +131,29 @@ func (c *Core) mergeRemoval(d Done) {
 		p.Count, p.writes.shrunk, p.lowered = max(0, p.Count-1), c.now, lowering{}
 	}
 	if alive {
-		n.removal = removal{accepted: c.now}
+		n.removal = removal{condemned: true, accepted: c.now}
 	} else if known {
 		p.slots = slices.DeleteFunc(p.slots, func(s slot) bool { return s.NodeID == d.Action.NodeID })
 	}
 }
 
+// failedWith notes an attempt that was not answered with success.
+func (r *removal) failedWith(err error, effect bool, now time.Time, first time.Duration) {
+	r.err, r.failed, r.condemned = err, now, r.condemned || effect
+	r.retry.fail(now, first, claims.RetryAfterOf(err))
+}
+
 func (c *Core) mergeDrop(d Done) {
+	effect := claims.EffectOf(d.Err) != claims.EffectNone
 	for _, n := range c.world.nodes.rows {
 		if n.home != d.Action.PoolID {
 			continue
 		}
 		n.removal.busy = false
 		if d.Err != nil {
-			n.removal.err, n.removal.failed = d.Err, c.now
+			n.removal.failedWith(d.Err, effect, c.now, c.cfg.RetryDelay)
 		} else {
-			n.removal = removal{accepted: c.now}
+			n.removal = removal{condemned: true, accepted: c.now}
 		}
 	}
 	p, known := c.world.pools.get(d.Action.PoolID)
@@ -150,9 +162,9 @@ func (c *Core) mergeDrop(d Done) {
 	}
 	p.writes.dropping = false
 	if d.Err != nil {
-		p.writes.unsure = c.now
+		p.writes.unsure, p.writes.condemned = c.now, p.writes.condemned || effect
 		p.writes.retry.fail(c.now, c.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
 		return
 	}
-	p.writes.dropped = c.now
+	p.writes.dropped, p.writes.condemned = c.now, true
 }

@@ -33,7 +33,7 @@ func (c *Core) onTheirWay() int {
 }
 
 func (c *Core) onTheirWayIn(p *pool) int {
-	if !p.ours() || !p.writes.dropped.IsZero() {
+	if !p.ours() || p.writes.condemned {
 		return 0
 	}
 	p.expect(max(0, p.Count-len(c.world.members(p.ID))-p.lost()), c.now)

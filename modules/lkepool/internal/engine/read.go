@@ -95,7 +95,12 @@ func (c *Core) located(id int) bool {
 		p = &namedPool{}
 		c.world.named.put(id, p)
 	}
-	if !p.gone && !p.direct.busy && c.ready(latest(p.direct.retry.until, p.absence.proof.Add(c.cfg.SettleTime))) {
+	p.gone = p.gone || !p.absence.second.IsZero() && !c.pools.began.Before(p.absence.second)
+	switch {
+	case p.gone || p.direct.busy:
+	case !p.absence.second.IsZero():
+		c.fresh(&c.pools, OpListPools, p.absence.second, "reads of a pool are answered 404")
+	case c.ready(latest(p.direct.retry.until, p.absence.proof.Add(c.cfg.SettleTime))):
 		p.direct.busy, p.direct.tried = true, c.now
 		c.do(Action{Op: OpGetPool, PoolID: id, Reason: "an instance names it, and no list shows it"})
 	}

@@ -50,9 +50,15 @@ func (c *Core) remove(n *node, since time.Time, reason string) (bool, error) {
 	switch {
 	case !known:
 		return true, c.unlisted(n)
+	case p.writes.condemned:
+		c.dropAgain(p)
+		return false, nil
 	case p.writes.growing || p.writes.dropping || p.writes.removing >= ParallelRemovals:
 		return false, nil
 	case !c.readForRemoval(p, n.removal.accepted, "look before removing"):
+		if !p.absence.second.IsZero() && c.pools.failedSince(since) {
+			return true, c.pools.err
+		}
 		return c.readFailed(p.direct, since)
 	case n.slot == "":
 		return true, c.unlisted(n)
@@ -63,8 +69,8 @@ func (c *Core) remove(n *node, since time.Time, reason string) (bool, error) {
 // readForRemoval reports whether the pool was read right before. What own
 // removals did to it meanwhile is known.
 func (c *Core) readForRemoval(p *pool, after time.Time, reason string) bool {
-	if !p.direct.ended.IsZero() && c.now.Sub(p.direct.ended) <= readValid && p.direct.began.After(p.writes.grown) &&
-		p.direct.began.After(after) && p.writes.unsure.IsZero() && p.absence.proof.IsZero() {
+	if !p.direct.ended.IsZero() && c.now.Sub(p.direct.ended) <= readValid && !p.direct.began.Before(p.writes.grown) &&
+		!p.direct.began.Before(after) && p.writes.unsure.IsZero() && p.absence.proof.IsZero() {
 		return true
 	}
 	switch {
@@ -107,6 +113,8 @@ func (c *Core) take(p *pool, n *node, reason string) (bool, error) {
 		// The node goes with its pool, and what waiting claimants need will be
 		// added to that pool first.
 		return false, nil
+	case c.inherited(p):
+		return false, nil
 	case !c.last(p, n) || !p.direct.agrees:
 		if c.now.Sub(p.direct.ended) < verifyAgain/2 {
 			c.at(p.direct.ended.Add(verifyAgain / 2))
@@ -129,6 +137,42 @@ func (c *Core) last(p *pool, n *node) bool {
 		}
 	}
 	return !slices.ContainsFunc(c.world.members(p.ID), func(other *node) bool { return other != n })
+}
+
+// finishRemovals repeats removals whose effect is not known.
+func (c *Core) finishRemovals() {
+	for _, p := range c.world.pools.rows {
+		if p.writes.condemned {
+			c.dropAgain(p)
+		}
+	}
+	for _, n := range c.world.nodes.rows {
+		r := n.removal
+		if r.condemned && r.accepted.IsZero() && !r.busy && n.present() && c.ready(r.retry.until) {
+			_, _ = c.remove(n, c.now, "its removal was not answered") // a failure is repeated
+		}
+	}
+}
+
+// dropAgain repeats the deletion of a condemned pool: at once if none was accepted,
+// and otherwise if a direct read shows the pool a minute later.
+func (c *Core) dropAgain(p *pool) {
+	resend := p.writes.dropped.Add(removalResend)
+	switch {
+	case p.writes.dropping || c.settling() || !c.ready(p.writes.retry.until):
+		return
+	case !p.absence.proof.IsZero():
+		c.verifyPool(p, "reads of a pool are answered 404")
+		return
+	case p.writes.dropped.IsZero():
+	case !c.ready(resend):
+		return
+	case p.direct.began.Before(resend):
+		c.readPool(p, "its deletion was accepted, and it may still be there")
+		return
+	}
+	p.writes.dropping = true
+	c.do(Action{Op: OpDrop, PoolID: p.ID, Reason: "the pool is still there after it was to be deleted"})
 }
 
 // wanted reports whether claimants wait for a node of the pool's key.

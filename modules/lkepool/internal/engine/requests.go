@@ -31,7 +31,7 @@ func (c *Core) admit(e Asked) {
 	switch {
 	case record == nil:
 		record = &claim{id: who, wanted: c.now}
-		c.world.claims = append(c.world.claims, record)
+		c.world.admit(record)
 	case len(record.tokens) > 0 && record.hash != hash:
 		c.answer(e.Token, Answer{Err: &claims.Error{
 			Kind: claims.KindConflict, Op: "claim", Field: "Request.Key", Effect: claims.EffectNone,
@@ -98,7 +98,7 @@ func (c *Core) deliver(claim *claim, node lkepool.Node, err error) {
 // unreserve gives up the instances that were chosen for a claimant which does
 // not wait any more.
 func (c *Core) unreserve(claim *claim) {
-	for _, n := range c.world.nodes.rows {
+	for _, n := range c.world.nodesOf(claim.id.Value) {
 		if n.claim.state == reserved && n.claim.who.Is(claim.id) {
 			n.claim = n.claim.freed(c.now)
 		}
@@ -115,7 +115,7 @@ func (c *Core) refuse(claims []*claim, err error) {
 // forgetClaims drops claims that were answered, and those whose claimant has
 // not come back for as long as what was bought for it is kept.
 func (c *Core) forgetClaims() {
-	c.world.claims = slices.DeleteFunc(c.world.claims, func(claim *claim) bool {
+	c.world.forgetClaims(func(claim *claim) bool {
 		return len(claim.tokens) == 0 && c.now.Sub(claim.asked) > c.cfg.OrphanTTL
 	})
 }

@@ -32,6 +32,8 @@ type sim struct {
 	trace *strings.Builder
 	// wrote is called for every write that reaches the platform.
 	wrote func(Action, *simEffect)
+	// timed, if set, adds up the time that the core takes.
+	timed *time.Duration
 	// failure is the first violation.
 	failure string
 }
@@ -48,6 +50,8 @@ type simProcess struct {
 	tick    time.Duration
 	ticking bool
 	spins   int
+	// clean: the process before has no write under way.
+	clean bool
 	// misled: it was given a list that lacks pools.
 	misled bool
 }
@@ -147,7 +151,7 @@ func (s *sim) lead() {
 	cfg.Ceilings.MaxNodes = s.plan.maxNodes
 	limits := lkepool.Limits{PoolSize: cmp.Or(s.plan.poolSize, 100), NodesLag: s.plan.enterprise}
 	s.note("a process begins to lead, its clock is off by %s", s.process.clock)
-	s.process.core, s.process.began = New(cfg, limits, s.local()), s.now
+	s.process.core, s.process.began = New(cfg, limits, s.local(), s.process.life == 0 || s.process.clean), s.now
 	s.process.ticking, s.process.misled, s.looked = false, false, s.looked[:0]
 	s.hide(s.boughtSince(s.now+simSettle-s.plan.world.lag) + s.markedSince(s.now+simSettle-s.plan.world.lag))
 }
@@ -221,7 +225,11 @@ func (s *sim) feed(e Event) {
 	}
 	s.facts.events++
 	text := s.describeEvent(e)
+	began := time.Now()
 	actions := s.process.core.Handle(e, s.local())
+	if s.timed != nil {
+		*s.timed += time.Since(began)
+	}
 	s.describe(text, actions)
 	for _, a := range actions {
 		if a.Op == OpAnswer {

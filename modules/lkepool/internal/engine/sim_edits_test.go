@@ -96,6 +96,7 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 	case editRecycle:
 		p.taken++
 		of := i.pool
+		p.added++ // until it is read, a removal of the old node seems to make room
 		p.remove(of, i.slot)
 		p.grow(of, 1)
 		return true

@@ -35,7 +35,7 @@ func (s *sim) begin(a Action) {
 		e.result = Done{Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 		s.facts.lost += a.Bought
 		s.late++
-		s.after(takes+s.between(0, e.fate.late), func() { s.land(e) })
+		s.after(min(takes+s.between(0, e.fate.late), max(takes, simLateEffect)), func() { s.land(e) })
 		s.after(takes, func() { s.end(e) })
 		return
 	}

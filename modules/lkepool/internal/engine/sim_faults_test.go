@@ -200,7 +200,18 @@ func (s *sim) land(e *simEffect) {
 	if s.wrote != nil {
 		s.wrote(e.action, e)
 	}
+	if i := s.instance(e.action.InstanceID); i != nil && e.action.Op == OpMark {
+		i.late, i.lateOf = true, e.life != s.process.life
+		if i.lateOf {
+			s.facts.lost++ // its claimant may have another node by now
+		}
+	}
+	bought := s.bought
 	d := s.carryOut(e)
+	if of := s.pool(e.action.PoolID); of != nil && of.shrunk >= e.sent {
+		// The count brings back what was removed since it was sent.
+		s.facts.lost += max(0, s.bought-bought-e.action.Bought)
+	}
 	if s.trace != nil {
 		s.note("  platform: %s LANDS LATE: %v", s.describeAction(e.action), d.Err)
 	}

@@ -68,11 +68,15 @@ func (s *sim) checkMark(e *simEffect) {
 	i.decided = sent
 	for _, other := range s.instances {
 		if other != i && other.lives() && !other.slot.removed && !other.copied && !i.copied && s.tagged(other.Tags) == who &&
-			!s.unseen(other, sent) {
+			!other.landedLate() && !s.unseen(other, sent) {
 			s.fail("I2: %s is given instance %d and has %d", who.Name, i.ID, other.ID)
 		}
 	}
 }
+
+// landedLate: the claim landed after the instance was quarantined, or in the lead of
+// another process, so that its claimant gets another one, and this one is collected.
+func (i *simInstance) landedLate() bool { return i.late && (i.failed >= markAttempts || i.lateOf) }
 
 // unseen: an earlier process claimed the instance, and nothing had shown that to
 // this one at the time: no reading did, and at its start lists lagged too far behind, or the
@@ -248,7 +252,8 @@ func (s *sim) checkCount(e *simEffect) {
 // checkCeiling is rule 12: MaxNodes holds whenever a purchase lands, but for nodes
 // that people added, and for pools that lists did not show to a new process.
 func (s *sim) checkCeiling(a Action) {
-	if s.plan.maxNodes == 0 || s.facts.misled {
+	twice := slices.ContainsFunc(s.plan.fates, func(f simFate) bool { return f.kind == faultTwice })
+	if s.plan.maxNodes == 0 || s.facts.misled || twice {
 		return
 	}
 	total := 0
@@ -257,7 +262,7 @@ func (s *sim) checkCeiling(a Action) {
 			total += len(of.slots)
 		}
 	}
-	if total > s.plan.maxNodes+s.added {
+	if total > s.plan.maxNodes+s.added+s.unremoved {
 		s.fail("rule 12: %s makes %d nodes, and at most %d are allowed", a.Op, total, s.plan.maxNodes)
 	}
 }
@@ -285,7 +290,9 @@ func (s *sim) refusedByFate() bool {
 // checkGone: only what is gone is reported as such. After a removal of ours one
 // 404 is proof, so a removal without effect and a spurious 404 deceive it.
 func (s *sim) checkGone(c *simClaimant, err error) {
-	if i := s.instance(c.instance); i != nil && !i.gone && (!i.lied || s.plan.harsh) {
+	i := s.instance(c.instance)
+	// In a group of 404s the end of an instance that is being deleted shows too early.
+	if i != nil && !i.gone && !(s.plan.harsh && !i.lives()) && (!i.lied || s.plan.harsh && !i.pretended) {
 		s.fail("I6: instance %d of %s is reported as gone: %v", i.ID, c.Name, err)
 	}
 }

@@ -32,7 +32,9 @@ type simPlatform struct {
 	// people and the platform took away.
 	bought, taken int
 	// added counts the nodes that people added.
-	added     int
+	added int
+	// unremoved counts the nodes whose removal was accepted, and had no effect.
+	unremoved int
 	purchases []simPurchase
 }
 
@@ -61,6 +63,8 @@ type simPool struct {
 	history simHistory[lkepool.Pool]
 	// raised is when a person raised the count, or a moment long before.
 	raised time.Duration
+	// shrunk is when a node was removed last.
+	shrunk time.Duration
 	// edited: it is not what the engine made any more.
 	edited bool
 	lied   bool
@@ -84,8 +88,10 @@ type simInstance struct {
 	// edited: a person changed its tags, or a write of them was lost. copied: it
 	// carries another's claim by hand.
 	edited, copied bool
-	// lied: it was reported as missing once.
-	lied bool
+	// lied: it was reported as missing once. pretended: a removal was accepted, and
+	// had no effect.
+	// late: a claim on it landed late, lateOf: one of an earlier process.
+	lied, pretended, late, lateOf bool
 	// marked is when a claim was written to it last, shown the process, counted
 	// from 1, to which a reading showed that, for the first time at shownAt.
 	// The claim was sent at decided. named and namedAt are those of a reading of its
@@ -187,7 +193,7 @@ func (p *simPlatform) inList(i lkepool.Instance) bool {
 
 func (p *simPlatform) newPool(pool lkepool.Pool, foreign bool) *simPool {
 	p.lastID++
-	of := &simPool{Pool: pool, foreign: foreign, raised: simLongAgo}
+	of := &simPool{Pool: pool, foreign: foreign, raised: simLongAgo, shrunk: simLongAgo}
 	of.ID = simFirstPool + p.lastID
 	p.pools = append(p.pools, of)
 	return of
@@ -266,7 +272,7 @@ func (p *simPlatform) start(of *simPool, slot *simSlot) {
 
 // remove takes a slot out of its pool; its instance is leaving, then gone.
 func (p *simPlatform) remove(of *simPool, slot *simSlot) {
-	slot.removed = true
+	slot.removed, of.shrunk = true, p.now
 	of.slots = slices.DeleteFunc(of.slots, func(other *simSlot) bool { return other == slot })
 	of.Count = len(of.slots)
 	p.record(of)

@@ -176,6 +176,11 @@ func (p *simPlatform) pretend(a Action) (d Done) {
 	case OpCreate:
 		p.lastID++
 		d.Pool = lkepool.Pool{ID: simFirstPool + p.lastID, Count: a.Count, InstanceType: a.Key.InstanceType, Template: a.Key.Template, Tags: a.Tags}
+	case OpRemove, OpDrop:
+		p.unremoved++
+		for _, i := range p.instances {
+			i.pretended = i.pretended || a.Op == OpDrop && i.pool.ID == a.PoolID || a.Op == OpRemove && i.slot.nodeID == a.NodeID
+		}
 	case OpScale:
 		of := p.pool(a.PoolID)
 		if of == nil || of.gone {

@@ -19,6 +19,7 @@ func (sc *scene) platform(w sceneWords) error {
 	if ids := w.span("ids", 0); ids > 0 {
 		sc.delays.idLeast, sc.delays.idMost = ids, w.span("most", ids)
 	}
+	sc.plan.maxNodes = w.number("most-nodes", sc.plan.maxNodes)
 	sc.repairs = w.text("lost", "hole") == "repaired"
 	sc.room, sc.full = w.number("room", sc.room), claims.Kind(w.text("full", string(claims.KindQuotaExceeded)))
 	sc.plan.known = sc.plan.known || w.flag("holder")
@@ -33,7 +34,8 @@ func (sc *scene) addFault(w sceneWords) error {
 		sc.fates = nil
 		return nil
 	}
-	f := simFate{from: sc.now, times: w.number("times", 1), pick: w.number("pick", 1), takes: w.span("takes", 10*time.Minute)}
+	f := simFate{from: sc.now, times: w.number("times", 1), pick: w.number("pick", 1), takes: w.span("takes", 10*time.Minute),
+		late: w.span("late", time.Minute)}
 	name := strings.ReplaceAll(w.text("op", ""), "-", " ")
 	for _, o := range sceneOps {
 		if string(o) == name {
@@ -41,7 +43,7 @@ func (sc *scene) addFault(w sceneWords) error {
 		}
 	}
 	kind := strings.ReplaceAll(w.text("kind", ""), "-", " ")
-	for k := faultNone + 1; k <= faultHangs; k++ {
+	for k := faultNone + 1; k <= faultLate; k++ {
 		if k.String() == kind {
 			f.kind = k
 		}
@@ -70,6 +72,14 @@ func (sc *scene) addFault(w sceneWords) error {
 		f.instance = i.ID
 	}
 	sc.fates = append(sc.fates, f)
+	return nil
+}
+
+// gap answers direct reads with 404 for a while.
+func (sc *scene) gap(w sceneWords) error {
+	sc.plan.gaps = append(sc.plan.gaps, simGap{
+		from: sc.now, length: w.span("length", 10*time.Second), pools: w.flag("pools"), instances: w.flag("instances"), share: 1,
+	})
 	return nil
 }
 
@@ -199,6 +209,7 @@ func (sc *scene) until(w sceneWords) error {
 
 func (sc *scene) restarts(w sceneWords) error {
 	gap := w.span("gap", 5*time.Second)
+	sc.process.clean = w.flag("clean")
 	sc.die(gap, w.span("clock", sc.process.clock))
 	sc.runUntil(sc.now + gap)
 	return nil

@@ -72,7 +72,7 @@ func (sc *scene) command(t *testing.T, d *datadriven.TestData) string {
 	commands := map[string]func(sceneWords) error{
 		"platform": sc.platform, "fault": sc.addFault, "claim": sc.comes, "burst": sc.burst, "release": sc.releases, "gone": sc.ends,
 		"wait": sc.passes, "until": sc.until, "restart": sc.restarts, "hand": sc.hand, "list": sc.lists, "sweep": sc.sweepsNow,
-		"show": sc.show, "calls": sc.callsSince,
+		"show": sc.show, "calls": sc.callsSince, "gap": sc.gap,
 	}
 	run, ok := commands[d.Cmd]
 	if !ok {

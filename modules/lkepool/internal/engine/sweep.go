@@ -61,7 +61,7 @@ func (c *Core) orphan(n *node, exists func(claims.ClaimID) bool) bool {
 		kept := c.holder(n.claim.who)
 		return kept != nil && kept != n && old(n.claim.since) && old(kept.claim.since) && !c.holds(n)
 	case free:
-		return old(latest(n.first, n.claim.at)) && c.surplus(n) && !c.holds(n)
+		return c.ready(c.lateUntil.Add(c.cfg.SettleTime)) && old(latest(n.first, n.claim.at)) && c.surplus(n) && !c.holds(n)
 	}
 	return false
 }
@@ -181,7 +181,10 @@ func (c *Core) tidyPool(r *request, p *pool) bool {
 	switch {
 	case p.writes.dropping || p.writes.removing > 0 || p.writes.growing:
 		return false
-	case !empty && len(slots) == 0, !p.writes.dropped.IsZero(), c.settling(), !p.writes.retry.until.Before(r.since):
+	case p.writes.condemned:
+		c.dropAgain(p)
+		return !p.writes.dropping
+	case !empty && len(slots) == 0, c.settling(), c.inherited(p), !p.writes.retry.until.Before(r.since):
 		return true
 	case !c.readForRemoval(p, r.since, "look before removing what no instance has taken"):
 		ended, err := c.readFailed(p.direct, r.since)

@@ -8,8 +8,17 @@ const (
 	// listLag is how far a list may lag behind writes. The API documents no
 	// bound; 2 minutes is the longest that this package is tested with.
 	listLag = 2 * time.Minute
+	// goneMemory is how long it is remembered that an object is gone: late lists show
+	// it again.
+	goneMemory = 10 * time.Minute
 	// readValid is how long a direct read counts as "right before" an action.
 	readValid = 2 * time.Second
+	// countValid is how long after its decision a count, or the deletion of a pool, may
+	// be sent, sendWithin another change of a pool, and claimWithin a claim: nothing but
+	// another process makes that one wrong.
+	countValid  = 3 * time.Second
+	sendWithin  = 15 * time.Second
+	claimWithin = time.Minute
 
 	// gatherQuiet is how long no new claimant may have arrived before nodes are
 	// bought, so that one burst is one purchase; gatherMost bounds the wait.

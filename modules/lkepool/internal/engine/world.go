@@ -15,6 +15,7 @@ type world struct {
 	// named are the pools that instances name and no reading has shown.
 	named  table[*namedPool]
 	claims []*claim
+	index  index
 	// goneNodes and gonePools are what was proven gone, pools with when: late
 	// lists show it again.
 	goneNodes map[int]ended
@@ -22,7 +23,12 @@ type world struct {
 }
 
 // ended is an instance that was proven gone. removed: by this process.
-type ended struct{ removed bool }
+type ended struct {
+	removed bool
+	// at is when that was proven, shown when the newest reading of a pool began that
+	// still lists it.
+	at, shown time.Time
+}
 
 // node is one instance.
 type node struct {
@@ -59,6 +65,10 @@ type claimState struct {
 	// been claimed before. stripped: a reading lacks the claim's tag.
 	// witnessed: the caller's own records were asked.
 	own, wrote, stripped, witnessed bool
+	// given: its claimant got it as an answer of this process.
+	given bool
+	// lacking: a reading since the write that was not answered lacks the claim.
+	lacking bool
 	// failed counts failed writes in a row that were the instance's fault, err is
 	// the last failure, and retry the pause after it.
 	failed int
@@ -93,8 +103,23 @@ const (
 // absence is what is known about an object that readings lack.
 type absence struct {
 	// since is when the first list without it began, proof when the first
-	// direct read began that answered 404.
-	since, proof time.Time
+	// direct read began that answered 404, and second when one did that began the
+	// settle time after it.
+	since, proof, second time.Time
+	// lacks is when the newest reading of what contains the object began that
+	// lacks it, and cannot be older than the object.
+	lacks time.Time
+}
+
+// proven reports whether the object is gone: two direct 404s the settle time apart
+// and a later reading of what contains it, or an accepted removal and either a second
+// 404 or such a reading.
+func (a absence) proven(removed time.Time) bool {
+	twice, lacks := !a.second.IsZero(), !a.lacks.IsZero() && !a.proof.IsZero()
+	if !removed.IsZero() {
+		return twice || lacks && !a.lacks.Before(removed)
+	}
+	return twice && lacks && !a.lacks.Before(a.second)
 }
 
 // directRead is the last direct read of an object.
@@ -119,6 +144,10 @@ func (l *directRead) failing() bool {
 
 // removal is this process's attempt to remove an instance.
 type removal struct {
+	// condemned: a removal was sent that the platform may have carried out, or may
+	// still carry out. That never ends, and the instance is not handed out again.
+	condemned bool
+	retry     backoff
 	// accepted is when the platform accepted it. listed: it still shows the
 	// instance, longer after that than a reading may be out of date.
 	accepted time.Time
@@ -133,6 +162,8 @@ type removal struct {
 // direct reads change it, lists only make the engine look.
 type pool struct {
 	lkepool.Pool
+	// first is when it was first seen.
+	first time.Time
 	// hash is that of the key which the pool was made for, "" for one of another
 	// owner.
 	hash  string
@@ -174,14 +205,29 @@ type slot struct {
 // poolWrites are the writes under way for a pool.
 type poolWrites struct {
 	growing, dropping bool
-	removing          int
-	retry             backoff
+	// condemned: a deletion was sent that the platform may have carried out, or may
+	// still carry out. That never ends, and nothing of the pool is used any more.
+	condemned bool
+	frozen    freeze
+	removing  int
+	retry     backoff
 	// began is when the newest one that raises the count was sent, dropped when
 	// the deletion of the pool was accepted.
 	began, dropped time.Time
 	// grown and shrunk are when writes that raised and lowered the count were
 	// answered, unsure when one failed whose effect is not known.
 	grown, shrunk, unsure time.Time
+}
+
+// freeze is a count that was sent and not answered with success. It may take effect
+// for as long as Config.LateEffect, after later writes, so no other one is sent.
+type freeze struct {
+	count int
+	// sent is when the first attempt was, until how long after the last one the
+	// count may still take effect.
+	sent, until time.Time
+	// again: it was sent more than once.
+	again bool
 }
 
 // lowering counts how often another client lowered the pool's count.

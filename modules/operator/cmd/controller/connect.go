@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -20,6 +22,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/lke"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
 // modes has the way to find the cluster, and with it the way to make nodes, of each mode.
@@ -35,7 +38,7 @@ type platform struct {
 	cluster mode.Cluster
 	catalog *instancetype.Catalog
 	fence   *leadership.Fence
-	begin   func() // of the nodes; set before this replica can be elected
+	begin   func(released bool) // of the nodes; set before this replica can be elected
 
 	holders nodeclaim.Holders
 }
@@ -43,7 +46,7 @@ type platform struct {
 // newPlatform sets up the client; nothing is read yet.
 func newPlatform(o options.Options) (*platform, error) {
 	p := &platform{options: o, metrics: metrics.New(crmetrics.Registry), health: &apiHealth{}}
-	p.fence = leadership.NewFence(func() { p.begin() })
+	p.fence = leadership.NewFence(func(released bool) { p.begin(released) })
 	p.scopes = &discovery.Scopes{}
 	var err error
 	p.client, err = newClient(o, func(next http.RoundTripper) http.RoundTripper {
@@ -102,12 +105,30 @@ func (p *platform) connect(ctx context.Context) error {
 			}
 		},
 	})
-	if err := p.catalog.Refresh(ctx); err != nil {
+	err = p.catalog.Refresh(ctx)
+	if excluded, ok := errors.AsType[*instancetype.ExclusionError](err); ok {
+		return unmatchedPlans(excluded)
+	}
+	if err != nil {
 		return &options.Error{Name: "LINODE_URL", Found: "the Linode API does not list what can be bought", Err: err,
 			Fix: "try again, or check the address"}
 	}
 	p.metrics.Offerings(p.catalog)
 	return nil
+}
+
+// unmatchedPlans names the setting that leaves nothing to buy, and what comes close to a pattern that matches no plan.
+func unmatchedPlans(err *instancetype.ExclusionError) error {
+	const fix = "use a list such as g6-standard-*,class=dedicated"
+	pattern, known := err.Unmatched()
+	if pattern == "" {
+		return &options.Error{Name: "PLANS_DENY", Found: "no plan is left to buy", Err: err, Fix: fix}
+	}
+	found := fmt.Sprintf("no plan matches %q", pattern)
+	if similar := requirement.Similar([]string{pattern}, known); len(similar) > 0 {
+		return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: "similar: " + strings.Join(similar, ", ")}
+	}
+	return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: fix + "; `controller plans` lists what there is"}
 }
 
 // outage returns whether an error of connect ends by itself: the API does not answer, or not now.

@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string) error {
 		err = operate(ctx, p)
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil //nolint:nilerr // the process was asked to end
+		return nil //nolint:nilerr // the process got a signal to exit
 	}
 	return err
 }

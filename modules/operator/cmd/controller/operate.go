@@ -47,6 +47,7 @@ func operate(ctx context.Context, p *platform) error {
 		return err
 	}
 	p.holders.Use(op.GetClient())
+	p.health.onRefused = announceRefusal(ctx, op.GetClient(), op.EventRecorder)
 	config := cloudprovider.Config{
 		Region:         p.cluster.Region,
 		Holder:         p.holders.Holder,

@@ -25,6 +25,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/plans"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
 // What prints what can be bought, as the first argument, instead of running the controllers. Settings are the controller's, so that it
@@ -40,6 +41,12 @@ const allRegions = "all"
 // writePrices writes OpenCost's price list for CLUSTER_REGION, or for all regions.
 func writePrices(ctx context.Context, args []string, w io.Writer) error {
 	o, err := options.Parse(args, os.LookupEnv)
+	if errors.Is(err, flag.ErrHelp) {
+		_, err := fmt.Fprint(w, "controller opencost-prices prints OpenCost's price list as CSV: hourly list prices of all plans in all\n"+
+			"regions with Kubernetes, or in CLUSTER_REGION (--cluster-region) alone. It takes the controller's settings: LINODE_TOKEN or LINODE_TOKEN_FILE, LINODE_URL and\n"+
+			"the others of `controller -h`.\n")
+		return err
+	}
 	if err != nil {
 		return err
 	}
@@ -145,18 +152,34 @@ func readPlans(ctx context.Context, o options.Options, wanted string) (plans.Sho
 }
 
 func regionsOf(ctx context.Context, api *linode.Client, wanted string) (regions []string, _ error) {
-	if wanted != allRegions {
-		return strings.Split(wanted, ","), nil
-	}
+	known := []string{}
 	for region, err := range api.ListRegions(ctx, linode.Filter{}) {
 		if err != nil {
 			return nil, fmt.Errorf("reading regions: %w", err)
 		}
+		known = append(known, region.ID)
 		if slices.Contains(region.Capabilities, "Kubernetes") {
 			regions = append(regions, region.ID)
 		}
 	}
+	if wanted == allRegions {
+		return regions, nil
+	}
+	regions = strings.Split(wanted, ",")
+	for _, region := range regions {
+		if !slices.Contains(known, region) {
+			return nil, &options.Error{Name: "--regions", Found: fmt.Sprintf("there is no region %q", region), Fix: oneOf(region, known)}
+		}
+	}
 	return regions, nil
+}
+
+// oneOf names what is similar to a text among those that there are, or all of them.
+func oneOf(text string, known []string) string {
+	if similar := requirement.Similar([]string{text}, known); len(similar) > 0 {
+		return "similar: " + strings.Join(similar, ", ")
+	}
+	return "there are: " + strings.Join(known, ", ")
 }
 
 // readNodePool reads a NodePool, and the kubelet settings of its class, by which nodes are estimated.
@@ -172,13 +195,18 @@ func readNodePool(ctx context.Context, name string) (*karpv1.NodePool, *v1alpha1
 	}
 	// Lists, because the operator's ServiceAccount may not get single objects, and this works in its pod too.
 	nodePools := &karpv1.NodePoolList{}
-	if err := kube.List(ctx, nodePools, client.MatchingFields{"metadata.name": name}); err != nil {
+	if err := kube.List(ctx, nodePools); err != nil {
 		return nil, nil, fmt.Errorf("reading NodePool %s: %w", name, err)
 	}
-	if len(nodePools.Items) == 0 {
-		return nil, nil, fmt.Errorf("there is no NodePool %s", name)
+	at := slices.IndexFunc(nodePools.Items, func(p karpv1.NodePool) bool { return p.Name == name })
+	if at < 0 {
+		var known []string
+		for _, p := range nodePools.Items {
+			known = append(known, p.Name)
+		}
+		return nil, nil, &options.Error{Name: "--nodepool", Found: fmt.Sprintf("there is no NodePool %q", name), Fix: oneOf(name, known)}
 	}
-	nodePool := &nodePools.Items[0]
+	nodePool := &nodePools.Items[at]
 	classes := &v1alpha1.LinodeNodeClassList{}
 	if ref := nodePool.Spec.Template.Spec.NodeClassRef; nodeclaim.Ours(ref) {
 		if err := kube.List(ctx, classes, client.MatchingFields{"metadata.name": ref.Name}); err != nil {

@@ -41,6 +41,16 @@ func TestPlansOfOtherRegionsNeedNoCluster(t *testing.T) {
 	}
 }
 
+func TestARegionThatThereIsNotIsNamed(t *testing.T) {
+	_, url := simulator(t, map[string][]string{secret: {"*"}})
+	t.Setenv("LINODE_TOKEN", secret)
+	t.Setenv("LINODE_URL", url)
+	err := writePlans(t.Context(), []string{"--regions=us-ord,us-odr"}, &bytes.Buffer{})
+	if err == nil || err.Error() != `--regions: there is no region "us-odr"; similar: us-ord` {
+		t.Error(err)
+	}
+}
+
 func TestABadArgumentOfPlansIsNamed(t *testing.T) {
 	for _, args := range [][]string{{"--nodepol=x"}, {"extra"}} {
 		if err := writePlans(t.Context(), args, &bytes.Buffer{}); err == nil || !strings.HasPrefix(err.Error(), "command line: ") {

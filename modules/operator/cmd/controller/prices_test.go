@@ -9,6 +9,16 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim"
 )
 
+func TestOpenCostPricesHasHelpOfItsOwn(t *testing.T) {
+	for _, flag := range []string{"-h", "--help"} {
+		var out bytes.Buffer
+		err := writePrices(t.Context(), []string{flag}, &out)
+		if err != nil || !strings.HasPrefix(out.String(), "controller opencost-prices prints") || !strings.Contains(out.String(), "CLUSTER_REGION") {
+			t.Errorf("%s: %v, %s", flag, err, &out)
+		}
+	}
+}
+
 func TestOpenCostPricesAreWrittenWithTheControllersSettings(t *testing.T) {
 	sim, err := linodesim.New(linodesim.Config{ValidateAnswers: true, Profile: linodesim.Instant()})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -71,6 +72,14 @@ func unserved(t testing.TB) string {
 	return "http://" + listener.Addr().String()
 }
 
+// webServer is an address at which a server has nothing.
+func webServer(t testing.TB) string {
+	t.Helper()
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 func TestBadInputEndsTheProcessWithOneLine(t *testing.T) {
 	all := map[string][]string{secret: {"*"}}
 	_, good := simulator(t, all, cluster("demo"))
@@ -95,6 +104,12 @@ func TestBadInputEndsTheProcessWithOneLine(t *testing.T) {
 		{"a refused token", nil, []string{token, demo, "LINODE_URL=" + others}, "LINODE_TOKEN", "401"},
 		{"a token without scope", nil, []string{token, demo, "LINODE_URL=" + noScope}, "LINODE_TOKEN", "lke:read_write"},
 		{"a token that may only read", nil, []string{token, demo, "LINODE_URL=" + readOnly}, "LINODE_TOKEN", "lke:read_write"},
+		{"plans that there are not", nil, []string{token, demo, "LINODE_URL=" + good, "PLANS_ALLOW=g6-standrd-4"}, "PLANS_ALLOW",
+			`no plan matches "g6-standrd-4"; similar: g6-standard-4`},
+		{"a class that there is not", nil, []string{token, demo, "LINODE_URL=" + good, "PLANS_ALLOW=class=dedicatd"}, "PLANS_ALLOW",
+			"similar: class=dedicated"},
+		{"plans that are all denied", nil, []string{token, demo, "LINODE_URL=" + good, "PLANS_DENY=*"}, "PLANS_DENY", "no plan is left"},
+		{"another server", nil, []string{token, demo, "LINODE_URL=" + webServer(t)}, "LINODE_URL", "not as the Linode API does (status 404"},
 		{"no cluster name", nil, []string{token}, "CLUSTER_NAME", "not set"},
 		{"a name no cluster has", nil, []string{token, "CLUSTER_NAME=demon", "LINODE_URL=" + good}, "CLUSTER_NAME", `"demon"`},
 		{"a name two clusters have", nil, []string{token, demo, "LINODE_URL=" + twins}, "CLUSTER_NAME", "2 LKE clusters"},

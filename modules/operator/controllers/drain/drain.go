@@ -1,14 +1,14 @@
 // Package drain empties Nodes that no NodeClaim owns, before their instances go.
 //
 // Karpenter core drains the Nodes of NodeClaims only. A Drainer keeps new pods off another Node with core's taint karpenter.sh/disrupted,
-// and asks the Eviction API to let its pods go, so PodDisruptionBudgets hold. Which pods have to leave, and which may be asked to, is
+// and evicts its pods by the Eviction API, so PodDisruptionBudgets hold. Which pods have to leave, and which may be evicted, is
 // core's rule and core's code: not mirror pods, not pods that tolerate the taint; one with the annotation karpenter.sh/do-not-disrupt is
-// waited for and never asked. Pods of DaemonSets and critical ones leave after the others.
+// waited for and never evicted. Pods of DaemonSets and critical ones leave after the others.
 //
 // Should a NodeClaim take the Node after all, core lifts the taint again (its disruption controller does from every
 // Node of a NodeClaim that is not being disrupted), and the Drainer lets the pods be.
 //
-// Called by garbagecollection, about instances that are to be released, and by unclaimed, about Nodes on which pods
+// Called by garbagecollection, about instances that are to be released, and by registrationtaint, about Nodes on which pods
 // settled while no operator ran. It never waits: one call checks once and returns the state. What holds a Node
 // back is reported once, in an event on the Node and in the log, and again only when it changes. A Drainer is safe for
 // concurrent use for different Nodes.
@@ -60,7 +60,7 @@ func New(kube client.Client, live client.Reader, recorder events.Recorder) *Drai
 	return &Drainer{Settle: termination.MinDrainTime, kube: kube, live: live, recorder: recorder, said: cache.NewExpiring()}
 }
 
-// Vacate keeps new pods off the Node, asks pods to leave, and returns whether none is left that would have to, or whether the deadline
+// Vacate keeps new pods off the Node, evicts pods, and returns whether none is left that would have to, or whether the deadline
 // has passed since the Node was closed (0 = none). A Node that a NodeClaim owns is left alone, and is never vacant. A conflict with
 // another writer is no error.
 func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.Duration) (bool, error) {
@@ -71,7 +71,7 @@ func (d *Drainer) Vacate(ctx context.Context, node *corev1.Node, deadline time.D
 	}
 	since, closed := closedSince(node)
 	if !closed {
-		_, err := controllers.Requeue(d.Taint(ctx, node, karpv1.DisruptedNoScheduleTaint)) // the caller asks again
+		_, err := controllers.Requeue(d.Taint(ctx, node, karpv1.DisruptedNoScheduleTaint)) // the caller calls again
 		return false, err
 	}
 	pods, err := d.leaving(ctx, node)
@@ -131,7 +131,7 @@ func closedSince(node *corev1.Node) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// empty asks the API server whether the Node is as empty as in the cache.
+// empty reads from the API server whether the Node is as empty as in the cache.
 func (d *Drainer) empty(ctx context.Context, node *corev1.Node) (bool, error) {
 	list := &corev1.PodList{}
 	if err := d.live.List(ctx, list,

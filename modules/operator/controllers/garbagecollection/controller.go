@@ -7,7 +7,7 @@
 // CloudProvider.List.
 //
 // An instance goes when it has no Node or its Node is vacant, because pods may run on it. Between two sweeps the nodes that were not vacant
-// are drained further, which asks nothing of the Linode API, and the next sweep comes as soon as one of them is empty. A Node that cannot
+// are drained further, which sends nothing to the Linode API, and the next sweep comes as soon as one of them is empty. A Node that cannot
 // be drained keeps its instance, and no other, until the terminationGracePeriod of its NodePool, or else Config.DrainTimeout, has passed.
 //
 // The Node of an instance is the one with its provider ID, or else the one of its name if that has no provider ID. Where neither is found,
@@ -69,7 +69,7 @@ type Controller struct {
 }
 
 // NewController returns a Controller. reader must read from the API server, not from a cache: a NodeClaim
-// that a cache does not know yet would lose its instance. cached is asked for Nodes.
+// that a cache does not know yet would lose its instance. cached reads Nodes.
 func NewController(reader, cached client.Reader, engine Engine, drainer Drainer, cfg Config) *Controller {
 	if cfg.Interval <= 0 {
 		cfg.Interval = 2 * time.Minute

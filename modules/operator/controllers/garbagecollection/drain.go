@@ -51,7 +51,7 @@ func (c *Controller) emptied(ctx context.Context) bool {
 	return empty
 }
 
-// vacate answers lkepool, which asks about several nodes at once. An error is Kubernetes' and stays here: it must not
+// vacate implements claims.Sweep.Vacate, which is called for several nodes at once. An error is Kubernetes' and stays here: it must not
 // make the sweep, which costs calls to the Linode API, be repeated at once.
 func (c *Controller) vacate(ctx context.Context, node claims.Node) (bool, error) {
 	vacant, err := c.look(ctx, node)

@@ -73,7 +73,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	if err != nil || !known {
 		return reconcile.Result{}, err
 	}
-	learned, from := c.witnesses.hear(key, witness{node.Name, node.CreationTimestamp.Time, shown(node.Status)},
+	learned, from := c.witnesses.hear(key, witness{node.Name, node.CreationTimestamp.Time, Shown(node.Status)},
 		func(name string) bool { return c.alive(ctx, name) })
 	if c.catalog.Learn(map[string]instancetype.Figures{key: learned}) {
 		log.FromContext(ctx).Info("learned what nodes of an instance type have", "instance-type", instanceType, "nodes", from, "figures", learned)

@@ -112,7 +112,7 @@ func (m *Memory) note(instanceType string, nodes []string) {
 	m.from[instanceType] = nodes
 }
 
-// news is what the catalog has and the ConfigMap has not. Figures that the catalog did not take, because they cannot
+// news returns the figures that the catalog has and the ConfigMap has not. Figures that the catalog did not take, because they cannot
 // be, are news too once a node has shown better ones.
 func (m *Memory) news() map[string]instancetype.Figures {
 	news := m.catalog.Learned()

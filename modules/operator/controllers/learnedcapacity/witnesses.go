@@ -80,8 +80,8 @@ func confirmed(all []instancetype.Figures) (result instancetype.Figures) {
 	return result
 }
 
-// shown is what a node reports. What an answer lacks is 0.
-func shown(status corev1.NodeStatus) instancetype.Figures {
+// Shown returns the figures that a node reports. A figure that the answer lacks is 0.
+func Shown(status corev1.NodeStatus) instancetype.Figures {
 	kept := func(name corev1.ResourceName, value func(corev1.ResourceList) int64) int64 {
 		if _, known := status.Allocatable[name]; !known {
 			return 0

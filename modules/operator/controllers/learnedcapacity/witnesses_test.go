@@ -69,7 +69,7 @@ func TestWhatANodeShows(t *testing.T) {
 			"pods": resource.MustParse("100")},
 	}
 	want := instancetype.Figures{Memory: 4022024 << 10, Pods: 100, ReservedCPU: 100, ReservedMemory: 600000 << 10}
-	if got := shown(status); got != want {
+	if got := Shown(status); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	text := encode(want)

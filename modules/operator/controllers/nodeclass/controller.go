@@ -92,7 +92,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodeClass *v1alpha1.LinodeNo
 		}
 		c.publish(before, nodeClass)
 	}
-	// What could not be found out is in the conditions; core's backoff for an error would ask the API more often.
+	// What could not be found out is in the conditions; core's backoff for an error would send more requests.
 	return reconcile.Result{RequeueAfter: c.pause(nodeClass, evaluated)}, nil
 }
 
@@ -194,7 +194,7 @@ func (c *Controller) nodeClaims(ctx context.Context, nodeClass *v1alpha1.LinodeN
 	return list.Items, err
 }
 
-// users returns the names of the NodeClaims that use the class. Only when the cache has none the API server is asked,
+// users returns the names of the NodeClaims that use the class. Only when the cache has none they are read from the API server,
 // which has no index on the class.
 func (c *Controller) users(ctx context.Context, nodeClass *v1alpha1.LinodeNodeClass) ([]string, error) {
 	nodeClaims, err := c.nodeClaims(ctx, nodeClass)

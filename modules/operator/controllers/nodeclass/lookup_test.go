@@ -149,7 +149,7 @@ func TestLookupRemembers(t *testing.T) {
 		if n := ask(found, 100); n != 1 {
 			t.Errorf("%d calls when the answer is old", n)
 		}
-		// What is missing may be made at any moment, and is asked for again sooner.
+		// What is missing may be made at any moment, and is read again sooner.
 		if n := ask(found+1, 100); n != 1 {
 			t.Errorf("%d calls for a firewall that is not there", n)
 		}
@@ -222,7 +222,7 @@ func TestLookupErrors(t *testing.T) {
 	}
 }
 
-// In instance mode image and placement group are asked for too, and an outage of the API takes nothing away.
+// In instance mode image and placement group are read too, and an outage of the API takes nothing away.
 func TestInstanceMode(t *testing.T) {
 	sim := newSim(t, linodesim.Instant())
 	here, there := addPlacementGroup(t, sim, "here", "us-ord"), addPlacementGroup(t, sim, "there", "de-fra-2")

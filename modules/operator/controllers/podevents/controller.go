@@ -1,9 +1,11 @@
-// Package unplanned publishes on pending pods what core leaves out:
+// Package podevents publishes on pending pods what core leaves out:
 //
 //   - No NodePool is ready. Core then plans nothing, and publishes no event: the pod has only the scheduler's, as if there were no
 //     Karpenter.
 //   - What is left of a NodePool's spec.limits excludes every plan that holds the pod, but not all plans. Core's event then has "no
 //     instance type has enough resources", and no word of the limits.
+//   - The pod requires a zone that there is not, such as one of another cloud. Core's event lists all requirements and does not name the
+//     zone that there is.
 //
 // It reads from the cache only, publishes at most podsPerRound events in a round and one per pod in five minutes. Static NodePools do
 // not count, since they make no nodes for pods. Registered by cmd/controller; it runs on the leader only.
@@ -32,6 +34,7 @@ import (
 const (
 	EventNoNodePoolReady = "NoNodePoolReady"
 	EventLimitsReached   = "LimitsReached"
+	EventUnknownZone     = "UnknownZone"
 )
 
 const (
@@ -74,6 +77,8 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	for _, pod := range pods[:min(len(pods), podsPerRound)] {
 		if why != "" {
 			c.warn(pod, EventNoNodePoolReady, why)
+		} else if message := elsewhere(pod, bounds); message != "" {
+			c.warn(pod, EventUnknownZone, message)
 		} else if message := heldBack(pod, bounds); message != "" {
 			c.warn(pod, EventLimitsReached, message)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pricelabel"
 )
 
-// pricedCatalog is asked while a test changes its prices.
+// pricedCatalog is read while a test changes its prices.
 type pricedCatalog chan map[string]float64
 
 func (c pricedCatalog) HourlyUSD(plan string) (float64, bool) {

@@ -6,7 +6,7 @@
 // readable annotation, as the alpha provider or a user leaves it, gets the class's tags and loses none. A tag of the class that was taken
 // off by hand, alone or with all others, is put on again, at most once in ten minutes.
 //
-// The Linode API is called only when the annotation and the class differ, or the last list of instances, which others ask for, lacks a
+// The Linode API is called only when the annotation and the class differ, or the last list of instances, which others read, lacks a
 // tag: a read and a write for each instance. The claim on the instance is never lost: lkepool writes under the instance's lock and refuses
 // tags that are not a user's. A change that lkepool refuses is not tried again for ten minutes. Names of instances are left alone: in
 // lke mode they are LKE's, and the names of the nodes.
@@ -46,7 +46,7 @@ type Engine interface {
 	SetTags(ctx context.Context, instanceID int, by claims.Claimant, remove, add []string) error
 }
 
-// Inventory has the tags of instances as they were listed last, without asking; *cloudprovider.CloudProvider does. known is false for
+// Inventory has the tags of instances as they were listed last, without a request; *cloudprovider.CloudProvider does. known is false for
 // one that the list does not have.
 type Inventory interface {
 	Tags(instanceID int) (tags []string, known bool)

@@ -18,7 +18,7 @@ func (i inventory) Tags(id int) ([]string, bool) {
 	return tags, known
 }
 
-// list is what core's sweep does on its interval.
+// list does what core's sweep does on its interval.
 func (i inventory) list(t *testing.T, pools *allocator.Allocator) {
 	t.Helper()
 	nodes, err := pools.List(t.Context())
@@ -31,7 +31,7 @@ func (i inventory) list(t *testing.T, pools *allocator.Allocator) {
 }
 
 // A tag of the class that a user takes off comes back with the next list, whether one is taken off or all are, on both tiers. Nothing
-// is asked while nothing is missing, and what keeps disappearing costs requests once in a while.
+// is called while nothing is missing, and what keeps disappearing costs requests once in a while.
 func TestTagsOfTheClassThatWereTakenOffComeBack(t *testing.T) {
 	for _, tier := range []string{linodesim.Standard, linodesim.Enterprise} {
 		for name, kept := range map[string]func(string) bool{

@@ -317,7 +317,7 @@ func TestTroubleChangesNothing(t *testing.T) {
 	w.expect(t, before, []string{"team=a"}, []string{"team=b"})
 }
 
-// An instance that is not in a pool of ours is not written to, and not asked for again and again.
+// An instance that is not in a pool of ours is not written to, and not read again and again.
 func TestForeignInstance(t *testing.T) {
 	w := newWorld(t, linodesim.Standard, "team=a")
 	for _, instance := range w.sim.Snapshot().Instances {

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// Attachments reads what Linodes are attached to, from memory for a while; *nodeclass.Lookup does. read is when the API was asked. Nil
+// Attachments reads what Linodes are attached to, from memory for a while; *nodeclass.Lookup does. read is the time of the request. Nil
 // Linodes without an error are not known, an empty list is none.
 type Attachments interface {
 	Connected(ctx context.Context, vpcID int) (bySubnet map[int][]int, read time.Time, err error)

@@ -18,7 +18,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode/instance"
 )
 
-// attachments are what two readings, one after another, show.
+// attachments has two readings, one after another.
 type attachments struct {
 	subnet [2]map[int][]int
 	err    error

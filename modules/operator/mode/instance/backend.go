@@ -62,7 +62,7 @@ type Config struct {
 	Attachments Attachments
 	// FirewallRefused reports that a NodeClaim's Linode cannot be put behind its class's firewall; nil = that is no drift.
 	FirewallRefused func(nodeClaim types.UID, firewallID int) bool
-	// ServingCertificates: kubelets ask the cluster for their serving certificates.
+	// ServingCertificates lets kubelets request their serving certificates from the cluster.
 	ServingCertificates bool
 }
 

@@ -156,7 +156,7 @@ func TestFieldsOfTheClassReachTheRequest(t *testing.T) {
 		c.Generation = func(context.Context) (instances.Generation, error) { return instances.GenerationLinode, nil }
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // what is asked for is enough
+	cancel() // the request is enough
 	_, _ = w.backend.Claim(ctx, launch(classWith(spec)))
 	got := w.engine.specs[0]
 	if got.Region != "us-ord" || got.InstanceType != "g6-standard-1" || got.Image != "linode/ubuntu22.04" || got.Kernel != "linode/grub2" ||
@@ -181,7 +181,7 @@ func TestFieldsOfTheClassReachTheRequest(t *testing.T) {
 	}
 }
 
-// The interface in the VPC gets what the class asks for of IPv6; where there is none, nothing is asked for.
+// The interface in the VPC gets the IPv6 addresses of the class; where there is none, none is requested.
 func TestIPv6OptionsReachTheInterfaceInTheVPC(t *testing.T) {
 	yes, vpc, subnet := true, 3, 30
 	asked := &v1alpha1.IPv6Options{EnableSLAAC: &yes, EnableRanges: []string{"/64"}, IsPublicIPv6: &yes}
@@ -200,7 +200,7 @@ func TestIPv6OptionsReachTheInterfaceInTheVPC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, known, nil)
 			ctx, cancel := context.WithCancel(t.Context())
-			cancel() // what is asked for is enough
+			cancel() // the request is enough
 			_, _ = w.backend.Claim(ctx, launch(classWith(c.spec)))
 			at := -1
 			for n, i := range w.engine.specs[0].Network.Interfaces {
@@ -322,7 +322,8 @@ type failing struct {
 func (f failing) Delete(context.Context, int, claims.Claimant) error { return f.err }
 
 func TestErrorsOfTheEngineAreReturnedUnchanged(t *testing.T) {
-	refused := &claims.Error{Kind: claims.KindConflict, Op: "delete", Object: "instance 7", Effect: claims.EffectNone, Err: context.DeadlineExceeded}
+	refused := &claims.Error{Kind: claims.KindConflict, Op: "delete", Object: "instance 7", Effect: claims.EffectNone,
+		Err: context.DeadlineExceeded}
 	w := newWorld(t, known, func(c *instance.Config) { c.Engine = failing{err: refused} })
 	if err := w.backend.Release(t.Context(), 7, claims.Claimant{Name: "a"}); !errors.Is(err, error(refused)) {
 		t.Errorf("got %v", err)

@@ -15,9 +15,9 @@ import (
 // nodeOfClaim returns what the user data gives a node: labels and taints that the scheduler counted on, Karpenter's taint that keeps pods
 // off until it is registered, and the kubelet settings that its allocatable was computed from.
 func (b *Backend) nodeOfClaim(name string, l cloudprovider.Launch, how bootstrap.Type) bootstrap.Node {
-	labels := lo.Assign(l.NodeClaim.Labels, cloudprovider.LabelsOf(l.InstanceType, b.cfg.Cluster.Region))
-	delete(labels, corev1.LabelHostname)
-	node := bootstrap.Node{Name: name, Labels: labels, Taints: taints(l.NodeClaim), Kubelet: kubelet(l.NodeClass.Spec.Kubelet)}
+	node := bootstrap.Node{Name: name, Taints: taints(l.NodeClaim), Kubelet: kubelet(l.NodeClass.Spec.Kubelet)}
+	node.Labels = lo.Assign(l.NodeClaim.Labels, cloudprovider.LabelsOf(l.InstanceType, b.cfg.Cluster.Region))
+	delete(node.Labels, corev1.LabelHostname)
 	node.Kubelet.AllowSwap = l.NodeClass.Spec.SwapMB() > 0
 	node.Kubelet.ServerTLSBootstrap = b.cfg.ServingCertificates && !how.ServesCertificates
 	return node

@@ -101,8 +101,7 @@ func TestNodeClaimsHaveTheImageOfTheirLinode(t *testing.T) {
 	for name, backend := range map[string]*instance.Backend{
 		"the process that launched it": w.backend, "another": newBackend(w.engine),
 	} {
-		provider := cloudprovider.New(fake.NewClientBuilder().Build(), backend, catalog,
-			cloudprovider.Config{Region: "us-ord"})
+		provider := cloudprovider.New(fake.NewClientBuilder().Build(), backend, catalog, cloudprovider.Config{Region: "us-ord"})
 		listed, err := provider.List(t.Context())
 		if err != nil || len(listed) != 1 || listed[0].Status.ImageID != v1alpha1.DefaultImage {
 			t.Errorf("%s lists %+v, %v", name, listed, err)

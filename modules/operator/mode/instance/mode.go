@@ -64,7 +64,7 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 	config.FirewallRefused = attaching.Refused
 	backend := NewBackend(config)
 	nodes := mode.Nodes{
-		Backend: backend, Engine: backend, Begin: manager.Begin,
+		Backend: backend, Engine: backend, Begin: func(bool) { manager.Begin() },
 		Cluster: func(ctx context.Context) status.Cluster {
 			return status.Cluster{
 				Mode: v1alpha1.ModeInstance, Region: cluster.Region, ControlPlaneVersion: backend.controlPlaneVersion(ctx),

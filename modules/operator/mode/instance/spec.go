@@ -23,7 +23,7 @@ func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.S
 	return spec, nil
 }
 
-// generation is asked for only where the form of the request depends on it. Without an answer the account's default is used.
+// generation reads the generation only where the form of the request depends on it. Without an answer the account's default is used.
 func (b *Backend) generation(ctx context.Context, spec v1alpha1.LinodeNodeClassSpec) instances.Generation {
 	if b.cfg.Generation == nil || spec.FirewallID == nil && spec.VPCID == nil && len(spec.Interfaces)+len(spec.IPv6OnPublic()) == 0 {
 		return ""
@@ -44,7 +44,7 @@ func (b *Backend) LinodeInterfaces(ctx context.Context) bool {
 	return err == nil && generation == instances.GenerationLinode
 }
 
-// specOfClass is what all Linodes of a class have in common.
+// specOfClass returns what all Linodes of a class have in common.
 func (b *Backend) specOfClass(class *v1alpha1.LinodeNodeClass, generation instances.Generation) instances.Spec {
 	from := class.Spec
 	return instances.Spec{

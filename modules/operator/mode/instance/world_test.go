@@ -44,7 +44,7 @@ var known = joined{Endpoint: "10.0.0.2:6443", CACertHashes: []string{"sha256:" +
 
 const digits = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// recorder keeps what was asked of the engine, and passes it on to a real one.
+// recorder keeps the calls of the engine, and passes them on to a real one.
 type recorder struct {
 	instance.Engine
 	specs []instances.Spec
@@ -71,6 +71,7 @@ func newWorld(t *testing.T, cluster joined, change func(*instance.Config), objec
 	if err != nil {
 		t.Fatal(err)
 	}
+	sim.AddFirewall(linodesim.FirewallSpec{Label: "default", Default: true}) // new interfaces need one
 	server := httptest.NewServer(sim)
 	t.Cleanup(server.Close)
 	api, err := linode.New(linode.Config{Token: linode.StaticToken(linodesim.DefaultToken), BaseURL: server.URL})

@@ -191,7 +191,7 @@ func TestTrackerFollowsTheVersionAndReadsSeldom(t *testing.T) {
 	})
 }
 
-// An hour with an upgrade in it: ten classes that ask every five minutes see it within the age of an answer and their
+// An hour with an upgrade in it: ten classes that read every five minutes see it within the age of an answer and their
 // own interval, and cost what one would.
 func TestTrackerNoticesAnUpgradeWithinItsBudget(t *testing.T) {
 	const from, to = "v1.32.9+lke5", "v1.33.6+lke7"

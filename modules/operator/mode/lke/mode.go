@@ -53,7 +53,13 @@ func New(cluster Cluster, deps mode.Deps) (mode.Nodes, error) {
 		UnregisteredTaint:   func() bool { return o.UnregisteredTaint && !taintReturned.Load() },
 	})
 	nodes := mode.Nodes{
-		Backend: backend, Engine: pools, Begin: pools.Begin,
+		Backend: backend, Engine: pools, Begin: func(released bool) {
+			if released {
+				pools.Begin(allocator.Ended)
+				return
+			}
+			pools.Begin(allocator.MayStillWrite)
+		},
 		Cluster: func(ctx context.Context) status.Cluster {
 			c := tracker.Cluster(ctx)
 			return status.Cluster{Mode: v1alpha1.ModeLKE, Tier: c.Tier, Region: c.Region, ControlPlaneVersion: c.Version}

@@ -9,8 +9,8 @@ import (
 )
 
 // Tracker follows the cluster's version: an Enterprise cluster is upgraded in place, and new nodes must run the
-// control plane's version. It makes no call of its own accord, and at most one per ttl however many ask; an upgrade is
-// noticed by the first who asks after ttl. Safe for concurrent use.
+// control plane's version. It makes no call of its own accord, and at most one per ttl however many callers there are; an upgrade is
+// noticed by the first call after ttl. Safe for concurrent use.
 type Tracker struct {
 	client *linode.Client
 	ttl    time.Duration
@@ -25,7 +25,7 @@ func NewTracker(client *linode.Client, cluster Cluster, ttl time.Duration) *Trac
 	return &Tracker{client: client, ttl: ttl, cluster: cluster, read: time.Now()}
 }
 
-// Cluster returns the cluster as last read. When the API does not answer, that is what was known before.
+// Cluster returns the cluster as last read. When the API does not answer, it returns the cluster as known before.
 func (t *Tracker) Cluster(ctx context.Context) Cluster {
 	t.mu.Lock()
 	cluster, fresh := t.cluster, time.Since(t.read) < t.ttl

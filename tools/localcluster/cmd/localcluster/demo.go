@@ -44,7 +44,7 @@ func runDemo(ctx context.Context, opts localcluster.Options, start time.Time) er
 		of, class = "mode="+opts.Mode, "linodenodeclass-kubeadm.yaml"
 	}
 	_, err = demo.Run(ctx, demo.Config{
-		Of: of, Class: class, Examples: filepath.Join(opts.Root, "docs", "examples"),
+		Of: of, Plain: opts.Mode == localcluster.Instance, Class: class, Examples: filepath.Join(opts.Root, "docs", "examples"),
 		Client: kube, Sim: cluster.Sim, Out: os.Stdout, Start: start,
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 const (
 	// Namespace is where Kubernetes looks for bootstrap tokens.
 	Namespace = metav1.NamespaceSystem
-	// Group is what a token authenticates as, beside system:bootstrappers.
+	// Group is the group of a token, beside system:bootstrappers.
 	Group = "system:bootstrappers:karpenter"
 	// Lifetime is for how long core waits for a node to register.
 	Lifetime = 15 * time.Minute

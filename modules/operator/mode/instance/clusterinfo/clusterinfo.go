@@ -37,7 +37,7 @@ const (
 	readTime   = 10 * time.Second
 )
 
-// Cluster is what is known of the cluster; empty what is not.
+// Cluster has the known facts about the cluster; unknown ones are empty.
 type Cluster struct {
 	Endpoint     string   // host and port
 	CACertHashes []string // sha256:<hex> of the CAs' public keys
@@ -139,7 +139,7 @@ func (r *Reader) read(ctx context.Context) (Cluster, error) {
 	return found, nil
 }
 
-// published is what cluster-info has; empty if there is none, or it may not be read.
+// published returns the facts of cluster-info; empty if there is none, or it may not be read.
 func (r *Reader) published(ctx context.Context) (Cluster, error) {
 	info := &corev1.ConfigMap{}
 	switch err := r.kube.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, info); {

@@ -37,7 +37,7 @@ func (c *Controller) attach(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// members are what of a Linode a firewall can protect: its public and VPC interfaces, or where it has legacy ones the Linode.
+// members returns the parts of a Linode that a firewall can protect: its public and VPC interfaces, or where it has legacy ones the Linode.
 func (c *Controller) members(ctx context.Context, linodeID int) ([]member, error) {
 	instance, err := c.cfg.API.GetInstance(ctx, linodeID)
 	if err != nil {
@@ -59,13 +59,13 @@ func (c *Controller) members(ctx context.Context, linodeID int) ([]member, error
 	return members, nil
 }
 
-// held is that a firewall protects a member.
+// held is a member behind a firewall.
 type held struct {
 	member
 	firewall, device int
 }
 
-// former is what the firewalls protect that the class had before this one. One that does not exist any more protects nothing.
+// former returns the members behind firewalls that the class had before this one. A firewall that does not exist any more protects nothing.
 func (c *Controller) former(ctx context.Context, s *subject) ([]held, error) {
 	var all []held
 	for _, firewall := range nodeclass.FirewallHistory(s.class) {

@@ -9,7 +9,7 @@
 // anything is written. Nothing is remembered beyond the process: one that dies between two requests leaves a Linode that lacks its
 // firewall, and the next one finds it so. An answer that was lost is resolved by the next reading.
 //
-// At rest nothing is asked that the controller of classes does not ask: what a firewall protects comes with the firewall. When the API
+// At rest no request is sent beyond those of the controller of classes: what a firewall protects comes with the firewall. When the API
 // has refused twice, [Controller.Refused] reports it, which makes the node drift; it is tried again every ten minutes. A token without
 // the scope firewall:read_write is found out by one Linode for all others.
 //
@@ -41,7 +41,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// Readings has what firewalls protect, from memory for a while; *nodeclass.Lookup does. read is when the API was asked; nil entities
+// Readings has what firewalls protect, from memory for a while; *nodeclass.Lookup does. read is the time of the request; nil entities
 // without an error are not known, an empty list is none.
 type Readings interface {
 	Protected(ctx context.Context, firewallID int) (entities []api.FirewallEntity, read time.Time, err error)
@@ -53,7 +53,7 @@ type Linodes interface {
 	Get(ctx context.Context, instanceID int) (instances.Instance, error)
 }
 
-// API is what is asked to move a Linode; *linode.Client is one.
+// API has the requests that move a Linode; *linode.Client is one.
 type API interface {
 	GetInstance(ctx context.Context, linodeID int) (*api.Instance, error)
 	ListInterfaces(ctx context.Context, linodeID int) (*api.InstanceInterfaceList, error)
@@ -89,7 +89,7 @@ type Controller struct {
 	cfg      Config
 
 	doubts  *cache.Expiring // by UID: a reading that lacks the Linode, or our own write
-	pending *cache.Expiring // by UID: the firewall that was asked for without an answer
+	pending *cache.Expiring // by UID: the firewall that was requested without an answer
 	refused *cache.Expiring // by UID: refusal
 	scope   *cache.Expiring // one key: suspicion
 	devices *cache.Expiring // by firewall

@@ -98,7 +98,13 @@ func TestEveryInterfaceIsBehindTheFirewall(t *testing.T) {
 		{Public: true, Primary: true}, {VLAN: &instances.VLANInterface{Label: "side"}},
 	}}
 	w.class.Spec.Interfaces = []v1alpha1.Interface{{Type: v1alpha1.InterfacePublic}}
+	first := w.sim.AddFirewall(linodesim.FirewallSpec{Label: "first", Default: true}) // without one the API refuses the Linode
 	claim := w.claim(network)
+	for _, d := range w.devices(first) {
+		if err := w.api.DeleteFirewallDevice(t.Context(), first, d.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.want(w.x)
 	w.rest(claim)
 	w.expect(claim, w.x, firewalls.EventAttached)

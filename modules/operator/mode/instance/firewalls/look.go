@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 )
 
-// finding is what readings show of a Linode and its firewall.
+// finding classifies what readings show of a Linode and its firewall.
 type finding string
 
 const (
@@ -56,7 +56,7 @@ func (c *Controller) doubtOf(s *subject) (doubt, bool) {
 	return found.(doubt), true //nolint:forcetypeassert // as above
 }
 
-// member is what a firewall protects: a Linode with legacy interfaces, or one interface of another Linode.
+// member is one thing that a firewall protects: a Linode with legacy interfaces, or one interface of another Linode.
 type member struct{ linode, iface int } // iface 0: the Linode itself
 
 // memberOf reads an entity; false for what is no Linode's. An interface names its Linode as its parent; without that known is false.

@@ -137,7 +137,8 @@ func (w *world) claim(network instances.Network) *karpv1.NodeClaim {
 	w.Helper()
 	name := fmt.Sprint("claim-", len(w.sim.Snapshot().Instances))
 	made, err := w.manager.Create(w.Context(), instances.Spec{
-		Claimant: claims.Claimant{Name: name, UID: name}, InstanceType: "g6-nanode-1", Region: "us-ord", Image: "linode/debian12", Network: network,
+		Claimant: claims.Claimant{Name: name, UID: name}, InstanceType: "g6-nanode-1", Region: "us-ord", Image: "linode/debian12",
+		Network: network,
 	})
 	if err != nil {
 		w.Fatal(err)

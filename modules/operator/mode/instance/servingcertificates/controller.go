@@ -35,13 +35,13 @@ const (
 	remembered = 25 * time.Hour
 )
 
-// Linode is what a certificate may name.
+// Linode has the names that a certificate may contain.
 type Linode struct {
 	Label     string
 	Addresses []string // with or without the length of a prefix
 }
 
-// Config is what a Controller needs to know of Linodes.
+// Config configures a Controller.
 type Config struct {
 	// NodeName is the name of a NodeClaim's node.
 	NodeName func(nodeClaim string) string

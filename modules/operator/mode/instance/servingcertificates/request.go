@@ -17,7 +17,7 @@ const (
 	nodeGroup = "system:nodes"
 )
 
-// request is what a node asks for.
+// request is a request of a node.
 type request struct {
 	node      string
 	addresses []netip.Addr
@@ -29,7 +29,7 @@ var usageSets = []sets.Set[certificatesv1.KeyUsage]{
 	sets.New(certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth),
 }
 
-// read returns what is asked for, or why a kubelet would not ask for it.
+// read returns the request, or why no kubelet would send it.
 func read(csr *certificatesv1.CertificateSigningRequest) (request, string) {
 	node, is := strings.CutPrefix(csr.Spec.Username, nodeUser)
 	switch {

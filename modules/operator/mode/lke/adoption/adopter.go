@@ -33,7 +33,7 @@ type Config struct {
 	API       *linode.Client
 	Kube      client.Reader
 	ClusterID int
-	// Wanted is what this provider would ask for to make a node for a NodeClaim.
+	// Wanted returns the request by which this provider makes a node for a NodeClaim.
 	Wanted func(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass,
 		instanceType string) lkepool.Request
 	Events events.Recorder
@@ -116,7 +116,7 @@ func (a *Adopter) nodeClaims(ctx context.Context) (map[int]*karpv1.NodeClaim, er
 	return byID, nil
 }
 
-// adopt writes the Linodes' tags first and the pool's last. why is what keeps it from that.
+// adopt writes the Linodes' tags first and the pool's last. why is the reason not to.
 func (a *Adopter) adopt(ctx context.Context, pool api.LKENodePool, claims map[int]*karpv1.NodeClaim) (why string, err error) {
 	claim := newest(claims)
 	nodePool, nodeClass := &karpv1.NodePool{}, &v1alpha1.LinodeNodeClass{}

@@ -6,10 +6,10 @@
 // has the alpha provider's tags and not this one, Adopter
 //
 //  1. puts each Linode's NodeClaim and this provider's tags on it, beside the tags that it has;
-//  2. then gives the pool the labels and taints that its NodePool asks for (the alpha provider put startup taints there
+//  2. then gives the pool the labels and taints of its NodePool (the alpha provider put startup taints there
 //     too, which would count as drift), and the tags of its key.
 //
-// The order is what makes a crash in between harmless: a pool is this provider's only when each of its claimed Linodes
+// The order makes a crash in between harmless: a pool is this provider's only when each of its claimed Linodes
 // is known to be claimed. Repeating it changes nothing.
 //
 // The alpha provider must not run any more. Its tags are key=value in its newest form, key:value in older ones; both are

@@ -68,7 +68,7 @@ func refusal(pool api.LKENodePool, claims map[int]*karpv1.NodeClaim, unborn int)
 	return ""
 }
 
-// newest is the NodeClaim that is closest to what its NodePool asks for now.
+// newest returns the NodeClaim that is closest to its NodePool as it is now.
 func newest(claims map[int]*karpv1.NodeClaim) *karpv1.NodeClaim {
 	return slices.MaxFunc(slices.Collect(maps.Values(claims)), func(a, b *karpv1.NodeClaim) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))

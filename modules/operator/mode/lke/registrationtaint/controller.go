@@ -1,4 +1,4 @@
-// Package unclaimed keeps pods off nodes of our pools that no NodeClaim claims.
+// Package registrationtaint keeps pods off nodes of our pools that no NodeClaim claims.
 //
 // LKE's nodes join without the taint karpenter.sh/unregistered that Karpenter core expects on a new Node, with the labels
 // and taints of their pool: from the moment they are ready pods may settle on them, whether or not a NodeClaim owns them, and die with them
@@ -6,23 +6,21 @@
 // registers the Node when a NodeClaim takes it, which removes the taint and sets the label karpenter.sh/registered.
 //
 //   - A Node is one of ours when its provider ID is that of a NodeClaim's instance, or of an instance that lkepool finds in one of its
-//     pools. A label of a Node proves nothing, since its kubelet can set it. It saves requests (a pool that is not ours needs no look at
-//
-// the
-//
-//	  instance), and it has to agree with what lkepool reports, as the Linode's label has to be the Node's name. Claimed Nodes cost no
-//	  request; one that no NodeClaim claims costs one.
-//	- While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides: the taint has to be there when that one
-//	  goes. So it does for a Node without provider ID. A Node of the cluster that neither identifies is reported: metric, and an
-//	  event on the Node.
-//	- A Node that core has registered never gets the taint: the write names the version that was read. One that was
-//	  registered and lost its NodeClaim is left to garbage collection, which drains it.
-//	- The taint has the effect NoExecute, so it is not put on a Node where pods run already, as after a time without an
-//	  operator. If a NodeClaim has the Node, or one that still waits for an instance may get it, core registers it in a
-//	  moment; if not, it is drained, and then tainted.
-//	- A taint that is back on a registered Node was put back by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT), if the
-//	  pool has it, the Node is the NodeClaim's and no other Node has its provider ID. It is not removed again, which would have no end.
-//	  Config.OnReturned is called, so that pools are made without the taint, and the NodeClaim is deleted, because no pod can use the Node.
+//     pools. A label of a Node proves nothing, since its kubelet can set it. It saves requests (a pool that is not ours needs no
+//     request about the instance), and it has to agree with what lkepool reports, as the Linode's label has to be the Node's name.
+//     Claimed Nodes cost no request; one that no NodeClaim claims costs one.
+//   - While a Node has the taint of an uninitialized Node, which keeps pods off, its label decides: the taint has to be there when
+//     that one goes. So it does for a Node without provider ID. A Node of the cluster that neither identifies is reported: metric, and
+//     an event on the Node.
+//   - A Node that core has registered never gets the taint: the write names the version that was read. One that was registered and
+//     lost its NodeClaim is left to garbage collection, which drains it.
+//   - The taint has the effect NoExecute, so it is not put on a Node where pods run already, as after a time without an operator. If a
+//     NodeClaim has the Node, or one that still waits for an instance may get it, core registers it in a moment; if not, it is
+//     drained, and then tainted.
+//   - A taint that is back on a registered Node was put back by LKE, which has it from the pool (LKE_UNREGISTERED_TAINT), if the pool
+//     has it, the Node is the NodeClaim's and no other Node has its provider ID. It is not removed again, which would have no end.
+//     Config.OnReturned is called, so that pools are made without the taint, and the NodeClaim is deleted, because no pod can use the
+//     Node.
 //
 // When core registers a Node before the taint is there, it logs an error that needs nothing, and goes on.
 // Registered by cmd/controller; it runs on the leader only.
@@ -52,7 +50,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// PoolIDLabel is what LKE writes on its Nodes.
+// PoolIDLabel is the label with which LKE names the pool of a Node.
 const PoolIDLabel = "lke.linode.com/pool-id"
 
 // Pauses before another look, about what happens without an event of the Node.
@@ -140,7 +138,7 @@ func (c *Controller) Reconcile(ctx context.Context, node *corev1.Node) (reconcil
 	return controllers.Requeue(err) // the Node has changed since, as it does when core registers it
 }
 
-// pause grows with the age of the Node: a pool that lkepool never learns of must not be asked about every second.
+// pause grows with the age of the Node: a pool that lkepool never learns of must not be looked up every second.
 func pause(node *corev1.Node) time.Duration {
 	return min(max(untilKnown, time.Since(node.CreationTimestamp.Time)/8), longestPause)
 }

@@ -145,7 +145,7 @@ func newWaitingClaim(ctx context.Context, instanceType string) *karpv1.NodeClaim
 	return claim
 }
 
-// registerAs is what core notes on the NodeClaim when it registers the Node.
+// registerAs writes what core notes on the NodeClaim when it registers the Node.
 func registerAs(ctx context.Context, claim *karpv1.NodeClaim, name string) {
 	GinkgoHelper()
 	claim.Status.NodeName = name

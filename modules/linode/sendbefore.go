@@ -1,0 +1,17 @@
+package linode
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+type sendBeforeKey struct{}
+
+var errExpired = errors.New("it waited for longer than it could be sent")
+
+// SendBefore returns a context for calls whose requests are sent until the given time, also after waits for the rate
+// limit or a 429. A call that is not sent by then ends with KindNotSent. A request that was sent may take longer.
+func SendBefore(ctx context.Context, before time.Time) context.Context {
+	return context.WithValue(ctx, sendBeforeKey{}, before)
+}

@@ -1,0 +1,246 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+)
+
+func onVolume(v api.Volume) *api.AccountEventEntity {
+	return onObject("volume", v.ID, v.Label, "/v4/volumes/%d")
+}
+
+var volumeLabel = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$`)
+
+// shown fills in the label of the Linode.
+func (w Volumes) shown(v api.Volume) api.Volume {
+	if i := w.instances[deref(v.LinodeID)]; i != nil {
+		v.LinodeLabel = &i.Label
+	}
+	return v
+}
+
+// ListVolumes lists them by ID.
+func (w Volumes) ListVolumes() ([]api.Volume, error) {
+	return each(sorted(w.assets.volumes), w.shown), nil
+}
+
+// ListInstanceVolumes lists those of a Linode.
+func (w Volumes) ListInstanceVolumes(linodeID int) ([]api.Volume, error) {
+	_, err := lookup(w.instances, linodeID)
+	return each(w.of(linodeID), w.shown), err
+}
+
+func (w Volumes) of(linode int) []api.Volume {
+	return slices.DeleteFunc(sorted(w.assets.volumes), func(v api.Volume) bool { return deref(v.LinodeID) != linode })
+}
+
+// GetVolume finds one.
+func (w Volumes) GetVolume(volumeID int) (api.Volume, error) {
+	v, err := lookup(w.assets.volumes, volumeID)
+	return w.shown(v), err
+}
+
+// CreateVolume makes one, which is active after a while, and attaches it if a
+// Linode is named.
+func (w Volumes) CreateVolume(b *api.VolumeCreate) (api.Volume, error) {
+	var bad reasons
+	linode := w.instances[deref(b.LinodeID)]
+	region, size := deref(b.Region), cmp.Or(deref(b.Size), 20)
+	switch {
+	case b.LinodeID != nil && linode == nil:
+		bad.invalid("linode_id")
+	case linode != nil && region != "" && linode.Region != region:
+		bad.add("linode_id", "The Linode must be in the region of the volume")
+	case linode != nil:
+		region = linode.Region
+	}
+	w.Offers().checkRegion(&bad, region, catalog.CapBlockStorage, "Volumes are")
+	w.checkLabel(&bad, 0, b.Label)
+	checkTags(&bad, deref(b.Tags))
+	if size < 10 || size > 16384 {
+		bad.add("size", "Must be 10-16384")
+	}
+	if linode != nil && len(bad) == 0 {
+		w.checkAttachable(&bad, linode)
+	}
+	if err := bad.err(); err != nil {
+		return api.Volume{}, err
+	}
+	v := api.Volume{
+		Label: b.Label, Region: region, Size: size, Tags: union(deref(b.Tags)), Encryption: new(cmp.Or(string(deref(b.Encryption)), "disabled")),
+	}
+	if linode != nil {
+		v.LinodeID = &linode.ID
+	}
+	return w.add(v, "volume_create"), nil
+}
+
+func (w Volumes) add(v api.Volume, event string) api.Volume {
+	v.ID, v.Status, v.HardwareType = w.sideID(&w.seq.volume), api.VolumeStatusCreating, new("nvme")
+	v.FilesystemPath = "/dev/disk/by-id/scsi-0Linode_Volume_" + v.Label
+	v.Created, v.Updated = w.stamp(), w.stamp()
+	w.assets.volumes[v.ID] = v
+	w.note(AssetCreated, fmt.Sprintf("volume %d", v.ID), deref(v.LinodeID))
+	w.work(v, event, func(v *api.Volume) { v.Status = api.VolumeStatusActive })
+	return w.shown(w.assets.volumes[v.ID])
+}
+
+// work changes a volume after a while, with an event that ends then.
+func (w Volumes) work(v api.Volume, event string, change func(*api.Volume)) {
+	took := w.delays.InstanceID.draw(w.draws.side)
+	job := w.begin(w.User, event, onVolume(v), nil, 0, took)
+	w.after(took, func() {
+		if now, there := w.assets.volumes[v.ID]; there {
+			change(&now)
+			now.Updated = w.stamp()
+			w.assets.volumes[v.ID] = now
+		}
+		w.finish(job)
+	})
+}
+
+func (w Volumes) checkLabel(bad *reasons, self int, label string) {
+	checkLength(bad, "label", label, 1, 32)
+	if !volumeLabel.MatchString(label) {
+		bad.add("label", "Label may only contain letters, digits, - and _")
+	}
+	for _, other := range w.assets.volumes {
+		if other.ID != self && other.Label == label {
+			bad.add("label", "Label must be unique among your volumes")
+		}
+	}
+}
+
+// checkAttachable refuses a Linode that has as many volumes and disks as it can:
+// 8, or with more memory one for each GB up to 64.
+func (w Volumes) checkAttachable(bad *reasons, i *Instance) {
+	plan, _ := w.catalog.Type(i.Type)
+	most := min(max(plan.Memory/1024, 8), 64)
+	if n := len(w.of(i.ID)) + len(w.assets.disks[i.ID]); n >= most {
+		bad.add("linode_id", "The Linode has %d volumes and disks, and can have no more", n)
+	}
+}
+
+// UpdateVolume changes label and tags.
+func (w Volumes) UpdateVolume(volumeID int, b *api.VolumeUpdate) (api.Volume, error) {
+	v, err := lookup(w.assets.volumes, volumeID)
+	if err != nil {
+		return v, err
+	}
+	var bad reasons
+	if b.Label != nil {
+		w.checkLabel(&bad, volumeID, *b.Label)
+	}
+	checkTags(&bad, deref(b.Tags))
+	if err := bad.err(); err != nil {
+		return api.Volume{}, err
+	}
+	v = overlaid[api.Volume](v, b)
+	v.Updated = w.stamp()
+	w.assets.volumes[volumeID] = v
+	w.note(AssetChanged, fmt.Sprintf("volume %d", volumeID), 0)
+	w.happened(w.User, "volume_update", onVolume(v), nil)
+	return w.shown(v), nil
+}
+
+// AttachVolume attaches a volume that is free to a Linode of its region.
+func (w Volumes) AttachVolume(volumeID int, b *api.VolumeAttach) (api.Volume, error) {
+	v, err := lookup(w.assets.volumes, volumeID)
+	if err != nil {
+		return v, err
+	}
+	i, there := w.instances[b.LinodeID]
+	var bad reasons
+	switch {
+	case !there || i.Region != v.Region:
+		bad.invalid("linode_id")
+	case deref(v.LinodeID) == i.ID:
+		bad.add("", "Volume %d is already attached.", v.ID)
+	case v.LinodeID != nil:
+		bad.add("", "Volume %d is already attached to another Linode.", v.ID)
+	case v.Status != api.VolumeStatusActive:
+		bad.add("", "Volume must be active.")
+	default:
+		w.checkAttachable(&bad, i)
+	}
+	if err := bad.err(); err != nil {
+		return api.Volume{}, err
+	}
+	v.LinodeID, v.Updated = &i.ID, w.stamp()
+	w.assets.volumes[volumeID] = v
+	w.note(AssetChanged, fmt.Sprintf("volume %d attached", volumeID), i.ID)
+	w.work(v, "volume_attach", func(*api.Volume) {})
+	return w.shown(v), nil
+}
+
+// DetachVolume takes a volume off its Linode after a while.
+func (w Volumes) DetachVolume(volumeID int) error {
+	v, err := lookup(w.assets.volumes, volumeID)
+	switch {
+	case err != nil:
+		return err
+	case v.LinodeID == nil:
+		return Refuse("", "Volume is not attached.")
+	}
+	w.note(AssetChanged, fmt.Sprintf("volume %d detached", volumeID), *v.LinodeID)
+	from := *v.LinodeID
+	w.work(v, "volume_detach", func(now *api.Volume) {
+		if deref(now.LinodeID) == from {
+			now.LinodeID = nil
+		}
+	})
+	return nil
+}
+
+// ResizeVolume makes a volume larger.
+func (w Volumes) ResizeVolume(volumeID int, b *api.VolumeResize) (api.Volume, error) {
+	v, err := lookup(w.assets.volumes, volumeID)
+	switch {
+	case err != nil:
+		return v, err
+	case v.Status != api.VolumeStatusActive:
+		return api.Volume{}, answered(http.StatusBadRequest, "Volume must be active.")
+	case b.Size <= v.Size || b.Size > 16384:
+		return api.Volume{}, Refuse("size", "Must be more than %d and at most 16384", v.Size)
+	}
+	v.Status, v.Size = api.VolumeStatusResizing, b.Size
+	w.assets.volumes[volumeID] = v
+	w.note(AssetChanged, fmt.Sprintf("volume %d resized", volumeID), 0)
+	w.work(v, "volume_resize", func(now *api.Volume) { now.Status = api.VolumeStatusActive })
+	return w.shown(w.assets.volumes[volumeID]), nil
+}
+
+// CloneVolume copies a volume.
+func (w Volumes) CloneVolume(volumeID int, b *api.VolumeClone) (api.Volume, error) {
+	v, err := lookup(w.assets.volumes, volumeID)
+	if err != nil {
+		return v, err
+	}
+	var bad reasons
+	w.checkLabel(&bad, 0, b.Label)
+	if err := bad.err(); err != nil {
+		return api.Volume{}, err
+	}
+	return w.add(api.Volume{Label: b.Label, Region: v.Region, Size: v.Size, Tags: v.Tags, Encryption: v.Encryption}, "volume_clone"), nil
+}
+
+// DeleteVolume removes a volume that is not attached.
+func (w Volumes) DeleteVolume(volumeID int) error {
+	v, err := lookup(w.assets.volumes, volumeID)
+	switch {
+	case err != nil:
+		return err
+	case v.LinodeID != nil:
+		return Refuse("", "This Volume must be detached before it can be deleted.")
+	}
+	delete(w.assets.volumes, volumeID)
+	w.note(AssetDeleted, fmt.Sprintf("volume %d", volumeID), 0)
+	w.happened(w.User, "volume_delete", onVolume(v), nil)
+	return nil
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+)
+
+// burstOf lets n claimants come at once, and returns the time that the core took
+// altogether, and how many events it handled.
+func burstOf(tb testing.TB, n int, enterprise bool) (took time.Duration, events int) {
+	tb.Helper()
+	plan := &simSchedule{seed: 1, enterprise: enterprise, world: simWeather{
+		latency: 200 * time.Millisecond, idLeast: 5 * time.Second, idMost: 30 * time.Second, orphanTTL: 5 * time.Minute,
+	}}
+	s := newSim(plan, nil)
+	s.timed = &took
+	s.lead()
+	s.runUntil(3 * time.Minute)
+	served := 0
+	for i := range n {
+		name := "c" + strconv.Itoa(i)
+		request := lkepool.Request{Claimant: claims.Claimant{Name: name, UID: name}, Key: simKeys[0]}
+		s.ask(name, Ask{Kind: AskClaim, Request: request}, 10*time.Minute, func(a Answer) {
+			if a.Err == nil {
+				served++
+			}
+		})
+	}
+	s.runUntil(s.now + 5*time.Minute)
+	if served != n || s.failure != "" {
+		tb.Fatalf("%d of %d are served: %s", served, n, s.failure)
+	}
+	return took, s.facts.events
+}
+
+func BenchmarkBurst(b *testing.B) {
+	for _, n := range []int{100, 500, 1000, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				took, events := burstOf(b, n, false)
+				b.ReportMetric(took.Seconds(), "core-s")
+				b.ReportMetric(float64(events), "events")
+			}
+		})
+	}
+}
+
+// One event costs what it changes: each answer used to compare all claims with all
+// nodes, so that four times as many claims took the core 64 times as long.
+func TestABurstCostsTheCoreLittle(t *testing.T) {
+	least := func(n int) time.Duration {
+		best := time.Hour
+		for range 3 {
+			took, _ := burstOf(t, n, false)
+			best = min(best, took)
+		}
+		return best
+	}
+	few, many := least(200), least(800)
+	if many > 36*few {
+		t.Errorf("the core takes %s for 200 claims at once and %s for 800", few, many)
+	}
+}

@@ -1,0 +1,48 @@
+package cloudprovider
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// Launch describes the node to make: for which NodeClaim, from which class, of which type. NodePool is nil when the NodeClaim has none any
+// more; InstanceType is nil when none is chosen.
+type Launch struct {
+	NodeClaim    *karpv1.NodeClaim
+	NodePool     *karpv1.NodePool
+	NodeClass    *v1alpha1.LinodeNodeClass
+	InstanceType *cloudprovider.InstanceType
+}
+
+// claim claims a node within the deadline of one Create.
+func (c *CloudProvider) claim(ctx context.Context, l Launch) (claims.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.CreateDeadline)
+	defer cancel()
+	start := time.Now()
+	node, err := c.backend.Claim(ctx, l)
+	c.cfg.OnClaim(outcome(err), time.Since(start))
+	if err == nil {
+		err = c.unshared(node, nodeclaim.Claimant(l.NodeClaim))
+	}
+	return node, err
+}
+
+// unshared refuses an instance that another NodeClaim's status names: two NodeClaims with one instance would each remove it.
+func (c *CloudProvider) unshared(node claims.Node, claimant claims.Claimant) error {
+	if c.cfg.Holder == nil {
+		return nil
+	}
+	if holder, ok := c.cfg.Holder(node.InstanceID); ok && holder != claimant {
+		return &claims.Error{Kind: claims.KindConflict, Op: "claim", Effect: claims.EffectUnknown,
+			Err: fmt.Errorf("instance %d is that of NodeClaim %s by its status", node.InstanceID, holder.Name)}
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+// Command karpenter-linode answers questions about a cluster with Karpenter for Linode, or before it has one: what it would hold and
+// cost, what its nodes cost now, why a pod waits, and what another autoscaler's settings become.
+//
+// It reads and prints; it changes neither the cluster nor the account. As kubectl-karpenter_linode on the PATH it is
+// the kubectl plugin `kubectl karpenter-linode`. An error is one line on stderr with exit status 1.
+//
+// The version is that of Karpenter core's package operator, as in cmd/controller.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	coreoperator "sigs.k8s.io/karpenter/pkg/operator"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := newRoot(filepath.Base(os.Args[0])).ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "karpenter-linode:", strings.Join(strings.Fields(err.Error()), " "))
+		os.Exit(1)
+	}
+}
+
+// newRoot returns the program. binary is the name that it is called by.
+func newRoot(binary string) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "karpenter-linode",
+		Short:         "Karpenter for Linode: know before you buy, see what you have",
+		Version:       coreoperator.Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	if strings.HasPrefix(binary, "kubectl-") {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl karpenter-linode"}
+	}
+	root.AddCommand(newExplain(), newOpenCostPrices(), newPlans(), newTop(), newWhatif(), newDump(), newImport())
+	return root
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/plans"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/pricelist"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
+)
+
+const (
+	// allRegions stands for the regions with Kubernetes.
+	allRegions = "all"
+	// vmMemoryOverhead is the default of VM_MEMORY_OVERHEAD_PERCENT.
+	vmMemoryOverhead = 0.075
+)
+
+func newPlans() *cobra.Command {
+	from, cost := &source{}, &prices{}
+	var regions []string
+	var nodePool string
+	cmd := &cobra.Command{
+		Use:   "plans",
+		Short: "What can be bought: size, allocatable, price and availability by region",
+		Long: "plans prints Linode's plans. With --nodepool it prints which of them a NodePool could buy, cheapest first, and what excludes " +
+			"the others. Without --regions the region is that of the cluster's nodes.",
+		Example: "  karpenter-linode plans --regions us-ord,id-cgk\n  karpenter-linode plans --nodepool default\n" +
+			"  karpenter-linode plans --nodepools nodepool.yaml --nodepool default --regions us-ord",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			shown, cluster, err := shownPlans(cmd, from, cost, regions, nodePool != "")
+			if err != nil {
+				return err
+			}
+			if nodePool == "" {
+				return plans.Write(cmd.OutOrStdout(), shown)
+			}
+			for _, np := range cluster.NodePools {
+				if np.Name == nodePool {
+					requirements, kubelet := np.Spec.Template.Spec.Requirements, kubeletOf(cluster, np.Spec.Template.Spec.NodeClassRef.Name)
+					return plans.WriteNodePool(cmd.OutOrStdout(), shown, np.Name, requirements, kubelet)
+				}
+			}
+			return fmt.Errorf("there is no NodePool %s", nodePool)
+		},
+	}
+	from.flags(cmd)
+	cost.flags(cmd)
+	cmd.Flags().StringSliceVar(&regions, "regions", nil, "regions, or all; without it that of the cluster's nodes")
+	cmd.Flags().StringVar(&nodePool, "nodepool", "", "only what this NodePool could buy, and what excludes the other plans")
+	return cmd
+}
+
+func newOpenCostPrices() *cobra.Command {
+	from, cost := &source{}, &prices{}
+	var regions []string
+	cmd := &cobra.Command{
+		Use:     "opencost-prices",
+		Short:   "Write a price list in OpenCost's CSV format",
+		Example: "  karpenter-linode opencost-prices --regions us-ord > prices.csv",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			shown, _, err := shownPlans(cmd, from, cost, regions, false)
+			if err != nil {
+				return err
+			}
+			var names []string
+			for _, region := range shown.Regions {
+				names = append(names, region.ID)
+			}
+			return plans.OpenCost(cmd.OutOrStdout(), shown.Plans, names)
+		},
+	}
+	from.flags(cmd)
+	cost.flags(cmd)
+	cmd.Flags().StringSliceVar(&regions, "regions", nil, "regions, or all; without it that of the cluster's nodes")
+	return cmd
+}
+
+// shownPlans reads plans for regions, and the cluster if it is needed for its region or its NodePools.
+func shownPlans(cmd *cobra.Command, from *source, cost *prices, regions []string, nodePools bool) (plans.Shown, *snapshot.Snapshot, error) {
+	selected, err := cost.selection()
+	if err != nil {
+		return plans.Shown{}, nil, err
+	}
+	cluster := &snapshot.Snapshot{}
+	switch {
+	case len(regions) > 0 && nodePools && len(from.nodePools) > 0:
+		cluster, err = readFiles(cmd.InOrStdin(), from.nodePools)
+	case len(regions) == 0 || nodePools:
+		cluster, err = from.read(cmd)
+	}
+	if err != nil {
+		return plans.Shown{}, nil, err
+	}
+	if len(regions) == 0 {
+		regions = []string{cluster.Region()}
+	}
+	if regions[0] == "" {
+		return plans.Shown{}, nil, errors.New("no node has a region: use --regions")
+	}
+	list, _, err := cost.list(cmd.Context())
+	if err != nil {
+		return plans.Shown{}, nil, err
+	}
+	shown := plans.Shown{Selection: selected, MemoryOverhead: vmMemoryOverhead}
+	if shown.Plans, err = instancetype.Plans(cmd.Context(), list); err != nil {
+		return plans.Shown{}, nil, err
+	}
+	if slices.Equal(regions, []string{allRegions}) {
+		regions, err = regionsWithKubernetes(cmd.Context(), list)
+	} else if cmd.Flags().Changed("regions") {
+		err = checkRegions(cmd.Context(), list, "--regions", regions)
+	}
+	if err != nil {
+		return plans.Shown{}, nil, err
+	}
+	for _, region := range regions {
+		availability, err := instancetype.Availability(cmd.Context(), list, region)
+		if err != nil {
+			return plans.Shown{}, nil, err
+		}
+		shown.Regions = append(shown.Regions, plans.Region{ID: region, Availability: availability})
+	}
+	return shown, cluster, nil
+}
+
+// checkRegions refuses regions that do not exist: every plan has a price in them, which is not theirs.
+func checkRegions(ctx context.Context, list instancetype.API, flag string, regions []string) error {
+	known, err := regionsWithKubernetes(ctx, list)
+	if err != nil {
+		return err
+	}
+	for _, region := range regions {
+		if slices.Contains(known, region) {
+			continue
+		}
+		hint := "there are: " + strings.Join(known, ", ")
+		if similar := requirement.Similar([]string{region}, known); len(similar) > 0 {
+			hint = "similar: " + strings.Join(similar, ", ")
+		}
+		return fmt.Errorf("%s: no region with Kubernetes is %q; %s", flag, region, hint)
+	}
+	return nil
+}
+
+// regionsWithKubernetes lists the regions of a source that have Kubernetes.
+func regionsWithKubernetes(ctx context.Context, list instancetype.API) (regions []string, _ error) {
+	switch list := list.(type) {
+	case *pricelist.List:
+		return list.Regions, nil
+	case *linode.Client:
+		for region, err := range list.ListRegions(ctx, linode.Filter{}) {
+			if err != nil {
+				return nil, fmt.Errorf("reading regions: %w", err)
+			}
+			if slices.Contains(region.Capabilities, "Kubernetes") {
+				regions = append(regions, region.ID)
+			}
+		}
+		return regions, nil
+	}
+	return nil, fmt.Errorf("the regions of %T are not known: name them", list)
+}
+
+func kubeletOf(cluster *snapshot.Snapshot, class string) *v1alpha1.KubeletConfiguration {
+	for _, c := range cluster.NodeClasses {
+		if c.Name == class {
+			return c.Spec.Kubelet
+		}
+	}
+	return nil
+}

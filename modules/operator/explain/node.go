@@ -1,0 +1,193 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
+)
+
+func (e Explainer) node(node *corev1.Node) (Explanation, error) {
+	x := Explanation{Subject: "node " + node.Name}
+	claim := e.claimOf(node)
+	x.add("It is of %s, plan %s.", whatif.PoolOf(node), e.priced(node.Labels[corev1.LabelInstanceTypeStable]))
+	if claim == nil {
+		x.add("Karpenter has not made it, and leaves it alone.")
+		return x, nil
+	}
+	e.lifecycle(&x, claim)
+	e.whyThisPlan(&x, claim)
+	return x, e.whyItStays(&x, node, claim)
+}
+
+func (e Explainer) claim(claim *karpv1.NodeClaim) (Explanation, error) {
+	x := Explanation{Subject: "NodeClaim " + claim.Name}
+	x.add("It is of NodePool %s%s.", cmp.Or(claim.Labels[karpv1.NodePoolLabelKey], "(none)"), e.planOf(claim))
+	e.lifecycle(&x, claim)
+	e.whyThisPlan(&x, claim)
+	i := slices.IndexFunc(e.Cluster.Nodes, func(n *corev1.Node) bool {
+		return claim.Status.ProviderID != "" && n.Spec.ProviderID == claim.Status.ProviderID
+	})
+	if i < 0 {
+		return x, nil
+	}
+	x.add("Its node is %s.", e.Cluster.Nodes[i].Name)
+	return x, e.whyItStays(&x, e.Cluster.Nodes[i], claim)
+}
+
+func (e Explainer) planOf(claim *karpv1.NodeClaim) string {
+	if plan := claim.Labels[corev1.LabelInstanceTypeStable]; plan != "" {
+		return ", plan " + e.priced(plan)
+	}
+	return ""
+}
+
+// lifecycle names the step that a NodeClaim waits for, and what is to happen to it.
+func (e Explainer) lifecycle(x *Explanation, claim *karpv1.NodeClaim) {
+	if !claim.DeletionTimestamp.IsZero() {
+		x.add("It is being deleted: its pods are evicted, then the Linode is removed.")
+	}
+	for _, step := range []string{karpv1.ConditionTypeLaunched, karpv1.ConditionTypeRegistered, karpv1.ConditionTypeInitialized} {
+		if condition := claim.StatusConditions().Get(step); !condition.IsTrue() {
+			text := ""
+			if condition != nil {
+				text = cmp.Or(condition.Message, condition.Reason)
+			}
+			x.add("It is not %s yet: %s", strings.ToLower(step), sentence(cmp.Or(text, "nothing is reported")))
+			break
+		}
+	}
+	if drifted := claim.StatusConditions().Get(karpv1.ConditionTypeDrifted); drifted.IsTrue() {
+		x.add("It is drifted (%s): it is replaced as budgets allow.", cmp.Or(drifted.Reason, drifted.Message))
+	}
+}
+
+// whyThisPlan compares the plan with cheaper ones.
+func (e Explainer) whyThisPlan(x *Explanation, claim *karpv1.NodeClaim) {
+	nodePool := e.nodePool(claim.Labels[karpv1.NodePoolLabelKey])
+	name := claim.Labels[corev1.LabelInstanceTypeStable]
+	if nodePool == nil || name == "" {
+		return
+	}
+	all := slices.Clone(e.Present.InstanceTypes(nodePool))
+	i := slices.IndexFunc(all, func(it *cloudprovider.InstanceType) bool { return it.Name == name })
+	if i < 0 {
+		x.add("Its plan is not offered any more.")
+		return
+	}
+	price := hourly(all[i])
+	cheaper := slices.DeleteFunc(all, func(it *cloudprovider.InstanceType) bool { return hourly(it) >= price })
+	slices.SortFunc(cheaper, func(a, b *cloudprovider.InstanceType) int {
+		return cmp.Or(cmp.Compare(hourly(b), hourly(a)), cmp.Compare(a.Name, b.Name))
+	})
+	requests := claim.Spec.Resources.Requests
+	if len(cheaper) == 0 {
+		x.add("Its plan is the cheapest that there is.")
+		return
+	}
+	x.add("Its plan was chosen for %s.", amounts(requests))
+	const shown = 3
+	for _, it := range cheaper[:min(len(cheaper), shown)] {
+		x.add("Cheaper, %s: %s.", e.priced(it.Name), notChosen(it, nodePool, claim))
+	}
+	if more := len(cheaper) - shown; more > 0 {
+		x.add("%d more plans are cheaper still.", more)
+	}
+}
+
+// notChosen returns why a cheaper plan was not taken.
+func notChosen(it *cloudprovider.InstanceType, nodePool *karpv1.NodePool, claim *karpv1.NodeClaim) string {
+	if texts := requirement.Excluding(nodePool.Spec.Template.Spec.Requirements, it); len(texts) > 0 {
+		return "the NodePool requires " + strings.Join(texts, " and ")
+	}
+	requests := claim.Spec.Resources.Requests
+	if !resources.Fits(requests, it.Allocatable()) {
+		var short []string
+		for _, name := range resourceNames(requests) {
+			if want, has := requests[name], it.Allocatable()[name]; want.Cmp(has) > 0 {
+				short = append(short, fmt.Sprintf("%s %s of %s", name, has.String(), want.String()))
+			}
+		}
+		return "it has " + strings.Join(short, ", ")
+	}
+	var pods []requirement.Selector
+	for _, r := range claim.Spec.Requirements {
+		if r.Key != corev1.LabelInstanceTypeStable {
+			pods = append(pods, r)
+		}
+	}
+	if texts := requirement.Excluding(pods, it); len(texts) > 0 {
+		return "its pods require " + strings.Join(texts, " and ")
+	}
+	if len(it.Offerings.Available()) == 0 {
+		return "it is not available now"
+	}
+	return "it would do now; consolidation decides about that"
+}
+
+// whyItStays adds what consolidation would do.
+func (e Explainer) whyItStays(x *Explanation, node *corev1.Node, claim *karpv1.NodeClaim) error {
+	if !claim.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	judged, err := e.Present.Judge(node.Name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case judged.Removes:
+		x.add("Consolidation would remove it now: its pods, if it has any, fit on other nodes.")
+	case judged.Replaces != "":
+		x.add("Consolidation would replace it now by %s.", e.priced(judged.Replaces))
+	case len(judged.Reasons) > 0:
+		for _, reason := range judged.Reasons {
+			x.add("Consolidation leaves it: %s", sentence(reason))
+		}
+	case !claim.StatusConditions().Get(karpv1.ConditionTypeConsolidatable).IsTrue():
+		after := ""
+		if nodePool := e.nodePool(claim.Labels[karpv1.NodePoolLabelKey]); nodePool != nil {
+			if d := nodePool.Spec.Disruption.ConsolidateAfter.Duration; d != nil {
+				after = fmt.Sprintf(" (consolidateAfter is %s)", d)
+			}
+		}
+		x.add("Consolidation leaves it for now: it is not long enough since a pod came or went%s.", after)
+	case judged.Allowed > 0:
+		x.add("Consolidation leaves it: its pods fit on no other node, and no cheaper plan holds them.")
+	}
+	if judged.Allowed == 0 {
+		x.add("The budgets of its NodePool let no node go now.")
+	}
+	return nil
+}
+
+func hourly(it *cloudprovider.InstanceType) float64 {
+	if len(it.Offerings) == 0 {
+		return 0
+	}
+	return it.Offerings.Cheapest().Price
+}
+
+func amounts(list corev1.ResourceList) string {
+	var texts []string
+	for _, name := range resourceNames(list) {
+		q := list[name]
+		texts = append(texts, fmt.Sprintf("%s %s", name, q.String()))
+	}
+	return cmp.Or(strings.Join(texts, ", "), "no requests")
+}
+
+func resourceNames(list corev1.ResourceList) (names []corev1.ResourceName) {
+	for name := range list {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Compiles the program that makes releases, which takes minutes the first time, and runs it.
+#
+#   tools/make/release.sh ARGUMENTS
+set -eu
+export GOTOOLCHAIN=auto
+cd "$(dirname "$0")/../../tools"
+echo "release: compiling tools/release (minutes the first time)"
+make/progress.sh "release: compiling" &
+ticker=$!
+status=0
+GOWORK=off go build -o ../.bin/releaser ./release/cmd/release || status=$?
+kill "$ticker" 2>/dev/null || true
+[ "$status" = 0 ] || exit "$status"
+exec ../.bin/releaser "$@"
