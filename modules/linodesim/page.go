@@ -84,7 +84,8 @@ func assets(w *world.Moment) []pageAsset {
 		for _, p := range ports {
 			up, down = up+p.NodesStatus.Up, down+p.NodesStatus.Down
 		}
-		out = append(out, pageAsset{"NodeBalancer", *b.Label, b.Region, fmt.Sprintf("%d ports, %d nodes up, %d down", len(ports), up, down), b.ID})
+		out = append(out, pageAsset{"NodeBalancer", *b.Label, b.Region, fmt.Sprintf("%d ports, %d nodes up, %d down", len(ports), up, down),
+			b.ID})
 	}
 	volumes, _ := w.Volumes().ListVolumes()
 	for _, v := range volumes {

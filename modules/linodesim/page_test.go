@@ -233,7 +233,8 @@ func TestStateInJSONHasOneObjectForEachClusterPoolAndLinode(t *testing.T) {
 func TestPageShowsFaultsAndAssets(t *testing.T) {
 	sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant(), NoRateLimits: true})
 	c, _ := addCluster(t, sim, linodesim.Standard)
-	if err := sim.EditPool(c.ID, c.Pools[0].ID, linodesim.PoolEdit{Labels: &map[string]string{"karpenter.sh/nodepool": "default"}}); err != nil {
+	if err := sim.EditPool(c.ID, c.Pools[0].ID,
+		linodesim.PoolEdit{Labels: &map[string]string{"karpenter.sh/nodepool": "default"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, text := page(t, sim.Page(), "GET", "/", ""); strings.Contains(text, "Active faults") || len(sim.Active()) != 0 {

@@ -26,9 +26,10 @@ func TestANodePoolThatCanBuyNothingHasItsReason(t *testing.T) {
 		noClass bool
 		says    string
 	}{
-		"plans to buy":                  {pool: of("standard")},
-		"no plan of the class":          {pool: of("highmem"), says: "highmem"},
-		"all are refused":               {pool: of("gpu"), refused: true, says: "none of the 1 plans that meet its requirements can be bought now"},
+		"plans to buy":         {pool: of("standard")},
+		"no plan of the class": {pool: of("highmem"), says: "highmem"},
+		"all are refused": {pool: of("gpu"), refused: true,
+			says: "none of the 1 plans that meet its requirements can be bought now"},
 		"its LinodeNodeClass is absent": {pool: of("standard"), noClass: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +37,8 @@ func TestANodePoolThatCanBuyNothingHasItsReason(t *testing.T) {
 			if !c.noClass {
 				objects = append(objects, readyClass())
 			}
-			p := provider(t, "standard", &scripted{t: t, claim: func(context.Context, request) (node, error) { return node{}, refusing() }}, objects...)
+			p := provider(t, "standard", &scripted{t: t, claim: func(context.Context, request) (node, error) { return node{}, refusing() }},
+				objects...)
 			if c.refused {
 				if _, err := p.Create(t.Context(), nodeClaim(requires(v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpIn, "gpu"))); err == nil {
 					t.Fatal("launched")

@@ -107,7 +107,8 @@ func (c *Controller) advise(ctx context.Context, nodePool *karpv1.NodePool) (tim
 		c.warn(nodePool, EventLabelOfOtherProvider, message)
 	}
 	if !c.bounded && len(nodePool.Spec.Limits) == 0 && nodePool.Spec.Replicas == nil {
-		c.warn(nodePool, EventNoLimits, "Nothing bounds how many nodes this NodePool may buy: set its spec.limits, or settings.maxNodes (MAX_NODES)")
+		c.warn(nodePool, EventNoLimits,
+			"Nothing bounds how many nodes this NodePool may buy: set its spec.limits, or settings.maxNodes (MAX_NODES)")
 	}
 	message, again, err := c.notReady(ctx, nodePool)
 	if err == nil && message != "" {
