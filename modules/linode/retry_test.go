@@ -288,8 +288,9 @@ func TestSendBeforeEndsACallThatWaited(t *testing.T) {
 		attempts int
 		kind     linode.Kind
 	}{
-		"in time":                     {always(200, poolBody), http.MethodPut, 1, ""},
-		"after a 429":                 {sequence(always(429, refusal("x"), "Retry-After", "5"), always(200, poolBody)), http.MethodPut, 1, linode.KindNotSent},
+		"in time": {always(200, poolBody), http.MethodPut, 1, ""},
+		"after a 429": {sequence(always(429, refusal("x"), "Retry-After", "5"), always(200, poolBody)), http.MethodPut, 1,
+			linode.KindNotSent},
 		"a removal that may have run": {sequence(always(503, refusal("x"), "Retry-After", "5"), always(204, "")), http.MethodDelete, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

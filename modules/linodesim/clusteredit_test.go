@@ -211,7 +211,8 @@ func TestVPCAvailability(t *testing.T) {
 			t.Errorf("%s: %s, want %s", region, is, want)
 		}
 	}
-	if all, regions := len(api.do("GET", "/v4beta/regions/vpc-availability", "").data(t)), len(api.do("GET", "/v4/regions", "").data(t)); all != regions {
+	if all, regions := len(api.do("GET", "/v4beta/regions/vpc-availability", "").data(t)),
+		len(api.do("GET", "/v4/regions", "").data(t)); all != regions {
 		t.Errorf("%d rows for %d regions", all, regions)
 	}
 }

@@ -14,8 +14,9 @@ import (
 func TestUpgradesNeedNodes(t *testing.T) {
 	sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant(), NoRateLimits: true})
 	versions := sim.Catalog().Versions[linodesim.Enterprise]
-	c, err := sim.AddCluster(linodesim.ClusterSpec{Label: "big", Tier: linodesim.Enterprise, K8sVersion: versions[len(versions)-1], Settled: true,
-		Pools: []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 1}}})
+	c, err := sim.AddCluster(linodesim.ClusterSpec{Label: "big", Tier: linodesim.Enterprise, K8sVersion: versions[len(versions)-1],
+		Settled: true,
+		Pools:   []linodesim.PoolSpec{{Type: "g6-standard-1", Count: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ type EventKind string
 const (
 	NodeJoins   = EventKind(world.NodeJoins)   // its kubelet is up: a Kubernetes Node should appear
 	NodeChanged = EventKind(world.NodeChanged) // the pool's labels or taints changed
+	NodeReboots = EventKind(world.NodeReboots) // its Linode runs again after a shutdown or reboot: its kubelet is up again
 	NodeGone    = EventKind(world.NodeGone)    // its Linode is gone: the Kubernetes Node should disappear
 )
 

@@ -298,7 +298,8 @@ func (p replay) compare(e exchange, got reply) {
 // ones lack them.
 var newer = map[string]bool{
 	"locks": true, "label": true, "accelerated_devices": true, "maximum_linodes_per_flexible_pg": true, "maintenance_policy": true,
-	"system_alerts": true, "user_alerts": true, "monitors": true, "vpc_type": true, "audit_logs_enabled": true, "stack_type": true, "vpc_id": true, "subnet_id": true,
+	"system_alerts": true, "user_alerts": true, "monitors": true, "vpc_type": true, "audit_logs_enabled": true, "stack_type": true,
+	"vpc_id": true, "subnet_id": true,
 	"user_type": true, "billing_source": true,
 }
 

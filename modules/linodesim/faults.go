@@ -81,6 +81,24 @@ func (f *Faults) HealAll() {
 	})
 }
 
+// Active describes the faults in force in one line each, none on a healthy
+// platform. Rules of the profile count as its nature, and come last.
+func (f *Faults) Active() []string {
+	var all []string
+	if f.maintenance.Load() {
+		all = append(all, "maintenance: every request is answered 503")
+	}
+	all = append(all, at(f.world, owner, func(w *world.Moment) []string { return w.Faults().Describe() })...)
+	added, profile := f.rules.inForce()
+	for _, r := range added {
+		all = append(all, r.String())
+	}
+	for _, r := range profile {
+		all = append(all, "profile: "+r.String())
+	}
+	return all
+}
+
 // Hits returns how many requests a rule in force has hit.
 func (f *Faults) Hits(id RuleID) int { return f.rules.Hits(id) }
 

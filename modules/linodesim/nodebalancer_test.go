@@ -112,7 +112,8 @@ func TestAVolumesLife(t *testing.T) {
 		wait()
 		mustDo(t, api, "POST", path+"/attach", attach)
 		wait()
-		if got := mustDo(t, api, "GET", fmt.Sprintf("/v4/linode/instances/%d/volumes", id), "").data(t); len(got) != 1 || got[0]["label"] != "pvc1" {
+		if got := mustDo(t, api, "GET", fmt.Sprintf("/v4/linode/instances/%d/volumes", id), "").data(t); len(got) != 1 ||
+			got[0]["label"] != "pvc1" {
 			t.Errorf("volumes of the Linode %v", got)
 		}
 		refused("POST", path+"/attach", attach, "already attached")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/catalog"
+	"github.com/karpenter-linode/karpenter-linode/modules/linodesim/internal/world"
 )
 
 //go:embed page.html
@@ -19,8 +20,8 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"folded": folded}).Parse(pageText))
 
-// Page shows people what is there: clusters, pools and nodes with their state,
-// owner and price, the last calls and the use of the rate limits, and how both
+// Page shows people what is there: active faults, clusters, pools and nodes with
+// their state, owner and price, NodeBalancers and volumes, the last calls and the use of the rate limits, and how both
 // went in the last minutes. It refreshes
 // itself, keeps open what was unfolded, and needs no token when it is requested by a loopback name, so serve it
 // where the API is served.
@@ -58,11 +59,43 @@ type pageData struct {
 	Calls    []pageCall
 	Requests int
 	Unknown  []string
+	Faults   []string
+	Assets   []pageAsset
 
 	Nodes, Joined int
 	MoreOthers    int // that are not shown
 	Price         string
 	Charts        []pageChart
+}
+
+// pageAsset is a NodeBalancer or a volume.
+type pageAsset struct {
+	Kind, Label, Region, State string
+	ID                         int
+}
+
+// assets lists NodeBalancers and volumes.
+func assets(w *world.Moment) []pageAsset {
+	var out []pageAsset
+	balancers, _ := w.NodeBalancers().ListNodeBalancers()
+	for _, b := range balancers {
+		ports, _ := w.NodeBalancers().ListNodeBalancerConfigs(b.ID)
+		up, down := 0, 0
+		for _, p := range ports {
+			up, down = up+p.NodesStatus.Up, down+p.NodesStatus.Down
+		}
+		out = append(out, pageAsset{"NodeBalancer", *b.Label, b.Region, fmt.Sprintf("%d ports, %d nodes up, %d down", len(ports), up, down),
+			b.ID})
+	}
+	volumes, _ := w.Volumes().ListVolumes()
+	for _, v := range volumes {
+		state := fmt.Sprintf("%s, %d GB", v.Status, v.Size)
+		if v.LinodeLabel != nil {
+			state += ", on " + *v.LinodeLabel
+		}
+		out = append(out, pageAsset{"volume", v.Label, v.Region, state, v.ID})
+	}
+	return out
 }
 
 // shownNodes bounds a list of nodes, which a browser draws every second.
@@ -79,6 +112,7 @@ type pagePool struct {
 	Pool
 	Tags             []string
 	LabelText, Price string
+	NodePool         string // Karpenter's, of the pool's labels
 	NodeViews        []pageNode
 	More             int // nodes that are not shown
 }
@@ -105,7 +139,8 @@ type pageCall struct {
 func (s *Sim) pageData() pageData {
 	state := s.Snapshot()
 	instances := map[int]Instance{}
-	out := pageData{At: state.At.UTC().Format("2006-01-02 15:04:05 UTC"), Unknown: s.Unknown()}
+	out := pageData{At: state.At.UTC().Format("2006-01-02 15:04:05 UTC"), Unknown: s.Unknown(), Faults: s.Active(),
+		Assets: at(s.world, owner, assets)}
 	for _, i := range state.Instances {
 		instances[i.ID] = i
 		if i.ClusterID == 0 {
@@ -139,7 +174,7 @@ func (s *Sim) pageData() pageData {
 func (s *Sim) clusterView(c ClusterInfo, instances map[int]Instance, now time.Time) pageCluster {
 	out := pageCluster{ClusterInfo: c, Price: s.price(workers(c.Pools, instances))}
 	for _, p := range c.Pools {
-		view := pagePool{Pool: p, Tags: p.Tags, LabelText: labelText(p), Price: s.price(workers([]Pool{p}, instances))}
+		view := pagePool{Pool: p, Tags: p.Tags, LabelText: labelText(p), NodePool: nodePool(p), Price: s.price(workers([]Pool{p}, instances))}
 		for _, n := range p.Nodes {
 			out.Nodes++
 			if n.Status == Ready {
@@ -171,13 +206,14 @@ func workers(pools []Pool, instances map[int]Instance) []Instance {
 
 // price sums the Linodes' prices per hour.
 func (s *Sim) price(instances []Instance) string {
-	sum := 0.0
+	sum, month := 0.0, 0.0
 	for _, i := range instances {
 		if plan, known := s.Catalog().Type(i.Type); known {
 			sum += catalog.HourlyIn(plan, i.Region)
+			month += catalog.MonthlyIn(plan, i.Region)
 		}
 	}
-	return fmt.Sprintf("$%.3f per hour", sum)
+	return fmt.Sprintf("$%.3f per hour, $%.0f per month", sum, month)
 }
 
 func nodeView(n Node, i Instance, now time.Time, expected Span) pageNode {
@@ -227,6 +263,16 @@ func tenths(d time.Duration) string {
 func claimant(tags []string) string {
 	for _, t := range tags {
 		if key, value, ok := strings.Cut(t, "="); ok && strings.HasSuffix(key, "/nodeclaim") {
+			return value
+		}
+	}
+	return ""
+}
+
+// nodePool returns the name of Karpenter's NodePool, which is a label of its nodes.
+func nodePool(p Pool) string {
+	for key, value := range p.Labels {
+		if strings.HasSuffix(key, "/nodepool") {
 			return value
 		}
 	}

@@ -228,3 +228,38 @@ func TestStateInJSONHasOneObjectForEachClusterPoolAndLinode(t *testing.T) {
 		}
 	}
 }
+
+// The page shows which faults are active, and what there is beside Linodes.
+func TestPageShowsFaultsAndAssets(t *testing.T) {
+	sim, api := newSim(t, linodesim.Config{Profile: linodesim.Instant(), NoRateLimits: true})
+	c, _ := addCluster(t, sim, linodesim.Standard)
+	if err := sim.EditPool(c.ID, c.Pools[0].ID,
+		linodesim.PoolEdit{Labels: &map[string]string{"karpenter.sh/nodepool": "default"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, text := page(t, sim.Page(), "GET", "/", ""); strings.Contains(text, "Active faults") || len(sim.Active()) != 0 {
+		t.Errorf("a healthy account has faults %v:\n%s", sim.Active(), text)
+	}
+	mustDo(t, api, "POST", "/v4/nodebalancers", `{"region":"us-ord","label":"web","configs":[{"port":80,"protocol":"tcp"}]}`)
+	mustDo(t, api, "POST", "/v4/volumes", `{"region":"us-ord","label":"data"}`)
+	sim.Fail(linodesim.Rule{Method: "PUT", Answer: linodesim.Answer{Status: 503}, Times: 3})
+	sim.Fail(linodesim.Rule{Kind: linodesim.Writes, View: linodesim.View{Late: 30 * time.Second}, Probability: 0.5})
+	sim.RefuseCapacity(linodesim.NoCapacity{Type: "g6-standard-2"})
+	sim.WithdrawCapability(linodesim.NoCapability{Region: "us-ord", Capability: "Metadata"})
+	sim.SetAccountLimit(5)
+	sim.NeverBoot(0, 2)
+	_, text := page(t, sim.Page(), "GET", "/", "")
+	for _, want := range []string{
+		"Active faults", "no capacity for g6-standard-2 in any region", "us-ord lacks Metadata", "the account is limited to 5 Linodes",
+		"the next 2 are Linodes that never boot", "PUT: answered 503, at most 3 times", "writes: carried out 30s late, 0.5 of them",
+		"NodePool default", "NodeBalancers and volumes", "1 ports, 0 nodes up, 0 down", "active, 20 GB", "$24 per month",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not show %q", want)
+		}
+	}
+	sim.HealAll()
+	if got := sim.Active(); len(got) != 0 {
+		t.Errorf("healed, and %v", got)
+	}
+}

@@ -1,11 +1,13 @@
 package linodesim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -174,6 +176,41 @@ func (s *ruleSet) Stale() time.Duration {
 		longest = max(longest, a.rule.Stale)
 	}
 	return longest
+}
+
+// String describes a rule in one line, for people: which requests it is about
+// and what happens to them.
+func (r Rule) String() string {
+	var parts []string
+	add := func(when bool, format string, args ...any) {
+		if when {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	subject := strings.Join(slices.DeleteFunc([]string{r.Method, string(r.Kind), r.Route}, func(s string) bool { return s == "" }), " ")
+	add(r.Delay > 0, "%v slower", r.Delay)
+	add(r.Status != 0, "answered %d", r.Status)
+	add(r.Drop, "dropped")
+	add(r.Hang, "without an answer")
+	add(r.AfterEffect, "after the effect")
+	add(r.NoEffect, "without effect")
+	add(r.Late > 0, "carried out %v late", r.Late)
+	add(r.Stale > 0, "%v behind", r.Stale)
+	add(r.Missing > 0, "lacking %d entries", r.Missing)
+	add(r.Shift != 0, "pages shifted by %d", r.Shift)
+	add(r.Probability > 0, "%g of them", r.Probability)
+	add(r.Nth > 0, "only number %d", r.Nth)
+	add(r.Times > 0, "at most %d times", r.Times)
+	add(r.For > 0, "for %v at a time", r.For)
+	return cmp.Or(subject, "every request") + ": " + cmp.Or(strings.Join(parts, ", "), "counted only")
+}
+
+// inForce lists the added rules, and those of the profile.
+func (s *ruleSet) inForce() (added, profile []Rule) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rules := func(all []*active) []Rule { return each(all, func(a *active) Rule { return a.rule }) }
+	return rules(s.rules), rules(s.base)
 }
 
 // Hits returns how many requests a rule has hit.

@@ -4,31 +4,38 @@
 // starts anew rebuilds everything from the API.
 //
 // It is for controllers that need one machine per object, such as a Karpenter
-// cloud provider, and needs no Kubernetes type. The platform is a [Backend]:
-// package lke has those of both tiers of LKE, package memory one for tests, and
-// package pooltest the conformance suite for further ones.
+// cloud provider, and needs no Kubernetes type. This package declares the types;
+// claimants, errors and sweeps are those of module claims, and package allocator has
+// the Allocator. The platform is a [Backend]: package lke has those of both tiers of
+// LKE, package memory one for tests, and package pooltest the conformance suite for
+// further ones.
 //
 // # Shape
 //
 // The engine is a state machine without goroutine, clock, I/O or context: it
 // takes an event (a caller came, an effect ended, time passed) and returns
 // actions. It is package internal/engine, whose documentation shows where each
-// decision is made; its vocabulary has its names here too. shell.go runs it: one
-// loop, and at most 64 requests at the same time.
+// decision is made. Package allocator runs it: one loop, and at most 64 requests at the
+// same time. Writes to one pool or instance do not overlap, and a write that waits for
+// longer than what it rests on is valid is dropped and decided again.
 //
 // # Guarantees
 //
 // Readings may be out of date: those of one object by Config.SettleTime, lists
 // by 2 minutes. A reading adds at once what it shows. What it lacks it takes
 // away only if it is a direct one that began the settle time after what it
-// contradicts. Under this bound, through restarts, lost answers, entries that
-// lists lack, and single wrong 404s:
+// contradicts. A write that was not answered with success may take effect for
+// Config.LateEffect, after later writes and after its sender ended. Under these bounds,
+// through restarts, lost answers, entries that lists lack, and wrong 404s that come
+// in groups:
 //
 //   - No instance has two live claimants. Config.Holder, the caller's own
 //     records, keeps this for the instances in them however old readings are.
 //   - No claimed instance is removed unless its claimant released it or
 //     Sweep.Alive lacks it. A node goes by its name; no count is ever set below
-//     what was read or written. A pool goes with its last node.
+//     what was read or written, whenever the write takes effect: a count without an
+//     answer is repeated as it is, and growth goes to another pool. A pool goes with
+//     its last node. What a removal was sent for is not handed out again.
 //   - A claimant gets no second instance while its first lives, and what is
 //     bought is what the claimants of a key lack: less what is free and on its
 //     way, plus one for each node that was taken away, or put aside because three
@@ -39,15 +46,21 @@
 //     shows in readings alone. On Enterprise an instance names its pool, which is
 //     then read directly if no list shows it.
 //   - KindNotFound means: two reads of that object, SettleTime apart, answered
-//     404, or one after a removal that was accepted. List contains a claimed
-//     instance until then.
+//     404, and a list that began after that and cannot be older than the object lacks
+//     it, or a removal was accepted and either of the two. List contains a claimed
+//     instance until then. A later list that shows the object refutes the proof.
+//   - After a process that may still write, claims are given back at once; other nodes
+//     and pools that it made are left as they are for LateEffect, and new pools are made
+//     for what is missing besides.
 //   - Only pools of this cluster that carry our tags, and their nodes, are ever
 //     modified.
 //   - A removal that is still without effect after a minute can be sent again:
 //     Release and Collect do. A claim's tag that is taken away is written again.
 //   - After a Forbidden or Invalid answer to a claim's write no more is bought
 //     than a node to try with, one claim at a time, after growing pauses.
-//     Config.MaxNodes and MaxHourlyPrice bound all keys together. Failed and Joined report whether
+//     Config.Ceilings bound all keys together; they count purchases without an answer, and
+//     after a start nothing is bought under them until a list shows what there may be:
+//     2 minutes, LateEffect longer after a process that may still write. Failed and Joined report whether
 //     nodes of a key join; purchases for it wait longer with each that does not, by package pacing.
 //   - A call returns when its context ends, with the reason if requests fail or
 //     hang. No goroutine, timer or request is left after the last caller, but for
@@ -57,8 +70,11 @@
 //
 //   - Two allocators that lead at once may claim and buy twice: the API has no
 //     preconditions. Use leader election, and fence the old leader's writes.
-//   - Direct reads older than SettleTime, and lists older than 2 minutes, may
-//     cost a claim, except where Config.Holder has it.
+//   - Direct reads older than SettleTime, lists older than 2 minutes, and writes that
+//     take effect later than LateEffect may cost a claim, except where Config.Holder has
+//     it.
+//   - A claim that takes effect late, after its instance was given up or after its sender
+//     ended, may leave its claimant with a second instance, which Collect removes.
 //   - A claim's tag that a person removes before the process ends, and that is
 //     not in Config.Holder, is forgotten with the process: the node is free.
 //   - Of two instances that carry one claim, because a list hid the first one from
@@ -70,16 +86,17 @@
 //   - A count that another client raises between the read and the write of a
 //     purchase is set to what was wanted: LKE chooses which nodes go. These are
 //     two requests in a row, on readings as old as stated above.
-//   - An accepted removal without effect, and then a wrong 404, prove together
-//     that an instance is gone which is not.
+//   - An accepted removal without effect, and then two wrong 404s, prove together
+//     that an instance is gone which is not; so do two wrong 404s of an instance that a
+//     person renamed, because no list shows it.
 //   - Tags that another client writes between a read and the write that follows
 //     may be lost, except for claims.
 //   - Nodes that never come: after Config.PendingTimeout claimants get
-//     KindInsufficientCapacity, and Collect removes the places by name; a place
+//     KindInsufficientCapacity, and Collect removes the slots by name; a slot
 //     that the pool does not list stays. A count that another client lowers three
 //     times in ten minutes, and a key of which three pools were edited so that
 //     they do not fit it, are a KindConflict.
-//   - Nothing is drained. Collect asks Sweep.Vacate before a node goes.
+//   - Nothing is drained. Collect calls Sweep.Vacate before a node goes.
 //
 // # Cost
 //
@@ -95,15 +112,15 @@
 //
 // # Errors
 //
-// Errors are *[Error]: the [Kind] is what a caller can do, Effect what is known
-// of the request's effect on the platform (none, applied, or unknown), and
-// RetryAfter how long to wait. KindProvisioning is no failure: ask again.
+// Errors are *claims.Error: callers branch on the Kind; Effect classifies what is known
+// of the request's effect on the platform (none, applied, or unknown), and RetryAfter is
+// how long to wait. KindProvisioning is no failure: repeat the call.
 //
 // # Concurrency and leading
 //
-// An [Allocator] is safe for concurrent use. New begins to lead; a process that
+// An Allocator is safe for concurrent use. New begins to lead; a process that
 // stood by calls Begin when it is elected, which forgets what was seen and keeps
-// the callers. Until both lists were read, SettleTime later, nothing is bought,
+// the callers, with how the process before ended. Until both lists were read, SettleTime later, nothing is bought,
 // overwritten or removed. Ages are measured on Config.Clock, from when this
 // process first saw an object. Durations are time.Duration, times UTC, IDs the
 // API's.

@@ -19,6 +19,8 @@ func TestNotes(t *testing.T) {
 			[]string{`for the LKE cluster "named in its environment"`}, nil},
 		{"other names", `{nameOverride: nodes, fullnameOverride: nodes}`, []string{"deployment/nodes", "app.kubernetes.io/name=nodes"}, nil},
 		{"instance mode", `{region: us-ord, settings: {mode: instance}}`, []string{"in namespace kube-system."}, []string{"LKE cluster"}},
+		{"no bound", ``, []string{"settings.maxNodes is a bound"}, nil},
+		{"a bound", `settings: {maxNodes: 50}`, []string{"kind: NodePool"}, []string{"Nothing bounds"}},
 		{"values of older charts", `webhook: {enabled: true}`, []string{"WARNING: webhook.*"}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -187,6 +187,8 @@ func unusableClasses(t *testing.T, e *environment) {
 		{"too-large", "{bootstrap: {preJoinCommands: [" + strings.Join(long, ", ") + "]}}", v1alpha1.ConditionBootstrapReady,
 			metav1.ConditionFalse,
 			[]string{v1alpha1.ReasonBootstrapInvalid, "spec.bootstrap", "at most 16384 are allowed"}},
+		{withoutKubeadm, "{image: linode/debian12}", v1alpha1.ConditionBootstrapReady, metav1.ConditionFalse,
+			[]string{v1alpha1.ReasonImageUnsuitable, "spec.image", "kubeadm", "preJoinCommands"}},
 		{"no-cloud-init", "{image: linode/slackware15.0}", v1alpha1.ConditionImageReady, metav1.ConditionFalse,
 			[]string{v1alpha1.ReasonImageUnsuitable, "cloud-init"}},
 		{"no-image", "{image: private/4711}", v1alpha1.ConditionImageReady, metav1.ConditionFalse,

@@ -86,6 +86,16 @@ func HourlyIn(t api.LinodeType, region string) float64 {
 	return t.Price.Hourly
 }
 
+// MonthlyIn is a plan's price per month in a region.
+func MonthlyIn(t api.LinodeType, region string) float64 {
+	for _, p := range t.RegionPrices {
+		if p.ID == region {
+			return p.Monthly
+		}
+	}
+	return t.Price.Monthly
+}
+
 // AllowedInLKE reports whether LKE takes the plan for node pools.
 func (c *Catalog) AllowedInLKE(plan string) bool { return !slices.Contains(c.NotInLKE, plan) }
 

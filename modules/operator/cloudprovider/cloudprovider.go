@@ -86,7 +86,8 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
-	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, backoff: cmp.Or(cfg.Backoff, backoff.New()), inventory: newInventory(backend),
+	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, backoff: cmp.Or(cfg.Backoff, backoff.New()),
+		inventory: newInventory(backend),
 		attempts:  cache.NewExpiring(),
 		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(),
 		held: cache.NewExpiring(), refused: cache.NewExpiring()}
@@ -168,7 +169,8 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 		c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		return without(all, func(string) bool { return true })
 	}
-	return c.withShortfalls(nodePool.Name, without(c.withOverlaidPrices(nodePool, all), func(plan string) bool { return c.backoff.Pausing(nodePool.Name, plan) }))
+	return c.withShortfalls(nodePool.Name,
+		without(c.withOverlaidPrices(nodePool, all), func(plan string) bool { return c.backoff.Pausing(nodePool.Name, plan) }))
 }
 
 // Get returns the NodeClaim of an instance as the Linode API has it.

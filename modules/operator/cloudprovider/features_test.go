@@ -42,7 +42,8 @@ func on(key string, values ...string) []karpv1alpha1.NodeSelectorRequirement {
 // overlaidProvider is a provider whose overlays core's own controller evaluates, when evaluate is called.
 func overlaidProvider(t *testing.T, pools lke.Pools, objects ...client.Object) (p core.CloudProvider, evaluate func()) {
 	t.Helper()
-	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithStatusSubresource(&karpv1alpha1.NodeOverlay{}).Build()
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
+		WithStatusSubresource(&karpv1alpha1.NodeOverlay{}).Build()
 	store := nodeoverlay.NewInstanceTypeStore()
 	p = cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{
 		Region: "us-ord", Overlays: store,

@@ -244,8 +244,10 @@ func TestKubeletSettingsChangeCapacity(t *testing.T) {
 		{"reserved", v1alpha1.KubeletConfiguration{
 			KubeReserved:   map[string]v1alpha1.ReservedQuantity{"memory": "200Mi"},
 			SystemReserved: map[string]v1alpha1.ReservedQuantity{"memory": "300Mi"}}, 110, 600},
-		{"eviction as a quantity", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "250Mi"}}, 110, 250},
-		{"eviction as a percentage", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "50%"}}, 110, 4022024 / 1024 / 2},
+		{"eviction as a quantity", v1alpha1.KubeletConfiguration{
+			EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "250Mi"}}, 110, 250},
+		{"eviction as a percentage", v1alpha1.KubeletConfiguration{
+			EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "50%"}}, 110, 4022024 / 1024 / 2},
 		{"eviction off", v1alpha1.KubeletConfiguration{EvictionHard: map[string]v1alpha1.EvictionThreshold{"memory.available": "100%"}}, 110, 0},
 		{"soft eviction is not reserved",
 			v1alpha1.KubeletConfiguration{EvictionSoft: map[string]v1alpha1.EvictionThreshold{"memory.available": "1Gi"}}, 110, 100},

@@ -18,7 +18,8 @@ func CacheOptions() cache.Options {
 			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
 			&corev1.Node{}:          {Transform: withoutImages},
 			&corev1.Pod{}:           {Transform: withoutContents},
-			&certificatesv1.CertificateSigningRequest{}: {Field: fields.SelectorFromSet(fields.Set{"spec.signerName": certificatesv1.KubeletServingSignerName})},
+			&certificatesv1.CertificateSigningRequest{}: {
+				Field: fields.SelectorFromSet(fields.Set{"spec.signerName": certificatesv1.KubeletServingSignerName})},
 		},
 	}
 }

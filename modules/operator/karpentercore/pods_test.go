@@ -27,8 +27,9 @@ func everyContent(name string) corev1.Container {
 	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(80)}}}
 	return corev1.Container{
 		Name: name, Image: "registry.k8s.io/pause:3.10", Command: []string{"/pause"}, Args: []string{"-v"},
-		Env:          []corev1.EnvVar{{Name: "PASSWORD", Value: "secret"}},
-		EnvFrom:      []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
+		Env: []corev1.EnvVar{{Name: "PASSWORD", Value: "secret"}},
+		EnvFrom: []corev1.EnvFromSource{{
+			ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
 		VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "settings", MountPath: "/settings"}},
 		Ports:        []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8080, Protocol: corev1.ProtocolTCP}},
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")},
@@ -52,7 +53,8 @@ func fullPod() *corev1.Pod {
 			NodeSelector: map[string]string{corev1.LabelTopologyZone: "us-ord"},
 			Tolerations:  []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 			Volumes: []corev1.Volume{
-				{Name: "settings", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
+				{Name: "settings", VolumeSource: corev1.VolumeSource{
+					ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
 				{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}},
 			},
 		},
@@ -75,7 +77,8 @@ func throughTheCache(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 
 func TestWhatVariablesOfAPodHoldIsNotKept(t *testing.T) {
 	pod := fullPod()
-	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon(everyContent("debugger"))}}
+	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{
+		EphemeralContainerCommon: corev1.EphemeralContainerCommon(everyContent("debugger"))}}
 	cached := throughTheCache(t, pod)
 	if text := cached.String(); strings.Contains(text, "PASSWORD") || !strings.Contains(text, karpv1.DoNotDisruptAnnotationKey) {
 		t.Errorf("kept: %s", text)

@@ -92,7 +92,8 @@ func TestSourcesOfASetting(t *testing.T) {
 		{"flags of Karpenter core beside ours", []string{"--metrics-port", "9090", "--mode", "lke"}, nil,
 			func(o options.Options) any { return o.Mode }, v1alpha1.ModeLKE},
 		{"all of core's feature gates", nil,
-			[]string{"FEATURE_GATES", "NodeRepair=true,NodeOverlay=true,ReservedCapacity=true,SpotToSpotConsolidation=true,StaticCapacity=true,CapacityBuffer=true"},
+			[]string{"FEATURE_GATES", "NodeRepair=true,NodeOverlay=true,ReservedCapacity=true,SpotToSpotConsolidation=true," +
+				"StaticCapacity=true,CapacityBuffer=true"},
 			func(o options.Options) any { return o.ClusterName }, "demo"},
 		{"white space around a secret", nil, []string{"LINODE_TOKEN", " " + secret + "\n"},
 			func(o options.Options) any { return string(o.Token) }, secret},

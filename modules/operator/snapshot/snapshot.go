@@ -84,7 +84,7 @@ func Read(inputs ...io.Reader) (*Snapshot, error) {
 	return s, nil
 }
 
-// head is what every object and every list has.
+// head decodes the fields of every object and every list.
 type head struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`

@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
-// Report is what Run returns. Prices are USD for a month of running all the time.
+// Report has the result of Run. Prices are USD for a month of running all the time.
 type Report struct {
 	Region        string        `json:"region"`
 	Prices        string        `json:"prices"` // where they are from, and from when
@@ -44,7 +44,7 @@ type Group struct {
 	Kept       bool    `json:"kept,omitempty"`
 }
 
-// Consolidation is what consolidation changed after the first placement.
+// Consolidation has the changes of consolidation after the first placement.
 type Consolidation struct {
 	Commands      int     `json:"commands"`
 	Removed       int     `json:"removed"`

@@ -27,7 +27,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/snapshot"
 )
 
-// Input is what a Report is computed from. Cluster and API are required.
+// Input has the facts from which a Report is computed. Cluster and API are required.
 type Input struct {
 	Cluster *snapshot.Snapshot // its NodePools and LinodeNodeClasses are used; without NodePools, DefaultNodePool
 	API     instancetype.API   // plans, prices and availability

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
@@ -78,6 +79,7 @@ func (r *Runner) handOver(ctx context.Context, e linodesim.Event, kubelet *proce
 			return false, client.IgnoreNotFound(err)
 		}
 		ready(node).Status, ready(node).Reason = corev1.ConditionUnknown, "HandedOver"
+		node.Status.NodeInfo.BootID = string(uuid.NewUUID()) // the kubelet reported that of this host, the same for every boot
 		if node, err = r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
 			return false, err
 		}

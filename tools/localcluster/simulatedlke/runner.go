@@ -2,6 +2,7 @@ package simulatedlke
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -62,6 +63,8 @@ type machine struct {
 	gone        bool
 	registered  bool
 	initialized bool
+	reboots     int // of its Linode since it joined
+	booted      int // those that its Node shows
 	kubelet     realKubelet
 }
 
@@ -122,6 +125,9 @@ func (r *Runner) note(e linodesim.Event) {
 		return // it never joined
 	case e.Kind == linodesim.NodeGone:
 		m.gone = true
+	case e.Kind == linodesim.NodeReboots && m != nil:
+		m.wanted = e
+		m.reboots++
 	case e.Kind == linodesim.NodeJoins && m == nil:
 		r.machine[e.Name] = &machine{wanted: e, applied: e}
 	case m != nil:
@@ -223,6 +229,13 @@ func (r *Runner) update(ctx context.Context, name string, m machine) error {
 		}
 		Initialize(node, m.wanted)
 	}
+	if m.booted < m.reboots && m.kubelet.end == nil {
+		if node, err = r.bootAgain(ctx, node, m.reboots); err != nil {
+			return err
+		}
+		before = node.DeepCopy()
+		maps.Copy(node.Labels, r.cfg.Labels)
+	}
 	Follow(node, m.applied, m.wanted)
 	if r.cfg.ReapplyRemoved {
 		Reapply(node, m.wanted)
@@ -232,8 +245,16 @@ func (r *Runner) update(ctx context.Context, name string, m machine) error {
 			return err
 		}
 	}
-	r.change(name, func(stored *machine) { stored.initialized, stored.applied = true, m.wanted })
+	r.change(name, func(stored *machine) { stored.initialized, stored.applied, stored.booted = true, m.wanted, m.reboots })
 	return nil
+}
+
+// bootAgain gives a Node the boot ID of another boot, which kubelets report. Where kwok simulates the kubelet, the Node gets back the
+// label by which kwok does.
+func (r *Runner) bootAgain(ctx context.Context, node *corev1.Node, boot int) (*corev1.Node, error) {
+	node.Status.NodeInfo.BootID = fmt.Sprintf("%s-%d", node.UID, boot)
+	r.cfg.Log.Info("node booted again", "node", node.Name, "boot", boot)
+	return r.nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{})
 }
 
 func (r *Runner) remove(ctx context.Context, name string) error {

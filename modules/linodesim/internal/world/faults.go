@@ -1,6 +1,8 @@
 package world
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -45,6 +47,33 @@ func (w Faults) WithdrawCapability(c NoCapability) {
 // RestoreCapabilities ends all effects of WithdrawCapability.
 func (w Faults) RestoreCapabilities() {
 	w.faults.noCapability = nil
+}
+
+// Describe lists the faults in one line each.
+func (w Faults) Describe() []string {
+	var all []string
+	for _, c := range w.faults.noCapacity {
+		all = append(all, fmt.Sprintf("no capacity for %s in %s", cmp.Or(c.Type, "any plan"), cmp.Or(c.Region, "any region")))
+	}
+	for _, c := range w.faults.noCapability {
+		all = append(all, fmt.Sprintf("%s lacks %s", c.Region, c.Capability))
+	}
+	if n := w.faults.accountLimit; n > 0 {
+		all = append(all, fmt.Sprintf("the account is limited to %d Linodes", n))
+	}
+	for _, counts := range []struct {
+		of   map[int]int
+		what string
+	}{{w.faults.neverBoot, "Linodes that never boot"}, {w.faults.stall, "nodes that never get a Linode"}} {
+		for _, pool := range slices.Sorted(maps.Keys(counts.of)) {
+			if n := counts.of[pool]; n > 0 && pool == 0 {
+				all = append(all, fmt.Sprintf("the next %d are %s", n, counts.what))
+			} else if n > 0 {
+				all = append(all, fmt.Sprintf("the next %d of pool %d are %s", n, pool, counts.what))
+			}
+		}
+	}
+	return all
 }
 
 // Clear ends all faults, for nodes to come.

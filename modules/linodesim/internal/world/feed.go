@@ -13,6 +13,7 @@ type EventKind string
 const (
 	NodeJoins   EventKind = "joins"   // its kubelet is up: a Kubernetes Node should appear
 	NodeChanged EventKind = "changed" // the pool's labels or taints changed
+	NodeReboots EventKind = "reboots" // its Linode runs again after a shutdown or reboot: its kubelet is up again
 	NodeGone    EventKind = "gone"    // its Linode is gone: the Kubernetes Node should disappear
 )
 
@@ -199,6 +200,14 @@ func (w Feed) publish(kind EventKind, n *node) {
 
 // nowhere stands for the pool of a Linode that is no worker.
 var nowhere = &pool{cluster: &cluster{}}
+
+// publishBoot reports that a Linode has booted again.
+func (w Feed) publishBoot(i *Instance) {
+	if p := w.pools[i.PoolID]; i.ClusterID != 0 && p != nil && w.instances[i.ID] == i {
+		w.feed.send(w.event(NodeReboots, p, i))
+	}
+	w.publishLinode(LinodeBoots, i)
+}
 
 // publishLinode reports what happened to a Linode that is no worker.
 func (w Feed) publishLinode(kind EventKind, i *Instance) {

@@ -62,5 +62,5 @@ func (w Linodes) ShutdownInstance(linodeID int) error {
 func (w Linodes) run(i *Instance, booted int) {
 	w.finish(booted)
 	w.setStatus(LKE, i, StatusRunning)
-	w.Feed().publishLinode(LinodeBoots, i)
+	w.Feed().publishBoot(i)
 }

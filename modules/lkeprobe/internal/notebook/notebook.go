@@ -54,7 +54,7 @@ func (n *Notebook) Answerf(id, format string, args ...any) {
 	n.Answer(id, fmt.Sprintf(format, args...))
 }
 
-// Judge notes what was seen; fits decides whether it is what was expected.
+// Judge notes what was seen; fits compares it with the expected value.
 func (n *Notebook) Judge(id, seen string, fits func(expected string) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -140,8 +140,8 @@ func spans(tier string, p linodesim.Profile) map[string]linodesim.Span {
 	return out
 }
 
-// TestReportReproducesTheProfile is the probe's own test: what it measures is
-// what the simulator was told to do.
+// TestReportReproducesTheProfile is the probe's own test: it measures the
+// simulator's profile.
 func TestReportReproducesTheProfile(t *testing.T) {
 	for _, tier := range tiers {
 		for _, p := range profiles() {

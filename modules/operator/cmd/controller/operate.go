@@ -152,7 +152,7 @@ func register(ctx context.Context, p *platform, op *coreoperator.Operator, confi
 		}),
 		tagging.NewController(op.GetClient(), nodes.Engine, linodes),
 		learnedcapacity.NewController(op.GetClient(), p.catalog, memory, linodes.TooSmall),
-		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder),
+		nodepoolstatus.NewController(op.GetClient(), linodes, op.EventRecorder, o.MaxNodes > 0 || o.MaxHourlyPrice > 0),
 		joining.NewController(op.GetClient(), op.EventRecorder),
 		podevents.NewController(op.GetClient(), linodes, op.EventRecorder),
 	)

@@ -43,8 +43,8 @@ func writePrices(ctx context.Context, args []string, w io.Writer) error {
 	o, err := options.Parse(args, os.LookupEnv)
 	if errors.Is(err, flag.ErrHelp) {
 		_, err := fmt.Fprint(w, "controller opencost-prices prints OpenCost's price list as CSV: hourly list prices of all plans in all\n"+
-			"regions with Kubernetes, or in CLUSTER_REGION (--cluster-region) alone. It takes the controller's settings: LINODE_TOKEN or LINODE_TOKEN_FILE, LINODE_URL and\n"+
-			"the others of `controller -h`.\n")
+			"regions with Kubernetes, or in CLUSTER_REGION (--cluster-region) alone. It takes the controller's settings:\n"+
+			"LINODE_TOKEN or LINODE_TOKEN_FILE, LINODE_URL and the others of `controller -h`.\n")
 		return err
 	}
 	if err != nil {

@@ -13,7 +13,8 @@ func TestOpenCostPricesHasHelpOfItsOwn(t *testing.T) {
 	for _, flag := range []string{"-h", "--help"} {
 		var out bytes.Buffer
 		err := writePrices(t.Context(), []string{flag}, &out)
-		if err != nil || !strings.HasPrefix(out.String(), "controller opencost-prices prints") || !strings.Contains(out.String(), "CLUSTER_REGION") {
+		if err != nil || !strings.HasPrefix(out.String(), "controller opencost-prices prints") ||
+			!strings.Contains(out.String(), "CLUSTER_REGION") {
 			t.Errorf("%s: %v, %s", flag, err, &out)
 		}
 	}

@@ -119,7 +119,9 @@ func TestANodePoolHasTheSumOfItsNodes(t *testing.T) {
 			time.Sleep(3*time.Minute + time.Second)
 		}
 		sums := slices.DeleteFunc(slices.Clone(*told), func(e string) bool { return !strings.Contains(e, "of this NodePool") })
-		if want := []string{"Normal WaitingForNode: 200 Linodes of this NodePool were launched and their nodes have not joined yet, the first 3 min ago"}; !slices.Equal(sums, want) {
+		want := []string{"Normal WaitingForNode: 200 Linodes of this NodePool were launched and their nodes have not joined yet, " +
+			"the first 3 min ago"}
+		if !slices.Equal(sums, want) {
 			t.Errorf("got %q", sums)
 		}
 		if len(*told) != 200+1 {

@@ -46,7 +46,8 @@ func TestNodesOfAClassTeachThatClass(t *testing.T) {
 		if err := kube.Create(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
-		claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-4"},
+		claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name,
+			Labels:      map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-4"},
 			Annotations: map[string]string{v1alpha1.AnnotationHash: hash, v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion}}}
 		claim.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: class.Name}
 		claim.Status.NodeName, claim.Status.ProviderID = name, node.Spec.ProviderID

@@ -21,6 +21,7 @@ import (
 const (
 	EventUnknownNodeClass     = "UnknownNodeClass"     // nodeClassRef is of a kind that this provider does not serve
 	EventLabelOfOtherProvider = "LabelOfOtherProvider" // a requirement is about a label of another cloud's provider
+	EventNoLimits             = "NoLimits"             // neither the NodePool nor a setting bounds what it buys
 	EventNodePoolNotReady     = "NodePoolNotReady"     // the NodePool gets no nodes until a condition is true
 )
 

@@ -1,8 +1,12 @@
 // Package nodepoolstatus shows on a NodePool what keeps it from getting or replacing nodes, as conditions:
 //
 //   - NodesJoining is False while nodes of it were launched and never joined, or its launches were given up, until a node joins.
+//
 //   - DriftStalled is True while nodes have drifted and no replacement can be made first: a limit of the account or the cluster is
 //     reached, or a static NodePool has no room between its replicas and its limit.
+//
+//   - InstanceTypesAvailable is False while no plan that meets the NodePool's requirements can be bought: none meets them, or all are
+//     refused, paused, without a price or sold out.
 //
 // A condition that no longer holds is removed. Each change is an event too. Core does not read these conditions.
 //
@@ -38,6 +42,7 @@ import (
 const (
 	ConditionNodesJoining = "NodesJoining"
 	ConditionDriftStalled = "DriftStalled"
+	ConditionAvailable    = "InstanceTypesAvailable"
 )
 
 // interval is how soon a condition follows what it shows.
@@ -47,6 +52,8 @@ const interval = time.Minute
 type Provider interface {
 	Failures(nodePool string) []backoff.Failure
 	Limited(nodePool string) bool
+	// Unbuyable returns why the NodePool can get no node now, "" if it can.
+	Unbuyable(ctx context.Context, nodePool *karpv1.NodePool) string
 }
 
 // Controller reconciles the conditions of NodePools.
@@ -54,11 +61,12 @@ type Controller struct {
 	kube     client.Client
 	provider Provider
 	recorder events.Recorder
+	bounded  bool
 }
 
-// NewController returns a Controller. kube may read from a cache.
-func NewController(kube client.Client, provider Provider, recorder events.Recorder) *Controller {
-	return &Controller{kube: kube, provider: provider, recorder: recorder}
+// NewController returns a Controller. kube may read from a cache. bounded: a setting bounds the nodes of all NodePools together.
+func NewController(kube client.Client, provider Provider, recorder events.Recorder, bounded bool) *Controller {
+	return &Controller{kube: kube, provider: provider, recorder: recorder, bounded: bounded}
 }
 
 // Reconcile brings the conditions of one NodePool up to date.
@@ -83,6 +91,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	stored := nodePool.DeepCopy()
 	c.show(nodePool, ConditionNodesJoining, metav1.ConditionFalse, "NodesNeverJoin", failing(c.provider.Failures(nodePool.Name)))
 	c.show(nodePool, ConditionDriftStalled, metav1.ConditionTrue, "NoRoomForReplacement", stalled)
+	c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, "NothingToBuy", c.provider.Unbuyable(ctx, nodePool))
 	if !equality.Semantic.DeepEqual(stored.Status.Conditions, nodePool.Status.Conditions) {
 		if err := c.kube.Status().Patch(ctx, nodePool, controllers.Lock(stored)); err != nil {
 			return controllers.Requeue(err)
@@ -96,6 +105,10 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 func (c *Controller) advise(ctx context.Context, nodePool *karpv1.NodePool) (time.Duration, error) {
 	for _, message := range labelsOfOtherProviders(nodePool) {
 		c.warn(nodePool, EventLabelOfOtherProvider, message)
+	}
+	if !c.bounded && len(nodePool.Spec.Limits) == 0 && nodePool.Spec.Replicas == nil {
+		c.warn(nodePool, EventNoLimits,
+			"Nothing bounds how many nodes this NodePool may buy: set its spec.limits, or settings.maxNodes (MAX_NODES)")
 	}
 	message, again, err := c.notReady(ctx, nodePool)
 	if err == nil && message != "" {

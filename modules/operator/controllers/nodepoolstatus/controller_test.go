@@ -1,6 +1,8 @@
 package nodepoolstatus_test
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,10 +26,12 @@ import (
 type provider struct {
 	failures []backoff.Failure
 	limited  bool
+	nothing  string
 }
 
-func (p *provider) Failures(string) []backoff.Failure { return p.failures }
-func (p *provider) Limited(string) bool               { return p.limited }
+func (p *provider) Failures(string) []backoff.Failure                  { return p.failures }
+func (p *provider) Limited(string) bool                                { return p.limited }
+func (p *provider) Unbuyable(context.Context, *karpv1.NodePool) string { return p.nothing }
 
 type told []string
 
@@ -83,7 +87,7 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 				if err := kube.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := nodepoolstatus.NewController(kube, &tt.provider, events).Reconcile(t.Context(), pool); err != nil {
+				if _, err := nodepoolstatus.NewController(kube, &tt.provider, events, true).Reconcile(t.Context(), pool); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -109,6 +113,56 @@ func TestWhatKeepsANodePoolFromItsNodesIsShown(t *testing.T) {
 			reconcile()
 			check(nodepoolstatus.ConditionNodesJoining, "")
 			check(nodepoolstatus.ConditionDriftStalled, "")
+		})
+	}
+}
+
+func TestANodePoolThatCanBuyNothingHasACondition(t *testing.T) {
+	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).WithStatusSubresource(pool).Build()
+	from := &provider{}
+	c := nodepoolstatus.NewController(kube, from, &told{}, true)
+	for _, why := range []string{"none of the 3 plans can be bought now", ""} {
+		from.nothing = why
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Reconcile(t.Context(), pool); err != nil {
+			t.Fatal(err)
+		}
+		condition := pool.StatusConditions().Get(nodepoolstatus.ConditionAvailable)
+		if (condition.IsFalse() && condition.Message == why) != (why != "") {
+			t.Errorf("with %q: %+v", why, condition)
+		}
+	}
+}
+
+func TestANodePoolWithoutAnyBoundIsReported(t *testing.T) {
+	limited := func(p *karpv1.NodePool) { p.Spec.Limits = karpv1.Limits{"cpu": resource.MustParse("100")} }
+	static := func(p *karpv1.NodePool) { p.Spec.Replicas = ptr.To[int64](2) }
+	for name, c := range map[string]struct {
+		bounded bool
+		change  func(*karpv1.NodePool)
+		want    bool
+	}{
+		"no bound": {want: true}, "a setting": {bounded: true}, "limits": {change: limited}, "static": {change: static},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+			pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: v1alpha1.Kind, Name: "default"}
+			if c.change != nil {
+				c.change(pool)
+			}
+			kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).WithStatusSubresource(pool).Build()
+			events := &told{}
+			if _, err := nodepoolstatus.NewController(kube, &provider{}, events, c.bounded).Reconcile(t.Context(), pool); err != nil {
+				t.Fatal(err)
+			}
+			said := slices.ContainsFunc(*events, func(e string) bool { return strings.HasPrefix(e, "NoLimits: ") })
+			if said != c.want {
+				t.Errorf("events %q", *events)
+			}
 		})
 	}
 }

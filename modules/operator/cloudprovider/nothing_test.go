@@ -1,0 +1,52 @@
+package cloudprovider_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+)
+
+func TestANodePoolThatCanBuyNothingHasItsReason(t *testing.T) {
+	of := func(classes ...string) *karpv1.NodePool {
+		p := nodePool(nil)
+		p.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{
+			{Key: v1alpha1.LabelInstanceClass, Operator: corev1.NodeSelectorOpIn, Values: classes},
+		}
+		return p
+	}
+	for name, c := range map[string]struct {
+		pool    *karpv1.NodePool
+		refused bool
+		noClass bool
+		says    string
+	}{
+		"plans to buy":         {pool: of("standard")},
+		"no plan of the class": {pool: of("highmem"), says: "highmem"},
+		"all are refused": {pool: of("gpu"), refused: true,
+			says: "none of the 1 plans that meet its requirements can be bought now"},
+		"its LinodeNodeClass is absent": {pool: of("standard"), noClass: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := []client.Object{c.pool}
+			if !c.noClass {
+				objects = append(objects, readyClass())
+			}
+			p := provider(t, "standard", &scripted{t: t, claim: func(context.Context, request) (node, error) { return node{}, refusing() }},
+				objects...)
+			if c.refused {
+				if _, err := p.Create(t.Context(), nodeClaim(requires(v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpIn, "gpu"))); err == nil {
+					t.Fatal("launched")
+				}
+			}
+			if got := p.Unbuyable(t.Context(), c.pool); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+				t.Errorf("%q, want %q", got, c.says)
+			}
+		})
+	}
+}
