@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	clock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,11 +72,14 @@ func Run(ctx context.Context, input Input) (*Report, error) {
 	if !input.Sensitivity {
 		return report, nil
 	}
-	if err := r.bounds(ctx, report); err != nil {
-		return nil, err
-	}
-	report.Sensitivity, err = r.variations(ctx, report)
-	return report, err
+	// Each simulation has a world of its own; core runs its provisioner and its disruption at the same time, too.
+	var both errgroup.Group
+	both.Go(func() error { return r.bounds(ctx, report) })
+	both.Go(func() (err error) {
+		report.Sensitivity, err = r.variations(ctx, report)
+		return err
+	})
+	return report, both.Wait()
 }
 
 // prepare checks the input, reads the catalogue, and begins the report.

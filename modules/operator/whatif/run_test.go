@@ -86,7 +86,7 @@ func TestTheSameInputGivesTheSameReport(t *testing.T) {
 				extra := cluster.NodePools[0].DeepCopy()
 				extra.Name = "other" // two NodePools for the same pods
 				cluster.NodePools = append(cluster.NodePools, extra)
-				data, err := json.Marshal(run(t, whatif.Input{Cluster: cluster}))
+				data, err := json.Marshal(run(t, whatif.Input{Cluster: cluster, Sensitivity: name == "gpu"}))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -108,9 +108,8 @@ func newWhatif() *cobra.Command {
 	cmd.Flags().StringVar(&region, "region", "", "region whose prices count; without it that of the nodes")
 	cmd.Flags().StringSliceVar(&keep, "keep", nil, "IDs of LKE pools that stay as they are, with their pods")
 	cmd.Flags().Float64Var(&overhead, "vm-memory-overhead-percent", 0, "as the operator's setting; 0 is its default")
-	cmd.Flags().BoolVar(&sensitivity, "sensitivity", true,
-		"also compute the range by the order of arrivals, and what changes of each NodePool "+
-			"would make of it")
+	cmd.Flags().BoolVar(&sensitivity, "sensitivity", true, "also compute the range by the order of arrivals, and what changes of each "+
+		"NodePool would make of it")
 	return cmd
 }
 
