@@ -7,7 +7,7 @@ import "time"
 // tells when the last may be expected, and looks are spread over that time. The
 // zero value is ready.
 type Pace struct {
-	// asked holds the time at which the capacity was requested, or first seen to be pending.
+	// The time at which the capacity was requested, or first seen to be pending.
 	asked time.Time
 	// at and pending are the last look.
 	at            time.Time
