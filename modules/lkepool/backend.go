@@ -27,8 +27,8 @@ type Reader interface {
 	Instance(ctx context.Context, id int) (Instance, error)
 }
 
-// Writer changes the platform's state. Error.Effect of a failure is what is
-// known of the change. Each call sends at most one request that may have an effect,
+// Writer changes the platform's state. Error.Effect of a failure records what
+// is known of the change. Each call sends at most one request that may have an effect,
 // and sends it before [SendBefore]: an earlier request without an answer may take
 // effect after a later one.
 type Writer interface {

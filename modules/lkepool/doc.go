@@ -36,8 +36,8 @@
 //     what was read or written, whenever the write takes effect: a count without an
 //     answer is repeated as it is, and growth goes to another pool. A pool goes with
 //     its last node. What a removal was sent for is not handed out again.
-//   - A claimant gets no second instance while its first lives, and what is
-//     bought is what the claimants of a key lack: less what is free and on its
+//   - A claimant gets no second instance while its first lives, and
+//     purchases cover only what the claimants of a key lack: less what is free and on its
 //     way, plus one for each node that was taken away, or put aside because three
 //     writes to it failed. This is exact while lists lag less than the settle
 //     time. Beyond that, and where a list lacks entries, a process that takes over, and

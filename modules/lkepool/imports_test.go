@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// allowedModules are what the packages of this module, tests aside, may pull
+// allowedModules lists what the packages of this module, tests aside, may pull
 // in. What is added here is added to every program that imports this module.
 var allowedModules = []string{
 	"github.com/karpenter-linode/karpenter-linode/modules/claims",
@@ -19,7 +19,7 @@ var allowedModules = []string{
 	"k8s.io/utils",
 }
 
-// allowedEngine is what the engine itself may pull in: no client of any API.
+// allowedEngine lists what the engine itself may pull in: no client of any API.
 var allowedEngine = []string{
 	"github.com/karpenter-linode/karpenter-linode/modules/claims",
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool",

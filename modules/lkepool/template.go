@@ -102,8 +102,8 @@ func (t Template) Equal(other Template) bool {
 	return !slices.ContainsFunc(templateFields, func(f templateField) bool { return !sameValue(f.value(t), f.value(other)) })
 }
 
-// Fits reports whether nodes of a pool with this template are what a key with the
-// wanted one requires. A pool that was edited so that they are not gets no new
+// Fits reports whether nodes of a pool with this template meet the requirements of
+// a key with the wanted one. A pool that was edited so that they do not gets no new
 // claimants; it is not changed back.
 func (t Template) Fits(want Template) bool {
 	return !slices.ContainsFunc(templateFields, func(f templateField) bool { return f.fits != nil && !f.fits(t, want) })

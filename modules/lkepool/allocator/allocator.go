@@ -57,9 +57,9 @@ func (a *Allocator) Begin(after Predecessor) { a.shell.begin(a.backend.Limits(),
 // Claim returns a node for the claimant: the one it has already, a free one, or
 // one that it makes the platform add. It waits until ctx ends, and then returns
 // KindProvisioning, or the kind of what keeps the engine from going on; capacity
-// that was asked for stays, and the next call finds it.
+// that was requested stays, and the next call finds it.
 //
-// A claimant that has a node already gets it whatever key is asked for, so read
+// A claimant that has a node already gets it whatever key is requested, so read
 // what the node is from the result, not from the request. Store the newest
 // answer: while lists lag it may be another node than the one before, which
 // Collect then removes.

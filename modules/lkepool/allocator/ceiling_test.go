@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/memory"
 )
 
-// listPrices are what nodes cost by the hour; other types have no price.
+// listPrices returns the price of a node by the hour; other types have none.
 func listPrices(instanceType string) (float64, bool) {
 	price, known := map[string]float64{"g6-standard-1": 0.018, "g6-standard-2": 0.036, "g6-standard-4": 0.072}[instanceType]
 	return price, known

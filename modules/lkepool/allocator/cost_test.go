@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/lke"
 )
 
-// cost is what a burst took.
+// cost measures the calls of a burst.
 type cost struct {
 	calls, collections, throttled int
 	ratio                         float64

@@ -64,7 +64,7 @@ func TestSecondNodesOfOneClaimantAreCollected(t *testing.T) {
 					ids := twins(t, l, "twin", c.ages)
 					p := l.start(lkepool.Config{})
 					alive := aliveOf("claim-000", "twin")
-					// A claimant that has asked twice may not have stored an answer yet.
+					// A claimant that called Claim twice may not have stored an answer yet.
 					for range 3 {
 						if collected, err := p.Collect(t.Context(), claims.Sweep{Alive: alive}); err != nil || len(collected.Removed) != 0 {
 							t.Fatalf("young: collected %+v, %v", collected.Removed, err)

@@ -15,7 +15,7 @@ import (
 )
 
 // A count changed by hand is taken as it is: more nodes are used or collected,
-// fewer are asked for again. A client that keeps lowering it is not fought.
+// fewer are bought again. A client that keeps lowering it is not fought.
 func TestCountEditedByHand(t *testing.T) {
 	onBothTiers(t, linodesim.Config{Profile: linodesim.Slow()}, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})
@@ -50,8 +50,8 @@ func TestCountEditedByHand(t *testing.T) {
 			})
 		}
 		late.Wait()
-		// One node is what the count allows, and whose it is LKE decides: a few of
-		// them may get it one after the other before it is given up.
+		// The count allows one node, and LKE decides whose it is: a few of them
+		// may get it one after the other before it is given up.
 		if refused.Load() < 2 {
 			t.Errorf("%d were refused", refused.Load())
 		}

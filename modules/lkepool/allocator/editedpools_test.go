@@ -63,7 +63,7 @@ func TestPoolsEditedByHand(t *testing.T) {
 	}
 }
 
-// A free node of a pool whose taints were edited is not what the key asks for.
+// A free node of a pool whose taints were edited does not fit the key.
 func TestFreeNodeOfAnEditedPoolIsNotHandedOut(t *testing.T) {
 	k := key
 	k.Template.Labels = map[string]string{"example.com/team": "a"}

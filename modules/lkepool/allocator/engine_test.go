@@ -26,7 +26,7 @@ func poolsOf(t *testing.T, p *memory.Platform) []lkepool.Pool {
 	return pools
 }
 
-// size is what the pools are to have, and what there is.
+// size returns the sum of the pools' counts, and the number of instances.
 func size(t *testing.T, p *memory.Platform) (count, instances int) {
 	t.Helper()
 	for _, pool := range poolsOf(t, p) {

@@ -107,7 +107,7 @@ func TestClaimWithALostAnswerIsFoundAgain(t *testing.T) {
 	}
 }
 
-// A claimant that asks for another instance type than before, because prices
+// A claimant that requests another instance type than before, because prices
 // or stock have changed meanwhile, gets the node that it has, also from the next
 // process.
 func TestClaimantThatAsksForAnotherKeyKeepsItsNode(t *testing.T) {

@@ -258,7 +258,7 @@ func (l *lab) audit() {
 	}
 }
 
-// requested counts the nodes that the API was asked for.
+// requested counts the nodes that were requested from the API.
 func (l *lab) requested() int {
 	n := 0
 	for _, e := range l.sim.Audit() {

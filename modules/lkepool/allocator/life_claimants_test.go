@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// claimant is what a NodeClaim is: it exists, then it has an instance, which it
+// claimant simulates a NodeClaim: it exists, then it has an instance, which it
 // records, then it is deleted.
 type claimant struct {
 	who      claims.Claimant
@@ -158,7 +158,7 @@ func (s *life) gaveUp(c *claimant, err error, began time.Time, hollow bool) bool
 
 // again claims once more for a claimant that has a node: it is the same one, as
 // long as it exists and lists are not out of date by minutes. Then it may be
-// another one, and the claimant stores the newest answer, as one that asks does.
+// another one, and the claimant stores the newest answer, as a caller of Claim does.
 func (s *life) again(c *claimant, random *rand.Rand) {
 	s.mu.Lock()
 	had := c.instance

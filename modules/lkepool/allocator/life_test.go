@@ -53,7 +53,7 @@ const (
 	patienceAfter = time.Hour
 )
 
-// weather is what may happen in one life.
+// weather selects the faults and conditions of one life.
 type weather struct {
 	// calm: nothing is released, refused, recycled or edited, so that exactly as
 	// many nodes are bought as there are claimants.
@@ -89,7 +89,7 @@ type life struct {
 	log     []string
 }
 
-// history is what excuses what the engine does.
+// history records the events that justify exceptions from the engine's invariants.
 type history struct {
 	refusals []refusal
 	// forbidden is when the API last refused the token, counted when a person

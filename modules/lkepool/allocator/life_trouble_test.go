@@ -45,7 +45,7 @@ func (s *life) kills(random *rand.Rand) {
 	standby.kill()
 }
 
-// trouble is what happens in a cluster besides.
+// trouble injects refusals and changes from outside at random times.
 func (s *life) trouble(random *rand.Rand) {
 	for !s.calm && time.Now().Before(s.end) {
 		time.Sleep(time.Duration(random.Int64N(int64(3 * time.Minute))))
@@ -109,7 +109,7 @@ func (s *life) refused(kind claims.Kind, instanceType string, since time.Time) b
 // a conflict, and claimants are refused (TestCountEditedByHand).
 const mostTaken = 2
 
-// meddle is what the platform, or a person, does to a pool.
+// meddle changes a pool as the platform, or a person, does: it recycles or deletes a node, or edits the count.
 func (s *life) meddle(pool linodesim.Pool, random *rand.Rand) {
 	count := pool.Count + 1 + random.IntN(3)
 	switch {

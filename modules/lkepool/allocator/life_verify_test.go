@@ -41,7 +41,7 @@ func (s *life) allClaimants() map[string]*claimant {
 	return all
 }
 
-// histories is what happened to instances, a line each.
+// histories returns the audited changes of instances, a line each.
 func (s *life) histories(instances ...int) string {
 	var lines strings.Builder
 	for _, e := range s.sim.Audit() {

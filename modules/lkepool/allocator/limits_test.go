@@ -61,7 +61,7 @@ func TestWrongClock(t *testing.T) {
 
 // While requests hang or are throttled, the caller gets that as the reason when
 // its time ends; afterwards it is served within a minute, or as soon as a pause
-// is over that the API asked for at the end and that the client spreads out.
+// is over that the API's last Retry-After requires and that the client spreads out.
 func TestReasonOfAnOutageWithinTheDeadline(t *testing.T) {
 	for name, rule := range map[string]linodesim.Rule{
 		"hanging":    {Hang: true},

@@ -10,8 +10,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// mostAtOnce is how often the clock may be asked at one moment of virtual time.
-// The engine asks it in every turn of every loop that it has.
+// mostAtOnce bounds how often the clock may be read at one moment of virtual time.
+// The engine reads it in every turn of every loop that it has.
 const mostAtOnce = 200_000
 
 // boundedClock is the clock of the bubble it is used in. In a bubble time stands

@@ -13,7 +13,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// One slow claimant, asked for again and again, must not grow the pool.
+// Repeated calls of Claim for one slow claimant must not grow the pool.
 func TestRepeatedClaimsBuyOnce(t *testing.T) {
 	onBothTiers(t, linodesim.Config{Profile: linodesim.Slow()}, func(t *testing.T, l *lab) {
 		p := l.start(lkepool.Config{})
@@ -91,7 +91,7 @@ func TestRefusedPurchasesAreReported(t *testing.T) {
 		name     string
 		refuse   func(*lab)
 		want     claims.Kind
-		refusals int // of what is asked for: all five; where some might fit, half of them, and half of these
+		refusals int // of a purchase: of all five; where some might fit, half of them, and half of these
 	}{
 		{"no capacity", func(l *lab) { l.sim.RefuseCapacity(linodesim.NoCapacity{Type: key.InstanceType}) }, claims.KindInsufficientCapacity, 1},
 		{"account limit", func(l *lab) { l.sim.SetAccountLimit(2) }, claims.KindQuotaExceeded, 3},

@@ -57,7 +57,7 @@ func TestClaimByNameAloneUnderAnotherKeyIsAConflict(t *testing.T) {
 					}
 				}
 				stillHas(t, l, victim, node)
-				// Its own claimant asks under its own key, as always.
+				// Its own claimant claims under its own key, as always.
 				if again, err := p.Claim(within(t, time.Minute), lkepool.Request{Claimant: victim, Key: key}); err != nil ||
 					again.InstanceID != node.InstanceID {
 					t.Errorf("%s had %d and got %d, %v", victim.Name, node.InstanceID, again.InstanceID, err)

@@ -85,7 +85,7 @@ func (s *shell) begin(limits lkepool.Limits, clean bool) {
 	s.core = fresh
 }
 
-// tell gives the core what needs no answer, or asks what it knows.
+// tell runs a function on the core under the lock: a report that needs no answer, or a query.
 func (s *shell) tell(what func(*engine.Core)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -262,7 +262,7 @@ func TestSlotOfADeletedLinodeDoesNotStarveClaimants(t *testing.T) {
 }
 
 // A list that lacks a Linode does not prove that it is gone: its slot is not
-// removed as an empty one. A free node that its claimant has not asked for again
+// removed as an empty one. A free node that its claimant has not requested again
 // may be collected.
 func TestSlotsOfUnlistedLinodesStay(t *testing.T) {
 	onBothTiers(t, hole, func(t *testing.T, l *lab) {
@@ -270,7 +270,8 @@ func TestSlotsOfUnlistedLinodesStay(t *testing.T) {
 		claimAll(t, p.Allocator, key, 2, 10*time.Minute)
 		time.Sleep(time.Minute)
 		l.sim.Fail(linodesim.Rule{Method: "GET", Route: "/linode/instances", View: linodesim.View{Stale: time.Hour}})
-		p.Claim(within(t, 2*time.Minute), lkepool.Request{Claimant: claims.Claimant{Name: "unlisted"}, Key: key}) //nolint:errcheck // it may be found, or not
+		//nolint:errcheck // it may be found, or not
+		p.Claim(within(t, 2*time.Minute), lkepool.Request{Claimant: claims.Claimant{Name: "unlisted"}, Key: key})
 		for range 20 {
 			collected, err := p.Collect(t.Context(), claims.Sweep{Alive: aliveOf("claim-000", "claim-001", "unlisted")})
 			if err != nil || len(collected.Slots) != 0 ||

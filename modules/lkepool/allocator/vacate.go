@@ -11,8 +11,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine"
 )
 
-// vacate asks about every node at once, a bounded number at a time, and returns
-// the IDs of those that may go.
+// vacate calls may for all nodes, a bounded number at a time, and returns the IDs
+// of those that may go. With a nil may, all of them may.
 func vacate(ctx context.Context, may func(context.Context, claims.Node) (bool, error), nodes []lkepool.Node) ([]int, error) {
 	agreed, errs := make([]bool, len(nodes)), make([]error, len(nodes))
 	slots := make(chan struct{}, engine.ParallelRemovals)

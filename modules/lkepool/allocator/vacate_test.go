@@ -15,8 +15,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/memory"
 )
 
-// A node without a claim may run pods all the same. A node goes when it
-// may, another one meanwhile, and none that was not asked about.
+// A node without a claim may run pods all the same. It goes only after
+// Vacate was called for it and agreed, whatever the result for other nodes.
 func TestNodesGoWhenTheyAreVacant(t *testing.T) {
 	errBroken := errors.New("cannot say")
 	for name, c := range map[string]struct {

@@ -46,7 +46,7 @@ func New(client *linode.Client, cluster Cluster) (lkepool.Backend, error) {
 	return nil, refuse("Cluster.Tier", "%q must be %s or %s", cluster.Tier, Standard, Enterprise)
 }
 
-// base is what both tiers share.
+// base holds what both tiers share.
 type base struct {
 	client  *linode.Client
 	cluster Cluster

@@ -10,8 +10,8 @@ import (
 // enterprise finds members through the tags that LKE puts on its workers.
 type enterprise struct{ base }
 
-// enterprisePoolSize is what Cloud Manager allows; the API's description still
-// says 100 for both tiers.
+// enterprisePoolSize follows the limit of Cloud Manager; the API's description still
+// has 100 for both tiers.
 const enterprisePoolSize = 500
 
 func (e *enterprise) Limits() lkepool.Limits {

@@ -159,7 +159,7 @@ func (p *Platform) Calls() map[string]int {
 	return maps.Clone(p.calls)
 }
 
-// Stall makes the next node that is asked for never get an instance.
+// Stall makes the next requested node never get an instance.
 func (p *Platform) Stall() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,8 +1,8 @@
 // Package memory is a platform of node pools that exists in memory only: a
 // backend for tests of the claim engine and of programs that use it.
 //
-// It keeps the rules that the engine relies on: a pool's count is what the
-// platform strives for, instances follow after a delay, lowering a count removes
+// It keeps the rules that the engine relies on: a pool's count is the
+// platform's target, instances follow after a delay, lowering a count removes
 // nodes of the platform's choice, removing a node lowers the count. Time comes
 // from a clock, so it works under testing/synctest. It has no HTTP, no limits
 // of rate, and no capacity but the limits in Config; package linodesim is the

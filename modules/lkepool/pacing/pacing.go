@@ -1,5 +1,5 @@
 // Package pacing spaces the repetitions of what keeps failing: of purchases whose nodes never join their cluster, for one. The claim
-// engine paces what it buys for a key by it, and the operator which plans a NodePool asks for.
+// engine paces the purchases for a key by it, and the operator paces the plans that it launches for a NodePool.
 //
 // It has no clock and starts nothing; a Record belongs to one goroutine, or to its caller's lock.
 package pacing
@@ -10,7 +10,7 @@ import "time"
 // single such node may be chance, and delays nothing.
 var Joins = []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute}
 
-// A Record is what has failed in a row; the zero value is nothing.
+// A Record counts the failures in a row; the zero value has none.
 type Record struct {
 	InARow int
 	Last   time.Time // the latest failure

@@ -22,7 +22,7 @@ type Harness struct {
 	Backend lkepool.Backend
 	// Key is one that the platform accepts, BadKey one that it refuses.
 	Key, BadKey lkepool.Key
-	// Stall makes the next node that is asked for never get an instance, as
+	// Stall makes the next requested node never get an instance, as
 	// happens when a platform promises what it does not have.
 	Stall func()
 	// Patience bounds how long the platform takes for anything.

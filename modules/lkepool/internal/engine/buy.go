@@ -191,7 +191,7 @@ func (c *Core) purchaseFailed(k *keyState, p *pool, d Done) {
 	switch add := d.Action.Bought; {
 	case claims.KindOf(d.Err) == claims.KindQuotaExceeded && add > 1:
 		// LKE refuses as a whole what does not fit, and how much would is not in
-		// the answer, so half is asked for.
+		// the answer, so the next purchase is at most half as large.
 		k.room = add / 2
 		return
 	case lasting(d.Err):

@@ -184,8 +184,8 @@ func (c *Core) restorable(n *node) bool {
 		c.holder(n.claim.who) == n // not a second one, which is to go
 }
 
-// witness asks the caller's own records about instances that look free, and once
-// about those whose claim was only read: one that has another claimant there is
+// witness looks up instances that look free in the caller's own records, and once
+// those whose claim was only read: one that has another claimant there is
 // held by that claimant, and its tag is wrong. It need not be of a pool that lists
 // it: a claim that was read on such an instance is given back in time, too.
 func (c *Core) witness() {
@@ -240,7 +240,7 @@ func handOut(a, b *node) int {
 }
 
 // match hands free instances, in that order, to claimants in the order in
-// which they first asked.
+// which their first calls came.
 func (c *Core) match(d *demand) {
 	d.waiting = slices.DeleteFunc(d.waiting, func(claim *claim) bool {
 		for len(d.free) > 0 && len(claim.tokens) > 0 {

@@ -29,7 +29,7 @@ type Core struct {
 	lists
 	polls polls
 	marks marks
-	// buying is how many nodes of each instance type the purchases under way ask for.
+	// buying counts the nodes in the purchases under way by instance type.
 	buying map[string]int
 	// doubts are the creations that were not answered.
 	doubts      []doubt
@@ -37,7 +37,7 @@ type Core struct {
 	turn
 }
 
-// turn is what one call of Handle works with.
+// turn holds the state of one call of Handle.
 type turn struct {
 	now     time.Time
 	actions []Action
@@ -247,14 +247,14 @@ func (c *Core) Idle() bool {
 	return true
 }
 
-// at asks for a tick at the given time.
+// at schedules a tick at the given time.
 func (c *Core) at(t time.Time) {
 	if t.After(c.now) && (c.wakeAt.IsZero() || t.Before(c.wakeAt)) {
 		c.wakeAt = t
 	}
 }
 
-// ready reports whether a time has come, and otherwise asks for a tick at it.
+// ready reports whether a time has come, and otherwise schedules a tick at it.
 func (c *Core) ready(t time.Time) bool {
 	if c.now.Before(t) {
 		c.at(t)

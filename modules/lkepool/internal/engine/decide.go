@@ -32,16 +32,16 @@ func (c *Core) decide() {
 	c.requests = slices.DeleteFunc(c.requests, c.serve)
 }
 
-// demand is what claimants of one key want, and what there is for them.
+// demand holds the claimants of one key that wait, and the pools and nodes that can serve them.
 type demand struct {
 	key   lkepool.Key
 	state *keyState
-	// waiting have no node, in the order in which they first asked.
+	// waiting have no node, in the order of their first calls.
 	waiting []*claim
 	pools   []*pool
 	edited  int
-	// free is what may be handed out, pending how many nodes are on their way,
-	// overdue how many have been for too long.
+	// free may be handed out; pending counts the nodes that are on their way,
+	// overdue those that have been for too long.
 	free []*node
 	// quarantined are those that could not be claimed.
 	quarantined []*node

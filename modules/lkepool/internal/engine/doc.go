@@ -13,8 +13,8 @@
 //	merge*.go    the only code that changes what is known of the platform, and
 //	             the rules about readings that are out of date: of pools, of
 //	             nodes, and the answers to writes
-//	decide.go    decide chooses what to do, for all keys together; demands and
-//	             supply are what it goes by
+//	decide.go    decide chooses what to do, for all keys together, from the
+//	             results of demands and supply
 //	claim.go     gives back, hands out, writes claims and writes them again
 //	buy.go       buy is the only function that buys; ceiling.go bounds it
 //	remove.go    removes one node; sweep.go collects what nothing needs

@@ -10,22 +10,22 @@ import (
 // What goes into the core and what comes out of it. A test writes and reads
 // these directly; the shell translates them into calls of the Backend.
 
-// An Event is one of Asked, Left, Done and Tick.
+// An Event reports to the core that a caller came or left, that an effect ended, or that time has passed.
 type Event interface{ isEvent() }
 
-// Asked is: a caller came. It is answered under its token, once.
+// Asked reports that a caller came. It is answered under its token, once.
 type Asked struct {
 	Token int
 	Ask   Ask
 }
 
-// Left is: the caller's context ended. It is answered with what is known.
+// Left reports that the caller's context ended. It is answered with what is known.
 type Left struct {
 	Token int
 	Cause error
 }
 
-// Done is: an effect ended. Began is when it was started, so what a read returned
+// Done reports that an effect ended. Began is when it was started, so what a read returned
 // may be older than that by the settle time or the list lag, never by more.
 // Cancelled: the read was given up because no caller was left.
 type Done struct {
@@ -41,7 +41,7 @@ type Done struct {
 	Unsent bool
 }
 
-// Tick is: time has passed.
+// Tick reports that time has passed.
 type Tick struct{}
 
 func (Asked) isEvent() {}
@@ -49,7 +49,7 @@ func (Left) isEvent()  {}
 func (Done) isEvent()  {}
 func (Tick) isEvent()  {}
 
-// An Ask is what a caller asks for.
+// An Ask holds a caller's request.
 type Ask struct {
 	Kind    AskKind
 	Request lkepool.Request // of AskClaim
@@ -57,13 +57,13 @@ type Ask struct {
 	ID          int
 	By          claims.Claimant
 	Remove, Add []string
-	// Alive are the claimants of AskOrphans; Orphans are what AskEvict removes,
-	// and slots and pools go with it.
+	// Alive are the claimants of AskOrphans; Orphans are the instances that AskEvict
+	// removes, and slots and pools go with them.
 	Alive   []claims.Claimant
 	Orphans []int
 }
 
-// AskKind is which call of the Allocator it is.
+// AskKind identifies the call of the Allocator.
 type AskKind int
 
 // The kinds of calls.
@@ -74,7 +74,7 @@ const (
 	AskTags
 	// AskList waits for both lists and answers with the claimed nodes.
 	AskList
-	// AskOrphans waits for both lists, begun before Alive was asked for, and
+	// AskOrphans waits for both lists, begun before the caller listed Alive, and
 	// answers with what may go; AskEvict removes what the caller agreed to.
 	AskOrphans
 	AskEvict
@@ -88,7 +88,7 @@ type Answer struct {
 	Err       error
 }
 
-// An Action is what the shell has to do. Reason is for people: the log, the
+// An Action instructs the shell. Reason is for people: the log, the
 // Observer, and the transcripts of tests.
 type Action struct {
 	Op         Op
@@ -108,7 +108,7 @@ type Action struct {
 	Answer   *Answer // of OpAnswer alone
 }
 
-// Op is what an action does; its text is for people.
+// Op identifies the kind of an action; its text is for people.
 type Op string
 
 // The actions: requests to the platform, and an answer to a caller.

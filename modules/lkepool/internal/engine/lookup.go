@@ -94,7 +94,7 @@ func (w *world) claimOf(who claims.ClaimID) *claim {
 }
 
 // holder returns the node of a claimant, nil if it has none: of several the one
-// of the key that it asks for, because tags may be copied, then the one that this
+// of the key that it requests, because tags may be copied, then the one that this
 // process wrote, then the one claimed later, then the lower ID.
 func (w *world) holder(who claims.ClaimID) *node {
 	hash := ""
@@ -117,7 +117,7 @@ func (w *world) holder(who claims.ClaimID) *node {
 }
 
 // prefer orders two nodes of one claimant. A claimant that had stored the
-// answer about the one claimed earlier would not have asked again.
+// answer about the one claimed earlier would not have called again.
 func prefer(a, b *node) bool {
 	switch {
 	case a.claim.given != b.claim.given:

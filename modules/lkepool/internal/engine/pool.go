@@ -9,7 +9,7 @@ func (p *pool) ours() bool { return p.hash != "" }
 // pool is not ours.
 func (p *pool) keyHash() string { return p.hash }
 
-// fits reports whether a node of the pool is what the key requires. A pool whose
+// fits reports whether a node of the pool meets the key's requirements. A pool whose
 // count the platform's autoscaler changes gets no new claimants either.
 func (p *pool) fits(key lkepool.Key) bool {
 	return !p.Autoscaled && p.InstanceType == key.InstanceType && p.Template.Fits(key.Template)

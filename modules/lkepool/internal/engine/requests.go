@@ -89,7 +89,7 @@ func (c *Core) deliver(claim *claim, node lkepool.Node, err error) {
 		c.answer(token, Answer{Node: node, Err: err})
 	}
 	claim.tokens, claim.asked = nil, time.Time{}
-	if err != nil { // it may ask again, as a new claimant
+	if err != nil { // it may call again, as a new claimant
 		claim.wanted, claim.asked = time.Time{}, c.now
 	}
 	c.unreserve(claim)

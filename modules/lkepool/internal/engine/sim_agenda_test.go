@@ -2,8 +2,8 @@ package engine
 
 import "time"
 
-// simAgenda is what will happen, in the order of virtual time; what is due at
-// one moment happens in the order in which it was put down.
+// simAgenda holds the scheduled items, in the order of virtual time; those due at
+// one moment run in the order in which they were added.
 type simAgenda struct {
 	now   time.Duration
 	seq   int

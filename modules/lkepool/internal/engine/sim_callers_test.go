@@ -8,8 +8,8 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// simClaimant is what a NodeClaim is to the engine: it exists, asks until it has
-// an instance, keeps it, releases it until that is proven gone.
+// simClaimant simulates a NodeClaim: it exists, calls Claim until it has an instance,
+// keeps it, releases it until that is proven gone.
 type simClaimant struct {
 	claims.Claimant
 	id   claims.ClaimID
@@ -18,7 +18,7 @@ type simClaimant struct {
 	hash string
 	// alive: it exists. releasing: it wants its instance removed.
 	alive, releasing bool
-	// first is when it asked first; left whether a call of it ended unserved.
+	// first is the time of its first call; leftIt records that a call of it ended unserved.
 	first         time.Duration
 	asked, leftIt bool
 	// handed is the instance that it was given last, instance the one that is in
@@ -146,7 +146,7 @@ func (s *sim) tag(c *simClaimant) {
 	s.ask("tags for "+c.Name, change, 30*time.Second, func(a Answer) {})
 }
 
-// verify asks for the instance of a claimant that a list lacks. Proven gone, the
+// verify gets the instance of a claimant that a list lacks. Proven gone, the
 // claimant goes as well.
 func (s *sim) verify(c *simClaimant) {
 	s.ask("get by "+c.Name, Ask{Kind: AskGet, ID: c.instance}, 30*time.Second, func(a Answer) {

@@ -56,17 +56,17 @@ type simProcess struct {
 	misled bool
 }
 
-// simFacts are what some invariants make exceptions for.
+// simFacts records the facts for which some invariants make exceptions.
 type simFacts struct {
 	calls, lists int
-	// releases is how often a release was asked for, which is not rest.
+	// releases counts the calls of Release, which are not rest.
 	releases int
 	// noRoom: the platform refused a purchase for capacity or a limit.
 	noRoom bool
 	// settled is when everything was at rest.
 	settled time.Duration
 	events  int
-	// simSight is what happened since nodes were last hidden, sights what did before.
+	// simSight records what happened since nodes were last hidden, sights what did before.
 	simSight
 	sights []simSight
 	// misled: a list lacked pools.
@@ -264,7 +264,7 @@ func (s *sim) schedule(actions []Action) {
 	}
 }
 
-// ask brings a caller. then is called once, also when the process dies.
+// ask adds a caller. then is called once, also when the process dies.
 func (s *sim) ask(what string, a Ask, patience time.Duration, then func(Answer)) {
 	if s.process.core == nil {
 		again := a // so that a is copied to the heap in this case alone

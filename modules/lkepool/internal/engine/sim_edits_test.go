@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// simEdit is what a person does by hand, or the platform by itself.
+// simEdit identifies a change that a person makes by hand, or the platform by itself.
 type simEdit int
 
 const (

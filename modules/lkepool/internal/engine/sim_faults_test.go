@@ -8,7 +8,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// simFault is what goes wrong with one request.
+// simFault identifies what goes wrong with one request.
 type simFault int
 
 const (

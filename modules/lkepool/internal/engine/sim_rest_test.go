@@ -80,8 +80,8 @@ func (s *sim) take(step simStep) {
 	}
 }
 
-// unrest is what is not yet as it has to be in the end: I3, and I10 without
-// its times.
+// unrest returns what is not yet as it has to be in the end, "" at rest: I3, and
+// I10 without its times.
 func (s *sim) unrest() string {
 	if s.process.core == nil || len(s.inflight) > 0 || s.late > 0 {
 		return "requests are under way"
@@ -149,7 +149,7 @@ func (s *sim) tooEdited(c *simClaimant) bool {
 	return edited >= editedLimit
 }
 
-// checkBought is I5: a node for each claimant that asked, and one for each that
+// checkBought checks I5: a node for each claimant that called, and one for each that
 // was taken away or could not be tagged. Where lists lag longer than the settle
 // time, or lack pools that a new process has never seen, what was bought shows
 // too late after a take-over or a lost answer: each time that is at most one more
@@ -175,7 +175,7 @@ func (s *sim) checkBought() {
 	}
 }
 
-// needs is how many claimants have asked.
+// needs counts the claimants that have called Claim.
 func (s *sim) needs() int {
 	needs := 0
 	for _, c := range s.claimants {
@@ -251,7 +251,7 @@ func (s *sim) checkTimes() {
 			bound += time.Second // lists are read less often than pools
 		}
 		if s.returned(c) {
-			// Claimants are served in the order in which they asked first, so one
+			// Claimants are served in the order of their first calls, so one
 			// that comes back takes the node that this one was waiting for.
 			bound += platform
 		}
@@ -261,7 +261,7 @@ func (s *sim) checkTimes() {
 	}
 }
 
-// keys is how many keys claimants ask for.
+// keys counts the keys that claimants request.
 func (s *sim) keys() int {
 	keys := map[int]bool{}
 	for _, life := range s.plan.lives {

@@ -103,7 +103,7 @@ func (sc *scene) newClaimant(name string, key lkepool.Key) *simClaimant {
 	return c
 }
 
-// asks asks for a node, and again after each error if again is not 0.
+// asks requests a node, and again after each error if again is not 0.
 func (sc *scene) asks(c *simClaimant, patience, again time.Duration, quiet bool) {
 	c.asked = true
 	request := lkepool.Request{Claimant: c.Claimant, Key: c.key, PoolTags: []string{"karpenter.sh/nodepool=" + c.key.NodePool}}

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// hand is what a person does.
+// hand makes a change as a person does by hand.
 func (sc *scene) hand(w sceneWords) error {
 	names := w.names()
 	if len(names) < 2 {
@@ -57,7 +57,7 @@ func (sc *scene) copyClaim(from *simInstance, to string) error {
 	return nil
 }
 
-// lists asks for the claimed nodes.
+// lists requests the claimed nodes.
 func (sc *scene) lists(sceneWords) error {
 	sc.ask("list", Ask{Kind: AskList}, time.Minute, func(a Answer) {
 		if a.Err != nil {
@@ -121,7 +121,7 @@ func (sc *scene) show(sceneWords) error {
 	return nil
 }
 
-// callsSince bounds the calls since it was asked last.
+// callsSince bounds the calls since the last such check.
 func (sc *scene) callsSince(w sceneWords) error {
 	all := sc.facts.calls
 	if w.text("of", "") == "lists" {

@@ -25,7 +25,7 @@ type simSchedule struct {
 	simHarshness
 }
 
-// simHarshness is what schedules with all faults have besides: writes that land
+// simHarshness holds what only schedules with all faults have; writes that land
 // late are among the fates.
 type simHarshness struct {
 	harsh bool
@@ -61,7 +61,7 @@ type simLife struct {
 	// quits and keeps are how long it waits in all, and how long it has its
 	// node; 0 is for ever.
 	quits, keeps time.Duration
-	// forgets: the first answer is lost, so it asks again.
+	// forgets: the first answer is lost, so it calls Claim again.
 	forgets bool
 	// heir takes the name of the claimant before it.
 	heir bool
@@ -87,8 +87,8 @@ const (
 	stepJoined
 )
 
-// simFate is what happens to requests: to the first of a kind after from, and
-// to as many after it.
+// simFate assigns a fault to the first requests of a kind after from; times counts
+// those left.
 type simFate struct {
 	op    Op
 	from  time.Duration

@@ -76,7 +76,7 @@ func (c *Core) holds(n *node) bool {
 }
 
 // surplus reports whether a free instance is beyond what claimants of its key
-// want, those included that left lately and will ask again. What cannot be handed
+// want, those included that left lately and will return. What cannot be handed
 // out, as in a pool that was edited, serves none of them.
 func (c *Core) surplus(n *node) bool {
 	p, known := c.world.pools.get(n.home)

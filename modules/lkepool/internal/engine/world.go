@@ -7,7 +7,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
 )
 
-// world is what is known of the cluster: nodes, pools and claims, and nothing
+// world holds what is known of the cluster: nodes, pools and claims, and nothing
 // else. The merge files alone change what it contains about the platform.
 type world struct {
 	nodes table[*node]
@@ -16,8 +16,8 @@ type world struct {
 	named  table[*namedPool]
 	claims []*claim
 	index  index
-	// goneNodes and gonePools are what was proven gone, pools with when: late
-	// lists show it again.
+	// goneNodes and gonePools record the objects that were proven gone, pools with
+	// when: late lists show them again.
 	goneNodes map[int]ended
 	gonePools map[int]time.Time
 }
@@ -59,11 +59,11 @@ type claimState struct {
 	state claimPhase
 	// at is when the state began, since when this claimant was first seen here.
 	at, since time.Time
-	// claimedAt is what the instance's tag contains.
+	// claimedAt holds the time in the instance's tag.
 	claimedAt time.Time
 	// own: this process made the claim. wrote: it wrote the tags, which may have
 	// been claimed before. stripped: a reading lacks the claim's tag.
-	// witnessed: the caller's own records were asked.
+	// witnessed: it was looked up in the caller's own records.
 	own, wrote, stripped, witnessed bool
 	// given: its claimant got it as an answer of this process.
 	given bool
@@ -100,7 +100,7 @@ const (
 	held
 )
 
-// absence is what is known about an object that readings lack.
+// absence records when readings lacked an object.
 type absence struct {
 	// since is when the first list without it began, proof when the first
 	// direct read began that answered 404, and second when one did that began the
@@ -243,9 +243,9 @@ type claim struct {
 	id      claims.ClaimID
 	request lkepool.Request
 	hash    string
-	// wanted is when it first asked, asked when it came or left last.
+	// The times of its first call, and of its latest arrival or departure.
 	wanted, asked time.Time
-	// tokens are its callers that wait; none for one that left and will ask again.
+	// tokens are its callers that wait; none for one that left and will return.
 	tokens []int
 }
 

@@ -7,7 +7,7 @@ import "time"
 // tells when the last may be expected, and looks are spread over that time. The
 // zero value is ready.
 type Pace struct {
-	// asked is when the capacity was asked for, or first seen to be pending.
+	// The time at which the capacity was requested, or first seen to be pending.
 	asked time.Time
 	// at and pending are the last look.
 	at            time.Time
@@ -26,7 +26,7 @@ type Pace struct {
 
 const longestPause = 20 * time.Second
 
-// Restart forgets what was seen: more capacity was asked for.
+// Restart forgets what was seen: more capacity was requested.
 func (p *Pace) Restart() { *p = Pace{Dense: p.Dense, Few: p.Few, Near: p.Near} }
 
 // Next returns the pause after a look that found so many nodes pending. first

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Pool is what a decision needs to know of a pool.
+// Pool holds the facts of a pool that a decision needs.
 type Pool struct {
 	ID int
 	// Count is the size that the platform keeps the pool at.
