@@ -4,7 +4,7 @@
 #   tools/make/build.sh [-with machine] [PROGRAM...]     without a PROGRAM all but machine
 #
 # Programs of released modules (tools/controlplane/*/go.mod, which differ in the libraries that they want) are built when
-# their go.mod or go.sum, Go, the target or the flags differ from those of the last build that succeeded: .bin/.stamps has
+# their go.mod or go.sum, the target or the flags differ from those of the last build that succeeded: .bin/.stamps has
 # them. This repository's own go to `go build` each time, whose cache sees what changed; they are built without -trimpath,
 # so that they share that cache with `go test`. GO names another go command, ROOT another folder.
 set -eu
@@ -38,10 +38,11 @@ fail() {
 	exit 1
 }
 
-# stamp MODULE PACKAGE LDFLAGS identifies what a pinned program is made of: go.sum pins the content of all dependencies.
+# stamp MODULE PACKAGE LDFLAGS identifies what a pinned program is made of: go.sum pins the content of all dependencies. Go's version is
+# no part of it: below `go test` another toolchain comes first in PATH, and a page's `make up` would compile Kubernetes again.
 stamp() {
 	{
-		(cd "$1" && "$go" env GOVERSION GOOS GOARCH GOFLAGS) # the module names the toolchain
+		(cd "$1" && "$go" env GOOS GOARCH GOFLAGS)
 		printf '\n%s\n"%s"\n["-buildvcs=false" "-mod=readonly"]\n' "$2" "$3"
 		for file in go.mod go.sum; do
 			printf '%s %d\n' "$file" "$(wc -c <"$1/$file")"

@@ -28,7 +28,7 @@ var outside = []string{
 // The example of lkepool's README is a program. It builds, and prints the page's output,
 // in a project that has this repository only by its module paths.
 func TestReadmeExampleInAnEmptyProject(t *testing.T) {
-	p := newProject(t, "modules/linode", "modules/linodesim", "modules/lkepool")
+	p := newProject(t, "modules/claims", "modules/linode", "modules/linodesim", "modules/lkepool")
 	program, err := moduleproxy.Program(filepath.Join(p.root, "modules", "lkepool", "README.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestReadmeExampleInAnEmptyProject(t *testing.T) {
 }
 
 func TestImportersGetFewModules(t *testing.T) {
-	p := newProject(t, "modules/linode", "modules/linodesim", "modules/lkepool")
+	p := newProject(t, "modules/claims", "modules/linode", "modules/linodesim", "modules/lkepool")
 	main := "package main\n\nimport (\n\t_ \"" + moduleproxy.Prefix + "modules/lkepool\"\n\t_ \"" + moduleproxy.Prefix +
 		"modules/lkepool/lke\"\n)\n\nfunc main() {}\n"
 	if err := os.WriteFile(filepath.Join(p.dir, "main.go"), []byte(main), 0o644); err != nil {
