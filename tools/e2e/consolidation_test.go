@@ -24,7 +24,7 @@ func disruption(t *testing.T, tier string) {
 
 // withRepair are the chart's values with the feature gate for repair.
 func withRepair() map[string]any {
-	return map[string]any{"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}}}
+	return map[string]any{"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}, "legacyNodeRepair": true}}
 }
 
 // mergedBefore is consolidation, and drift beside it, which begins when consolidation has restarted the operator: that forgets
