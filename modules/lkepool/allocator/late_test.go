@@ -24,7 +24,8 @@ func TestASweepEndsOnAPlatformWithoutLatency(t *testing.T) {
 		claimAll(t, a, key, 2, time.Minute)
 		platform.Stall()
 		who := claims.Claimant{Name: "waiting"}
-		if _, err := a.Claim(within(t, 20*time.Minute), lkepool.Request{Claimant: who, Key: key}); claims.KindOf(err) != claims.KindInsufficientCapacity {
+		if _, err := a.Claim(within(t, 20*time.Minute),
+			lkepool.Request{Claimant: who, Key: key}); claims.KindOf(err) != claims.KindInsufficientCapacity {
 			t.Errorf("got %v", err)
 		}
 		collected, err := a.Collect(t.Context(), claims.Sweep{Alive: aliveNames(2)})

@@ -15,7 +15,8 @@ func notFound(id int) error {
 }
 
 func notOurs(id, poolID int, why string) error {
-	return &claims.Error{Kind: claims.KindConflict, Op: "get instance", Object: claims.Object("pool", poolID), Effect: claims.EffectNone, Err: fmt.Errorf("instance %d %s", id, why)}
+	return &claims.Error{Kind: claims.KindConflict, Op: "get instance", Object: claims.Object("pool", poolID), Effect: claims.EffectNone,
+		Err: fmt.Errorf("instance %d %s", id, why)}
 }
 
 // find reads an instance directly since the request came, and returns it when

@@ -65,9 +65,10 @@ func (c *Core) doubtful(claim *claim, n *node) bool {
 	if !known && !c.fresh(&c.pools, OpListPools, latest(n.first, c.startedAt), "the pool of a claim by name alone is not known") {
 		return true
 	}
-	c.deliver(claim, lkepool.Node{}, &claims.Error{Kind: claims.KindConflict, Op: "claim", Object: claims.Object("pool", n.home), Effect: claims.EffectNone, Err: fmt.Errorf(
-		"instance %d of another NodePool, type or template carries the claim of %s without its UID: whose it is is not known", n.ID,
-		n.claim.who.Value)})
+	c.deliver(claim, lkepool.Node{},
+		&claims.Error{Kind: claims.KindConflict, Op: "claim", Object: claims.Object("pool", n.home), Effect: claims.EffectNone, Err: fmt.Errorf(
+			"instance %d of another NodePool, type or template carries the claim of %s without its UID: whose it is is not known", n.ID,
+			n.claim.who.Value)})
 	return true
 }
 
@@ -99,7 +100,8 @@ func (c *Core) claiming(claim *claim, has *node) bool {
 // quarantined reports whether writes to the instance have failed so often that its
 // claimant gets another one. It does not while one more write is under way.
 func (c *Core) quarantined(n *node) bool {
-	return !c.marks.general() && n.claim.failed >= markAttempts && !n.claim.written() && (n.claim.state != unsure || n.claim.lacking || n.direct.failing())
+	return !c.marks.general() && n.claim.failed >= markAttempts && !n.claim.written() &&
+		(n.claim.state != unsure || n.claim.lacking || n.direct.failing())
 }
 
 // finish brings a claim to its end that was begun on an instance.

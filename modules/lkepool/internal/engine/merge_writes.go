@@ -51,7 +51,8 @@ func (c *Core) mergeMark(d Done) {
 	}
 	h := &n.claim
 	if d.Err == nil && !c.tags.ClaimIn(d.Instance.Tags).Is(h.who) {
-		d.Err = &claims.Error{Kind: claims.KindUnavailable, Op: string(OpMark), Err: errors.New("the answer does not show the claim that was written")}
+		d.Err = &claims.Error{Kind: claims.KindUnavailable, Op: string(OpMark),
+			Err: errors.New("the answer does not show the claim that was written")}
 	}
 	if d.Err == nil {
 		*h = claimState{who: h.who, state: held, at: c.now, since: cmp.Or(h.since, c.now), claimedAt: c.tags.claimedAtOf(d.Instance.Tags),

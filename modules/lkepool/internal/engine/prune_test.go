@@ -35,15 +35,18 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	}}
 	s := newSim(plan, nil)
 	for i := range 200 {
-		plan.lives = append(plan.lives, simLife{at: time.Duration(i) * 90 * time.Second, patience: time.Minute, again: time.Second, keeps: time.Minute})
+		plan.lives = append(plan.lives,
+			simLife{at: time.Duration(i) * 90 * time.Second, patience: time.Minute, again: time.Second, keeps: time.Minute})
 	}
 	s.lead()
 	s.admit()
 	s.sweeps()
 	s.runUntil(200*90*time.Second + 30*time.Minute)
 	w := &s.process.core.world
-	if s.failure != "" || len(w.nodes.rows) > 3 || len(w.goneNodes) > 10 || len(w.gonePools) > 10 || len(w.claims) > 0 || len(w.index.byClaim) > 3 {
-		t.Errorf("%q: %d nodes, %d and %d gone, %d claims, %d names", s.failure, len(w.nodes.rows), len(w.goneNodes), len(w.gonePools), len(w.claims),
+	if s.failure != "" || len(w.nodes.rows) > 3 || len(w.goneNodes) > 10 || len(w.gonePools) > 10 || len(w.claims) > 0 ||
+		len(w.index.byClaim) > 3 {
+		t.Errorf("%q: %d nodes, %d and %d gone, %d claims, %d names", s.failure, len(w.nodes.rows), len(w.goneNodes), len(w.gonePools),
+			len(w.claims),
 			len(w.index.byClaim))
 	}
 }

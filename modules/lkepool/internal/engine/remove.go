@@ -120,8 +120,9 @@ func (c *Core) take(p *pool, n *node, reason string) (bool, error) {
 			c.at(p.direct.ended.Add(verifyAgain / 2))
 			return false, nil
 		}
-		return true, &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", p.ID), Effect: claims.EffectNone,
-			Err: fmt.Errorf("the pool has count %d and lists %d nodes; it has not settled", p.Count, len(p.slots))}
+		return true, &claims.Error{Kind: claims.KindProvisioning, Op: "remove node", Object: claims.Object("pool", p.ID),
+			Effect: claims.EffectNone,
+			Err:    fmt.Errorf("the pool has count %d and lists %d nodes; it has not settled", p.Count, len(p.slots))}
 	}
 	n.removal.busy, p.writes.dropping = true, true
 	c.do(Action{Op: OpDrop, PoolID: p.ID, InstanceID: n.ID, Reason: reason + "; the last node goes with its pool"})

@@ -123,7 +123,8 @@ var simEpoch = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
 var simKeys = []lkepool.Key{
 	{NodePool: "web", InstanceType: "g6-standard-2"},
 	{NodePool: "db", InstanceType: "g6-standard-2", Template: lkepool.Template{Labels: map[string]string{"tier": "db"}}},
-	{NodePool: "web", InstanceType: "g6-standard-4", Template: lkepool.Template{Taints: []lkepool.Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}}}},
+	{NodePool: "web", InstanceType: "g6-standard-4",
+		Template: lkepool.Template{Taints: []lkepool.Taint{{Key: "only", Value: "a", Effect: "NoSchedule"}}}},
 }
 
 func newSim(plan *simSchedule, trace *strings.Builder) *sim {

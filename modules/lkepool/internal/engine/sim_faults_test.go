@@ -28,7 +28,7 @@ const (
 	// Both: answered after takes with an error, writes with effect or not.
 	faultHangs
 	// Writes, in schedules with late effects: answered with an error after takes,
-	// and carried out up to late after that, whoever leads then.
+	// and carried out up to late after that, whichever process leads then.
 	faultLate
 )
 

@@ -175,7 +175,8 @@ func (p *simPlatform) pretend(a Action) (d Done) {
 	switch a.Op {
 	case OpCreate:
 		p.lastID++
-		d.Pool = lkepool.Pool{ID: simFirstPool + p.lastID, Count: a.Count, InstanceType: a.Key.InstanceType, Template: a.Key.Template, Tags: a.Tags}
+		d.Pool = lkepool.Pool{ID: simFirstPool + p.lastID, Count: a.Count, InstanceType: a.Key.InstanceType, Template: a.Key.Template,
+			Tags: a.Tags}
 	case OpRemove, OpDrop:
 		p.unremoved++
 		for _, i := range p.instances {

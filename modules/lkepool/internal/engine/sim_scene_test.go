@@ -96,7 +96,8 @@ func (sc *scene) comes(w sceneWords) error {
 }
 
 func (sc *scene) newClaimant(name string, key lkepool.Key) *simClaimant {
-	c := &simClaimant{Claimant: claims.Claimant{Name: name, UID: "uid-" + strconv.Itoa(len(sc.claimants))}, key: key, hash: key.Hash(), alive: true,
+	c := &simClaimant{Claimant: claims.Claimant{Name: name, UID: "uid-" + strconv.Itoa(len(sc.claimants))}, key: key, hash: key.Hash(),
+		alive: true,
 		first: sc.now}
 	c.id = simTags.ID(c.Claimant)
 	sc.claimants = append(sc.claimants, c)
@@ -131,7 +132,8 @@ func (sc *scene) burst(w sceneWords) error {
 	n, keys, over := w.number("claims", 10), w.number("keys", 1), w.span("over", 0)
 	for i := range n {
 		sc.after(over*time.Duration(i)/time.Duration(n), func() {
-			c := sc.newClaimant("b"+strconv.Itoa(len(sc.claimants)), lkepool.Key{NodePool: "burst-" + strconv.Itoa(i%keys), InstanceType: "g6-standard-2"})
+			c := sc.newClaimant("b"+strconv.Itoa(len(sc.claimants)),
+				lkepool.Key{NodePool: "burst-" + strconv.Itoa(i%keys), InstanceType: "g6-standard-2"})
 			sc.asks(c, 10*time.Minute, time.Second, true)
 		})
 	}

@@ -129,7 +129,8 @@ func (c *Core) evictNode(r *request, id int, exists func(claims.ClaimID) bool) b
 	}
 	if !n.removal.accepted.IsZero() && !n.removal.accepted.Before(r.since) {
 		s.collected.Removed = append(s.collected.Removed, c.node(n).Node)
-		if p, kept := c.world.pools.get(n.home); (!kept || !p.writes.dropped.IsZero()) && !slices.Contains(s.collected.Pools, strconv.Itoa(n.home)) {
+		if p, kept := c.world.pools.get(n.home); (!kept || !p.writes.dropped.IsZero()) &&
+			!slices.Contains(s.collected.Pools, strconv.Itoa(n.home)) {
 			s.collected.Pools = append(s.collected.Pools, strconv.Itoa(n.home))
 		}
 		return true
