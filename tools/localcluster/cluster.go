@@ -62,6 +62,9 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err := opts.complete(); err != nil {
 		return nil, fmt.Errorf("localcluster: %w", err)
 	}
+	if err := opts.checkBuilt(); err != nil {
+		return nil, fmt.Errorf("localcluster %s: %w", opts.Name, err)
+	}
 	if err := opts.checkValues(); err != nil {
 		return nil, fmt.Errorf("localcluster %s: %w", opts.Name, err)
 	}
@@ -117,13 +120,6 @@ func (c *Cluster) start(ctx context.Context) error {
 
 // prepareFolders clears what a run that was killed has left.
 func (c *Cluster) prepareFolders(context.Context) error {
-	if missing := controlplane.Missing(c.opts.bin(), c.needed()...); len(missing) > 0 {
-		build := "make build"
-		if slices.Contains(missing, controlplane.Machine) {
-			build += " MODE=" + Instance
-		}
-		return fmt.Errorf("%s lacks %v: run `%s` first", c.opts.bin(), missing, build)
-	}
 	c.onStop(func(context.Context) { _ = os.RemoveAll(c.opts.stateDir()) })
 	for dir, mode := range map[string]os.FileMode{c.opts.stateDir(): 0o700, c.opts.logDir(): 0o755} {
 		if err := os.RemoveAll(dir); err != nil {
@@ -136,15 +132,24 @@ func (c *Cluster) prepareFolders(context.Context) error {
 	return c.openLog()
 }
 
-func (c *Cluster) needed() []string {
+// checkBuilt returns an error if a program that a cluster with these options runs was not built.
+func (o *Options) checkBuilt() error {
 	needed := slices.Clone(plane.Programs)
-	if !c.opts.WithoutCharts && !c.opts.NoOperator {
+	if !o.WithoutCharts && !o.NoOperator {
 		needed = append(needed, operatorProgram)
 	}
-	if c.opts.instances() || c.opts.Kubelets > 0 {
+	if o.instances() || o.Kubelets > 0 {
 		needed = append(needed, controlplane.Machine)
 	}
-	return needed
+	missing := controlplane.Missing(o.bin(), needed...)
+	if len(missing) == 0 {
+		return nil
+	}
+	build := "make build"
+	if slices.Contains(missing, controlplane.Machine) {
+		build += " MODE=" + Instance
+	}
+	return fmt.Errorf("%s lacks %v: run `%s` first", o.bin(), missing, build)
 }
 
 func (o *Options) bin() string     { return controlplane.BinDir(o.Root) }
