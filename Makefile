@@ -75,7 +75,7 @@ break: ## Break the simulated account of `make up` with NAME=api-down, ... and m
 .PHONY: plans
 plans: ## List plans, sizes and prices: NODEPOOL=default what it could buy, REGIONS=us-ord,id-cgk or all
 	@NODEPOOL="$(NODEPOOL)" REGIONS="$(REGIONS)" tools/make/arguments.sh plans
-	@tools/make/build.sh controller
+	@tools/make/build.sh karpenter-linode
 	@NODEPOOL="$(NODEPOOL)" REGIONS="$(REGIONS)" tools/make/plans.sh
 
 .PHONY: down

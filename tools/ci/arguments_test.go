@@ -25,12 +25,13 @@ func TestArgumentsOfMakeAreCheckedFirst(t *testing.T) {
 		"a suite that is none":     {"e2e", "SUITE=foo", "e2e: SUITE=foo: there is no such suite; there are"},
 		"a suite of the other":     {"e2e", "SUITE=drift TIER=standard", "no such suite for tier standard"},
 		"a tier of suites":         {"e2e", "SUITE=trouble TIER=gold", "e2e: TIER=gold"},
-		"plans without an account": {"plans", "CLUSTER=nowhere", "or start a local cluster with make up CLUSTER=nowhere"},
-		"plans without a cluster":  {"plans", "LINODE_TOKEN=x", "set CLUSTER_NAME to the label of the LKE cluster, or REGIONS="},
-		"plans of regions":         {"plans", "LINODE_TOKEN=x REGIONS=us-ord,id-cgk", ""},
-		"plans of all regions":     {"plans", "LINODE_TOKEN=x REGIONS=all", ""},
-		"a region that is none":    {"plans", "LINODE_TOKEN=x REGIONS=chicago", "REGIONS=chicago: it must be all, or regions such as us-ord"},
-		"a NodePool that is none":  {"plans", "LINODE_TOKEN=x REGIONS=all NODEPOOL=My_Pool", "it must be the name of a NodePool"},
+		"plans without a cluster":  {"plans", "CLUSTER=nowhere", "or start a local cluster with make up CLUSTER=nowhere"},
+		"plans for a NodePool":     {"plans", "REGIONS=all NODEPOOL=default CLUSTER=nowhere", "plans: set KUBECONFIG"},
+		"plans of a cluster":       {"plans", "KUBECONFIG=own.yaml", ""},
+		"plans of regions":         {"plans", "REGIONS=us-ord,id-cgk", ""},
+		"plans of all regions":     {"plans", "REGIONS=all", ""},
+		"a region that is none":    {"plans", "REGIONS=chicago", "REGIONS=chicago: it must be all, or regions such as us-ord"},
+		"a NodePool that is none":  {"plans", "REGIONS=all NODEPOOL=My_Pool", "it must be the name of a NodePool"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "../make/arguments.sh", c.verb)

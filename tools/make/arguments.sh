@@ -65,11 +65,9 @@ e2e)
 plans)
 	[ -z "${NODEPOOL:-}" ] || form NODEPOOL "$NODEPOOL" '[a-z0-9]([a-z0-9.-]*[a-z0-9])?' "the name of a NodePool"
 	[ -z "${REGIONS:-}" ] || form REGIONS "$REGIONS" 'all|[a-z]{2}-[a-z0-9-]+(,[a-z]{2}-[a-z0-9-]+)*' "all, or regions such as us-ord,id-cgk"
-	if [ -z "${LINODE_TOKEN:-}" ]; then
+	if [ -z "${KUBECONFIG:-}" ] && { [ -z "${REGIONS:-}" ] || [ -n "${NODEPOOL:-}" ]; }; then
 		[ -x .bin/localcluster ] && .bin/localcluster status >/dev/null 2>&1 ||
-			fail "set LINODE_TOKEN and CLUSTER_NAME, or start a local cluster with make up${CLUSTER:+ CLUSTER=$CLUSTER}"
-	elif [ -z "${CLUSTER_NAME:-}${REGIONS:-}" ]; then
-		fail "set CLUSTER_NAME to the label of the LKE cluster, or REGIONS=us-ord,id-cgk or all"
+			fail "set KUBECONFIG or REGIONS=us-ord,id-cgk, or start a local cluster with make up${CLUSTER:+ CLUSTER=$CLUSTER}"
 	fi
 	;;
 esac

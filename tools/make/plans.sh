@@ -1,9 +1,9 @@
 #!/bin/sh
-# Prints the plans of the account that LINODE_TOKEN is of, or of the simulated one that `make up` has started.
+# Prints plans and prices: of REGIONS, or of the region of the cluster that KUBECONFIG is of, or of the one that `make up` has started.
 #
 #   tools/make/plans.sh
 #
-# NODEPOOL=name prints what that NodePool could buy; REGIONS=us-ord,id-cgk or all compares regions. CLUSTER is the
+# NODEPOOL=name prints what that NodePool of the cluster could buy; REGIONS=us-ord,id-cgk or all compares regions. CLUSTER is the
 # local cluster's name, as for make up.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -11,13 +11,7 @@ set -- plans
 [ -z "${NODEPOOL:-}" ] || set -- "$@" --nodepool "$NODEPOOL"
 [ -z "${REGIONS:-}" ] || set -- "$@" --regions "$REGIONS"
 
-if [ -z "${LINODE_TOKEN:-}" ]; then
-	if ! exports=$(.bin/localcluster status 2>/dev/null); then
-		echo "plans: set LINODE_TOKEN and CLUSTER_NAME, or start a local cluster with make up" >&2
-		exit 1
-	fi
+if [ -z "${KUBECONFIG:-}" ] && exports=$(.bin/localcluster status 2>/dev/null); then
 	eval "$exports"
-	: "${CLUSTER_NAME:=${CLUSTER:-dev}}"
-	export CLUSTER_NAME
 fi
-exec .bin/controller "$@"
+exec .bin/karpenter-linode "$@"

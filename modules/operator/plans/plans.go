@@ -1,8 +1,8 @@
 // Package plans prints what can be bought: Linode's plans with what a node of each has to allocate, its price and its availability
 // by region, and for a NodePool which of them it could buy and what excludes the others.
 //
-// It is the pure half of `controller plans`, of `controller opencost-prices` and of the generated page docs/plans.md: cmd/controller and
-// tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays; what a node has to allocate is the
+// It is the pure half of `karpenter-linode plans`, of `karpenter-linode opencost-prices` and of the generated page docs/plans.md:
+// cmd/karpenter-linode and tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays; what a node has to allocate is the
 // estimate before the first node of a plan has been seen.
 package plans
 
@@ -57,14 +57,10 @@ func Write(w io.Writer, shown Shown) error {
 
 // WriteNodePool prints which plans a NodePool could buy in the first region, cheapest first, and what excludes the others.
 func WriteNodePool(w io.Writer, shown Shown, name string, wanted []requirement.Selector, kubelet *v1alpha1.KubeletConfiguration) error {
-	shown.Regions = shown.Regions[:min(len(shown.Regions), 1)]
 	var bought, excluded []offer
 	var all []*cloudprovider.InstanceType
-	for _, o := range shown.offers(kubelet) {
+	for _, o := range shown.offersFor(wanted, kubelet) {
 		all = append(all, o.it)
-		if texts := requirement.Excluding(wanted, o.it); len(texts) > 0 {
-			o.out = "not " + strings.Join(texts, ", not ")
-		}
 		if o.out == "" {
 			bought = append(bought, o)
 		} else {
@@ -154,6 +150,18 @@ func (s Shown) offers(kubelet *v1alpha1.KubeletConfiguration) (all []offer) {
 				o.out = "not available in " + region.ID
 			}
 			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// offersFor lists the plans of the first region, with what excludes them from a NodePool.
+func (s Shown) offersFor(wanted []requirement.Selector, kubelet *v1alpha1.KubeletConfiguration) []offer {
+	s.Regions = s.Regions[:min(len(s.Regions), 1)]
+	all := s.offers(kubelet)
+	for i, o := range all {
+		if texts := requirement.Excluding(wanted, o.it); len(texts) > 0 {
+			all[i].out = "not " + strings.Join(texts, ", not ")
 		}
 	}
 	return all

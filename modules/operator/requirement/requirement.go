@@ -2,7 +2,7 @@
 // the plans are close to the required one, and which labels are those of another cloud's provider.
 //
 // Karpenter core reports that nothing fits, and not which requirement is the reason. All functions here are pure; the packages
-// cloudprovider and nodepoolstatus publish what they return, and `controller plans` prints it.
+// cloudprovider and nodepoolstatus publish what they return, and `karpenter-linode plans` prints it.
 package requirement
 
 import (

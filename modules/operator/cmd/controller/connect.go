@@ -128,7 +128,7 @@ func unmatchedPlans(err *instancetype.ExclusionError) error {
 	if similar := requirement.Similar([]string{pattern}, known); len(similar) > 0 {
 		return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: "similar: " + strings.Join(similar, ", ")}
 	}
-	return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: fix + "; `controller plans` lists what there is"}
+	return &options.Error{Name: "PLANS_ALLOW", Found: found, Fix: fix + "; `karpenter-linode plans` lists what there is"}
 }
 
 // outage returns whether an error of connect ends by itself: the API does not answer, or not now.

@@ -51,10 +51,9 @@ func run(ctx context.Context, args []string) error {
 	case "version", "-version", "--version":
 		_, err := fmt.Println(version())
 		return err
-	case pricesVerb:
-		return writePrices(ctx, args[1:], os.Stdout)
-	case plansVerb:
-		return writePlans(ctx, args[1:], os.Stdout)
+	case "plans", "opencost-prices":
+		return &options.Error{Name: "command line", Found: verb + " is a command of another program",
+			Fix: "run karpenter-linode " + verb}
 	}
 	o, err := options.Parse(args, os.LookupEnv)
 	if errors.Is(err, flag.ErrHelp) {

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -219,6 +220,43 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+func TestPlansOfANodePoolAndWhatExcludesTheOthers(t *testing.T) {
+	pool := write(t, "choosy.yaml", `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: choosy}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: none}
+      requirements:
+        - {key: karpenter.k8s.linode/instance-class, operator: In, values: [dedicated]}
+        - {key: karpenter.k8s.linode/instance-cpu, operator: Lt, values: ["5"]}
+`)
+	args := []string{"plans", "--nodepools", pool, "--nodepool", "choosy", "--regions", "us-ord", "--prices", "builtin"}
+	for format, wanted := range map[string][]string{
+		"text": {
+			`(?s)^NodePool choosy can buy in us-ord, cheapest first:\n\nPLAN .*\ng6-dedicated-2 .*\ng6-dedicated-4 .*\nand not:\n`,
+			`(?m)^g6-standard-2 +0\.036 +not karpenter\.k8s\.linode/instance-class = dedicated$`,
+			`(?m)^g6-dedicated-8 +\S+ +not karpenter\.k8s\.linode/instance-cpu < 5$`,
+		},
+		"json": {
+			`(?s)"plan": "g6-dedicated-8",.{1,300}"excluded": "not karpenter.k8s.linode/instance-cpu < 5"`,
+			`(?s)"plan": "g6-dedicated-2",[^{]+"allocatable": \{[^}]+\},\s+"hourly": 0\.054,\s+"monthly": 36\s+\}`,
+		},
+	} {
+		out, err := execute(t, "", append(args, "--output", format)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wanted {
+			if !regexp.MustCompile(want).MatchString(out) {
+				t.Errorf("%s: no %s in\n%s", format, want, out)
+			}
+		}
+	}
+}
+
 func TestPlansAndPrices(t *testing.T) {
 	for args, want := range map[string]string{
 		"plans":                         "g6-standard-4",
@@ -226,7 +264,9 @@ func TestPlansAndPrices(t *testing.T) {
 		"plans --nodepools ../../../../docs/examples/nodepool-gpu.yaml --nodepool gpu": "NodePool gpu can buy in us-ord, cheapest first:",
 		"opencost-prices --regions id-cgk":                                             ",g6-standard-2,id-cgk,node,",
 		"opencost-prices --regions all":                                                ",g6-standard-2,us-ord,node,",
-		"plans --nodepool none":                                                        "!there is no NodePool none",
+		"plans --regions us-ord -o json":                                               `"plan": "g6-standard-4",`,
+		"plans --output wide":                                                          `!--output: "wide" is none of text, json`,
+		"plans --nodepool none":                                                        `!--nodepool: there is no NodePool "none"; `,
 	} {
 		out, err := execute(t, cluster, append(strings.Fields(args), "--from", "-", "--prices", "builtin")...)
 		if want, refused := strings.CutPrefix(want, "!"); refused {

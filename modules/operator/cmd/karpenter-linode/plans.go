@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ const (
 )
 
 func newPlans() *cobra.Command {
-	from, cost := &source{}, &prices{}
+	from, cost, out := &source{}, &prices{}, &format{}
 	var regions []string
 	var nodePool string
 	cmd := &cobra.Command{
@@ -38,27 +39,43 @@ func newPlans() *cobra.Command {
 			"  karpenter-linode plans --nodepools nodepool.yaml --nodepool default --regions us-ord",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			shown, cluster, err := shownPlans(cmd, from, cost, regions, nodePool != "")
-			if err != nil {
+			if err := out.check(); err != nil {
 				return err
 			}
-			if nodePool == "" {
-				return plans.Write(cmd.OutOrStdout(), shown)
+			shown, cluster, err := shownPlans(cmd, from, cost, regions, nodePool != "")
+			switch {
+			case err != nil:
+				return err
+			case nodePool != "":
+				return writeNodePool(cmd.OutOrStdout(), out.name, shown, cluster, nodePool)
+			case out.name == asJSON:
+				return writeJSON(cmd.OutOrStdout(), plans.List(shown))
 			}
-			for _, np := range cluster.NodePools {
-				if np.Name == nodePool {
-					requirements, kubelet := np.Spec.Template.Spec.Requirements, kubeletOf(cluster, np.Spec.Template.Spec.NodeClassRef.Name)
-					return plans.WriteNodePool(cmd.OutOrStdout(), shown, np.Name, requirements, kubelet)
-				}
-			}
-			return fmt.Errorf("there is no NodePool %s", nodePool)
+			return plans.Write(cmd.OutOrStdout(), shown)
 		},
 	}
 	from.flags(cmd)
 	cost.flags(cmd)
+	out.flags(cmd, asText, asJSON)
 	cmd.Flags().StringSliceVar(&regions, "regions", nil, "regions, or all; without it that of the cluster's nodes")
 	cmd.Flags().StringVar(&nodePool, "nodepool", "", "only what this NodePool could buy, and what excludes the other plans")
 	return cmd
+}
+
+func writeNodePool(w io.Writer, format string, shown plans.Shown, cluster *snapshot.Snapshot, name string) error {
+	var known []string
+	for _, np := range cluster.NodePools {
+		if np.Name != name {
+			known = append(known, np.Name)
+			continue
+		}
+		requirements, kubelet := np.Spec.Template.Spec.Requirements, kubeletOf(cluster, np.Spec.Template.Spec.NodeClassRef.Name)
+		if format == asJSON {
+			return writeJSON(w, plans.ListNodePool(shown, requirements, kubelet))
+		}
+		return plans.WriteNodePool(w, shown, np.Name, requirements, kubelet)
+	}
+	return fmt.Errorf("--nodepool: there is no NodePool %q; %s", name, oneOf(name, known))
 }
 
 func newOpenCostPrices() *cobra.Command {
@@ -145,13 +162,17 @@ func checkRegions(ctx context.Context, list instancetype.API, flag string, regio
 		if slices.Contains(known, region) {
 			continue
 		}
-		hint := "there are: " + strings.Join(known, ", ")
-		if similar := requirement.Similar([]string{region}, known); len(similar) > 0 {
-			hint = "similar: " + strings.Join(similar, ", ")
-		}
-		return fmt.Errorf("%s: no region with Kubernetes is %q; %s", flag, region, hint)
+		return fmt.Errorf("%s: no region with Kubernetes is %q; %s", flag, region, oneOf(region, known))
 	}
 	return nil
+}
+
+// oneOf names what is similar to a text among those that there are, or all of them.
+func oneOf(text string, known []string) string {
+	if similar := requirement.Similar([]string{text}, known); len(similar) > 0 {
+		return "similar: " + strings.Join(similar, ", ")
+	}
+	return "there are: " + strings.Join(known, ", ")
 }
 
 // regionsWithKubernetes lists the regions of a source that have Kubernetes.
