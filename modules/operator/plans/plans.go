@@ -2,8 +2,8 @@
 // by region, and for a NodePool which of them it could buy and what excludes the others.
 //
 // It is the pure half of `karpenter-linode plans`, of `karpenter-linode opencost-prices` and of the generated page docs/plans.md:
-// cmd/karpenter-linode and tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays; what a node has to allocate is the
-// estimate before the first node of a plan has been seen.
+// cmd/karpenter-linode and tools/docs read, this package arranges and writes. Prices are Linode's in USD, without NodeOverlays; what a
+// node has to allocate is the estimate before the first node of a plan has been seen.
 package plans
 
 import (
