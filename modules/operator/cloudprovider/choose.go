@@ -17,6 +17,11 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
+// Cheapest returns the instance type that Create buys for a NodeClaim, for programs that explain or predict it.
+func Cheapest(all []*cloudprovider.InstanceType, nodeClaim *karpv1.NodeClaim) (*cloudprovider.InstanceType, error) {
+	return cheapest(all, nodeClaim, true)
+}
+
 // cheapest picks the instance type of the lowest price among those that meet the NodeClaim's requirements, hold its resources and can be
 // bought; of two with the same price the first by name, so that the choice is the same every time. Prices are those of the instance types
 // given, overlays applied. strict means that without the choice that minValues requires nothing is bought, as core has it.

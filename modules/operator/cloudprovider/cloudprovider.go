@@ -129,7 +129,8 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	number := last.number + 1
 	c.attempts.Set(nodeClaim.UID, attempt{instanceType.Name, number}, attemptTTL)
 
-	l := Launch{nodeClaim, nodePool, nodeClass, instanceType}
+	nodeLabels := LabelsOf(instanceType, c.cfg.Region)
+	l := Launch{nodeClaim, nodePool, nodeClass, instanceType, nodeLabels}
 	node, err := c.claim(ctx, l)
 	if err != nil {
 		err = c.launchError(err, l, number)

@@ -68,6 +68,32 @@ func TestCreateChoosesTheCheapestThatFits(t *testing.T) {
 	}
 }
 
+// launches records what Create hands to a mode.
+type launches struct {
+	*lke.Backend
+	all []cloudprovider.Launch
+}
+
+func (l *launches) Claim(ctx context.Context, launch cloudprovider.Launch) (claims.Node, error) {
+	l.all = append(l.all, launch)
+	return l.Backend.Claim(ctx, launch)
+}
+
+func TestALaunchHasTheLabelsOfItsType(t *testing.T) {
+	backend := &launches{Backend: over(&scripted{t: t, claim: grant})}
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil)).Build()
+	p := cloudprovider.New(kube, backend, catalog(t), cloudprovider.Config{Region: "us-ord"})
+	if _, err := p.Create(t.Context(), nodeClaim()); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{corev1.LabelInstanceTypeStable: "g6-standard-1", corev1.LabelTopologyZone: "us-ord",
+		v1alpha1.LabelInstanceClass: "standard"} {
+		if got := backend.all[0].Labels[key]; got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+}
+
 func TestCreateReturnsWhatTheNodeWillBe(t *testing.T) {
 	pools := &scripted{t: t, claim: grant}
 	class := readyClass(func(c *v1alpha1.LinodeNodeClass) { c.Spec.Tags = []string{"team=b", "cost=a"} })

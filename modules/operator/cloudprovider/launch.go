@@ -14,35 +14,29 @@ import (
 )
 
 // Launch describes the node to make: for which NodeClaim, from which class, of which type. NodePool is nil when the NodeClaim has none any
-// more; InstanceType is nil when none is chosen.
+// more; InstanceType and Labels are nil when no type is chosen.
 type Launch struct {
 	NodeClaim    *karpv1.NodeClaim
 	NodePool     *karpv1.NodePool
 	NodeClass    *v1alpha1.LinodeNodeClass
 	InstanceType *cloudprovider.InstanceType
+	Labels       map[string]string // of every node of the type, beside the NodeClaim's
 }
 
-// claim claims a node within the deadline of one Create.
+// claim claims a node within the deadline of one Create. An instance that another NodeClaim's status names is refused: two NodeClaims with
+// one instance would each remove it.
 func (c *CloudProvider) claim(ctx context.Context, l Launch) (claims.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.CreateDeadline)
 	defer cancel()
 	start := time.Now()
 	node, err := c.backend.Claim(ctx, l)
 	c.cfg.OnClaim(outcome(err), time.Since(start))
-	if err == nil {
-		err = c.unshared(node, nodeclaim.Claimant(l.NodeClaim))
+	if err != nil || c.cfg.Holder == nil {
+		return node, err
 	}
-	return node, err
-}
-
-// unshared refuses an instance that another NodeClaim's status names: two NodeClaims with one instance would each remove it.
-func (c *CloudProvider) unshared(node claims.Node, claimant claims.Claimant) error {
-	if c.cfg.Holder == nil {
-		return nil
-	}
-	if holder, ok := c.cfg.Holder(node.InstanceID); ok && holder != claimant {
-		return &claims.Error{Kind: claims.KindConflict, Op: "claim", Effect: claims.EffectUnknown,
+	if holder, ok := c.cfg.Holder(node.InstanceID); ok && holder != nodeclaim.Claimant(l.NodeClaim) {
+		return node, &claims.Error{Kind: claims.KindConflict, Op: "claim", Effect: claims.EffectUnknown,
 			Err: fmt.Errorf("instance %d is that of NodeClaim %s by its status", node.InstanceID, holder.Name)}
 	}
-	return nil
+	return node, nil
 }

@@ -110,7 +110,7 @@ func TestContractIsRenderedForEveryType(t *testing.T) {
 			}
 			data := string(w.engine.specs[0].UserData.Content)
 			for _, part := range []string{"own-default-x7k2p", "karpenter.sh/unregistered", "dedicated", "starting", "42", "external",
-				"karpenter.sh/nodepool", "team"} {
+				"karpenter.sh/nodepool", "team", "topology.kubernetes.io/zone"} {
 				if !strings.Contains(data, part) {
 					t.Errorf("the user data lacks %q:\n%s", part, data)
 				}
@@ -119,6 +119,18 @@ func TestContractIsRenderedForEveryType(t *testing.T) {
 				t.Errorf("a bootstrap token is in the user data: %t", hasToken)
 			}
 		})
+	}
+}
+
+// A bootstrap token lives in the cluster, so a launch that cannot go on makes none.
+func TestNoTokenIsIssuedBeforeTheRestIsKnown(t *testing.T) {
+	w := newWorld(t, joined{}, nil)
+	_, err := w.backend.Claim(t.Context(), launch(classWith(v1alpha1.LinodeNodeClassSpec{})))
+	if claims.KindOf(err) != claims.KindInvalid || !strings.Contains(err.Error(), "settings.clusterEndpoint") {
+		t.Errorf("without an endpoint the launch gives %v", err)
+	}
+	if len(w.tokens.issued) != 0 {
+		t.Error("a token is issued for a node that cannot join")
 	}
 }
 

@@ -30,27 +30,34 @@ func (b *Backend) Check(ctx context.Context, class *v1alpha1.LinodeNodeClass) st
 			class.Status.KubernetesVersion = found.Version
 		}
 	}
-	from, err := b.gather(ctx, class, func() (string, error) { return probeToken, nil })
+	how, err := bootstrap.TypeOf(string(class.Spec.BootstrapType()))
+	if err != nil {
+		return finding(renderProblem(err))
+	}
+	in, err := b.inputs(ctx, class, how)
 	if err != nil {
 		return finding(err)
 	}
-	how := typeOf(class.Spec)
+	if how.Token == bootstrap.NodeToken {
+		in.Token = probeToken
+	}
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
-	l := cloudprovider.Launch{NodeClaim: claim, NodeClass: class}
-	data, err := render(class, b.nodeOfClaim(instances.Label(b.cfg.Cluster.Name, claim.Name), l, how), from)
+	l := cloudprovider.Launch{NodeClaim: claim, NodeClass: class, Labels: cloudprovider.LabelsOf(nil, b.cfg.Cluster.Region)}
+	in.Node = b.nodeOfClaim(instances.Label(b.cfg.Cluster.Name, claim.Name), l, how)
+	data, err := render(how, in)
 	if err != nil {
 		return finding(err)
 	}
 	if p := unjoinable(class, how); p != nil {
 		return finding(p)
 	}
-	spec := b.specOfClass(class, instances.GenerationLegacy)
+	spec := b.specOfClass(class, how, instances.GenerationLegacy)
 	spec.Claimant, spec.InstanceType, spec.UserData = claims.Claimant{Name: claim.Name}, "g6-standard-1", data
 	if err := spec.Validate(); err != nil {
 		return finding(specProblem(err))
 	}
 	if how.Missing != nil {
-		if missing := how.Missing(from.userData); len(missing) > 0 {
+		if missing := how.Missing(in.UserData); len(missing) > 0 {
 			return status.Finding{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonContractIncomplete, Message: fmt.Sprintf(
 				"the user data of spec.bootstrap.userDataSecretRef uses neither %s nor the variables that it consists of; without them nodes join "+
 					"without the labels, taints and kubelet settings that pods were planned with",

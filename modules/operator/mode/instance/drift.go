@@ -8,6 +8,7 @@ import (
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
@@ -58,7 +59,8 @@ func (b *Backend) Image(instanceID int) string {
 // the same image would be as old, and be replaced as well.
 func (b *Backend) Outdated(ctx context.Context, kubelet string, l cloudprovider.Launch) bool {
 	settings := ptr.Deref(l.NodeClass.Spec.Bootstrap, v1alpha1.Bootstrap{})
-	if !typeOf(l.NodeClass.Spec).Installs(settings.InstallerURL) {
+	how, err := bootstrap.TypeOf(string(l.NodeClass.Spec.BootstrapType()))
+	if err != nil || !how.Installs(settings.InstallerURL) {
 		return false
 	}
 	wanted := settings.KubernetesVersion

@@ -4,24 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
-
-// spec is the Linode of a NodeClaim.
-func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.Spec, error) {
-	data, err := b.userData(ctx, l, instances.Label(b.cfg.Cluster.Name, l.NodeClaim.Name))
-	if err != nil {
-		return instances.Spec{}, asFailure(err)
-	}
-	spec := b.specOfClass(l.NodeClass, b.generation(ctx, l.NodeClass.Spec))
-	spec.Claimant = claims.Claimant{Name: l.NodeClaim.Name, UID: string(l.NodeClaim.UID)}
-	spec.InstanceType, spec.UserData = l.InstanceType.Name, data
-	spec.Tags = slices.Concat(cloudprovider.OwnerTags(b.cfg.Cluster.Name, l.NodeClaim, l.NodeClass), l.NodeClass.Spec.Tags)
-	return spec, nil
-}
 
 // generation reads the generation only where the form of the request depends on it. Without an answer the account's default is used.
 func (b *Backend) generation(ctx context.Context, spec v1alpha1.LinodeNodeClassSpec) instances.Generation {
@@ -45,10 +31,10 @@ func (b *Backend) LinodeInterfaces(ctx context.Context) bool {
 }
 
 // specOfClass returns what all Linodes of a class have in common.
-func (b *Backend) specOfClass(class *v1alpha1.LinodeNodeClass, generation instances.Generation) instances.Spec {
+func (b *Backend) specOfClass(class *v1alpha1.LinodeNodeClass, how bootstrap.Type, generation instances.Generation) instances.Spec {
 	from := class.Spec
 	return instances.Spec{
-		Region: b.cfg.Cluster.Region, Image: imageOf(class), Kernel: kernelOf(from),
+		Region: b.cfg.Cluster.Region, Image: imageOf(class), Kernel: kernelOf(from, how),
 		Access:  instances.Access{Keys: from.AuthorizedKeys, Users: from.AuthorizedUsers},
 		Storage: storage(from), Network: network(from, generation),
 		Backups: from.BackupsEnabled != nil && *from.BackupsEnabled, MaintenancePolicy: from.MaintenancePolicy,
@@ -67,11 +53,11 @@ func imageOf(class *v1alpha1.LinodeNodeClass) string {
 	return v1alpha1.DefaultImage
 }
 
-func kernelOf(spec v1alpha1.LinodeNodeClassSpec) string {
+func kernelOf(spec v1alpha1.LinodeNodeClassSpec, how bootstrap.Type) string {
 	if spec.Configuration != nil && spec.Configuration.Kernel != "" {
 		return spec.Configuration.Kernel
 	}
-	return typeOf(spec).Kernel
+	return how.Kernel
 }
 
 // storage returns the class's disks. Without a size there is no swap: a kubelet does not start with it.

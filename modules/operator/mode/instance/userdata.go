@@ -3,9 +3,13 @@ package instance
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
+	"github.com/samber/lo"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
@@ -13,42 +17,51 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-// ingredients holds what user data needs from outside the class. What a type does not need is empty.
-type ingredients struct {
-	cluster  bootstrap.Cluster
-	token    string
-	userData []byte // the user's own
+// userData renders the user data of a NodeClaim's node. The node's own token is made last, once everything else that it joins with is read.
+func (b *Backend) userData(ctx context.Context, l cloudprovider.Launch, name string, how bootstrap.Type) (instances.UserData, error) {
+	in, err := b.inputs(ctx, l.NodeClass, how)
+	if err != nil {
+		return instances.UserData{}, err
+	}
+	if how.Token == bootstrap.NodeToken {
+		if in.Token, err = b.cfg.Tokens.Issue(ctx, l.NodeClaim); err != nil {
+			return instances.UserData{}, &problem{reason: v1alpha1.ReasonCheckFailed, field: "bootstrap token", text: err.Error(), unknown: true,
+				err: err}
+		}
+	}
+	in.Node = b.nodeOfClaim(name, l, how)
+	return render(how, in)
 }
 
-// gather reads what the class's way to join needs. token issues the node's own token where it has one.
-func (b *Backend) gather(ctx context.Context, class *v1alpha1.LinodeNodeClass, token func() (string, error)) (ingredients, error) {
+// inputs reads what user data needs beside the node itself and a token of its own. What the type does not need is empty.
+func (b *Backend) inputs(ctx context.Context, class *v1alpha1.LinodeNodeClass, how bootstrap.Type) (bootstrap.Inputs, error) {
 	settings := ptr.Deref(class.Spec.Bootstrap, v1alpha1.Bootstrap{})
-	var from ingredients
+	in := bootstrap.Inputs{
+		Config:    bootstrap.Config{Before: settings.PreJoinCommands, After: settings.PostJoinCommands},
+		Installer: settings.InstallerURL,
+	}
 	var err error
-	how := typeOf(class.Spec)
 	if how.JoinsEndpoint {
-		if from.cluster, err = b.joined(ctx, class, settings); err != nil {
-			return from, err
+		if in.Cluster, err = b.joined(ctx, class, settings, how); err != nil {
+			return in, err
 		}
 	}
 	if how.UserData {
-		if from.userData, err = b.secret(ctx, "spec.bootstrap.userDataSecretRef", settings.UserDataSecretRef); err != nil {
-			return from, err
+		if in.UserData, err = b.secret(ctx, "spec.bootstrap.userDataSecretRef", settings.UserDataSecretRef); err != nil {
+			return in, err
 		}
 	}
-	switch {
-	case how.Token == bootstrap.NodeToken:
-		from.token, err = token()
-	case settings.TokenSecretRef != nil:
+	if how.Token != bootstrap.NodeToken && settings.TokenSecretRef != nil {
 		var secret []byte
 		secret, err = b.secret(ctx, "spec.bootstrap.tokenSecretRef", settings.TokenSecretRef)
-		from.token = strings.TrimSpace(string(secret))
+		in.Token = strings.TrimSpace(string(secret))
 	}
-	return from, err
+	return in, err
 }
 
 // joined returns what nodes of the class join: what the class sets, else what was read of the cluster.
-func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, settings v1alpha1.Bootstrap) (bootstrap.Cluster, error) {
+func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, settings v1alpha1.Bootstrap,
+	how bootstrap.Type) (bootstrap.Cluster, error) {
 	found, err := b.cfg.Joined.Cluster(ctx)
 	target := bootstrap.Cluster{
 		Endpoint: cmp.Or(settings.APIServerEndpoint, found.Endpoint), CACertHashes: settings.CACertHashes,
@@ -57,7 +70,7 @@ func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, s
 	if len(target.CACertHashes) == 0 {
 		target.CACertHashes = found.CACertHashes
 	}
-	unhashed := typeOf(class.Spec).PinsCA && len(target.CACertHashes) == 0
+	unhashed := how.PinsCA && len(target.CACertHashes) == 0
 	switch {
 	case err != nil && (target.Endpoint == "" || unhashed):
 		return target, &problem{reason: v1alpha1.ReasonCheckFailed, field: "spec.bootstrap",
@@ -73,39 +86,66 @@ func (b *Backend) joined(ctx context.Context, class *v1alpha1.LinodeNodeClass, s
 	return target, nil
 }
 
-// typeOf returns the row of the class's bootstrap type. The zero row, of a name that the API server does not let pass, renders nothing.
-func typeOf(spec v1alpha1.LinodeNodeClassSpec) bootstrap.Type {
-	row, _ := bootstrap.TypeOf(string(spec.BootstrapType()))
-	return row
-}
-
 // render returns the user data of a node. It is pure.
-func render(class *v1alpha1.LinodeNodeClass, node bootstrap.Node, from ingredients) (instances.UserData, error) {
-	settings := ptr.Deref(class.Spec.Bootstrap, v1alpha1.Bootstrap{})
-	how, err := bootstrap.TypeOf(string(class.Spec.BootstrapType()))
-	if err != nil {
-		return instances.UserData{}, renderProblem(err)
-	}
-	rendered, err := how.Render(bootstrap.Inputs{
-		Config: bootstrap.Config{Node: node, Cluster: from.cluster, Before: settings.PreJoinCommands, After: settings.PostJoinCommands},
-		Token:  from.token, Installer: settings.InstallerURL, UserData: from.userData,
-	})
+func render(how bootstrap.Type, in bootstrap.Inputs) (instances.UserData, error) {
+	rendered, err := how.Render(in)
 	if err != nil {
 		return instances.UserData{}, renderProblem(err)
 	}
 	return instances.UserData(rendered), nil
 }
 
-func (b *Backend) userData(ctx context.Context, l cloudprovider.Launch, name string) (instances.UserData, error) {
-	from, err := b.gather(ctx, l.NodeClass, func() (string, error) {
-		token, err := b.cfg.Tokens.Issue(ctx, l.NodeClaim)
-		if err != nil {
-			return "", &problem{reason: v1alpha1.ReasonCheckFailed, field: "bootstrap token", text: err.Error(), unknown: true, err: err}
-		}
-		return token, nil
-	})
-	if err != nil {
-		return instances.UserData{}, err
+// nodeOfClaim returns what the user data gives a node: labels and taints that the scheduler counted on, Karpenter's taint that keeps pods
+// off until it is registered, and the kubelet settings that its allocatable was computed from.
+func (b *Backend) nodeOfClaim(name string, l cloudprovider.Launch, how bootstrap.Type) bootstrap.Node {
+	node := bootstrap.Node{Name: name, Taints: taints(l.NodeClaim), Kubelet: kubelet(l.NodeClass.Spec.Kubelet)}
+	node.Labels = lo.Assign(l.NodeClaim.Labels, l.Labels)
+	delete(node.Labels, corev1.LabelHostname)
+	node.Kubelet.AllowSwap = l.NodeClass.Spec.SwapMB() > 0
+	node.Kubelet.ServerTLSBootstrap = b.cfg.ServingCertificates && !how.ServesCertificates
+	return node
+}
+
+func taints(nodeClaim *karpv1.NodeClaim) []bootstrap.Taint {
+	all := slices.Concat([]corev1.Taint{karpv1.UnregisteredNoExecuteTaint}, nodeClaim.Spec.Taints, nodeClaim.Spec.StartupTaints)
+	return lo.Uniq(lo.Map(all, func(t corev1.Taint, _ int) bootstrap.Taint {
+		return bootstrap.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
+	}))
+}
+
+// defaultEviction lists the kubelet's own thresholds. A kubelet with one threshold configured drops the defaults of the others.
+var defaultEviction = map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%",
+	"imagefs.available": "15%"}
+
+func kubelet(from *v1alpha1.KubeletConfiguration) bootstrap.Kubelet {
+	if from == nil {
+		return bootstrap.Kubelet{}
 	}
-	return render(l.NodeClass, b.nodeOfClaim(name, l, typeOf(l.NodeClass.Spec)), from)
+	k := bootstrap.Kubelet{
+		ClusterDNS: from.ClusterDNS, MaxPods: number(from.MaxPods), PodsPerCore: number(from.PodsPerCore),
+		SystemReserved: texts(from.SystemReserved), KubeReserved: texts(from.KubeReserved),
+		EvictionHard: texts(from.EvictionHard), EvictionSoft: texts(from.EvictionSoft),
+		EvictionSoftGracePeriod:     texts(from.EvictionSoftGracePeriod),
+		EvictionMaxPodGracePeriod:   number(from.EvictionMaxPodGracePeriod),
+		ImageGCHighThresholdPercent: number(from.ImageGCHighThresholdPercent),
+		ImageGCLowThresholdPercent:  number(from.ImageGCLowThresholdPercent),
+		CPUCFSQuota:                 from.CPUCFSQuota,
+	}
+	for signal, threshold := range defaultEviction {
+		if _, set := k.EvictionHard[signal]; len(k.EvictionHard) > 0 && !set {
+			k.EvictionHard[signal] = threshold
+		}
+	}
+	return k
+}
+
+func number(from *int32) *int {
+	if from == nil {
+		return nil
+	}
+	return new(int(*from))
+}
+
+func texts[T ~string](from map[string]T) map[string]string {
+	return lo.MapValues(from, func(value T, _ string) string { return string(value) })
 }

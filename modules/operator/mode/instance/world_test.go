@@ -115,6 +115,7 @@ func launch(class *v1alpha1.LinodeNodeClass) cloudprovider.Launch {
 			},
 		},
 		NodeClass: class, InstanceType: &core.InstanceType{Name: "g6-standard-1"},
+		Labels: map[string]string{corev1.LabelTopologyZone: "us-ord"},
 	}
 }
 

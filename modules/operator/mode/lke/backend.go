@@ -3,7 +3,6 @@ package lke
 import (
 	"context"
 
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
@@ -49,15 +48,6 @@ func NewBackend(cfg Config) *Backend {
 // Mode returns LKE mode.
 func (b *Backend) Mode() v1alpha1.Mode { return v1alpha1.ModeLKE }
 
-// Claim returns the NodeClaim's node, one that it has or a new one.
-func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (claims.Node, error) {
-	wanted := b.Request(l.NodeClaim, l.NodePool, l.NodeClass, l.InstanceType.Name)
-	if b.cfg.UnregisteredTaint != nil && b.cfg.UnregisteredTaint() {
-		wanted.Key.Template.Taints = append(wanted.Key.Template.Taints, unregistered)
-	}
-	return b.read(b.cfg.Pools.Claim(ctx, wanted))
-}
-
 func (b *Backend) read(node lkepool.Node, err error) (claims.Node, error) {
 	if err != nil {
 		return claims.Node{}, err
@@ -82,12 +72,6 @@ func (b *Backend) List(ctx context.Context) ([]claims.Node, error) {
 		return nil, err
 	}
 	return b.lastRead.Nodes(all), nil
-}
-
-// Request returns what Claim requests to make a node of a type for a NodeClaim, without the taint for unregistered nodes.
-func (b *Backend) Request(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass,
-	instanceType string) lkepool.Request {
-	return request(b.cfg.Cluster, nodeClaim, nodePool, nodeClass, instanceType)
 }
 
 // Drift compares a node, and its pool as it was last read, with one that would be made now.

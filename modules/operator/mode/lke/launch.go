@@ -1,6 +1,7 @@
 package lke
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,17 +18,26 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
 )
 
-// request returns the Request for a NodeClaim's node.
-func request(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass,
+// Claim returns the NodeClaim's node, one that it has or a new one.
+func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (claims.Node, error) {
+	wanted := b.Request(l.NodeClaim, l.NodePool, l.NodeClass, l.InstanceType.Name)
+	if b.cfg.UnregisteredTaint != nil && b.cfg.UnregisteredTaint() {
+		wanted.Key.Template.Taints = append(wanted.Key.Template.Taints, unregistered)
+	}
+	return b.read(b.cfg.Pools.Claim(ctx, wanted))
+}
+
+// Request returns what Claim requests to make a node of a type for a NodeClaim, without the taint for unregistered nodes.
+func (b *Backend) Request(nodeClaim *karpv1.NodeClaim, nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass,
 	instanceType string) lkepool.Request {
 	return lkepool.Request{
 		Claimant: nodeclaim.Claimant(nodeClaim),
 		Key: lkepool.Key{
 			NodePool:     nodeClaim.Labels[karpv1.NodePoolLabelKey],
 			InstanceType: instanceType,
-			Template:     template(cluster, nodeClaim, nodePool, nodeClass),
+			Template:     template(b.cfg.Cluster, nodeClaim, nodePool, nodeClass),
 		},
-		PoolTags: identityTags(cluster, nodeClaim, nodeClass),
+		PoolTags: identityTags(b.cfg.Cluster.Name, nodeClaim, nodeClass),
 		Tags:     slices.Clone(nodeClass.Spec.Tags),
 	}
 }
@@ -94,7 +104,7 @@ func poolTaints(taints []corev1.Taint) []lkepool.Taint {
 }
 
 // identityTags say whose a pool or an instance is. lkepool adds the NodeClaim's own tag to instances.
-func identityTags(cluster Cluster, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
-	return append(cloudprovider.OwnerTags(cluster.Name, nodeClaim, nodeClass),
-		claims.Tag(v1alpha1.TagLKEManaged, "true"), claims.Tag(v1alpha1.TagLKEClusterName, cluster.Name))
+func identityTags(cluster string, nodeClaim *karpv1.NodeClaim, nodeClass *v1alpha1.LinodeNodeClass) []string {
+	return append(cloudprovider.OwnerTags(cluster, nodeClaim, nodeClass),
+		claims.Tag(v1alpha1.TagLKEManaged, "true"), claims.Tag(v1alpha1.TagLKEClusterName, cluster))
 }

@@ -1,0 +1,87 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/samber/lo"
+	"k8s.io/utils/ptr"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances"
+	"github.com/karpenter-linode/karpenter-linode/modules/instances/bootstrap"
+	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+)
+
+// Claim makes the NodeClaim's Linode, or returns the one that it has.
+func (b *Backend) Claim(ctx context.Context, l cloudprovider.Launch) (claims.Node, error) {
+	spec, err := b.spec(ctx, l)
+	if err != nil {
+		return claims.Node{}, asFailure(err)
+	}
+	made, err := b.create(ctx, spec, b.groups(ctx, l.NodeClass))
+	if err != nil {
+		return claims.Node{}, err
+	}
+	return b.lastRead.Node(made), nil
+}
+
+// spec returns the Linode of a NodeClaim, without its placement group.
+func (b *Backend) spec(ctx context.Context, l cloudprovider.Launch) (instances.Spec, error) {
+	how, err := bootstrap.TypeOf(string(l.NodeClass.Spec.BootstrapType()))
+	if err != nil {
+		return instances.Spec{}, renderProblem(err)
+	}
+	data, err := b.userData(ctx, l, instances.Label(b.cfg.Cluster.Name, l.NodeClaim.Name), how)
+	if err != nil {
+		return instances.Spec{}, err
+	}
+	spec := b.specOfClass(l.NodeClass, how, b.generation(ctx, l.NodeClass.Spec))
+	spec.Claimant = nodeclaim.Claimant(l.NodeClaim)
+	spec.InstanceType, spec.UserData = l.InstanceType.Name, data
+	spec.Tags = slices.Concat(cloudprovider.OwnerTags(b.cfg.Cluster.Name, l.NodeClaim, l.NodeClass), l.NodeClass.Spec.Tags)
+	return spec, nil
+}
+
+// create tries the placement groups one after another: a group that is full, or cannot keep its rule, says nothing about the plan.
+func (b *Backend) create(ctx context.Context, spec instances.Spec, groups []v1alpha1.PlacementGroup) (instances.Instance, error) {
+	if len(groups) == 0 {
+		return b.cfg.Engine.Create(ctx, spec)
+	}
+	var refusals []error
+	for _, group := range groups {
+		spec.PlacementGroup = instances.PlacementGroup{ID: group.ID, CompliantOnly: ptr.Deref(group.CompliantOnly, false)}
+		made, err := b.cfg.Engine.Create(ctx, spec)
+		if !ofGroup(err) {
+			return made, err
+		}
+		refusals = append(refusals, fmt.Errorf("placement group %d: %w", group.ID, err))
+	}
+	return instances.Instance{}, &claims.Error{
+		Kind: claims.KindInvalid, Op: "create", Field: "spec.placementGroups", Effect: claims.EffectNone,
+		Err: fmt.Errorf("no placement group of the class takes one more Linode; add another one: %w", errors.Join(refusals...)),
+	}
+}
+
+// ofGroup returns whether a placement group refused a Linode that another one may take.
+func ofGroup(err error) bool {
+	e, is := errors.AsType[*claims.Error](err)
+	return is && e.Field == "Spec.PlacementGroup" && (e.Kind == claims.KindQuotaExceeded || e.Kind == claims.KindInsufficientCapacity)
+}
+
+// groups are the class's placement groups, those with room first.
+func (b *Backend) groups(ctx context.Context, class *v1alpha1.LinodeNodeClass) []v1alpha1.PlacementGroup {
+	all := class.Spec.Groups()
+	if b.cfg.Groups == nil || len(all) < 2 {
+		return all
+	}
+	full, free := lo.FilterReject(all, func(group v1alpha1.PlacementGroup, _ int) bool {
+		found, err := b.cfg.Groups.PlacementGroup(ctx, group.ID)
+		return err == nil && found != nil && found.Limit > 0 && found.Members >= found.Limit
+	})
+	return append(free, full...)
+}
