@@ -113,6 +113,10 @@ bench: ## Measure API calls and waiting, check the targets, write docs/performan
 pictures: ## Make the pictures of the pages: plots, demo, simulator, dashboard (needs Chromium and npm)
 	@tools/make/pictures.sh
 
+.PHONY: site
+site: ## Build the site of docs/ into .bin/site/dist (needs npm)
+	@REQUIRE_NPM=1 tools/make/site.sh
+
 .PHONY: bench-scale
 bench-scale: build ## Measure the operator on 500 nodes with 5,000 pods, write its part of docs/performance.md
 	@GOWORK=off go -C tools run ./bench/cmd/bench-scale -write ../docs/performance.md

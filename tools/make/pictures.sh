@@ -37,18 +37,35 @@ plots() {
 	GOWORK=off go -C tools run ./bench/cmd/plots ../docs/performance.md
 }
 
-# demo runs it, unless DEMO_OUTPUT names a file with what it printed.
+# demo runs it, unless DEMO_OUTPUT names a file with what it printed: the second, a tab and the text of each line. demo.svg is a recording:
+# each line appears when it was printed, waits shortened to two seconds.
 demo() {
 	if [ -z "${DEMO_OUTPUT:-}" ]; then
 		DEMO_OUTPUT=$work/demo.txt
-		make -s demo >"$DEMO_OUTPUT" 2>/dev/null
+		make -s demo 2>/dev/null | while IFS= read -r line; do printf '%s\t%s\n' "$(date +%s)" "$line"; done |
+			sed -e 's|logs: .*|logs: .local/demo/logs|' >"$DEMO_OUTPUT"
 	fi
 	{
 		echo '<!doctype html><meta charset="utf-8"><style>body{margin:0;background:#12161c;color:#e4e8ee;font:14px/1.5 "DejaVu Sans Mono",monospace}pre{margin:0;padding:16px 20px}b{color:#57c27a}</style><pre><b>$</b> make demo'
-		sed -e 's|logs: .*|logs: .local/demo/logs|' -e 's/&/\&amp;/g' -e 's/</\&lt;/g' -e 's|^demo: ok.*|<b>&</b>|' "$DEMO_OUTPUT"
+		cut -f 2- "$DEMO_OUTPUT" | sed -e 's/&/\&amp;/g' -e 's/</\&lt;/g' -e 's|^demo: ok.*|<b>&</b>|'
 		echo '</pre>'
 	} >"$work/demo.html"
 	photograph "file://$work/demo.html" "$images/demo.png" 1120 "$((60 + 21 * $(wc -l <"$DEMO_OUTPUT")))"
+	awk -F '\t' -v lines="$(wc -l <"$DEMO_OUTPUT")" '
+		function escaped(text) { gsub(/&/, "\\&amp;", text); gsub(/</, "\\&lt;", text); return text }
+		BEGIN {
+			print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1120 " 60 + 21 * lines "\" font-family=\"DejaVu Sans Mono, monospace\" font-size=\"14\" fill=\"#e4e8ee\">"
+			print "<rect width=\"100%\" height=\"100%\" fill=\"#12161c\"/><text x=\"20\" y=\"30\"><tspan fill=\"#57c27a\">$</tspan> make demo</text>"
+		}
+		{
+			wait = NR == 1 ? 0 : $1 - last
+			at += wait > 2 ? 2 : wait
+			last = $1
+			printf "<text x=\"20\" y=\"%d\" xml:space=\"preserve\" visibility=\"hidden\"%s>%s<set attributeName=\"visibility\" to=\"visible\" begin=\"%.1fs\"/></text>\n",
+				30 + 21 * NR, ($2 ~ /^demo: ok/ ? " fill=\"#57c27a\"" : ""), escaped($2), at + NR * 0.1
+		}
+		END { print "</svg>" }' "$DEMO_OUTPUT" >"$images/demo.svg"
+	echo "pictures: $images/demo.svg"
 }
 
 # page photographs the simulator while a large node boots and two small ones run.

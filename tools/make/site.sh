@@ -1,0 +1,22 @@
+#!/bin/sh
+# Builds the site of docs/ into .bin/site/dist, with VitePress.
+#
+#   tools/make/site.sh         BASE=/karpenter-linode/ is the path that it is served below
+set -eu
+cd "$(dirname "$0")/../.."
+root=$(pwd)
+tools/make/npm.sh tools/site
+[ -e .bin/npm/site/installed ] || exit 0
+site=$root/.bin/site
+rm -rf "$site"
+mkdir -p "$site/.vitepress"
+cp -R docs "$site/pages"
+rm -rf "$site/pages/examples"
+cp tools/site/index.md "$site/pages/index.md"
+mkdir -p "$site/pages/public"
+cp modules/operator/whatif/testdata/many.html "$site/pages/public/whatif-example.html"
+cp tools/site/config.mts "$site/.vitepress/config.mts"
+ln -s ../npm/site/node_modules "$site/node_modules"
+cp tools/site/package.json "$site/package.json"
+cd "$site"
+PAGES=$site/pages README=$root/README.md node_modules/.bin/vitepress build . --outDir dist
