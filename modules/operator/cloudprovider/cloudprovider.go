@@ -46,6 +46,8 @@ type Config struct {
 	RelaxMinValues bool
 	// Reboot starts an instance again, once for each operation ID. Its errors are core's; nil = that is not done.
 	Reboot func(ctx context.Context, instanceID int, operationID string) error
+	// Toleration is how long a node may be broken before it is repaired; 0 = 10 min. Where waiting cannot help it is half as long.
+	Toleration time.Duration
 	// Backoff has the pauses after launches that failed; nil = none are known from before.
 	Backoff *backoff.Backoff
 	// Events publishes events; may be nil.
@@ -82,6 +84,9 @@ var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
 func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *CloudProvider {
 	if cfg.CreateDeadline <= 0 {
 		cfg.CreateDeadline = 10 * time.Second
+	}
+	if cfg.Toleration <= 0 {
+		cfg.Toleration = defaultToleration
 	}
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}

@@ -57,6 +57,7 @@ func operate(ctx context.Context, p *platform) error {
 		RelaxMinValues: p.options.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
 		Events:         op.EventRecorder,
 		Reboot:         reboot.New(p.client).Reboot,
+		Toleration:     p.options.NodeRepairToleration,
 		Backoff:        backoff.New(),
 	}
 	if p.options.LearnedCapacity.Name != "" {
