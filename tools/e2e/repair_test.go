@@ -23,24 +23,22 @@ import (
 // TestRepair is core's repair of silent kubelets in lke mode: it reboots, within budgets, and replaces what a reboot does not help.
 func TestRepair(t *testing.T) {
 	t.Parallel()
-	start(t, "repair", "standard", repairing()).together(t, rebooting()...)
+	start(t, "repair", "standard", repairing("20s")).together(t, append(rebooting(),
+		inLane("unbounded", "a NodePool without limits has a condition, and a metric for its alert", withoutLimits, swept))...)
 }
 
 func TestInstanceRepair(t *testing.T) {
 	t.Parallel()
-	start(t, "plain-repair", "standard", repairing(), plainLinodes(2)).together(t, rebooting()...)
+	start(t, "plain-repair", "standard", repairing("20s"), plainLinodes(2)).together(t, rebooting()...)
 }
 
-// toleration replaces the ten minutes for which a broken node is left alone: core takes a condition for no older than its Node, so that a
-// test cannot date it back.
-const toleration = 20 * time.Second
-
-// repairing are the chart's values with the feature gate for repair, and the short toleration.
-func repairing() map[string]any {
+// repairing are the chart's values with the feature gate for repair, and a short time for which a broken node is left alone: core takes a
+// condition for no older than its Node, so that a test cannot date it back.
+func repairing(toleration string) map[string]any {
 	return map[string]any{
 		"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}},
 		"controller": map[string]any{"env": []any{
-			map[string]any{"name": "NODE_REPAIR_TOLERATION", "value": toleration.String()},
+			map[string]any{"name": "NODE_REPAIR_TOLERATION", "value": toleration},
 		}},
 	}
 }
@@ -108,7 +106,7 @@ func spared(t *testing.T, e *environment) {
 	}
 }
 
-// futileReboot: the API accepts a reboot that brings the kubelet not back. Core observes it for 20 minutes by the time in a condition, which
+// futileReboot: the API accepts a reboot that does not bring the kubelet back. Core observes it for 20 minutes by the time in a condition, which
 // the test dates back.
 func futileReboot(t *testing.T, e *environment) {
 	const app = "futile"
@@ -136,6 +134,15 @@ func futileReboot(t *testing.T, e *environment) {
 	if e.Sim.Hits(rule) != 1 || since.made() != 1 {
 		t.Errorf("%d requests for a reboot, %d instances made; want one of each", e.Sim.Hits(rule), since.made())
 	}
+}
+
+// withoutLimits: core's metrics of conditions include this provider's, which the chart's alerts use.
+func withoutLimits(t *testing.T, e *environment) {
+	e.nodePool(t, nodePoolSpec{})
+	e.event(t, "NodePool", "default", "NoLimits", "MAX_NODES")
+	shown := func() string { return e.metrics(t) }
+	NewWithT(t).Eventually(t.Context(), shown).WithTimeout(patience).WithPolling(interval).Should(MatchRegexp(
+		`operator_nodepool_status_condition_count\{[^}]*name="` + e.named("default") + `"[^}]*status="False",type="LimitsSet"\} 1`))
 }
 
 func haveReason(reason string) types.GomegaMatcher {
