@@ -106,8 +106,8 @@ func spared(t *testing.T, e *environment) {
 	}
 }
 
-// futileReboot: the API accepts a reboot that does not bring the kubelet back. Core observes it for 20 minutes by the time in a condition, which
-// the test dates back.
+// futileReboot: the API accepts a reboot that does not bring the kubelet back. Core observes it for 20 minutes by the time in a condition,
+// which the test dates back.
 func futileReboot(t *testing.T, e *environment) {
 	const app = "futile"
 	patient := patients(t, e, app, "1")
