@@ -56,6 +56,8 @@ const (
 	FieldMaxHourlyPrice = "Config.MaxHourlyPrice"
 	// FieldInstanceType names the instance type of a request that the API refused.
 	FieldInstanceType = "type"
+	// FieldPlacementGroups names the placement groups of a class, all of which are full.
+	FieldPlacementGroups = "spec.placementGroups"
 )
 
 // Error is the error type of all engines and their backends.

@@ -22,10 +22,8 @@ func disruption(t *testing.T, tier string) {
 	e.together(t, append(replaced, aged()...)...)
 }
 
-// withRepair are the chart's values with the feature gate for repair.
-func withRepair() map[string]any {
-	return map[string]any{"settings": map[string]any{"featureGates": map[string]any{"nodeRepair": true}, "legacyNodeRepair": true}}
-}
+// withRepair are the chart's values with repair of nodes that are broken for longer than nodes of these suites take to join.
+func withRepair() map[string]any { return repairing("30s") }
 
 // mergedBefore is consolidation, and drift beside it, which begins when consolidation has restarted the operator: that forgets
 // then that it is about to replace a node.

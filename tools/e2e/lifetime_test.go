@@ -58,9 +58,7 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: %[1]s}}}
 	}
 }
 
-// repair: with core's legacy repair a node that calls itself not ready for longer than LKE takes to reboot a Linode is replaced with its
-// Linode. Core compares the time in the condition. The legacy repair ignores policies that reboot, so that a silent kubelet has no
-// scenario yet.
+// repair: a node that calls itself not ready for longer than that is tolerated is replaced with its Linode.
 func repair(t *testing.T, e *environment) {
 	const app, n = "patients", 3 // one of three may be broken without the NodePool counting as broken
 	e.nodePool(t, nodePoolSpec{})
@@ -91,8 +89,7 @@ func (e *environment) patient(t *testing.T, status corev1.ConditionStatus) corev
 	return nodes[at]
 }
 
-// fallIll lets a node have been ill for longer than is borne. What is unknown comes
-// of a kubelet that is gone.
+// fallIll makes a node ill. What is unknown comes of a kubelet that is gone.
 func (e *environment) fallIll(t *testing.T, node corev1.Node, status corev1.ConditionStatus) {
 	t.Helper()
 	ctx, g := t.Context(), NewWithT(t)
@@ -109,7 +106,7 @@ func (e *environment) fallIll(t *testing.T, node corev1.Node, status corev1.Cond
 		g.Expect(at).To(BeNumerically(">=", 0))
 		ready := &now.Status.Conditions[at]
 		ready.Status, ready.Reason, ready.Message = status, "KubeletIll", "a test made it so"
-		ready.LastTransitionTime = metav1.NewTime(time.Now().Add(-11 * time.Minute))
+		ready.LastTransitionTime = metav1.Now()
 		g.Expect(e.kube.Status().Patch(ctx, now, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))).To(Succeed())
 	}).WithTimeout(patience).WithPolling(interval).Should(Succeed())
 }

@@ -30,7 +30,7 @@ func scraped(t *testing.T, e *environment) {
 			t.Error(err)
 		}
 	})
-	e.nodePool(t, nodePoolSpec{})
+	e.nodePool(t, nodePoolSpec{limits: "{cpu: 1000}"})
 	e.apply(t, deployment("seen", 1, ""))
 	e.settled(t, "seen", 1)
 	for expression, least := range map[string]float64{

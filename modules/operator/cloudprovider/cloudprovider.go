@@ -19,6 +19,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/nodeclaim"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
 )
 
 // Catalog lists the instance types that can be bought; *instancetype.Catalog is one. The slice is the caller's, the instance types are
@@ -27,6 +28,7 @@ type Catalog interface {
 	InstanceTypes(class *v1alpha1.LinodeNodeClassSpec) []*cloudprovider.InstanceType
 	Unpriced() []string // plans that could be bought if their price were known
 	MarkUnavailable(instanceType string, cause instancetype.Cause) instancetype.Refusal
+	Unavailable(instanceType string) (cause instancetype.Cause, is bool)
 }
 
 // Config configures a CloudProvider. Region is required.
@@ -46,8 +48,12 @@ type Config struct {
 	RelaxMinValues bool
 	// Reboot starts an instance again, once for each operation ID. Its errors are core's; nil = that is not done.
 	Reboot func(ctx context.Context, instanceID int, operationID string) error
+	// Toleration is how long a node may be broken before it is repaired; 0 = 10 min. Where waiting cannot help it is half as long.
+	Toleration time.Duration
 	// Backoff has the pauses after launches that failed; nil = none are known from before.
 	Backoff *backoff.Backoff
+	// Refused has the launches that are proven to be refused; nil = none are known from before.
+	Refused *refused.Launches
 	// Events publishes events; may be nil.
 	Events events.Recorder
 }
@@ -72,8 +78,8 @@ type CloudProvider struct {
 	shortfalls *cache.Expiring // by target: what a node had that was too small
 	limited    *cache.Expiring // NodePools that were refused because of a limit
 	held       *cache.Expiring // by static NodePool: why it makes no NodeClaims now
-	refused    *cache.Expiring // by NodePool: the generations whose launch is proven to be refused
-	missing    sync.Map        // by NodePool: the LinodeNodeClass that does not exist
+	refused    *refused.Launches
+	missing    sync.Map // by NodePool: the LinodeNodeClass that does not exist
 }
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
@@ -83,6 +89,9 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 	if cfg.CreateDeadline <= 0 {
 		cfg.CreateDeadline = 10 * time.Second
 	}
+	if cfg.Toleration <= 0 {
+		cfg.Toleration = defaultToleration
+	}
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
@@ -90,7 +99,7 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 		inventory: newInventory(backend),
 		attempts:  cache.NewExpiring(),
 		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(),
-		held: cache.NewExpiring(), refused: cache.NewExpiring()}
+		held: cache.NewExpiring(), refused: cmp.Or(cfg.Refused, refused.New())}
 }
 
 // An attempt is a call of Create. Prices and availability change between two; a NodeClaim that got another type would leave the

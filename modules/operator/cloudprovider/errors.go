@@ -114,11 +114,8 @@ func (c *CloudProvider) launchError(err error, l Launch, number int) error {
 	if v.detail {
 		message = bounded(fmt.Sprintf("%s: %s", v.message, err))
 	}
-	if ofFullGroup(err) && nodePool != nil {
-		c.limited.Set(nodePool.Name, true, limitMemory)
-	}
-	if provenRefusal(err) && nodePool != nil {
-		c.refuse(l, v.reason, message)
+	if field, proven := provenRefusal(err); proven && nodePool != nil {
+		c.refuse(l, field, v.reason, message)
 		return c.insufficient(nodePool, err)
 	}
 	if v.detail && number >= givenUpAfter {
@@ -179,12 +176,6 @@ func (c *CloudProvider) Held(nodeClaim *karpv1.NodeClaim) error {
 
 // limitMemory is for how long a refusal because of the account's or the cluster's limit counts as the reason why nothing can surge.
 const limitMemory = 15 * time.Minute
-
-// Limited returns whether a launch of the NodePool was refused lately because of a limit of the account or the cluster.
-func (c *CloudProvider) Limited(nodePool string) bool {
-	_, is := c.limited.Get(nodePool)
-	return is
-}
 
 // Failures returns what of a NodePool fails, until a node joins.
 func (c *CloudProvider) Failures(nodePool string) []backoff.Failure {

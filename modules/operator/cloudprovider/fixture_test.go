@@ -123,7 +123,7 @@ func provider(t *testing.T, ofTier string, pools lke.Pools, objects ...client.Ob
 }
 
 func readyClass(change ...func(*v1alpha1.LinodeNodeClass)) *v1alpha1.LinodeNodeClass {
-	c := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1}}
+	c := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1, UID: "class-1"}}
 	for _, f := range change {
 		f(c)
 	}
@@ -141,7 +141,7 @@ func readyClass(change ...func(*v1alpha1.LinodeNodeClass)) *v1alpha1.LinodeNodeC
 
 func nodePool(labels map[string]string) *karpv1.NodePool {
 	return &karpv1.NodePool{
-		ObjectMeta: metav1.ObjectMeta{Name: "default"},
+		ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "pool-1"},
 		Spec: karpv1.NodePoolSpec{Template: karpv1.NodeClaimTemplate{
 			ObjectMeta: karpv1.ObjectMeta{Labels: labels},
 			Spec:       karpv1.NodeClaimTemplateSpec{NodeClassRef: classRef()},

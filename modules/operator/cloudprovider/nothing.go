@@ -3,9 +3,14 @@ package cloudprovider
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/requirement"
 )
 
@@ -23,16 +28,53 @@ func (c *CloudProvider) Unbuyable(ctx context.Context, nodePool *karpv1.NodePool
 		return bounded(err.Error())
 	}
 	wanted := requirement.Meeting(nodePool.Spec.Template.Spec.Requirements, all)
-	var names []string
-	for _, it := range wanted {
-		if len(it.Offerings.Available()) > 0 {
-			return ""
-		}
-		names = append(names, it.Name)
-	}
-	if len(names) == 0 {
+	if len(wanted) == 0 {
 		return "no plan meets its requirements together"
 	}
-	return fmt.Sprintf("none of the %d plans that meet its requirements can be bought now; its events contain the reason: %s", len(names),
-		bounded(requirement.List(names)))
+	if slices.ContainsFunc(wanted, func(it *cloudprovider.InstanceType) bool { return len(it.Offerings.Available()) > 0 }) {
+		return ""
+	}
+	return bounded(fmt.Sprintf("none of the %d plans that meet its requirements can be bought now: %s", len(wanted),
+		c.unbought(ctx, nodePool, wanted)))
+}
+
+// unbought returns why none of the plans is bought for the NodePool: what keeps it from all of them, or the reason of each.
+func (c *CloudProvider) unbought(ctx context.Context, nodePool *karpv1.NodePool, plans []*cloudprovider.InstanceType) string {
+	if err := reservedTaint(nodePool); err != nil {
+		return err.Error()
+	}
+	if refusal, is := c.refusal(nodePool, c.classOf(ctx, nodePool)); is {
+		return "the launch is refused until the NodePool or its LinodeNodeClass is changed: " + refusal.Message
+	}
+	byReason := map[string][]string{}
+	for _, it := range plans {
+		reason := c.planReason(nodePool.Name, it.Name)
+		byReason[reason] = append(byReason[reason], it.Name)
+	}
+	var texts []string
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		texts = append(texts, fmt.Sprintf("%s: %s", reason, requirement.List(byReason[reason])))
+	}
+	return strings.Join(texts, "; ")
+}
+
+var causeTexts = map[instancetype.Cause]string{
+	instancetype.NoCapacity:   "the region has no capacity",
+	instancetype.PlanRefused:  "Linode refuses the plan in the region",
+	instancetype.AccountLimit: "a limit of the account or of the cluster is reached",
+	instancetype.Ceiling:      "settings.maxNodes or settings.maxHourlyPrice is reached",
+}
+
+// planReason returns why one plan is not bought for a NodePool that no refusal of its launches concerns.
+func (c *CloudProvider) planReason(nodePool, plan string) string {
+	if cause, is := c.catalog.Unavailable(plan); is {
+		return causeTexts[cause]
+	}
+	switch {
+	case c.backoff.Pausing(nodePool, plan):
+		return "earlier launches failed, as the condition NodesJoining and the events show"
+	case slices.Contains(c.catalog.Unpriced(), plan):
+		return "the Linode API lists no price, and settings.plans.prices has none"
+	}
+	return "the region does not offer the plan, or its disk is too small for the LinodeNodeClass"
 }

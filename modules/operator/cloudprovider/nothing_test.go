@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
@@ -23,6 +24,7 @@ func TestANodePoolThatCanBuyNothingHasItsReason(t *testing.T) {
 	for name, c := range map[string]struct {
 		pool    *karpv1.NodePool
 		refused bool
+		soldOut bool
 		noClass bool
 		says    string
 	}{
@@ -30,6 +32,8 @@ func TestANodePoolThatCanBuyNothingHasItsReason(t *testing.T) {
 		"no plan of the class": {pool: of("highmem"), says: "highmem"},
 		"all are refused": {pool: of("gpu"), refused: true,
 			says: "none of the 1 plans that meet its requirements can be bought now"},
+		"what it launches is refused":   {pool: of("gpu"), refused: true, says: "no firewall 7"},
+		"a plan is sold out":            {pool: of("gpu"), soldOut: true, says: "the region has no capacity: g1-gpu-rtx4000a-1"},
 		"its LinodeNodeClass is absent": {pool: of("standard"), noClass: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,9 +41,13 @@ func TestANodePoolThatCanBuyNothingHasItsReason(t *testing.T) {
 			if !c.noClass {
 				objects = append(objects, readyClass())
 			}
-			p := provider(t, "standard", &scripted{t: t, claim: func(context.Context, request) (node, error) { return node{}, refusing() }},
-				objects...)
-			if c.refused {
+			p := provider(t, "standard", &scripted{t: t, claim: func(context.Context, request) (node, error) {
+				if c.soldOut {
+					return node{}, failing(claims.KindInsufficientCapacity, "")
+				}
+				return node{}, refusing()
+			}}, objects...)
+			if c.refused || c.soldOut {
 				if _, err := p.Create(t.Context(), nodeClaim(requires(v1alpha1.LabelInstanceClass, corev1.NodeSelectorOpIn, "gpu"))); err == nil {
 					t.Fatal("launched")
 				}

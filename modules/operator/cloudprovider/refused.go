@@ -1,64 +1,84 @@
 package cloudprovider
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
 )
 
-// refusedFor bounds for how long a refusal counts while nothing is changed: its cause may be outside of the cluster, and corrected there.
-const refusedFor = 5 * time.Minute
-
-// fullGroup names the field of a placement group that takes no Linode more.
-const fullGroup = "Spec.PlacementGroup"
-
-// generations identifies what a launch was made from.
-type generations struct {
-	nodePool, nodeClass           types.UID
-	nodePoolVersion, classVersion int64
+// sourceOf identifies what a launch is made from.
+func sourceOf(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) refused.Source {
+	return refused.Source{NodePool: refused.Version{UID: nodePool.UID, Generation: nodePool.Generation},
+		NodeClass: refused.Version{UID: nodeClass.UID, Generation: nodeClass.Generation}}
 }
 
-func generationsOf(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) generations {
-	return generations{nodePool.UID, nodeClass.UID, nodePool.Generation, nodeClass.Generation}
-}
-
-// provenRefusal returns whether a repetition of the launch can only be refused again: the API has refused the request itself, without an
-// effect, and not because of the plan. While core repeats a launch it plans nothing, for any pod of the cluster.
-func provenRefusal(err error) bool {
+// provenRefusal returns the field of a launch whose repetition can only be refused again: the API has refused the request itself, without
+// an effect, and not because of the plan. While core repeats a launch it plans nothing, for any pod of the cluster.
+func provenRefusal(err error) (field string, proven bool) {
 	e, ok := errors.AsType[*claims.Error](err)
-	return ok && e.Kind == claims.KindInvalid && e.Effect == claims.EffectNone && e.Field != claims.FieldInstanceType
+	if !ok || e.Kind != claims.KindInvalid || e.Effect != claims.EffectNone || e.Field == claims.FieldInstanceType {
+		return "", false
+	}
+	return e.Field, true
 }
 
-// ofFullGroup returns whether a placement group has no room, so that drifted nodes cannot be replaced either.
-func ofFullGroup(err error) bool {
-	e, ok := errors.AsType[*claims.Error](err)
-	return ok && e.Field == fullGroup
-}
-
-// refuse keeps the NodePool from launching until it or its class is changed, and reports why.
-func (c *CloudProvider) refuse(l Launch, reason, message string) {
-	c.refused.Set(l.NodePool.Name, generationsOf(l.NodePool, l.NodeClass), refusedFor)
-	c.publish(l.NodePool, events.Event{Reason: reason, DedupeTimeout: refusedFor, Message: fmt.Sprintf(
-		"Launch refused, none is tried until the NodePool or its LinodeNodeClass %s is changed, or for %s: %s", l.NodeClass.Name, refusedFor,
-		message)})
+// refuse keeps launches from being made of the NodePool, or of its class, until what is refused is changed, and reports why.
+func (c *CloudProvider) refuse(l Launch, field, reason, message string) {
+	c.refused.Note(sourceOf(l.NodePool, l.NodeClass), field, message)
+	until := fmt.Sprintf("the NodePool or its LinodeNodeClass %s is changed", l.NodeClass.Name)
+	if refused.OfClass(field) {
+		until = fmt.Sprintf("the LinodeNodeClass %s is changed, for no NodePool of it", l.NodeClass.Name)
+	}
+	if field == claims.FieldPlacementGroups {
+		c.limited.Set(l.NodePool.Name, true, limitMemory)
+	}
+	c.publish(l.NodePool, events.Event{Reason: reason, DedupeTimeout: refused.Lasts, Message: fmt.Sprintf(
+		"Launch refused, none is tried until %s, or for %s: %s", until, refused.Lasts, message)})
 }
 
 // unrefused makes all plans unavailable for a NodePool whose launch is proven to be refused as it and its class are now.
 func (c *CloudProvider) unrefused(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass,
 	all []*cloudprovider.InstanceType) []*cloudprovider.InstanceType {
-	if nodePool == nil {
-		return all
-	}
-	if of, is := c.refused.Get(nodePool.Name); !is || of != generationsOf(nodePool, nodeClass) {
+	if _, is := c.refusal(nodePool, nodeClass); !is {
 		return all
 	}
 	return without(all, func(string) bool { return true })
+}
+
+// refusal returns why no launch of the NodePool is tried, false if there is no such reason.
+func (c *CloudProvider) refusal(nodePool *karpv1.NodePool, nodeClass *v1alpha1.LinodeNodeClass) (refused.Refusal, bool) {
+	if nodePool == nil || nodeClass == nil {
+		return refused.Refusal{}, false
+	}
+	return c.refused.Of(sourceOf(nodePool, nodeClass))
+}
+
+// Limited returns whether a launch of the NodePool was refused lately because of a limit of the account or the cluster, or because the
+// placement groups of its class are full.
+func (c *CloudProvider) Limited(ctx context.Context, nodePool *karpv1.NodePool) bool {
+	if _, is := c.limited.Get(nodePool.Name); is {
+		return true
+	}
+	refusal, _ := c.refusal(nodePool, c.classOf(ctx, nodePool))
+	return refusal.Field == claims.FieldPlacementGroups
+}
+
+// classOf returns the NodePool's class, nil where it cannot be read.
+func (c *CloudProvider) classOf(ctx context.Context, nodePool *karpv1.NodePool) *v1alpha1.LinodeNodeClass {
+	ref, nodeClass := nodePool.Spec.Template.Spec.NodeClassRef, &v1alpha1.LinodeNodeClass{}
+	if ref == nil {
+		return nil
+	}
+	if exists, err := c.read(ctx, v1alpha1.Kind, ref.Name, nodeClass); err != nil || !exists {
+		return nil
+	}
+	return nodeClass
 }

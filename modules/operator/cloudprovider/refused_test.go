@@ -20,8 +20,10 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/cloudprovider"
 )
 
-func refusing() error {
-	return &claims.Error{Kind: claims.KindInvalid, Op: "create pool", Field: "firewall_id", Effect: claims.EffectNone,
+func refusing() error { return refusingField("labels") }
+
+func refusingField(field string) error {
+	return &claims.Error{Kind: claims.KindInvalid, Op: "create pool", Field: field, Effect: claims.EffectNone,
 		Err: errors.New("no firewall 7")}
 }
 
@@ -58,7 +60,7 @@ func TestOneProvenRefusalEndsTheLaunchesOfANodePool(t *testing.T) {
 					return node{}, refusing()
 				}}
 				other := nodePool(nil)
-				other.Name = "healthy"
+				other.Name, other.UID = "healthy", "pool-2"
 				kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(readyClass(), nodePool(nil), other).Build()
 				p := cloudprovider.New(kube, over(pools), catalog(t), cloudprovider.Config{Region: "us-ord", Events: quietly(told)})
 				for n := range 5 {
@@ -94,18 +96,60 @@ func TestOneProvenRefusalEndsTheLaunchesOfANodePool(t *testing.T) {
 	}
 }
 
-func TestAFullPlacementGroupKeepsDriftFromGoingOn(t *testing.T) {
+// What only a class sets is refused for all of its NodePools: each would be refused in turn, and core plans nothing meanwhile.
+func TestARefusedFieldOfAClassEndsTheLaunchesOfAllItsNodePools(t *testing.T) {
+	launches := 0
 	pools := &scripted{t: t, claim: func(context.Context, request) (node, error) {
-		return node{}, &claims.Error{Kind: claims.KindConflict, Field: "Spec.PlacementGroup", Effect: claims.EffectNone, Err: errors.New("full")}
+		launches++
+		return node{}, refusingField("firewall_id")
 	}}
-	p := provider(t, "standard", pools, readyClass(), nodePool(nil))
-	if p.Limited("default") {
+	second, elsewhere := nodePool(nil), nodePool(nil)
+	second.Name, second.UID, elsewhere.Name, elsewhere.UID = "second", "pool-2", "elsewhere", "pool-3"
+	healthy := readyClass(func(c *v1alpha1.LinodeNodeClass) { c.Name, c.UID = "healthy", "class-2" })
+	elsewhere.Spec.Template.Spec.NodeClassRef.Name = "healthy"
+	p := provider(t, "standard", pools, readyClass(), healthy, nodePool(nil), second, elsewhere)
+	for _, pool := range []string{"default", "second"} {
+		claim := nodeClaim(func(c *karpv1.NodeClaim) { c.Labels[karpv1.NodePoolLabelKey] = pool })
+		if _, err := p.Create(t.Context(), claim); !core.IsInsufficientCapacityError(err) {
+			t.Errorf("%s: %v", pool, err)
+		}
+	}
+	if launches != 1 {
+		t.Errorf("%d requests for two NodePools of a class that is refused", launches)
+	}
+	if why := p.Unbuyable(t.Context(), second); !strings.Contains(why, "no firewall 7") {
+		t.Errorf("the second NodePool's condition lacks the reason: %q", why)
+	}
+	if why := p.Unbuyable(t.Context(), elsewhere); why != "" {
+		t.Errorf("a NodePool of another class: %s", why)
+	}
+}
+
+func TestFullPlacementGroupsKeepDriftFromGoingOn(t *testing.T) {
+	launches := 0
+	pools := &scripted{t: t, claim: func(context.Context, request) (node, error) {
+		launches++
+		return node{}, &claims.Error{Kind: claims.KindInvalid, Field: claims.FieldPlacementGroups, Effect: claims.EffectNone,
+			Err: errors.New("full")}
+	}}
+	second, other := nodePool(nil), nodePool(nil)
+	second.Name, second.UID, other.Name, other.UID = "second", "pool-2", "other", "pool-3"
+	other.Spec.Template.Spec.NodeClassRef.Name = "absent"
+	p := provider(t, "standard", pools, readyClass(), nodePool(nil), second)
+	if p.Limited(t.Context(), nodePool(nil)) {
 		t.Error("limited before any launch")
 	}
-	if _, err := p.Create(t.Context(), nodeClaim()); err == nil {
-		t.Error("launched")
+	for n := range 5 {
+		if _, err := p.Create(t.Context(), numbered(n)); !core.IsInsufficientCapacityError(err) {
+			t.Errorf("launch %d: %v", n, err)
+		}
 	}
-	if !p.Limited("default") {
-		t.Error("a full group does not show in DriftStalled")
+	if launches != 1 {
+		t.Errorf("%d launches into groups that are full", launches)
+	}
+	for pool, want := range map[*karpv1.NodePool]bool{nodePool(nil): true, second: true, other: false} {
+		if p.Limited(t.Context(), pool) != want {
+			t.Errorf("NodePool %s: full groups show in DriftStalled: %t", pool.Name, !want)
+		}
 	}
 }

@@ -43,20 +43,24 @@ const (
 // anyReason makes a policy one of its condition: core takes the one without a reason for the fallback of all.
 const anyReason = ".*"
 
+// defaultToleration is longer than LKE takes to reboot a Linode by itself.
+const defaultToleration = 10 * time.Minute
+
 // RepairPolicies returns when a node counts as broken, and what is done about it. Core reboots a node at most twice in 24 hours and then
-// replaces it. What a kubelet that does not answer cannot evict is not waited for. Ten minutes are longer than LKE takes to reboot a Linode
-// by itself.
+// replaces it. What a kubelet that does not answer cannot evict is not waited for. Core takes a condition for no older than its Node, and
+// measures anew after a reboot.
 func (c *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {
+	patient, hasty := c.cfg.Toleration, c.cfg.Toleration/2
 	return []cloudprovider.RepairPolicy{
 		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, ReasonRegex: anyReason, Priority: 100,
-			TolerationDuration: 10 * time.Minute, TerminationGracePeriod: new(time.Duration(0)), Action: cloudprovider.RebootNode},
+			TolerationDuration: patient, TerminationGracePeriod: new(time.Duration(0)), Action: cloudprovider.RebootNode},
 		{ConditionType: kernelDeadlock, ConditionStatus: corev1.ConditionTrue, ReasonRegex: anyReason, Priority: 80,
-			TolerationDuration: 5 * time.Minute, TerminationGracePeriod: new(time.Duration(0)), Action: cloudprovider.RebootNode},
+			TolerationDuration: hasty, TerminationGracePeriod: new(time.Duration(0)), Action: cloudprovider.RebootNode},
 		{ConditionType: readonlyFilesystem, ConditionStatus: corev1.ConditionTrue, ReasonRegex: anyReason, Priority: 60,
-			TolerationDuration: 5 * time.Minute, TerminationGracePeriod: new(5 * time.Minute), Action: cloudprovider.RebootNode},
+			TolerationDuration: hasty, TerminationGracePeriod: new(5 * time.Minute), Action: cloudprovider.RebootNode},
 		{ConditionType: containerRuntimeUnhealthy, ConditionStatus: corev1.ConditionTrue, ReasonRegex: anyReason, Priority: 40,
-			TolerationDuration: 10 * time.Minute, TerminationGracePeriod: new(5 * time.Minute), Action: cloudprovider.RebootNode},
+			TolerationDuration: patient, TerminationGracePeriod: new(5 * time.Minute), Action: cloudprovider.RebootNode},
 		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, Priority: 20, // the fallback
-			TolerationDuration: 10 * time.Minute, TerminationGracePeriod: new(10 * time.Minute), Action: cloudprovider.ReplaceNode},
+			TolerationDuration: patient, TerminationGracePeriod: new(10 * time.Minute), Action: cloudprovider.ReplaceNode},
 	}
 }

@@ -66,6 +66,20 @@ func TestWhatIsDoneAboutABrokenNode(t *testing.T) {
 	}
 }
 
+func TestHowLongABrokenNodeIsLeftAloneIsASetting(t *testing.T) {
+	kube := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
+	p := cloudprovider.New(kube, over(&scripted{t: t}), catalog(t), cloudprovider.Config{Toleration: time.Minute})
+	for _, policy := range p.RepairPolicies() {
+		want := time.Minute
+		if policy.ConditionType == "KernelDeadlock" || policy.ConditionType == "ReadonlyFilesystem" {
+			want = 30 * time.Second
+		}
+		if policy.TolerationDuration != want {
+			t.Errorf("%s %s is left alone for %s, want %s", policy.ConditionType, policy.ConditionStatus, policy.TolerationDuration, want)
+		}
+	}
+}
+
 func TestOnlyTheNodeClaimsOwnInstanceIsRebooted(t *testing.T) {
 	for name, c := range map[string]struct {
 		providerID string

@@ -83,3 +83,41 @@ func (c *Catalog) mark(plan string, cause Cause) (news bool) {
 	}
 	return old.cause != cause
 }
+
+// Unavailable returns why a plan is marked as unavailable, false if it is not.
+func (c *Catalog) Unavailable(plan string) (cause Cause, is bool) {
+	known, is := c.unavailable.Get(plan)
+	mark, _ := known.(marked)
+	return mark.cause, is
+}
+
+// A Mark is the mark of one plan in a form that can be stored.
+type Mark struct {
+	Plan  string    `json:"plan"`
+	Cause Cause     `json:"cause"`
+	Ends  time.Time `json:"ends"`
+}
+
+// Marks returns the plans that are marked as unavailable, in a fixed order. A plan that is not listed any more is left out.
+func (c *Catalog) Marks() (marks []Mark) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.plans { // by name
+		known, is := c.unavailable.Get(p.ID)
+		if mark, _ := known.(marked); is {
+			marks = append(marks, Mark{p.ID, mark.cause, mark.ends.UTC().Round(time.Second)})
+		}
+	}
+	return marks
+}
+
+// TakeUp adds marks of another process. What cannot be, such as one that lasts longer than its cause lets it, is left out, and a mark of
+// this process stays.
+func (c *Catalog) TakeUp(marks []Mark) {
+	for _, m := range marks {
+		left, most := time.Until(m.Ends), unavailableTTL[m.Cause]
+		if _, known := c.unavailable.Get(m.Plan); !known && m.Plan != "" && left > 0 && left <= most+time.Second {
+			c.unavailable.Set(m.Plan, marked{m.Cause, m.Ends}, left)
+		}
+	}
+}

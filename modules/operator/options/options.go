@@ -75,6 +75,7 @@ type Options struct {
 	UnregisteredTaint bool // put Karpenter's registration taint on new pools
 
 	CatalogInterval           time.Duration // between reads of plans, prices and availability
+	NodeRepairToleration      time.Duration // how long a broken node is left alone; half of it where waiting cannot help
 	GarbageCollectionInterval time.Duration
 	OrphanTTL                 time.Duration
 

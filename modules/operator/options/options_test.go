@@ -37,7 +37,8 @@ func TestDefaults(t *testing.T) {
 		Mode: v1alpha1.ModeLKE, ClusterName: "demo", VMMemoryOverhead: 0.075,
 		AllowedPlans: "*", DeniedPlans: "class=nanode,g1-gpu-rtx6000-*,class=accelerated",
 		CreateDeadline: 10 * time.Second, SettleTime: 4 * time.Second, RetryDelay: 2 * time.Second,
-		CatalogInterval: 5 * time.Minute, GarbageCollectionInterval: 2 * time.Minute, OrphanTTL: 5 * time.Minute, OrphanDrainTimeout: time.Hour,
+		CatalogInterval: 5 * time.Minute, NodeRepairToleration: 10 * time.Minute, GarbageCollectionInterval: 2 * time.Minute,
+		OrphanTTL: 5 * time.Minute, OrphanDrainTimeout: time.Hour,
 	}
 	if got.Core == nil || got.Core.MetricsPort != 8080 || got.Core.DisableLeaderElection {
 		t.Errorf("core's settings are %+v", got.Core)

@@ -38,6 +38,7 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/mode"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/options"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/reboot"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
 )
 
 // operate runs the controllers until ctx ends.
@@ -57,10 +58,15 @@ func operate(ctx context.Context, p *platform) error {
 		RelaxMinValues: p.options.Core.MinValuesPolicy == coreoptions.MinValuesPolicyBestEffort,
 		Events:         op.EventRecorder,
 		Reboot:         reboot.New(p.client).Reboot,
+		Toleration:     p.options.NodeRepairToleration,
 		Backoff:        backoff.New(),
+		Refused:        refused.New(),
 	}
 	if p.options.LearnedCapacity.Name != "" {
-		if err := add(op, pauses.New(op.GetAPIReader(), op.GetClient(), config.Backoff, p.options.LearnedCapacity)); err != nil {
+		if err := add(op, pauses.New(op.GetAPIReader(), op.GetClient(), p.options.LearnedCapacity,
+			pauses.Of(pauses.Annotation, config.Backoff.Export, config.Backoff.Import),
+			pauses.Of(pauses.RefusedAnnotation, config.Refused.Export, config.Refused.Import),
+			pauses.Of(pauses.PlansAnnotation, p.catalog.Marks, p.catalog.TakeUp))); err != nil {
 			return err
 		}
 	}

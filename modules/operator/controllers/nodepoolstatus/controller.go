@@ -8,6 +8,8 @@
 //   - InstanceTypesAvailable is False while no plan that meets the NodePool's requirements can be bought: none meets them, or all are
 //     refused, paused, without a price or sold out.
 //
+//   - LimitsSet is False while neither the NodePool's limits nor a setting bounds what it buys.
+//
 // A condition that no longer holds is removed. Each change is an event too. Core does not read these conditions.
 //
 // It publishes events about what core accepts or leaves out in silence: a nodeClassRef of a kind that is not served, requirements
@@ -43,6 +45,7 @@ const (
 	ConditionNodesJoining = "NodesJoining"
 	ConditionDriftStalled = "DriftStalled"
 	ConditionAvailable    = "InstanceTypesAvailable"
+	ConditionLimits       = "LimitsSet"
 )
 
 // interval is how soon a condition follows what it shows.
@@ -51,7 +54,7 @@ const interval = time.Minute
 // Provider has what fails; *cloudprovider.CloudProvider does.
 type Provider interface {
 	Failures(nodePool string) []backoff.Failure
-	Limited(nodePool string) bool
+	Limited(ctx context.Context, nodePool *karpv1.NodePool) bool
 	// Unbuyable returns why the NodePool can get no node now, "" if it can.
 	Unbuyable(ctx context.Context, nodePool *karpv1.NodePool) string
 }
@@ -92,6 +95,7 @@ func (c *Controller) Reconcile(ctx context.Context, nodePool *karpv1.NodePool) (
 	c.show(nodePool, ConditionNodesJoining, metav1.ConditionFalse, "NodesNeverJoin", failing(c.provider.Failures(nodePool.Name)))
 	c.show(nodePool, ConditionDriftStalled, metav1.ConditionTrue, "NoRoomForReplacement", stalled)
 	c.show(nodePool, ConditionAvailable, metav1.ConditionFalse, "NothingToBuy", c.provider.Unbuyable(ctx, nodePool))
+	set(nodePool, ConditionLimits, metav1.ConditionFalse, EventNoLimits, c.unbounded(nodePool)) // warn repeats the event
 	if !equality.Semantic.DeepEqual(stored.Status.Conditions, nodePool.Status.Conditions) {
 		if err := c.kube.Status().Patch(ctx, nodePool, controllers.Lock(stored)); err != nil {
 			return controllers.Requeue(err)
@@ -106,9 +110,8 @@ func (c *Controller) advise(ctx context.Context, nodePool *karpv1.NodePool) (tim
 	for _, message := range labelsOfOtherProviders(nodePool) {
 		c.warn(nodePool, EventLabelOfOtherProvider, message)
 	}
-	if !c.bounded && len(nodePool.Spec.Limits) == 0 && nodePool.Spec.Replicas == nil {
-		c.warn(nodePool, EventNoLimits,
-			"Nothing bounds how many nodes this NodePool may buy: set its spec.limits, or settings.maxNodes (MAX_NODES)")
+	if message := c.unbounded(nodePool); message != "" {
+		c.warn(nodePool, EventNoLimits, message)
 	}
 	message, again, err := c.notReady(ctx, nodePool)
 	if err == nil && message != "" {
@@ -117,17 +120,32 @@ func (c *Controller) advise(ctx context.Context, nodePool *karpv1.NodePool) (tim
 	return again, err
 }
 
-// show sets a condition, or removes it when there is no message.
+// unbounded is a message about a NodePool that may buy without end; empty if anything bounds it.
+func (c *Controller) unbounded(nodePool *karpv1.NodePool) string {
+	if c.bounded || len(nodePool.Spec.Limits) > 0 || nodePool.Spec.Replicas != nil {
+		return ""
+	}
+	return "Nothing bounds how many nodes this NodePool may buy: set its spec.limits, or settings.maxNodes (MAX_NODES)"
+}
+
+// show sets a condition, or removes it when there is no message, and publishes an event when it is news.
 func (c *Controller) show(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus, reason, message string) {
-	conditions := nodePool.StatusConditions()
-	if message == "" {
-		_ = conditions.Clear(condition) // fails only for conditions that Ready depends on
-	} else if conditions.Set(status.Condition{Type: condition, Status: is, Reason: reason, Message: message}) {
+	if set(nodePool, condition, is, reason, message) {
 		c.recorder.Publish(events.Event{
 			InvolvedObject: nodePool, Type: corev1.EventTypeWarning, Reason: condition, Message: message,
 			DedupeValues: []string{nodePool.Name, message},
 		})
 	}
+}
+
+// set sets a condition, or removes it when there is no message, and returns whether there is a message that is news.
+func set(nodePool *karpv1.NodePool, condition string, is metav1.ConditionStatus, reason, message string) (news bool) {
+	conditions := nodePool.StatusConditions()
+	if message == "" {
+		_ = conditions.Clear(condition) // fails only for conditions that Ready depends on
+		return false
+	}
+	return conditions.Set(status.Condition{Type: condition, Status: is, Reason: reason, Message: message})
 }
 
 // failing is a message about what fails; empty if nothing does. The times in it change with failures only.
@@ -147,9 +165,9 @@ func failing(failures []backoff.Failure) string {
 func (c *Controller) stalled(ctx context.Context, nodePool *karpv1.NodePool) (string, error) {
 	var why string
 	switch {
-	case c.provider.Limited(nodePool.Name):
-		why = "a limit of the account, of the cluster or of the settings is reached: the events of the NodePool contain which; have it " +
-			"raised, or remove Linodes"
+	case c.provider.Limited(ctx, nodePool):
+		why = "a limit of the account, of the cluster, of the settings or of the placement groups is reached: the events of the NodePool " +
+			"contain which; have it raised, or remove Linodes"
 	case full(nodePool):
 		why = "the NodePool is static and its limit on nodes is its number of replicas: raise spec.limits.nodes"
 	default:

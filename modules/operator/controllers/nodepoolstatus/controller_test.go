@@ -30,7 +30,7 @@ type provider struct {
 }
 
 func (p *provider) Failures(string) []backoff.Failure                  { return p.failures }
-func (p *provider) Limited(string) bool                                { return p.limited }
+func (p *provider) Limited(context.Context, *karpv1.NodePool) bool     { return p.limited }
 func (p *provider) Unbuyable(context.Context, *karpv1.NodePool) string { return p.nothing }
 
 type told []string
@@ -162,6 +162,10 @@ func TestANodePoolWithoutAnyBoundIsReported(t *testing.T) {
 			said := slices.ContainsFunc(*events, func(e string) bool { return strings.HasPrefix(e, "NoLimits: ") })
 			if said != c.want {
 				t.Errorf("events %q", *events)
+			}
+			condition := pool.StatusConditions().Get(nodepoolstatus.ConditionLimits)
+			if condition.IsFalse() != c.want || c.want && !strings.Contains(condition.Message, "MAX_NODES") {
+				t.Errorf("condition %+v", condition)
 			}
 		})
 	}

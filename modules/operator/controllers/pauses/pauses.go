@@ -1,14 +1,15 @@
-// Package pauses keeps the pauses after failed launches over a restart: without them a process that is started again buys plans whose nodes
-// never join at once.
+// Package pauses keeps what failed launches have shown over a restart: pauses, refusals that a user has to end, and plans that cannot be
+// had. Without them a process that is started again buys at once what cannot work.
 //
-// They are an annotation of the ConfigMap in which learned capacity is kept, which the chart makes and the operator may get and update. The
-// leader reads it when it begins and writes it when something has changed, a few seconds later. Without the ConfigMap, or the right to
-// it, pauses are those of the process. What cannot be read counts as missing.
+// Each is an annotation of the ConfigMap in which learned capacity is kept, which the chart makes and the operator may get and update. The
+// leader reads them when it begins, seconds before the engines buy anything, and writes them when something has changed, within a second or
+// two. Without the ConfigMap, or the right to it, they are those of the process. What cannot be read counts as missing.
 package pauses
 
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,68 +20,97 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 )
 
-// Annotation has the pauses, in JSON.
-const Annotation = "karpenter.k8s.linode/launch-pauses"
+// The annotations, in JSON.
+const (
+	Annotation        = "karpenter.k8s.linode/launch-pauses"
+	RefusedAnnotation = "karpenter.k8s.linode/refused-launches"
+	PlansAnnotation   = "karpenter.k8s.linode/unavailable-plans"
+)
 
-// interval is between two looks for changes.
-const interval = 5 * time.Second
+// interval is between two looks for changes, which cost no request.
+const interval = time.Second
 
-// Keeper carries pauses over a restart. It is a Runnable of controller-runtime's manager, for the leader.
+// Keeper carries its sources over a restart. It is a Runnable of controller-runtime's manager, for the leader.
 type Keeper struct {
 	reader    client.Reader
 	writer    client.Writer
-	backoff   *backoff.Backoff
 	configMap types.NamespacedName
-	stored    string // the annotation as it was last read or written
+	sources   []Source
+	stored    map[string]string // the annotations as they were last read or written
+}
+
+// A Source has what is kept under one annotation.
+type Source struct {
+	annotation string
+	export     func() (string, error) // "" = there is nothing to keep
+	take       func(text string)
+}
+
+// Of returns a Source of values that are stored in JSON. export returns them in a fixed order.
+func Of[T any](annotation string, export func() []T, take func([]T)) Source {
+	return Source{annotation: annotation,
+		export: func() (string, error) {
+			all := export()
+			if len(all) == 0 {
+				return "", nil
+			}
+			text, err := json.Marshal(all)
+			return string(text), err
+		},
+		take: func(text string) {
+			var all []T
+			if json.Unmarshal([]byte(text), &all) == nil {
+				take(all)
+			}
+		}}
 }
 
 // New returns a Keeper. reader must read from the API server.
-func New(reader client.Reader, writer client.Writer, pauses *backoff.Backoff, configMap types.NamespacedName) *Keeper {
-	return &Keeper{reader: reader, writer: writer, backoff: pauses, configMap: configMap}
+func New(reader client.Reader, writer client.Writer, configMap types.NamespacedName, sources ...Source) *Keeper {
+	return &Keeper{reader: reader, writer: writer, configMap: configMap, sources: sources, stored: map[string]string{}}
 }
 
-// Start takes up the pauses and keeps them until ctx ends.
+// Start takes up what is stored and keeps it until ctx ends.
 func (k *Keeper) Start(ctx context.Context) error {
 	if err := k.Load(ctx); err != nil {
-		log.FromContext(ctx).Error(err, "could not read the pauses after failed launches; beginning without", "ConfigMap", k.configMap)
+		log.FromContext(ctx).Error(err, "could not read what failed launches have shown; beginning without", "ConfigMap", k.configMap)
 	}
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := k.Save(ctx); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "could not keep the pauses after failed launches; trying again", "ConfigMap", k.configMap)
+			log.FromContext(ctx).Error(err, "could not keep what failed launches have shown; trying again", "ConfigMap", k.configMap)
 		}
 	}, interval)
 	return nil
 }
 
-// Load takes up the pauses of the process before.
+// Load takes up what the process before has stored.
 func (k *Keeper) Load(ctx context.Context) error {
 	configMap := &corev1.ConfigMap{}
 	if err := k.reader.Get(ctx, k.configMap, configMap); err != nil {
 		return unusable(err)
 	}
-	k.stored = configMap.Annotations[Annotation]
-	var all []backoff.Exported
-	if json.Unmarshal([]byte(k.stored), &all) == nil {
-		k.backoff.Import(all)
+	for _, source := range k.sources {
+		k.stored[source.annotation] = configMap.Annotations[source.annotation]
+		source.take(k.stored[source.annotation])
 	}
 	return nil
 }
 
-// Save writes the pauses if they have changed.
+// Save writes what has changed.
 func (k *Keeper) Save(ctx context.Context) error {
-	text := ""
-	if all := k.backoff.Export(); len(all) > 0 {
-		encoded, err := json.Marshal(all)
+	changed := map[string]string{}
+	for _, source := range k.sources {
+		text, err := source.export()
 		if err != nil {
 			return err
 		}
-		text = string(encoded)
+		if text != k.stored[source.annotation] {
+			changed[source.annotation] = text
+		}
 	}
-	if text == k.stored {
+	if len(changed) == 0 {
 		return nil
 	}
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -88,14 +118,16 @@ func (k *Keeper) Save(ctx context.Context) error {
 		if err := k.reader.Get(ctx, k.configMap, configMap); err != nil {
 			return err
 		}
-		metav1.SetMetaDataAnnotation(&configMap.ObjectMeta, Annotation, text)
-		if text == "" {
-			delete(configMap.Annotations, Annotation)
+		for annotation, text := range changed {
+			metav1.SetMetaDataAnnotation(&configMap.ObjectMeta, annotation, text)
+			if text == "" {
+				delete(configMap.Annotations, annotation)
+			}
 		}
 		return k.writer.Update(ctx, configMap)
 	})
 	if err == nil {
-		k.stored = text
+		maps.Copy(k.stored, changed)
 	}
 	return unusable(err)
 }

@@ -1,6 +1,8 @@
 package pauses_test
 
 import (
+	"context"
+	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/linode"
+	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/pacing"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/backoff"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/controllers/pauses"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/instancetype"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
 )
 
 var name = types.NamespacedName{Namespace: "kube-system", Name: "karpenter-learned-capacity"}
@@ -23,6 +29,10 @@ func cluster(annotation string) client.Client {
 	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name,
 		Annotations: map[string]string{"other": "stays", pauses.Annotation: annotation}}, Data: map[string]string{"g6-standard-4": "{}"}}
 	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(configMap).Build()
+}
+
+func keeping(kube client.Client, of *backoff.Backoff) *pauses.Keeper {
+	return pauses.New(kube, kube, name, pauses.Of(pauses.Annotation, of.Export, of.Import))
 }
 
 func must(t *testing.T, err error) {
@@ -38,10 +48,10 @@ func TestAProcessStartedAgainKeepsThePauses(t *testing.T) {
 		for range 3 {
 			before.Failed(backoff.Target{NodePool: "default", Plan: "g6-standard-4"}, pacing.Joins)
 		}
-		must(t, pauses.New(kube, kube, before, name).Save(t.Context()))
+		must(t, keeping(kube, before).Save(t.Context()))
 
 		after := backoff.New()
-		keeper := pauses.New(kube, kube, after, name)
+		keeper := keeping(kube, after)
 		must(t, keeper.Load(t.Context()))
 		if !after.Pausing("default", "g6-standard-4") || after.Pausing("default", "g6-standard-2") {
 			t.Error("the plan that failed is bought at once")
@@ -69,7 +79,7 @@ func TestPausesThatCannotBeAreLeftOut(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			kube, known := cluster(content), backoff.New()
-			must(t, pauses.New(kube, kube, known, name).Load(t.Context()))
+			must(t, keeping(kube, known).Load(t.Context()))
 			if failures := known.Failures("default"); len(failures) > 0 {
 				t.Errorf("%+v", failures)
 			}
@@ -80,7 +90,77 @@ func TestPausesThatCannotBeAreLeftOut(t *testing.T) {
 func TestWithoutTheConfigMapNothingIsKept(t *testing.T) {
 	kube, known := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), backoff.New()
 	known.Failed(backoff.Target{NodePool: "default"}, pacing.Joins)
-	keeper := pauses.New(kube, kube, known, name)
+	keeper := keeping(kube, known)
 	must(t, keeper.Load(t.Context()))
 	must(t, keeper.Save(t.Context()))
+}
+
+// A crash must buy nothing that the process before has found not to work.
+func TestRefusalsAndUnavailablePlansAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type process struct {
+			launches *refused.Launches
+			plans    *instancetype.Catalog
+			keeper   *pauses.Keeper
+		}
+		kube, from := cluster(""), refused.Source{NodePool: refused.Version{UID: "p", Generation: 1}, NodeClass: refused.Version{UID: "c"}}
+		start := func() process {
+			p := process{launches: refused.New(), plans: listed(t)}
+			p.keeper = pauses.New(kube, kube, name, pauses.Of(pauses.RefusedAnnotation, p.launches.Export, p.launches.Import),
+				pauses.Of(pauses.PlansAnnotation, p.plans.Marks, p.plans.TakeUp))
+			must(t, p.keeper.Load(t.Context()))
+			return p
+		}
+		before := start()
+		before.launches.Note(from, "firewall_id", "no firewall 7")
+		before.plans.MarkUnavailable("g6-standard-2", instancetype.NoCapacity)
+		must(t, before.keeper.Save(t.Context()))
+
+		time.Sleep(2 * time.Minute)
+		after := start()
+		if refusal, is := after.launches.Of(from); !is || refusal.Message != "no firewall 7" {
+			t.Errorf("the refused launch is tried again: %+v", refusal)
+		}
+		if cause, is := after.plans.Unavailable("g6-standard-2"); !is || cause != instancetype.NoCapacity {
+			t.Errorf("the plan that cannot be had is bought again: %q", cause)
+		}
+		time.Sleep(time.Minute + time.Second)
+		if cause, is := after.plans.Unavailable("g6-standard-2"); is {
+			t.Errorf("the restart made the mark longer: %q", cause)
+		}
+		if late := start(); len(late.plans.Marks()) > 0 {
+			t.Error("a mark that has ended is taken up")
+		}
+		time.Sleep(refused.Lasts)
+		must(t, after.keeper.Save(t.Context()))
+		configMap := &corev1.ConfigMap{}
+		must(t, kube.Get(t.Context(), name, configMap))
+		if len(configMap.Annotations) != 2 {
+			t.Errorf("what has ended is kept: %v", configMap.Annotations)
+		}
+	})
+}
+
+type plans []api.LinodeType
+
+func (p plans) ListTypes(context.Context, linode.Filter) iter.Seq2[api.LinodeType, error] {
+	return func(yield func(api.LinodeType, error) bool) {
+		for _, plan := range p {
+			if !yield(plan, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (p plans) RegionAvailability(context.Context, string) ([]api.RegionAvailability, error) {
+	return nil, nil
+}
+
+func listed(t *testing.T) *instancetype.Catalog {
+	t.Helper()
+	catalog := instancetype.NewCatalog(plans{{ID: "g6-standard-2", Class: "standard", VCPUs: 2, Memory: 4096, Disk: 81920,
+		Price: api.Price{Hourly: 0.036}}}, instancetype.Config{Region: "us-ord"})
+	must(t, catalog.Refresh(t.Context()))
+	return catalog
 }

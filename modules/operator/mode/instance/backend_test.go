@@ -321,6 +321,9 @@ func TestPlacementGroupsAreFilledOneAfterAnother(t *testing.T) {
 			if claims.KindOf(err) != test.kind || !slices.Equal(engine.tried, test.tried) {
 				t.Errorf("tried %v with %v, expected %v with %q", engine.tried, err, test.tried, test.kind)
 			}
+			if e, is := errors.AsType[*claims.Error](err); is && (e.Field != claims.FieldPlacementGroups || e.Effect != claims.EffectNone) {
+				t.Errorf("%v does not show that the groups are full", err)
+			}
 		})
 	}
 }

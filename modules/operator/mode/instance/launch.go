@@ -62,7 +62,7 @@ func (b *Backend) create(ctx context.Context, spec instances.Spec, groups []v1al
 		refusals = append(refusals, fmt.Errorf("placement group %d: %w", group.ID, err))
 	}
 	return instances.Instance{}, &claims.Error{
-		Kind: claims.KindInvalid, Op: "create", Field: "spec.placementGroups", Effect: claims.EffectNone,
+		Kind: claims.KindInvalid, Op: "create", Field: claims.FieldPlacementGroups, Effect: claims.EffectNone,
 		Err: fmt.Errorf("no placement group of the class takes one more Linode; add another one: %w", errors.Join(refusals...)),
 	}
 }

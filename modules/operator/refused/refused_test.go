@@ -1,0 +1,89 @@
+package refused_test
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/operator/refused"
+)
+
+func source(nodePool types.UID, poolVersion int64, class types.UID, classVersion int64) refused.Source {
+	return refused.Source{NodePool: refused.Version{UID: nodePool, Generation: poolVersion},
+		NodeClass: refused.Version{UID: class, Generation: classVersion}}
+}
+
+func TestARefusalConcernsWhatItsFieldIsOf(t *testing.T) {
+	for field, ofClass := range map[string]bool{
+		"labels": false, "taints[0]": false, "": false, "spec.bootstrap": false, "Key.Template.Labels": false,
+		"firewall_id": true, "Spec.Network.Interfaces[0].subnet_id": true, "Spec.Image": true, claims.FieldPlacementGroups: true,
+	} {
+		t.Run(field, func(t *testing.T) {
+			launches := refused.New()
+			launches.Note(source("pool", 1, "class", 1), field, "no such thing")
+			for name, c := range map[string]struct {
+				from refused.Source
+				want bool
+			}{
+				"the same":                             {source("pool", 1, "class", 1), true},
+				"another NodePool of the class":        {source("other", 1, "class", 1), ofClass},
+				"the NodePool as it was changed":       {source("pool", 2, "class", 1), ofClass},
+				"the class as it was changed":          {source("pool", 1, "class", 2), false},
+				"a class of the same name, made again": {source("pool", 1, "another", 1), false},
+			} {
+				if _, is := launches.Of(c.from); is != c.want {
+					t.Errorf("%s: refused %t", name, is)
+				}
+			}
+		})
+	}
+}
+
+func TestARefusalEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		launches, from := refused.New(), source("pool", 1, "class", 1)
+		launches.Note(from, "", "no")
+		time.Sleep(refused.Lasts)
+		if _, is := launches.Of(from); is || len(launches.Export()) != 0 {
+			t.Error("what was refused is never tried again")
+		}
+	})
+}
+
+func TestRefusalsAreCarriedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before, from := refused.New(), source("pool", 3, "class", 2)
+		before.Note(from, "firewall_id", "no firewall 7")
+		before.Note(from, "labels", "too many labels")
+		text, err := json.Marshal(before.Export())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []refused.Refusal
+		if err := json.Unmarshal(text, &all); err != nil {
+			t.Fatal(err)
+		}
+		after := refused.New()
+		after.Import(all)
+		if r, is := after.Of(from); !is || r.Message != "no firewall 7" {
+			t.Errorf("%s: %+v", text, r)
+		}
+		if _, is := after.Of(source("pool", 3, "class", 3)); is {
+			t.Error("a changed class is refused")
+		}
+		time.Sleep(refused.Lasts)
+		if _, is := after.Of(from); is {
+			t.Error("it does not end")
+		}
+		late := refused.New()
+		late.Import(all)
+		late.Import([]refused.Refusal{{NodeClass: from.NodeClass, Until: time.Now().Add(24 * time.Hour)}, {Until: time.Now().Add(time.Minute)}})
+		if left := late.Export(); len(left) != 0 {
+			t.Errorf("what cannot be is taken up: %+v", left)
+		}
+	})
+}
