@@ -14,22 +14,27 @@ import (
 
 // Report has the result of Run. Prices are USD for a month of running all the time.
 type Report struct {
-	Region        string        `json:"region"`
-	Prices        string        `json:"prices"` // where they are from, and from when
-	Pods          int           `json:"pods"`   // that move, without those of DaemonSets
-	Today         []Group       `json:"today"`
-	Then          []Group       `json:"then"`
-	TodayMonthly  float64       `json:"todayMonthly"`
-	ThenMonthly   float64       `json:"thenMonthly"`
-	LowMonthly    float64       `json:"lowMonthly"` // by the order in which nodes join
-	HighMonthly   float64       `json:"highMonthly"`
-	Difference    float64       `json:"difference"` // then less today; negative = cheaper
+	Region string  `json:"region"`
+	Prices string  `json:"prices"` // where they are from, and from when
+	Pods   int     `json:"pods"`   // that move, without those of DaemonSets
+	Today  []Group `json:"today"`
+	Then   []Group `json:"then"`
+	Totals
 	Consolidation Consolidation `json:"consolidation"`
 	Unplaced      []Unplaced    `json:"unplaced,omitempty"`
 	Held          []Held        `json:"held,omitempty"`
 	Sensitivity   []Variation   `json:"sensitivity,omitempty"`
 	Notes         []string      `json:"notes,omitempty"`
 	NotModelled   []string      `json:"notModelled"`
+}
+
+// Totals are the sums of a report.
+type Totals struct {
+	TodayMonthly float64 `json:"todayMonthly"`
+	ThenMonthly  float64 `json:"thenMonthly"`
+	LowMonthly   float64 `json:"lowMonthly"` // by the order in which nodes join
+	HighMonthly  float64 `json:"highMonthly"`
+	Difference   float64 `json:"difference"` // then less today; negative = cheaper
 }
 
 // Group is nodes of one plan in one pool.
