@@ -145,20 +145,15 @@ var renameQuestions = []notebook.Question{
 }
 
 // rename changes the label of a worker's Linode and looks what LKE makes of it.
-func rename(ctx context.Context, l *lab.Lab) (err error) {
-	p, err := l.Create(ctx, lab.Spec{Count: 1, Label: "lkeprobe-" + strings.ToLower(l.Run)})
-	if err != nil {
-		return err
-	}
-	defer func() { err = ended(ctx, err, p) }()
-	a, err := settle(ctx, p, 1)
-	if err != nil {
-		return err
-	}
+func rename(ctx context.Context, l *lab.Lab) error {
+	return inPool(ctx, l, lab.Spec{Count: 1, Label: "lkeprobe-" + strings.ToLower(l.Run)}, relabel)
+}
+
+func relabel(ctx context.Context, l *lab.Lab, p *lab.Pool, a *lab.Arrival) error {
 	l.Book.Answer("rename.pool_label", strings.ReplaceAll(p.LKEForm(a.First[0].Label), "lkeprobe-"+strings.ToLower(l.Run), "<label>"))
 	node, id := a.Last.Nodes[0].ID, a.Linodes()[0]
 	label := "lkeprobe-" + l.Run + "-renamed"
-	_, err = l.Client.UpdateInstance(ctx, id, api.InstanceUpdate{Label: &label})
+	_, err := l.Client.UpdateInstance(ctx, id, api.InstanceUpdate{Label: &label})
 	l.Book.Answer("rename.status", outcome(err))
 	if kind := linode.KindOf(err); kind == linode.KindInvalid || kind == linode.KindForbidden {
 		return nil

@@ -32,16 +32,7 @@ var deleteQuestions = []notebook.Question{
 }
 
 // deletion deletes the two nodes of a pool, one after the other.
-func deletion(ctx context.Context, l *lab.Lab) (err error) {
-	p, err := l.Create(ctx, lab.Spec{Count: 2})
-	if err != nil {
-		return err
-	}
-	defer func() { err = ended(ctx, err, p) }()
-	a, err := settle(ctx, p, 2)
-	if err != nil {
-		return err
-	}
+func deletion(ctx context.Context, l *lab.Lab, p *lab.Pool, a *lab.Arrival) error {
 	first, last := a.Last.Nodes[0], a.Last.Nodes[1]
 	deleted, err := deleteNode(ctx, l, p, first.ID)
 	if err != nil {
@@ -156,16 +147,7 @@ var replaceQuestions = []notebook.Question{
 }
 
 // replace deletes a worker's Linode behind LKE's back.
-func replace(ctx context.Context, l *lab.Lab) (err error) {
-	p, err := l.Create(ctx, lab.Spec{Count: 1})
-	if err != nil {
-		return err
-	}
-	defer func() { err = ended(ctx, err, p) }()
-	a, err := settle(ctx, p, 1)
-	if err != nil {
-		return err
-	}
+func replace(ctx context.Context, l *lab.Lab, p *lab.Pool, a *lab.Arrival) error {
 	old := a.Last.Nodes[0]
 	deleted, err := deleteLinode(ctx, l, *old.InstanceID)
 	if kind := linode.KindOf(err); kind == linode.KindInvalid || kind == linode.KindForbidden {

@@ -32,12 +32,12 @@ func All(enterprise bool) []Experiment {
 		{Step: plan.Step{Name: "limits", Limit: time.Minute}, Questions: limitQuestions, Run: limits},
 		{Step: plan.Step{Name: "refusals", Nodes: 2, Linodes: 1, Nanodes: 1, Limit: 6 * time.Minute}, Questions: refusalQuestions(enterprise),
 			Run: refusals},
-		{Step: plan.Step{Name: "tags", Nodes: 1, Linodes: 1, Limit: 8 * time.Minute}, Questions: tagQuestions, Run: tags},
-		{Step: plan.Step{Name: "lag", Nodes: 2, Linodes: 2, Limit: 20 * time.Minute}, Questions: lagQuestions, Run: lags},
+		{Step: plan.Step{Name: "tags", Nodes: 1, Linodes: 1, Limit: 8 * time.Minute}, Questions: tagQuestions, Run: onNodes(1, tags)},
+		{Step: plan.Step{Name: "lag", Nodes: 2, Linodes: 2, Limit: 20 * time.Minute}, Questions: lagQuestions, Run: onNodes(1, lags)},
 		{Step: plan.Step{Name: "rename", Nodes: 1, Linodes: 1, Limit: 8 * time.Minute}, Questions: renameQuestions, Run: rename},
-		{Step: plan.Step{Name: "delete", Nodes: 2, Linodes: 2, Limit: 10 * time.Minute}, Questions: deleteQuestions, Run: deletion},
+		{Step: plan.Step{Name: "delete", Nodes: 2, Linodes: 2, Limit: 10 * time.Minute}, Questions: deleteQuestions, Run: onNodes(2, deletion)},
 		{Step: plan.Step{Name: "arrival", Nodes: 2, Linodes: 2, Limit: 15 * time.Minute}, Questions: arrivalQuestions(enterprise), Run: arrival},
-		{Step: plan.Step{Name: "replace", Nodes: 1, Linodes: 2, Limit: 15 * time.Minute}, Questions: replaceQuestions, Run: replace},
+		{Step: plan.Step{Name: "replace", Nodes: 1, Linodes: 2, Limit: 15 * time.Minute}, Questions: replaceQuestions, Run: onNodes(1, replace)},
 	}
 }
 
@@ -68,6 +68,28 @@ func Words() []string {
 		"lkeprobe", "-bad-", "node.kubernetes.io/lkeprobe", "linode.com/lkeprobe", "kubernetes.io", "Never", "lp", "lkp",
 		strings.Repeat("lkeprobe", 8), "example.com/" + strings.Repeat("lkep", 13),
 	}
+}
+
+// onPool is an experiment on a pool whose first nodes have Linodes.
+type onPool func(ctx context.Context, l *lab.Lab, p *lab.Pool, a *lab.Arrival) error
+
+// onNodes runs an experiment on a pool of n nodes of its own.
+func onNodes(n int, do onPool) func(context.Context, *lab.Lab) error {
+	return func(ctx context.Context, l *lab.Lab) error { return inPool(ctx, l, lab.Spec{Count: n}, do) }
+}
+
+// inPool makes a pool, waits for its nodes, runs the experiment and removes the pool.
+func inPool(ctx context.Context, l *lab.Lab, spec lab.Spec, do onPool) (err error) {
+	p, err := l.Create(ctx, spec)
+	if err != nil {
+		return err
+	}
+	defer func() { err = ended(ctx, err, p) }()
+	a, err := settle(ctx, p, spec.Count)
+	if err != nil {
+		return err
+	}
+	return do(ctx, l, p, a)
 }
 
 // settle waits for a pool's first nodes, so that it has Linodes to work with.

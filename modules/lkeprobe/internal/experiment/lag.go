@@ -25,16 +25,7 @@ var lagQuestions = []notebook.Question{
 const rounds = 2
 
 // lags measures how far reads of one thing and lists are behind writes.
-func lags(ctx context.Context, l *lab.Lab) (err error) {
-	p, err := l.Create(ctx, lab.Spec{Count: 1})
-	if err != nil {
-		return err
-	}
-	defer func() { err = ended(ctx, err, p) }()
-	a, err := settle(ctx, p, 1)
-	if err != nil {
-		return err
-	}
+func lags(ctx context.Context, l *lab.Lab, p *lab.Pool, a *lab.Arrival) error {
 	for round := range rounds {
 		tag := fmt.Sprintf("lkp%s-lag%d", l.Run, round)
 		has := func(pool *api.LKENodePool) bool { return slices.Contains(pool.Tags, tag) }
@@ -47,7 +38,7 @@ func lags(ctx context.Context, l *lab.Lab) (err error) {
 	}
 	two := 2
 	kept := false
-	err = poolLag(ctx, l, p, "lag.pool_count", api.LKENodePoolUpdate{Count: &two}, func(pool *api.LKENodePool) bool {
+	err := poolLag(ctx, l, p, "lag.pool_count", api.LKENodePoolUpdate{Count: &two}, func(pool *api.LKENodePool) bool {
 		kept = len(pool.Tags) > len(p.Tags)
 		return pool.Count == two
 	})

@@ -37,16 +37,7 @@ type tagger func(ctx context.Context, tags []string) ([]string, error)
 
 // tags tries which tags a pool and a worker's Linode take. All are on things of
 // the run, and nearly all are unique to it.
-func tags(ctx context.Context, l *lab.Lab) (err error) {
-	p, err := l.Create(ctx, lab.Spec{Count: 1})
-	if err != nil {
-		return err
-	}
-	defer func() { err = ended(ctx, err, p) }()
-	a, err := settle(ctx, p, 1)
-	if err != nil {
-		return err
-	}
+func tags(ctx context.Context, l *lab.Lab, p *lab.Pool, a *lab.Arrival) error {
 	pool := func(ctx context.Context, tags []string) ([]string, error) {
 		answer, err := l.Client.UpdatePool(ctx, l.ClusterID, p.ID, api.LKENodePoolUpdate{Tags: tagsOf(p.Tags, tags...)})
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/explain"
 	"github.com/karpenter-linode/karpenter-linode/modules/operator/whatif"
 )
@@ -37,24 +36,15 @@ func newExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			plans, err := cost.selection()
+			input, err := inputOf(cmd, from, cost)
 			if err != nil {
 				return err
 			}
-			cluster, err := from.read(cmd)
-			if err != nil {
-				return err
-			}
-			list, _, err := cost.list(cmd.Context())
-			if err != nil {
-				return err
-			}
-			input := whatif.Input{Cluster: cluster, API: list, Plans: plans, Mode: v1alpha1.Mode(cost.mode)}
 			present, err := whatif.NewPresent(cmd.Context(), input, time.Now())
 			if err != nil {
 				return err
 			}
-			explainer := explain.Explainer{Cluster: cluster, Present: present}
+			explainer := explain.Explainer{Cluster: input.Cluster, Present: present}
 			var x explain.Explanation
 			if kind == "" {
 				x, err = explainer.Any(name)

@@ -49,6 +49,20 @@ func writeJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
+// inputOf reads the cluster, the plans and their prices.
+func inputOf(cmd *cobra.Command, from *source, cost *prices) (whatif.Input, error) {
+	selected, err := cost.selection()
+	if err != nil {
+		return whatif.Input{}, err
+	}
+	cluster, err := from.read(cmd)
+	if err != nil {
+		return whatif.Input{}, err
+	}
+	list, origin, err := cost.list(cmd.Context())
+	return whatif.Input{Cluster: cluster, API: list, Prices: origin, Plans: selected, Mode: v1alpha1.Mode(cost.mode)}, err
+}
+
 func newWhatif() *cobra.Command {
 	from, cost, out := &source{}, &prices{}, &format{}
 	var region string
@@ -69,27 +83,17 @@ func newWhatif() *cobra.Command {
 			if err := out.check(); err != nil {
 				return err
 			}
-			plans, err := cost.selection()
-			if err != nil {
-				return err
-			}
-			cluster, err := from.read(cmd)
-			if err != nil {
-				return err
-			}
-			list, origin, err := cost.list(cmd.Context())
+			input, err := inputOf(cmd, from, cost)
 			if err != nil {
 				return err
 			}
 			if region != "" {
-				if err := checkRegions(cmd.Context(), list, "--region", []string{region}); err != nil {
+				if err := checkRegions(cmd.Context(), input.API, "--region", []string{region}); err != nil {
 					return err
 				}
 			}
-			report, err := whatif.Run(cmd.Context(), whatif.Input{
-				Cluster: cluster, API: list, Prices: origin, Region: region, Keep: keep, Plans: plans, MemoryOverhead: overhead,
-				Sensitivity: sensitivity, Mode: v1alpha1.Mode(cost.mode),
-			})
+			input.Region, input.Keep, input.MemoryOverhead, input.Sensitivity = region, keep, overhead, sensitivity
+			report, err := whatif.Run(cmd.Context(), input)
 			if err != nil {
 				return err
 			}
