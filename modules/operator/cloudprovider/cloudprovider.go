@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -65,11 +64,12 @@ type Overlays interface {
 
 // CloudProvider implements Karpenter's cloudprovider.CloudProvider.
 type CloudProvider struct {
-	kube      client.Reader
+	objects   *objects
 	backend   Backend
 	catalog   Catalog
 	cfg       Config
 	backoff   *backoff.Backoff
+	events    publisher
 	inventory *inventory
 	attempts  *cache.Expiring // by NodeClaim's UID: the last attempt, until it has a node or is given up
 	confirmed *cache.Expiring // by NodeClaim's UID: the drift that a second reading has confirmed
@@ -79,7 +79,6 @@ type CloudProvider struct {
 	limited    *cache.Expiring // NodePools that were refused because of a limit
 	held       *cache.Expiring // by static NodePool: why it makes no NodeClaims now
 	refused    *refused.Launches
-	missing    sync.Map // by NodePool: the LinodeNodeClass that does not exist
 }
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
@@ -95,11 +94,10 @@ func New(kube client.Reader, backend Backend, catalog Catalog, cfg Config) *Clou
 	if cfg.OnClaim == nil {
 		cfg.OnClaim = func(string, time.Duration) {}
 	}
-	return &CloudProvider{kube: kube, backend: backend, catalog: catalog, cfg: cfg, backoff: cmp.Or(cfg.Backoff, backoff.New()),
-		inventory: newInventory(backend),
-		attempts:  cache.NewExpiring(),
-		confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(), limited: cache.NewExpiring(),
-		held: cache.NewExpiring(), refused: cmp.Or(cfg.Refused, refused.New())}
+	return &CloudProvider{objects: &objects{kube: kube}, backend: backend, catalog: catalog, cfg: cfg,
+		backoff: cmp.Or(cfg.Backoff, backoff.New()), events: publisher{cfg.Events}, inventory: newInventory(backend),
+		attempts: cache.NewExpiring(), confirmed: cache.NewExpiring(), failed: cache.NewExpiring(), shortfalls: cache.NewExpiring(),
+		limited: cache.NewExpiring(), held: cache.NewExpiring(), refused: cmp.Or(cfg.Refused, refused.New())}
 }
 
 // An attempt is a call of Create. Prices and availability change between two; a NodeClaim that got another type would leave the
@@ -114,11 +112,11 @@ const attemptTTL = time.Hour
 
 // Create claims a node of the cheapest plan that meets the NodeClaim.
 func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
-	nodeClass, err := c.readyNodeClass(ctx, nodeClaim)
+	nodeClass, err := c.objects.readyNodeClass(ctx, nodeClaim)
 	if err != nil {
 		return nil, err
 	}
-	nodePool, err := c.nodePoolOf(ctx, nodeClaim)
+	nodePool, err := c.objects.nodePoolOf(ctx, nodeClaim)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +129,7 @@ func (c *CloudProvider) Create(ctx context.Context, nodeClaim *karpv1.NodeClaim)
 	instanceType := find(all, last.instanceType)
 	if instanceType == nil {
 		if instanceType, err = cheapest(all, nodeClaim, !c.cfg.RelaxMinValues); err != nil {
-			c.publishNothing(nodePool, err)
+			c.events.nothingToBuy(nodePool, err)
 			return nil, c.insufficient(nodePool, err)
 		}
 	}
@@ -176,7 +174,7 @@ func (c *CloudProvider) buyable(nodePool *karpv1.NodePool, all []*cloudprovider.
 		return all
 	}
 	if err := reservedTaint(nodePool); err != nil {
-		c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
+		c.events.nothingToBuy(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		return without(all, func(string) bool { return true })
 	}
 	return c.withShortfalls(nodePool.Name,
@@ -233,18 +231,18 @@ func (c *CloudProvider) GetInstanceTypes(ctx context.Context, nodePool *karpv1.N
 		return nil, nil
 	}
 	nodeClass := &v1alpha1.LinodeNodeClass{}
-	exists, err := c.read(ctx, v1alpha1.Kind, ref.Name, nodeClass)
+	exists, err := c.objects.read(ctx, v1alpha1.Kind, ref.Name, nodeClass)
 	if err != nil {
 		return nil, err
 	}
-	c.noteClass(ctx, nodePool, exists)
+	c.objects.noteClass(ctx, nodePool, exists)
 	if !exists {
 		return without(c.catalog.InstanceTypes(nil), func(string) bool { return true }), nil
 	}
 	all := c.catalog.InstanceTypes(&nodeClass.Spec)
 	if c.cfg.Events != nil {
 		if err := impossible(all, nodePool, !c.cfg.RelaxMinValues); err != nil {
-			c.publishNothing(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
+			c.events.nothingToBuy(nodePool, fmt.Errorf("this NodePool gets no nodes: %w", err))
 		}
 	}
 	return c.buyable(nodePool, c.unrefused(nodePool, nodeClass, all)), nil

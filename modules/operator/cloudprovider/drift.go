@@ -30,7 +30,7 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 		return "", nil
 	}
 	nodeClass := &v1alpha1.LinodeNodeClass{}
-	if exists, err := c.read(ctx, v1alpha1.Kind, nodeClaim.Spec.NodeClassRef.Name, nodeClass); err != nil || !exists {
+	if exists, err := c.objects.read(ctx, v1alpha1.Kind, nodeClaim.Spec.NodeClassRef.Name, nodeClass); err != nil || !exists {
 		return "", err // without it there is nothing to compare with; a class that is in use cannot be deleted
 	}
 	if registered := nodeClaim.StatusConditions().Get(karpv1.ConditionTypeRegistered); registered.IsTrue() {
@@ -51,7 +51,7 @@ func (c *CloudProvider) IsDrifted(ctx context.Context, nodeClaim *karpv1.NodeCla
 	if err != nil {
 		return "", lookupError(err)
 	}
-	nodePool, err := c.nodePoolOf(ctx, nodeClaim)
+	nodePool, err := c.objects.nodePoolOf(ctx, nodeClaim)
 	if err != nil {
 		return "", err
 	}
@@ -98,7 +98,7 @@ func (c *CloudProvider) outdated(ctx context.Context, wanted Launch) (cloudprovi
 		return "", nil
 	}
 	node := &corev1.Node{}
-	if exists, err := c.read(ctx, "Node", nodeClaim.Status.NodeName, node); err != nil || !exists {
+	if exists, err := c.objects.read(ctx, "Node", nodeClaim.Status.NodeName, node); err != nil || !exists {
 		return "", err
 	}
 	if node.Spec.ProviderID == nodeClaim.Status.ProviderID &&

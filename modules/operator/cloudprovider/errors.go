@@ -134,7 +134,7 @@ func (c *CloudProvider) giveUp(nodePool *karpv1.NodePool, reason, message string
 		return
 	}
 	pause := c.backoff.Failed(backoff.Target{NodePool: nodePool.Name}, launchPauses)
-	c.publish(nodePool, events.Event{Reason: reason, Message: fmt.Sprintf("Launch given up, next one after %s: %s", pause, message),
+	c.events.publish(nodePool, events.Event{Reason: reason, Message: fmt.Sprintf("Launch given up, next one after %s: %s", pause, message),
 		DedupeTimeout: time.Minute})
 }
 

@@ -51,7 +51,7 @@ func (c *CloudProvider) publishRefusal(nodePool *karpv1.NodePool, r instancetype
 			fmt.Sprintf("%s allows no %s more, nor %d instance types at least as large: %s", ceilingSetting(err), r.InstanceType, r.Others,
 				ceilingReason(err))
 	}
-	c.publish(nodePool, events.Event{
+	c.events.publish(nodePool, events.Event{
 		Reason: reason, Message: fmt.Sprintf("%s; not asked for again for %s", message, r.Lasts),
 		DedupeValues: []string{r.InstanceType}, DedupeTimeout: r.Lasts,
 	})
@@ -73,16 +73,19 @@ func ceilingReason(err error) string {
 	return err.Error()
 }
 
-// publishNothing reports on the NodePool why there is nothing to buy.
-func (c *CloudProvider) publishNothing(nodePool *karpv1.NodePool, err error) {
-	c.publish(nodePool, events.Event{Reason: EventNoCompatibleInstanceTypes, Message: err.Error(), DedupeTimeout: eventSilence})
+// publisher publishes events on NodePools; without a recorder it publishes none.
+type publisher struct{ recorder events.Recorder }
+
+// nothingToBuy reports on the NodePool why there is nothing to buy.
+func (p publisher) nothingToBuy(nodePool *karpv1.NodePool, err error) {
+	p.publish(nodePool, events.Event{Reason: EventNoCompatibleInstanceTypes, Message: err.Error(), DedupeTimeout: eventSilence})
 }
 
-func (c *CloudProvider) publish(nodePool *karpv1.NodePool, e events.Event) {
-	if nodePool == nil || c.cfg.Events == nil {
+func (p publisher) publish(nodePool *karpv1.NodePool, e events.Event) {
+	if nodePool == nil || p.recorder == nil {
 		return
 	}
 	e.InvolvedObject, e.Type, e.Message = nodePool, corev1.EventTypeWarning, bounded(e.Message)
 	e.DedupeValues = append([]string{string(nodePool.UID), nodePool.Name}, e.DedupeValues...)
-	c.cfg.Events.Publish(e)
+	p.recorder.Publish(e)
 }

@@ -21,7 +21,7 @@ func (c *CloudProvider) Unbuyable(ctx context.Context, nodePool *karpv1.NodePool
 	if err != nil {
 		return ""
 	}
-	if _, missing := c.missing.Load(nodePool.Name); missing {
+	if _, missing := c.objects.missing.Load(nodePool.Name); missing {
 		return ""
 	}
 	if err := impossible(all, nodePool, !c.cfg.RelaxMinValues); err != nil {
@@ -43,7 +43,7 @@ func (c *CloudProvider) unbought(ctx context.Context, nodePool *karpv1.NodePool,
 	if err := reservedTaint(nodePool); err != nil {
 		return err.Error()
 	}
-	if refusal, is := c.refusal(nodePool, c.classOf(ctx, nodePool)); is {
+	if refusal, is := c.refusal(nodePool, c.objects.classOf(ctx, nodePool)); is {
 		return "the launch is refused until the NodePool or its LinodeNodeClass is changed: " + refusal.Message
 	}
 	byReason := map[string][]string{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/awslabs/operatorpkg/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,9 +17,15 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/nodeclass/v1alpha1"
 )
 
+// objects reads the objects of the cluster that a launch is made from.
+type objects struct {
+	kube    client.Reader
+	missing sync.Map // by NodePool: the LinodeNodeClass that does not exist
+}
+
 // read reads an object of the cluster, and returns whether it exists.
-func (c *CloudProvider) read(ctx context.Context, kind, name string, into client.Object) (exists bool, err error) {
-	switch err := c.kube.Get(ctx, types.NamespacedName{Name: name}, into); {
+func (o *objects) read(ctx context.Context, kind, name string, into client.Object) (exists bool, err error) {
+	switch err := o.kube.Get(ctx, types.NamespacedName{Name: name}, into); {
 	case apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -28,12 +35,12 @@ func (c *CloudProvider) read(ctx context.Context, kind, name string, into client
 }
 
 // readyNodeClass returns the NodeClaim's LinodeNodeClass if nodes may be made from it.
-func (c *CloudProvider) readyNodeClass(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*v1alpha1.LinodeNodeClass, error) {
+func (o *objects) readyNodeClass(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*v1alpha1.LinodeNodeClass, error) {
 	if nodeClaim.Spec.NodeClassRef == nil {
 		return nil, cloudprovider.NewNodeClassNotReadyError(errors.New("the NodeClaim names no LinodeNodeClass"))
 	}
 	name, nodeClass := nodeClaim.Spec.NodeClassRef.Name, &v1alpha1.LinodeNodeClass{}
-	exists, err := c.read(ctx, v1alpha1.Kind, name, nodeClass)
+	exists, err := o.read(ctx, v1alpha1.Kind, name, nodeClass)
 	switch {
 	case err != nil:
 		return nil, err
@@ -54,12 +61,12 @@ func (c *CloudProvider) readyNodeClass(ctx context.Context, nodeClaim *karpv1.No
 }
 
 // nodePoolOf returns the NodeClaim's NodePool, nil if it has none or none any more.
-func (c *CloudProvider) nodePoolOf(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*karpv1.NodePool, error) {
+func (o *objects) nodePoolOf(ctx context.Context, nodeClaim *karpv1.NodeClaim) (*karpv1.NodePool, error) {
 	name, nodePool := nodeClaim.Labels[karpv1.NodePoolLabelKey], &karpv1.NodePool{}
 	if name == "" {
 		return nil, nil
 	}
-	if exists, err := c.read(ctx, "NodePool", name, nodePool); err != nil || !exists {
+	if exists, err := o.read(ctx, "NodePool", name, nodePool); err != nil || !exists {
 		return nil, err
 	}
 	return nodePool, nil
@@ -67,14 +74,26 @@ func (c *CloudProvider) nodePoolOf(ctx context.Context, nodeClaim *karpv1.NodeCl
 
 // noteClass writes a line in the log when the LinodeNodeClass of a NodePool goes missing or exists again, and not at each of core's
 // calls.
-func (c *CloudProvider) noteClass(ctx context.Context, nodePool *karpv1.NodePool, exists bool) {
+func (o *objects) noteClass(ctx context.Context, nodePool *karpv1.NodePool, exists bool) {
 	name := nodePool.Spec.Template.Spec.NodeClassRef.Name
 	logger := log.FromContext(ctx).WithValues("NodePool", nodePool.Name, v1alpha1.Kind, name)
 	if exists {
-		if _, was := c.missing.LoadAndDelete(nodePool.Name); was {
+		if _, was := o.missing.LoadAndDelete(nodePool.Name); was {
 			logger.Info("the LinodeNodeClass of a NodePool exists now")
 		}
-	} else if was, _ := c.missing.Swap(nodePool.Name, name); was != name {
+	} else if was, _ := o.missing.Swap(nodePool.Name, name); was != name {
 		logger.Error(nil, "the LinodeNodeClass of a NodePool does not exist; it gets no nodes")
 	}
+}
+
+// classOf returns the NodePool's class, nil where it cannot be read.
+func (o *objects) classOf(ctx context.Context, nodePool *karpv1.NodePool) *v1alpha1.LinodeNodeClass {
+	ref, nodeClass := nodePool.Spec.Template.Spec.NodeClassRef, &v1alpha1.LinodeNodeClass{}
+	if ref == nil {
+		return nil
+	}
+	if exists, err := o.read(ctx, v1alpha1.Kind, ref.Name, nodeClass); err != nil || !exists {
+		return nil
+	}
+	return nodeClass
 }

@@ -40,7 +40,7 @@ func (c *CloudProvider) refuse(l Launch, field, reason, message string) {
 	if field == claims.FieldPlacementGroups {
 		c.limited.Set(l.NodePool.Name, true, limitMemory)
 	}
-	c.publish(l.NodePool, events.Event{Reason: reason, DedupeTimeout: refused.Lasts, Message: fmt.Sprintf(
+	c.events.publish(l.NodePool, events.Event{Reason: reason, DedupeTimeout: refused.Lasts, Message: fmt.Sprintf(
 		"Launch refused, none is tried until %s, or for %s: %s", until, refused.Lasts, message)})
 }
 
@@ -67,18 +67,6 @@ func (c *CloudProvider) Limited(ctx context.Context, nodePool *karpv1.NodePool) 
 	if _, is := c.limited.Get(nodePool.Name); is {
 		return true
 	}
-	refusal, _ := c.refusal(nodePool, c.classOf(ctx, nodePool))
+	refusal, _ := c.refusal(nodePool, c.objects.classOf(ctx, nodePool))
 	return refusal.Field == claims.FieldPlacementGroups
-}
-
-// classOf returns the NodePool's class, nil where it cannot be read.
-func (c *CloudProvider) classOf(ctx context.Context, nodePool *karpv1.NodePool) *v1alpha1.LinodeNodeClass {
-	ref, nodeClass := nodePool.Spec.Template.Spec.NodeClassRef, &v1alpha1.LinodeNodeClass{}
-	if ref == nil {
-		return nil
-	}
-	if exists, err := c.read(ctx, v1alpha1.Kind, ref.Name, nodeClass); err != nil || !exists {
-		return nil
-	}
-	return nodeClass
 }

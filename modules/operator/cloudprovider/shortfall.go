@@ -26,12 +26,12 @@ func (c *CloudProvider) TooSmall(ctx context.Context, nodeClaim *karpv1.NodeClai
 		return
 	}
 	c.shortfalls.Set(backoff.Target{NodePool: name, Plan: plan}, node.Status.Allocatable.DeepCopy(), shortfallTTL)
-	nodePool, err := c.nodePoolOf(ctx, nodeClaim)
+	nodePool, err := c.objects.nodePoolOf(ctx, nodeClaim)
 	if err != nil {
 		return // it is called again with the next change of the NodeClaim
 	}
 	allocatable := node.Status.Allocatable
-	c.publish(nodePool, events.Event{
+	c.events.publish(nodePool, events.Event{
 		Reason: EventNodeTooSmall, DedupeValues: []string{nodeClaim.Name}, DedupeTimeout: shortfallTTL,
 		Message: fmt.Sprintf("Node %s, a %s, has allocatable cpu %s, memory %s, ephemeral-storage %s and %s pods, which is less than the pods "+
 			"need that NodeClaim %s was made for; "+

@@ -33,7 +33,7 @@ func (c *CloudProvider) withOverlaidPrices(nodePool *karpv1.NodePool, all []*clo
 		for _, it := range wanted {
 			names = append(names, it.Name)
 		}
-		c.publish(nodePool, events.Event{Reason: EventPlanWithoutPrice, DedupeValues: names, DedupeTimeout: unpricedSilence,
+		c.events.publish(nodePool, events.Event{Reason: EventPlanWithoutPrice, DedupeValues: names, DedupeTimeout: unpricedSilence,
 			Message: fmt.Sprintf("The Linode API lists no price in %s for %s, which are not bought therefore: set settings.plans.prices "+
 				"(PLANS_PRICES), or give them a price by a NodeOverlay", c.cfg.Region, requirement.List(names))})
 	}
