@@ -11,8 +11,9 @@ import (
 
 // What a type may have at most. A type with more is several things under one name, however short its files are.
 const (
-	mostMethods = 40
-	mostFields  = 15
+	mostMethods  = 40
+	mostOfEngine = 30 // of a type of the claim engines
+	mostFields   = 15
 )
 
 // size is what a type of a package has.
@@ -28,9 +29,13 @@ func TestTypesStaySmall(t *testing.T) {
 	for folder, files := range goFolders(t, root) {
 		for name, is := range typesOf(t, root, files) {
 			checked++
-			if !listsSettings(folder, name) && (is.methods > mostMethods || is.fields > mostFields) {
+			most := mostMethods
+			if strings.HasPrefix(folder, "modules/lkepool/") || folder == "modules/instances" {
+				most = mostOfEngine
+			}
+			if !listsSettings(folder, name) && (is.methods > most || is.fields > mostFields) {
 				t.Errorf("%s: %s has %d methods and %d fields; at most %d and %d are allowed: split it", is.at, name, is.methods, is.fields,
-					mostMethods, mostFields)
+					most, mostFields)
 			}
 		}
 	}

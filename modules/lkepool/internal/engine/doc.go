@@ -6,30 +6,25 @@
 //
 // # Where things are
 //
-//	event.go     what goes in and what comes out
-//	core.go      the state, and Handle
-//	world.go     what is known: nodes, pools, claims, and since when; lookup.go and
-//	             index.go find it, prune.go forgets what is gone
-//	merge*.go    the only code that changes what is known of the platform, and
-//	             the rules about readings that are out of date: of pools, of
-//	             nodes, and the answers to writes
-//	decide.go    decide chooses what to do, for all keys together, from the
-//	             results of demands and supply
-//	claim.go     gives back, hands out, writes claims and writes them again
-//	buy.go       buy is the only function that buys; ceiling.go bounds it
-//	remove.go    removes one node; sweep.go collects what nothing needs
-//	poll.go      looks for what is on its way
-//	read.go      requests readings, once for all callers that need them
-//	requests.go  admits callers and answers those that leave; answers.go serves
-//	             what is not a claim
-//	tuning.go    every constant, with its reason
+//	event      what goes in and what comes out
+//	belief     what is known of the platform; events in, facts out
+//	decide     what to do about it, with reasons
+//	callers    who waits for what: admitted, answered, dismissed
+//	tagging    the tags of pools and claims
+//	tuning     every constant, with its reason
+//
+// This package puts them together: [Core] passes an event to callers or belief, and what
+// both know then to decide. event, tagging and tuning import none of the others; belief
+// and callers import these three; decide imports all five. Each package's doc states what
+// it may read and write, and the tests of package lkepool hold it.
 //
 // # One request's way
 //
 // From Claim to the request that buys: Allocator.Claim, shell.call, shell.loop,
-// shell.step, Core.Handle, Core.decide, Core.buy, Core.grow, shell.effect, which
-// calls Backend.Scale or Backend.Create. To the one that writes the claim:
-// Core.match, Core.finish and Core.mark instead of Core.buy and Core.grow.
+// shell.step, Core.Handle, Callers.Admit, Decider.Decide, supplier.supply, buyer.buy,
+// buyer.grow, shell.effect, which calls Backend.Scale or Backend.Create. To the one that
+// writes the claim: claimer.match, claimer.finish and claimer.mark instead of buyer.buy and
+// buyer.grow.
 //
 // # Words
 //

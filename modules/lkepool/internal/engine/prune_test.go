@@ -20,11 +20,11 @@ func TestTheWorldIsAsLargeAsTheCluster(t *testing.T) {
 		c.Handle(Done{Action: Action{Op: OpListPools}, Began: now, Pools: []lkepool.Pool{pool}}, now)
 		c.Handle(Done{Action: Action{Op: OpListInstances}, Began: now, Instances: []lkepool.Instance{{ID: id, Name: "lke7-7"}}}, now)
 	}
-	if n := len(c.world.nodes.rows); n > 5 {
+	if n := len(c.belief.Nodes.Rows); n > 5 {
 		t.Errorf("the world has %d nodes of a cluster with one", n)
 	}
-	if len(c.world.goneNodes) > 5 || len(c.keys) > 0 {
-		t.Errorf("it has %d that are gone, and %d keys", len(c.world.goneNodes), len(c.keys))
+	if len(c.belief.GoneNodes) > 5 || len(c.belief.Purchases.Keys) > 0 {
+		t.Errorf("it has %d that are gone, and %d keys", len(c.belief.GoneNodes), len(c.belief.Purchases.Keys))
 	}
 }
 
@@ -42,11 +42,11 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	s.admit()
 	s.sweeps()
 	s.runUntil(200*90*time.Second + 30*time.Minute)
-	w := &s.process.core.world
-	if s.failure != "" || len(w.nodes.rows) > 3 || len(w.goneNodes) > 10 || len(w.gonePools) > 10 || len(w.claims) > 0 ||
-		len(w.index.byClaim) > 3 {
-		t.Errorf("%q: %d nodes, %d and %d gone, %d claims, %d names", s.failure, len(w.nodes.rows), len(w.goneNodes), len(w.gonePools),
-			len(w.claims),
-			len(w.index.byClaim))
+	w, callers := s.process.core.belief, s.process.core.callers
+	if s.failure != "" || len(w.Nodes.Rows) > 3 || len(w.GoneNodes) > 10 || len(w.GonePools) > 10 || len(callers.Claims) > 0 ||
+		len(w.Index.ByClaim) > 3 {
+		t.Errorf("%q: %d nodes, %d and %d gone, %d claims, %d names", s.failure, len(w.Nodes.Rows), len(w.GoneNodes), len(w.GonePools),
+			len(callers.Claims),
+			len(w.Index.ByClaim))
 	}
 }

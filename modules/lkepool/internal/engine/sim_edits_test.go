@@ -75,7 +75,7 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 	case editRename:
 		i.Name = "renamed-" + i.Name
 	case editStripClaim:
-		i.Tags = slices.DeleteFunc(slices.Clone(i.Tags), simTags.ofClaim)
+		i.Tags = slices.DeleteFunc(slices.Clone(i.Tags), simTags.OfClaim)
 		i.edited = true
 	case editStripAll:
 		i.Tags = nil
@@ -87,8 +87,8 @@ func (p *simPlatform) editInstance(e simEdit, i *simInstance, pick int) bool {
 		if from == nil {
 			return false
 		}
-		kept := slices.DeleteFunc(slices.Clone(i.Tags), simTags.ofClaim)
-		i.Tags = claims.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !simTags.ofClaim(tag) }))
+		kept := slices.DeleteFunc(slices.Clone(i.Tags), simTags.OfClaim)
+		i.Tags = claims.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !simTags.OfClaim(tag) }))
 		i.edited, i.copied = true, true
 	case editDeleteLinode:
 		p.lose(i)

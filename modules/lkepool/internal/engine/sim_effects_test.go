@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 var errSimDeadline = context.DeadlineExceeded
@@ -21,16 +22,16 @@ func (s *sim) begin(a Action) {
 	takes := s.between(s.plan.world.latency/4, s.plan.world.latency)
 	if e.fate.kind == faultHangs {
 		// The shell waits no longer for an answer.
-		takes = min(e.fate.takes, ReadTimeout)
+		takes = min(e.fate.takes, tuning.ReadTimeout)
 		if a.Op.Write() {
-			takes = min(e.fate.takes, WriteTimeout)
+			takes = min(e.fate.takes, tuning.WriteTimeout)
 		}
 	}
 	if a.Op == OpScale {
 		s.checkScale(a)
 	}
 	if e.fate.kind == faultLate {
-		takes = min(e.fate.takes, WriteTimeout)
+		takes = min(e.fate.takes, tuning.WriteTimeout)
 		e.executed = true
 		e.result = Done{Err: simError(a, claims.KindUnavailable, claims.EffectUnknown, errSimLost)}
 		s.facts.lost += a.Bought
@@ -127,7 +128,7 @@ func (s *sim) noteLie(e *simEffect) {
 // write to them; a claimant gets another one for each, but not ever more.
 func (s *sim) noteQuarantined(id int) {
 	if i := s.instance(id); i != nil {
-		if i.failed++; i.failed == markAttempts {
+		if i.failed++; i.failed == tuning.MarkAttempts {
 			s.facts.quarantined++
 		}
 	}

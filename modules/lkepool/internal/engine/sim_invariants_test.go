@@ -6,6 +6,7 @@ import (
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 // What must hold after every event; the numbers are those of the package doc's
@@ -76,7 +77,9 @@ func (s *sim) checkMark(e *simEffect) {
 
 // landedLate: the claim landed after the instance was quarantined, or in the lead of
 // another process, so that its claimant gets another one, and this one is collected.
-func (i *simInstance) landedLate() bool { return i.late && (i.failed >= markAttempts || i.lateOf) }
+func (i *simInstance) landedLate() bool {
+	return i.late && (i.failed >= tuning.MarkAttempts || i.lateOf)
+}
 
 // unseen: an earlier process claimed the instance, and nothing had shown that to
 // this one at the time: no reading did, and at its start lists lagged too far behind, or the
@@ -96,7 +99,7 @@ func (s *sim) unseen(i *simInstance, at time.Duration) bool {
 	}
 	// No reading showed whose it is, and direct reads of this very instance have
 	// failed, again and again, for so long that no claimant waits for it any more.
-	if u := i.unread; u.process == s.process.life+1 && u.times >= markAttempts && at-u.since >= unreadGrace {
+	if u := i.unread; u.process == s.process.life+1 && u.times >= tuning.MarkAttempts && at-u.since >= tuning.UnreadGrace {
 		return true
 	}
 	return i.marked > s.process.began+simSettle-s.plan.world.lag || s.enterprise && i.edited && i.slot.unlisted && !s.inList(i.Instance)
@@ -180,7 +183,7 @@ func (s *sim) checkHanded(c *simClaimant, n lkepool.Node) {
 	if who := s.tagged(i.Tags); who != c && i.lives() && !i.edited {
 		s.fail("I1: %s is given instance %d, which carries the claim %q", c.Name, i.ID, simTags.ClaimIn(i.Tags).Value)
 	}
-	if simTags.keyHash(i.pool.Tags) != c.hash && !i.copied {
+	if simTags.KeyHash(i.pool.Tags) != c.hash && !i.copied {
 		s.fail("%s is given instance %d of a pool of another key", c.Name, i.ID)
 	}
 }
@@ -214,7 +217,7 @@ func (s *sim) checkRemoval(a Action, i *simInstance) {
 func (s *sim) misdated(i *simInstance) bool {
 	return !s.plan.known && i.marked < s.process.began && slices.ContainsFunc(s.instances, func(other *simInstance) bool {
 		return other != i && other.marked < i.marked && simTags.ClaimIn(other.Tags).Is(simTags.ClaimIn(i.Tags)) &&
-			!simTags.claimedAtOf(other.Tags).Before(simTags.claimedAtOf(i.Tags))
+			!simTags.ClaimedAtOf(other.Tags).Before(simTags.ClaimedAtOf(i.Tags))
 	})
 }
 
@@ -307,7 +310,7 @@ func (s *sim) checkList(nodes []lkepool.Node, process int) {
 		}
 		earlier := c.served < s.process.began && i.shown != s.process.life+1
 		lag := s.plan.world.lag + 2*simSettle
-		if earlier && (s.lacking() || s.now-c.served < lag || i.failed >= markAttempts) ||
+		if earlier && (s.lacking() || s.now-c.served < lag || i.failed >= tuning.MarkAttempts) ||
 			slices.ContainsFunc(nodes, func(n lkepool.Node) bool { return n.InstanceID == i.ID }) {
 			continue
 		}

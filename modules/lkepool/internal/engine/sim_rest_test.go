@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
 )
 
 const (
@@ -142,11 +143,11 @@ func (s *sim) wanted(i *simInstance) bool {
 func (s *sim) tooEdited(c *simClaimant) bool {
 	edited := 0
 	for _, of := range s.pools {
-		if !of.gone && of.Autoscaled && simTags.keyHash(of.Tags) == c.hash {
+		if !of.gone && of.Autoscaled && simTags.KeyHash(of.Tags) == c.hash {
 			edited++
 		}
 	}
-	return edited >= editedLimit
+	return edited >= tuning.EditedLimit
 }
 
 // checkBought checks I5: a node for each claimant that called, and one for each that
@@ -247,7 +248,7 @@ func (s *sim) checkTimes() {
 		// A new process first waits until it can trust what it reads.
 		from := max(c.first, s.process.began+simSettle+2*w.latency)
 		bound := platform*115/100 + 2*time.Second
-		if s.enterprise || s.keys() > directPolls {
+		if s.enterprise || s.keys() > tuning.DirectPolls {
 			bound += time.Second // lists are read less often than pools
 		}
 		if s.returned(c) {

@@ -50,8 +50,8 @@ func (sc *scene) copyClaim(from *simInstance, to string) error {
 	if err != nil {
 		return err
 	}
-	kept := slices.DeleteFunc(slices.Clone(i.Tags), simTags.ofClaim)
-	i.Tags = claims.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !simTags.ofClaim(tag) }))
+	kept := slices.DeleteFunc(slices.Clone(i.Tags), simTags.OfClaim)
+	i.Tags = claims.Union(kept, slices.DeleteFunc(slices.Clone(from.Tags), func(tag string) bool { return !simTags.OfClaim(tag) }))
 	i.edited, i.copied = true, true
 	sc.recordInstance(i)
 	return nil

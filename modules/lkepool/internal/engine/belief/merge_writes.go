@@ -1,0 +1,205 @@
+package belief
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
+)
+
+// writeEvidence applies what is known of this process's own writes.
+type writeEvidence struct{ *Belief }
+
+// mergeGrowth applies the end of a purchase.
+func (e writeEvidence) mergeGrowth(d event.Done) News {
+	k := e.Purchases.key(d.Action.Key)
+	e.Purchases.ended(d.Action)
+	p, known := e.Pools.Get(d.Action.PoolID)
+	if known {
+		p.Writes.Growing = false
+	}
+	k.lost = k.lost && d.Err != nil
+	if d.Err != nil {
+		return e.purchaseFailed(k, p, d)
+	}
+	slots := d.Pool.Slots
+	if !known {
+		created := d.Pool
+		created.Slots = nil // they are added below
+		p = poolEvidence(e).meetPool(created, e.now, true)
+		p.Made = e.now
+	}
+	p.Count, p.Writes.Grown, p.Writes.Unsure, p.Direct.Agrees = d.Pool.Count, e.now, time.Time{}, false
+	p.Lowered.scaled, p.Writes.Retry = p.Count, backoff{}
+	p.Expect(p.Count-len(e.Members(p.ID)), e.now)
+	poolEvidence(e).addSlots(p, slots, d.Began, true)
+	if k.Room > 0 {
+		k.Room = d.Action.Bought // until not even one more fits
+	}
+	return News{Grown: true}
+}
+
+// purchaseFailed follows a purchase that ended in an error.
+func (e writeEvidence) purchaseFailed(k *KeyState, p *Pool, d event.Done) (news News) {
+	if p != nil && claims.EffectOf(d.Err) != claims.EffectNone {
+		p.Writes.Unsure = e.now
+	}
+	switch effect := claims.EffectOf(d.Err); {
+	case p == nil || effect == claims.EffectNone:
+	case effect == claims.EffectApplied:
+		p.Writes.Frozen.attempt(d, e.now)
+	default:
+		p.Writes.Frozen.attempt(d, e.now.Add(e.cfg.LateEffect))
+	}
+	if p == nil && claims.EffectOf(d.Err) != claims.EffectNone {
+		// Creating has no idempotency token: the pool is looked for by its tag
+		// until it would have to be visible.
+		// The second time in a row, the list lags further than it should.
+		wait := e.cfg.SettleTime
+		if k.lost || claims.EffectOf(d.Err) == claims.EffectApplied {
+			wait = tuning.ListLag
+		}
+		k.NotBefore, k.lost = e.now.Add(wait), true
+		e.Purchases.doubt(d.Action, e.now.Add(e.cfg.LateEffect+tuning.ListLag))
+	}
+	if p != nil && claims.KindOf(d.Err) == claims.KindNotFound {
+		p.Absence.Proof, p.Direct.Want = Latest(p.Absence.Proof, d.Began), true
+	}
+	switch add := d.Action.Bought; {
+	case claims.KindOf(d.Err) == claims.KindQuotaExceeded && add > 1:
+		// LKE refuses as a whole what does not fit, and how much would is not in
+		// the answer, so the next purchase is at most half as large.
+		k.Room = add / 2
+		return News{}
+	case Lasting(d.Err):
+		k.Room = 0
+		news = News{Refused: d.Err, Key: d.Action.Key}
+	}
+	k.Retry.fail(e.now, e.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
+	return news
+}
+
+// mergeMark applies the end of a claim's write.
+func (e writeEvidence) mergeMark(d event.Done) News {
+	n, known := e.Nodes.Get(d.Action.InstanceID)
+	if !known {
+		return News{}
+	}
+	h := &n.Claim
+	if d.Err == nil && !e.Tags.ClaimIn(d.Instance.Tags).Is(h.Who) {
+		d.Err = &claims.Error{Kind: claims.KindUnavailable, Op: string(event.OpMark),
+			Err: errors.New("the answer does not show the claim that was written")}
+	}
+	if d.Err == nil {
+		*h = claimState{Who: h.Who, State: Held, At: e.now, Since: cmp.Or(h.Since, e.now), ClaimedAt: e.Tags.ClaimedAtOf(d.Instance.Tags),
+			Own: h.Own || h.Since.IsZero(), wrote: true, witnessed: h.witnessed, given: h.given}
+		instanceEvidence(e).seeInstance(d.Instance, d.Began, true)
+		n.Tags, n.Tagged = d.Instance.Tags, d.Began
+		e.marked()
+		return News{}
+	}
+	h.Retry.fail(e.now, e.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
+	h.Err, h.At = d.Err, e.now
+	if claims.KindOf(d.Err) == claims.KindNotFound {
+		// As good as a direct read that answered 404.
+		n.Absence.Since, n.Absence.Proof = cmp.Or(n.Absence.Since, d.Began), cmp.Or(n.Absence.Proof, d.Began)
+	}
+	switch {
+	case !h.Since.IsZero():
+		h.State = Held // it was claimed before
+		return News{}
+	case h.State == Writing && (claims.EffectOf(d.Err) == claims.EffectNone || claims.KindOf(d.Err) == claims.KindNotFound):
+		*h = h.freed(e.now)
+	default:
+		h.State = Unsure
+	}
+	switch claims.KindOf(d.Err) {
+	case claims.KindRateLimited:
+	case claims.KindForbidden:
+		return e.markRefused(d)
+	case claims.KindInvalid:
+		// It may be this instance alone whose tags are refused.
+		e.Marks.failed(n, e.now)
+		return e.markRefused(d)
+	default:
+		e.Marks.failed(n, e.now)
+	}
+	return News{}
+}
+
+// markRefused follows a claim's write that the API refused as forbidden or invalid.
+func (e writeEvidence) markRefused(d event.Done) News {
+	e.Marks.refused(d.Err, e.now)
+	return News{MarkRefused: d.Err, Claimant: e.Tags.ClaimIn(d.Action.Tags)}
+}
+
+// marked follows a claim that was written: marking works again.
+func (e writeEvidence) marked() {
+	if e.Marks.General() {
+		for _, n := range e.Nodes.Rows {
+			n.Claim.Failed, n.Direct.Retry = 0, backoff{}
+		}
+	}
+	e.Marks = marks{}
+}
+
+// mergeRemoval applies the end of a node's removal.
+func (e writeEvidence) mergeRemoval(d event.Done) {
+	p, known := e.Pools.Get(d.Action.PoolID)
+	if known {
+		p.Writes.Removing = max(0, p.Writes.Removing-1)
+	}
+	n, alive := e.Nodes.Get(d.Action.InstanceID)
+	if alive {
+		n.Removal.Busy = false
+	}
+	if d.Err != nil {
+		effect := claims.EffectOf(d.Err) != claims.EffectNone
+		if known && effect {
+			p.Writes.Unsure = e.now
+		}
+		if alive {
+			n.Removal.failedWith(d.Err, effect, e.now, e.cfg.RetryDelay)
+		}
+		return
+	}
+	if known {
+		p.Count, p.Writes.Shrunk, p.Lowered = max(0, p.Count-1), e.now, lowering{}
+	}
+	if alive {
+		n.Removal = removal{Condemned: true, Accepted: e.now}
+	} else if known {
+		p.KnownSlots = slices.DeleteFunc(p.KnownSlots, func(s slot) bool { return s.NodeID == d.Action.NodeID })
+	}
+}
+
+// mergeDrop applies the end of a pool's deletion.
+func (e writeEvidence) mergeDrop(d event.Done) {
+	effect := claims.EffectOf(d.Err) != claims.EffectNone
+	for _, n := range e.Nodes.Rows {
+		if n.Home != d.Action.PoolID {
+			continue
+		}
+		n.Removal.Busy = false
+		if d.Err != nil {
+			n.Removal.failedWith(d.Err, effect, e.now, e.cfg.RetryDelay)
+		} else {
+			n.Removal = removal{Condemned: true, Accepted: e.now}
+		}
+	}
+	p, known := e.Pools.Get(d.Action.PoolID)
+	if !known {
+		return
+	}
+	p.Writes.Dropping = false
+	if d.Err != nil {
+		p.Writes.Unsure, p.Writes.Condemned = e.now, p.Writes.Condemned || effect
+		p.Writes.Retry.fail(e.now, e.cfg.RetryDelay, claims.RetryAfterOf(d.Err))
+		return
+	}
+	p.Writes.Dropped, p.Writes.Condemned = e.now, true
+}

@@ -1,0 +1,194 @@
+package belief
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
+)
+
+// Pool is one pool of the cluster. Count is the believed one: own writes and
+// direct reads change it, lists only make the engine look.
+type Pool struct {
+	lkepool.Pool
+	// First is when it was first seen.
+	First time.Time
+	// hash is that of the key which the pool was made for, "" for one of another
+	// owner.
+	hash string
+	// KnownSlots are the positions of its nodes, in the order of their node IDs.
+	KnownSlots []slot
+	// Made is when this process created it, the zero time for one that it found.
+	Made time.Time
+	// last is when the newest reading began that showed it.
+	last    time.Time
+	Absence absence
+	Direct  DirectRead
+	Writes  poolWrites
+	// Pending has the time since when each node that is on its way has been.
+	Pending []time.Time
+	Lowered lowering
+	// witnessed: all of its slots are known from a reading of this leadership.
+	witnessed bool
+	// unsettled is since when it has had more members than its count.
+	unsettled time.Time
+}
+
+// NamedPool is a pool that is known by its ID alone. Gone: that it does not exist
+// is proven.
+type NamedPool struct {
+	Absence absence
+	Direct  DirectRead
+	Gone    bool
+}
+
+// slot is the position of one node in a pool, as last seen.
+type slot struct {
+	lkepool.Slot
+	seen time.Time
+	// Vacant is since when it has been without an instance. lost: it had one,
+	// and whether the platform replaces that is not known.
+	Vacant time.Time
+	lost   bool
+}
+
+// poolWrites are the writes under way for a pool.
+type poolWrites struct {
+	Growing, Dropping bool
+	// Condemned: a deletion was sent that the platform may have carried out, or may
+	// still carry out. That never ends, and nothing of the pool is used any more.
+	Condemned bool
+	Frozen    freeze
+	Removing  int
+	Retry     backoff
+	// began is when the newest one that raises the count was sent, Dropped when
+	// the deletion of the pool was accepted.
+	began, Dropped time.Time
+	// Grown and shrunk are when writes that raised and lowered the count were
+	// answered, Unsure when one failed whose effect is not known.
+	Grown, Shrunk, Unsure time.Time
+}
+
+// freeze is a count that was sent and not answered with success. It may take effect
+// for as long as Config.LateEffect, after later writes, so no other one is sent.
+type freeze struct {
+	Count int
+	// sent is when the first attempt was, until how long after the last one the
+	// count may still take effect.
+	sent, until time.Time
+	// again: it was sent more than once.
+	again bool
+}
+
+// attempt notes a count that was not answered.
+func (f *freeze) attempt(d event.Done, until time.Time) {
+	if f.Count == d.Action.Count {
+		f.again, f.until = true, Latest(f.until, until)
+		return
+	}
+	*f = freeze{Count: d.Action.Count, sent: d.Began, until: until}
+}
+
+// lowering counts how often another client lowered the pool's count.
+type lowering struct {
+	Times int
+	Since time.Time
+	// scaled is the count that this process set.
+	scaled int
+}
+
+func (l *lowering) note(count int, now time.Time) {
+	if l.scaled == 0 || count >= l.scaled {
+		return
+	}
+	if now.Sub(l.Since) > tuning.LowerMemory {
+		l.Times, l.Since = 0, now
+	}
+	l.Times++
+	l.scaled = count
+}
+
+// Ours reports whether the pool was made by this engine.
+func (p *Pool) Ours() bool { return p.hash != "" }
+
+// KeyHash returns the hash of the key that the pool was made for, "" if the
+// pool is not ours.
+func (p *Pool) KeyHash() string { return p.hash }
+
+// fits reports whether a node of the pool meets the key's requirements. A pool whose
+// count the platform's autoscaler changes gets no new claimants either.
+func (p *Pool) fits(key lkepool.Key) bool {
+	return !p.Autoscaled && p.InstanceType == key.InstanceType && p.Template.Fits(key.Template)
+}
+
+// slot returns the pool's record of a node ID.
+func (p *Pool) slot(nodeID string) *slot {
+	at, ok := slices.BinarySearchFunc(p.KnownSlots, nodeID, func(s slot, id string) int { return strings.Compare(s.NodeID, id) })
+	if !ok {
+		return nil
+	}
+	return &p.KnownSlots[at]
+}
+
+// addSlot records a slot that is new. lost: its instance is gone already.
+func (p *Pool) addSlot(nodeID string, now time.Time, lost bool) *slot {
+	at, _ := slices.BinarySearchFunc(p.KnownSlots, nodeID, func(s slot, id string) int { return strings.Compare(s.NodeID, id) })
+	p.KnownSlots = slices.Insert(p.KnownSlots, at, slot{Slot: lkepool.Slot{NodeID: nodeID}, Vacant: now, lost: lost})
+	return &p.KnownSlots[at]
+}
+
+// Expect keeps one time for each node that is on its way.
+func (p *Pool) Expect(pending int, now time.Time) {
+	for len(p.Pending) < pending {
+		p.Pending = append(p.Pending, now)
+	}
+	p.Pending = p.Pending[len(p.Pending)-max(0, pending):]
+}
+
+// Lost counts the slots whose instance is gone.
+func (p *Pool) Lost() int {
+	n := 0
+	for _, s := range p.KnownSlots {
+		if s.lost {
+			n++
+		}
+	}
+	return n
+}
+
+// Overfull returns since when the pool has had more members than its count.
+func (p *Pool) Overfull(now time.Time) time.Time {
+	if p.unsettled.IsZero() || now.Sub(p.unsettled) > 2*tuning.UnsettledGrace {
+		p.unsettled = now
+	}
+	return p.unsettled
+}
+
+// Overdue counts the nodes that have been on their way for too long.
+func (p *Pool) Overdue(now time.Time, after time.Duration) int {
+	n := 0
+	for _, since := range p.Pending {
+		if now.Sub(since) > after {
+			n++
+		}
+	}
+	return n
+}
+
+// backoff is the pause after failures in a row, since the first of them.
+type backoff struct {
+	Failed       int
+	Since, Until time.Time
+}
+
+func (b *backoff) fail(now time.Time, first, atLeast time.Duration) {
+	if b.Failed == 0 {
+		b.Since = now
+	}
+	pause := first << min(b.Failed, 8)
+	b.Failed++
+	b.Until = now.Add(max(min(pause, tuning.LongestRetry), atLeast))
+}

@@ -1,0 +1,41 @@
+package belief
+
+import (
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
+)
+
+// Reserve chooses a free node for a claimant; nothing is written yet.
+func (b *Belief) Reserve(n *Node, who claims.ClaimID) {
+	n.Claim = n.Claim.freed(b.now)
+	n.Claim.Who, n.Claim.State = who, Reserved
+	b.Index.claimed(n)
+}
+
+// Unreserve gives up the nodes that were chosen for a claimant which does not wait
+// any more.
+func (b *Belief) Unreserve(who claims.ClaimID) {
+	for _, n := range b.NodesOf(who.Value) {
+		if n.Claim.State == Reserved && n.Claim.Who.Is(who) {
+			n.Claim = n.Claim.freed(b.now)
+		}
+	}
+}
+
+// Release gives up a node that was chosen and cannot be had.
+func (b *Belief) Release(n *Node) { n.Claim = n.Claim.freed(b.now) }
+
+// Quarantine gives up a node that was chosen and cannot be read.
+func (b *Belief) Quarantine(n *Node) {
+	n.Claim = n.Claim.freed(b.now)
+	n.Claim.Failed = tuning.MarkAttempts - 1
+	b.Marks.failed(n, b.now)
+}
+
+// Probe notes a purchase, or a claim that is written, while marks are refused or
+// fail: it is the one attempt until the pause has passed again.
+func (b *Belief) Probe() {
+	if b.Marks.Err != nil || b.Marks.General() {
+		b.Marks.Next = b.now.Add(b.Marks.pause)
+	}
+}

@@ -1,0 +1,91 @@
+package belief
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
+)
+
+// Owned reports whether an instance is of a pool of ours, or was before its
+// pool gave it up. A claim that was seen once shows that too, whatever older
+// readings show.
+func (b *Belief) Owned(n *Node) bool {
+	p, known := b.Pools.Get(n.Home)
+	return known && p.Ours() || !known && !n.Foreign && (n.Claimed() || slices.Contains(n.Tags, b.Tags.Managed))
+}
+
+// Quarantined reports whether writes to the instance have failed so often that its
+// claimant gets another one. It does not while one more write is under way.
+func (b *Belief) Quarantined(n *Node) bool {
+	return !b.Marks.General() && n.Claim.Failed >= tuning.MarkAttempts && !n.Claim.Written() &&
+		(n.Claim.State != Unsure || n.Claim.Lacking || n.Direct.Failing())
+}
+
+// Assigned returns the node that is being claimed for a claimant, nil if there is
+// none but such as were quarantined.
+func (b *Belief) Assigned(who claims.ClaimID) *Node {
+	for _, n := range b.NodesOf(who.Value) {
+		if n.Claim.State != Free && !n.Claimed() && n.Claim.Who.Is(who) && (n.Claim.State == Reserved || !b.Quarantined(n)) {
+			return n
+		}
+	}
+	return nil
+}
+
+// IsFree reports whether a member may be handed out.
+func (b *Belief) IsFree(n *Node) bool {
+	return n.Claim.State == Free && n.Known() && !b.Quarantined(n) && !n.Removal.Busy && !n.Removal.Condemned && b.Health(n) == claims.Healthy
+}
+
+// Health is the engine's judgement of an instance.
+func (b *Belief) Health(n *Node) claims.Health {
+	switch {
+	case n.State == lkepool.Leaving:
+		return claims.Deleting
+	case !n.Detached.IsZero() || n.Home == 0 && !b.PoolList.Began.IsZero() && b.now.Sub(n.First) > tuning.UnsettledGrace:
+		return claims.Detached
+	case n.State == lkepool.Down && b.now.Sub(n.First) > b.cfg.BootTimeout:
+		return claims.Stopped
+	}
+	return claims.Healthy
+}
+
+// Describe returns an instance as a caller sees it.
+func (b *Belief) Describe(n *Node) lkepool.Node {
+	node := lkepool.Node{NodeID: n.Slot, PoolID: n.Home, Node: claims.Node{
+		InstanceID: n.ID, Name: n.Name, InstanceType: n.InstanceType, Region: n.Region, Status: n.Status, Health: b.Health(n),
+		Created: n.Created, Tags: slices.Clone(n.Tags),
+	}}
+	if n.Claimed() {
+		node.Claim = n.Claim.Who.Value
+	}
+	if p, ok := b.Pools.Get(n.Home); ok {
+		node.Template = p.Template.Clone()
+		node.InstanceType = cmp.Or(node.InstanceType, p.InstanceType)
+	}
+	return node
+}
+
+// Owning counts the nodes of each instance type that our pools have, those included
+// that purchases under way or without an answer may add.
+func (b *Belief) Owning() map[string]int {
+	owned := b.Purchases.pending(b.PoolList.Began)
+	for _, p := range b.Pools.Rows {
+		if p.Ours() {
+			owned[p.InstanceType] += max(p.Count, p.Writes.Frozen.Count)
+		}
+	}
+	return owned
+}
+
+// OnTheirWay counts the nodes that are on their way in a pool.
+func (b *Belief) OnTheirWay(p *Pool) int {
+	if !p.Ours() || p.Writes.Condemned {
+		return 0
+	}
+	p.Expect(max(0, p.Count-len(b.Members(p.ID))-p.Lost()), b.now)
+	return len(p.Pending) - p.Overdue(b.now, b.cfg.PendingTimeout)
+}

@@ -1,0 +1,22 @@
+package belief
+
+// Witness looks up instances that look free in the caller's own records, and once
+// those whose claim was only read: one that has another claimant there is
+// held by that claimant, and its tag is wrong. It need not be of a pool that lists
+// it: a claim that was read on such an instance is given back in time, too.
+func (b *Belief) Witness() {
+	if b.cfg.Holder == nil {
+		return
+	}
+	for _, n := range b.Nodes.Rows {
+		read := n.Claim.State == Held && !n.Claim.Own && !n.Claim.witnessed
+		if n.Claim.State != Free && !read || n.Leaves() || !b.Owned(n) {
+			continue
+		}
+		n.Claim.witnessed = true
+		if who, ok := b.cfg.Holder(n.ID); ok && (n.Claim.State == Free || !n.Claim.Who.Is(b.Tags.ID(who))) {
+			n.Claim = claimState{Who: b.Tags.ID(who), State: Held, At: b.now, Since: b.now, Stripped: true}
+			b.Index.claimed(n)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/belief"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/callers"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
+)
+
+// claimer gives nodes back, hands them out and has their claims written.
+type claimer struct{ *reader }
+
+// giveBack answers a claimant that has a node, or goes on with the claim that
+// is being written. It returns false for one that has none.
+func (c *claimer) giveBack(claim *callers.Claim) bool {
+	n := c.holder(claim.ID)
+	if n == nil {
+		if n = c.known.Assigned(claim.ID); n == nil {
+			return false
+		}
+		c.finish(claim, n)
+		return n.Claim.State != belief.Free
+	}
+	if c.claiming(claim, n) {
+		return true
+	}
+	if c.doubtful(claim, n) {
+		return true
+	}
+	loose := n.Home == 0 || !n.Detached.IsZero()
+	switch {
+	case n.Claim.Own && c.now.Sub(n.Claim.At) <= tuning.ConfirmedFor, c.seenLately(n.Direct):
+	case !n.Absence.Since.IsZero(), c.now.Sub(n.Last) > tuning.FullReadEvery:
+		if c.ready(n.Direct.Ended.Add(tuning.VerifyAgain)) {
+			c.readNode(n, "its claimant asks for it again")
+		}
+		return true
+	}
+	if loose && !c.ready(belief.Latest(n.Detached, n.First).Add(tuning.UnsettledGrace)) {
+		if n.Home == 0 {
+			c.freshPools(n.First, "no pool of a claimed instance is known")
+		} else if c.ready(n.Direct.Ended.Add(tuning.VerifyAgain)) {
+			c.readNode(n, "its pool does not list it any more")
+		}
+		return true
+	}
+	n.Claim.Deliver()
+	c.deliver(claim, c.known.Describe(n), nil)
+	return true
+}
+
+// doubtful deals with a claim that matches a claimant by its name alone, on an
+// instance of another key: a claim of an earlier version, or one whose UID was
+// removed, which may be of another claimant of that name. The caller's own records
+// settle it. It returns false for a claim that is beyond doubt.
+func (c *claimer) doubtful(claim *callers.Claim, n *belief.Node) bool {
+	p, known := c.known.Pools.Get(n.Home)
+	if claim.ID.UID == "" || n.Claim.Who.UID != "" || known && p.KeyHash() == claim.Hash {
+		return false
+	}
+	if c.cfg.Holder != nil {
+		if who, ok := c.cfg.Holder(n.ID); ok && c.known.Tags.ID(who).Is(claim.ID) {
+			return false
+		}
+	}
+	if !known && !c.freshPools(belief.Latest(n.First, c.known.StartedAt), "the pool of a claim by name alone is not known") {
+		return true
+	}
+	c.deliver(claim, lkepool.Node{},
+		&claims.Error{Kind: claims.KindConflict, Op: "claim", Object: claims.Object("pool", n.Home), Effect: claims.EffectNone, Err: fmt.Errorf(
+			"instance %d of another NodePool, type or template carries the claim of %s without its UID: whose it is is not known", n.ID,
+			n.Claim.Who.Value)})
+	return true
+}
+
+// claiming reports whether a write may still give the claimant another instance
+// than the one that it has, and waits for its end: of two that carry its claim
+// the one that was claimed later is kept, so that one has to be the answer.
+func (c *claimer) claiming(claim *callers.Claim, has *belief.Node) bool {
+	n := c.known.Assigned(claim.ID)
+	switch {
+	case n == nil || n == has || n.Claim.State == belief.Reserved:
+		return false
+	case n.Claim.State == belief.Unsure && c.ready(n.Claim.At.Add(c.cfg.SettleTime)):
+		c.readNode(n, "a claim was written without an answer")
+	}
+	return true
+}
+
+// finish brings a claim to its end that was begun on an instance.
+func (c *claimer) finish(claim *callers.Claim, n *belief.Node) {
+	switch {
+	case n.Claim.Written():
+	case n.Claim.State == belief.Reserved && (!n.Absence.Proof.IsZero() || !n.Present()):
+		c.known.Release(n)
+	case n.Claim.State == belief.Reserved && n.Direct.Failing() && n.Claim.Failed < tuning.MarkAttempts:
+		c.known.Quarantine(n)
+	case c.unresolved(n):
+		if c.ready(n.Claim.At.Add(c.cfg.SettleTime)) {
+			c.readNode(n, "a claim was written without an answer")
+		}
+	case n.Claim.State == belief.Reserved && n.Arrived && n.Claim.Failed == 0, c.seenLately(n.Direct):
+		c.mark(claim, n)
+	default:
+		c.readNode(n, "look before claiming")
+	}
+}
+
+// unresolved reports whether a claim without an answer is looked for, instead of written
+// again: writes to this instance alone fail.
+func (c *claimer) unresolved(n *belief.Node) bool {
+	return n.Claim.State == belief.Unsure && n.Claim.Failed >= tuning.MarkAttempts && !n.Claim.Lacking && !c.known.Marks.General()
+}
+
+// mark writes the claim unless marks are refused and it is not time to try.
+func (c *claimer) mark(claim *callers.Claim, n *belief.Node) {
+	if c.known.Marks.Err != nil {
+		if !c.ready(c.known.Marks.Next) {
+			// This frees the instance unless a claim may have been written already.
+			c.deliver(claim, lkepool.Node{}, c.known.Marks.Err)
+			return
+		}
+		c.known.Probe()
+	}
+	if !c.ready(n.Claim.Retry.Until) {
+		return
+	}
+	c.do(event.Action{
+		Op: event.OpMark, InstanceID: n.ID, PoolID: n.Home, Key: claim.Request.Key, Reason: "claim for " + claim.Request.Claimant.Name,
+		Tags: c.known.Tags.ClaimTags(n.Tags, claim.ID, c.now, claim.Request.PoolTags, claim.Request.Tags),
+	})
+}
+
+// restoreTags writes claims again whose tags were taken away.
+func (c *claimer) restoreTags() {
+	for _, n := range c.known.Nodes.Rows {
+		if !c.restorable(n) || !c.ready(n.Claim.Retry.Until) {
+			continue
+		}
+		if !c.seenLately(n.Direct) {
+			c.readNode(n, "a claim's tag is missing")
+			continue
+		}
+		c.known.Probe()
+		c.do(event.Action{Op: event.OpMark, InstanceID: n.ID, PoolID: n.Home, Reason: "write the claim again",
+			Tags: c.known.Tags.ClaimTags(n.Tags, n.Claim.Who, cmp.Or(n.Claim.ClaimedAt, c.now))})
+	}
+}
+
+// restorable reports whether a claim is to be written again, and can be. While
+// marks are refused that is an attempt as good as any.
+func (c *claimer) restorable(n *belief.Node) bool {
+	refused := c.known.Marks.Err != nil && c.now.Before(c.known.Marks.Next)
+	return n.Claim.State == belief.Held && n.Claim.Stripped && n.Present() && !n.Removal.Busy && !refused && !c.settling() &&
+		c.holder(n.Claim.Who) == n // not a second one, which is to go
+}
+
+// match hands free instances, in that order, to claimants in the order in
+// which their first calls came.
+func (c *claimer) match(d *demand) {
+	d.waiting = slices.DeleteFunc(d.waiting, func(claim *callers.Claim) bool {
+		for len(d.free) > 0 && claim.Waits() {
+			n := d.free[0]
+			d.free = d.free[1:]
+			c.known.Reserve(n, claim.ID)
+			if c.finish(claim, n); n.Claim.State != belief.Free {
+				return true
+			}
+		}
+		return !claim.Waits()
+	})
+}
+
+// handOut orders free instances: those that requests failed for come last.
+func handOut(a, b *belief.Node) int {
+	failing := func(n *belief.Node) int {
+		if n.Direct.Err != nil || n.Claim.Err != nil {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(failing(a), failing(b)), cmp.Compare(a.ID, b.ID))
+}

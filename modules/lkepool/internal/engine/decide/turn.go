@@ -1,0 +1,116 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/belief"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/callers"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/event"
+	"github.com/karpenter-linode/karpenter-linode/modules/lkepool/internal/engine/tuning"
+)
+
+// turn is one event's turn: what is known, who waits, and what was chosen so far.
+type turn struct {
+	cfg     lkepool.Config
+	limits  lkepool.Limits
+	known   *belief.Belief
+	callers *callers.Callers
+	now     time.Time
+	actions []event.Action
+	// wakeAt is when the next turn has to be at the latest.
+	wakeAt time.Time
+}
+
+// at schedules a tick at the given time.
+func (t *turn) at(when time.Time) {
+	if when.After(t.now) && (t.wakeAt.IsZero() || when.Before(t.wakeAt)) {
+		t.wakeAt = when
+	}
+}
+
+// ready reports whether a time has come, and otherwise schedules a tick at it.
+func (t *turn) ready(when time.Time) bool {
+	if t.now.Before(when) {
+		t.at(when)
+		return false
+	}
+	return true
+}
+
+// do chooses an action, and lets belief note it at once: what is chosen next counts
+// with it.
+func (t *turn) do(a event.Action) {
+	switch a.Op {
+	case event.OpScale, event.OpDrop:
+		a.NotAfter = t.now.Add(tuning.CountValid)
+	case event.OpCreate, event.OpRemove:
+		a.NotAfter = t.now.Add(tuning.SendWithin)
+	case event.OpMark:
+		a.NotAfter = t.now.Add(tuning.ClaimWithin)
+	}
+	t.known.Start(a)
+	t.actions = append(t.actions, a)
+}
+
+// deliver answers all callers that wait for the claim. What was chosen for it is free
+// again.
+func (t *turn) deliver(claim *callers.Claim, node lkepool.Node, err error) {
+	t.actions = append(t.actions, t.callers.Deliver(claim, event.Answer{Node: node, Err: err}, t.now)...)
+	t.known.Unreserve(claim.ID)
+}
+
+// refuse answers claimants with an error.
+func (t *turn) refuse(claims []*callers.Claim, err error) {
+	for _, claim := range claims {
+		t.deliver(claim, lkepool.Node{}, err)
+	}
+}
+
+// settling reports whether writes of an earlier process may still be invisible.
+func (t *turn) settling() bool { return !t.ready(t.known.StartedAt.Add(t.cfg.SettleTime)) }
+
+// inherited reports whether a pool may still be changed by writes of the process
+// before, so that this one neither grows nor drops it.
+func (t *turn) inherited(p *belief.Pool) bool { return p.Made.IsZero() && !t.ready(t.known.LateUntil) }
+
+// seenLately reports whether the last direct read is still "right before".
+func (t *turn) seenLately(l belief.DirectRead) bool {
+	return l.Agrees && !l.Ended.IsZero() && t.now.Sub(l.Ended) <= tuning.ReadValid
+}
+
+// preferred returns the node of a claimant, nil if it has none, from its claims alone.
+func (t *turn) preferred(who claims.ClaimID) *belief.Node {
+	return t.known.Holder(who, t.callers.KeyOf(who))
+}
+
+// holder returns the node of a claimant, nil if it has none. Of several it is the
+// one that the caller's own records name.
+func (t *turn) holder(who claims.ClaimID) *belief.Node {
+	best := t.preferred(who)
+	if best == nil || t.cfg.Holder == nil {
+		return best
+	}
+	for _, n := range t.known.NodesOf(who.Value) {
+		if n == best || !n.Holds(who) || !t.known.Owned(n) {
+			continue
+		}
+		if named, ok := t.cfg.Holder(n.ID); ok && t.known.Tags.ID(named).Is(who) {
+			return n
+		}
+	}
+	return best
+}
+
+// wanted reports whether claimants wait for a node of the pool's key.
+func (t *turn) wanted(p *belief.Pool) bool {
+	return t.callers.Wants(p.KeyHash())
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
