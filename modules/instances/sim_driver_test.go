@@ -37,9 +37,15 @@ type sim struct {
 	requests int
 	proven   simProven
 	// late has until when a creation of a label may still take effect.
-	late    map[string]time.Time
-	failure string
+	late map[string]time.Time
+	// unlanded counts the writes that were answered and have not landed.
+	unlanded int
+	facts    simFacts
+	failure  string
 }
+
+// simFacts counts what was drawn.
+type simFacts struct{ landed, grouped int }
 
 // simCall runs a task and handles its answer.
 type simCall struct {
@@ -111,7 +117,9 @@ func (s *sim) run() string {
 // process begins a life of the program.
 func (s *sim) process() {
 	s.life++
-	cfg, err := Config{Cluster: "demo", OrphanTTL: s.plan.orphanTTL, Creations: s.plan.creations}.withDefaults()
+	cfg, err := Config{
+		Cluster: "demo", OrphanTTL: s.plan.orphanTTL, Creations: s.plan.creations, Ceilings: s.plan.ceilings(),
+	}.withDefaults()
 	if err != nil {
 		panic(err)
 	}
@@ -126,7 +134,7 @@ func (s *sim) process() {
 
 func (s *sim) holder(id int) (claims.Claimant, bool) {
 	for _, c := range s.claimants {
-		if c.id == id && c.alive {
+		if c.id == id && c.aliveAt(s.now.Add(-s.plan.holderLag)) && !c.answeredAt.After(s.now.Add(-s.plan.holderLag)) {
 			return c.claimant(), true
 		}
 	}
@@ -208,7 +216,8 @@ func (s *sim) sweeps() {
 		var alive []claims.ClaimID
 		for _, c := range s.claimants {
 			c.noticeLoss(a.instances)
-			if c.alive {
+			c.checkListed(a.instances)
+			if c.aliveAt(s.now.Add(-s.plan.aliveLag)) {
 				alive = append(alive, simOwn.ID(c.claimant()))
 			}
 		}
