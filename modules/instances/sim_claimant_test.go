@@ -211,12 +211,16 @@ func (s *sim) happens(step simStep) {
 	switch step.kind {
 	case stepDeath:
 		s.logf("%s", step.kind)
-		s.process()
+		s.process(step.pick%2 == 1 && s.quiet())
 		return
 	case stepBegin:
 		s.logf("%s", step.kind)
 		s.core.now = s.now
-		s.core.begin()
+		after := claims.MayStillWrite
+		if step.pick%2 == 1 && s.quiet() {
+			after = claims.Ended
+		}
+		s.core.begin(after)
 		s.proven.begin()
 		return
 	case stepThief:
@@ -260,3 +264,6 @@ func (s *sim) happens(step simStep) {
 func (s *sim) hasDeaths() bool {
 	return slices.ContainsFunc(s.plan.steps, func(step simStep) bool { return step.kind == stepDeath || step.kind == stepBegin })
 }
+
+// quiet reports whether no write is under way or may still land.
+func (s *sim) quiet() bool { return s.writing == 0 && s.unlanded == 0 }

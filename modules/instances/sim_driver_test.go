@@ -40,8 +40,10 @@ type sim struct {
 	late map[string]time.Time
 	// unlanded counts the writes that were answered and have not landed.
 	unlanded int
-	facts    simFacts
-	failure  string
+	// writing counts those that were sent and not answered.
+	writing int
+	facts   simFacts
+	failure string
 }
 
 // simFacts counts what was drawn.
@@ -91,7 +93,7 @@ func (s *sim) violated(format string, args ...any) {
 }
 
 func (s *sim) run() string {
-	s.process()
+	s.process(true)
 	for i := range s.plan.lives {
 		c := &simClaimant{sim: s, plan: s.plan.lives[i], name: fmt.Sprintf("c%d", i), uid: fmt.Sprintf("u%d", i)}
 		if c.plan.heir && i > 0 {
@@ -115,7 +117,7 @@ func (s *sim) run() string {
 }
 
 // process begins a life of the program.
-func (s *sim) process() {
+func (s *sim) process(clean bool) {
 	s.life++
 	cfg, err := Config{
 		Cluster: "demo", OrphanTTL: s.plan.orphanTTL, Creations: s.plan.creations, Ceilings: s.plan.ceilings(),
@@ -127,9 +129,12 @@ func (s *sim) process() {
 		cfg.Holder = s.holder
 	}
 	s.core = newCore(cfg, s.now)
+	if clean {
+		s.core.begin(claims.Ended)
+	}
 	s.proven = newProven()
 	s.calls = nil
-	s.logf("process %d begins", s.life)
+	s.logf("process %d begins, after one that ended: %t", s.life, clean)
 }
 
 func (s *sim) holder(id int) (claims.Claimant, bool) {

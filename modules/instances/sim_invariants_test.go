@@ -155,11 +155,14 @@ func (s *sim) checkUserTags(i *simInstance) {
 // checkSlots: while a creation may be sent, no caller waits for its turn behind
 // a claimant that sends none.
 func (s *sim) checkSlots() {
-	if at := s.core.queue.slot(s.now); at.IsZero() || at.After(s.now) || s.core.listing.began.IsZero() ||
-		s.core.listing.began.Before(s.core.completeAt()) {
+	if at := s.core.queue.slot(s.now); at.IsZero() || at.After(s.now) || s.core.world.list.began.IsZero() ||
+		s.core.world.list.began.Before(s.core.completeAt()) {
 		return
 	}
 	for _, cl := range s.core.queue.waiting {
+		if s.core.cfg.Bounded() && (s.core.world.list.running || s.core.world.list.began.Before(s.core.shownAt())) {
+			continue
+		}
 		if cl.callers > 0 && !cl.busy && !cl.resolving() {
 			s.violated("%s waits for its turn while a slot is free", cl.id.Value)
 		}
@@ -226,7 +229,7 @@ func (c *simClaimant) checkListed(listed []Instance) {
 // checkBooted: an instance with data disks is returned when it has been started.
 func (c *simClaimant) checkBooted() {
 	i := c.known(c.id)
-	if c.sim.plan.harsh && c.plan.disks > 0 && !i.was(c.began, func(v Instance) bool { return v.Status == "running" || v.Status == "booting" }) {
+	if c.plan.disks > 0 && !i.was(c.began, func(v Instance) bool { return v.Status == "running" || v.Status == "booting" }) {
 		c.violated("off: %s is given %d, which was never started", c.name, c.id)
 	}
 }

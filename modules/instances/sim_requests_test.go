@@ -20,12 +20,18 @@ func (s *sim) start(e effect) {
 	if s.trace != nil {
 		s.logf("%s", requested(e, fate, hit))
 	}
+	if e.op.write() {
+		s.writing++
+	}
 	s.after(way, func() {
 		answer, wait := s.perform(r, fate, hit)
 		if wait > 0 {
 			latency = way + wait
 		}
 		s.after(latency-way, func() {
+			if e.op.write() {
+				s.writing--
+			}
 			if life != s.life {
 				return
 			}
