@@ -20,6 +20,9 @@ type Ceilings struct {
 	HourlyPrice func(instanceType string) (price float64, known bool)
 }
 
+// Bounded reports whether there is a bound.
+func (c Ceilings) Bounded() bool { return c.MaxNodes > 0 || c.MaxHourlyPrice > 0 }
+
 // Check returns a KindInvalid error for values that cannot work.
 func (c Ceilings) Check(op string) error {
 	switch {

@@ -14,11 +14,15 @@ type building struct {
 	// hasDisks and hasConfigs report whether the lists above were read. Later writes
 	// are added to them.
 	hasDisks, hasConfigs bool
+	// listed is when the latest list of disks began.
+	listed time.Time
 	// making is the ID of the disk that is not ready yet, 0 for none.
 	making int
 	// added contains the disks that this process made; lists may not show them yet.
-	added             map[string]bool
-	booted, abandoned bool
+	added map[string]bool
+	// marked records the tag of unfinished instances, which a user may remove. ran
+	// reports that the instance was started.
+	marked, ran, abandoned bool
 	// since delays the next step: nothing is done before it, and only readings begun
 	// at or after it count.
 	since time.Time
@@ -29,7 +33,7 @@ type building struct {
 func (b *building) learn(r result, now time.Time) {
 	switch r.op {
 	case opDisks:
-		b.disks, b.hasDisks = r.disks, true
+		b.disks, b.hasDisks, b.listed = r.disks, true, r.began
 	case opConfigs:
 		b.configs, b.hasConfigs = r.configs, true
 	case opDisk:
@@ -48,7 +52,7 @@ func (b *building) learn(r result, now time.Time) {
 			}
 		}
 	case opBoot:
-		b.booted = true
+		b.ran = true
 	}
 }
 
@@ -93,7 +97,7 @@ func (b *building) poll(now time.Time) step {
 
 // awaitDisk reads only the disk that is being made: listing the disks of 100
 // instances every ten seconds would take three times the limit of lists.
-func (c *core) awaitDisk(o *object) step {
+func (t *createTask) awaitDisk(c *core, o *object) step {
 	if c.now.Before(o.build.since) {
 		return wait(o.build.since)
 	}
@@ -102,11 +106,14 @@ func (c *core) awaitDisk(o *object) step {
 
 // buildUp returns the next step of an instance with data disks: one disk after
 // another, their devices, the boot, and the removal of the unfinished tag.
-func (c *core) buildUp(o *object, data []Disk) step {
+func (t *createTask) buildUp(c *core, o *object) step {
 	b := &o.build
-	if b.booted || stateOf(o.Status) == up && o.Status != "provisioning" && o.Status != "busy" {
-		tags := c.cfg.own.finished(o.Tags)
-		return c.do(effect{op: opTag, id: o.InstanceID, tags: tags, reason: "it is finished"})
+	if b.ran {
+		if tags := c.cfg.own.finished(o.Tags); len(tags) < len(o.Tags) {
+			return c.writeTags(o, tags, "it is finished")
+		}
+		b.marked = false // a user removed the tag
+		return end(answer{instance: c.world.view(o)})
 	}
 	if o.Status != "offline" {
 		return b.poll(c.now)
@@ -119,23 +126,43 @@ func (c *core) buildUp(o *object, data []Disk) step {
 		if !disk.Ready {
 			b.making, b.polls = disk.ID, 0
 			b.observe(disk, c.now)
-			return c.awaitDisk(o)
+			return t.awaitDisk(c, o)
 		}
 		ids[disk.Label] = disk.ID
 	}
-	for _, disk := range data {
-		switch {
+	for _, disk := range t.creation.Storage.Data {
+		switch until := c.world.comes(o, disk); {
 		case ids[disk.Label] != 0:
 		case b.added[disk.Label]:
 			return b.poll(c.now)
+		case b.listed.Before(until):
+			return b.later(c.now, until)
 		default:
 			return c.do(effect{op: opAddDisk, id: o.InstanceID, disk: disk, reason: "a disk is missing"})
 		}
 	}
-	return c.boot(o, data, ids)
+	return t.boot(c, o, ids)
 }
 
-func (c *core) boot(o *object, data []Disk, ids map[string]int) step {
+// comes returns until when a disk may still be made by a request without an answer,
+// which is not repeated before: a label of a disk is not unique.
+func (w *world) comes(o *object, disk Disk) time.Time {
+	if u := w.writes[o.InstanceID]; u != nil {
+		return u.disks[disk.Label]
+	}
+	return time.Time{}
+}
+
+// later waits for the next list of the disks, which at until is conclusive.
+func (b *building) later(now, until time.Time) step {
+	b.hasDisks, b.hasConfigs = false, false
+	if b.since = now.Add(diskPoll); now.Before(until) && until.Before(b.since) {
+		b.since = until
+	}
+	return wait(b.since)
+}
+
+func (t *createTask) boot(c *core, o *object, ids map[string]int) step {
 	b := &o.build
 	if !b.hasConfigs {
 		return c.do(effect{op: opConfigs, id: o.InstanceID, reason: "which configuration it has"})
@@ -144,7 +171,7 @@ func (c *core) boot(o *object, data []Disk, ids map[string]int) step {
 		return b.poll(c.now)
 	}
 	config := b.configs[0]
-	if devices := withDisks(config.Devices, data, ids); !maps.Equal(devices, config.Devices) {
+	if devices := withDisks(config.Devices, t.creation.Storage.Data, ids); !maps.Equal(devices, config.Devices) {
 		return c.do(effect{op: opAttach, id: o.InstanceID, config: config.ID, devices: devices, reason: "disks are not attached"})
 	}
 	return c.do(effect{op: opBoot, id: o.InstanceID, config: config.ID, reason: "everything is there"})

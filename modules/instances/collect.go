@@ -29,11 +29,11 @@ func (t *listTask) next(c *core) step {
 	var pending step
 	for _, o := range c.world.sorted() {
 		known := latest(o.read, o.made, o.tagged, o.listed)
-		if !o.listed.Before(c.listing.began) || c.listing.began.Sub(known) <= listLag {
+		if !o.listed.Before(c.world.list.began) || c.world.list.began.Sub(known) <= listLag {
 			continue
 		}
-		if l := c.directReads[o.InstanceID]; l != nil && !l.missing.Before(t.began) && !l.running {
-			continue // it answered 404 once: the next list reads it again
+		if l := c.world.reads[o.InstanceID]; l != nil && !l.absence.Since().Before(t.began) && !l.running {
+			continue // it answered 404: the next list reads it again
 		}
 		_, s := c.readDirectly(o.InstanceID, t.began, t.seq, "the list lacks it")
 		switch {
@@ -48,7 +48,7 @@ func (t *listTask) next(c *core) step {
 	}
 	var all []Instance
 	for _, o := range c.world.sorted() {
-		all = append(all, c.view(o))
+		all = append(all, c.world.view(o))
 	}
 	return end(answer{instances: all})
 }
@@ -65,8 +65,8 @@ func (c *core) orphans(alive []claims.ClaimID) []claims.Node {
 		if o.orphan.IsZero() {
 			o.orphan = c.now
 		}
-		if c.now.Sub(o.orphan) >= c.cfg.OrphanTTL {
-			orphans = append(orphans, c.view(o).Node)
+		if c.now.Sub(o.orphan) >= c.cfg.OrphanTTL || c.resendRemoval(o) {
+			orphans = append(orphans, c.world.view(o).Node)
 		}
 	}
 	return orphans
@@ -76,25 +76,25 @@ func (c *core) orphans(alive []claims.ClaimID) []claims.Node {
 // none or is served by another instance.
 func (c *core) unneeded(o *object, alive []claims.ClaimID) bool {
 	exists := func(who claims.ClaimID) bool { return slices.ContainsFunc(alive, who.Is) }
-	if c.awaited(o.who) || c.disputed(o) {
+	if c.awaited(o.who) || c.world.disputed(o) {
 		return false
 	}
-	if holder, held := c.holder(o.InstanceID); held && exists(holder) {
+	if holder, held := c.world.holder(o.InstanceID); held && exists(holder) {
 		return false
 	}
 	switch {
-	case !exists(o.who):
+	case !exists(o.who), c.resendRemoval(o):
 		return true
-	case c.cfg.own.isUnfinished(o.Tags):
+	case c.world.unfinished(o) && !o.build.ran:
 		return c.now.Sub(o.first) > c.cfg.FinishTimeout
 	}
-	return c.has(o.who)[0] != o
+	return c.world.has(o.who)[0] != o
 }
 
 // awaited reports whether a caller waits for the claimant's instance.
 func (c *core) awaited(who claims.ClaimID) bool {
-	for id, cl := range c.claims {
-		if id.Is(who) && (cl.callers > 0 || cl.busy) {
+	for _, cl := range c.claims[who.Value] {
+		if cl.id.Is(who) && (cl.callers > 0 || cl.busy) {
 			return true
 		}
 	}
@@ -105,7 +105,7 @@ func (c *core) awaited(who claims.ClaimID) bool {
 func (c *core) strippedOf(alive []claims.ClaimID) []int {
 	var ids []int
 	for _, o := range c.world.sorted() {
-		if c.stripped(o) && o.accepted.IsZero() && slices.ContainsFunc(alive, o.who.Is) {
+		if c.world.stripped(o) && !c.world.condemned(o) && slices.ContainsFunc(alive, o.who.Is) {
 			ids = append(ids, o.InstanceID)
 		}
 	}

@@ -20,6 +20,9 @@ type Config struct {
 	LabelPrefix string
 	// SettleTime bounds the lag of a direct read behind writes. 0 means 4s.
 	SettleTime time.Duration
+	// LateEffect bounds the time after its failure, or the death of its sender, at which a
+	// write may still take effect. 0 means 2m.
+	LateEffect time.Duration
 	// OrphanTTL delays the collection of an instance whose claimant no longer exists.
 	// 0 means 5m.
 	OrphanTTL time.Duration
@@ -58,6 +61,7 @@ func (c Config) withDefaults() (settings, error) {
 		usual time.Duration
 	}{
 		{"Config.SettleTime", &c.SettleTime, 4 * time.Second},
+		{"Config.LateEffect", &c.LateEffect, 2 * time.Minute},
 		{"Config.OrphanTTL", &c.OrphanTTL, 5 * time.Minute},
 		{"Config.BootTimeout", &c.BootTimeout, 10 * time.Minute},
 		{"Config.FinishTimeout", &c.FinishTimeout, 10 * time.Minute},

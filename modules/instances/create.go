@@ -50,12 +50,7 @@ func newCreateTask(cfg *settings, spec Spec) (*createTask, error) {
 }
 
 func (t *createTask) begin(c *core) {
-	id := c.cfg.own.ID(t.creation.Claimant)
-	t.cl = c.claims[id]
-	if t.cl == nil {
-		t.cl = &claimState{id: id, label: t.creation.Label}
-		c.claims[id] = t.cl
-	}
+	t.cl = c.claims.get(c.cfg.own.ID(t.creation.Claimant), t.creation.Label)
 	t.cl.callers++
 	t.began, t.seq = c.now, c.seq
 }
@@ -84,7 +79,7 @@ func (t *createTask) try(c *core) step {
 	if s := c.list(c.completeAt(), t.seq, "instances that exist"); !s.none() {
 		return s
 	}
-	if own := c.has(t.cl.id); len(own) > 0 {
+	if own := c.world.has(t.cl.id); len(own) > 0 {
 		return t.finish(c, own[0])
 	}
 	return t.make(c)
@@ -107,9 +102,8 @@ func (t *createTask) make(c *core) step {
 			return refuse(r.err)
 		}
 	}
-	if _, err := c.cfg.Fit("create", t.creation.InstanceType, 1, c.owned()); err != nil {
-		c.queue.leave(cl)
-		return refuse(err)
+	if s := t.fit(c); !s.none() {
+		return s
 	}
 	c.queue.join(cl)
 	if !c.queue.turn(cl) {
@@ -123,18 +117,53 @@ func (t *createTask) make(c *core) step {
 	return c.do(effect{op: opCreate, claim: cl, creation: t.creation, reason: "no instance of this claimant"})
 }
 
-// owned counts the instances that exist or are being created, by type.
-func (c *core) owned() map[string]int {
+// fit applies the ceilings. They count what exists until it is proven gone, and what
+// may still be made; nothing is made until a list shows all instances of the process
+// before.
+func (t *createTask) fit(c *core) step {
+	if !c.cfg.Bounded() {
+		return step{}
+	}
+	since := c.shownAt()
+	for _, cl := range c.claims.all() {
+		if cl != t.cl && !c.now.Before(cl.lands.until) {
+			since = latest(since, cl.lands.until)
+		}
+	}
+	if s := c.list(since, t.seq, "instances that the ceilings count"); !s.none() {
+		return s
+	}
+	types := []string{t.creation.InstanceType}
+	if last := t.cl.lands; c.now.Before(last.until) && last.instanceType != types[0] {
+		types = append(types, last.instanceType) // whichever of the two is made
+	}
+	owned := c.owned(t.cl)
+	for _, instanceType := range types {
+		if _, err := c.cfg.Fit("create", instanceType, 1, owned); err != nil {
+			c.queue.leave(t.cl)
+			return refuse(err)
+		}
+	}
+	return step{}
+}
+
+// owned counts, by type, the instances that exist, are being created, or may still be
+// made for other claimants.
+func (c *core) owned(but *claimState) map[string]int {
 	owned := map[string]int{}
-	for _, cl := range c.claims {
+	for _, cl := range c.claims.all() {
+		if cl == but || len(c.world.has(cl.id)) > 0 {
+			continue
+		}
 		if cl.busy {
 			owned[cl.instanceType]++
 		}
+		if !c.landed(cl) && !(cl.busy && cl.instanceType == cl.lands.instanceType) {
+			owned[cl.lands.instanceType]++
+		}
 	}
 	for _, o := range c.world.objects {
-		if o.accepted.IsZero() {
-			owned[o.InstanceType]++
-		}
+		owned[o.InstanceType]++
 	}
 	return owned
 }
@@ -177,15 +206,18 @@ func (t *createTask) inspectOwner(c *core) step {
 	cl := t.cl
 	since := t.began.Add(-refusalHold)
 	if o := c.world.objects[cl.labelOwner]; o != nil {
-		since = latest(since, o.accepted)
+		since = latest(since, o.removal.accepted)
 	}
 	gone, s := c.readDirectly(cl.labelOwner, since, t.seq, "it has the label")
 	if !s.none() {
 		return s
 	}
 	cl.ambiguous, cl.labelTaken = time.Time{}, time.Time{}
-	other := c.directReads[cl.labelOwner].instance
-	if gone || other.Name != cl.label {
+	var other Instance
+	if !gone {
+		other = c.world.reads[cl.labelOwner].instance
+	}
+	if other.Name != cl.label {
 		cl.labelOwner = 0
 		return step{}
 	}
@@ -210,17 +242,18 @@ func (t *createTask) finish(c *core, o *object) step {
 	case c.busy[o.InstanceID]:
 		return wait(time.Time{})
 	}
-	unfinished := c.cfg.own.isUnfinished(o.Tags)
-	late := unfinished && c.now.Sub(o.first) > c.cfg.FinishTimeout
-	if o.build.making != 0 && unfinished && !late && !o.leaving() {
-		return c.awaitDisk(o)
+	unfinished := c.world.unfinished(o)
+	building := unfinished || len(t.creation.Storage.Data) > 0 && !o.build.ran
+	late := unfinished && !o.build.ran && c.now.Sub(o.first) > c.cfg.FinishTimeout
+	if o.build.making != 0 && building && !late && !c.world.leaving(o) {
+		return t.awaitDisk(c, o)
 	}
 	since := t.began
-	if unfinished || o.leaving() {
+	if building || c.world.leaving(o) {
 		since = latest(since, o.build.since)
 	}
-	if c.stripped(o) {
-		since = latest(since, c.settledAt())
+	if c.world.stripped(o) {
+		since = latest(since, c.world.inherited(o))
 	}
 	if o.made.Before(since) {
 		if gone, s := c.readDirectly(o.InstanceID, since, t.seq, "the claimant's instance"); gone || !s.none() {
@@ -228,30 +261,31 @@ func (t *createTask) finish(c *core, o *object) step {
 		}
 	}
 	switch {
-	case c.disputed(o):
+	case c.world.disputed(o):
 		return refuse(fail(claims.KindConflict, "create", o.InstanceID, "its tags name another claimant, %s", c.cfg.own.ClaimIn(o.Tags).Value))
-	case o.leaving():
+	case c.world.leaving(o):
 		return t.afterRemoval(c, o)
-	case c.stripped(o):
+	case c.world.stripped(o):
 		return c.retag(o)
 	case late:
 		o.build.abandoned = true
 		return c.remove(o, "not finished in time")
-	case unfinished:
-		return c.buildUp(o, t.creation.Storage.Data)
+	case building:
+		return t.buildUp(c, o)
 	}
-	return end(answer{instance: c.view(o)})
+	return end(answer{instance: c.world.view(o)})
 }
 
-// afterRemoval waits until an instance that is being removed is proven gone.
+// afterRemoval repeats a removal without effect, and waits until the instance is proven
+// gone.
 func (t *createTask) afterRemoval(c *core, o *object) step {
-	if o.build.abandoned {
+	switch {
+	case c.resendRemoval(o):
+		return c.remove(o, "its removal had no effect")
+	case o.build.abandoned:
 		return refuse(fail(claims.KindUnavailable, "create", o.InstanceID,
 			"disks and boot were not finished within %s; the instance is being removed",
 			c.cfg.FinishTimeout))
-	}
-	if !o.accepted.IsZero() && c.now.Sub(o.accepted) > removalResend && stateOf(o.Status) != leaving {
-		return c.remove(o, "its removal had no effect")
 	}
 	return o.build.poll(c.now)
 }

@@ -32,7 +32,7 @@ func TestAnElectedProcessForgetsWhatItSawBefore(t *testing.T) {
 			waiting <- err
 		}()
 		time.Sleep(time.Second)
-		standby.Begin()
+		standby.Begin(claims.Ended)
 		l.sim.Heal(rule)
 		if list, err := standby.List(t.Context()); err != nil ||
 			slices.ContainsFunc(list, func(i instances.Instance) bool { return i.InstanceID == old.InstanceID }) {

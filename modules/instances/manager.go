@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/effects"
 )
 
 // Manager makes and removes instances. It is safe for concurrent use; run one
@@ -18,7 +19,7 @@ type Manager struct {
 }
 
 // New returns a Manager over a backend. It makes no request. The process leads from
-// then on; see Begin.
+// then on, after a predecessor that claims.MayStillWrite; see Begin.
 func New(backend Backend, cfg Config) (*Manager, error) {
 	settings, err := cfg.withDefaults()
 	if err != nil {
@@ -28,7 +29,7 @@ func New(backend Backend, cfg Config) (*Manager, error) {
 		return nil, claims.Invalid("configure", "backend", "is nil")
 	}
 	return &Manager{cfg: settings, shell: &shell{
-		backend: backend, cfg: settings, slots: make(chan struct{}, parallelEffects), core: newCore(settings, settings.Clock.Now()),
+		backend: backend, cfg: settings, runner: effects.NewRunner(parallelEffects, settings.Clock), core: newCore(settings, settings.Clock.Now()),
 		changed: make(chan struct{}), reads: map[int]context.CancelFunc{},
 	}}, nil
 }
@@ -36,11 +37,17 @@ func New(backend Backend, cfg Config) (*Manager, error) {
 // Begin drops everything that the Manager has read, because this process begins to
 // lead and another one may have changed it. Programs with leader election call it
 // when they are elected; waiting callers keep waiting.
-func (m *Manager) Begin() {
+//
+// After a predecessor that claims.MayStillWrite, what it made is not modified for
+// Config.LateEffect, removals aside: no tags are written to it, no disks are added, and
+// an unfinished instance is not returned. Under Config.Ceilings nothing is created for
+// that long, and for 2 minutes more. After one that has claims.Ended these times are
+// SettleTime and 2 minutes.
+func (m *Manager) Begin(after claims.Predecessor) {
 	m.shell.mu.Lock()
 	defer m.shell.mu.Unlock()
 	m.shell.core.now = m.cfg.Clock.Now()
-	m.shell.core.begin()
+	m.shell.core.begin(after)
 	m.shell.wake()
 }
 

@@ -133,6 +133,8 @@ func TestCeilingsBoundTheCluster(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				l := newLab(t, linodesim.Config{Profile: linodesim.Realistic()})
 				p := l.start(instances.Config{Ceilings: ceilings})
+				p.Begin(claims.Ended)
+				time.Sleep(2 * time.Minute)
 				burst(t, 5, func(n int) {
 					_, err := p.Create(within(t, time.Minute), spec(fmt.Sprintf("a-%d", n), "1"))
 					if err == nil {

@@ -8,45 +8,56 @@ import (
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 )
 
-// What 404s of direct readings prove, by when they began.
+// What readings that lack an instance prove, by when they began. The rule itself is
+// that of package absence.
 func TestProofThatAnInstanceIsGone(t *testing.T) {
-	const settle = 4 * time.Second
-	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	const settle, old = 4 * time.Second, 10 * time.Minute
 	for name, c := range map[string]struct {
-		made, accepted time.Duration // 0: not by this process, not at all
+		age            time.Duration // since it was first seen
+		made, accepted time.Duration // from the beginning of the readings, 0: not at all
 		missed         []time.Duration
+		lists          []time.Duration
 		gone           bool
 	}{
-		"one":                                {missed: []time.Duration{time.Minute}},
-		"two at once":                        {missed: []time.Duration{time.Minute, time.Minute}},
-		"two, less than the settle time":     {missed: []time.Duration{time.Minute, time.Minute + settle - 1}},
-		"two, the settle time apart":         {missed: []time.Duration{time.Minute, time.Minute + settle}, gone: true},
-		"three, the last far enough":         {missed: []time.Duration{time.Minute, time.Minute + 1, time.Minute + settle}, gone: true},
-		"right after its creation":           {made: time.Minute, missed: []time.Duration{time.Minute, time.Minute + settle - 1}},
-		"one right after, one later":         {made: time.Minute, missed: []time.Duration{time.Minute + 1, time.Minute + settle + 1}},
-		"after a removal":                    {accepted: time.Minute, missed: []time.Duration{time.Minute}, gone: true},
-		"begun before the removal was taken": {accepted: time.Minute, missed: []time.Duration{time.Minute - 1}},
+		"one 404":                            {age: old, missed: []time.Duration{0}, lists: []time.Duration{time.Minute}},
+		"two, the settle time apart":         {age: old, missed: []time.Duration{0, settle}},
+		"two and a list":                     {age: old, missed: []time.Duration{0, settle}, lists: []time.Duration{settle}, gone: true},
+		"two and a list from before":         {age: old, missed: []time.Duration{0, settle}, lists: []time.Duration{settle - 1}},
+		"two and a list that may lag":        {age: time.Second, missed: []time.Duration{0, settle}, lists: []time.Duration{time.Minute}},
+		"two and a list that cannot lag":     {age: time.Second, missed: []time.Duration{0, settle}, lists: []time.Duration{listLag}, gone: true},
+		"lists alone":                        {age: old, lists: []time.Duration{0, time.Minute}},
+		"right after its creation":           {made: 1, missed: []time.Duration{0, settle - 1}, lists: []time.Duration{old}},
+		"one right after, two later":         {made: 1, missed: []time.Duration{1, settle + 1, 2 * settle}, lists: []time.Duration{old}},
+		"a removal and one":                  {age: old, accepted: 1, missed: []time.Duration{1}},
+		"a removal and two":                  {age: old, accepted: 1, missed: []time.Duration{1, settle + 1}, gone: true},
+		"a removal, one and a list":          {age: old, accepted: 1, missed: []time.Duration{1}, lists: []time.Duration{settle}, gone: true},
+		"a removal and a list":               {age: old, accepted: 1, lists: []time.Duration{settle}},
+		"a removal of a new one, and a list": {age: 1, accepted: 1, missed: []time.Duration{1}, lists: []time.Duration{settle}},
+		"a list from before the removal":     {age: old, accepted: settle, missed: []time.Duration{1}, lists: []time.Duration{2}},
+		"two too close, and a list":          {age: old, missed: []time.Duration{0, settle - 1}, lists: []time.Duration{time.Minute}},
+		"two too close after a removal":      {age: old, accepted: 1, missed: []time.Duration{1, settle}},
+		"three, the last far enough, a list": {age: old, missed: []time.Duration{0, 1, settle}, lists: []time.Duration{settle}, gone: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg, err := Config{Cluster: "demo", SettleTime: settle}.withDefaults()
-			if err != nil {
-				t.Fatal(err)
-			}
-			core := newCore(cfg, start)
-			o := core.add(Instance{Node: claims.Node{InstanceID: 7, Tags: cfg.own.claimTags(claims.ClaimID{Value: "a"})}},
-				claims.ClaimID{Value: "a"})
+			core, o := oneInstance(t)
+			core.now = core.now.Add(c.age)
+			from := core.now
 			if c.made > 0 {
-				o.made = start.Add(c.made)
+				o.made = from.Add(c.made)
 			}
 			if c.accepted > 0 {
-				o.accepted = start.Add(c.accepted)
+				o.removal.accepted = from.Add(c.accepted)
 			}
 			for _, at := range c.missed {
-				core.now = start.Add(at)
-				core.missed(7, start.Add(at))
+				core.now = from.Add(at)
+				core.world.missed(7, core.now)
+			}
+			for _, at := range c.lists {
+				core.now = from.Add(at)
+				core.done(result{effect: effect{op: opList, term: core.term}, began: core.now})
 			}
 			if _, known := core.world.objects[7]; known == c.gone {
-				t.Errorf("gone: %t, want %t", !known, c.gone)
+				t.Errorf("gone: %t, want %t: %+v", !known, c.gone, core.world.reads[7])
 			}
 		})
 	}
@@ -61,7 +72,7 @@ func oneInstance(t *testing.T) (*core, *object) {
 	}
 	who := claims.ClaimID{Value: "a"}
 	c := newCore(cfg, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	return c, c.add(Instance{Node: claims.Node{InstanceID: 7, Tags: cfg.own.claimTags(who)}}, who)
+	return c, c.world.add(Instance{Node: claims.Node{InstanceID: 7, Tags: cfg.own.claimTags(who)}}, who)
 }
 
 // A reading that began less than the settle time after a write of tags may be of
@@ -106,12 +117,15 @@ func TestADiskThatIsGoneProvesNothingOfItsInstance(t *testing.T) {
 func TestAReadingThatWasUnderWayRefutesNoProof(t *testing.T) {
 	core, o := oneInstance(t)
 	start, there := core.now, o.Instance
-	o.accepted = start
+	o.removal.accepted = start
 	if _, s := core.readDirectly(7, start, 0, "test"); s.effect == nil {
 		t.Fatalf("no reading is under way: %+v", s)
 	}
 	gone := &claims.Error{Kind: claims.KindNotFound, Op: "delete", Effect: claims.EffectNone}
-	core.done(result{effect: effect{op: opDelete, id: 7, term: core.term}, began: start, err: gone})
+	for range 2 {
+		core.done(result{effect: effect{op: opDelete, id: 7, term: core.term}, began: core.now, err: gone})
+		core.now = core.now.Add(core.cfg.SettleTime)
+	}
 	core.done(result{effect: effect{op: opRead, id: 7, term: core.term}, began: start, instance: there})
 	if core.world.objects[7] != nil {
 		t.Error("it is there again")

@@ -74,12 +74,14 @@ func (q *queue) position(cl *claimState) (at, of int) {
 	return slices.Index(q.waiting, cl) + 1, len(q.waiting)
 }
 
-// send and done enclose each creation.
+// send and done enclose each creation. One that was not sent counts for nothing.
 func (q *queue) send() { q.inFlight++ }
 
-func (q *queue) done(now time.Time) {
+func (q *queue) done(now time.Time, sent bool) {
 	q.inFlight--
-	q.answered = append(q.answered, now)
+	if sent {
+		q.answered = append(q.answered, now)
+	}
 }
 
 // block stops creations for a while.

@@ -12,20 +12,46 @@ func (c *core) remove(o *object, reason string) step {
 	return c.do(effect{op: opDelete, id: o.InstanceID, reason: reason})
 }
 
-// retag restores the tags of an instance that lost its claim's. A write replaces all
-// tags, so it needs a reading begun after settledAt.
-func (c *core) retag(o *object) step {
-	tags := c.cfg.own.claimTags(o.who, c.restored(o)...)
-	return c.do(effect{op: opTag, id: o.InstanceID, tags: tags, reason: "its tags were removed"})
+// resendRemoval reports whether the removal that was sent is to be sent again: it was
+// not answered, or had no effect for a while.
+func (c *core) resendRemoval(o *object) bool {
+	accepted := o.removal.accepted
+	return c.world.condemned(o) && stateOf(o.Status) != leaving && (accepted.IsZero() || c.now.Sub(accepted) > removalResend)
 }
 
-// restored returns the tags of an instance, and with them those that it had with its
-// claim if that was removed.
-func (c *core) restored(o *object) []string {
-	if c.stripped(o) {
-		return claims.Union(o.Tags, o.claimedTags)
+// retag restores the tags of an instance that lost its claim's. A write replaces all
+// tags, so it needs a reading that shows the writes of the process before.
+func (c *core) retag(o *object) step {
+	return c.writeTags(o, c.cfg.own.claimTags(o.who, c.world.restored(o)...), "its tags were removed")
+}
+
+// writeTags replaces the tags, once no other write of tags can take effect after this
+// one. Until then the instance is read at growing intervals.
+func (c *core) writeTags(o *object, tags []string, reason string) step {
+	u := c.world.writes[o.InstanceID]
+	if !c.world.frozen(o, tags) {
+		if u != nil {
+			u.repeated = true // from now on a reading does not show which of them it is of
+		}
+		return c.do(effect{op: opTag, id: o.InstanceID, tags: tags, reason: reason})
 	}
-	return slices.Clone(o.Tags)
+	if !c.now.Before(u.look) {
+		u.look = c.now.Add(growing(firstPoll, longestPoll, u.polls))
+		u.polls++
+		if u.until.Before(u.look) {
+			u.look = u.until
+		}
+	}
+	return wait(u.look)
+}
+
+// looksAt returns the time of the next reading of an instance whose tags may still
+// change.
+func (c *core) looksAt(id int) time.Time {
+	if u := c.world.writes[id]; u != nil && u.tags != nil && c.now.Before(u.until) {
+		return u.look
+	}
+	return time.Time{}
 }
 
 // deleteTask performs a call of Delete, or the removal of an orphan.
@@ -63,14 +89,14 @@ func (t *deleteTask) next(c *core) step {
 			return wait(time.Time{})
 		case o.failed > t.seq:
 			return refuse(o.err)
-		case o.removal > t.seq:
-			return end(answer{instance: c.view(o)})
+		case o.removal.seq > t.seq:
+			return end(answer{instance: c.world.view(o)})
 		}
 	}
 	// The removal follows a current reading.
 	since := latest(t.began, c.now.Add(-readValid))
-	if o != nil && c.stripped(o) {
-		since = latest(since, c.settledAt())
+	if o != nil && c.world.stripped(o) {
+		since = latest(since, c.world.inherited(o), c.looksAt(t.id))
 	}
 	gone, s := c.readDirectly(t.id, since, t.seq, "whose it is")
 	switch {
@@ -87,7 +113,7 @@ func (t *deleteTask) next(c *core) step {
 
 func (t *deleteTask) send(c *core, o *object) step {
 	switch {
-	case c.disputed(o):
+	case c.world.disputed(o):
 		return refuse(fail(claims.KindConflict, t.op, t.id, "its tags name another claimant, %s", c.cfg.own.ClaimIn(o.Tags).Value))
 	case !t.by.None() && !o.who.Is(t.by):
 		return refuse(fail(claims.KindConflict, t.op, t.id, "it is of claimant %s (UID hash %q), not of %s (UID hash %q)", o.who.Value, o.who.UID,
@@ -95,9 +121,9 @@ func (t *deleteTask) send(c *core, o *object) step {
 	case t.confirm != nil && !t.confirm(c, o):
 		t.withdrawn = true
 		return end(answer{})
-	case stateOf(o.Status) == leaving, !o.accepted.IsZero() && c.now.Sub(o.accepted) < removalResend:
-		return end(answer{instance: c.view(o)})
-	case c.stripped(o):
+	case stateOf(o.Status) == leaving, !o.removal.accepted.IsZero() && c.now.Sub(o.removal.accepted) < removalResend:
+		return end(answer{instance: c.world.view(o)})
+	case c.world.stripped(o):
 		return c.retag(o)
 	}
 	return c.remove(o, t.reason)
@@ -115,8 +141,8 @@ func (t *getTask) begin(c *core) { t.began, t.seq = c.now, c.seq }
 func (t *getTask) ended(*core) {}
 
 func (t *getTask) leave(c *core, cause error) answer {
-	if l := c.directReads[t.id]; l != nil && !l.missing.IsZero() {
-		return answer{err: fail(claims.KindUnavailable, "get", t.id, "one read answered 404, which is no proof yet: %w", cause)}
+	if l := c.world.reads[t.id]; l != nil && l.absence.Begun() {
+		return answer{err: fail(claims.KindUnavailable, "get", t.id, "a read answered 404, which is no proof yet: %w", cause)}
 	}
 	return answer{err: fail(claims.KindUnavailable, "get", t.id, "no answer yet: %w", cause)}
 }
@@ -133,7 +159,7 @@ func (t *getTask) next(c *core) step {
 	case o == nil:
 		return refuse(fail(claims.KindConflict, "get", t.id, "it is no instance of cluster %s", c.cfg.Cluster))
 	}
-	return end(answer{instance: c.view(o)})
+	return end(answer{instance: c.world.view(o)})
 }
 
 // tagsTask performs a call of SetTags.
@@ -163,7 +189,11 @@ func (t *tagsTask) next(c *core) step {
 			return refuse(o.err)
 		}
 	}
-	gone, s := c.readDirectly(t.id, latest(t.began, c.now.Add(-readValid), c.settledAt()), t.seq, "which tags it has")
+	since := c.settledAt(c.cfg.SettleTime)
+	if o := c.world.objects[t.id]; o != nil {
+		since = c.world.inherited(o)
+	}
+	gone, s := c.readDirectly(t.id, latest(t.began, c.now.Add(-readValid), since, c.looksAt(t.id)), t.seq, "which tags it has")
 	o := c.world.objects[t.id]
 	switch {
 	case !s.none():
@@ -172,13 +202,13 @@ func (t *tagsTask) next(c *core) step {
 		return refuse(fail(claims.KindNotFound, op, t.id, "it does not exist: 404s have proven it"))
 	case o == nil:
 		return refuse(fail(claims.KindConflict, op, t.id, "it is no instance of cluster %s", c.cfg.Cluster))
-	case c.disputed(o) || !t.by.None() && !o.who.Is(t.by):
+	case c.world.disputed(o) || !t.by.None() && !o.who.Is(t.by):
 		return refuse(fail(claims.KindConflict, op, t.id, "it is of claimant %s", o.who.Value))
 	}
-	tags := slices.DeleteFunc(c.restored(o), func(tag string) bool { return slices.Contains(t.remove, tag) })
+	tags := slices.DeleteFunc(c.world.restored(o), func(tag string) bool { return slices.Contains(t.remove, tag) })
 	tags = claims.Union(tags, t.add, c.cfg.own.claimTags(o.who))
 	if slices.Equal(tags, o.Tags) {
-		return end(answer{instance: c.view(o)})
+		return end(answer{instance: c.world.view(o)})
 	}
-	return c.do(effect{op: opTag, id: t.id, tags: tags, reason: "tags of the caller"})
+	return c.writeTags(o, tags, "tags of the caller")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/effects"
 )
 
 // shell runs tasks in the goroutines of their callers and each effect in one of its
@@ -13,8 +14,7 @@ import (
 type shell struct {
 	backend Backend
 	cfg     settings
-	// slots bounds the concurrent effects.
-	slots chan struct{}
+	runner  *effects.Runner
 
 	mu   sync.Mutex
 	core *core
@@ -110,11 +110,10 @@ func (s *shell) wake() {
 	s.changed = make(chan struct{})
 }
 
-// start makes a request in a goroutine of its own. A write is not cancelled when its
-// caller leaves, because its effect would be unknown; reads continue for the other
-// callers. The caller holds mu.
+// start makes a request in a goroutine of its own. Reads continue for the other
+// callers when theirs leaves, and end with the last one. The caller holds mu.
 func (s *shell) start(ctx context.Context, e effect) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.op.timeout())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.last++
 	token := s.last
 	if !e.op.write() {
@@ -122,9 +121,7 @@ func (s *shell) start(ctx context.Context, e effect) {
 	}
 	go func() {
 		defer cancel()
-		s.slots <- struct{}{}
 		r := s.perform(ctx, e)
-		<-s.slots
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.reads, token)
@@ -134,9 +131,31 @@ func (s *shell) start(ctx context.Context, e effect) {
 	}()
 }
 
-// perform makes one request.
+// perform makes one request. Writes to one instance never overlap.
 func (s *shell) perform(ctx context.Context, e effect) result {
-	r := result{effect: e, began: s.cfg.Clock.Now()}
+	r := result{effect: e}
+	request := effects.Request{NotAfter: e.notAfter, Timeout: e.op.timeout()}
+	switch {
+	case e.op == opCreate:
+		request.Lock = "label " + e.creation.Label
+	case e.op.write():
+		request.Lock = claims.Object("instance", e.id)
+	}
+	outcome, err := s.runner.Do(ctx, request, func(ctx context.Context) error {
+		s.request(ctx, &r)
+		return r.err
+	})
+	r.began, r.err, r.unsent, r.cancelled = outcome.Began, err, outcome.Unsent, outcome.Cancelled
+	if r.unsent {
+		r.err = &claims.Error{Kind: claims.KindUnavailable, Op: string(e.op), Object: claims.Object("instance", e.id),
+			Effect: claims.EffectNone, Err: err}
+	}
+	s.report(r)
+	return r
+}
+
+func (s *shell) request(ctx context.Context, r *result) {
+	e := r.effect
 	switch e.op {
 	case opList:
 		r.instances, r.err = s.backend.Tagged(ctx, e.text)
@@ -163,8 +182,6 @@ func (s *shell) perform(ctx context.Context, e effect) result {
 	case opBoot:
 		r.err = s.backend.Boot(ctx, e.id, e.config)
 	}
-	s.report(r)
-	return r
 }
 
 // one returns a list of one disk.

@@ -19,8 +19,10 @@ type simClaimant struct {
 	// alive reports that it exists, served that it got its instance, id.
 	alive, served, releasing bool
 	id                       int
-	since                    time.Time
-	forgot                   bool
+	since, answeredAt        time.Time
+	// servedIn is the term of leadership and the life in which it was served.
+	servedIn [2]int
+	forgot   bool
 	// edits counts the changes of its tags.
 	edits int
 	// creates, releases and tries count the calls of each.
@@ -54,6 +56,9 @@ func (c *simClaimant) begin() {
 
 func (c *simClaimant) spec() Spec {
 	s := Spec{Claimant: c.claimant(), InstanceType: "plan", Region: "region", Image: "image"}
+	if c.plan.large {
+		s.InstanceType = "large"
+	}
 	for n := range c.plan.disks {
 		s.Storage.BootMB = 10_000
 		s.Storage.Data = append(s.Storage.Data, Disk{Label: fmt.Sprintf("data%d", n), SizeMB: 1000})
@@ -108,11 +113,17 @@ func (c *simClaimant) answered(i Instance) {
 	if !c.alive {
 		return
 	}
-	c.served, c.id = true, i.InstanceID
+	c.served, c.id, c.answeredAt, c.servedIn = true, i.InstanceID, c.now, [2]int{c.life, c.core.term}
+	c.checkBooted()
 	c.edit()
 	if c.plan.keeps > 0 {
 		c.after(c.plan.keeps, func() { c.releasing = true; c.release() })
 	}
+}
+
+// aliveAt reports whether it existed at a time.
+func (c *simClaimant) aliveAt(at time.Time) bool {
+	return !c.since.IsZero() && !c.since.After(at) && (c.alive || c.died.After(at))
 }
 
 // noticeLoss ends a claimant whose instance is gone and is not listed, as core's
@@ -194,17 +205,22 @@ func (c *simClaimant) checkLost(err error, began time.Time) {
 // happens performs an edit by a user, or ends the process.
 func (s *sim) happens(step simStep) {
 	own := slices.DeleteFunc(s.existing(), func(i *simInstance) bool {
-		return i.foreign || s.now.Sub(i.born) < s.plan.lag+20*time.Second
+		early := s.now.Sub(i.born) < s.plan.lag+20*time.Second
+		return i.foreign || early && !(step.kind == stepStrip && s.plan.harsh)
 	})
 	switch step.kind {
 	case stepDeath:
 		s.logf("%s", step.kind)
-		s.process()
+		s.process(step.pick%2 == 1 && s.quiet())
 		return
 	case stepBegin:
 		s.logf("%s", step.kind)
 		s.core.now = s.now
-		s.core.begin()
+		after := claims.MayStillWrite
+		if step.pick%2 == 1 && s.quiet() {
+			after = claims.Ended
+		}
+		s.core.begin(after)
 		s.proven.begin()
 		return
 	case stepThief:
@@ -239,7 +255,7 @@ func (s *sim) happens(step simStep) {
 		i.gone = true
 	case stepOff:
 		if i.Status == "running" {
-			i.Status = "offline"
+			i.Status, i.off = "offline", true
 		}
 	}
 	s.record(i)
@@ -248,3 +264,6 @@ func (s *sim) happens(step simStep) {
 func (s *sim) hasDeaths() bool {
 	return slices.ContainsFunc(s.plan.steps, func(step simStep) bool { return step.kind == stepDeath || step.kind == stepBegin })
 }
+
+// quiet reports whether no write is under way or may still land.
+func (s *sim) quiet() bool { return s.writing == 0 && s.unlanded == 0 }

@@ -37,9 +37,17 @@ type sim struct {
 	requests int
 	proven   simProven
 	// late has until when a creation of a label may still take effect.
-	late    map[string]time.Time
+	late map[string]time.Time
+	// unlanded counts the writes that were answered and have not landed.
+	unlanded int
+	// writing counts those that were sent and not answered.
+	writing int
+	facts   simFacts
 	failure string
 }
+
+// simFacts counts what was drawn.
+type simFacts struct{ landed, grouped int }
 
 // simCall runs a task and handles its answer.
 type simCall struct {
@@ -85,7 +93,7 @@ func (s *sim) violated(format string, args ...any) {
 }
 
 func (s *sim) run() string {
-	s.process()
+	s.process(true)
 	for i := range s.plan.lives {
 		c := &simClaimant{sim: s, plan: s.plan.lives[i], name: fmt.Sprintf("c%d", i), uid: fmt.Sprintf("u%d", i)}
 		if c.plan.heir && i > 0 {
@@ -109,9 +117,11 @@ func (s *sim) run() string {
 }
 
 // process begins a life of the program.
-func (s *sim) process() {
+func (s *sim) process(clean bool) {
 	s.life++
-	cfg, err := Config{Cluster: "demo", OrphanTTL: s.plan.orphanTTL, Creations: s.plan.creations}.withDefaults()
+	cfg, err := Config{
+		Cluster: "demo", OrphanTTL: s.plan.orphanTTL, Creations: s.plan.creations, Ceilings: s.plan.ceilings(),
+	}.withDefaults()
 	if err != nil {
 		panic(err)
 	}
@@ -119,14 +129,17 @@ func (s *sim) process() {
 		cfg.Holder = s.holder
 	}
 	s.core = newCore(cfg, s.now)
+	if clean {
+		s.core.begin(claims.Ended)
+	}
 	s.proven = newProven()
 	s.calls = nil
-	s.logf("process %d begins", s.life)
+	s.logf("process %d begins, after one that ended: %t", s.life, clean)
 }
 
 func (s *sim) holder(id int) (claims.Claimant, bool) {
 	for _, c := range s.claimants {
-		if c.id == id && c.alive {
+		if c.id == id && c.aliveAt(s.now.Add(-s.plan.holderLag)) && !c.answeredAt.After(s.now.Add(-s.plan.holderLag)) {
 			return c.claimant(), true
 		}
 	}
@@ -208,7 +221,8 @@ func (s *sim) sweeps() {
 		var alive []claims.ClaimID
 		for _, c := range s.claimants {
 			c.noticeLoss(a.instances)
-			if c.alive {
+			c.checkListed(a.instances)
+			if c.aliveAt(s.now.Add(-s.plan.aliveLag)) {
 				alive = append(alive, simOwn.ID(c.claimant()))
 			}
 		}

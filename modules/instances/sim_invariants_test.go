@@ -93,6 +93,7 @@ func (s *sim) check(changed *simInstance) {
 func (s *sim) atRest() {
 	for _, c := range s.claimants {
 		switch {
+		case c.alive && !c.served && c.beyondCeilings():
 		case c.alive && !c.served:
 			s.violated("claimant %s/%s was never served: %s", c.name, c.uid, c.lasting)
 		case c.alive && c.releasing:
@@ -117,7 +118,11 @@ func (s *sim) atRest() {
 	}
 	// A sweep is a list, and a claimant's calls are few: the rest of the budget is
 	// for faults, which may repeat any of them.
-	if budget := 150 + 120*len(s.claimants); s.requests > budget {
+	budget := 150 + 120*len(s.claimants)
+	if s.plan.harsh {
+		budget += 150 + 40*len(s.claimants)
+	}
+	if s.requests > budget {
 		s.violated("%d requests, %d are plenty", s.requests, budget)
 	}
 }
@@ -150,13 +155,81 @@ func (s *sim) checkUserTags(i *simInstance) {
 // checkSlots: while a creation may be sent, no caller waits for its turn behind
 // a claimant that sends none.
 func (s *sim) checkSlots() {
-	if at := s.core.queue.slot(s.now); at.IsZero() || at.After(s.now) || s.core.listing.began.IsZero() ||
-		s.core.listing.began.Before(s.core.completeAt()) {
+	if at := s.core.queue.slot(s.now); at.IsZero() || at.After(s.now) || s.core.world.list.began.IsZero() ||
+		s.core.world.list.began.Before(s.core.completeAt()) {
 		return
 	}
 	for _, cl := range s.core.queue.waiting {
+		if s.core.cfg.Bounded() && (s.core.world.list.running || s.core.world.list.began.Before(s.core.shownAt())) {
+			continue
+		}
 		if cl.callers > 0 && !cl.busy && !cl.resolving() {
 			s.violated("%s waits for its turn while a slot is free", cl.id.Value)
 		}
+	}
+}
+
+// simPrices are the hourly prices of the plans.
+func simPrices(instanceType string) (float64, bool) {
+	price, known := map[string]float64{"plan": 1, "large": 2}[instanceType]
+	return price, known
+}
+
+func (s *simSchedule) ceilings() claims.Ceilings {
+	return claims.Ceilings{MaxNodes: s.maxNodes, MaxHourlyPrice: s.maxPrice, HourlyPrice: simPrices}
+}
+
+// costs returns the number and the hourly price of the cluster's instances.
+func (s *sim) costs() (nodes int, price float64) {
+	for _, i := range s.existing() {
+		if !i.foreign {
+			each, _ := simPrices(i.InstanceType)
+			nodes, price = nodes+1, price+each
+		}
+	}
+	return nodes, price
+}
+
+// checkCeilings: nothing is made beyond them, whenever it lands.
+func (s *sim) checkCeilings() {
+	nodes, price := s.costs()
+	if s.plan.maxNodes > 0 && nodes > s.plan.maxNodes || s.plan.maxPrice > 0 && price > s.plan.maxPrice {
+		s.violated("ceiling: %d instances at %g by the hour, with %d and %g allowed", nodes, price, s.plan.maxNodes, s.plan.maxPrice)
+	}
+}
+
+// beyondCeilings reports whether the ceilings leave no room for the claimant.
+func (c *simClaimant) beyondCeilings() bool {
+	nodes, price := c.costs()
+	own, _ := simPrices(c.spec().InstanceType)
+	return c.sim.plan.maxNodes > 0 && nodes >= c.sim.plan.maxNodes || c.sim.plan.maxPrice > 0 && price+own > c.sim.plan.maxPrice
+}
+
+// checkLoss: no removal, whenever it lands, takes the instance of a claimant that was
+// given it.
+func (s *sim) checkLoss(e effect) {
+	for _, c := range s.claimants {
+		if c.id == e.id && c.alive && c.served && !c.releasing && s.find(e.id) != nil {
+			s.violated("lost: the removal of %d (%s) lands after it was given to %s", e.id, e.reason, c.name)
+		}
+	}
+}
+
+// checkListed: a list shows what was returned to a claimant in this lead.
+func (c *simClaimant) checkListed(listed []Instance) {
+	i := c.find(c.id)
+	if !c.alive || !c.served || i == nil || c.servedIn != [2]int{c.life, c.core.term} || c.releasing {
+		return
+	}
+	if !slices.ContainsFunc(listed, func(i Instance) bool { return i.InstanceID == c.id }) {
+		c.violated("hidden: the list lacks %d of %s", c.id, c.name)
+	}
+}
+
+// checkBooted: an instance with data disks is returned when it has been started.
+func (c *simClaimant) checkBooted() {
+	i := c.known(c.id)
+	if c.plan.disks > 0 && !i.was(c.began, func(v Instance) bool { return v.Status == "running" || v.Status == "booting" }) {
+		c.violated("off: %s is given %d, which was never started", c.name, c.id)
 	}
 }

@@ -33,7 +33,7 @@ type simInstance struct {
 	history []simVersion
 	// lied: a wrong 404 was answered for it. kept: a removal of it had no effect.
 	// Both together would prove what is not so. renamed and stripped: by a person.
-	lied, kept, renamed, stripped bool
+	lied, kept, renamed, stripped, off bool
 }
 
 type simVersion struct {

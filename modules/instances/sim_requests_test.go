@@ -20,12 +20,18 @@ func (s *sim) start(e effect) {
 	if s.trace != nil {
 		s.logf("%s", requested(e, fate, hit))
 	}
+	if e.op.write() {
+		s.writing++
+	}
 	s.after(way, func() {
 		answer, wait := s.perform(r, fate, hit)
 		if wait > 0 {
 			latency = way + wait
 		}
 		s.after(latency-way, func() {
+			if e.op.write() {
+				s.writing--
+			}
 			if life != s.life {
 				return
 			}
@@ -67,10 +73,8 @@ func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Dur
 			r.err = unknown
 			return r, r.op.timeout()
 		case faultLate:
-			s.late[r.creation.Label] = s.now.Add(fate.takes)
-			s.after(fate.takes, func() { _, _ = s.apply(r.effect) })
 			r.err = unknown
-			return r, 0
+			return r, s.later(r, fate)
 		case faultNoEffect:
 			return r, 0
 		}
@@ -78,7 +82,7 @@ func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Dur
 	if !r.op.write() {
 		return s.readNow(r, fate, hit), 0
 	}
-	r.instance, r.err = s.apply(r.effect)
+	r.instance, r.err = s.carryOut(r.effect)
 	if r.op == opAddDisk && r.err == nil {
 		disks := s.find(r.id).disks
 		r.disks = slices.Clone(disks[len(disks)-1:])
@@ -92,6 +96,42 @@ func (s *sim) perform(r result, fate simFate, hit bool) (_ result, wait time.Dur
 	return r, 0
 }
 
+// later plans the effect of a write that is answered with an error, and returns when
+// that is.
+func (s *sim) later(r result, fate simFate) time.Duration {
+	takes := min(fate.takes, r.op.timeout())
+	lands := takes
+	if fate.late > 0 {
+		lands += time.Duration(s.random.Int64N(int64(fate.late)))
+	}
+	lands = min(lands, max(takes, simLateEffect))
+	if r.op == opCreate {
+		s.late[r.creation.Label] = latest(s.late[r.creation.Label], s.now.Add(lands))
+	}
+	s.unlanded++
+	s.after(lands, func() {
+		s.unlanded--
+		s.facts.landed++
+		_, err := s.carryOut(r.effect)
+		if s.trace != nil {
+			s.logf("   %s LANDS LATE: %v", subject(r.effect), err)
+		}
+	})
+	return takes
+}
+
+// carryOut executes a write, and judges what it does.
+func (s *sim) carryOut(e effect) (Instance, error) {
+	if e.op == opDelete {
+		s.checkLoss(e)
+	}
+	i, err := s.apply(e)
+	if e.op == opCreate && err == nil {
+		s.checkCeilings()
+	}
+	return i, err
+}
+
 func (s *sim) readNow(r result, fate simFate, hit bool) result {
 	behind := s.plan.stale
 	if r.op == opList || r.op == opFind {
@@ -103,6 +143,11 @@ func (s *sim) readNow(r result, fate simFate, hit bool) result {
 	began := r.began
 	r = s.read(r.effect, s.now.Add(-behind))
 	r.began = began
+	if r.err == nil && s.inGap(r.effect) {
+		s.facts.grouped++
+		r.err = simRefusal(claims.KindNotFound, claims.EffectNone, "not found, wrongly")
+		return r
+	}
 	if hit && fate.kind == faultMissing && len(r.instances) > 0 {
 		at := s.random.IntN(len(r.instances))
 		if !s.known(r.instances[at].InstanceID).renamed {
@@ -143,7 +188,7 @@ func (s *sim) may(kind simFault, e effect) bool {
 		}
 		i.kept = true
 	case faultLate:
-		return e.op == opCreate || e.op == opDelete
+		return s.plan.harsh || e.op == opCreate || e.op == opDelete
 	case faultLost, faultUnsent, faultHang:
 		return true
 	case faultMissing:
@@ -152,4 +197,13 @@ func (s *sim) may(kind simFault, e effect) bool {
 		return true
 	}
 	return true
+}
+
+// inGap reports whether a direct read of the object is answered 404 now.
+func (s *sim) inGap(e effect) bool {
+	if e.id == 0 {
+		return false
+	}
+	at := s.now.Sub(s.began)
+	return slices.ContainsFunc(s.plan.gaps, func(g simGap) bool { return at >= g.from && at < g.from+g.length && e.id%g.share == 0 })
 }

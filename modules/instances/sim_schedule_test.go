@@ -21,7 +21,32 @@ type simSchedule struct {
 	lives  []simLife
 	steps  []simStep
 	fates  []simFate
+	simHarshness
 }
+
+// simHarshness holds what only schedules with all faults have; writes that land
+// late are among the fates.
+type simHarshness struct {
+	harsh bool
+	gaps  []simGap
+	// holderLag and aliveLag are how much out of date the caller's own records are.
+	holderLag, aliveLag time.Duration
+	maxNodes            int
+	// maxPrice bounds the hourly price; a small plan costs 1, a large one 2.
+	maxPrice float64
+}
+
+// simGap is a time in which direct reads of many objects answer 404, although
+// they exist and lists show them.
+type simGap struct {
+	from, length time.Duration
+	// share: every share-th instance is concerned, 1 for all.
+	share int
+}
+
+// simLateEffect is how long after it was sent a write without an answer may land, or
+// until its answer if that is later.
+const simLateEffect = 2 * time.Minute
 
 // simLife describes one claimant.
 type simLife struct {
@@ -38,6 +63,8 @@ type simLife struct {
 	disks int
 	// edits counts the changes of its instance's tags.
 	edits int
+	// large asks for the larger plan.
+	large bool
 }
 
 type simStepKind int
@@ -93,6 +120,8 @@ type simFate struct {
 	times int
 	kind  simFault
 	takes time.Duration
+	// late is how long after its answer a write may land.
+	late time.Duration
 }
 
 // simChaos is the time of the last fault, edit or death.
@@ -101,6 +130,9 @@ const simChaos = 6 * time.Minute
 func (s *simSchedule) String() string {
 	text := fmt.Sprintf("seed %d: stale %s, lag %s, latency %s, boot %s, orphan TTL %s, creations %d, room %d, holder %t\n",
 		s.seed, s.stale, s.lag, s.latency, s.boot, s.orphanTTL, s.creations, s.room, s.holder)
+	if s.harsh {
+		text += fmt.Sprintf("all faults: %+v\n", s.simHarshness)
+	}
 	for _, l := range s.lives {
 		text += fmt.Sprintf("life %+v\n", l)
 	}
@@ -158,6 +190,9 @@ func fromSeed(seed uint64) *simSchedule {
 		if f.op.write() {
 			f.kind = simWriteFaults[d.IntN(len(simWriteFaults))]
 		}
+		if f.kind == faultLate {
+			f.takes, f.late = 0, f.takes
+		}
 		s.fates = append(s.fates, f)
 	}
 	return s
@@ -185,4 +220,59 @@ func (d simDice) life(s *simSchedule, i int) simLife {
 		l.edits = 1 + d.IntN(4)
 	}
 	return l
+}
+
+// harshFromSeed returns the schedule of a seed with all faults.
+func harshFromSeed(seed uint64) *simSchedule {
+	s := fromSeed(seed)
+	s.worsen(simDice{rand.New(rand.NewPCG(seed, 13))})
+	return s
+}
+
+// worsen adds what a schedule without late effects lacks.
+func (s *simSchedule) worsen(d simDice) {
+	s.harsh = true
+	writes := [...]op{opCreate, opCreate, opDelete, opDelete, opTag, opTag, opAddDisk, opAttach, opBoot}
+	for range d.IntN(5) {
+		s.fates = append(s.fates, simFate{
+			op: writes[d.IntN(len(writes))], from: d.moment(), times: [...]int{1, 1, 2, 5}[d.IntN(4)], kind: faultLate,
+			takes: d.oneOf(time.Second, 1, 5, 30, 600), late: d.oneOf(time.Second, 10, 45, 2, 120),
+		})
+	}
+	for range d.IntN(3) {
+		s.gaps = append(s.gaps, simGap{from: d.moment(), length: d.oneOf(time.Second, 10, 5, 30), share: 1 + d.IntN(2)})
+	}
+	s.holderLag, s.aliveLag = d.oneOf(time.Second, 0, 2, 10), d.oneOf(time.Second, 0, 2, 10)
+	switch d.IntN(8) {
+	case 6:
+		s.maxNodes = 1 + d.IntN(8)
+	case 7:
+		s.maxPrice = float64(2 + d.IntN(8))
+	}
+	if d.IntN(3) == 2 {
+		for range 1 + d.IntN(16) {
+			s.lives = append(s.lives, d.life(s, len(s.lives)))
+		}
+	}
+	for i := range s.lives {
+		s.lives[i].large = d.IntN(3) == 0
+	}
+	if len(s.gaps) > 0 {
+		s.keepListsRight()
+	}
+}
+
+// keepListsRight takes away what lists lack and removals without effect: together
+// with a group of wrong 404s they would be proof.
+func (s *simSchedule) keepListsRight() {
+	for i := range s.fates {
+		if f := &s.fates[i]; f.kind == faultMissing || f.kind == faultNoEffect {
+			f.kind = faultRefused
+		}
+	}
+	for i := range s.steps {
+		if k := &s.steps[i].kind; *k == stepStrip {
+			*k = stepOff
+		}
+	}
 }

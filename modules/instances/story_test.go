@@ -51,7 +51,7 @@ func stories() map[string]*simSchedule {
 	s = quick(1)
 	s.stale = 3900 * time.Millisecond
 	s.lives = []simLife{{at: 12 * time.Second, timeout: time.Minute, again: 5 * time.Second, edits: 3}}
-	s.steps = []simStep{{at: 16500 * time.Millisecond, kind: stepBegin}}
+	s.steps = []simStep{{at: 16500 * time.Millisecond, kind: stepBegin, pick: 1}}
 	story("a new leader undoes no tags of the one before", s)
 
 	s = quick(1)
@@ -66,7 +66,7 @@ func stories() map[string]*simSchedule {
 	s = simSchedule{seed: 7, stale: 3900 * time.Millisecond, lag: time.Second, latency: 80 * time.Millisecond, boot: 20 * time.Second,
 		orphanTTL: time.Minute, creations: 1}
 	s.lives = []simLife{{at: 5250 * time.Millisecond, timeout: 5 * time.Second, again: time.Second, disks: 2}}
-	s.steps = []simStep{{at: 33500 * time.Millisecond, kind: stepBegin}}
+	s.steps = []simStep{{at: 33500 * time.Millisecond, kind: stepBegin, pick: 1}}
 	story("parts that were being read before an election prove nothing after it", s)
 	return all
 }

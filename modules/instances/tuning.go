@@ -20,6 +20,13 @@ const (
 	// goneKept is the time for which lists cannot bring back an instance that is proven
 	// gone. IDs are not used again.
 	goneKept = 10 * time.Minute
+	// listAgain is the pause between lists for an instance that direct reads do not show
+	// and a list does.
+	listAgain = 30 * time.Second
+	// sendWithin is the time for which a write may wait to be sent, because it rests on
+	// a reading right before; createWithin is that of a creation, which its label guards.
+	sendWithin   = 5 * time.Second
+	createWithin = 20 * time.Second
 	// readValid is the greatest age of a direct read right before a write.
 	readValid = 2 * time.Second
 
@@ -34,10 +41,9 @@ const (
 	// or its disks become ready; a new Linode takes 45 to 100 s for that.
 	firstPoll   = 2 * time.Second
 	longestPoll = 10 * time.Second
-
-	// lastRequests bounds the arrival of requests of the process that led before.
-	// Nothing is added to its unfinished instances until readings show them.
-	lastRequests = 5 * time.Second
+	// diskPoll is the pause between lists of the disks of an instance while one may
+	// still be made by a request without an answer.
+	diskPoll = 20 * time.Second
 
 	// removalResend is the age at which an accepted removal without effect is
 	// sent again. Linodes vanish within seconds of their DELETE.
@@ -45,8 +51,10 @@ const (
 	// refusalHold is the time for which a refusal of capacity or of the request itself
 	// answers other claimants with the same request.
 	refusalHold = 10 * time.Second
-	// readKept is the time for which an unused direct read is kept.
-	readKept = time.Hour
+	// readKept is the time for which an unused direct read is kept, pruneEvery the pause
+	// between looks for what has expired.
+	readKept   = 10 * time.Minute
+	pruneEvery = time.Minute
 
 	// parallelEffects bounds the concurrent requests, parallelRemovals those of one
 	// sweep.

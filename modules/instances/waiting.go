@@ -25,19 +25,22 @@ func (t *createTask) leave(c *core, cause error) answer {
 
 func (t *createTask) waitsFor(c *core, e *claims.Error) string {
 	cl := t.cl
-	own := c.has(cl.id)
+	own := c.world.has(cl.id)
 	switch {
 	case len(own) > 0:
 		e.Object = claims.Object("instance", own[0].InstanceID)
 		return c.progress(own[0])
 	case cl.busy:
 		return "its creation is under way"
-	case c.listing.began.IsZero():
+	case c.world.list.began.IsZero():
 		return "the instances of the cluster are being listed"
 	case !cl.labelTaken.IsZero():
 		return fmt.Sprintf("the label %s exists, and no list shows yet who has it", cl.label)
 	case !cl.ambiguous.IsZero():
 		return fmt.Sprintf("a creation had no answer, and %s is being looked for", cl.label)
+	case c.cfg.Bounded() && c.world.list.began.Before(c.shownAt()):
+		e.RetryAfter = max(0, c.shownAt().Sub(c.now))
+		return fmt.Sprintf("the ceilings count all instances of the cluster, which lists show for certain in %s", e.RetryAfter.Round(time.Second))
 	case cl.queued:
 		at, of := c.queue.position(cl)
 		text := fmt.Sprintf("position %d of %d", at, of)
@@ -59,11 +62,11 @@ func (c *core) slotOf(position int, next time.Time) time.Duration {
 // progress describes what the instance still lacks.
 func (c *core) progress(o *object) string {
 	switch {
-	case !o.accepted.IsZero():
+	case c.world.condemned(o):
 		return "its former instance is being removed"
 	case o.build.made() != "":
 		return fmt.Sprintf("its disk %s is being made", o.build.made())
-	case c.cfg.own.isUnfinished(o.Tags):
+	case c.world.unfinished(o):
 		return fmt.Sprintf("disks and boot are being prepared, the instance is %s", o.Status)
 	}
 	return "its instance is being looked at"

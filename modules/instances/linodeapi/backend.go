@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/karpenter-linode/karpenter-linode/modules/claims"
+	"github.com/karpenter-linode/karpenter-linode/modules/claims/effects"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode/api"
@@ -84,8 +85,16 @@ func (b *backend) Configs(ctx context.Context, id int) ([]instances.ConfigState,
 	return configs, nil
 }
 
+// timely returns a context with which the client sends a write in time or not at all.
+func timely(ctx context.Context) context.Context {
+	if before, bounded := effects.SendBefore(ctx); bounded {
+		return linode.SendBefore(ctx, before)
+	}
+	return ctx
+}
+
 func (b *backend) Create(ctx context.Context, c instances.Creation) (instances.Instance, error) {
-	i, err := b.client.CreateInstance(ctx, creation(c))
+	i, err := b.client.CreateInstance(timely(ctx), creation(c))
 	if err != nil {
 		return instances.Instance{}, refused(err)
 	}
@@ -93,7 +102,7 @@ func (b *backend) Create(ctx context.Context, c instances.Creation) (instances.I
 }
 
 func (b *backend) Delete(ctx context.Context, id int) error {
-	err := b.client.DeleteInstance(ctx, id)
+	err := b.client.DeleteInstance(timely(ctx), id)
 	if err == nil {
 		return nil
 	}
@@ -105,7 +114,7 @@ func (b *backend) Delete(ctx context.Context, id int) error {
 }
 
 func (b *backend) Tag(ctx context.Context, id int, tags []string) (instances.Instance, error) {
-	i, err := b.client.UpdateInstance(ctx, id, api.InstanceUpdate{Tags: &tags})
+	i, err := b.client.UpdateInstance(timely(ctx), id, api.InstanceUpdate{Tags: &tags})
 	if err != nil {
 		return instances.Instance{}, failed("tag instance", id, err)
 	}
@@ -119,7 +128,7 @@ func (b *backend) AddDisk(ctx context.Context, id int, disk instances.Disk) (ins
 		filesystem = api.InstanceDiskCreateFilesystem(disk.Filesystem)
 	}
 	request.Filesystem = &filesystem
-	made, err := b.client.CreateDisk(ctx, id, request)
+	made, err := b.client.CreateDisk(timely(ctx), id, request)
 	if err != nil {
 		e := failed("add disk", id, err)
 		if e.Field != "" {
@@ -135,7 +144,7 @@ func (b *backend) Attach(ctx context.Context, id, configID int, devices map[stri
 	for name, disk := range devices {
 		request[name] = api.InstanceConfigDeviceCreate{DiskID: &disk}
 	}
-	if _, err := b.client.UpdateConfig(ctx, id, configID, api.InstanceConfigUpdate{Devices: &request}); err != nil {
+	if _, err := b.client.UpdateConfig(timely(ctx), id, configID, api.InstanceConfigUpdate{Devices: &request}); err != nil {
 		return failed("attach disks", id, err)
 	}
 	return nil
@@ -143,7 +152,7 @@ func (b *backend) Attach(ctx context.Context, id, configID int, devices map[stri
 
 // Boot takes the API's refusal of an instance that runs for a success.
 func (b *backend) Boot(ctx context.Context, id, configID int) error {
-	err := b.client.BootInstance(ctx, id, api.InstanceBoot{ConfigID: &configID})
+	err := b.client.BootInstance(timely(ctx), id, api.InstanceBoot{ConfigID: &configID})
 	if err == nil {
 		return nil
 	}

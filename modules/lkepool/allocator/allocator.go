@@ -35,16 +35,16 @@ func New(backend lkepool.Backend, cfg lkepool.Config) (*Allocator, error) {
 }
 
 // Predecessor classifies how the process that led before ended.
-type Predecessor int
+type Predecessor = claims.Predecessor
 
 const (
 	// MayStillWrite is a process that may have writes under way: it died, or nothing
 	// is known of it. What it made is neither changed nor handed out for
 	// Config.LateEffect, claims aside; further nodes come in new pools.
-	MayStillWrite Predecessor = iota
+	MayStillWrite = claims.MayStillWrite
 	// Ended is a process that had the answer to its last write before it gave up
 	// leading, or that never existed. Config.SettleTime is waited for, and no more.
-	Ended
+	Ended = claims.Ended
 )
 
 // Begin informs the Allocator that this process begins to lead now: what it has

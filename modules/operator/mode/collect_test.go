@@ -15,6 +15,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
@@ -115,6 +116,7 @@ func plain(t *testing.T, _ *linodesim.Sim, api *linode.Client) mode.Nodes {
 	if err != nil {
 		t.Fatal(err)
 	}
+	manager.Begin(claims.Ended)
 	backend := instance.NewBackend(instance.Config{Cluster: instance.Cluster{Name: "own", Region: "us-ord"}, Engine: manager,
 		Tokens: joining{}, Joined: joining{}})
 	return mode.Nodes{Backend: backend, Engine: backend}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
@@ -40,6 +41,7 @@ func TestTagsOfAPlainLinodeThatWereTakenOffComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		manager.Begin(claims.Ended)
 		class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "plain"}}
 		class.Spec.Tags = []string{"team=a", "cost=1"}
 		class.StatusConditionsFor(v1alpha1.ModeInstance).SetTrue(v1alpha1.ConditionValidationSucceeded)

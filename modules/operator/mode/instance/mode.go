@@ -64,7 +64,13 @@ func New(ctx context.Context, cluster Cluster, deps mode.Deps) (mode.Nodes, erro
 	config.FirewallRefused = attaching.Refused
 	backend := NewBackend(config)
 	nodes := mode.Nodes{
-		Backend: backend, Engine: backend, Begin: func(bool) { manager.Begin() },
+		Backend: backend, Engine: backend, Begin: func(released bool) {
+			if released {
+				manager.Begin(claims.Ended)
+				return
+			}
+			manager.Begin(claims.MayStillWrite)
+		},
 		Cluster: func(ctx context.Context) status.Cluster {
 			return status.Cluster{
 				Mode: v1alpha1.ModeInstance, Region: cluster.Region, ControlPlaneVersion: backend.controlPlaneVersion(ctx),

@@ -15,6 +15,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	core "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/karpenter-linode/karpenter-linode/modules/claims"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances"
 	"github.com/karpenter-linode/karpenter-linode/modules/instances/linodeapi"
 	"github.com/karpenter-linode/karpenter-linode/modules/linode"
@@ -86,6 +87,7 @@ func newWorld(t *testing.T, cluster joined, change func(*instance.Config), objec
 	if err != nil {
 		t.Fatal(err)
 	}
+	manager.Begin(claims.Ended)
 	w := &world{T: t, sim: sim, api: api, engine: &recorder{Engine: manager}, tokens: &tokens{}}
 	config := instance.Config{
 		Cluster: instance.Cluster{Name: "own", Region: "us-ord"}, Engine: w.engine, Tokens: w.tokens, Joined: cluster,

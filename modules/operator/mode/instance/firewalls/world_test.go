@@ -81,6 +81,7 @@ func newWorld(t *testing.T) *world {
 	if w.manager, err = instances.New(platform, instances.Config{Cluster: "own", ClusterUID: "cluster-uid", SettleTime: settle}); err != nil {
 		t.Fatal(err)
 	}
+	w.manager.Begin(claims.Ended)
 	w.x, w.y = sim.AddFirewall(linodesim.FirewallSpec{Label: "former"}), sim.AddFirewall(linodesim.FirewallSpec{Label: "wanted"})
 	w.start()
 	return w

@@ -1,0 +1,68 @@
+// Package absence proves that an object of the platform is gone, for engines whose
+// platform answers wrongly at times: a list may lag and lack an object that exists, and
+// direct reads may answer 404 for one, even for many objects at once.
+//
+// An object is gone when two direct reads, the settle time apart, answered 404 and a
+// list that began after the second one lacks it; or when its removal was accepted and
+// either two direct reads, or one and a later list, lack it.
+//
+// A [Proof] holds the evidence about one object. It is a plain value without a clock:
+// the caller passes when a request began and when it was answered, and the proof
+// compares the times that are unsafe for the conclusion. An attempt may have been
+// carried out at any moment between the two, because a client repeats requests and waits for rate limits.
+// Therefore the first 404 counts from its answer, the second from its beginning.
+//
+// Not decided here: whether a list must show the object. A list that lags behind the
+// object's creation lacks it rightly, so the caller reports only lists that began the
+// list lag after the object existed.
+package absence
+
+import "time"
+
+// Proof holds what readings lack one object. The zero value has none.
+type Proof struct {
+	// first and second are when the two 404s were answered, lacks is when the newest
+	// list began that lacks the object.
+	first, second, lacks time.Time
+}
+
+// Missed records a direct read that answered 404. sent is when it began.
+func (p *Proof) Missed(sent, answered time.Time, settle time.Duration) {
+	switch {
+	case p.first.IsZero():
+		p.first = answered
+	case p.second.IsZero() && !sent.Before(p.first.Add(settle)):
+		p.second = answered
+	}
+}
+
+// Lacked records a list without the object, which began when the object must have
+// been in it.
+func (p *Proof) Lacked(began time.Time) {
+	if began.After(p.lacks) {
+		p.lacks = began
+	}
+}
+
+// Gone reports whether the object is proven gone. removed is when its removal was
+// accepted, zero for never.
+func (p Proof) Gone(removed time.Time) bool {
+	if !removed.IsZero() {
+		return p.Twice() || !p.first.IsZero() && !p.lacks.Before(removed)
+	}
+	return p.Twice() && !p.lacks.Before(p.second)
+}
+
+// Begun reports whether a direct read answered 404.
+func (p Proof) Begun() bool { return !p.first.IsZero() }
+
+// Twice reports whether two direct reads answered 404, the settle time apart.
+func (p Proof) Twice() bool { return !p.second.IsZero() }
+
+// Since returns when the second 404 was answered, and before that the first.
+func (p Proof) Since() time.Time {
+	if p.Twice() {
+		return p.second
+	}
+	return p.first
+}

@@ -1,0 +1,136 @@
+// Package effects runs the requests of an engine: a bounded number at a time, writes to
+// one object one after another, each with a time until which it may be sent and a
+// timeout that begins when it is sent.
+//
+//	runner := effects.NewRunner(64, clock)
+//	outcome, err := runner.Do(ctx, effects.Request{Lock: "instance 7", NotAfter: now.Add(5 * time.Second), Timeout: time.Minute},
+//		func(ctx context.Context) error { return backend.Delete(ctx, 7) })
+//
+// # Guarantees
+//
+// Two writes with one lock never overlap, whatever was decided, because overlapping
+// writes have no order; writes that share a lock exclude only the others. A write that
+// has neither its lock nor a slot at NotAfter is not sent, and decided again:
+// [Outcome].Unsent. The context of a write that is sent has that time as [SendBefore], so
+// that a client that waits for a rate limit or repeats after a 429 keeps to it as well.
+// A write is not cancelled with ctx, because its effect would be unknown. A read ends with
+// ctx and reports [Outcome].Cancelled, which is the answer of nobody: it is read again.
+//
+// # Not guaranteed
+//
+// A write that was sent may take effect later than its answer, and after its timeout.
+//
+// A [Runner] is safe for concurrent use. It starts no goroutine.
+package effects
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Clock is the time of the engine.
+type Clock interface{ Now() time.Time }
+
+// Runner runs requests.
+type Runner struct {
+	clock Clock
+	slots chan struct{}
+	locks locks
+}
+
+// NewRunner returns a Runner of at most parallel requests at a time.
+func NewRunner(parallel int, clock Clock) *Runner {
+	return &Runner{clock: clock, slots: make(chan struct{}, parallel), locks: newLocks()}
+}
+
+// Request describes one request.
+type Request struct {
+	// NotAfter is until when a write may be sent. The zero time makes the request a read.
+	NotAfter time.Time
+	// Lock names the object that a write changes, "" for none. Shared lets writes overlap
+	// that commute.
+	Lock   string
+	Shared bool
+	// Timeout ends the request, from when it is sent.
+	Timeout time.Duration
+}
+
+// Outcome describes how a request ended.
+type Outcome struct {
+	// Began is when it was sent, or when it began to wait if it was not.
+	Began time.Time
+	// Unsent: a write waited until NotAfter, and was not sent.
+	Unsent bool
+	// Cancelled: the context of a read ended.
+	Cancelled bool
+}
+
+// ErrUnsent is the error of a write that waited for longer than it could be sent.
+var ErrUnsent = errors.New("it waited for longer than it could be sent")
+
+// Do runs a request and returns the error of send.
+func (r *Runner) Do(ctx context.Context, request Request, send func(context.Context) error) (Outcome, error) {
+	if request.NotAfter.IsZero() {
+		return r.read(ctx, request, send)
+	}
+	return r.write(context.WithoutCancel(ctx), request, send)
+}
+
+func (r *Runner) read(ctx context.Context, request Request, send func(context.Context) error) (o Outcome, err error) {
+	o.Began = r.clock.Now()
+	select {
+	case r.slots <- struct{}{}:
+	case <-ctx.Done():
+		o.Cancelled = true
+		return o, context.Cause(ctx)
+	}
+	defer func() { <-r.slots }()
+	o.Began = r.clock.Now()
+	err = limited(ctx, request.Timeout, send)
+	o.Cancelled = err != nil && errors.Is(ctx.Err(), context.Canceled)
+	return o, err
+}
+
+func (r *Runner) write(ctx context.Context, request Request, send func(context.Context) error) (o Outcome, err error) {
+	o.Began = r.clock.Now()
+	left := request.NotAfter.Sub(o.Began)
+	before := time.Now().Add(left)
+	waiting, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	release, locked := r.locks.take(waiting, request.Lock, request.Shared)
+	if !locked {
+		o.Unsent = true
+		return o, ErrUnsent
+	}
+	defer release()
+	select {
+	case r.slots <- struct{}{}:
+	case <-waiting.Done():
+		o.Unsent = true
+		return o, ErrUnsent
+	}
+	defer func() { <-r.slots }()
+	o.Began = r.clock.Now()
+	return o, limited(WithSendBefore(ctx, before), request.Timeout, send)
+}
+
+func limited(ctx context.Context, timeout time.Duration, send func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return send(ctx)
+}
+
+type sendBeforeKey struct{}
+
+// WithSendBefore returns the context of a write that is to be sent until a time.
+func WithSendBefore(ctx context.Context, before time.Time) context.Context {
+	return context.WithValue(ctx, sendBeforeKey{}, before)
+}
+
+// SendBefore returns until when the request of a write may be sent, on the system's
+// clock, and false for no bound. A backend whose client waits hands it on.
+func SendBefore(ctx context.Context) (before time.Time, bounded bool) {
+	before, bounded = ctx.Value(sendBeforeKey{}).(time.Time)
+	return before, bounded
+}
