@@ -173,7 +173,7 @@ func TestBadClusters(t *testing.T) {
 		{"label", "[label]", linodesim.ClusterSpec{}},
 		{"tier", "[tier]", linodesim.ClusterSpec{Label: "a", Tier: "gold"}},
 		{"region", "[region]", linodesim.ClusterSpec{Label: "a", Region: "xx"}},
-		{"region without Kubernetes", "[region]", linodesim.ClusterSpec{Label: "a", Region: "in-bom-2"}},
+		{"region without Kubernetes", "[region]", linodesim.ClusterSpec{Label: "a", Region: "us-den-1"}},
 		{"region without Enterprise", "[region]", linodesim.ClusterSpec{Label: "a", Region: "us-east", Tier: linodesim.Enterprise}},
 		{"version", "[k8s_version]", linodesim.ClusterSpec{Label: "a", K8sVersion: "1.0"}},
 		{"tag", "[tags[0]]", linodesim.ClusterSpec{Label: "a", Tags: []string{"x"}}},

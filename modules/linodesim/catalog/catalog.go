@@ -30,6 +30,9 @@ const (
 
 // Catalog is everything that can be bought.
 type Catalog struct {
+	Date          string              `json:"date"`    // of the lists of plans and regions
+	Prices        string              `json:"prices"`  // date of the prices
+	Missing       map[string][]string `json:"missing"` // plan -> fields without a source
 	Types         []api.LinodeType    `json:"types"`
 	NotInLKE      []string            `json:"not_in_lke"` // plans that LKE of neither tier takes
 	Offered       map[string][]string `json:"offered"`    // restricted plan -> regions that have it

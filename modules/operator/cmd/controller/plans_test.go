@@ -22,7 +22,7 @@ func TestPlansOfTheClustersRegionAreListedCheapestFirst(t *testing.T) {
 		t.Errorf("the list begins\n%s\n%s", lines[0], lines[1])
 	}
 	if !regexp.MustCompile(`(?m)^g6-standard-2 +standard +2 +4Gi +2, 3\.7Gi +- +us-ord +0\.036 +24 +yes$`).MatchString(out.String()) ||
-		!regexp.MustCompile(`(?m)^g1-gpu-rtx4000a-2 +gpu +8 +32Gi +8, \S+ +2 rtx4000a +us-ord`).MatchString(out.String()) {
+		!regexp.MustCompile(`(?m)^g2-gpu-rtx4000a2-s +gpu +8 +32Gi +8, \S+ +2 rtx4000a +us-ord`).MatchString(out.String()) {
 		t.Errorf("%s", out.String())
 	}
 }
