@@ -44,7 +44,7 @@ func replayExample(t *testing.T, method, route string, op *openapi3.Operation) {
 		if !ok {
 			t.Fatal("the request's example is no object")
 		}
-		body = strings.ReplaceAll(p.ours(request), "192.168.128.1:", p.ids["private"]+":")
+		body = strings.NewReplacer("192.168.128.1:", p.ids["private"]+":", "203.0.113.21", p.ids["public"]).Replace(p.ours(request))
 	}
 	for _, parameter := range op.Parameters {
 		name := "{" + parameter.Value.Name + "}"
@@ -163,6 +163,18 @@ func oneOfEverything(t *testing.T, operation string) replay {
 	p.ids["{configId}"] = fmt.Sprint(number(first(where+"/configs", "data")["id"]))
 	p.ids["{firewallId}"], p.ids["{groupId}"], p.ids["{vpcId}"], p.ids["{subnetId}"] = id(firewall), id(group), id(vpc), subnet
 	p.prepareWrites(operation, where, id(vpc), subnet, disk)
+	bucket := "backups"
+	if operation == "createBucket" { // the example makes that one
+		bucket = "another"
+	}
+	made("/object-storage/buckets", `{"label":"`+bucket+`","region":"au-mel"}`)
+	p.ids["{bucket}"] = bucket
+	p.ids["{keyId}"] = id(made("/object-storage/keys", `{"label":"one","bucket_access":[{"region":"au-mel","bucket_name":"`+bucket+`","permissions":"read_only"}]}`))
+	p.ids["{address}"] = made("/networking/reserved/ips", `{"region":"au-mel","tags":["tagged"]}`).body["address"].(string)
+	if operation == "deleteInstanceIP" {
+		p.ids["{address}"] = made(where+"/ips", `{"type":"ipv4","public":true}`).body["address"].(string)
+	}
+	p.ids["public"] = newer.body["ipv4"].([]any)[0].(string)
 	zone := made("/domains", `{"domain":"example.net","type":"master","soa_email":"admin@example.net","tags":["tagged"]}`)
 	p.ids["{domainId}"] = id(zone)
 	p.ids["{domainRecordId}"] = id(made("/domains/"+id(zone)+"/records", `{"type":"A","name":"www","target":"192.0.2.9"}`))
