@@ -3714,7 +3714,7 @@ type InstanceIPv6 struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// InstanceInterface An interface of the generation linode. Exactly one of public, vlan and vpc is no null.
+// InstanceInterface An interface of the generation linode. Exactly one of public, vlan, vpc and rdma_vpc is no null.
 type InstanceInterface struct {
 	// Created UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Created Timestamp `json:"created"`
@@ -3730,6 +3730,9 @@ type InstanceInterface struct {
 
 	// Public Addresses on the internet.
 	Public *map[string]interface{} `json:"public"`
+
+	// RDMAVPC The same of an RDMA VPC; absent for other kinds.
+	RDMAVPC *map[string]interface{} `json:"rdma_vpc,omitempty"`
 
 	// Updated UTC, `YYYY-MM-DDTHH:MM:SS`, without a zone.
 	Updated Timestamp `json:"updated"`
@@ -3756,6 +3759,9 @@ type InstanceInterfaceUpdate struct {
 
 	// Public Addresses and ranges.
 	Public *map[string]interface{} `json:"public,omitempty"`
+
+	// RDMAVPC Another subnet, or address in it.
+	RDMAVPC *map[string]interface{} `json:"rdma_vpc,omitempty"`
 
 	// Vlan Label and address of the VLAN.
 	Vlan *map[string]interface{} `json:"vlan,omitempty"`
